@@ -1,4 +1,5 @@
-//! Several arrays side by side: a column or a pair of bars for each. The arrays stand in the order in which they were given.
+//! Comparison of several arrays: a column or a pair of bars for each, in the order in which the
+//! runs were given.
 
 use crate::figure::{self, Figure, Kind, figures, headline};
 use crate::markdown::{escaped, table};
@@ -10,7 +11,7 @@ use lab::results::{CaseResult, Run, Verdict};
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// An array with its name.
+/// An array, by its run, with a name.
 struct Array<'a> {
     name: String,
     run: &'a Run,
@@ -22,7 +23,7 @@ impl<'a> Array<'a> {
     }
 }
 
-/// Names of their subjects, made different where two are the same.
+/// Names the runs by their subjects; equal names get a number.
 fn arrays(runs: &[Run]) -> Vec<Array<'_>> {
     let mut arrays: Vec<Array<'_>> = Vec::new();
     for run in runs {
@@ -43,7 +44,7 @@ fn arrays(runs: &[Run]) -> Vec<Array<'_>> {
     arrays
 }
 
-/// The names of all cases, in the order in which they are met.
+/// Names of all cases, in order of first occurrence.
 fn cases<'a>(arrays: &[Array<'a>]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for case in arrays.iter().flat_map(|array| &array.run.cases) {
@@ -54,7 +55,7 @@ fn cases<'a>(arrays: &[Array<'a>]) -> Vec<&'a str> {
     names
 }
 
-/// What differs between the runs and so has to be known when they are compared.
+/// Differences between the runs that a reader has to know when comparing them.
 fn differences(runs: &[Run]) -> Vec<String> {
     let mut found = Vec::new();
     let mut differ = |what: &str, of: &dyn Fn(&Run) -> String| {
@@ -71,7 +72,8 @@ fn differences(runs: &[Run]) -> Vec<String> {
     found
 }
 
-/// The figure of a case that stands for it, of the same measure for all arrays: that of the first array that has one.
+/// Headline figure of a case, of the same measure for all arrays: that of the first array that has
+/// one.
 fn common<'a>(arrays: &[Array<'a>], name: &str) -> Vec<Option<Figure<'a>>> {
     let title = arrays.iter().filter_map(|array| headline(array.case(name)?)).map(|figure| figure.title).next();
     let of =
@@ -79,7 +81,7 @@ fn common<'a>(arrays: &[Array<'a>], name: &str) -> Vec<Option<Figure<'a>>> {
     arrays.iter().map(of).collect()
 }
 
-/// Off, on and the change of a case of an array; why there is none otherwise.
+/// Verdict, off and on, and change of a case of an array; without values, the reason.
 fn cell(array: &Array<'_>, name: &str, figure: Option<&Figure<'_>>) -> (Option<Verdict>, String, String) {
     let Some(case) = array.case(name) else { return (None, "not run".into(), String::new()) };
     let value = |kind| figure.and_then(|figure| Some(words::value(figure.of(kind)?.median, figure.unit)));
@@ -92,7 +94,7 @@ fn cell(array: &Array<'_>, name: &str, figure: Option<&Figure<'_>>) -> (Option<V
     (Some(case.verdict()), values, figure.and_then(Figure::change).unwrap_or_default())
 }
 
-/// Several runs as one HTML document that needs nothing else.
+/// Renders several runs as one self-contained HTML document.
 pub fn html(runs: &[Run]) -> String {
     let arrays = arrays(runs);
     let names = cases(&arrays);
@@ -184,7 +186,7 @@ fn section(arrays: &[Array<'_>], name: &str) -> Markup {
     }
 }
 
-/// The measures of a case that are drawn, each with what every array has of it.
+/// Measures of a case, each with the figures of all arrays that have it.
 fn shared<'a>(arrays: &[Array<'a>], name: &str) -> Vec<(String, Vec<(usize, Figure<'a>)>)> {
     let mut measures: Vec<(String, Vec<(usize, Figure<'a>)>)> = Vec::new();
     for (index, array) in arrays.iter().enumerate() {
@@ -221,7 +223,7 @@ fn describe(group: &Group) -> String {
     format!("{}: {}.", group.heading, bars.join(", "))
 }
 
-/// Off and on of an array; `None` when it measured neither.
+/// Bars for off and on of an array; `None` when it measured neither.
 fn pair(array: &str, figure: &Figure<'_>) -> Option<Group> {
     let bar = |row: &figure::Row<'_>| Bar {
         name: row.name.clone(),
@@ -260,7 +262,7 @@ fn values(arrays: &[Array<'_>], name: &str) -> Markup {
     }
 }
 
-/// Several runs in Markdown: one table, and what did not run or hold.
+/// Renders several runs in Markdown: one table, and the cases that failed or did not run.
 pub fn markdown(runs: &[Run]) -> String {
     let arrays = arrays(runs);
     let names = cases(&arrays);

@@ -1,22 +1,23 @@
-//! What is shown of a case: its measures in the order of their weight, each with the values of all sides and the paper's.
+//! Figures of a case: its measures by importance, each with the values of all sides and the
+//! paper's.
 
 use crate::words;
 use lab::results::{Better, CaseResult, Measure, PaperFigure, Side, Unit, Verdict};
 use std::collections::BTreeSet;
 
-/// Which side of a case.
+/// Kind of a side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The host did the work.
     Off,
-    /// The array did.
+    /// The array did the work.
     On,
-    /// What the two are measured against.
+    /// Baseline.
     Other,
 }
 
 impl Kind {
-    /// Its class in the style sheet.
+    /// Class in the style sheet.
     pub(crate) fn class(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -33,7 +34,7 @@ pub(crate) struct NamedSide<'a> {
     pub(crate) side: &'a Side,
 }
 
-/// The sides of a case that measured something: off, on, and the others by name.
+/// Sides of a case that have measurements: off, on, and the others by name.
 pub(crate) fn sides(case: &CaseResult) -> Vec<NamedSide<'_>> {
     let named = [("off", Kind::Off, &case.off), ("on", Kind::On, &case.on)];
     let others = case.others.iter().map(|(name, side)| (name.as_str(), Kind::Other, side));
@@ -51,27 +52,27 @@ pub(crate) struct Row<'a> {
 
 /// A measure of a case.
 pub(crate) struct Figure<'a> {
-    /// Its name as words.
+    /// Name in words.
     pub(crate) title: String,
     pub(crate) unit: Unit,
     pub(crate) better: Better,
-    /// In the order of [`sides`]; sides without it are left out.
+    /// Rows in the order of [`sides`]; sides without the measure are left out.
     pub(crate) rows: Vec<Row<'a>>,
     pub(crate) paper: Option<&'a PaperFigure>,
 }
 
 impl Figure<'_> {
-    /// The value of a side.
+    /// Measure of a side.
     pub(crate) fn of(&self, kind: Kind) -> Option<&Measure> {
         self.rows.iter().find(|row| row.kind == kind).map(|row| row.measure)
     }
 
-    /// How much better on is than off, see [`words::factor`].
+    /// Ratio by which on is better than off, see [`words::factor`].
     pub(crate) fn factor(&self) -> Option<f64> {
         words::factor(self.of(Kind::Off)?.median, self.of(Kind::On)?.median, self.better)
     }
 
-    /// The paper's off and on; where it says only a ratio, that of 1.
+    /// The paper's off and on; a ratio alone counts as relative to 1.
     pub(crate) fn paper_pair(&self) -> Option<(f64, f64)> {
         let paper = self.paper?;
         match (paper.off, paper.on, paper.ratio) {
@@ -92,7 +93,7 @@ impl Figure<'_> {
         if self.title.contains("CPU") { Unit::Count } else { self.unit }
     }
 
-    /// What became of off, short; a dash where nothing can be said.
+    /// Change from off to on, in short form; `None` when it is unknown.
     pub(crate) fn change(&self) -> Option<String> {
         words::change(self.of(Kind::Off)?.median, self.of(Kind::On)?.median, self.told_as(), self.better)
     }
@@ -103,7 +104,7 @@ impl Figure<'_> {
         words::change(off, on, self.told_as(), self.better)
     }
 
-    /// One sentence about off and on, here and in the paper.
+    /// Sentence about off and on, here and in the paper.
     pub(crate) fn sentence(&self) -> Option<String> {
         let (off, on) = (self.of(Kind::Off)?, self.of(Kind::On)?);
         let here = words::change_in_words(off.median, on.median, self.told_as(), self.better)?;
@@ -115,14 +116,16 @@ impl Figure<'_> {
         })
     }
 
-    /// True when it is drawn: something is better, or the paper has it. The others explain, and stand in the table, as do those that are 0 everywhere.
+    /// Whether the figure is drawn: it has a better direction and a value other than 0, or the
+    /// paper has it. Other figures are only in the table.
     pub(crate) fn is_drawn(&self) -> bool {
         let is_there = self.rows.iter().any(|row| row.measure.high != 0.0);
         self.better != Better::Neither && is_there || self.paper.is_some()
     }
 }
 
-/// The measures of a case: those of the paper in its order, the time, what has a direction, the rest.
+/// Measures of a case: first those of the paper in its order, then the time, then those with a
+/// direction, then the rest.
 pub(crate) fn figures(case: &CaseResult) -> Vec<Figure<'_>> {
     let sides = sides(case);
     let of_paper: Vec<&str> = case.paper.figures.iter().map(|figure| figure.measure.as_str()).collect();
@@ -130,7 +133,7 @@ pub(crate) fn figures(case: &CaseResult) -> Vec<Figure<'_>> {
     names.extend(sides.iter().flat_map(|side| side.side.measures.keys().map(String::as_str)));
     let mut figures: Vec<_> =
         names.into_iter().filter_map(|name| Some((rank(name, &of_paper), figure(case, &sides, name)?))).collect();
-    // Stable: equals stay in the order of their names.
+    // The sort is stable: equal ranks stay in the order of their names.
     figures.sort_by_key(|(rank, figure)| (*rank, figure.better == Better::Neither));
     figures.into_iter().map(|(_, figure)| figure).collect()
 }
@@ -149,7 +152,7 @@ fn figure<'a>(case: &'a CaseResult, sides: &[NamedSide<'a>], name: &str) -> Opti
     let paper = case.paper.figures.iter().find(|figure| figure.measure == name);
     let first = rows.first().map(|row| row.measure);
     let unit = first.map(|measure| measure.unit).or(paper.map(|paper| paper.unit))?;
-    // Where nothing was measured here the paper's own change tells which way is meant.
+    // Without a measurement here, the paper's own change shows the direction.
     let meant = match paper {
         Some(PaperFigure { off: Some(off), on: Some(on), .. }) if on > off => Better::Higher,
         Some(PaperFigure { ratio: Some(ratio), .. }) if *ratio > 1.0 => Better::Higher,
@@ -164,7 +167,8 @@ fn figure<'a>(case: &'a CaseResult, sides: &[NamedSide<'a>], name: &str) -> Opti
     })
 }
 
-/// The measure that stands for a case: the first of the paper's that both sides have, or else the first with a direction.
+/// Headline figure of a case: the first of the paper's measures that both sides have, or else the
+/// first measure with a direction.
 pub(crate) fn headline(case: &CaseResult) -> Option<Figure<'_>> {
     let whole = |figure: &Figure<'_>| {
         figure.of(Kind::Off).is_some() && figure.of(Kind::On).is_some() && figure.better != Better::Neither
@@ -172,7 +176,7 @@ pub(crate) fn headline(case: &CaseResult) -> Option<Figure<'_>> {
     figures(case).into_iter().find(whole)
 }
 
-/// A verdict as a word.
+/// Verdict as a word.
 pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Passed => "passed",
@@ -181,7 +185,7 @@ pub(crate) fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// As a sign that does not need a colour.
+/// Verdict as a sign that needs no colour.
 pub(crate) fn sign(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Passed => "✓",
@@ -190,12 +194,12 @@ pub(crate) fn sign(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What is meant by a number of cases, goals or rounds: `1 case`, `22 cases`.
+/// Number of cases, goals or rounds with its noun: `1 case`, `22 cases`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A sentence about all cases.
+/// Sentence about the verdicts on all cases.
 pub(crate) fn verdict(cases: &[CaseResult]) -> String {
     let with = |outcome| cases.iter().filter(|case| case.verdict() == outcome).count();
     let (passed, failed, skipped) = (with(Verdict::Passed), with(Verdict::Failed), with(Verdict::NotRun));

@@ -1,4 +1,4 @@
-//! The same in Markdown, for the documents: tables and no drawings.
+//! Report in Markdown, for the documents: tables and no drawings.
 
 use crate::figure::{self, Figure, Kind, figures, headline, sides};
 use crate::run::{machine_line, scale, subject_line, time_line};
@@ -6,7 +6,7 @@ use crate::words::{self, harmless};
 use lab::results::{CaseResult, Run, Verdict};
 use std::fmt::Write;
 
-/// A text of others that cannot end a cell, begin an element or mean anything to Markdown.
+/// Escapes untrusted text, so that it cannot end a cell, begin an element or be read as Markdown.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in harmless(text).chars() {
@@ -21,7 +21,7 @@ pub(crate) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A table; cells are escaped already. Columns named in `right` are numbers.
+/// Formats a table; cells are escaped already. Columns for which `right` returns true are numbers.
 pub(crate) fn table(head: &[&str], right: impl Fn(usize) -> bool, rows: &[Vec<String>]) -> String {
     let rule = (0..head.len()).map(|column| if right(column) { "---:" } else { "---" });
     let mut text = format!("| {} |\n| {} |\n", head.join(" | "), rule.collect::<Vec<_>>().join(" | "));
@@ -31,7 +31,7 @@ pub(crate) fn table(head: &[&str], right: impl Fn(usize) -> bool, rows: &[Vec<St
     text
 }
 
-/// A run in Markdown.
+/// Renders a run in Markdown.
 pub fn run(run: &Run) -> String {
     let mut text = format!("# Storage offload, off and on\n\n{}\n", figure::verdict(&run.cases));
     if let Some(reason) = &run.ended_early {

@@ -1,11 +1,12 @@
-//! The frame of a page: one file, no script, nothing fetched. The content security policy says so to the browser as well.
+//! Frame of a page: one file without scripts or external resources, which the content security
+//! policy also enforces in the browser.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// A whole document.
+/// Renders a whole document.
 pub(crate) fn page(title: &str, header: &Markup, main: &Markup, footer: &Markup) -> String {
     let document = html! {
         (DOCTYPE)
@@ -29,12 +30,12 @@ pub(crate) fn page(title: &str, header: &Markup, main: &Markup, footer: &Markup)
     document.into_string()
 }
 
-/// A term and what there is to say of it.
+/// A term and its description; empty if there is no text.
 pub(crate) fn fact(term: &str, text: &str) -> Markup {
     html! { @if !text.is_empty() { dt { (term) } dd { (text) } } }
 }
 
-/// What a reader has to know to read the charts.
+/// Explanation of the charts for the reader.
 pub(crate) fn how_to_read() -> Markup {
     html! {
         h2 { "How to read this" }

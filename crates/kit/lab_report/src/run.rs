@@ -1,4 +1,4 @@
-//! The page of one run.
+//! Page of one run.
 
 use crate::figure::{self, Figure, Kind, NamedSide, figures, headline, sides};
 use crate::page::{self, fact, page};
@@ -8,12 +8,12 @@ use lab::results::{CaseResult, Run, Side, Subject, Unit, Verdict};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 
-/// Most rows of a table that stands behind a chart over time.
+/// Largest number of rows of a table behind a chart over time.
 const SERIES_ROWS: usize = 40;
 /// What the array moved, among the reasons of [`Side::moved_bytes`].
 const OFFLOADED: &str = "offloaded";
 
-/// A run as one HTML document that needs nothing else.
+/// Renders a run as one self-contained HTML document.
 pub fn html(run: &Run) -> String {
     let header = html! {
         h1 { "Storage offload, off and on" }
@@ -41,14 +41,14 @@ pub fn html(run: &Run) -> String {
     page(&title, &header, &main, &footer)
 }
 
-/// What a subject calls itself, or its URL when it says nothing.
+/// Name that a subject reports, or its URL when it reports none.
 pub(crate) fn subject_name(subject: &Subject) -> String {
     let name = [&subject.vendor, &subject.product, &subject.revision].map(|part| harmless(part.trim()));
     let name = name.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join(" ");
     if name.is_empty() { harmless(&subject.url) } else { name }
 }
 
-/// What a subject is, in one line.
+/// Description of a subject in one line.
 pub(crate) fn subject_line(subject: &Subject) -> String {
     let mut line =
         format!("{}, {}, {}", subject_name(subject), words::bytes(subject.size_bytes), harmless(&subject.url));
@@ -58,7 +58,7 @@ pub(crate) fn subject_line(subject: &Subject) -> String {
     line
 }
 
-/// The machine in one line.
+/// Description of the machine in one line.
 pub(crate) fn machine_line(run: &Run) -> String {
     let machine = &run.machine;
     let processors = figure::count(usize::try_from(machine.processors).unwrap_or(usize::MAX), "processor");
@@ -71,12 +71,12 @@ pub(crate) fn machine_line(run: &Run) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// The scale of a run: a word, or a size.
+/// Scale of a run: a word, or a size.
 pub(crate) fn scale(run: &Run) -> String {
     run.size.parse().map_or_else(|_| harmless(&run.size), words::bytes)
 }
 
-/// When a run took place, and how long it took.
+/// Date and duration of a run.
 pub(crate) fn time_line(run: &Run) -> String {
     let taken = run.ended.duration_since(run.started).as_secs_f64().max(0.0);
     format!("{} UTC, {}", run.started.strftime("%Y-%m-%d %H:%M"), words::value(taken, Unit::Seconds))
@@ -95,7 +95,7 @@ fn facts(run: &Run) -> Markup {
     }
 }
 
-/// The sign and the word of an outcome.
+/// Sign and word of a verdict.
 pub(crate) fn badge(outcome: Verdict) -> Markup {
     html! { span class={ "badge " (figure::word(outcome)) } { (figure::sign(outcome)) " " (figure::word(outcome)) } }
 }
@@ -177,7 +177,7 @@ fn reached(reached: bool) -> Markup {
     }
 }
 
-/// The sign of a goal, which a screen reader reads as a word.
+/// Sign of a goal, which a screen reader reads as a word.
 fn sign(reached: bool) -> Markup {
     match reached {
         true => html! { span role="img" aria-label="goal reached:" { "✓" } },
@@ -230,7 +230,7 @@ fn here(case: &CaseResult, figures: &[Figure<'_>]) -> Markup {
         )?;
         Some(format!("{}: {} off, {} on: {change}", figure.title, of(Kind::Off)?, of(Kind::On)?))
     };
-    // The paper's measures, the time, and what else is first.
+    // The first four: the paper's measures, then the time, then others.
     let sentences: Vec<_> = figures.iter().filter_map(sentence).take(4).collect();
     html! {
         div {
@@ -292,7 +292,7 @@ fn bars(id: &str, figure: &Figure<'_>) -> Markup {
     }
 }
 
-/// A measure over time, of all sides that have it.
+/// A measure over time, for all sides that have it.
 struct Series<'a> {
     title: String,
     unit: Unit,
@@ -312,7 +312,7 @@ fn series(case: &CaseResult) -> Vec<Series<'_>> {
     names.into_iter().map(of_name).filter(|series| !series.lines.is_empty()).collect()
 }
 
-/// The unit of the measure of that name, or what the end of the name says.
+/// Unit of a series: that of the measure of the same name, or else by the end of the name.
 fn series_unit(sides: &[NamedSide<'_>], name: &str) -> Unit {
     let measured = sides.iter().find_map(|side| side.side.measures.get(name)).map(|measure| measure.unit);
     measured.unwrap_or(match name {
@@ -402,7 +402,7 @@ fn moved(id: &str, case: &CaseResult) -> Markup {
     }
 }
 
-/// The table that stands behind the bars of a case.
+/// Table of all values of a case.
 fn values(case: &CaseResult, figures: &[Figure<'_>]) -> Markup {
     let sides = sides(case);
     let with_paper = figures.iter().any(|figure| figure.paper.is_some());
@@ -447,7 +447,7 @@ fn cell(figure: &Figure<'_>, side: &str) -> Markup {
     }
 }
 
-/// The tables that stand behind the lines of a case, thinned to what a person reads; the run's file has every point.
+/// Tables of a case's series, thinned for readers; the run's file has every point.
 fn series_values(case: &CaseResult) -> Markup {
     html! {
         @for series in series(case) {

@@ -1,25 +1,27 @@
-//! Numbers and names as a reader wants them. Sizes are in binary units with three digits; thousands are set apart by a narrow space.
+//! Numbers and names for readers. Sizes are in binary units with three digits; thousands are
+//! separated by a narrow space.
 
 use lab::results::{Better, Unit};
 
-/// Between the thousands of a number.
+/// Separator of thousands.
 const THIN_SPACE: char = '\u{202f}';
-/// Between a number and its unit.
+/// Separator between a number and its unit.
 const NO_BREAK_SPACE: char = '\u{a0}';
 
-/// A text of others without what controls a terminal or the direction of reading.
+/// Replaces characters that control a terminal or the direction of reading in untrusted text.
 pub(crate) fn harmless(text: &str) -> String {
     text.chars().map(|c| if text::terminal::is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// A text as an identifier of an element: letters, digits and hyphens.
+/// Makes a text an identifier of an element: letters, digits and hyphens.
 pub(crate) fn slug(text: &str) -> String {
     let kept = text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
     format!("case-{}", kept.collect::<String>())
 }
 
-/// The name of a measure as words: `read_iops` is `Read IOPS`, and the unit at the end goes, as the value says it. What is behind the unit is
-/// the part of the round that it is of: `seconds_clone` is `Time, clone`.
+/// Name of a measure in words: `read_iops` becomes `Read IOPS`. A unit at the end is dropped, since
+/// the value shows it. A suffix behind the unit names the part of the round: `seconds_clone`
+/// becomes `Time, clone`.
 pub(crate) fn measure_name(name: &str) -> String {
     match name {
         "seconds" => return "Time".into(),
@@ -52,7 +54,7 @@ pub(crate) fn measure_name(name: &str) -> String {
     harmless(&words.collect::<Vec<String>>().join(" "))
 }
 
-/// A goal in words: it begins with the name of its measure, and a colon.
+/// Goal in words; a goal begins with the name of its measure and a colon.
 pub(crate) fn goal(what: &str) -> String {
     let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
     match what.split_once(": ").filter(|(name, _)| !name.is_empty() && is_name(name)) {
@@ -61,12 +63,12 @@ pub(crate) fn goal(what: &str) -> String {
     }
 }
 
-/// What was measured for a goal.
+/// Value measured for a goal.
 pub(crate) fn measured(value: Option<f64>) -> String {
     value.map_or("–".into(), digits)
 }
 
-/// About three digits of a number.
+/// Formats a number with about three digits.
 pub(crate) fn digits(value: f64) -> String {
     let decimals = match value.abs() {
         m if m >= 99.95 || m == 0.0 => 0,
@@ -95,7 +97,7 @@ pub(crate) fn digits(value: f64) -> String {
     rest.map_or(grouped.clone(), |rest| format!("{grouped}.{rest}"))
 }
 
-/// A divisor for numbers of this size, and what to write behind them.
+/// Divisor for numbers of this size, and the name of the resulting unit.
 pub(crate) fn scale(largest: f64, unit: Unit) -> (f64, &'static str) {
     let binary = |names: [&'static str; 6]| {
         let mut divisor = 1.0;
@@ -124,7 +126,7 @@ pub(crate) fn scale(largest: f64, unit: Unit) -> (f64, &'static str) {
     }
 }
 
-/// A number with its unit.
+/// Formats a number with its unit.
 pub(crate) fn value(value: f64, unit: Unit) -> String {
     if !value.is_finite() {
         return "–".into();
@@ -153,14 +155,15 @@ pub(crate) fn value(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Bytes that were counted.
+/// Formats a number of bytes.
 pub(crate) fn bytes(count: u64) -> String {
     value(count as f64, Unit::Bytes)
 }
 
-/// How much better `on` is than `off`: above 1 better, below 1 worse, infinite when nothing is left of what was too much.
+/// Ratio by which `on` is better than `off`: above 1 better, below 1 worse, infinite when `on` of a
+/// measure to be lowered is 0.
 ///
-/// `None` where neither is better, or nothing can be said.
+/// `None` when the measure has no direction, or the ratio is undefined.
 pub(crate) fn factor(off: f64, on: f64, better: Better) -> Option<f64> {
     let factor = match better {
         Better::Neither => return None,
@@ -170,7 +173,7 @@ pub(crate) fn factor(off: f64, on: f64, better: Better) -> Option<f64> {
     (!factor.is_nan()).then_some(factor)
 }
 
-/// A multiple: `26 ×`.
+/// Formats a multiple: `26 ×`.
 pub(crate) fn times(factor: f64) -> String {
     match factor {
         f if f.is_infinite() => "none left".into(),
@@ -180,7 +183,8 @@ pub(crate) fn times(factor: f64) -> String {
     }
 }
 
-/// What became of `off`, short: `26 ×` for times and for what shall grow, `−99.9 %` for what shall shrink.
+/// Change from `off` to `on`, in short form: `26 ×` for times and for measures to be raised,
+/// `−99.9 %` for measures to be lowered.
 pub(crate) fn change(off: f64, on: f64, unit: Unit, better: Better) -> Option<String> {
     let factor = factor(off, on, better)?;
     if better == Better::Higher && off == 0.0 {
@@ -195,11 +199,11 @@ pub(crate) fn change(off: f64, on: f64, unit: Unit, better: Better) -> Option<St
     Some(percent(on / off - 1.0))
 }
 
-/// A change in per cent, with its sign: `−14 %`.
+/// Formats a change in per cent, with its sign: `−14 %`.
 fn percent(share: f64) -> String {
     let share = share * 100.0;
     let digits = match share.abs() {
-        // A hundred is only said of all.
+        // Rounded down, so that only a complete change shows 100 %.
         s if s > 99.0 && s < 100.0 => format!("{:.2}", (s * 100.0).floor() / 100.0),
         s if s >= 10.0 => format!("{s:.0}"),
         s => format!("{s:.1}"),
@@ -211,7 +215,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// [`change`] as words behind a number.
+/// Change as in [`change`], in words.
 pub(crate) fn change_in_words(off: f64, on: f64, unit: Unit, better: Better) -> Option<String> {
     let factor = factor(off, on, better)?;
     let short = change(off, on, unit, better)?;
@@ -224,7 +228,7 @@ pub(crate) fn change_in_words(off: f64, on: f64, unit: Unit, better: Better) -> 
     })
 }
 
-/// Which number is the better one, as words; empty where neither is.
+/// Direction in which a measure is better, in words; empty if it has none.
 pub(crate) fn direction(better: Better) -> &'static str {
     match better {
         Better::Higher => "higher is better",

@@ -1,4 +1,5 @@
-//! The report of made-up runs. Each test leaves its page in the target's temporary directory, to be looked at.
+//! Reports of made-up runs. Each test leaves its page in the target's temporary directory for
+//! inspection.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod sample;
@@ -10,7 +11,7 @@ fn keep(name: &str, text: &str) {
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), text).unwrap();
 }
 
-/// Every element that is opened is closed, in order. Void elements of HTML need not be.
+/// Checks that elements are closed, in order. Void elements of HTML need no end tag.
 #[track_caller]
 fn assert_well_formed(html: &str) {
     const VOID: [&str; 2] = ["meta", "br"];
@@ -29,7 +30,7 @@ fn assert_well_formed(html: &str) {
     assert_eq!(open, [""; 0]);
 }
 
-/// Identifiers are unique, and what refers to one finds it.
+/// Checks that identifiers are unique, and that all references find one.
 #[track_caller]
 fn assert_linked(html: &str) {
     let values = |key: &str| -> Vec<String> {
@@ -81,7 +82,7 @@ fn a_run_is_one_page_with_the_papers_beside() {
     ] {
         assert!(plain.contains(expected), "{expected}");
     }
-    // Behind every drawing a table.
+    // Every drawing has a table.
     assert!(html.matches("<details").count() >= 7);
 }
 

@@ -1,4 +1,5 @@
-//! Bars from left to right, one for each value, with the least and the most as a line over it and the value behind it.
+//! Horizontal bars, one for each value, with a line from the lowest to the highest value and the
+//! median as text.
 
 use super::{WIDTH, at, chart, cut, text_width};
 use maud::{Markup, html};
@@ -7,35 +8,36 @@ const ROW: f64 = 22.0;
 const THICKNESS: f64 = 12.0;
 const HEADING: f64 = 20.0;
 
-/// A value.
+/// A value to draw.
 pub(crate) struct Bar {
     pub(crate) name: String,
-    /// Class of the style sheet.
+    /// Class in the style sheet.
     pub(crate) class: &'static str,
     pub(crate) value: f64,
-    /// The least and the most of the rounds.
+    /// Lowest and highest value of the rounds.
     pub(crate) spread: Option<(f64, f64)>,
-    /// As text.
+    /// Value as text.
     pub(crate) label: String,
 }
 
-/// Bars with one scale.
+/// Bars that share a scale.
 pub(crate) struct Group {
-    /// Above them; empty when there is only one group.
+    /// Heading above the bars; empty when there is only one group.
     pub(crate) heading: String,
     pub(crate) bars: Vec<Bar>,
 }
 
-/// Where the scales of several groups begin and end: at 0, and at the most of the group or of all.
+/// Scale of several groups: it begins at 0, and ends at the largest value of each group or of all
+/// groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
-    /// Groups that cannot be compared.
+    /// Own scale for each group; the groups cannot be compared.
     OfEach,
-    /// Groups that can.
+    /// One scale for all groups, which can be compared.
     OfAll,
 }
 
-/// Draws groups beneath each other.
+/// Draws groups below each other.
 pub(crate) fn bars(id: &str, title: &str, description: &str, groups: &[Group], scale_of: Scale) -> Markup {
     let all = || groups.iter().flat_map(|group| &group.bars);
     let names = all().map(|bar| text_width(&bar.name)).fold(26.0, f64::max).min(116.0);
@@ -66,7 +68,7 @@ pub(crate) fn bars(id: &str, title: &str, description: &str, groups: &[Group], s
     chart(id, "chart", (WIDTH, height.max(1.0)), title, description, &content)
 }
 
-/// How far to the right a bar and its line go, in its own unit.
+/// Largest value of a bar and its line.
 fn reach(bar: &Bar) -> f64 {
     let most = bar.spread.map_or(bar.value, |(_, high)| high.max(bar.value));
     if most.is_finite() { most.max(0.0) } else { 0.0 }

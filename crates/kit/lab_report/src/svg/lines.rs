@@ -1,4 +1,4 @@
-//! A measure over time: one line a side, named where it ends.
+//! A measure over time: one line per side, named at its end.
 
 use super::{WIDTH, at, chart, text_width};
 use crate::words;
@@ -12,19 +12,19 @@ const TOP: f64 = 10.0;
 const BOTTOM: f64 = 22.0;
 /// Height of a name.
 const LABEL: f64 = 13.0;
-/// Most columns that are drawn; what is between shows as its least and its most.
+/// Largest number of columns drawn; each shows the lowest and the highest of its values.
 const COLUMNS: usize = 150;
 
-/// A side over time.
+/// Values of a side over time.
 pub(crate) struct Line<'a> {
     pub(crate) name: String,
-    /// Class of the style sheet.
+    /// Class in the style sheet.
     pub(crate) class: &'static str,
-    /// Seconds and values; what is not finite is left out.
+    /// Seconds and values; those that are not finite are left out.
     pub(crate) points: &'a [(f64, f64)],
 }
 
-/// Draws the lines on one pair of axes; nothing when no line has a point.
+/// Draws the lines on one pair of axes; `None` when no line has a point.
 pub(crate) fn lines(id: &str, title: &str, description: &str, unit: Unit, lines: &[Line<'_>]) -> Option<Markup> {
     let kept: Vec<(&Line<'_>, Vec<(f64, f64)>)> = lines.iter().map(|line| (line, thinned(line.points))).collect();
     let all = || kept.iter().flat_map(|(_, points)| points);
@@ -54,7 +54,7 @@ pub(crate) fn lines(id: &str, title: &str, description: &str, unit: Unit, lines:
                 (words::digits(*tick)) @if x_ticks.last() == Some(tick) { "\u{a0}" (time_unit) }
             }
         }
-        // What off and on are measured against lies behind them.
+        // Baselines are drawn first, behind off and on.
         @for (line, points) in kept.iter().rev() {
             @if let [only] = points.as_slice() {
                 circle class={ "point " (line.class) } cx=(at(x(only.0))) cy=(at(y(only.1))) r="3" {}
@@ -70,7 +70,8 @@ pub(crate) fn lines(id: &str, title: &str, description: &str, unit: Unit, lines:
     Some(chart(id, "chart", (WIDTH, HEIGHT), title, description, &content))
 }
 
-/// At most [`COLUMNS`] columns of points; of each the least and the most in the order of their time, so that no peak is lost.
+/// Thins points to at most [`COLUMNS`] columns; of each, the lowest and the highest value are kept
+/// in order of time, so that no peak is lost.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let finite: Vec<_> = points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite() && *x >= 0.0).collect();
     if finite.len() <= COLUMNS * 2 {
@@ -85,7 +86,7 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         both.dedup();
         kept.extend(both);
     }
-    // The line ends where the side ended.
+    // The last point is kept, so that the line ends where the side ended.
     kept.extend(finite.last().filter(|last| kept.last() != Some(last)).copied());
     kept
 }
@@ -104,11 +105,11 @@ struct End {
     x: f64,
     y: f64,
     label_y: f64,
-    /// The name stands left of the end.
+    /// Whether the name is left of the end.
     leftwards: bool,
 }
 
-/// Where the lines end, and their names beside it, moved apart where they would cover each other.
+/// Ends of the lines with their names, moved apart where they would overlap.
 fn named_ends(lines: &[(&Line<'_>, Vec<(f64, f64)>)], x: impl Fn(f64) -> f64, y: impl Fn(f64) -> f64) -> Vec<End> {
     let mut ends: Vec<End> = Vec::new();
     for (line, points) in lines {
@@ -131,7 +132,7 @@ fn named_ends(lines: &[(&Line<'_>, Vec<(f64, f64)>)], x: impl Fn(f64) -> f64, y:
         end.label_y = end.label_y.min(lowest);
         lowest = end.label_y - LABEL;
     }
-    // Those that were pushed out at the top come back, and push down what is below them.
+    // Names above the top move back down, and push the names below them down.
     let mut highest = TOP;
     for end in ends.iter_mut().rev() {
         end.label_y = end.label_y.max(highest);
@@ -140,7 +141,7 @@ fn named_ends(lines: &[(&Line<'_>, Vec<(f64, f64)>)], x: impl Fn(f64) -> f64, y:
     ends
 }
 
-/// Round numbers from 0 to about `largest`, at most `count` of them and 0.
+/// Round numbers from 0 to about `largest`, at most `count` besides 0.
 fn ticks(largest: f64, count: usize) -> Vec<f64> {
     let rough = largest / count as f64;
     let power = 10f64.powf(rough.log10().floor());
@@ -150,7 +151,7 @@ fn ticks(largest: f64, count: usize) -> Vec<f64> {
         .find(|step| *step >= rough * 0.999)
         .unwrap_or(rough);
     let last = (largest / step).floor();
-    // At most count, which is small.
+    // At most `count`, which is small.
     (0..=count).map(|index| index as f64).filter(|index| *index <= last).map(|index| index * step).collect()
 }
 

@@ -1,5 +1,6 @@
-//! Charts as inline SVG. All are [`WIDTH`] units wide and shown at about that many pixels, so that their text is as large on a telephone as on a
-//! desk. Colours are the style sheet's; a bar or a line says itself what it is.
+//! Charts as inline SVG. All are [`WIDTH`] units wide and displayed at about as many pixels, so
+//! that their text has the same size on a telephone and on a desktop. Colours come from the style
+//! sheet; bars and lines carry their own names.
 
 mod bars;
 mod lines;
@@ -13,15 +14,15 @@ pub(crate) use strip::{Strip, strip, strip_axis};
 
 use maud::{Markup, html};
 
-/// Width of a chart in its own units.
+/// Width of a chart in SVG units.
 pub(crate) const WIDTH: f64 = 340.0;
 
-/// A coordinate with one decimal.
+/// Formats a coordinate with one decimal.
 pub(crate) fn at(number: f64) -> String {
     format!("{number:.1}")
 }
 
-/// An SVG element with its title and description. `id` is one of the page's.
+/// Renders an SVG element with its title and description. `id` must be unique on the page.
 pub(crate) fn chart(
     id: &str,
     class: &str,
@@ -39,14 +40,14 @@ pub(crate) fn chart(
     }
 }
 
-/// About how wide a text is, in units, at the size of the charts' labels.
+/// Approximate width of a text in units, at the size of the charts' labels.
 fn text_width(text: &str) -> f64 {
     text.chars()
         .map(|c| if matches!(c, '\u{a0}' | '\u{202f}' | '.' | ',' | 'i' | 'l' | '/' | 't') { 3.4 } else { 6.2 })
         .sum()
 }
 
-/// A text cut to about `width` units.
+/// Cuts a text to about `width` units.
 fn cut(text: &str, width: f64) -> String {
     if text_width(text) <= width {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Who moved how many bytes: a bar a side, cut into what the array did and what the host did for each reason.
+//! Bytes moved: one bar per side, divided into the array's share and the host's by reason.
 
 use super::{WIDTH, at, chart};
 use maud::{Markup, html};
@@ -7,14 +7,14 @@ const ROW: f64 = 26.0;
 const THICKNESS: f64 = 14.0;
 const LEFT: f64 = 34.0;
 
-/// Bytes of a side that were moved for one reason.
+/// Bytes of a side moved for one reason.
 pub(crate) struct Part {
-    /// Class of the style sheet.
+    /// Class in the style sheet.
     pub(crate) class: String,
     pub(crate) bytes: u64,
 }
 
-/// Parts with their left edges and widths, none of them too small to be seen.
+/// Places the parts: left edge and width, at least 1 unit so that each is visible.
 fn placed(parts: &[Part], scale: f64) -> impl Iterator<Item = (&Part, f64, f64)> {
     parts.iter().filter(|part| part.bytes > 0).scan(LEFT, move |left, part| {
         let width = (part.bytes as f64 * scale).max(1.0);
@@ -22,7 +22,7 @@ fn placed(parts: &[Part], scale: f64) -> impl Iterator<Item = (&Part, f64, f64)>
     })
 }
 
-/// Draws a bar a side, all with one scale. The parts are named beside the chart.
+/// Draws a bar per side, all with one scale. The parts are named beside the chart.
 pub(crate) fn moved(id: &str, description: &str, sides: &[(String, Vec<Part>)]) -> Markup {
     let total = |parts: &[Part]| parts.iter().map(|part| part.bytes as f64).sum::<f64>();
     let largest = sides.iter().map(|(_, parts)| total(parts)).fold(0.0, f64::max);

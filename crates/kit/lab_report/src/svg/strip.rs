@@ -1,4 +1,5 @@
-//! One row of the summary: how much better on is than off, here and in the paper, on a scale of powers of ten that all rows share.
+//! A row of the summary: the ratio by which on is better than off, here and in the paper, on a
+//! logarithmic scale that all rows share.
 
 use super::{at, chart};
 use maud::{Markup, html};
@@ -7,21 +8,21 @@ const STRIP_WIDTH: f64 = 200.0;
 const HEIGHT: f64 = 22.0;
 const MARGIN: f64 = 10.0;
 
-/// The scale that all rows share.
+/// Scale that all rows share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strip {
-    /// The power of ten at its right end.
+    /// Power of ten at the right end.
     powers: i32,
 }
 
 impl Strip {
-    /// For these factors; 1 is always on it, and at least up to 10.
+    /// Scale for these factors; it includes 1, and at least 10.
     pub(crate) fn of(factors: impl Iterator<Item = f64>) -> Self {
         let largest = factors.filter(|factor| factor.is_finite()).fold(10.0, f64::max);
         Self { powers: (1..6).find(|power| 10f64.powi(*power) >= largest).unwrap_or(6) }
     }
 
-    /// Left of 1 there is room for half a power.
+    /// Position of a factor; there is room for half a power left of 1.
     fn x(self, factor: f64) -> f64 {
         let power = factor.max(1e-9).log10().clamp(-0.5, f64::from(self.powers) + 0.08);
         MARGIN + (power + 0.5) / (f64::from(self.powers) + 0.58) * (STRIP_WIDTH - 2.0 * MARGIN)
@@ -32,7 +33,7 @@ impl Strip {
     }
 }
 
-/// The names of the powers, for the head of the column.
+/// Labels of the powers, for the head of the column.
 pub(crate) fn strip_axis(scale: Strip) -> Markup {
     html! {
         svg class="strip" viewBox=(format!("0 0 {STRIP_WIDTH} 16")) aria-hidden="true" {
@@ -43,7 +44,7 @@ pub(crate) fn strip_axis(scale: Strip) -> Markup {
     }
 }
 
-/// A row: a full dot for here, a ring for the paper.
+/// Draws a row: a full dot for here, a ring for the paper.
 pub(crate) fn strip(id: &str, scale: Strip, here: Option<f64>, paper: Option<f64>, description: &str) -> Markup {
     let middle = HEIGHT / 2.0;
     let one = scale.x(1.0);
@@ -67,7 +68,7 @@ pub(crate) fn strip(id: &str, scale: Strip, here: Option<f64>, paper: Option<f64
     chart(id, "strip", (STRIP_WIDTH, HEIGHT), "How much better on is than off", description, &content)
 }
 
-/// A power of ten, short enough to stand beside the next.
+/// Name of a power of ten, short enough to fit beside the next.
 fn name(power: i32) -> String {
     match power {
         0..=2 => 10_u32.pow(power.unsigned_abs()).to_string(),

@@ -1,10 +1,11 @@
-//! Runs as the laboratory writes them, made up: the figures are no measurements. One has every kind of surprise in it.
+//! Made-up runs in the laboratory's format: the figures are no measurements. One run has hostile
+//! content.
 
 use jiff::Timestamp;
 use lab::results::{Better, CaseResult, Goal, Machine, Measure, Paper, PaperFigure, Run, Side, Subject, Unit, VERSION};
 use std::collections::BTreeMap;
 
-/// What an array says of itself when it means harm.
+/// Name that a hostile array reports.
 pub(crate) const HOSTILE: &str = "<script>alert(1)</script>\"'&|`\u{202e}\u{1b}[2J";
 
 fn measure(median: f64, spread: f64, unit: Unit, better: Better) -> Measure {
@@ -35,7 +36,7 @@ fn moved(mut side: Side, parts: &[(&str, u64)]) -> Side {
     side
 }
 
-/// A line with a little noise that is the same in every run.
+/// Points with a little noise that is the same in every run.
 fn line(seconds: f64, step: f64, of: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
     let count = (seconds / step) as u32;
     let mut noise = 12_345_u32;
@@ -250,7 +251,8 @@ fn nas_clone() -> CaseResult {
     case
 }
 
-/// A run as it should be, and what a reader has to see in it: a missed goal, a failed check, a case that did not run.
+/// A normal run with everything that a reader must notice: a missed goal, a failed check, a case
+/// that did not run.
 pub(crate) fn run() -> Run {
     let started: Timestamp = "2026-11-22T10:00:00Z".parse().unwrap();
     let ended: Timestamp = "2026-11-22T10:14:31Z".parse().unwrap();
@@ -280,7 +282,7 @@ pub(crate) fn run() -> Run {
     }
 }
 
-/// The same of an array that is slower and lacks something.
+/// A run of an array that is slower and lacks a primitive.
 pub(crate) fn other(vendor: &str, product: &str, slower: f64) -> Run {
     let mut run = run();
     for subject in &mut run.subjects {
@@ -304,7 +306,8 @@ pub(crate) fn other(vendor: &str, product: &str, slower: f64) -> Run {
     run
 }
 
-/// Texts that mean harm, in every place that an array or a file can fill, and numbers that are none.
+/// A run with hostile texts in every place that an array or a file can fill, and with numbers that
+/// are not finite.
 pub(crate) fn hostile() -> Run {
     let mut run = run();
     let text = || HOSTILE.to_owned();
