@@ -1,4 +1,5 @@
-//! A `windlass serve` process: started in a state directory, asked through its own command line, stopped or killed.
+//! Process of `windlass serve`: started in a state directory, administered through its own command
+//! line, stopped or killed.
 
 use crate::program;
 use anyhow::{Context, Result, bail, ensure};
@@ -14,23 +15,23 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the array may take until it is ready: recovery of a full log included.
+/// Time limit until the array is ready, including recovery of a full log.
 const READY_LIMIT: Duration = Duration::from_secs(60);
-/// How long a clean stop may take.
+/// Time limit of a clean stop.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
-/// How long one administrative command may take.
+/// Time limit of one administrative command.
 const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 
-/// How to start an array.
+/// Options for starting an array.
 #[derive(Clone, Debug)]
 pub struct ArrayOptions {
     /// The `windlass` program.
     pub executable: PathBuf,
-    /// State directory; made when it is not there. The pool and the log of the process live in it.
+    /// State directory; created if missing. The pool and the log of the process are in it.
     pub state_directory: PathBuf,
     /// iSCSI portals, at least one.
     pub portals: Vec<SocketAddr>,
-    /// Size of a new pool, as `--pool-size` takes it: `8G`.
+    /// Size of a new pool, in the format of `--pool-size`: `8G`.
     pub pool_size: String,
     /// Further arguments of `windlass serve`.
     pub arguments: Vec<String>,
@@ -44,23 +45,24 @@ pub struct Array {
     started_in: Duration,
 }
 
-/// A volume that every initiator may use.
+/// Volume that every initiator may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// One URL for each portal of the array, all of the same logical unit: `iscsi://127.0.0.1:3260/IQN/LUN`.
+    /// URLs of the logical unit, one for each portal of the array:
+    /// `iscsi://127.0.0.1:3260/IQN/LUN`.
     pub urls: Vec<String>,
 }
 
 impl Volume {
-    /// The URL through the first portal.
+    /// URL through the first portal.
     pub fn url(&self) -> &str {
         self.urls.first().map(String::as_str).unwrap_or_default()
     }
 }
 
-/// A port of 127.0.0.1 that nothing listens on at this moment.
+/// Returns a port of 127.0.0.1 on which nothing listens now.
 pub fn free_portal() -> Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot find a free port on 127.0.0.1")?;
     Ok(listener.local_addr()?)
@@ -69,7 +71,8 @@ pub fn free_portal() -> Result<SocketAddr> {
 impl Array {
     /// Starts the array and returns when its portals accept connections.
     ///
-    /// The process gets a process group of its own, so that Ctrl-C in a terminal reaches only the caller, who then stops it.
+    /// The process has its own process group, so that Ctrl-C in a terminal reaches only the caller,
+    /// who then stops it.
     pub fn start(options: ArrayOptions) -> Result<Self> {
         std::fs::create_dir_all(&options.state_directory)
             .with_context(|| format!("cannot make {}", options.state_directory.display()))?;
@@ -84,37 +87,38 @@ impl Array {
         Ok(())
     }
 
-    /// Time from starting the process until it said that it was ready.
+    /// Time from the start of the process until it was ready.
     pub fn started_in(&self) -> Duration {
         self.started_in
     }
 
-    /// Number of the process.
+    /// Process id.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
 
-    /// How it was started.
+    /// Options with which it was started.
     pub fn options(&self) -> &ArrayOptions {
         &self.options
     }
 
-    /// The file that holds the pool `p0`.
+    /// Path of the file with the pool `p0`.
     pub fn pool_file(&self) -> PathBuf {
         self.options.state_directory.join("p0.pool")
     }
 
-    /// The administrative endpoint, as `--server` takes it.
+    /// Administrative endpoint, in the format of `--server`.
     pub fn server(&self) -> String {
         format!("unix:{}", self.options.state_directory.join("windlass.sock").display())
     }
 
-    /// True while the process runs.
+    /// Whether the process runs.
     pub fn alive(&mut self) -> Result<bool> {
         Ok(self.process.try_wait()?.is_none())
     }
 
-    /// Runs `windlass --server … ARGUMENTS` and returns what it printed. Anything but exit status 0 is an error with its words.
+    /// Runs `windlass --server … ARGUMENTS` and returns its output. An exit status other than 0 is
+    /// an error with the output.
     pub fn command(&self, arguments: &[&str]) -> Result<String> {
         let server = self.server();
         let mut all = vec!["--server", &server];
@@ -122,7 +126,7 @@ impl Array {
         Ok(program::require(&self.options.executable, &all, COMMAND_LIMIT)?.stdout)
     }
 
-    /// Runs a command with `-o json` and returns the document that it prints.
+    /// Runs a command with `-o json` and returns the parsed document.
     pub fn json(&self, arguments: &[&str]) -> Result<Value> {
         let mut all = arguments.to_vec();
         all.extend_from_slice(&["-o", "json"]);
@@ -136,19 +140,19 @@ impl Array {
         pool.get(field).and_then(Value::as_u64).with_context(|| format!("no {field} in `pool show`: {pool}"))
     }
 
-    /// Makes an empty volume that every initiator may use.
+    /// Creates an empty volume that every initiator may use.
     pub fn create_volume(&self, name: &str, size: &str) -> Result<Volume> {
         self.command(&["volume", "create", name, "--size", size])?;
         self.publish_volume(name)
     }
 
-    /// Lets every initiator use the volume.
+    /// Grants the volume to every initiator.
     pub fn publish_volume(&self, name: &str) -> Result<Volume> {
         self.command(&["access", "grant", name, "--any"])?;
         self.volume(name)
     }
 
-    /// The volume's URLs; it must be published.
+    /// URLs of a volume, which must be published.
     pub fn volume(&self, name: &str) -> Result<Volume> {
         let shown = self.json(&["volume", "show", name])?;
         let url = shown.pointer("/luns/0/iscsi_url").and_then(Value::as_str);
@@ -158,14 +162,15 @@ impl Array {
         Ok(Volume { name: name.into(), urls })
     }
 
-    /// Ends the process at once, as a power failure would (SIGKILL).
+    /// Kills the process at once (SIGKILL), like a power failure.
     pub fn kill(&mut self) -> Result<()> {
         self.process.kill()?;
         self.process.wait()?;
         Ok(())
     }
 
-    /// Asks the process to stop and waits for it. An error when it does not end in time (it is then killed) or ends badly.
+    /// Asks the process to stop and waits for it. An error when it does not end in time (it is then
+    /// killed) or fails.
     pub fn stop(&mut self) -> Result<()> {
         if let Some(status) = self.process.try_wait()? {
             bail!("the array had ended already ({status})\n{}", self.log_end());
@@ -181,7 +186,7 @@ impl Array {
         }
     }
 
-    /// The last lines of the process's log, for a message.
+    /// Last lines of the process's log, for a message.
     pub fn log_end(&self) -> String {
         log_end(&log_path(&self.options.state_directory))
     }
@@ -189,17 +194,17 @@ impl Array {
 
 impl Drop for Array {
     fn drop(&mut self) {
-        // Nothing can be done about a process that cannot be killed.
+        // A process that cannot be killed is left.
         let _ = self.kill();
     }
 }
 
-/// Where the log of the process goes.
+/// Path of the process's log.
 fn log_path(state_directory: &Path) -> PathBuf {
     state_directory.join("serve.log")
 }
 
-/// The last twelve lines of a log, indented.
+/// Last twelve lines of a log, indented.
 fn log_end(path: &Path) -> String {
     let text = std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     let lines: Vec<_> = text.lines().collect();
@@ -207,7 +212,7 @@ fn log_end(path: &Path) -> String {
     lines.iter().skip(first).map(|line| format!("  {line}\n")).collect()
 }
 
-/// Starts the process and waits for the line `ready …`; returns it with the time that took.
+/// Starts the process and waits for the line `ready …`; returns it with the time taken.
 fn spawn(options: &ArrayOptions) -> Result<(Child, Duration)> {
     ensure!(!options.portals.is_empty(), "an array needs a portal");
     let log = log_path(&options.state_directory);
@@ -227,7 +232,7 @@ fn spawn(options: &ArrayOptions) -> Result<(Child, Duration)> {
     // Reads to the end, so that the array never blocks on its standard output.
     thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            // The receiver leaves after the line `ready`.
+            // The receiver is dropped after the line `ready`.
             let _ = sender.send(line);
         }
     });
@@ -262,7 +267,7 @@ fn wait(process: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
     }
 }
 
-/// The URL with its host and port replaced by `portal`.
+/// Replaces host and port of the URL by `portal`.
 fn through_portal(url: &str, portal: SocketAddr) -> Option<String> {
     let (_, rest) = url.strip_prefix("iscsi://")?.split_once('/')?;
     Some(format!("iscsi://{portal}/{rest}"))

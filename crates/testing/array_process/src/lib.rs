@@ -1,8 +1,10 @@
-//! The array as a process, seen from outside: what the demo, the benchmark kit and the checks of `xtask` have in common.
+//! The array as an external process: code that the demo, the benchmark kit and the checks of
+//! `xtask` share.
 //!
-//! [`mod@array`] starts `windlass serve`, waits until it is ready, talks to it through its own command line, and stops or kills it.
-//! [`program`] runs programs of others under a time limit. [`observe`] reads what the kernel knows about a process and about the
-//! loopback interface. [`tally`] counts checks. [`text`] prints sizes and times for people. Nothing here knows a protocol.
+//! [`mod@array`] starts `windlass serve`, waits until it is ready, administers it through its own
+//! command line, and stops or kills it. [`program`] runs third-party programs with a time limit.
+//! [`observe`] reads the kernel's counters of a process and of the loopback interface. [`tally`]
+//! counts checks. The crate knows no protocol.
 #![forbid(unsafe_code)]
 
 pub mod array;

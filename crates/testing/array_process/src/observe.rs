@@ -1,9 +1,9 @@
-//! What the kernel counts about a process and about the loopback interface (Linux, `proc(5)`).
+//! Counters of the kernel about a process and the loopback interface (Linux, `proc(5)`).
 
 use anyhow::{Context, Result};
 use std::time::Duration;
 
-/// Processor time of a process, all its threads together.
+/// Processor time of a process, all threads together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorTime {
     /// Time in user mode.
@@ -62,13 +62,14 @@ pub fn memory(pid: u32) -> Result<Memory> {
     })
 }
 
-/// Bytes that have crossed the loopback interface so far, TCP and IP headers included, from `/proc/net/dev`. Every packet counts once.
+/// Bytes that have crossed the loopback interface so far, with TCP and IP headers, from
+/// `/proc/net/dev`. Every packet counts once.
 pub fn loopback_bytes() -> Result<u64> {
     let text = std::fs::read_to_string("/proc/net/dev").context("cannot read /proc/net/dev")?;
     parse_loopback(&text).context("/proc/net/dev does not list the loopback interface lo")
 }
 
-/// The first number (bytes received) on the line of `lo`.
+/// Parses the first number (bytes received) on the line of `lo`.
 fn parse_loopback(text: &str) -> Option<u64> {
     let counters = text.lines().find_map(|line| line.trim_start().strip_prefix("lo:"))?;
     counters.split_ascii_whitespace().next()?.parse().ok()

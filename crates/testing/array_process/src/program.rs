@@ -1,4 +1,4 @@
-//! Programs of others, run to their end under a time limit.
+//! Third-party programs, run to their end with a time limit.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where programs are looked for after `PATH`: administrators' tools are not in everyone's `PATH`.
+/// Directories searched after `PATH`: administrators' tools are not in everyone's `PATH`.
 const SYSTEM_DIRECTORIES: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// Finds program `name` in `PATH` and the system directories.
@@ -18,12 +18,12 @@ pub fn find(name: &str) -> Option<PathBuf> {
     directories.map(|directory| directory.join(name)).find(|candidate| candidate.is_file())
 }
 
-/// What a program did.
+/// Result of a program.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// Its exit status; `None` when it was ended because its time was over.
+    /// Exit status; `None` when the program was killed at its time limit.
     pub status: Option<ExitStatus>,
-    /// From start to end.
+    /// Time from start to end.
     pub elapsed: Duration,
     /// Standard output. Bytes that are not UTF-8 are replaced.
     pub stdout: String,
@@ -32,15 +32,17 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// True when the program ended by itself with status 0.
+    /// Whether the program ended by itself with status 0.
     pub fn success(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
 }
 
-/// Runs `program` with `arguments` and no standard input, and waits for its end, at most `limit`; then it is killed.
+/// Runs `program` with `arguments` and without standard input, and waits for its end; after `limit`
+/// it is killed.
 ///
-/// Both outputs are kept in memory, so this is for programs that print little. An error means that it could not be run at all.
+/// Both outputs are kept in memory, so this is for programs that print little. An error means that
+/// the program could not be run.
 pub fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A], limit: Duration) -> Result<Finished> {
     let started = Instant::now();
     let mut child = Command::new(program)
@@ -73,7 +75,8 @@ pub fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A], limit: Duration) ->
     Ok(Finished { status, elapsed, stdout: text(stdout), stderr: text(stderr) })
 }
 
-/// Runs `program` as [`run`] does; anything but exit status 0 within `limit` is an error that quotes what it printed.
+/// Runs `program` like [`run`]; anything but exit status 0 within `limit` is an error that quotes
+/// the output.
 pub fn require<A: AsRef<OsStr>>(program: &Path, arguments: &[A], limit: Duration) -> Result<Finished> {
     let finished = run(program, arguments, limit)?;
     if finished.success() {
@@ -87,11 +90,11 @@ pub fn require<A: AsRef<OsStr>>(program: &Path, arguments: &[A], limit: Duration
     bail!("{} {} {how}\n{}{}", program.display(), line.join(" "), finished.stdout, finished.stderr);
 }
 
-/// Reads a pipe to its end on a thread of its own, so that a full pipe never stops the program.
+/// Reads a pipe to its end on its own thread, so that a full pipe never blocks the program.
 fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // A pipe that breaks has told all it had to tell.
+        // A broken pipe delivers no more data.
         let _ = pipe.read_to_end(&mut bytes);
         bytes
     })

@@ -1,31 +1,32 @@
-//! How many checks passed and how many failed.
+//! Count of checks that passed and that failed.
 
 use std::fmt;
 use std::iter::Sum;
 use std::ops::AddAssign;
 
-/// A count of checks.
+/// Count of checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Checks that held.
     pub passed: usize,
-    /// Checks that did not.
+    /// Checks that did not hold.
     pub failed: usize,
 }
 
 impl Tally {
-    /// One check.
+    /// Tally of one check.
     pub fn one(held: bool) -> Self {
         Self { passed: usize::from(held), failed: usize::from(!held) }
     }
 
-    /// Of a line as [`Tally`] is printed: `15 passed, 2 failed`.
+    /// Parses a line in the format in which [`Tally`] is printed: `15 passed, 2 failed`.
     pub fn of_line(line: &str) -> Option<Self> {
         let (passed, failed) = line.strip_suffix(" failed")?.split_once(" passed, ")?;
         Some(Self { passed: passed.parse().ok()?, failed: failed.parse().ok()? })
     }
 
-    /// Adds up the lines `test result: … N passed; N failed; …` that `cargo test` prints; `None` when there is none.
+    /// Adds up the lines `test result: … N passed; N failed; …` of `cargo test`; `None` when there
+    /// is none.
     pub fn of_cargo_test(output: &str) -> Option<Self> {
         let mut sum = None;
         for line in output.lines().filter_map(|line| line.trim().strip_prefix("test result: ")) {

@@ -1,4 +1,5 @@
-//! What is written: 4 KiB blocks that differ everywhere, each beginning with its own number, so that every read can be checked.
+//! Test data: 4 KiB blocks that all differ, each beginning with its own number, so that every read
+//! can be checked.
 
 use crate::initiator::{Completion, Session};
 use crate::load::{self, End, Random};
@@ -21,7 +22,7 @@ pub(crate) fn block(number: u64) -> Vec<u8> {
     bytes
 }
 
-/// An error unless the Data-In begins with block `number`.
+/// Checks that the Data-In begins with block `number`.
 pub(crate) fn check(number: u64, completion: &Completion) -> Result<()> {
     ensure!(completion.data.first_chunk() == Some(&number.to_be_bytes()), "block {number} was read with other content");
     Ok(())

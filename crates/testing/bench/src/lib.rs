@@ -1,9 +1,10 @@
-//! The benchmark kit: each file under `questions` asks one question, states workload, unit and direction on top, and has a small
-//! size that runs in seconds and a large one for measuring.
+//! Benchmark kit: each file under `questions` asks one question, states workload, unit and
+//! direction at the top, and has a small size that runs in seconds and a large one for measuring.
 //!
-//! Servers that are compared take turns within each repetition, so that other load on the machine falls on all alike. Every read is
-//! checked against what was written, so a fast wrong answer is an error and no result. On a busy machine processor time for an operation
-//! and ratios within one run are steadier than operations a second.
+//! Compared servers run in turn within each repetition, so that other load on the machine affects
+//! all of them equally. Every read is compared with the written data, so a fast wrong answer is an
+//! error and not a result. On a busy machine, processor time per operation and ratios within one
+//! run are more stable than operations per second.
 #![forbid(unsafe_code)]
 
 mod data;
@@ -20,16 +21,16 @@ use report::Report;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What to measure, and how.
+/// Benchmarks to run, and their parameters.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Only the questions with these names; see `--list`.
+    /// Run only the questions with these names; see `--list`.
     #[arg(value_name = "QUESTION")]
     pub only: Vec<String>,
-    /// Print the questions and do nothing.
+    /// Print the questions and exit.
     #[arg(long)]
     pub list: bool,
-    /// Small sizes and short runs: shows that everything works, measures nothing.
+    /// Small sizes and short runs: shows that everything works; the numbers are meaningless.
     #[arg(long)]
     pub small: bool,
     /// Repetitions of each load.
@@ -38,10 +39,10 @@ pub struct Options {
     /// Seconds that each load runs.
     #[arg(long, default_value_t = 5)]
     pub seconds: u64,
-    /// A directory on the disk to measure with.
+    /// Directory on the disk to measure.
     #[arg(long, default_value = "target", value_name = "DIR")]
     pub disk: PathBuf,
-    /// Leave tgt out even when it is installed.
+    /// Do not compare with tgt, even if it is installed.
     #[arg(long)]
     pub no_tgt: bool,
     /// Write every repetition to this file.
@@ -50,29 +51,29 @@ pub struct Options {
 }
 
 impl Options {
-    /// The sizes that `cargo xtask ci` uses.
+    /// Options for `cargo xtask ci`.
     pub fn small() -> Self {
         let disk = std::env::temp_dir();
         Self { only: Vec::new(), list: false, small: true, repeats: 1, seconds: 1, disk, no_tgt: true, json: None }
     }
 
-    /// How long one load runs.
+    /// Time for which one load runs.
     fn time(&self) -> Duration {
         if self.small { Duration::from_millis(300) } else { Duration::from_secs(self.seconds) }
     }
 
-    /// Repetitions, at least one.
+    /// Number of repetitions, at least one.
     fn repetitions(&self) -> usize {
         if self.small { 1 } else { self.repeats.max(1) }
     }
 
-    /// True when tgt takes part.
+    /// Whether tgt takes part.
     fn with_tgt(&self) -> bool {
         !self.no_tgt && targets::Tgt::installed()
     }
 }
 
-/// Goals reached and missed. At small sizes the goals mean nothing and are not counted.
+/// Numbers of goals reached and missed. At small sizes goals are meaningless and not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Goals that were reached.
@@ -81,12 +82,13 @@ pub struct Outcome {
     pub missed: usize,
 }
 
-/// The names of all questions.
+/// Names of all questions.
 pub fn questions() -> impl Iterator<Item = &'static str> {
     questions::ALL.iter().map(|question| question.name)
 }
 
-/// Asks the questions of `windlass` (the program) and prints the answers; an error when a load failed or read wrong data.
+/// Measures the `windlass` program for each question and prints the answers; fails when a load
+/// failed or read wrong data.
 pub fn run(windlass: &Path, options: &Options) -> Result<Outcome> {
     if options.list {
         for question in questions::ALL {

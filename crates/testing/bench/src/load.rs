@@ -1,4 +1,5 @@
-//! A closed loop: a fixed number of commands outstanding, each replaced when it completes, every latency kept.
+//! Closed loop: a fixed number of outstanding commands, each replaced when it completes; every
+//! latency is recorded.
 
 use crate::initiator::{Completion, Session};
 use crate::wire::Command;
@@ -7,56 +8,57 @@ use array_process::observe;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// When a load ends.
+/// End condition of a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
     /// After this time.
     After(Duration),
-    /// When the commands run out.
+    /// When no commands are left.
     WhenDone,
 }
 
-/// What a load measured.
+/// Measurements of a load.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Load {
     /// Commands completed.
     pub(crate) operations: u64,
-    /// From the first submission to the last completion.
+    /// Time from the first submission to the last completion.
     pub(crate) elapsed: Duration,
     /// Latencies in nanoseconds, ascending.
     pub(crate) latencies_ns: Vec<u64>,
     /// Processor time of the server's process.
     pub(crate) server_cpu: Duration,
-    /// TCP payload sent.
+    /// Bytes of TCP payload sent.
     pub(crate) sent_bytes: u64,
-    /// TCP payload received.
+    /// Bytes of TCP payload received.
     pub(crate) received_bytes: u64,
 }
 
 impl Load {
-    /// Commands a second.
+    /// Commands per second.
     pub(crate) fn rate(&self) -> f64 {
         self.operations as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// The latency in µs that `percent` of the commands did not exceed.
+    /// Latency in µs that `percent` of the commands did not exceed.
     pub(crate) fn latency_us(&self, percent: usize) -> f64 {
         let index = self.latencies_ns.len().saturating_sub(1) * percent / 100;
         self.latencies_ns.get(index).copied().unwrap_or(0) as f64 / 1e3
     }
 
-    /// Processor time of the server for one command, in µs.
+    /// Processor time of the server per command, in µs.
     pub(crate) fn server_us(&self) -> f64 {
         self.server_cpu.as_secs_f64() * 1e6 / self.operations.max(1) as f64
     }
 
-    /// Bytes of TCP payload for one command, both ways.
+    /// Bytes of TCP payload per command, both ways.
     pub(crate) fn wire_bytes_each(&self) -> f64 {
         (self.sent_bytes + self.received_bytes) as f64 / self.operations.max(1) as f64
     }
 }
 
-/// Runs `next`'s commands with `depth` outstanding; `check` sees every completion with the number of its command, from 0.
+/// Runs the commands of `next` with `depth` outstanding; `check` gets every completion with the
+/// number of its command, from 0.
 pub(crate) fn run(
     session: &mut Session,
     server_pid: u32,
@@ -66,7 +68,8 @@ pub(crate) fn run(
     mut check: impl FnMut(u64, &Completion) -> Result<()>,
 ) -> Result<Load> {
     ensure!(session.outstanding() == 0, "other commands are outstanding");
-    // Another volume may have been granted since the session began: its unit attention belongs to no command of the load.
+    // Another volume may have been granted since the session began; the load must not get its unit
+    // attention.
     session.clear_unit_attentions()?;
     let cpu_before = observe::processor_time(server_pid)?.total();
     let (sent_before, received_before) = session.wire_bytes();

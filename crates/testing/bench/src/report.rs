@@ -1,4 +1,5 @@
-//! Results: a readable line as they come, a table at the end, goals that were reached or missed, and all of it as JSON.
+//! Results: a line for each as it is measured, a table at the end, goals reached or missed, and all
+//! of it as JSON.
 
 use crate::load::Load;
 use array_process::text::{self, Align};
@@ -7,22 +8,22 @@ use serde_json::{Value, json};
 /// Repetitions of one measurement of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// What was measured.
+    /// Name of the measurement.
     pub(crate) name: String,
     /// `windlass` or `tgt`.
     pub(crate) server: &'static str,
-    /// Its repetitions.
+    /// Repetitions.
     pub(crate) loads: Vec<Load>,
 }
 
 impl Row {
-    /// The median of a number over the repetitions, with the least and the greatest.
+    /// Median of a number over the repetitions, with minimum and maximum.
     pub(crate) fn median(&self, number: impl Fn(&Load) -> f64) -> Spread {
         Spread::of(self.loads.iter().map(number).collect())
     }
 }
 
-/// A median with its spread.
+/// Median with its spread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) least: f64,
@@ -31,7 +32,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of some numbers; zeros when there are none.
+    /// Spread of some numbers; zeros when there are none.
     pub(crate) fn of(mut numbers: Vec<f64>) -> Self {
         numbers.sort_by(f64::total_cmp);
         let middle = numbers.len() / 2;
@@ -45,16 +46,16 @@ impl Spread {
     }
 }
 
-/// A number to reach.
+/// Goal for a number.
 #[derive(Clone, Debug)]
 pub(crate) struct Goal {
-    /// The statement, with the number that was found.
+    /// Statement, with the measured number.
     pub(crate) statement: String,
     /// Whether it was reached.
     pub(crate) reached: bool,
 }
 
-/// Everything that was found.
+/// All results.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
@@ -63,19 +64,19 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Notes a plain result.
+    /// Records a plain result.
     pub(crate) fn fact(&mut self, statement: String) {
         println!("  {statement}");
         self.facts.push(statement);
     }
 
-    /// Notes a goal: `value` must not exceed `limit`.
+    /// Records a goal: `value` must not exceed `limit`.
     pub(crate) fn at_most(&mut self, what: &str, value: f64, limit: f64, unit: &str) {
         let statement = format!("{what}: {} {unit}, at most {} wanted", short(value), short(limit));
         self.goal(statement, value <= limit);
     }
 
-    /// Notes a goal: `value` must be `limit` or more.
+    /// Records a goal: `value` must be at least `limit`.
     pub(crate) fn at_least(&mut self, what: &str, value: f64, limit: f64, unit: &str) {
         let statement = format!("{what}: {} {unit}, at least {} wanted", short(value), short(limit));
         self.goal(statement, value >= limit);
@@ -102,12 +103,12 @@ impl Report {
         }
     }
 
-    /// The repetitions of one measurement.
+    /// Repetitions of one measurement.
     pub(crate) fn row(&self, name: &str, server: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.name == name && row.server == server)
     }
 
-    /// The table as Markdown: medians (least to greatest), and ratios to tgt where tgt has the row.
+    /// Markdown table: medians (minimum to maximum), and ratios to tgt where tgt has the row.
     pub(crate) fn markdown(&self) -> Vec<String> {
         let header = [
             "row",
@@ -142,7 +143,7 @@ impl Report {
         }
         let mut alignment = vec![Align::Left, Align::Left];
         alignment.resize(header.len(), Align::Right);
-        // Columns of equal width, with the bars between them that Markdown wants.
+        // Columns of equal width, with the bars that Markdown requires between them.
         let barred: Vec<Vec<String>> =
             rows.iter().map(|row| row.iter().map(|cell| format!("| {cell}")).collect()).collect();
         let mut lines: Vec<_> =
@@ -162,7 +163,7 @@ impl Report {
         lines
     }
 
-    /// Everything as one document; every repetition by itself.
+    /// All results as one document, with every repetition.
     pub(crate) fn json(&self) -> Value {
         let loads = |row: &Row| -> Vec<Value> {
             row.loads
@@ -189,7 +190,7 @@ impl Report {
     }
 }
 
-/// A number with about three digits.
+/// Formats a number with about three digits.
 pub(crate) fn short(value: f64) -> String {
     match value.abs() {
         v if v >= 100.0 => format!("{value:.0}"),

@@ -1,4 +1,4 @@
-//! The servers under load: the array, and tgt (Debian package `tgt`) beside it.
+//! Servers under load: the array, and tgt (Debian package `tgt`) for comparison.
 
 use anyhow::{Context, Result, ensure};
 use array_process::array::{Array, ArrayOptions, free_portal};
@@ -10,11 +10,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A started array with a directory of its own.
+/// Running array with a directory of its own.
 pub(crate) struct Windlass {
-    /// The process.
+    /// Process of the array.
     pub(crate) array: Array,
-    // Removed after the array is gone: fields are dropped in this order.
+    // Dropped after the array: fields are dropped in declaration order.
     _directory: TempDir,
 }
 
@@ -33,7 +33,7 @@ impl Windlass {
     }
 }
 
-/// A started tgtd with one logical unit.
+/// Running tgtd with one logical unit.
 pub(crate) struct Tgt {
     process: Child,
     url: String,
@@ -41,7 +41,7 @@ pub(crate) struct Tgt {
 }
 
 impl Tgt {
-    /// True when tgt is installed.
+    /// Whether tgt is installed.
     pub(crate) fn installed() -> bool {
         program::find("tgtd").is_some() && program::find("tgtadm").is_some()
     }
@@ -55,7 +55,7 @@ impl Tgt {
         let file = directory.path().join("lun");
         File::create(&file)?.set_len(size_bytes)?;
         let portal = free_portal()?;
-        // The number of the control socket must be below 32 768.
+        // The number of tgt's control socket must be below 32 768.
         let control = (portal.port() % 32_000 + 1).to_string();
         let log = File::create(directory.path().join("tgtd.log"))?;
         let process = Command::new(tgtd)
@@ -90,12 +90,12 @@ impl Tgt {
         Ok(tgt)
     }
 
-    /// Number of the process.
+    /// Process id.
     pub(crate) fn pid(&self) -> u32 {
         self.process.id()
     }
 
-    /// The logical unit.
+    /// URL of the logical unit.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -103,20 +103,20 @@ impl Tgt {
 
 impl Drop for Tgt {
     fn drop(&mut self) {
-        // tgtd has nothing to lose, and a process that cannot be killed cannot be helped.
+        // tgtd has no data to lose; a process that cannot be killed is left.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// A directory in memory when there is one with room, for servers whose disk shall cost nothing.
+/// Directory in memory, for servers whose disk must cost nothing.
 pub(crate) fn memory_directory() -> Result<PathBuf> {
     let path = PathBuf::from("/dev/shm");
     ensure!(path.is_dir(), "/dev/shm is not there; these benchmarks want a pool in memory");
     Ok(path)
 }
 
-/// A new directory under `parent`.
+/// Creates a directory under `parent`.
 fn directory(parent: &Path) -> Result<TempDir> {
     let made = tempfile::Builder::new().prefix("windlass-bench-").tempdir_in(parent);
     made.with_context(|| format!("cannot make a directory in {}", parent.display()))

@@ -1,5 +1,6 @@
-//! A SCSI target over devices in memory, for the targets that execute commands. Volumes 10 and 11 are LUN 0 and 1 of everybody; volume 12 was
-//! granted to nobody, and a command that reaches it is a failure.
+//! SCSI target over devices in memory, for targets that execute commands. Volumes 10 and 11 are
+//! granted to any initiator as LUN 0 and 1; volume 12 is granted to none, and a command that
+//! accesses it is a failure.
 
 use crate::device::SparseDevice;
 use block::VolumeId;
@@ -24,7 +25,7 @@ pub(crate) const TARGET: &str = "iqn.2026-01.org.example:t0";
 /// iSCSI name of the initiator.
 pub(crate) const INITIATOR: &str = "iqn.1994-05.com.example:host1";
 
-/// Moves on by 1 µs whenever it is read.
+/// Clock that advances by 1 µs whenever it is read.
 #[derive(Default)]
 struct Ticks(Cell<u64>);
 
@@ -39,7 +40,8 @@ impl Clock for Ticks {
     }
 }
 
-/// Keeps nothing; every third call fails. Nothing can be sanitized, access states do not change, and there are no commands to abort.
+/// Store that keeps nothing; every third call fails. Nothing can be sanitized, access states do not
+/// change, and there are no commands to abort.
 #[derive(Default)]
 struct Store(Cell<u64>);
 
@@ -68,7 +70,7 @@ impl UnitStore for Store {
     }
 }
 
-/// The target and what is behind it.
+/// Target with its volumes.
 pub(crate) struct Array {
     pub target: Rc<ScsiTarget<SparseDevice>>,
     pub volumes: [SparseDevice; 3],
@@ -76,7 +78,7 @@ pub(crate) struct Array {
 
 impl Array {
     pub fn new() -> Self {
-        // Transfers are cut, so that one input cannot take long.
+        // Short transfer limits, so that one input cannot take long.
         let limits = Limits { transfer_blocks: 64, write_same_blocks: 512, ..Limits::default() };
         let volumes = [10, 11, 12].map(|id| SparseDevice::new(id, BLOCKS));
         let target = ScsiTarget::new(TargetOptions {
@@ -114,7 +116,7 @@ impl Array {
         Self { target: Rc::new(target), volumes }
     }
 
-    /// Panics when the volume that nobody may see was reached.
+    /// Panics if the volume that is granted to none was accessed.
     pub fn assert_secret_untouched(&self) {
         assert_eq!(self.volumes[2].calls(), 0, "a volume was reached that the initiator may not see");
     }

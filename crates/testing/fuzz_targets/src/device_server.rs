@@ -1,4 +1,4 @@
-//! SCSI: the device server by whole commands, and the parameter data that has its own decoders.
+//! SCSI: the device server with whole commands, and parameter data with its own decoders.
 
 pub(crate) mod commands;
 pub(crate) mod transport_id;

@@ -1,5 +1,6 @@
-//! JSON from others: the documents of the array's state, as they stand in a pool (which may be of a newer version, or be edited), and bodies of
-//! REST requests. A state that cannot be read is refused in words; what is read can be used.
+//! Foreign JSON: the documents of the array's state, as stored in a pool (which may be of a newer
+//! version, or edited), and bodies of REST requests. A state that cannot be read is refused with a
+//! reason; one that can be read is usable.
 
 use crate::input::{Reader, Writer};
 use control::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
@@ -12,7 +13,7 @@ use pool::{Catalog, CatalogChange, ObjectId};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// A body is read as every type that a request can have.
+/// Decodes a body as every type that a request can have.
 macro_rules! bodies {
     ($bytes:expr, $($name:ty),* $(,)?) => {
         $(if let Ok(body) = serde_json::from_slice::<$name>($bytes) {
@@ -21,7 +22,8 @@ macro_rules! bodies {
     };
 }
 
-/// A byte: even for a request's body, odd for documents, each with its key and its length.
+/// Input: a byte, even for a request's body, odd for documents; each document has its key and its
+/// length.
 pub(crate) fn run(input: &[u8]) {
     let mut reader = Reader::new(input);
     if reader.u8() & 1 == 0 {
@@ -45,7 +47,7 @@ pub(crate) fn run(input: &[u8]) {
         if let Ok(text) = std::str::from_utf8(body)
             && let Ok(bytes) = text::size::parse(text)
         {
-            // What is written for people is rounded, so it need not be a size of whole bytes.
+            // The format for users is rounded, so it need not be a whole number of bytes.
             let _again = text::size::parse(&text::size::format(bytes));
         }
         return;
@@ -58,7 +60,7 @@ pub(crate) fn run(input: &[u8]) {
         let value = String::from_utf8_lossy(reader.long()).into_owned();
         catalog.put_document(&key, &value);
     }
-    // Objects that documents can be about.
+    // Objects that documents can refer to.
     for id in 1..=8 {
         let _made = finish(catalog.commit(vec![CatalogChange::CreateVolume { id: ObjectId(id), size_bytes: 1 << 30 }]));
     }
@@ -87,7 +89,7 @@ fn open(catalog: Rc<MemoryCatalog>) -> Option<Control> {
     finish(Control::open(catalog, live, Rc::new(MemoryEnvironment::default()), options))?.ok()
 }
 
-/// Polls a future that waits for nothing outside.
+/// Polls a future that waits for nothing external.
 fn finish<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = std::pin::pin!(future);
     for _ in 0..10_000 {
@@ -123,7 +125,7 @@ fn done(control: &Control, request: impl Request) {
     assert!(matches!(done, Some(Ok(_))), "the array to begin with cannot be made");
 }
 
-/// The documents of a small array: together, and each of them alone.
+/// Documents of a small array: all together, and each alone.
 fn documents() -> Vec<Vec<u8>> {
     let catalog = Rc::new(MemoryCatalog::default());
     let Some(control) = open(Rc::clone(&catalog)) else { return Vec::new() };

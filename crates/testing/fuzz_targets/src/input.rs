@@ -1,7 +1,7 @@
-//! An input as a list of steps: fixed-width numbers and short strings, read from the front. What is missing at the end reads as zeros,
-//! so that every input means something. [`Writer`] makes the seeds.
+//! Input as a list of steps: fixed-width numbers and short strings, read from the front. Missing
+//! bytes read as zeros, so that every input is valid. [`Writer`] creates the seeds.
 
-/// Reads an input.
+/// Reader of an input.
 pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -43,31 +43,31 @@ impl<'a> Reader<'a> {
         self.array()
     }
 
-    /// Up to `length` bytes.
+    /// Reads up to `length` bytes.
     pub fn take(&mut self, length: usize) -> &'a [u8] {
         let (front, rest) = self.0.split_at(length.min(self.0.len()));
         self.0 = rest;
         front
     }
 
-    /// A string with a length of one byte before it.
+    /// Reads a string with a one-byte length before it.
     pub fn short(&mut self) -> &'a [u8] {
         let length = usize::from(self.u8());
         self.take(length)
     }
 
-    /// A string with a length of two bytes before it.
+    /// Reads a string with a two-byte length before it.
     pub fn long(&mut self) -> &'a [u8] {
         let length = usize::from(self.u16());
         self.take(length)
     }
 
-    /// All that is left.
+    /// Returns the rest of the input.
     pub fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)
     }
 
-    /// One of `choices`; there has to be one.
+    /// Chooses one of `choices`, which must not be empty.
     pub fn choose<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[usize::from(self.u8()) % choices.len()]
     }
@@ -98,12 +98,12 @@ impl Writer {
         self
     }
 
-    /// At most 255 bytes.
+    /// Writes a string of at most 255 bytes.
     pub fn short(self, bytes: &[u8]) -> Self {
         self.u8(u8::try_from(bytes.len()).unwrap_or(u8::MAX)).raw(bytes)
     }
 
-    /// At most 65 535 bytes.
+    /// Writes a string of at most 65 535 bytes.
     pub fn long(self, bytes: &[u8]) -> Self {
         self.u16(u16::try_from(bytes.len()).unwrap_or(u16::MAX)).raw(bytes)
     }

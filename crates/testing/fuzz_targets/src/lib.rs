@@ -1,12 +1,14 @@
-//! Hostile input: what each fuzz target does with its bytes, and the seeds it starts from.
+//! Hostile input: the code that each fuzz target runs on its bytes, and its seeds.
 //!
-//! The targets stand here, in the workspace, and not under `fuzz/`, so that an ordinary `cargo test` runs every seed and every input that once
-//! crashed something (`fuzz/regressions/NAME/`). `fuzz/` only puts libFuzzer in front of them. A target gets any bytes and must come
-//! back: it panics when the array would have, or when a rule is broken that it checks itself.
+//! The targets are in the workspace, and not under `fuzz/`, so that an ordinary `cargo test` runs
+//! every seed and every input that once caused a crash (`fuzz/regressions/NAME/`). `fuzz/` only
+//! connects them to libFuzzer. A target accepts any bytes and must return: it panics when the array
+//! would have, or when a rule that it checks itself is violated.
 //!
-//! Decoders of whole messages get the bytes as they are. State machines get them as a list of steps (`input::Reader`), so that a change of
-//! one byte is a change of one step; on-disk structures as a list of changes of a good image whose checksums are made right again,
-//! because else nothing would be tried but the checksum.
+//! Decoders of whole messages get the bytes unchanged. State machines get them as a list of steps
+//! (`input::Reader`), so that a change of one byte is a change of one step. On-disk structures get
+//! them as a list of changes to a valid image whose checksums are then corrected, because otherwise
+//! only the checksums would be tested.
 #![forbid(unsafe_code)]
 
 mod array;
@@ -18,22 +20,23 @@ mod device_server;
 mod storage;
 mod transport;
 
-/// One fuzz target.
+/// Fuzz target.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, that of the program in `fuzz/fuzz_targets/` and of the directory in `fuzz/regressions/`.
+    /// Name, which is also that of the program in `fuzz/fuzz_targets/` and of the directory in
+    /// `fuzz/regressions/`.
     pub name: &'static str,
-    /// What it is about, for `--list`.
+    /// Description for `--list`.
     pub what: &'static str,
-    /// Longest input that makes sense, in bytes.
+    /// Longest useful input, in bytes.
     pub max_bytes: usize,
-    /// Gives it an input.
+    /// Runs the target on an input.
     pub run: fn(&[u8]),
-    /// Inputs to begin with.
+    /// Seeds.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// Every target, by name.
+/// All targets, by name.
 pub const TARGETS: &[Target] = &[
     Target {
         name: "documents",
@@ -114,7 +117,7 @@ pub const TARGETS: &[Target] = &[
     },
 ];
 
-/// The target of that name.
+/// Returns the target with that name.
 pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }

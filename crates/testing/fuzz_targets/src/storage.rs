@@ -1,4 +1,5 @@
-//! What stands on the disk: a good pool, made once; changes of it under right checksums; and what is then done with it.
+//! On-disk structures: a valid pool, created once; changes to it with correct checksums; and
+//! operations on the result.
 
 mod base;
 pub(crate) mod image;

@@ -1,4 +1,4 @@
-//! iSCSI (RFC 7143): framing, text, and the two ends of a connection.
+//! iSCSI (RFC 7143): framing, text, and both ends of a connection.
 
 pub(crate) mod framing;
 pub(crate) mod full_feature;

@@ -1,4 +1,4 @@
-//! Every seed, and every input that once crashed something.
+//! All seeds, and all inputs that once caused a crash.
 
 use fuzz_targets::TARGETS;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn seeds_are_the_same_every_time() {
     }
 }
 
-/// The file's name says what it was about.
+/// The file's name describes the crash.
 #[test]
 fn what_once_crashed_does_so_no_more() -> std::io::Result<()> {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/regressions");

@@ -1,10 +1,11 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 use super::*;
 
-/// An executable that speaks the array's command line as far as a test needs it.
+/// Executable script that implements the array's command line as far as a test needs it.
 fn script(directory: &Path, body: &str) -> ArrayOptions {
     let executable = directory.join("windlass");
-    // Written by a process of its own: this one may fork for another test while the file is open, and a file open for writing cannot be executed.
+    // A separate process writes the file. This process may fork for another test while the file is
+    // open, and a file open for writing cannot be executed.
     let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
     assert!(
         std::process::Command::new("sh").arg("-c").arg(write).arg(&executable).arg(body).status().unwrap().success()

@@ -1,9 +1,13 @@
-//! What do the locks of one host cost the reads of another? Host A reads 4 KiB blocks in sequence, one outstanding; host B touches a file
-//! without pause: it takes the file's lock, writes 4 KiB of metadata, and gives the lock back. With SCSI reservations (RESERVE (6) and
-//! RELEASE (6), SPC-2 §7.20 and §7.18) the lock is a block that is written while B has the whole logical unit, and A meets RESERVATION
-//! CONFLICT; it tries again at once, which is the kindest that a host can be to reservations. With COMPARE AND WRITE (VMware's ATS) only
-//! the lock's block is concerned. The pool is in memory; both ways and A alone take turns.
-//! Reads a second: higher is better. Conflicts a second: lower is better. Small: 0.3 s each. Large: as asked.
+//! What do the locks of one host cost the reads of another? Host A reads 4 KiB blocks in sequence,
+//! one outstanding. Host B touches a file without pause: it takes the file's lock, writes 4 KiB of
+//! metadata, and releases the lock. With SCSI reservations (RESERVE (6) and RELEASE (6), SPC-2
+//! §7.20 and §7.18) the lock is a block that is written while B has reserved the whole logical
+//! unit, and A gets RESERVATION CONFLICT; A retries at once, which is the best case for
+//! reservations. With COMPARE AND WRITE (VMware's ATS) only the lock's block is affected. The pool
+//! is in memory; both ways, and A alone, run in turn.
+//!
+//! Reads per second: higher is better. Conflicts per second: lower is better. Small: 0.3 s each.
+//! Large: as requested.
 
 use super::MIB;
 use crate::Options;
@@ -27,12 +31,12 @@ pub(super) const ASKS: &str =
 /// SCSI status (SAM-5 §5.3.1).
 const GOOD: u8 = 0x00;
 const RESERVATION_CONFLICT: u8 = 0x18;
-/// Where the lock is, and the metadata that it protects; the reads go elsewhere.
+/// Addresses of the lock and of the metadata that it protects; the reads go elsewhere.
 const LOCK_LBA: u64 = 0;
 const METADATA_LBA: u64 = 8;
 const FIRST_READ_BLOCK: u64 = 16;
 
-/// How host B locks.
+/// Locking of host B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Locks {
     Nobody,
@@ -46,17 +50,17 @@ const WAYS: [(Locks, &str); 3] = [
     (Locks::CompareAndWrite, "read 4k, ats"),
 ];
 
-/// What host A saw.
+/// Results of host A.
 struct Reads {
     load: Load,
     conflicts: u64,
 }
 
-/// What host B did.
+/// Results of host B.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touches {
     done: u64,
-    /// Its own commands that met RESERVATION CONFLICT: none but its RESERVE may.
+    /// Commands of host B that got RESERVATION CONFLICT: only its RESERVE may.
     conflicts: u64,
 }
 
@@ -106,10 +110,10 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     Ok(())
 }
 
-/// Both hosts at once, for `time`.
+/// Runs both hosts concurrently for `time`.
 fn both(url: &str, pid: u32, locks: Locks, time: Duration, blocks: u64) -> Result<(Reads, Touches)> {
     let stop = AtomicBool::new(false);
-    // Before the other one reserves: a login is followed by TEST UNIT READY.
+    // Before the other host reserves, because a login is followed by TEST UNIT READY.
     let mut session = Session::connect(url).context("host A")?;
     thread::scope(|scope| {
         let other = (locks != Locks::Nobody).then(|| scope.spawn(|| touch(url, locks, &stop)));
@@ -123,7 +127,7 @@ fn both(url: &str, pid: u32, locks: Locks, time: Duration, blocks: u64) -> Resul
     })
 }
 
-/// Host A.
+/// Runs host A.
 fn read(session: &mut Session, pid: u32, time: Duration, blocks: u64) -> Result<Reads> {
     let mut reads = Reads { load: Load::default(), conflicts: 0 };
     let cpu_before = observe::processor_time(pid)?.total();
@@ -159,7 +163,7 @@ fn read(session: &mut Session, pid: u32, time: Duration, blocks: u64) -> Result<
     Ok(reads)
 }
 
-/// Host B, until it is told to stop. It leaves the logical unit without a reservation.
+/// Runs host B until `stop` is set. It leaves the logical unit without a reservation.
 fn touch(url: &str, locks: Locks, stop: &AtomicBool) -> Result<Touches> {
     let mut session = Session::connect(url)?;
     let mut touches = Touches::default();

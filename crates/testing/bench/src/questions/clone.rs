@@ -1,6 +1,8 @@
-//! Does the time of a whole-volume clone or snapshot depend on the size of the volume? Mapped volumes of three sizes, each cloned and
-//! snapshot a number of times by one administrative command, pool on disk; the time of the command includes starting the client program,
-//! so a command that changes nothing is shown beside it. ms a command: lower is better. Small: 64 MiB. Large: 1, 10 and 100 GiB.
+//! Does the time of a whole-volume clone or snapshot depend on the size of the volume? Mapped
+//! volumes of three sizes, each cloned and snapshot several times by one administrative command,
+//! pool on disk. The time of the command includes the start of the client program, so a command
+//! that changes nothing is measured too. ms per command: lower is better. Small: 64 MiB. Large: 1,
+//! 10, 100 GiB.
 
 use super::{GIB, MIB, filled_volume, mapped_volume};
 use crate::Options;

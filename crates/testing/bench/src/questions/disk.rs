@@ -1,6 +1,7 @@
-//! How many durable 4 KiB writes a second does a disk give, through the array and through tgt with synchronous writes? Random blocks
-//! of a filled logical unit, 32 outstanding, pool and tgt's file on the same file system. Operations a second: higher is better.
-//! Small: 64 MiB. Large: 1 GiB.
+//! How many durable 4 KiB writes per second does a disk achieve, through the array and through tgt
+//! with synchronous writes? Random blocks of a filled logical unit, 32 outstanding, pool and tgt's
+//! file on the same file system. Operations per second: higher is better. Small: 64 MiB. Large: 1
+//! GiB.
 
 use super::small_io::{Shape, Subject, measure, ratio_to_tgt};
 use super::{GIB, MIB};

@@ -1,6 +1,7 @@
-//! What does the pool's engine alone do, without network and protocols? `pool/examples/engine` drives it on a file beside the pool directory of the
-//! other questions and on memory. Its own rate of the disk is that of the same requests made directly, in turns with the engine's. Units
-//! and direction stand with each number. Small: a few seconds each, sizes that fit everywhere.
+//! How fast is the pool's engine alone, without network and protocols? `pool/examples/engine` runs
+//! it on a file near the pool directory of the other questions, and in memory. The disk's own rate
+//! is that of the same requests made directly, in turn with the engine's. Each number has its unit
+//! and direction. Small: a few seconds each, sizes that fit everywhere.
 
 use super::pool_example;
 use crate::Options;
@@ -15,7 +16,7 @@ pub(super) const ASKS: &str = "the engine alone: beside the disk's own rate, met
 
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Values of one run: name, values in order, unit.
+/// Values of one run: name and value, in order of output.
 struct Answers(Vec<(String, f64)>);
 
 impl Answers {

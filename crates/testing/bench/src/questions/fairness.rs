@@ -1,7 +1,9 @@
-//! Do hosts notice each other's offload? One host reads or writes random 4 KiB blocks, four outstanding, while another keeps the array
-//! busy with EXTENDED COPY of 4 MiB (or WRITE SAME of zeros, 1 MiB) at depth 4 on other volumes; pool in memory. p99 of the one host's commands
-//! beside the other, divided by p99 alone: lower is better. The offload has to get on too: its rate beside the host, divided by its rate
-//! alone, higher is better. Alone and beside in turns. Small: 64 MiB, 2 rounds of 0.3 s. Large: 1 GiB, as asked.
+//! Does one host's offload affect another host? One host reads or writes random 4 KiB blocks, four
+//! outstanding, while another keeps the array busy with EXTENDED COPY of 4 MiB (or WRITE SAME of
+//! zeros, 1 MiB) at depth 4 on other volumes; pool in memory. p99 of the first host's commands
+//! during the offload, divided by p99 alone: lower is better. The offload has to progress too: its
+//! rate beside the host, divided by its rate alone, higher is better. Alone and together in turn.
+//! Small: 64 MiB, 2 rounds of 0.3 s. Large: 1 GiB, as requested.
 
 use super::small_io::{Subject, random_io};
 use super::{GIB, MIB, SEGMENT_BYTES, filled_volume};
@@ -19,7 +21,7 @@ use std::time::Duration;
 
 pub(super) const ASKS: &str = "latency of one host's 4 KiB commands beside another host's offload";
 
-/// What the other host asks for.
+/// Command that the offloading host sends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Offload {
     Copy,
@@ -35,7 +37,7 @@ impl Offload {
     }
 }
 
-/// The other host: where it works, each round with a session of its own.
+/// Offloading host and its volumes; it uses a new session in each round.
 struct Other<'a> {
     pid: u32,
     source: &'a str,

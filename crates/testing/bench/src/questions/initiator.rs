@@ -1,8 +1,11 @@
-//! Is the host kit's initiator fast enough that the array is what is measured? Random 4 KiB reads of one filled logical unit at depth 32, the pool in memory,
-//! the array on one processor and the initiator on another, then both on one; libiscsi's own load (`iscsi-perf`, Debian package libiscsi-bin) beside it, by
-//! turns.
-//! Operations a second, and operations for a second of the client's processor (what it could ask for if the array were faster), as ratios of each pair:
-//! higher is better. Our side looks at the number in every block that it reads, libiscsi's at nothing. Small: 64 MiB. Large: 1 GiB.
+//! Is the host kit's initiator fast enough that a benchmark measures the array? Random 4 KiB reads
+//! of one filled logical unit at depth 32, the pool in memory, the array on one processor and the
+//! initiator on another, then both on one; libiscsi's own load (`iscsi-perf`, Debian package
+//! libiscsi-bin) for comparison, in turn.
+//!
+//! Operations per second, and operations per second of the client's processor time (the rate that
+//! it could request from a faster array), as ratios of each pair: higher is better. Our side checks
+//! the number in every block that it reads, libiscsi's checks nothing. Small: 64 MiB. Large: 1 GiB.
 
 use super::{GIB, MIB};
 use crate::Options;
@@ -32,7 +35,7 @@ const OURS: &str = "kit";
 const THEIRS: &str = "libiscsi";
 const DEPTH: u64 = 32;
 
-/// A load, and the processor time of whoever made it.
+/// Load, with the processor time of its client.
 struct Run {
     load: Load,
     client: Duration,
@@ -62,7 +65,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
             let theirs = || {
                 iscsi_perf.as_deref().map(|program| libiscsi(program, volume.url(), server, options.time())).transpose()
             };
-            // Nobody goes first always.
+            // The order alternates.
             Ok(match repetition % 2 {
                 0 => (ours()?, theirs()?),
                 _ => {
@@ -71,7 +74,8 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
                 }
             })
         };
-        // What this thread is pinned to goes for the programs that it starts, and ends with it.
+        // Programs started by this thread inherit its processor, and the pinning ends with the
+        // thread.
         let measured = thread::scope(|scope| {
             let measure = || -> Result<Vec<(Run, Option<Run>)>> {
                 place.take(server)?;
@@ -84,12 +88,12 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     Ok(())
 }
 
-/// Where the array and the client run.
+/// Processors of array and client.
 #[derive(Clone, Copy)]
 enum Place {
-    /// A processor for each: whoever is slower sets the rate.
+    /// One processor for each: the slower one determines the rate.
     Apart,
-    /// One processor for both: what the client costs is what the rate lacks.
+    /// One processor for both: the client's cost reduces the rate.
     Together,
 }
 
@@ -101,7 +105,7 @@ impl Place {
         }
     }
 
-    /// Puts the array and this thread there. With only one processor there is nothing to do.
+    /// Pins the array and this thread. With only one processor, does nothing.
     fn take(self, server: u32) -> Result<()> {
         let allowed = sched_getaffinity(None)?;
         let mut processors = (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor));
@@ -124,7 +128,7 @@ impl Place {
 
     fn tell(self, pairs: Vec<(Run, Option<Run>)>, report: &mut Report) {
         let (mut ratios, mut cheaper, mut ours_us, mut theirs_us) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        // The rate of an array that has no time left is its own, not the client's.
+        // The rate of a saturated array is its own, not the client's.
         let mut array_busy = Vec::new();
         for (ours, theirs) in pairs {
             ours_us.push(ours.client_us());
@@ -171,7 +175,7 @@ impl Place {
     }
 }
 
-/// The kit's initiator: as many tasks as commands are to be outstanding, each with one.
+/// Runs the kit's initiator, with a task for each outstanding command.
 fn kit(url: &str, server: u32, size_bytes: u64, time: Duration, repetition: u64) -> Result<Run> {
     let url: Url = url.parse()?;
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
@@ -227,7 +231,7 @@ fn kit(url: &str, server: u32, size_bytes: u64, time: Duration, repetition: u64)
     })
 }
 
-/// libiscsi's own load, for whole seconds; it prints its rate.
+/// Runs libiscsi's own load, for whole seconds; it prints its rate.
 fn libiscsi(program: &Path, url: &str, server: u32, time: Duration) -> Result<Run> {
     let seconds = time.as_secs().max(1).to_string();
     let depth = DEPTH.to_string();
@@ -243,7 +247,7 @@ fn libiscsi(program: &Path, url: &str, server: u32, time: Duration) -> Result<Ru
     let limit = Instant::now() + time + Duration::from_secs(30);
     let mut client = Duration::ZERO;
     let status = loop {
-        // The last look before its end: what is missing are some milliseconds.
+        // The last sample before the end misses only some milliseconds.
         client = observe::processor_time(child.id()).map_or(client, |time| time.total().max(client));
         if let Some(status) = child.try_wait()? {
             break status;
@@ -265,7 +269,7 @@ fn libiscsi(program: &Path, url: &str, server: u32, time: Duration) -> Result<Ru
     Ok(Run { load, client })
 }
 
-/// The last `iops average N` of its output.
+/// Parses the last `iops average N` of the output.
 fn rate(text: &str) -> Option<u64> {
     text.rsplit("iops average ").next()?.split_ascii_whitespace().next()?.parse().ok()
 }

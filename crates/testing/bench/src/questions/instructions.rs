@@ -1,7 +1,8 @@
-//! How many instructions does the pool's core take? Valgrind's callgrind counts those of `pool/examples/instructions.rs` for two numbers of
-//! operations; the difference belongs to the operations alone. Checksums (CRC) and copies of the 4 KiB that a write carries are counted
-//! apart: they depend on the processor, and Valgrind knows only the older instructions for them. Instructions an operation: lower is better.
-//! The same for both sizes; it needs no quiet machine.
+//! How many instructions does the pool's core execute? Valgrind's callgrind counts those of
+//! `pool/examples/instructions.rs` for two numbers of operations; the difference belongs to the
+//! operations alone. Checksums (CRC) and copies of the 4 KiB of a write are counted separately:
+//! they depend on the processor, and Valgrind supports only the older instructions for them.
+//! Instructions per operation: lower is better. Equal for both sizes; it needs no quiet machine.
 
 use super::pool_example;
 use crate::Options;
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 pub(super) const ASKS: &str = "instructions of a map lookup, a 4 KiB write and a 16 MiB clone";
 
-/// Kind, what it is, two numbers of operations, and the budget, if there is one.
+/// Kind, description, two numbers of operations, and the budget, if any.
 const KINDS: [(&str, &str, [u64; 2], Option<f64>); 4] = [
     ("lookup", "map lookup", [3200, 6400], Some(300.0)),
     ("write", "4 KiB write into the log and the map", [3200, 6400], Some(1500.0)),
@@ -22,7 +23,7 @@ const KINDS: [(&str, &str, [u64; 2], Option<f64>); 4] = [
     ("clone", "aligned 16 MiB clone", [800, 4000], Some(5000.0)),
 ];
 
-/// Functions that work on content and not on the map.
+/// Functions that process content and not the map.
 const CONTENT: [&str; 4] = ["crc_fast", "memcpy", "memmove", "memset"];
 
 const LIMIT: Duration = Duration::from_secs(900);
@@ -64,8 +65,9 @@ pub(super) fn answer(_windlass: &Path, _options: &Options, report: &mut Report) 
     Ok(())
 }
 
-/// The cost of each function alone, from callgrind's file: a position line `fn=(number) name` (the name only at its first use), then lines
-/// `line cost`; a line after `calls=` is the cost of the called function, which has lines of its own.
+/// Exclusive cost of each function, from callgrind's file: a position line `fn=(number) name` (with
+/// the name only at first use), then lines `line cost`; a line after `calls=` is the cost of the
+/// called function, which has lines of its own.
 fn costs_by_function(text: &str) -> HashMap<String, u64> {
     let mut names: HashMap<&str, &str> = HashMap::new();
     let mut costs: HashMap<&str, u64> = HashMap::new();

@@ -1,6 +1,6 @@
-//! Does memory stay bounded when volumes are many and large? A mapped template, cloned again and again; some clones are then read and
-//! written at random. Resident memory of the process in MiB, the highest that was seen: lower is better. Small: 20 clones of 256 MiB.
-//! Large: 1 000 clones of 64 GiB, 200 of them used.
+//! Does memory stay bounded with many large volumes? A mapped template is cloned repeatedly; some
+//! clones are then read and written at random. Highest resident memory of the process in MiB: lower
+//! is better. Small: 20 clones of 256 MiB. Large: 1 000 clones of 64 GiB, 200 of them used.
 
 use super::small_io::{Subject, random_io};
 use super::{GIB, MIB, filled_volume, mapped_volume};

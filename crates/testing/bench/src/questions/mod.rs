@@ -1,4 +1,4 @@
-//! The questions, one a file.
+//! Questions, one file each.
 
 mod ats;
 mod ats_touch;
@@ -29,17 +29,17 @@ use array_process::program;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A benchmark.
+/// Benchmark.
 pub(crate) struct Question {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub(crate) name: &'static str,
-    /// What it asks.
+    /// Question that it answers.
     pub(crate) asks: &'static str,
     /// Measures and adds to the report.
     pub(crate) answer: fn(&Path, &Options, &mut Report) -> Result<()>,
 }
 
-/// All of them, in the order in which they are asked.
+/// All questions, in execution order.
 pub(crate) const ALL: &[Question] = &[
     Question { name: "instructions", asks: instructions::ASKS, answer: instructions::answer },
     Question { name: "engine", asks: engine::ASKS, answer: engine::answer },
@@ -63,10 +63,10 @@ const GIB: u64 = 1 << 30;
 /// A mebibyte.
 const MIB: u64 = 1 << 20;
 
-/// One EXTENDED COPY moves this much, as VMware's data mover asks for.
+/// Bytes of one EXTENDED COPY, as VMware's data mover requests them.
 const SEGMENT_BYTES: u64 = 4 * MIB;
 
-/// Builds an example of the pool and returns its program.
+/// Builds an example of the pool; returns the path of its program.
 fn pool_example(name: &str, limit: Duration) -> Result<PathBuf> {
     let cargo = program::find("cargo").context("cargo is not there to build the example")?;
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../Cargo.toml");
@@ -77,7 +77,7 @@ fn pool_example(name: &str, limit: Duration) -> Result<PathBuf> {
     Ok(target.join("release/examples").join(name))
 }
 
-/// Makes a volume of `size_bytes` and fills it.
+/// Creates a volume of `size_bytes` and fills it.
 fn filled_volume(windlass: &Windlass, name: &str, size_bytes: u64) -> Result<(Volume, Session)> {
     let volume = windlass.array.create_volume(name, &size_bytes.to_string())?;
     let mut session = Session::connect(volume.url())?;
@@ -85,7 +85,8 @@ fn filled_volume(windlass: &Windlass, name: &str, size_bytes: u64) -> Result<(Vo
     Ok((volume, session))
 }
 
-/// Makes a volume in which every byte is mapped, by copying a filled `seed` (of `seed_bytes`) into it again and again inside the array.
+/// Creates a volume in which every byte is mapped, by copying a filled `seed` (of `seed_bytes`)
+/// into it repeatedly inside the array.
 fn mapped_volume(windlass: &Windlass, name: &str, seed: &mut Session, seed_bytes: u64, copies: u64) -> Result<Volume> {
     let volume = windlass.array.create_volume(name, &(seed_bytes * copies).to_string())?;
     let mut destination = Session::connect(volume.url())?;
@@ -97,7 +98,8 @@ fn mapped_volume(windlass: &Windlass, name: &str, seed: &mut Session, seed_bytes
     Ok(volume)
 }
 
-/// Copies `bytes` between two logical units from and to these offsets in bytes, one segment a command.
+/// Copies `bytes` between two logical units from and to these byte offsets, one segment per
+/// command.
 fn copy_range(
     session: &mut Session,
     server_pid: u32,
@@ -115,7 +117,7 @@ fn copy_range(
     load::run(session, server_pid, depth, End::WhenDone, next, |_, _| Ok(()))
 }
 
-/// Reads single blocks spread over a volume that was made by [`mapped_volume`] and checks them.
+/// Reads single blocks spread over a volume from [`mapped_volume`], and checks them.
 fn check_copies(session: &mut Session, seed_bytes: u64, copies: u64) -> Result<()> {
     let blocks = seed_bytes / data::BLOCK_BYTES;
     for copy in 0..copies {

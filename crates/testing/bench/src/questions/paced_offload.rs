@@ -1,10 +1,14 @@
-//! What does a host notice of offload at the rate of the white paper's array? One thread is both hosts, so that the array has a processor of its
-//! own where there are two: it writes random 4 KiB blocks, one or four outstanding, and sends EXTENDED COPY of 4 MiB or WRITE SAME of
-//! zeros of 1 MiB to other volumes on time, 600 MiB of them a second (the paper zeroed 40 GiB in 69 s); pool in memory. p99 of the writes
-//! beside the offload, divided by p99 without, medians of rounds in turns: lower is better. It wants a quiet machine: a scheduler that lets others run for
-//! some milliseconds is p99 of everything. Small: 64 MiB, 2 rounds of 0.3 s. Large: 1 GiB, as asked.
+//! How does offload at the rate of the white paper's array affect a host? One thread acts as both
+//! hosts, so that the array has its own processor where there are two. It writes random 4 KiB
+//! blocks, one or four outstanding, and sends EXTENDED COPY of 4 MiB or WRITE SAME of zeros of 1
+//! MiB to other volumes on schedule, 600 MiB of them per second (the paper zeroed 40 GiB in 69 s);
+//! pool in memory. p99 of the writes during the offload, divided by p99 without, medians of rounds
+//! in turn: lower is better. It needs a quiet machine: a scheduler that runs other processes for
+//! some milliseconds determines every p99. Small: 64 MiB, 2 rounds of 0.3 s. Large: 1 GiB, as
+//! requested.
 //!
-//! `fairness` asks the same of an offload that is sent as fast as the array takes it, from a thread of its own.
+//! `fairness` measures the same with an offload that is sent as fast as the array accepts it, from
+//! a thread of its own.
 
 use super::small_io::{Subject, random_io_beside};
 use super::{GIB, MIB, SEGMENT_BYTES, filled_volume};
@@ -22,10 +26,10 @@ use std::time::{Duration, Instant};
 
 pub(super) const ASKS: &str = "latency of 4 KiB writes beside offload at a set rate, from one thread";
 
-/// Bytes of offload in a second.
+/// Bytes of offload per second.
 const RATE_BYTES: u64 = 600 * MIB;
 
-/// What is offloaded.
+/// Command of the offload.
 #[derive(Clone, Copy)]
 enum Offload {
     Copy,
@@ -48,8 +52,8 @@ impl Offload {
     }
 }
 
-/// Commands that are sent on time, one outstanding; what is more than an interval late, be it that the one before was not done or that this thread
-/// did not run, is not made up for.
+/// Commands sent on schedule, one outstanding. Delays of more than an interval, because the
+/// previous command was not done or this thread did not run, are not made up for.
 struct Paced<'a> {
     session: &'a mut Session,
     command: Box<dyn Fn(u64) -> Command + 'a>,
@@ -78,7 +82,7 @@ impl Paced<'_> {
         Ok(())
     }
 
-    /// Waits for the command that was sent last.
+    /// Waits for the last command that was sent.
     fn finish(&mut self) -> Result<()> {
         while self.session.outstanding() > 0 {
             self.session.complete(|completion| completion.good())?;

@@ -1,6 +1,7 @@
-//! Do hosts notice when a large volume is deleted? A volume whose every map page is its own is deleted while a host reads random blocks of
-//! another one, four outstanding, pool in memory. p99 of the reads, idle and until all space is back: a ratio, lower is better; GiB of mapped address
-//! space given back a second: higher is better. Small: 16 GiB. Large: 1 TiB.
+//! Does the deletion of a large volume affect hosts? A volume with exclusive map pages is deleted
+//! while a host reads random blocks of another one, four outstanding, pool in memory. p99 of the
+//! reads until all space is freed divided by p99 when idle: lower is better. GiB of mapped address
+//! space freed per second: higher is better. Small: 16 GiB. Large: 1 TiB.
 
 use super::small_io::{Subject, random_io};
 use super::{GIB, SEGMENT_BYTES, filled_volume};
@@ -27,7 +28,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     let (_, mut seed) = filled_volume(&array, "seed", GIB)?;
     let doomed = array.array.create_volume("doomed", &(copies * GIB).to_string())?;
     {
-        // Four KiB aside from the source's leaves, so that none can be shared.
+        // Offset by 4 KiB from the source's leaves, so that no leaf can be shared.
         let mut session = Session::connect(doomed.url())?;
         let designators = (seed.designator()?, session.designator()?);
         let each = GIB / SEGMENT_BYTES - 1;

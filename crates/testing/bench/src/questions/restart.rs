@@ -1,6 +1,7 @@
-//! How long are hosts without their disks after the array's process was killed with a full log? Random 4 KiB writes until more than the
-//! log was written, then SIGKILL under the load, start, log in, read. Seconds from the start of the process to the first block read:
-//! lower is better. Small: 16 MiB written. Large: three times 1 GiB written.
+//! How long do hosts lose their disks after the array's process was killed with a full log? Random
+//! 4 KiB writes until more than the log's size is written, then SIGKILL under load, start, log in,
+//! read. Seconds from the start of the process to the first block read: lower is better. Small: 16
+//! MiB written. Large: three times 1 GiB written.
 
 use super::small_io::{Subject, random_io};
 use super::{GIB, MIB};
@@ -33,7 +34,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
             let load = random_io(&mut subject, blocks, true, 32, End::After(Duration::from_millis(500)), time + 1)?;
             written += load.operations * BLOCK_BYTES;
         }
-        // Commands that are on their way when the process dies.
+        // Commands in flight when the process dies.
         for number in 0..16 {
             let command = wire::write(number * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS, data::block(number).into());
             subject.session.submit(&command)?;

@@ -1,6 +1,8 @@
-//! How much processor time does the array spend on a 4 KiB read and on a durable 4 KiB write, and how many can it do in a second?
-//! Random blocks of a filled logical unit, one and 32 outstanding, the pool in memory; tgt beside it with its file in memory.
-//! µs of server processor time an operation: lower is better; operations a second: higher is better. Small: 64 MiB. Large: 1 GiB.
+//! How much processor time does the array use for a 4 KiB read and for a durable 4 KiB write, and
+//! how many can it execute per second? Random blocks of a filled logical unit, one and 32
+//! outstanding, the pool in memory; for comparison tgt with its file in memory. µs of server
+//! processor time per operation: lower is better; operations per second: higher is better. Small:
+//! 64 MiB. Large: 1 GiB.
 
 use super::{GIB, MIB};
 use crate::Options;
@@ -16,14 +18,14 @@ use std::rc::Rc;
 
 pub(super) const ASKS: &str = "4 KiB reads and writes, pool in memory, beside tgt";
 
-/// A server with a filled logical unit.
+/// Server with a filled logical unit.
 pub(super) struct Subject {
     pub(super) name: &'static str,
     pub(super) pid: u32,
     pub(super) session: Session,
 }
 
-/// One load: its name, whether it writes, and the commands outstanding.
+/// Load: its name, whether it writes, and the number of outstanding commands.
 pub(super) type Shape = (&'static str, bool, usize);
 
 pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) -> Result<()> {
@@ -58,7 +60,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     Ok(())
 }
 
-/// Fills every subject, then runs the shapes, the subjects in turns.
+/// Fills every subject, then runs the shapes on the subjects in turn.
 pub(super) fn measure(
     subjects: &mut [Subject],
     shapes: &[Shape],
@@ -82,8 +84,9 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// Random single blocks; which one is a function of `seed` and the command's number, so that a completion can be checked without a
-/// list. A write stores what the block held before: every later read can be checked too.
+/// Random single blocks; each is a function of `seed` and the command's number, so that a
+/// completion can be checked without a list. A write stores the content that the block had before,
+/// so every later read can be checked too.
 pub(super) fn random_io(
     subject: &mut Subject,
     blocks: u64,
@@ -95,7 +98,7 @@ pub(super) fn random_io(
     random_io_beside(subject, blocks, writes, depth, end, seed, || Ok(()))
 }
 
-/// As [`random_io`]; `beside` is called before each command is made, and ends the load when it fails.
+/// Like [`random_io`]; `beside` is called before each command, and ends the load when it fails.
 pub(super) fn random_io_beside(
     subject: &mut Subject,
     blocks: u64,
@@ -107,7 +110,8 @@ pub(super) fn random_io_beside(
 ) -> Result<Load> {
     let mut failed = None;
     let chosen = |index: u64| Random::new(seed << 40 ^ index).next() % blocks;
-    // Making a block costs the client time that is not to be measured: writes choose among some that are made in advance.
+    // Generating a block costs client time, which must not be measured: writes choose among
+    // prepared blocks.
     let count = if writes { 1024.min(blocks) } else { 0 };
     let prepared: Vec<(u64, Rc<[u8]>)> =
         (0..count).map(chosen).map(|number| (number, data::block(number).into())).collect();
@@ -130,7 +134,7 @@ pub(super) fn random_io_beside(
     failed.map_or(Ok(load), Err)
 }
 
-/// Operations a second, the array's divided by tgt's; `None` without tgt.
+/// Operations per second of the array divided by those of tgt; `None` without tgt.
 pub(super) fn ratio_to_tgt(report: &Report, name: &str) -> Option<f64> {
     let rate = |server| report.row(name, server).map(|row| row.median(Load::rate).median);
     Some(rate("windlass")? / rate("tgt")?.max(1e-9))

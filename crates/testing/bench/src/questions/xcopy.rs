@@ -1,6 +1,8 @@
-//! What does EXTENDED COPY cost when nothing is moved? A mapped source (a filled seed copied again and again) is copied to an empty
-//! volume in segments of 4 MiB, one and eight outstanding, pool on disk. µs a command beside a durable 4 KiB write of the same disk,
-//! seconds in all, bytes on the wire, growth of the pool: lower is better. Small: 1 GiB from 64 MiB. Large: 100 GiB from 1 GiB.
+//! What does EXTENDED COPY cost when no data is moved? A mapped source (a filled seed copied
+//! repeatedly) is copied to an empty volume in segments of 4 MiB, one and eight outstanding, pool
+//! on disk. µs per command compared with a durable 4 KiB write of the same disk, total seconds,
+//! bytes on the wire, growth of the pool: lower is better. Small: 1 GiB from 64 MiB. Large: 100 GiB
+//! from 1 GiB.
 
 use super::small_io::{Subject, random_io};
 use super::{GIB, MIB, SEGMENT_BYTES, check_copies, copy_range, filled_volume, mapped_volume};
@@ -77,8 +79,8 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     Ok(())
 }
 
-/// Latency in µs of a durable 4 KiB overwrite in a file that is allocated and written, past the page cache where the file system allows:
-/// the least a log can cost.
+/// Latency in µs of a durable 4 KiB overwrite in a file that is allocated and written, bypassing
+/// the page cache where the file system permits it: the minimum cost of a log write.
 fn durable_write_us(directory: &Path, count: usize) -> Result<Spread> {
     const FILE_BYTES: u64 = 4 * MIB;
     const BLOCK: usize = 4096;
@@ -88,7 +90,7 @@ fn durable_write_us(directory: &Path, count: usize) -> Result<Spread> {
     let flags = OFlags::WRONLY | OFlags::DSYNC;
     let open = |flags| rustix::fs::open(file.path(), flags, Mode::empty());
     let descriptor = open(flags | OFlags::DIRECT).or_else(|_| open(flags)).context("cannot open for durable writes")?;
-    // Direct I/O wants an aligned buffer: one is cut out of a longer one.
+    // Direct I/O needs an aligned buffer, which is cut out of a longer one.
     let room = vec![0x5a_u8; 2 * BLOCK];
     let aligned = room.as_ptr().align_offset(BLOCK);
     let block = room.get(aligned..aligned + BLOCK).context("no aligned block")?;

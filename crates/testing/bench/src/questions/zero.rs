@@ -1,5 +1,6 @@
-//! What does zeroing cost when it is forgetting? WRITE SAME (16) of zeros over a volume in which every byte is mapped, 1 MiB a command,
-//! eight outstanding, pool on disk. Seconds in all: lower is better. Small: 1 GiB from 64 MiB. Large: 200 GiB from 1 GiB.
+//! What does zeroing cost when it only deallocates? WRITE SAME (16) of zeros over a volume in which
+//! every byte is mapped, 1 MiB per command, eight outstanding, pool on disk. Total seconds: lower
+//! is better. Small: 1 GiB from 64 MiB. Large: 200 GiB from 1 GiB.
 
 use super::{GIB, MIB, filled_volume, mapped_volume};
 use crate::Options;

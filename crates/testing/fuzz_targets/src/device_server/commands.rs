@@ -1,5 +1,6 @@
-//! Commands against the device server: any CDB with any parameter list through three I_T nexuses, between resets, sizes that change, full and
-//! write-protected devices. What must hold: an answer that a transport can send, and no way to a volume that was not granted.
+//! Commands to the device server: any CDB with any parameter list through three I_T nexuses, mixed
+//! with resets, changes of size, and full and write-protected devices. Required: a response that a
+//! transport can send, and no access to a volume that was not granted.
 
 use crate::array::{Array, BLOCKS, poll};
 use crate::input::{Reader, Writer};
@@ -17,7 +18,7 @@ use zerocopy::IntoBytes;
 
 const STEPS: usize = 200;
 
-/// A command that brings no data.
+/// Request without Data-Out.
 fn data_in(cdb: [u8; 16], expected_data_in: u32) -> Request {
     let attribute = TaskAttribute::Simple;
     let abort = AbortFlag::default();
@@ -45,7 +46,7 @@ impl Rig {
         let rig = Self { array, nexuses, waiting: Vec::new() };
         for nexus in rig.nexuses {
             for lun in 0..2 {
-                // Whoever just came meets unit attentions first.
+                // A new nexus gets unit attentions first.
                 for _ in 0..4 {
                     let mut ready = rig.execute(nexus, LogicalUnitNumber(lun).encode(), data_in([0; 16], 0));
                     let _response = poll(&mut ready);
@@ -81,7 +82,7 @@ impl Rig {
         let length = u32::try_from(data.len()).unwrap_or(0);
         let expected_out = if path & 0x40 != 0 { reader.u32() } else { length };
         let expected_in = if path & 0x80 != 0 { u32::from(reader.u16()) } else { 1 << 16 };
-        // The transport hands over only what has arrived.
+        // The transport passes only data that has arrived.
         let request = Request {
             cdb,
             data_out: Bytes::from(data),
@@ -159,7 +160,7 @@ impl Rig {
     }
 }
 
-/// An answer that a transport can send.
+/// Checks that a transport can send the response.
 fn check(cdb: &[u8; 16], response: &Response) {
     match response.status {
         0x02 => {
@@ -178,7 +179,7 @@ fn check(cdb: &[u8; 16], response: &Response) {
     );
 }
 
-/// Steps: a command each, or what else happens to a device server.
+/// Input: steps; each is a command or another event of a device server.
 pub(crate) fn run(input: &[u8]) {
     let mut reader = Reader::new(input);
     let mut rig = Rig::new();
@@ -195,14 +196,14 @@ pub(crate) fn run(input: &[u8]) {
     rig.array.assert_secret_untouched();
 }
 
-/// One command as a step, with its data.
+/// Encodes a command with its data as one step.
 fn step(path: u8, cdb: &[u8], data: &[u8]) -> Writer {
     let mut padded = [0; 16];
     padded[..cdb.len()].copy_from_slice(cdb);
     Writer::default().u8(0).u8(path).raw(&padded).u8(255).long(data)
 }
 
-/// CDB lengths by group code, SPC-4 §4.2.5.1.
+/// CDB length by group code, SPC-4 §4.2.5.1.
 fn cdb_length(opcode: u8) -> usize {
     match opcode >> 5 {
         0 => 6,
@@ -212,7 +213,8 @@ fn cdb_length(opcode: u8) -> usize {
     }
 }
 
-/// Every command that REPORT SUPPORTED OPERATION CODES names, so that a new one has a seed as soon as it is there; and lists that are valid.
+/// Seeds: every command in REPORT SUPPORTED OPERATION CODES, so that a new one has a seed at once;
+/// and valid parameter lists.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = lists();
     let rig = Rig::new();
@@ -229,7 +231,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         }
         let length = cdb_length(cdb[0]);
         let plain = step(0, &cdb, &[]);
-        // Allocation lengths, transfer lengths and list lengths are near the end of a CDB.
+        // Allocation, transfer and list lengths are near the end of a CDB.
         cdb[length - 2] = 1;
         let one = Writer::default().u8(0).u8(0).raw(&cdb).u8(1);
         cdb[length - 2] = 0xFF;
@@ -281,7 +283,7 @@ fn lists() -> Vec<Vec<u8>> {
         seeds.push(writer.0);
     }
 
-    // PERSISTENT RESERVE OUT: register, reserve, preempt from elsewhere, move, clear.
+    // PERSISTENT RESERVE OUT: register, reserve, preempt by another nexus, move, clear.
     let reserve = |path: u8, action: u8, kind: u8, key: u64, other: u64, flags: u8, ids: &[u8]| {
         let mut list = [&key.to_be_bytes()[..], &other.to_be_bytes(), &[0, 0, 0, 0, flags, 0, 0, 0]].concat();
         if flags & 0x08 != 0 {
@@ -305,7 +307,8 @@ fn lists() -> Vec<Vec<u8>> {
     let moves = step(0, &[0x5F, 7, 0, 0, 0, a, b, c, d, 0], &moved);
     seeds.push(reserve(0, 0, 0, 0, 1, 0, &[]).raw(&reserve(0, 1, 5, 1, 0, 0, &[]).0).raw(&moves.0).0);
 
-    // MODE SENSE of all pages, and MODE SELECT of what the control and caching pages look like.
+    // MODE SENSE of all pages, and MODE SELECT with lists in the form of the control and caching
+    // pages.
     let sense = step(0, &[0x1A, 0, 0x3F, 0, 0xFF, 0], &[]);
     let control = [&[0, 0, 0, 0, 0x0A, 0x0A][..], &[0; 10]].concat();
     let caching = [&[0, 0, 0, 0, 0x08, 0x12, 0x04][..], &[0; 17]].concat();

@@ -3,7 +3,7 @@
 use scsi::LogicalUnitNumber;
 use scsi::persistent_reservation::{Basic, InitiatorPort, MoveTarget, RegisterAndMove, TransportId};
 
-/// The bytes as each of them.
+/// Input: bytes that are decoded as each of them.
 pub(crate) fn run(input: &[u8]) {
     if let Ok((id, length)) = TransportId::parse(input) {
         assert!((24..=input.len()).contains(&length) && length.is_multiple_of(4));

@@ -1,7 +1,9 @@
-//! A good pool as blocks, and where in it the checksum of which block stands: what is needed to change a block and still be believed.
+//! Valid pool as blocks, with the place of each block's checksum: the facts needed to change a
+//! block so that it is still accepted.
 //!
-//! A checksum is found by its value: a block's CRC-32C stands in the page above it, wherever that is. So nothing here has to know how pages,
-//! tables and roots are laid out, only what they are summed over (docs/on-disk-format.md).
+//! A checksum is found by its value: a block's CRC-32C is in the page above it, wherever that is.
+//! This code therefore knows nothing of the layout of pages, tables and roots, only the bytes that
+//! each checksum covers (docs/on-disk-format.md).
 
 use bytes::Bytes;
 use crc_fast::{CrcAlgorithm, checksum};
@@ -12,7 +14,7 @@ use std::sync::OnceLock;
 
 pub(super) const BLOCK: usize = media::BLOCK_BYTES;
 pub(super) const UUID: [u8; 16] = [7; 16];
-/// Blocks of the device: superblocks and log, and four segments.
+/// Blocks of the device: superblocks, log, and four segments.
 pub(super) const DEVICE_BLOCKS: u64 = 2048 * 5;
 const LOG_BYTES: u64 = 256 << 10;
 /// First block of the log ring.
@@ -23,7 +25,7 @@ const PAGE_BYTES: usize = 64 + 256 * 12;
 
 pub(super) type Block = Box<[u8; BLOCK]>;
 
-/// Blocks with content, and what is known of them.
+/// Blocks with content, and their checksums' places.
 #[derive(Clone)]
 pub(super) struct Image {
     pub blocks: BTreeMap<u64, Block>,
@@ -33,12 +35,12 @@ pub(super) struct Image {
     frames: &'static [u64],
 }
 
-/// Memory and the rest for a pool here.
+/// Options for a pool of the targets.
 pub(super) fn options(incarnation: u64) -> Options {
     Options { memory_bytes: 8 << 20, incarnation, destage_batch: 64, ..Options::default() }
 }
 
-/// Where the four superblock copies are.
+/// Blocks of the four superblock copies.
 pub(super) const SUPERBLOCKS: [u64; 4] = [0, 1, LOG_END, DEVICE_BLOCKS - 1];
 
 pub(super) fn crc64(bytes: &[u8]) -> u64 {
@@ -54,7 +56,7 @@ fn is_page(block: &[u8; BLOCK]) -> bool {
     block.starts_with(b"WLpg")
 }
 
-/// The checksum that others hold of a block, as its content is.
+/// Checksum of a block's present content, as other blocks store it.
 fn sum(block: &mut [u8; BLOCK]) -> u32 {
     if !is_page(block) {
         return crc32c(block);
@@ -75,19 +77,20 @@ fn u32_at(block: &[u8; BLOCK], at: usize) -> u32 {
     u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]])
 }
 
-/// Makes the checksum of a superblock copy right.
+/// Corrects the checksum of a superblock copy.
 pub(super) fn seal_superblock(block: &mut [u8; BLOCK]) {
     let crc = crc64(&block[..BLOCK - 8]);
     block[BLOCK - 8..].copy_from_slice(&crc.to_le_bytes());
 }
 
 impl Image {
-    /// The block, made of zeros when there is none.
+    /// Returns the block; a missing one is created with zeros.
     pub fn block(&mut self, number: u64) -> &mut [u8; BLOCK] {
         self.blocks.entry(number).or_insert_with(|| Box::new([0; BLOCK]))
     }
 
-    /// Makes every checksum right that covers a changed block: its own, its parent's copy, and so on up to the superblock.
+    /// Corrects every checksum that covers a changed block: its own, its parent's copy, and so on
+    /// up to the superblock.
     pub fn seal(&mut self, changed: BTreeSet<u64>) {
         let mut pending = changed;
         for _ in 0..5000 {
@@ -107,7 +110,7 @@ impl Image {
         }
     }
 
-    /// The frames of the log, each with the checksum of the one before it.
+    /// Corrects the frames of the log, each with the checksum of the one before it.
     fn seal_log(&mut self) {
         let mut previous: Option<u64> = None;
         for &first in self.frames {
@@ -129,7 +132,7 @@ impl Image {
         }
     }
 
-    /// A disk with these blocks.
+    /// Creates a disk with these blocks.
     pub fn disk(&self) -> SimDisk {
         let disk = SimDisk::new(SimOptions::immediate(7, DEVICE_BLOCKS));
         for (number, content) in &self.blocks {
@@ -139,7 +142,8 @@ impl Image {
     }
 }
 
-/// A pool with volumes, a clone, a snapshot, a reservation, documents and a drop queue, and a log to replay.
+/// Pool with volumes, a clone, a snapshot, a reservation, documents and a drop queue, and a log to
+/// replay.
 pub(super) fn dirty() -> Image {
     static IMAGE: OnceLock<BTreeMap<u64, Block>> = OnceLock::new();
     static REFERENCES: OnceLock<HashMap<u64, Vec<(u64, usize)>>> = OnceLock::new();
@@ -152,7 +156,7 @@ pub(super) fn dirty() -> Image {
     }
 }
 
-/// The same pool after a checkpoint: nothing to replay.
+/// Pool like [`dirty`] after a checkpoint: nothing to replay.
 pub(super) fn clean() -> Image {
     static IMAGE: OnceLock<BTreeMap<u64, Block>> = OnceLock::new();
     static REFERENCES: OnceLock<HashMap<u64, Vec<(u64, usize)>>> = OnceLock::new();
@@ -172,7 +176,7 @@ fn references(blocks: &BTreeMap<u64, Block>) -> HashMap<u64, Vec<(u64, usize)>> 
     for (holder, block) in blocks {
         for at in 0..BLOCK - 3 {
             let Some(&number) = owners.get(&u32_at(block, at)) else { continue };
-            // A page's own copy is made right with the page.
+            // A page's own checksum is corrected together with the page.
             if number != *holder {
                 found.entry(number).or_default().push((*holder, at));
             }
@@ -216,7 +220,7 @@ impl Maker {
         self.run(Operation::Catalog(vec![change]));
     }
 
-    /// No two blocks alike, so that a checksum names one block.
+    /// No two blocks are equal, so that a checksum identifies one block.
     fn write(&mut self, object: u64, block: u64, count: u64) {
         let mut data = Vec::new();
         for _ in 0..count {

@@ -1,14 +1,15 @@
-//! A pool with some bytes changed and every checksum right: what a bug of an older version, or somebody with the disk in hand, could have left.
+//! Pool with some bytes changed and every checksum correct: a state that a bug of an older version,
+//! or a person with access to the disk, could have left.
 //!
-//! Pool metadata is believed when its checksum is right; so this is about what must not happen even then: a panic, an endless
-//! loop, memory without bound.
+//! Pool metadata with a correct checksum is trusted. This target tests what must not happen even
+//! then: a panic, an endless loop, unbounded memory.
 
 use super::base::{self, BLOCK, DEVICE_BLOCKS, Image, SUPERBLOCKS};
 use super::use_pool::{Plan, use_pool};
 use crate::input::{Reader, Writer};
 use std::collections::BTreeSet;
 
-/// Numbers that break arithmetic.
+/// Numbers at the limits of arithmetic.
 const NUMBERS: [u64; 16] = [
     0,
     1,
@@ -28,7 +29,8 @@ const NUMBERS: [u64; 16] = [
     u64::MAX,
 ];
 
-/// A byte that says which pool and what is done with it, one that says whether checksums are made right, then changes.
+/// Input: a byte that selects the pool and the operations on it, a byte that says whether checksums
+/// are corrected, then changes.
 pub(crate) fn run(input: &[u8]) {
     let mut reader = Reader::new(input);
     let flags = reader.u8();
@@ -54,7 +56,7 @@ pub(crate) fn run(input: &[u8]) {
     use_pool(&image.disk(), Plan::new(flags));
 }
 
-/// A block of the kind that a byte says: pages, log, or what is neither.
+/// Chooses a block of the class that a byte selects: pages, log, or others.
 fn class(image: &Image, reader: &mut Reader<'_>) -> Option<u64> {
     let kind = reader.u8();
     let wanted = |block: &[u8; BLOCK]| match kind % 4 {
@@ -69,7 +71,7 @@ fn class(image: &Image, reader: &mut Reader<'_>) -> Option<u64> {
 
 fn change(image: &mut Image, number: u64, numbers: &[u64], reader: &mut Reader<'_>) {
     let how = reader.u8();
-    // Headers more often than the rest.
+    // Headers more often than other bytes.
     let at = match reader.u8() {
         small @ 0..=199 => usize::from(small) * 2,
         _ => usize::from(reader.u16()) % BLOCK,
@@ -92,7 +94,7 @@ fn change(image: &mut Image, number: u64, numbers: &[u64], reader: &mut Reader<'
         }
         _ => vec![0; usize::from(reader.u16()) % BLOCK],
     };
-    // The root stands at byte 512 of a superblock.
+    // The root is at byte 512 of a superblock.
     let at = if copies.len() > 1 && how & 0x80 != 0 { 512 + at % 3072 } else { at };
     for copy in copies {
         let block = image.block(*copy);
@@ -110,7 +112,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     for flags in [0x00, 0x02, 0x03, 0x80, 0x82] {
         seeds.push(vec![flags]);
     }
-    // A field of the root, of pages of every kind, of the log and of tables, each set to something.
+    // Fields of the root, of pages of every kind, of the log and of tables, each set to a value.
     for field in 0..24 {
         seeds.push(Writer::default().u8(2).u8(0).u8(0).u8(0x82).u8(field * 4).u8(0).u8(field).0);
     }

@@ -1,4 +1,5 @@
-//! The log: frames and records by steps, in a chain that recovery believes, replayed onto a good pool.
+//! Log: frames and records from steps, in a chain that recovery accepts, replayed onto a valid
+//! pool.
 
 use super::base::{self, BLOCK, Image, LOG_FIRST, SUPERBLOCKS, UUID, crc64};
 use super::use_pool::{Plan, use_pool};
@@ -7,7 +8,7 @@ use crate::input::{Reader, Writer};
 const HEADER: usize = 128;
 const RING_BLOCKS: u64 = 64;
 
-/// Where the log goes on, from the root.
+/// End of the log, from the root, where new frames are appended.
 struct Chain {
     position: u64,
     sequence: u64,
@@ -20,7 +21,8 @@ fn number(block: &[u8; BLOCK], at: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// A byte of what is done, then frames: a byte of how the header lies, then records up to a step that ends the frame.
+/// Input: a byte that selects operations, then frames: a byte with the defects of the header, then
+/// records up to a step that ends the frame.
 pub(crate) fn run(input: &[u8]) {
     let mut reader = Reader::new(input);
     let flags = reader.u8();
@@ -90,7 +92,7 @@ fn frame(image: &mut Image, chain: &mut Chain, reader: &mut Reader<'_>, addresse
     chain.previous_crc = crc;
 }
 
-/// A number: small, near the end of something, or any.
+/// Number that is small, near a limit, or arbitrary.
 fn some(reader: &mut Reader<'_>) -> u64 {
     match reader.u8() {
         small @ 0..=199 => u64::from(small),
@@ -208,7 +210,8 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let end = |writer: Writer| writer.u8(0).u8(0).0;
     let mut seeds = vec![end(begin())];
     for object in 16..24 {
-        // A write with data, one in place, a zero, a clone from object to object, and a mix in two frames.
+        // A write with data, a write in place, a zero, a clone between objects, and a mix in two
+        // frames.
         seeds.push(end(begin().u8(22).u8(1).u8(object).u8(9).u8(1).u8(0).u8(12).u16(9).u32(5)));
         seeds.push(end(begin().u8(22).u8(0).u8(object).u8(9).u8(2).u8(0).u8(1).u8(3).u32(5).u8(0).u32(0)));
         seeds.push(end(begin().u8(25).u8(object).u8(0).u8(100)));

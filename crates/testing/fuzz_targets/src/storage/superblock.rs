@@ -1,11 +1,13 @@
-//! The superblock: each of its four copies changed on its own, with the checksum made right or not; and the root as it is.
+//! Superblock: each of its four copies changed separately, with or without a corrected checksum;
+//! and the root alone.
 
 use super::base::{self, BLOCK, SUPERBLOCKS, seal_superblock};
 use super::use_pool::{Plan, use_pool};
 use crate::input::{Reader, Writer};
 use media::LocalMedia;
 
-/// A byte of what is done, then changes: copies (bits 0–3) and whether they are sealed (bit 7), offset, bytes.
+/// Input: a byte that selects operations, then changes: copies (bits 0–3) and whether they are
+/// sealed (bit 7), offset, bytes.
 pub(crate) fn run(input: &[u8]) {
     let _shown = pool::show_root(input);
     let mut reader = Reader::new(input);

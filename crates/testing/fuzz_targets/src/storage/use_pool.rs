@@ -1,20 +1,21 @@
-//! Opens a pool and uses it, as an array would after a start. Whatever is on the disk, there is an answer: a pool that works, or words that say what is wrong.
+//! Opens a pool and uses it as an array would after a start. For any disk content the result is a
+//! working pool, or an error that describes the defect.
 
 use super::base::{BLOCK, options};
 use bytes::Bytes;
 use media::{LocalMedia, SimDisk};
 use pool::{CatalogChange, CheckOptions, Core, ObjectId, ObjectKind, Operation};
 
-/// Turns of background work for one operation: more than any can need on a pool this small.
+/// Most turns of background work for one operation: more than any needs on a pool this small.
 const TURNS: usize = 20_000;
 const OBJECTS: usize = 6;
 
 type Pool = Core<LocalMedia<SimDisk>>;
 
-/// How the pool is opened, and what is done with it.
+/// Way of opening the pool, and operations on it.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
-    /// With its space map made anew.
+    /// Rebuild the space map.
     pub repair: bool,
     /// Verify everything first.
     pub check: bool,
@@ -23,13 +24,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// From a byte of the input.
+    /// Decodes a byte of the input.
     pub fn new(bits: u8) -> Self {
         Self { repair: bits & 1 != 0, check: bits & 2 != 0, operate: bits & 4 == 0 }
     }
 }
 
-/// Opens the pool on the disk and uses it; once more after that.
+/// Opens the pool on the disk and uses it; then opens it once more.
 pub(super) fn use_pool(disk: &SimDisk, plan: Plan) {
     let Some(mut core) = open(disk, plan.repair, 2) else { return };
     if plan.check {
@@ -38,7 +39,7 @@ pub(super) fn use_pool(disk: &SimDisk, plan: Plan) {
     if plan.operate {
         operate(&mut core);
     }
-    // It may refuse: a disk can be so wrong that nothing can be written any more.
+    // The checkpoint may fail: a disk can be so defective that nothing can be written.
     let written = core.checkpoint();
     drop(core);
     if written.is_ok()

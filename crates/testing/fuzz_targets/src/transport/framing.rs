@@ -1,4 +1,5 @@
-//! Framing: any bytes as a stream of PDUs, whole and in pieces; and PDUs through [`Output`] and back.
+//! Framing: any bytes as a stream of PDUs, in one piece and in several; and PDUs through [`Output`]
+//! and back.
 
 use super::wire;
 use crate::input::{Reader, Writer};
@@ -6,7 +7,8 @@ use bytes::{Bytes, BytesMut};
 use iscsi::framing::Digests;
 use iscsi::framing::{FramingError, Output, Pdu, take_pdu};
 
-/// Flags (bit 0, 1: digests in use; bit 2: as PDUs to send; bit 3: make the digests of the stream right), limit (3 bytes), size of the pieces (1), and the stream.
+/// Input: flags (bits 0, 1: digests in use; bit 2: PDUs to send; bit 3: correct the digests of the
+/// stream), limit (3 bytes), size of the pieces (1 byte), and the stream.
 pub(crate) fn run(input: &[u8]) {
     let mut reader = Reader::new(input);
     let flags = reader.u8();
@@ -31,7 +33,7 @@ pub(crate) fn run(input: &[u8]) {
             break;
         }
     }
-    // A digest error ends both; what came before it is the same however the bytes were cut.
+    // A digest error ends both; the PDUs before it are equal however the bytes were split.
     assert_eq!(pieces.1.is_some(), whole.1.is_some(), "pieces make another end");
     assert_eq!(pieces.0.len(), whole.0.len(), "pieces make other PDUs");
     for (one, other) in pieces.0.iter().zip(&whole.0) {
@@ -56,7 +58,7 @@ fn take_all(buffer: &mut BytesMut, digests: Digests, limit: u32) -> (Vec<Pdu>, O
     }
 }
 
-/// PDUs by their parts, with right lengths and digests unless a step says otherwise.
+/// PDUs by their parts, with correct lengths and digests unless a step says otherwise.
 fn sealed(mut reader: Reader<'_>, digests: Digests) -> Vec<u8> {
     let mut stream = Vec::new();
     while !reader.is_empty() && stream.len() < 1 << 20 {

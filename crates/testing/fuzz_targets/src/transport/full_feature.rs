@@ -1,6 +1,7 @@
-//! Full feature phase of a target with logical units in memory: SCSI commands with every way of moving data, task management, text, pings,
-//! logout, in any order and with any numbers. What must hold: memory is bounded, what is sent is well-formed and numbered right, every
-//! answer belongs to something that was asked, and no volume is reached that was not granted.
+//! Full feature phase of a target with logical units in memory: SCSI commands with all ways of
+//! moving data, task management, text, pings, logout, in any order and with any numbers. Required:
+//! bounded memory, well-formed and correctly numbered output, responses only to requests, and no
+//! access to a volume that was not granted.
 
 use super::wire::{self, Stream};
 use crate::array::{Array, BLOCKS, INITIATOR, TARGET, poll};
@@ -22,13 +23,13 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use unit::AbortFlag;
 
-/// Most bytes of Data-Out and of Data-In that a connection may hold here.
+/// Limit of Data-Out and of Data-In of a connection.
 const DATA_BYTES: usize = 256 << 10;
-/// Most output, with one answer above the limit.
+/// Limit of output, including one response above the connection's limit.
 const OUTPUT_BYTES: usize = 2 << 20;
 const STEPS: usize = 300;
 
-/// What the connection asks of the array.
+/// Array side of the connection.
 struct Shelf {
     target: Rc<ScsiTarget<SparseDevice>>,
     nexus: Cell<Option<NexusId>>,
@@ -75,9 +76,10 @@ struct Rig {
     r2t: [u32; 4],
     /// Target Transfer Tag of the last NOP-In or Text Response.
     tag: u32,
-    /// Bytes were sent that are no PDU: what was taken for one since cannot be known here.
+    /// Set after bytes that are not a PDU: how the connection has interpreted later bytes is then
+    /// unknown.
     out_of_step: bool,
-    /// Initiator Task Tags that were sent; an answer for another is made up.
+    /// Initiator Task Tags that were sent; a response with another tag is a failure.
     asked: std::collections::BTreeSet<u32>,
 }
 
@@ -152,7 +154,7 @@ impl Rig {
         self.receive();
     }
 
-    /// Lets the connection take input, and does what it asks for.
+    /// Lets the connection take input, and executes its events.
     fn receive(&mut self) {
         self.connection.handle_input(self.now, &mut self.buffer, &self.shelf);
         assert!(self.connection.output_bytes() <= OUTPUT_BYTES, "the answers pile up");
@@ -202,13 +204,13 @@ impl Rig {
         self.running.push((command.task, Box::pin(future)));
     }
 
-    /// Lets commands finish: those that can, up to `most`; then the connection goes on.
+    /// Finishes up to `most` commands that can finish; then the connection continues.
     fn finish(&mut self, most: usize) {
         self.settle(most);
         self.receive();
     }
 
-    /// Nothing is answered for commands that were aborted: the connection sees to that.
+    /// Aborted commands are answered too: the connection has to drop these responses.
     fn settle(&mut self, most: usize) {
         let mut index = 0;
         let mut finished = 0;
@@ -454,7 +456,7 @@ impl Rig {
     }
 }
 
-/// Data of a length, all of one byte; or the bytes themselves.
+/// Data of a chosen length with one byte value; or raw bytes.
 fn filled(reader: &mut Reader<'_>) -> Vec<u8> {
     match reader.u8() {
         0 => Vec::new(),
@@ -464,7 +466,7 @@ fn filled(reader: &mut Reader<'_>) -> Vec<u8> {
     }
 }
 
-/// A byte with what to negotiate, then steps.
+/// Input: a byte that selects the negotiation, then steps.
 pub(crate) fn run(input: &[u8]) {
     let mut reader = Reader::new(input);
     let Some(mut rig) = Rig::new(&mut reader) else { panic!("an ordinary login fails") };
@@ -476,7 +478,7 @@ pub(crate) fn run(input: &[u8]) {
         rig.array.assert_secret_untouched();
         assert!(rig.buffer.capacity() <= 2 << 20, "too much room was made");
     }
-    // Whatever happened: what is asked for is answered in the end, and nothing is left over.
+    // Finally all requests are answered, and no state is left over.
     rig.manage();
     for _ in 0..200 {
         rig.hear();
@@ -488,7 +490,7 @@ pub(crate) fn run(input: &[u8]) {
     assert_eq!(rig.connection.output_bytes(), 0);
 }
 
-/// A command as a step; `data` in blocks of 512 bytes.
+/// Encodes a command as one step; `data` in blocks of 512 bytes.
 fn command(flags: u8, tag: u8, blocks: u8, cdb: &[u8], data: u8) -> Writer {
     let head = Writer::default().u8(0).u8(0).u8(flags).u8(tag).u8(0).u8(blocks).u8(0).short(cdb);
     if data == 0 { head.u8(0) } else { head.u8(data).u8(0xA5) }
@@ -523,7 +525,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let long = begin(6).raw(&command(WRITE_MORE, 1, 32, &write10(32), 4).0);
     let long = long.u8(80).u8(1).u8(1).u8(4).u8(0xA5).u16(512).u8(206);
     seeds.push(all_data(all_data(long)).0);
-    // Task management with a command in flight, and one that has not all its data.
+    // Task management with a command in flight, and with one whose data is incomplete.
     for function in [1, 2, 4, 5, 6, 8] {
         let held = begin(0).u8(236).u8(0).u8(4).raw(&command(WRITE, 3, 1, &write10(1), 1).0);
         let held = held.u8(120).u8(0x80 | function).u8(0).u8(9).u8(3).u8(0).u8(0).short(b"");

@@ -1,5 +1,6 @@
-//! The initiator against a target that lies: any Login Responses, with right and wrong answers to its challenge; then any PDUs. What must hold: its
-//! output is bounded by what it was told to send, and a target that did not prove who it is is not believed.
+//! Initiator against a malicious target: any Login Responses, with correct and wrong answers to its
+//! challenge; then any PDUs. Required: its output is bounded by its requests, and a target that did
+//! not authenticate is not accepted.
 
 use super::text::KEYS;
 use super::wire;
@@ -74,14 +75,14 @@ impl Rig {
         Digests { header: on && parameters.header_digest, data: on && parameters.data_digest }
     }
 
-    /// What the initiator has to say.
+    /// Reads the initiator's output.
     fn hear(&mut self) {
         while let Some(chunk) = self.initiator.poll_output() {
             self.sent_bytes += chunk.len();
             self.heard.extend_from_slice(&chunk);
         }
         if !self.initiator.is_full_feature() {
-            // Its own challenge stands in a Login Request, never over two PDUs.
+            // Its own challenge is in a Login Request, never split over two PDUs.
             let text = self.heard.split().freeze();
             let pairs = text.get(48..).map(|text| text.split(|byte| *byte == 0)).into_iter().flatten();
             let mut identifier = None;
@@ -108,7 +109,7 @@ impl Rig {
                 _ => {}
             }
         }
-        // What it was told to send, answers to pings and logins, and headers.
+        // Requested data, answers to pings and logins, and headers.
         let bound = 2 * self.data_out_bytes + 200 * self.received_bytes + 100_000;
         assert!(self.sent_bytes <= bound, "{} bytes were sent", self.sent_bytes);
     }
@@ -223,7 +224,7 @@ impl Rig {
         };
         let mut header = pdu::blank(opcode, flags, tag);
         self.number(&mut header, true);
-        // Offsets, lengths, residuals and tags, where the PDU has them.
+        // Offsets, lengths, residuals and tags, in PDUs that have them.
         for at in [2, 20, 36, 40, 44] {
             match reader.u8() {
                 0 => {}
@@ -245,7 +246,7 @@ impl Rig {
     }
 }
 
-/// A byte with what to negotiate, then steps.
+/// Input: a byte that selects the negotiation, then steps.
 pub(crate) fn run(input: &[u8]) {
     let mut reader = Reader::new(input);
     let mut rig = Rig::new(reader.u8());

@@ -1,5 +1,6 @@
-//! Login seen from the target: any sequence of Login Requests, in pieces of any size, with and without CHAP. The input can compute the
-//! right answer to a challenge, with the right secret or a wrong one. What must hold: nobody gets in who did not prove what was asked.
+//! Login at the target: any sequence of Login Requests, in pieces of any size, with and without
+//! CHAP. The input can compute a correct response to a challenge, or one from a wrong secret.
+//! Required: no login succeeds without the required proof.
 
 use super::text::KEYS;
 use super::wire::{self, Stream};
@@ -60,12 +61,12 @@ fn gate(mode: u8) -> Gate {
     Gate { authentication }
 }
 
-/// What the initiator's end knows.
+/// State of the initiator's end.
 struct Peer {
     stream: Stream,
     /// CHAP_A, CHAP_I and CHAP_C of the target's last challenge.
     challenge: Option<(Algorithm, u8, Vec<u8>)>,
-    /// A right response to a challenge has been sent.
+    /// Whether a correct response to a challenge was sent.
     proven: bool,
     responses: usize,
 }
@@ -97,7 +98,7 @@ impl Peer {
         }
     }
 
-    /// Pairs of one request, by steps.
+    /// Builds the pairs of one request from steps.
     fn text(&mut self, reader: &mut Reader<'_>, bytes: &mut Vec<u8>) {
         for _ in 0..reader.u8() % 16 {
             match reader.u8() {
@@ -140,7 +141,7 @@ impl Peer {
     }
 }
 
-/// A byte for who has to authenticate how, one for the size of the pieces, then steps.
+/// Input: a byte for the required authentication, one for the size of the pieces, then steps.
 pub(crate) fn run(input: &[u8]) {
     let mut reader = Reader::new(input);
     let gate = gate(reader.u8());
@@ -190,7 +191,7 @@ pub(crate) fn run(input: &[u8]) {
 }
 
 fn request(reader: &mut Reader<'_>, peer: &mut Peer) -> Vec<u8> {
-    // T, C, stage now, stage next: the ways a login usually goes first.
+    // T, C, current stage, next stage: the usual values in a login.
     let flags = match reader.u8() {
         flags @ 0..=7 => [0x87, 0x81, 0x00, 0x04, 0x87, 0x83, 0x40, 0x44][usize::from(flags)],
         other => other,
@@ -222,7 +223,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         writer
     };
     let begin = |mode: u8| Writer::default().u8(mode).u8(255);
-    // To full feature phase at once.
+    // Directly to full feature phase.
     let direct = names(begin(0).u8(0).u8(0).u8(0).u8(1));
     // Security stage without authentication, then the operational one.
     let both = operational(names(begin(0).u8(0).u8(1).u8(0).u8(2)).u8(144).u8(0).u8(0).u8(0).u8(0));

@@ -5,7 +5,7 @@ use iscsi::chap::Algorithm;
 use iscsi::parameters::{Limits, Parameters};
 use iscsi::{names, text};
 
-/// A byte that says whether the text is for the target or the initiator, and the text.
+/// Input: a byte that selects target or initiator, and the text.
 pub(crate) fn run(input: &[u8]) {
     let mut reader = Reader::new(input);
     let as_initiator = reader.u8() & 1 != 0;
@@ -58,7 +58,7 @@ fn try_value(value: &str) {
     }
 }
 
-/// Every key, with a value that is common.
+/// All keys, each with a common value.
 pub(super) const KEYS: &[(&str, &str)] = &[
     ("InitiatorName", "iqn.1994-05.com.example:host1"),
     ("TargetName", "iqn.2026-01.org.example:t0"),

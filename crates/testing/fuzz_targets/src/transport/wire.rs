@@ -1,4 +1,4 @@
-//! What the state machines' targets have in common: PDUs made by hand, and PDUs of the other end taken apart.
+//! Code that the targets of state machines share: building PDUs, and parsing PDUs of the other end.
 
 use bytes::BytesMut;
 use iscsi::framing::{self, Digests, Pdu};
@@ -10,7 +10,7 @@ pub(super) fn crc32c(bytes: &[u8]) -> [u8; 4] {
     [a, b, c, d]
 }
 
-/// A PDU with right lengths and digests.
+/// Builds a PDU with correct lengths and digests.
 pub(super) fn pdu(mut header: RawHeader, additional: &[u8], data: &[u8], digests: Digests) -> Vec<u8> {
     let [_, _, _, _, _, high, middle, low] = (data.len() as u64).to_be_bytes();
     header[4] = u8::try_from(additional.len() / 4).unwrap_or(u8::MAX);
@@ -35,7 +35,7 @@ pub(super) fn field(header: &RawHeader, at: usize) -> u32 {
     u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
 }
 
-/// The stream of one end, taken apart by the other.
+/// Output stream of one end, parsed by the other.
 #[derive(Default)]
 pub(super) struct Stream {
     bytes: BytesMut,
@@ -47,7 +47,7 @@ impl Stream {
         self.bytes.extend_from_slice(chunk);
     }
 
-    /// The next whole PDU; what this end sends is always well-formed.
+    /// Takes the next complete PDU; the output of the end under test is always well-formed.
     pub fn next(&mut self, digests: Digests) -> Option<Pdu> {
         match framing::take_pdu(&mut self.bytes, digests, 0x00FF_FFFF) {
             Ok(pdu) => pdu,
@@ -56,7 +56,7 @@ impl Stream {
     }
 }
 
-/// True for what a target may send.
+/// Whether a target may send this opcode.
 pub(super) fn is_target_opcode(opcode: Opcode) -> bool {
     [
         Opcode::NOP_IN,
@@ -73,7 +73,7 @@ pub(super) fn is_target_opcode(opcode: Opcode) -> bool {
     .contains(&opcode)
 }
 
-/// The opcode of a PDU.
+/// Opcode of a PDU.
 pub(super) fn opcode(pdu: &Pdu) -> Opcode {
     BasicHeader::from_wire(&pdu.header).opcode()
 }
