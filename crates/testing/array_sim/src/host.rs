@@ -203,7 +203,7 @@ impl Host {
         }
         self.shared.count(|report| report.logins += 1);
         self.log(format_args!("logged in"));
-        // The old session of the nexus is over: none of its commands may take effect any more.
+        // The old session of the nexus is over: none of its commands and functions may take effect any more.
         for issued in std::mem::take(&mut self.loose) {
             self.shared.bury(&issued);
         }

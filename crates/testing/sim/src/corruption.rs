@@ -1,5 +1,6 @@
-//! Corruption: one place after the other of a stored pool is damaged, in every structure, and the pool is opened. It must be repaired or
-//! refused with a reason, or just what needs the damaged block must fail; content that was read must always be right.
+//! Corruption: every structure of a stored pool is damaged, one place after the other, and the pool
+//! is opened. It must be repaired or refused with a reason, or only operations that need the
+//! damaged block may fail; content that is read must always be correct.
 
 use crate::generate::Generator;
 use crate::model::BLOCK_SECTORS;
@@ -13,12 +14,12 @@ use pool::Core;
 
 /// Steps that fill the pool.
 const STEPS: u64 = 120;
-/// Where log and data begin.
+/// First blocks of log and space map.
 const LOG_FIRST: u64 = 256;
 const SPACE_MAP: std::ops::Range<u64> = 2048..4096;
 const PAGE_MAGIC: &[u8] = b"WLpg";
 
-/// A class of bytes.
+/// Class of damaged bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Superblock,
@@ -30,13 +31,13 @@ enum Class {
     Data,
 }
 
-/// The classes that a block has, with the bytes of each.
+/// Classes of a block, with the bytes of each.
 fn classes(disk: &SimDisk, world: &World, block: u64) -> Vec<(Class, std::ops::Range<usize>)> {
     let log_end = LOG_FIRST + world.log_bytes / 4096;
     if block < 2 || block == log_end || block == world.disk_blocks - 1 {
         vec![(Class::Superblock, 0..512), (Class::Superblock, 512..4096)]
     } else if (LOG_FIRST..log_end).contains(&block) {
-        // A frame's first block has its header; the others hold records.
+        // The first block of a frame has its header; the other blocks hold records.
         match disk.peek(block).0.starts_with(b"WLframe1") {
             true => vec![(Class::FrameHeader, 0..128), (Class::FrameBody, 128..192), (Class::FrameBody, 192..4096)],
             false => vec![(Class::FrameBody, 0..4096)],
@@ -71,7 +72,7 @@ pub fn corruption(seed: u64, times: u64) -> Outcome {
                 }
             }
         }
-        // A device that is cut off is refused, wherever.
+        // A truncated device is refused, at any size.
         for blocks in [world.disk_blocks - 1, world.disk_blocks / 2, LOG_FIRST + 3, 2, 1] {
             let disk = run.disk.crashed_copy(|_| Fate::Applied);
             disk.resize(blocks);
@@ -89,7 +90,7 @@ pub fn corruption(seed: u64, times: u64) -> Outcome {
     Outcome { report, story: Vec::new(), failure }
 }
 
-/// A pool with a checkpoint, and records in the log after it.
+/// Creates a pool with a checkpoint, and records in the log after it.
 fn filled(world: &World, seed: u64) -> Result<Run, String> {
     let mut run = Run::new(world.clone(), Story::default())?;
     let mut generator = Generator::new(seed ^ 0x6669_6c6c_6564);
@@ -115,7 +116,7 @@ fn filled(world: &World, seed: u64) -> Result<Run, String> {
         )?;
         next(&mut run, Step::Drain)?;
     }
-    // Nothing is pending: what is on the disk is what was written.
+    // Makes all pending writes durable.
     let flushed = run.disk.crashed_copy(|_| Fate::Applied);
     run.disk = flushed;
     Ok(run)
@@ -141,7 +142,7 @@ fn damage(run: &mut Run, block: u64, class: Class, at: usize, bit: u8, report: &
     if class == Class::Superblock && !fork.unreadable.is_empty() {
         return Err("one damaged copy of the superblock made content unreadable".into());
     }
-    // Writing a whole block heals it for the object that is written.
+    // Overwriting a whole block repairs it for the written object.
     if class == Class::Data
         && let Some((object, start)) = fork.unreadable.first().copied()
         && fork.model.objects.get(&object).is_some_and(|o| !o.snapshot && start + BLOCK_SECTORS <= o.sectors)

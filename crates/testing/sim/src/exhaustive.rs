@@ -1,6 +1,7 @@
-//! Bounded exhaustive workloads: all short sequences over a small alphabet of operations, a crash after each request that the disk completes,
-//! and all outcomes of each crash. Most known bugs of file systems need no more than three operations on a small, fresh one (CrashMonkey
-//! and ACE, OSDI 2018).
+//! Bounded exhaustive workloads: all short sequences over a small alphabet of operations, with a
+//! crash after each request that the disk completes, and all outcomes of each crash. Most known
+//! bugs of file systems need no more than three operations on a small, new one (CrashMonkey and
+//! ACE, OSDI 2018).
 
 use crate::random::Random;
 use crate::run::Run;
@@ -9,14 +10,14 @@ use crate::world::World;
 use crate::{Failure, Outcome, Report, Story, guard};
 use media::Fate;
 
-/// Up to so many pending writes, every subset of them is tried; of more, samples.
+/// Most pending writes of which every subset is tried; of more, only samples.
 const ALL_SUBSETS: usize = 4;
 /// Subsets tried of more pending writes.
 const SAMPLES: u64 = 10;
-/// Requests of the disk that a sequence may take.
+/// Most requests of the disk in one sequence.
 const PATIENCE: u32 = 400;
 
-/// What a sequence is made of: 14 operations with 2 to 4 sets of parameters each.
+/// Elements of a sequence: 14 operations with 2 to 4 sets of parameters each.
 fn alphabet() -> Vec<Step> {
     let write = |object, start, length, tag, pattern, forced| {
         Step::Submit(Request::Write { object, start, length, tag, pattern, forced })
@@ -31,7 +32,8 @@ fn alphabet() -> Vec<Step> {
     let catalog = |change| Step::Submit(Request::Catalog(vec![change]));
     let batch = |changes: &[Catalog]| Step::Submit(Request::Catalog(changes.to_vec()));
     vec![
-        // small writes: whole, part of a block, over a hole, of zeros, to a sharing object
+        // small writes: a whole block, part of a block, over a hole, zeros, to an object that
+        // shares
         write(16, 0, 8, 80, Pattern::Data, false),
         write(16, 3, 2, 81, Pattern::Data, false),
         write(16, 30, 20, 82, Pattern::Data, true),
@@ -48,7 +50,7 @@ fn alphabet() -> Vec<Step> {
         zero(&[(0, 8)]),
         zero(&[(3, 14)]),
         zero(&[(0, 1), (8, 8), (20, 80)]),
-        // share ranges: within an object, overlapping, to another, at the edges
+        // share ranges: within an object, overlapping, to another object, at the edges
         share(16, 0, 16, 64, 8),
         share(16, 0, 16, 8, 24),
         share(17, 0, 16, 0, 40),
@@ -72,7 +74,7 @@ fn alphabet() -> Vec<Step> {
             Catalog::Delete { id: 17 },
             Catalog::Clone { source: 34, id: 35, snapshot: false },
         ]),
-        // everything else
+        // other operations
         Step::Submit(Request::Flush),
         Step::Submit(Request::Read { object: 16, start: 0, length: 40 }),
         Step::Submit(Request::Provisioning { object: 16, start: 0, limit: 8 }),
@@ -88,7 +90,8 @@ pub fn sequences(length: u32) -> u64 {
     (alphabet().len() as u64).pow(length) * 2
 }
 
-/// The pool that every sequence starts from: a volume, one that shares with it and has the write cache on, a snapshot, a document.
+/// Creates the pool from which every sequence starts: a volume, one that shares with it and has the
+/// write cache on, a snapshot, a document.
 fn prepared(world: World, report_story: bool) -> Result<Run, String> {
     let mut run = Run::new(world, Story::new(report_story))?;
     let steps = [
@@ -133,7 +136,8 @@ fn prepared(world: World, report_story: bool) -> Result<Run, String> {
     Ok(run)
 }
 
-/// Runs one sequence. Every second one waits for each operation before the next; the others submit all at once.
+/// Runs one sequence. Odd sequences wait for each operation before the next; even ones submit all
+/// at once.
 pub fn exhaustive(sequence: u64, length: u32) -> Outcome {
     let alphabet = alphabet();
     let waits = sequence % 2 == 1;
@@ -161,7 +165,7 @@ pub fn exhaustive(sequence: u64, length: u32) -> Outcome {
                 run.drain()?;
             }
         }
-        // The last, or all: one request at a time, and a crash after each.
+        // The last operation, or all: one request at a time, with a crash after each.
         for _ in 0..PATIENCE {
             report.cases += crashes(&run, &mut random)?;
             if run.is_idle() {
@@ -198,7 +202,7 @@ fn crashes(run: &Run, random: &mut Random) -> Result<u64, String> {
             1 => u64::MAX,
             _ => random.next(),
         };
-        // Of those that survive, one may be torn.
+        // One of the surviving writes may be torn.
         let torn = (!all).then(|| random.below(2 * n as u64));
         let mut at = 0u64;
         let disk = run.disk.crashed_copy(|_| {
@@ -218,12 +222,12 @@ fn crashes(run: &Run, random: &mut Random) -> Result<u64, String> {
 }
 
 impl Run {
-    /// True when nothing is with the disk and the engine has nothing to do.
+    /// Whether no request is outstanding and the engine has no work.
     fn is_idle(&self) -> bool {
         media::Disk::outstanding(&self.disk) == 0 && self.core.idle()
     }
 
-    /// Completes one request of the disk and lets the engine go on.
+    /// Completes one request of the disk and runs the engine.
     fn advance(&mut self) -> Result<(), String> {
         media::Disk::wait(&mut self.disk);
         self.core.pump(0);

@@ -1,6 +1,7 @@
-//! The n-th failure: a script is run again and again, and each time another request of the disk fails, or another search for free blocks: the
-//! first, the second, and so on, once or from then on. Whatever fails, the pool reports it, and holds an exact prefix when it is opened
-//! again. SQLite is tested like this.
+//! The n-th failure: a script is run repeatedly, and each time another request of the disk, or
+//! another search for free blocks, fails: the first, the second, and so on, once or from then on.
+//! Whatever fails, the pool reports it, and holds an exact prefix when it is opened again. SQLite
+//! is tested like this.
 
 use crate::generate::Generator;
 use crate::run::Run;
@@ -9,10 +10,10 @@ use crate::world::World;
 use crate::{Outcome, Report, Story, drive, guard};
 use media::{FaultEffect, FaultOperation};
 
-/// Steps of a script.
+/// Steps of one script.
 const STEPS: u64 = 60;
 
-/// What fails.
+/// Request that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     Disk(FaultOperation, FaultEffect),
@@ -28,7 +29,7 @@ const VICTIMS: &[Victim] = &[
     Victim::Allocation,
 ];
 
-/// Makes searches for free blocks fail; false in a build that cannot.
+/// Makes searches for free blocks fail; false in a build without this feature.
 #[cfg(feature = "mutations")]
 fn fail_allocation(plan: Option<(u64, bool)>) -> bool {
     pool::fail_allocation(plan);
@@ -40,7 +41,7 @@ fn fail_allocation(_: Option<(u64, bool)>) -> bool {
     false
 }
 
-/// The steps of a script: everything of the usual mix, with a crash in the middle.
+/// Generates the steps of a script: the usual mix, with a crash in the middle.
 fn script(seed: u64) -> Result<(World, Vec<Numbered>), String> {
     let mut world = World::tiny(seed);
     world.delay = [0, 64, 256][(seed % 3) as usize];
@@ -60,7 +61,7 @@ fn script(seed: u64) -> Result<(World, Vec<Numbered>), String> {
     Ok((world, steps))
 }
 
-/// Runs one script with each of its first `limit` requests of every kind failing.
+/// Runs one script, with each of its first `limit` requests of every kind failing in turn.
 pub fn failures(seed: u64, limit: u64) -> Outcome {
     let mut report = Report::default();
     let (world, steps) = match script(seed) {

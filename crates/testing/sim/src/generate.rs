@@ -1,4 +1,5 @@
-//! Draws the steps of a run. What is drawn depends on the content so far, so that operations meet; once drawn, a step is fixed.
+//! Generator of the steps of a run. Steps depend on the content so far, so that operations overlap;
+//! a drawn step is fixed.
 
 use crate::model::{BLOCK_SECTORS, Model};
 use crate::random::Random;
@@ -6,14 +7,14 @@ use crate::step::{Catalog, Inside, Pattern, Request, Step, Strike};
 use crate::world::{Faults, Kind, World};
 use media::{FaultEffect, FaultOperation};
 
-/// Draws steps.
+/// Generator of steps.
 pub(crate) struct Generator {
     random: Random,
     next_tag: u32,
     next_id: u64,
 }
 
-/// Ids below this belong to the pool itself.
+/// First id of objects; lower ids belong to the pool itself.
 pub(crate) const FIRST_OBJECT: u64 = 16;
 
 impl Generator {
@@ -43,7 +44,7 @@ impl Generator {
         self.next_id - 1
     }
 
-    /// The next step of a run with this content.
+    /// Draws the next step of a run with this content.
     pub(crate) fn next(&mut self, world: &World, model: &Model, in_flight: usize) -> Step {
         if in_flight > 24 {
             return Step::Complete { count: 8, background: 1 };
@@ -52,7 +53,7 @@ impl Generator {
         self.step(kind, world, model)
     }
 
-    /// The pool has stopped: nothing but opening it again helps.
+    /// Draws a step after the pool has stopped: only reopening helps.
     pub(crate) fn after_stop(&mut self) -> Step {
         if self.one_in(2) { Step::Heal } else { Step::Crash { inside: Vec::new() } }
     }
@@ -125,7 +126,7 @@ impl Generator {
         model.objects.iter().nth(at).map(|(id, object)| (*id, object.sectors))
     }
 
-    /// An object to write to: mostly not a snapshot.
+    /// Draws an object to write to, mostly not a snapshot.
     fn writable(&mut self, model: &Model) -> Option<(u64, u64)> {
         let mut found = self.object(model)?;
         for _ in 0..3 {
@@ -137,7 +138,8 @@ impl Generator {
         Some(found)
     }
 
-    /// A range of sectors within `sectors`, often aligned, often near the start so that operations meet.
+    /// Draws a range of sectors within `sectors`, often aligned, often near the start so that
+    /// operations overlap.
     fn range(&mut self, world: &World, sectors: u64, longest: u64) -> (u64, u64) {
         let window = match self.below(8) {
             0 => sectors,
@@ -167,12 +169,12 @@ impl Generator {
             Kind::Resize => {
                 let (id, sectors) = self.writable(model).unwrap_or((object, sectors));
                 let new = 8 + self.below((sectors * 2).min(world.volume_sectors * 2));
-                // Only to whole blocks may a volume shrink; one attempt in ten is refused.
+                // A volume may shrink only to whole blocks; one attempt in ten is refused.
                 let whole = new < sectors && !self.one_in(10);
                 Catalog::Resize { id, sectors: if whole { new / BLOCK_SECTORS * BLOCK_SECTORS } else { new } }
             }
             Kind::Rollback => {
-                // Mostly to something that shares with it.
+                // Mostly to an object that shares with it.
                 let (id, _) = self.writable(model).unwrap_or((object, sectors));
                 let related = model.objects.iter().find(|(_, other)| other.parent == id).map(|(other, _)| *other);
                 let parent =
@@ -192,9 +194,9 @@ impl Generator {
         }
     }
 
-    /// Takes ranges of an object into a capture, which is made first when there is none.
+    /// Draws a capture of ranges of an object; creates the capture first when there is none.
     fn capture(&mut self, source: u64, sectors: u64, world: &World, model: &Model) -> Request {
-        // A snapshot has a parent.
+        // A snapshot has a parent; a capture does not.
         let captures = model.objects.iter().filter(|(_, object)| object.snapshot && object.parent == 0);
         let captures: Vec<(u64, u64)> = captures.map(|(id, object)| (*id, object.sectors)).collect();
         if captures.is_empty() || (model.objects.len() <= world.objects && self.one_in(4)) {
@@ -204,7 +206,7 @@ impl Generator {
         let mut ranges = Vec::new();
         for _ in 0..1 + self.below(4) {
             let longest = self.of(&[8, 100, 3000, 600_000]);
-            // One in a while reaches beyond the end of one of the two.
+            // One in twenty may reach beyond the end of one of the two.
             let within = if self.one_in(20) { sectors } else { sectors.min(captured_sectors) };
             let (start, length) = self.range(world, within, longest);
             let first = start / BLOCK_SECTORS;
@@ -262,7 +264,8 @@ impl Generator {
                 let longest = self.of(&[8, 100, 3000, 600_000]);
                 let (from, length) = self.range(world, sectors, longest);
                 let (to, _) = self.range(world, target_sectors, 8);
-                // Source and destination agree modulo a block; the device layer copies what does not.
+                // Source and destination agree modulo a block; the device layer copies other
+                // ranges.
                 let to = to / BLOCK_SECTORS * BLOCK_SECTORS + from % BLOCK_SECTORS;
                 if to >= target_sectors {
                     return Request::Flush;
@@ -298,7 +301,8 @@ impl Generator {
             | Kind::WriteCache
             | Kind::Document => Request::Catalog(vec![self.catalog(kind, world, model)]),
             Kind::Batch => {
-                // Several at once, deletions in the middle, and now and then one that makes all of them fail.
+                // Several changes at once, with deletions in between, and occasionally one that
+                // makes all of them fail.
                 let mut changes = Vec::new();
                 for _ in 0..2 + self.below(4) {
                     let kind = self.of(&[

@@ -1,4 +1,5 @@
-//! Turns a panic of the engine into a failure of the run, with its message and place, and without a word on the terminal.
+//! Guard that turns a panic of the engine into a failure of the run, with its message and place,
+//! and prints nothing.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};

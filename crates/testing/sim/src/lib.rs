@@ -1,12 +1,14 @@
-//! The real pool engine on a simulated disk, under a seed, against a model.
+//! Simulation of the real pool engine on a simulated disk, from a seed, compared with a model.
 //!
-//! A run draws operations at all alignments, lets them overlap, and cuts the power at any moment, also inside recovery. The engine
-//! tells in which order operations took effect and up to which log record it recovered; the model then knows the exact content: a prefix of the
-//! effects that includes everything acknowledged. Reads are compared exactly, with the content at the moment they saw. After every
-//! crash the content, the mapped counts and all reference counts are compared.
+//! A run draws operations at all alignments, lets them overlap, and cuts the power at any time,
+//! also during recovery. The engine reports the order in which operations took effect, and the log
+//! record up to which it recovered. The model then knows the exact content: a prefix of the effects
+//! that includes everything acknowledged. Reads are compared exactly, with the content at the
+//! instant at which they took effect. After every crash the content, the mapped counts and all
+//! reference counts are compared.
 //!
-//! A seed decides everything. What was drawn is recorded, step by step, so that a failing run can be replayed with steps left out, and is
-//! made as short as possible.
+//! A seed determines a run completely. Drawn steps are recorded, so that a failing run can be
+//! replayed with steps left out, and is minimised.
 #![forbid(unsafe_code)]
 
 mod corruption;
@@ -32,40 +34,42 @@ use step::{Numbered, Step};
 pub use world::Faults;
 use world::World;
 
-/// What a run is made of.
+/// Options of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunOptions {
-    /// Decides everything.
+    /// Seed of all random decisions.
     pub seed: u64,
-    /// Steps.
+    /// Number of steps.
     pub steps: u64,
-    /// How many steps a crash is away on average; as the seed decides when there is none.
+    /// Average number of steps between crashes; `None`: the seed determines it.
     pub crash_every: Option<u64>,
-    /// Collect a line for every step.
+    /// Whether to record a line for every step.
     pub story: bool,
-    /// Faults of the disk, besides power failures.
+    /// Faults of the disk, in addition to power failures.
     pub faults: Faults,
 }
 
 impl RunOptions {
-    /// The usual mix for a seed: several sizes of disk, log and memory, and preferences for some operations.
+    /// Usual mix for a seed: several sizes of disk, log and memory, and preferences for some
+    /// operations.
     pub fn usual(seed: u64, steps: u64) -> Self {
         Self { seed, steps, crash_every: None, story: false, faults: Faults::None }
     }
 
-    /// A disk with faults: for odd seeds requests fail, for even ones what is stored is damaged, or flushes lie.
+    /// Mix with disk faults: for odd seeds requests fail; for even ones stored data is damaged, or
+    /// flushes have no effect.
     pub fn faulty(seed: u64, steps: u64) -> Self {
         let faults = [Faults::Damage, Faults::Errors, Faults::Lies, Faults::Errors][(seed % 4) as usize];
         Self { faults, ..Self::usual(seed, steps) }
     }
 }
 
-/// What a run did.
+/// Counters of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Operations submitted.
     pub operations: u64,
-    /// Operations that failed for want of space.
+    /// Operations that failed for lack of space.
     pub full: u64,
     /// Crashes.
     pub crashes: u64,
@@ -75,20 +79,20 @@ pub struct Report {
     pub checkpoints: u64,
     /// Records replayed.
     pub replayed: u64,
-    /// Effects that were lost with a crash, none of them acknowledged.
+    /// Effects lost in a crash; none of them was acknowledged.
     pub lost: u64,
     /// Operations that failed because of faults.
     pub failed: u64,
-    /// Pools that were refused because of damage.
+    /// Pools refused because of damage.
     pub refused: u64,
-    /// Requests that faults struck.
+    /// Requests affected by faults.
     pub faults: u64,
     /// Cases of an enumeration: crash states compared, or places damaged.
     pub cases: u64,
 }
 
 impl Report {
-    /// Adds another run's numbers.
+    /// Adds another run's counters.
     pub fn add(&mut self, other: &Report) {
         self.operations += other.operations;
         self.full += other.full;
@@ -121,7 +125,7 @@ impl std::fmt::Display for Report {
     }
 }
 
-/// What a run does, a line for each step, when somebody wants to read it.
+/// Log of a run, with a line for each step, if requested.
 #[derive(Debug, Default)]
 pub(crate) struct Story(Option<Vec<String>>);
 
@@ -141,21 +145,21 @@ impl Story {
     }
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What it did, up to the failure if there was one.
+    /// Counters, up to the failure if there was one.
     pub report: Report,
-    /// What it did step by step, if that was asked for.
+    /// Log of the steps, if requested.
     pub story: Vec<String>,
-    /// What was wrong.
+    /// Violation, if any.
     pub failure: Option<Failure>,
 }
 
-/// A violation, and the steps that lead to it.
+/// Violation, with the steps that lead to it.
 #[derive(Debug)]
 pub struct Failure {
-    /// What was wrong, and where.
+    /// Description and place of the violation.
     pub message: String,
     world: World,
     steps: Vec<Numbered>,
@@ -167,7 +171,8 @@ impl Failure {
         self.steps.len()
     }
 
-    /// The same failure, or another, with as few steps as could be found, and its story.
+    /// Searches for a failure, this one or another, with as few steps as possible; returns it with
+    /// its log.
     pub fn minimised(&self) -> (Failure, Vec<String>) {
         let mut fails = |steps: &[Numbered]| replay(&self.world, steps, false).failure.is_some();
         let steps = minimise::minimise(self.steps.clone(), &mut fails);
@@ -177,13 +182,14 @@ impl Failure {
     }
 }
 
-/// The rules of the engine that can be left out: name and description.
+/// Rules of the engine that can be disabled: name and description.
 #[cfg(feature = "mutations")]
 pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
     pool::Mutation::ALL.into_iter().map(|rule| (rule.name(), rule.description()))
 }
 
-/// Leaves out the rule with this name in every pool of this thread; none for `None`, or for a name that is no rule's.
+/// Disables the rule with this name in every pool of this thread; none for `None` or an unknown
+/// name.
 #[cfg(feature = "mutations")]
 pub fn leave_out(rule: Option<&str>) {
     let mut rules = pool::Mutation::ALL.into_iter().chain(pool::Mutation::OF_THE_HANDLE);

@@ -1,14 +1,14 @@
-//! Makes a failing list of steps short: leaves out as many as possible (Zeller's ddmin), then makes what is left simpler. Every candidate is
-//! executed, so the result fails by construction.
+//! Minimiser of a failing list of steps: removes as many steps as possible (Zeller's ddmin), then
+//! simplifies the remaining ones. Every candidate is executed, so the result fails by construction.
 
 use crate::step::{Inside, Numbered, Pattern, Request, Step};
 use std::time::{Duration, Instant};
 
-/// Executions, and time, that are spent at most.
+/// Limits of executions and of time.
 const EXECUTIONS: u32 = 6_000;
 const TIME: Duration = Duration::from_secs(60);
 
-/// The shortest list found for which `fails` is still true.
+/// Returns the shortest list found for which `fails` is still true.
 pub(crate) fn minimise(steps: Vec<Numbered>, fails: &mut dyn FnMut(&[Numbered]) -> bool) -> Vec<Numbered> {
     let mut search = Search { fails, left: EXECUTIONS, until: Instant::now() + TIME };
     let mut steps = steps;
@@ -41,7 +41,7 @@ impl Search<'_> {
         (self.fails)(candidate)
     }
 
-    /// Leaves out pieces, large ones first.
+    /// Removes pieces, large ones first.
     fn leave_out(&mut self, mut steps: Vec<Numbered>) -> Vec<Numbered> {
         let mut piece = steps.len().div_ceil(2).max(1);
         loop {
@@ -85,7 +85,7 @@ impl Search<'_> {
     }
 }
 
-/// Steps that do less.
+/// Simpler variants of a step.
 fn simpler(step: &Step) -> Vec<Step> {
     let mut out = Vec::new();
     match step {

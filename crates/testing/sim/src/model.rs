@@ -1,7 +1,8 @@
-//! The model: what each object holds, as a number for each 512-byte sector that is not zero.
+//! Model of a pool: the content of each object, as a number for each 512-byte sector that is not
+//! zero.
 //!
-//! Content lies in chunks of 64 sectors that clones share, and every change tells how to undo it: after a crash the changes that
-//! were lost are taken back one by one, so that no copy of the model is ever made.
+//! Content lies in chunks of 64 sectors that clones share, and every change records how to undo it:
+//! after a crash the lost changes are undone one by one, so that the model is never copied.
 
 use crate::step::{Catalog, Pattern, Request};
 use std::collections::BTreeMap;
@@ -14,21 +15,21 @@ pub(crate) const BLOCK_SECTORS: u64 = 8;
 /// Sectors in a chunk.
 pub(crate) const CHUNK_SECTORS: u64 = 64;
 
-/// Value of each sector of a chunk; 0 is zeros.
+/// Values of the sectors of a chunk; 0 is zeros.
 type Chunk = [u64; CHUNK_SECTORS as usize];
 
-/// The value of a sector written with `tag` at `sector`; it stays with the content when that is cloned elsewhere.
+/// Value of a sector written with `tag` at `sector`; it moves with the content when that is cloned.
 pub(crate) fn value(tag: u32, pattern: Pattern, sector: u64) -> u64 {
     let zero = match pattern {
         Pattern::Data => false,
         Pattern::Zeros => true,
-        // Runs of blocks with and without content, other ones for each tag.
+        // Runs of blocks with and without content, which differ for each tag.
         Pattern::Mixed => (sector / BLOCK_SECTORS + u64::from(tag)) % 5 < 2,
     };
     if zero { 0 } else { (u64::from(tag) << 32) | (sector & 0xffff_ffff) }
 }
 
-/// The words of a sector with this value.
+/// Words of a sector with this value.
 fn words(value: u64) -> impl Iterator<Item = u64> {
     (0..SECTOR_BYTES as u64 / 8).map(move |i| if value == 0 { 0 } else { value.wrapping_add(i << 56) })
 }
@@ -46,7 +47,7 @@ pub(crate) fn bytes_of(values: impl ExactSizeIterator<Item = u64>) -> Vec<u8> {
     out
 }
 
-/// The first sector of `data` that does not have its value.
+/// Index of the first sector of `data` that does not have its value.
 pub(crate) fn first_difference(values: &[u64], data: &[u8]) -> Option<usize> {
     data.chunks_exact(SECTOR_BYTES).zip(values).position(|(sector, value)| {
         !sector.as_chunks::<8>().0.iter().zip(words(*value)).all(|(word, number)| *word == number.to_le_bytes())
@@ -57,25 +58,25 @@ fn mapped(chunk: &Chunk) -> u64 {
     chunk.chunks_exact(BLOCK_SECTORS as usize).map(|block| u64::from(block.iter().any(|value| *value != 0))).sum()
 }
 
-/// One object.
+/// Object of the model.
 #[derive(Clone, Debug, Default)]
 pub struct Object {
-    /// Size.
+    /// Size in sectors.
     pub sectors: u64,
-    /// Write cache on.
+    /// Whether the write cache is on.
     pub write_cache: bool,
-    /// Read-only: a snapshot or a capture.
+    /// Whether it is read-only: a snapshot or a capture.
     pub snapshot: bool,
-    /// What it was cloned from; 0 is none.
+    /// Id of the object from which it was cloned; 0 for none.
     pub parent: u64,
-    /// Percent of shared content for which space is promised, of a reserved volume.
+    /// Percentage of shared content for which space is reserved; `None` for an unreserved volume.
     pub reserved: Option<u8>,
-    /// 4 KiB blocks with any content.
+    /// Number of 4 KiB blocks with any content.
     pub mapped: u64,
     chunks: BTreeMap<u64, Rc<Chunk>>,
 }
 
-/// How to take back one part of a change.
+/// Undo record for one part of a change.
 #[derive(Debug)]
 pub(crate) enum Undo {
     Chunk { object: u64, index: u64, before: Option<Rc<Chunk>> },
@@ -86,12 +87,12 @@ pub(crate) enum Undo {
 }
 
 impl Object {
-    /// Numbers of the chunks that hold anything.
+    /// Numbers of the chunks with content.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = u64> {
         self.chunks.keys().copied()
     }
 
-    /// Replaces a chunk; returns what was there.
+    /// Replaces a chunk; returns the old one.
     fn put(&mut self, index: u64, chunk: Option<Rc<Chunk>>) -> Option<Rc<Chunk>> {
         let (count, before) = match chunk {
             Some(chunk) => (mapped(&chunk), self.chunks.insert(index, chunk)),
@@ -101,7 +102,7 @@ impl Object {
         before
     }
 
-    /// The values of a range.
+    /// Values of a range.
     pub(crate) fn values(&self, start: u64, length: u64) -> Vec<u64> {
         let mut out = vec![0; length as usize];
         let end = start + length;
@@ -114,7 +115,7 @@ impl Object {
         out
     }
 
-    /// True when a 4 KiB block holds anything.
+    /// Whether a 4 KiB block has content.
     pub(crate) fn is_mapped(&self, block: u64) -> bool {
         let sector = block * BLOCK_SECTORS;
         let at = (sector % CHUNK_SECTORS) as usize;
@@ -124,19 +125,20 @@ impl Object {
     }
 }
 
-/// The content of a pool.
+/// Content of a pool.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     /// Objects by id.
     pub objects: BTreeMap<u64, Object>,
     /// Documents.
     pub documents: BTreeMap<String, Vec<u8>>,
-    /// Zeros may be stored somewhere: what is mapped is no longer known from the content.
+    /// Whether zeros may be stored somewhere: mapped blocks are then no longer known from the
+    /// content.
     pub stores_zeros: bool,
 }
 
 impl Model {
-    /// Applies a change and adds to `undo` how to take it back.
+    /// Applies a change, and appends its undo records to `undo`.
     pub(crate) fn apply(&mut self, request: &Request, undo: &mut Vec<Undo>) {
         match request {
             Request::Write { object, start, length, tag, pattern, .. } => {
@@ -148,7 +150,8 @@ impl Model {
             Request::Zero { object, ranges, .. } => {
                 let sectors = self.objects.get(object).map_or(0, |object| object.sectors);
                 for (start, length) in ranges {
-                    // Zeroing to the end of a volume takes a short last block whole, whatever a capture left behind the end.
+                    // Zeroing to the end of a volume covers a short last block completely,
+                    // including data that a capture left behind the end.
                     let end = start + length;
                     let end = if end == sectors { end.next_multiple_of(BLOCK_SECTORS) } else { end };
                     self.clear(*object, *start, end - start, undo);
@@ -209,7 +212,8 @@ impl Model {
                 undo.push(Undo::Object { object: *id, before: before.map(Box::new) });
             }
             Catalog::Resize { id, sectors } => {
-                // Space comes in blocks: what lies beyond the end of the last one goes.
+                // Space is allocated in blocks: content beyond the end of the last block is
+                // dropped.
                 let first = sectors.next_multiple_of(BLOCK_SECTORS);
                 self.clear(*id, first, u64::MAX / 2 - first, undo);
                 if let Some(object) = self.objects.get_mut(id) {
@@ -252,7 +256,7 @@ impl Model {
         }
     }
 
-    /// Gives a range of the destination the content of a range of the source.
+    /// Copies the content of a range of the source to the destination.
     fn share(&mut self, source: u64, from: u64, destination: u64, to: u64, length: u64, undo: &mut Vec<Undo>) {
         let Some(object) = self.objects.get(&source) else { return };
         let mut content = Vec::new();
@@ -270,7 +274,7 @@ impl Model {
         }
     }
 
-    /// Takes back what `apply` did.
+    /// Undoes a change of `apply`.
     pub(crate) fn undo(&mut self, undo: Vec<Undo>) {
         for part in undo.into_iter().rev() {
             match part {
@@ -306,7 +310,7 @@ impl Model {
         }
     }
 
-    /// Gives each sector of a range a value, asked for in order.
+    /// Sets the value of each sector of a range; `value` is called in order.
     fn set(&mut self, id: u64, start: u64, length: u64, mut value: impl FnMut(u64) -> u64, undo: &mut Vec<Undo>) {
         let Some(object) = self.objects.get_mut(&id) else { return };
         let end = start + length;
@@ -326,7 +330,7 @@ impl Model {
         }
     }
 
-    /// Makes a range, which may be far longer than what is stored, zeros.
+    /// Zeroes a range, which may be far longer than the stored content.
     fn clear(&mut self, id: u64, start: u64, length: u64, undo: &mut Vec<Undo>) {
         let Some(object) = self.objects.get(&id) else { return };
         let end = start + length;
@@ -339,7 +343,7 @@ impl Model {
         }
     }
 
-    /// The values of a range; zeros for an object that does not exist.
+    /// Values of a range; zeros for an object that does not exist.
     pub(crate) fn values(&self, object: u64, start: u64, length: u64) -> Vec<u64> {
         match self.objects.get(&object) {
             Some(object) => object.values(start, length),
@@ -347,7 +351,8 @@ impl Model {
         }
     }
 
-    /// True when the reply to this request promises that it, and everything that took effect before it, is durable.
+    /// Whether the reply to this request promises that it, and everything that took effect before
+    /// it, is durable.
     pub(crate) fn reply_promises_durability(&self, request: &Request) -> bool {
         let cached = |object: &u64| self.objects.get(object).is_some_and(|object| object.write_cache);
         match request {
@@ -361,12 +366,12 @@ impl Model {
     }
 }
 
-/// The key of document number `key`.
+/// Key of document number `key`. Some are long.
 pub(crate) fn document_key(key: u8) -> String {
     format!("document/{key}")
 }
 
-/// The content of a document.
+/// Content of a document. One in eight is zeros.
 pub(crate) fn document(tag: u32, bytes: u32) -> Vec<u8> {
     (0..bytes).map(|i| (tag.wrapping_mul(31).wrapping_add(i)) as u8).collect()
 }

@@ -1,4 +1,5 @@
-//! What the simulation has found in the engine, each as the few steps that were left of the run, with its story.
+//! Bugs that the simulation has found in the engine, each as the minimised steps of its run, with a
+//! description.
 
 use crate::run::{End, Run};
 use crate::step::{Catalog, Numbered, Pattern, Request, Step, Strike};
@@ -22,7 +23,7 @@ fn crash() -> Step {
     Step::Crash { inside: Vec::new() }
 }
 
-/// A checkpoint, to its end.
+/// Steps of a complete checkpoint.
 fn checkpoint() -> [Step; 2] {
     [Step::Checkpoint, Step::Complete { count: 100, background: 0 }]
 }
@@ -39,8 +40,8 @@ fn holds(world: World, steps: impl IntoIterator<Item = Step>) {
     }
 }
 
-/// A list of catalog changes cloned a volume after it had shrunk it: the path that the shrinking had made its own was remembered as such, and
-/// the next write changed the clone too.
+/// Bug: a list of catalog changes cloned a volume after shrinking it. The path that the shrinking
+/// had made exclusive was still recorded as exclusive, and the next write changed the clone too.
 #[test]
 fn a_clone_in_the_same_commit_as_a_resize_shares() {
     let changes = [
@@ -51,8 +52,9 @@ fn a_clone_in_the_same_commit_as_a_resize_shares() {
     holds(World::tiny(1), [create(24, 64), write(24, 0, 64), Step::Drain, catalog(&changes), write(24, 0, 8)]);
 }
 
-/// A list of catalog changes shrank a volume that it had cloned before: the plan took the volume's pages for its own, and the pool stopped on a
-/// contradiction of its own making; after a crash it could not be opened.
+/// Bug: a list of catalog changes shrank a volume that it had cloned before. The plan took the
+/// volume's pages as exclusive, and the pool stopped because of this inconsistency; after a crash
+/// it could not be opened.
 #[test]
 fn a_resize_in_the_same_commit_as_a_clone_is_planned() {
     let mut steps = vec![create(24, 800), write(24, 0, 600), Step::Drain];
@@ -64,7 +66,8 @@ fn a_resize_in_the_same_commit_as_a_clone_is_planned() {
     holds(World::tiny(1), steps);
 }
 
-/// A list of catalog changes enlarged a volume and shrank it again: only the state before the first change was planned, and the pool stopped.
+/// Bug: a list of catalog changes enlarged a volume and shrank it again. Only the state before the
+/// first change was planned, and the pool stopped.
 #[test]
 fn a_volume_is_resized_once_in_a_commit() {
     let mut steps = vec![create(24, 8), write(24, 0, 8), Step::Drain];
@@ -76,7 +79,8 @@ fn a_volume_is_resized_once_in_a_commit() {
     holds(World::tiny(1), steps);
 }
 
-/// With little memory, the pages that an operation had waited for were dropped again before it had all of them.
+/// Bug: with little memory, the pages that an operation had waited for were evicted before it had
+/// all of them.
 #[test]
 fn what_needs_more_than_memory_holds_ends_nevertheless() {
     let mut world = World::tiny(1);
@@ -93,7 +97,8 @@ fn what_needs_more_than_memory_holds_ends_nevertheless() {
     holds(world, steps);
 }
 
-/// A page of the pool itself could not be read. A checkpoint asked for it again and again, without letting anybody else have a turn.
+/// Bug: when a page of the pool itself could not be read, a checkpoint requested it repeatedly and
+/// blocked all other work.
 #[test]
 fn an_unreadable_page_does_not_make_the_engine_spin() {
     let mut world = World::tiny(1);
@@ -101,7 +106,8 @@ fn an_unreadable_page_does_not_make_the_engine_spin() {
     let mut steps = vec![create(24, 64), catalog(&[Catalog::Put { key: 1, tag: 1, bytes: 9000 }]), Step::Drain];
     steps.extend(checkpoint());
     for kept in [64, 4096] {
-        // Documents are read at the start, but the pages above them are dropped when others need the memory.
+        // Documents are read at the start, but the pages above them are evicted when other pages
+        // need the memory.
         steps.extend([crash(), create(25 + kept, 400_000)]);
         for leaf in 0..60 {
             steps.extend([write(25 + kept, leaf * 2048, 8), Step::Drain]);
@@ -121,8 +127,9 @@ fn an_unreadable_page_does_not_make_the_engine_spin() {
     holds(world, steps);
 }
 
-/// A disk dropped the superblocks that a flush had covered. The older root led into a log that a later lap had overwritten; that was taken for the
-/// end of the log, and what had been acknowledged since was gone without a word.
+/// Bug: a disk dropped the superblocks that a flush had covered. The older root led into a part of
+/// the log that a later lap had overwritten; that was taken as the end of the log, and later
+/// acknowledged changes were lost silently.
 #[test]
 fn a_disk_that_lied_about_a_flush_does_not_turn_time_back() {
     for seed in 0..8 {
@@ -142,7 +149,7 @@ fn a_disk_that_lied_about_a_flush_does_not_turn_time_back() {
     }
 }
 
-/// What a run without any faults may not end with.
+/// A run without faults must not end with a refused pool.
 #[test]
 fn a_healthy_pool_is_not_refused() -> Result<(), String> {
     let mut run = Run::new(World::tiny(3), Story::default())?;
@@ -153,7 +160,8 @@ fn a_healthy_pool_is_not_refused() -> Result<(), String> {
     Ok(())
 }
 
-/// What is left of seed 101678: a discard took so many of the blocks of a nearly full pool that the next checkpoint found none, and the pool stopped.
+/// Bug (seed 101678): a discard took so many blocks of a nearly full pool that the next checkpoint
+/// found none, and the pool stopped.
 #[test]
 fn a_nearly_full_pool_keeps_what_a_checkpoint_needs() {
     let write = |object, start, length, tag, pattern| {

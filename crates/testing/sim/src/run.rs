@@ -1,8 +1,10 @@
-//! One run: the real engine on a simulated disk, step by step, with the model beside it.
+//! One run: the real engine on a simulated disk, step by step, in parallel with the model.
 //!
-//! The engine tells in which order operations took effect and, when it recovers, up to which record. The model so knows the exact content at
-//! every moment: a read must return the content as of the moment at which it saw the map; after a crash the content must be the prefix of the
-//! effects that the log held, and that prefix must include everything whose reply promised so.
+//! The engine reports the order in which operations took effect and, when it recovers, up to which
+//! record. The model therefore knows the exact content at every instant. A read must return the
+//! content as of the instant at which it read the map. After a crash the content must be the prefix
+//! of the effects that the log held, and that prefix must include every effect whose reply promised
+//! durability.
 
 mod compare;
 
@@ -24,31 +26,31 @@ pub(crate) type Engine = Core<LocalMedia<SimDisk>>;
 /// Requests that the disk completes before an operation counts as stuck.
 const PATIENCE: u32 = 8_000;
 
-/// An operation in flight.
+/// Operation in flight.
 struct InFlight {
     request: Request,
-    /// What a read saw when it took its picture of the map.
+    /// Content as of the instant at which a read read the map.
     expected: Option<Vec<u64>>,
-    /// What a compare-and-write compares with.
+    /// Expected content of a compare-and-write.
     compare: Vec<u8>,
-    /// The request fitted the content when it was submitted.
+    /// Whether the request was valid for the content when it was submitted.
     fitted: bool,
-    /// Catalog changes that had taken effect by then.
+    /// Number of catalog changes that had taken effect at submission.
     catalog_effects: u64,
     /// The reply promises that everything up to this record is durable.
     promise: Option<u64>,
 }
 
-/// A change that took effect.
+/// Change that took effect.
 struct Effect {
     sequence: u64,
     undo: Vec<Undo>,
 }
 
-/// How a run ended.
+/// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// It may go on.
+    /// The run may continue.
     Open,
     /// The pool was refused after damage, with an error that says so.
     Refused,
@@ -61,26 +63,27 @@ pub(crate) struct Run {
     pub model: Model,
     effects: VecDeque<Effect>,
     in_flight: BTreeMap<OperationId, InFlight>,
-    /// Every record below this must survive.
+    /// Every record below this one must survive.
     must_survive: u64,
-    /// What the pool has grown to, and must not lose again.
+    /// Size to which the pool has grown, and which it must not lose.
     grown_bytes: u64,
     catalog_effects: u64,
-    /// Chunks changed since they were compared last; all of them for an object that is listed.
+    /// Chunks changed since the last comparison; for listed objects, all chunks.
     touched: BTreeSet<(u64, u64)>,
     touched_objects: BTreeSet<u64>,
     highest_id: u64,
     incarnation: u64,
-    /// Faults have been planted since the pool was opened: operations may fail.
+    /// Whether faults have been planted since the pool was opened: operations may fail.
     pub troubled: bool,
-    /// What is stored may differ from what was written: reads may fail for good.
+    /// Whether stored data may differ from the written data: reads may fail permanently.
     pub damaged: bool,
-    /// The log may be among what differs: its end may be lost.
+    /// Whether the log may differ too: its end may be lost.
     pub log_damaged: bool,
     pub end: End,
-    /// The content after each effect since the last crash, with the effect's record, when forks are to be compared with it.
+    /// Content after each effect since the last crash, with the effect's record, for comparison
+    /// with forks.
     history: Option<Vec<(u64, Model)>>,
-    /// The one content that may have become unreadable; `None` when any may.
+    /// The only content that may have become unreadable; `None` when any may.
     pub blamed: Option<Vec<u8>>,
     /// Blocks that could not be read: object and first sector.
     pub unreadable: Vec<(u64, u64)>,
@@ -94,7 +97,7 @@ impl Run {
         Self::on(disk, world, story)
     }
 
-    /// On a disk of its own, which is formatted.
+    /// Creates a run on this disk, which is formatted.
     pub(crate) fn on(disk: SimDisk, world: World, story: Story) -> Result<Self, String> {
         let uuid = [7; 16];
         let format =
@@ -129,13 +132,14 @@ impl Run {
         })
     }
 
-    /// Remembers from now on what [`Run::fork`] compares with.
+    /// Records from now on the content with which [`Run::fork`] compares.
     pub(crate) fn keep_history(&mut self) {
         self.history = Some(vec![(self.core.next_sequence(), self.model.clone())]);
     }
 
-    /// Opens the pool on another disk, a state in which this one could be found after a crash now, and compares everything. With `damaged`
-    /// the disk has been tampered with: it may be refused, and the end of the log may be lost. `None` when it was refused.
+    /// Opens the pool on another disk, in a state that a crash now could leave, and compares
+    /// everything. `damaged`: the disk was modified, so the pool may be refused, and the end of the
+    /// log may be lost. `None` when it was refused.
     pub(crate) fn fork(&self, disk: SimDisk, damaged: bool) -> Result<Option<Run>, String> {
         let options = self.world.engine(self.incarnation + 1);
         let opened = LocalMedia::open(disk.clone())
@@ -186,7 +190,8 @@ impl Run {
         Ok(Some(run))
     }
 
-    /// Draws the next step. A new object's id is the engine's business, but the step must not depend on it when others are left out.
+    /// Draws the next step. The engine assigns the id of a new object, but the step must not depend
+    /// on it when other steps are left out.
     pub(crate) fn draw(&self, generator: &mut Generator) -> Step {
         if self.core.stopped().is_some() {
             return generator.after_stop();
@@ -194,7 +199,7 @@ impl Run {
         generator.next(&self.world, &self.model, self.in_flight.len())
     }
 
-    /// Executes one step. The error says what is wrong.
+    /// Executes one step. The error describes a violation.
     pub(crate) fn execute(&mut self, Numbered { number, step }: &Numbered) -> Result<(), String> {
         self.disk.reseed(mix(self.world.seed, *number));
         if self.story.is_on() {
@@ -269,7 +274,7 @@ impl Run {
         self.collect()
     }
 
-    /// The engine's form of a request, and what a compare-and-write compares with.
+    /// Engine operation of a request, and the expected content of a compare-and-write.
     fn operation(&self, request: &Request) -> (Operation, Vec<u8>) {
         let data = |start: u64, length: u64, tag, pattern| {
             Bytes::from(bytes_of((0..length as usize).map(|i| value(tag, pattern, start + i as u64))))
@@ -334,7 +339,7 @@ impl Run {
         (operation, Vec::new())
     }
 
-    /// Whether nothing but want of space can refuse the request as things are.
+    /// Whether only lack of space can refuse the request in the present state.
     fn fits(&self, request: &Request) -> bool {
         let inside = |object: &u64, start: u64, length: u64| {
             self.model.objects.get(object).is_some_and(|object| start + length <= object.sectors)
@@ -351,7 +356,7 @@ impl Run {
             Request::Clone { source, from, destination, to, length } => {
                 writable(destination) && inside(source, *from, *length) && inside(destination, *to, *length)
             }
-            // Whether the object is a capture is for the engine to say.
+            // Only the engine knows whether the object is a capture.
             Request::Capture { .. } => false,
             Request::Flush => true,
             Request::Provisioning { object, start, .. } => inside(object, *start, 1),
@@ -377,13 +382,13 @@ impl Run {
                     !self.model.objects.contains_key(id)
                 }
                 [Catalog::Put { .. } | Catalog::Remove { .. }] => true,
-                // What several do to one another is for the engine to judge.
+                // Only the engine can judge the combination of several changes.
                 _ => false,
             },
         }
     }
 
-    /// Takes what took effect and what finished, in order.
+    /// Processes effects and results, in order.
     pub(crate) fn collect(&mut self) -> Result<(), String> {
         let mut results = Vec::new();
         while let Some(result) = self.core.poll_finished() {
@@ -485,7 +490,7 @@ impl Run {
             let expected = match &failure {
                 Failure::Block(BlockError::PoolFull) | Failure::Pool(PoolError::PoolFull) => {
                     self.report.full += 1;
-                    // What has been promised space gets it.
+                    // An operation with reserved space must get it.
                     let reserved = match &request {
                         Request::Write { object, .. } | Request::CompareAndWrite { object, .. } => {
                             self.model.objects.get(object).is_some_and(|object| object.reserved == Some(100))
@@ -496,7 +501,7 @@ impl Run {
                 }
                 Failure::Block(BlockError::Gone | BlockError::OutOfRange { .. } | BlockError::ReadOnly)
                 | Failure::Pool(PoolError::NoSuchObject(_) | PoolError::ObjectExists(_) | PoolError::BadSize { .. }) => {
-                    // Wrong only if it fitted all the time.
+                    // Wrong only if the request was valid all the time.
                     !fitted || catalog_effects != self.catalog_effects || !self.fits(&request)
                 }
                 // There is one pool.
@@ -506,7 +511,7 @@ impl Run {
                 Failure::Pool(PoolError::Stopped(_)) => self.troubled,
                 Failure::Pool(PoolError::NoRoomForReservation { .. }) => true,
                 Failure::Pool(PoolError::Busy(_)) => true,
-                // One growth at a time, and never to less.
+                // One growth at a time, and never to a smaller size.
                 Failure::Pool(PoolError::CannotGrow(_)) => matches!(request, Request::Grow { .. }),
                 Failure::Pool(PoolError::BadDocument { .. } | PoolError::BadReservation { .. }) => false,
             };
@@ -542,7 +547,7 @@ impl Run {
         Ok(())
     }
 
-    /// Waits until nothing is in flight.
+    /// Waits until no operation is in flight.
     pub(crate) fn drain(&mut self) -> Result<(), String> {
         for _ in 0..PATIENCE {
             if self.in_flight.is_empty() {
@@ -563,7 +568,7 @@ impl Run {
         Core::open(media, self.world.engine(self.incarnation), &mut |_| {}).map_err(|e| e.to_string())
     }
 
-    /// Cuts the power, recovers (perhaps failing again on the way) and compares.
+    /// Cuts the power, recovers (possibly failing again during it) and compares.
     pub(crate) fn crash(&mut self, inside: &[Inside], full: bool, number: u64) -> Result<(), String> {
         self.report.crashes += 1;
         self.report.checkpoints += self.core.counters().checkpoints;
@@ -577,7 +582,7 @@ impl Run {
             if let Ok((mut core, _)) = self.open(&disk) {
                 least = least.max(core.next_sequence());
                 if *checkpoint {
-                    // It fails when the power does.
+                    // The checkpoint fails when the power fails.
                     let _ = core.checkpoint();
                 }
             }
@@ -588,11 +593,11 @@ impl Run {
         self.recover(disk, least, full, number)
     }
 
-    /// Opens the pool on `disk`, of which everything below record `least` must be left, and compares.
+    /// Opens the pool on `disk`, which must hold everything below record `least`, and compares.
     pub(crate) fn recover(&mut self, disk: SimDisk, least: u64, full: bool, number: u64) -> Result<(), String> {
         let mut opened = self.open(&disk);
         if opened.is_err() && self.troubled {
-            // The program ends, what it had asked the disk for comes to its end, and another one is started.
+            // The program ends, its outstanding disk requests complete, and another one is started.
             disk.clear_faults();
             settle(&disk);
             opened = self.open(&disk);
@@ -630,7 +635,8 @@ impl Run {
         }
         self.report.lost += lost;
         if recovered < self.must_survive {
-            // What was acknowledged is gone with the damaged log, and with it what the model needs to go back there.
+            // Acknowledged changes were lost with the damaged log, and with them the model's
+            // ability to return to that state.
             self.end = End::Refused;
             return Ok(());
         }
@@ -642,7 +648,7 @@ impl Run {
                 .tell(format!("        recovered to record {recovered}: {records} replayed, {lost} effects lost"));
         }
         self.core.record_effects();
-        // Faults that are still planted go on; without, and without damage, nothing may fail any more.
+        // Planted faults stay; without them, and without damage, no operation may fail any more.
         if !self.damaged {
             self.disk.clear_faults();
             self.troubled = false;
@@ -651,7 +657,7 @@ impl Run {
     }
 }
 
-/// Lets the disk complete everything that nobody waits for any more.
+/// Lets the disk complete the requests of the ended program.
 fn settle(disk: &SimDisk) {
     let mut disk = disk.clone();
     while disk.outstanding() > 0 {
@@ -667,7 +673,7 @@ fn words(failure: &Failure) -> String {
     }
 }
 
-/// The engine's form of a catalog change.
+/// Engine form of a catalog change.
 fn change(change: &Catalog) -> CatalogChange {
     match change {
         Catalog::Create { id, sectors } => CatalogChange::CreateVolume { id: ObjectId(*id), size_bytes: sectors * 512 },

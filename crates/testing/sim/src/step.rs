@@ -1,27 +1,27 @@
-//! A run is a list of steps: concrete, printable, and executable with any of them left out. What a step refers to may then not exist; the
-//! engine refuses it and the run goes on.
+//! Steps of a run: concrete, printable, and executable with any of them left out. An object of a
+//! step may then not exist; the engine refuses the step and the run continues.
 
 use std::fmt;
 
-/// What a write fills its sectors with.
+/// Content of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Content in every sector.
+    /// Data in every sector.
     Data,
     /// Zeros.
     Zeros,
-    /// Blocks of content between blocks of zeros.
+    /// Blocks of data between blocks of zeros.
     Mixed,
 }
 
-/// An operation of the engine. Sectors have 512 bytes.
+/// Operation of the engine. Sectors have 512 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Reads.
     Read { object: u64, start: u64, length: u64 },
     /// Writes content that belongs to `tag`.
     Write { object: u64, start: u64, length: u64, tag: u32, pattern: Pattern, forced: bool },
-    /// Compares, with what is there when it is submitted or with something else, and writes.
+    /// Compares, with the content at submission or with other content, and writes.
     CompareAndWrite { object: u64, start: u64, length: u64, tag: u32, matching: bool, forced: bool },
     /// Makes ranges zero.
     Zero { object: u64, ranges: Vec<(u64, u64)>, forced: bool },
@@ -31,34 +31,34 @@ pub enum Request {
     Capture { source: u64, capture: u64, ranges: Vec<(u64, u64)> },
     /// Waits until everything is durable.
     Flush,
-    /// Asks what is mapped.
+    /// Queries mapped blocks.
     Provisioning { object: u64, start: u64, limit: u64 },
     /// Counts the blocks that only this object uses.
     Unique { object: u64 },
-    /// Changes the catalog, all or nothing.
+    /// Changes the catalog, all changes or none.
     Catalog(Vec<Catalog>),
-    /// Deallocates stored zeros: one step.
+    /// Deallocates stored zeros, in one step.
     ReclaimZeros { object: u64, start: u64 },
-    /// Verifies stored content: one step.
+    /// Verifies stored content, in one step.
     Verify { object: u64, start: u64 },
-    /// Finds who uses some blocks.
+    /// Finds the users of some blocks.
     PlacesOf { first: u64 },
-    /// One step of a check of the whole pool.
+    /// Runs one step of a check of the whole pool.
     CheckStep,
-    /// Counts what a reserved volume shares.
+    /// Counts the shared blocks of a reserved volume.
     Recount { object: u64 },
-    /// Makes the pool as large as so many blocks.
+    /// Grows the pool to this number of blocks.
     Grow { blocks: u64 },
 }
 
 /// One change of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Catalog {
-    /// A new volume.
+    /// Creates a volume.
     Create { id: u64, sectors: u64 },
-    /// A new capture.
+    /// Creates a capture.
     CreateCapture { id: u64, sectors: u64 },
-    /// A new volume or snapshot that shares everything with `source`.
+    /// Creates a volume or snapshot that shares everything with `source`.
     Clone { source: u64, id: u64, snapshot: bool },
     /// Deletes an object.
     Delete { id: u64 },
@@ -66,9 +66,9 @@ pub enum Catalog {
     Resize { id: u64, sectors: u64 },
     /// Switches the write cache.
     WriteCache { id: u64, enabled: bool },
-    /// Takes over another object's content and size.
+    /// Replaces content and size by those of another object.
     Rollback { id: u64, source: u64 },
-    /// Promises space, for so many percent of what is shared, or ends the promise.
+    /// Reserves space, for this percentage of the shared content, or ends the reservation.
     Reserve { id: u64, percent: Option<u8> },
     /// Switches the detection of written zeros.
     ZeroDetection { id: u64, enabled: bool },
@@ -78,29 +78,29 @@ pub enum Catalog {
     Remove { key: u8 },
 }
 
-/// A power failure while the pool is opened after another one.
+/// Power failure while the pool is opened after another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inside {
-    /// Writes that still succeed.
+    /// Number of writes that still succeed.
     pub writes: u64,
-    /// Flushes that still succeed.
+    /// Number of flushes that still succeed.
     pub flushes: u64,
-    /// Take a checkpoint when the pool opened nevertheless.
+    /// Whether to take a checkpoint if the pool could be opened.
     pub checkpoint: bool,
 }
 
-/// A fault of the disk.
+/// Fault of the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strike {
     /// What it strikes.
     pub operation: media::FaultOperation,
-    /// What happens.
+    /// Effect.
     pub effect: media::FaultEffect,
-    /// Requests that pass first.
+    /// Number of requests that pass first.
     pub after: u64,
-    /// Every request from then on, or one.
+    /// Whether it affects every later request, or only one.
     pub sticky: bool,
-    /// Only requests that touch these blocks.
+    /// Restricts the fault to requests that touch these blocks.
     pub blocks: Option<(u64, u64)>,
 }
 
@@ -109,15 +109,15 @@ pub struct Strike {
 pub enum Step {
     /// Submits an operation.
     Submit(Request),
-    /// Lets the engine go as far as it can; `background` pages may be reclaimed.
+    /// Lets the engine run as far as it can; `background` pages may be reclaimed.
     Pump { background: u8 },
     /// Completes `count` requests of the disk, one at a time.
     Complete { count: u8, background: u8 },
-    /// Asks for a checkpoint.
+    /// Requests a checkpoint.
     Checkpoint,
-    /// Waits until nothing is in flight.
+    /// Waits until no operation is in flight.
     Drain,
-    /// Cuts the power, perhaps again during recovery, opens the pool and compares.
+    /// Cuts the power, possibly again during recovery, opens the pool and compares.
     Crash { inside: Vec<Inside> },
     /// Plants a fault.
     Fault(Strike),
@@ -127,10 +127,10 @@ pub enum Step {
     Heal,
 }
 
-/// A step with the number it was made with, which decides how the disk behaves from here to the next one.
+/// Step with its number, which determines the behaviour of the disk until the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbered {
-    /// Its number.
+    /// Number at generation.
     pub number: u64,
     /// The step.
     pub step: Step,

@@ -1,14 +1,15 @@
-//! The world of a run: what the disk and the engine are like, and which steps are drawn how often. A seed decides all of it, so that
-//! runs differ in kind and not only in detail: each leaves some operations out and prefers others.
+//! World of a run: properties of disk and engine, and frequency of each kind of step. A seed
+//! determines all of it, so that runs differ in kind and not only in detail: each omits some
+//! operations and prefers others.
 
 use crate::random::Random;
 use media::SimOptions;
 use pool::Options;
 
-/// Blocks before the first that can hold data: superblocks and log, and the segment with the space map.
+/// Blocks before the first data block: superblocks, log, and the segment with the space map.
 const FIXED_BLOCKS: u64 = 2 * 2048;
 
-/// What can be drawn.
+/// Kind of step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Read,
@@ -42,7 +43,7 @@ pub(crate) enum Kind {
     Heal,
 }
 
-/// Of about 1 000 steps, how many are of a kind when a run has no preferences.
+/// Frequency of each kind in about 1 000 steps, in a run without preferences.
 const USUAL: &[(Kind, u64)] = &[
     (Kind::Read, 90),
     (Kind::Write, 180),
@@ -71,31 +72,31 @@ const USUAL: &[(Kind, u64)] = &[
     (Kind::Drain, 4),
 ];
 
-/// Which faults a disk has.
+/// Faults of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Faults {
     /// None.
     None,
-    /// Requests fail, with or without effect. What is stored is what was written.
+    /// Requests fail, with or without effect. Stored data equals written data.
     Errors,
-    /// Writes are lost or go astray, flushes lie, bits rot.
+    /// Writes are lost or misdirected, flushes have no effect, bits rot.
     Damage,
     /// Flushes succeed without effect.
     Lies,
 }
 
-/// How a run is made.
+/// Properties of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub seed: u64,
     pub disk_blocks: u64,
     pub log_bytes: u64,
     pub memory_bytes: usize,
-    /// As in [`SimOptions`].
+    /// Same as in [`SimOptions`].
     pub delay: u16,
     /// Largest volume in sectors.
     pub volume_sectors: u64,
-    /// Most operations meet in the first sectors of a volume.
+    /// Number of first sectors of a volume in which most operations overlap.
     pub window_sectors: u64,
     pub objects: usize,
     /// Longest small writes in sectors.
@@ -107,7 +108,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The world of a seed. `crash_every`: how many steps a crash is away on average.
+    /// World of a seed. `crash_every`: average number of steps between crashes.
     pub(crate) fn of(seed: u64, crash_every: Option<u64>) -> Self {
         let mut random = Random::new(seed ^ 0x0077_6f72_6c64);
         let sizes = [280, 400, 900, 2047, 2047, 2048 * 2, 2048 * 2, 2048 * 5];
@@ -127,7 +128,7 @@ impl World {
         let mut weights: Vec<(Kind, u64)> = USUAL.to_vec();
         for (kind, weight) in &mut weights {
             let factor = [0, 2, 4, 4, 4, 8, 20][random.below(7) as usize];
-            // What makes anything happen at all stays.
+            // Kinds without which nothing would happen are kept.
             let needed = matches!(kind, Kind::Create | Kind::Complete | Kind::Crash | Kind::Pump);
             *weight = *weight * factor.max(if needed { 2 } else { 0 }) / 4;
         }
@@ -145,7 +146,7 @@ impl World {
             faults: Faults::None,
             weights,
         };
-        // What is mapped is known exactly only where zeros are never stored.
+        // Mapped blocks are known exactly only where zeros are never stored.
         if seed % 8 == 6 {
             world.weights.push((Kind::ZeroDetection, 10));
         }
@@ -163,7 +164,7 @@ impl World {
         world
     }
 
-    /// The same world with a disk that has faults.
+    /// Adds disk faults to the world.
     pub(crate) fn with_faults(mut self, faults: Faults) -> Self {
         self.faults = faults;
         let sum: u64 = self.weights.iter().map(|(_, weight)| weight).sum();
@@ -175,7 +176,8 @@ impl World {
         self
     }
 
-    /// Prefers what the order rule is about: many blocks overwritten in place and destaged while their frames are on the way.
+    /// Prefers steps that test the order rule: many blocks overwritten in place and destaged while
+    /// their frames are in flight.
     fn overwriting(&mut self) {
         self.disk_blocks = FIXED_BLOCKS + 2047 + 1;
         self.log_bytes = 1 << 20;
@@ -194,7 +196,8 @@ impl World {
         ]);
     }
 
-    /// Prefers what the release rule is about: blocks allocated and freed while a checkpoint is in flight, on a small pool.
+    /// Prefers steps that test the release rule: blocks allocated and freed while a checkpoint is
+    /// in flight, on a small pool.
     fn freeing(&mut self) {
         self.disk_blocks = FIXED_BLOCKS + 280 + 1;
         self.delay = 256;
@@ -215,7 +218,7 @@ impl World {
         ]);
     }
 
-    /// Draws these and a little of everything else that is drawn.
+    /// Draws mostly the preferred kinds, and a few of each other kind in use.
     fn prefer(&mut self, preferred: &[(Kind, u64)]) {
         for (kind, weight) in &mut self.weights {
             *weight = match preferred.iter().find(|(found, _)| found == kind) {
@@ -225,7 +228,7 @@ impl World {
         }
     }
 
-    /// The smallest pool that still does everything, for going through many cases.
+    /// Smallest pool with full functionality, for enumerations.
     pub(crate) fn tiny(seed: u64) -> Self {
         Self {
             seed,
@@ -250,7 +253,7 @@ impl World {
     }
 
     pub(crate) fn engine(&self, incarnation: u64) -> Options {
-        // What was freed holds anything at all afterwards, in every other run.
+        // In every other run, freed blocks have undefined content.
         Options {
             memory_bytes: self.memory_bytes,
             incarnation,

@@ -1,4 +1,4 @@
-//! A part of what `cargo xtask sim exhaustive`, `failures`, `corruption` and `faults` do.
+//! Short versions of `cargo xtask sim exhaustive`, `failures`, `corruption` and `faults`.
 
 use sim::{Outcome, RunOptions};
 

@@ -1,6 +1,8 @@
-//! `cargo xtask sim`: the real engine on a simulated disk, crashed again and again, compared with a model after every crash.
+//! `cargo xtask sim`: the real engine on a simulated disk, with repeated crashes, compared with a
+//! model after every crash.
 //!
-//! A seed decides everything, so `--seed N` replays a failure exactly. Seeds run on all processors, one run on one thread.
+//! A seed determines a run, so `--seed N` replays a failure exactly. Seeds run on all processors,
+//! one run per thread.
 #![forbid(unsafe_code)]
 
 use anyhow::{Context, Result, ensure};
@@ -15,19 +17,19 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a long run says how far it is.
+/// Interval of the progress messages of a long run.
 const PROGRESS: Duration = Duration::from_secs(15);
 /// Failures that are told in full.
 const TOLD: usize = 5;
 
-/// What to run.
+/// Runs and their sizes.
 #[derive(Args, Clone)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// What to simulate.
+    /// Kind of simulation.
     #[arg(value_enum, default_value_t = What::Crashes)]
     what: What,
-    /// First seed. With it alone one seed is run, and its story is told.
+    /// First seed. Without --count only this seed is run, and its steps are printed.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Number of seeds [default: 1 with --seed, otherwise 100].
@@ -36,10 +38,10 @@ pub struct Options {
     /// Steps of each seed.
     #[arg(long, default_value_t = 2_000)]
     steps: u64,
-    /// How many steps a crash is away on average [default: the seed decides].
+    /// Average number of steps between crashes [default: the seed decides].
     #[arg(long, value_name = "STEPS")]
     crash_every: Option<u64>,
-    /// failures: how far n goes.
+    /// failures: largest n.
     #[arg(long, default_value_t = 200)]
     limit: u64,
     /// exhaustive: operations in a sequence.
@@ -48,16 +50,18 @@ pub struct Options {
     /// corruption: bits flipped in each class of bytes of each block.
     #[arg(long, default_value_t = 2)]
     times: u64,
-    /// No story.
+    /// Do not print the steps.
     #[arg(long)]
     quiet: bool,
-    /// The whole array instead of the engine: virtual sockets and time, the real reactor, hosts that send commands.
+    /// Simulate the whole array instead of the engine: virtual sockets and time, the real reactor,
+    /// hosts that send commands.
     #[arg(long)]
     whole: bool,
     /// whole: commands of each seed, all hosts together.
     #[arg(long, default_value_t = 400)]
     commands: u64,
-    /// Leave out a rule of the engine; the run fails unless a seed notices. `all` for every rule in turn, and failing searches for free blocks; `list` for their names.
+    /// Disable a rule of the engine; the run fails unless a seed notices. `all` for every rule in
+    /// turn, and failing searches for free blocks; `list` for their names.
     #[arg(long, value_name = "RULE")]
     mutant: Option<String>,
 }
@@ -69,23 +73,25 @@ const EXAMPLES: &str = "Examples:
   cargo xtask sim --whole --count 100                  the whole array, 100 seeds
   cargo xtask sim --mutant all --count 400             each rule left out must be noticed within 400 seeds";
 
-/// Kinds of simulation.
+/// Kind of simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// Power failures at any moment; nothing acknowledged may be lost.
+    /// Power failures at any time; no acknowledged change may be lost.
     Crashes,
-    /// Disks that fail and lie, besides power failures: repaired, or a clean error, never wrong content.
+    /// Disks with errors and false acknowledgements, in addition to power failures: repaired, or a
+    /// clean error, never wrong content.
     Faults,
     /// Scripts in which the n-th request of the disk fails, for every n; a seed is a script.
     Failures,
-    /// All sequences of a few operations, a crash after each request, all outcomes of it; a seed is a sequence.
+    /// All sequences of a few operations, with a crash after each request and all its outcomes; a
+    /// seed is a sequence.
     Exhaustive,
     /// Every structure of a stored pool damaged in turn; a seed is a pool.
     Corruption,
 }
 
 impl Options {
-    /// What `cargo xtask ci` runs.
+    /// Options for `cargo xtask ci`.
     pub fn short() -> Self {
         Self {
             what: What::Crashes,
@@ -103,17 +109,18 @@ impl Options {
         }
     }
 
-    /// Seeds of the whole array that `cargo xtask ci` runs.
+    /// Options for `cargo xtask ci`: seeds of the whole array.
     pub fn whole() -> Self {
         Self { whole: true, count: Some(60), ..Self::short() }
     }
 
-    /// Rules of the glue between protocol and engine that `cargo xtask ci` leaves out.
+    /// Options for `cargo xtask ci`: rules of the layer between protocol and engine, disabled in
+    /// turn.
     pub fn whole_mutants() -> Self {
         Self { count: Some(400), mutant: Some("all".into()), ..Self::whole() }
     }
 
-    /// What `cargo xtask ci` runs besides power failures.
+    /// Options for `cargo xtask ci`: simulations other than power failures.
     pub fn others() -> [Self; 4] {
         let of = |what, count| Self { what, count, ..Self::short() };
         [
@@ -124,7 +131,7 @@ impl Options {
         ]
     }
 
-    /// What `cargo xtask ci` runs with rules left out.
+    /// Options for `cargo xtask ci`: rules of the engine, disabled in turn.
     pub fn mutants() -> Self {
         Self { count: Some(200), mutant: Some("all".into()), ..Self::short() }
     }
@@ -155,7 +162,7 @@ impl Options {
         }
     }
 
-    /// The words that run one seed again.
+    /// Command line that runs one seed again.
     fn again(&self, seed: u64) -> String {
         let mut words = match self.what {
             What::Crashes => format!("cargo xtask sim --seed {seed} --steps {}", self.steps),
@@ -174,17 +181,17 @@ impl Options {
     }
 }
 
-/// What the threads found.
+/// Results of all threads.
 #[derive(Default)]
 struct Found {
     report: Report,
     tally: Tally,
-    /// Seeds that are being run.
+    /// Seeds that are running now.
     running: BTreeSet<u64>,
     failures: Vec<(u64, sim::Failure)>,
 }
 
-/// Runs the seeds; one check a seed.
+/// Runs the seeds; one check per seed.
 pub fn run(options: &Options) -> Result<Tally> {
     ensure!(
         !options.range().is_empty() && options.steps > 0,
@@ -220,7 +227,7 @@ fn seeds(options: &Options) -> Result<Tally> {
     Ok(found.tally)
 }
 
-/// A failure, made short.
+/// Prints a failure after minimising it.
 fn tell(options: &Options, seed: u64, failure: &sim::Failure) {
     println!("{}", failure.message);
     if failure.steps() == 0 {
@@ -298,7 +305,7 @@ fn run_seeds(options: &Options, range: std::ops::Range<u64>, story: bool, until_
     found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Leaves a rule out in the pools of this thread.
+/// Disables a rule in the pools of this thread.
 #[cfg(feature = "mutations")]
 fn leave_out(rule: Option<&str>) {
     sim::leave_out(rule);
@@ -307,7 +314,7 @@ fn leave_out(rule: Option<&str>) {
 #[cfg(not(feature = "mutations"))]
 fn leave_out(_: Option<&str>) {}
 
-/// Each rule left out must be noticed: one check a rule.
+/// Checks that each disabled rule is noticed; one check per rule.
 #[cfg(feature = "mutations")]
 fn mutants(options: &Options, rule: &str) -> Result<Tally> {
     let rules: Vec<_> = sim::rules().collect();
@@ -323,7 +330,7 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
     for (name, description) in chosen {
         let started = Instant::now();
         let options = Options { mutant: Some((*name).to_owned()), ..options.clone() };
-        // With a story wanted, one seed is enough; otherwise it is counted how many it takes.
+        // For a printed run one seed is enough; otherwise the number of seeds needed is counted.
         let found = run_seeds(&options, options.range(), false, true);
         let ran = found.tally.passed + found.tally.failed;
         tally += Tally::one(!found.failures.is_empty());
@@ -352,11 +359,11 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
     Ok(tally)
 }
 
-/// A program of the simulation, built so that it can leave rules out.
+/// Builds a simulation program that can disable rules; returns its command.
 fn simulation(name: &str) -> Result<Command> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // As a part of the workspace, so that crates which the rules do not change are built already.
+    // Built as part of the workspace, so that crates without these rules are not built again.
     cargo.args(["build", "--quiet", "--workspace", "--bin", "simulate", "--bin", "array_sim"]);
     cargo.args(["--features", "simulate/mutations,array_sim/mutations"]);
     let built = cargo.current_dir(&workspace).status().context("cannot run cargo")?;
@@ -367,7 +374,7 @@ fn simulation(name: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Runs seeds of the whole array, in a program of its own: the array is no part of this one.
+/// Runs seeds of the whole array in a separate program: the array is not part of this one.
 fn whole(options: &Options) -> Result<Tally> {
     let mut command = simulation("array_sim")?;
     let range = options.range();
@@ -383,7 +390,7 @@ fn whole(options: &Options) -> Result<Tally> {
     Ok(Tally::one(status.success()))
 }
 
-/// This build cannot leave rules out: one that can is made, and does it.
+/// Builds a program that can disable rules, and runs it, because this build cannot.
 #[cfg(not(feature = "mutations"))]
 fn mutants(options: &Options, rule: &str) -> Result<Tally> {
     let mut command = simulation("simulate")?;

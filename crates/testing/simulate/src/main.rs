@@ -1,4 +1,5 @@
-//! What `cargo xtask sim` runs when rules of the engine are to be left out: it is built with the feature `mutations`, and builds little else.
+//! Program that `cargo xtask sim` runs to disable rules of the engine. It is built with the feature
+//! `mutations`, and has few dependencies.
 
 use clap::Parser;
 use std::process::ExitCode;

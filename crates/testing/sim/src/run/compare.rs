@@ -1,4 +1,4 @@
-//! Engine and model compared: the pool's check, space, documents, and the content of objects.
+//! Comparison of engine and model: the pool's check, space, documents, and the content of objects.
 
 use super::{PATIENCE, Run, words};
 use crate::model::{BLOCK_SECTORS, CHUNK_SECTORS, Model, bytes_of, first_difference};
@@ -7,11 +7,11 @@ use media::Disk;
 use pool::{Failure, ObjectKind, Operation, Output};
 use std::collections::BTreeSet;
 
-/// Sectors read at once when content is compared.
+/// Sectors per read when content is compared.
 const COMPARED_SECTORS: u64 = 1024;
 
 impl Run {
-    /// Compares engine and model: everything when `full`, otherwise what changed and a sample of the rest.
+    /// Compares engine and model: everything if `full`, otherwise changes and a sample of the rest.
     pub(crate) fn compare(&mut self, full: bool, number: u64) -> Result<(), String> {
         if self.troubled {
             self.disk.clear_faults();
@@ -41,7 +41,7 @@ impl Run {
         Ok(())
     }
 
-    /// The pool's own check finds nothing, unless something was damaged.
+    /// Runs the pool's own check, which must be clean unless something was damaged.
     fn check(&mut self, full: bool) -> Result<(), String> {
         match self.core.check(full, &mut |_| {}) {
             Ok(report) if report.is_clean() || self.damaged => Ok(()),
@@ -56,7 +56,8 @@ impl Run {
 
     fn compare_space(&self) -> Result<(), String> {
         let space = self.core.space();
-        // A growth is told by the root alone, which a flush that lies may lose; what was promised since may have been promised of it.
+        // Only the root records a growth, and a flush without effect may lose it; later
+        // reservations may have been made from it.
         let growth_lost = space.size_bytes < self.grown_bytes;
         if space.used_bytes + space.free_bytes != space.size_bytes
             || (self.core.overdrawn_blocks() > 0 && !growth_lost)
@@ -73,7 +74,7 @@ impl Run {
     fn compare_properties(&self, id: u64) -> Result<(), String> {
         let Some(info) = self.core.object(id) else { return Err(format!("object {id} vanished")) };
         let Some(object) = self.model.objects.get(&id) else { return Ok(()) };
-        // What records change below a damaged page is left out.
+        // Counts below a damaged page are not compared, because changes there are skipped.
         let counted = !self.model.stores_zeros && !self.damaged;
         let mapped = if counted { info.mapped_bytes / 4096 } else { object.mapped };
         let size = info.size_bytes / 512;
@@ -136,7 +137,7 @@ impl Run {
             }
             Err(_) if self.damaged => {
                 self.report.failed += 1;
-                // The rest of the range must be what it was.
+                // The rest of the range must be unchanged.
                 if to - from > BLOCK_SECTORS {
                     let middle = from + ((to - from) / 2).next_multiple_of(BLOCK_SECTORS);
                     self.compare_range(object, from, middle.min(to))?;
@@ -156,7 +157,7 @@ impl Run {
         }
     }
 
-    /// Runs one operation of the comparison to its end; nothing else is in flight.
+    /// Runs one operation of the comparison to its end; no other is in flight.
     pub(crate) fn now(&mut self, operation: Operation) -> Result<Result<Output, Failure>, String> {
         let id = self.core.submit(operation);
         for _ in 0..PATIENCE {
@@ -178,7 +179,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     format!("{:016x}", u64::from_le_bytes(word))
 }
 
-/// Checks provisioning runs: consecutive from `start`, at most `limit`, alternating, and true.
+/// Checks provisioning runs: consecutive from `start`, at most `limit`, alternating, and correct.
 pub(super) fn check_provisioning(
     model: &Model,
     object: u64,
