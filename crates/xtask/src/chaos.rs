@@ -1,8 +1,11 @@
-//! `cargo xtask chaos`: initiators that mean harm (`conformance::chaos`), and two that behave, on one array.
+//! `cargo xtask chaos`: malicious initiators (`conformance::chaos`) and two well-behaved ones on
+//! one array.
 //!
-//! The two that behave have a volume each that nobody else may see: one wants answers in time, the other is the load that knows what every block
-//! has to hold. Neither may notice anything. The process must live, its memory stay within bounds, nothing of the two may be seen by
-//! others; and in the end the array has no session left over, stops as asked, and its pool is clean.
+//! Each well-behaved initiator has a private volume. One, the witness, checks response times; the
+//! other is the verifying load, which knows the expected content of every block. Neither may be
+//! affected. The process must survive, its memory must stay within bounds, and the malicious
+//! initiators may see neither private volume. At the end the array has no session left over, stops
+//! when asked, and its pool is clean.
 
 use crate::tally::Tally;
 use anyhow::{Context, Result, anyhow};
@@ -18,49 +21,50 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What to do, and for how long.
+/// Amount and choice of the scripts.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Decides what is sent: script N of a seed is always the same bytes.
+    /// Seed of all scripts: script N of a seed always has the same bytes.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Time for which scripts are begun.
+    /// Seconds during which scripts are started.
     #[arg(long, default_value_t = 40)]
     seconds: u64,
-    /// First script.
+    /// Number of the first script.
     #[arg(long, default_value_t = 0, value_name = "N")]
     first: u64,
-    /// Scripts at most; with `--first`, one of them again.
+    /// Most scripts; 1 with `--first` repeats one script.
     #[arg(long, default_value_t = u64::MAX, value_name = "N")]
     count: u64,
-    /// Scripts at once.
+    /// Concurrent scripts.
     #[arg(long, default_value_t = 6, value_name = "N")]
     at_once: usize,
 }
 
 impl Options {
-    /// What `cargo xtask ci` runs.
+    /// Options for `cargo xtask ci`.
     pub(crate) fn short() -> Self {
         Self { seed: 1, seconds: 40, first: 0, count: u64::MAX, at_once: 6 }
     }
 }
 
-/// Names and secrets of the two that behave.
+/// Names and secret of the well-behaved initiators.
 const WITNESS: &str = "iqn.2026-01.org.example:witness";
 const LOAD: &str = "iqn.2026-01.org.example:verifying-load";
 const SECRET: &str = "the-witness-secret";
-/// Longest time for a command of the witness: hosts give up much later.
+/// Longest permitted time of a command of the witness: hosts give up much later.
 const LATENCY: Duration = Duration::from_secs(5);
-/// Memory that the array is told to use, and what may be resident: the process itself, and buffers of sockets and connections, come on top.
+/// Memory limit of the array, and limit of its resident memory, which includes the process itself
+/// and buffers of sockets and connections.
 const MEMORY: &str = "512M";
 const RESIDENT_BYTES: u64 = 900 << 20;
 const CHECK_LIMIT: Duration = Duration::from_secs(300);
-/// Time until the sessions of connections that are gone are gone too.
+/// Time until the sessions of closed connections must have ended.
 const SETTLE: Duration = Duration::from_secs(40);
-/// Scripts whose bytes are summed up for the fingerprint.
+/// Number of scripts in the fingerprint.
 const FINGERPRINT: u64 = 500;
 
-/// Runs it; eight checks.
+/// Runs the scripts; eight checks.
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let directory = tempfile::Builder::new().prefix("windlass-chaos-").tempdir()?;
     let mut array = Array::start(ArrayOptions {
@@ -75,7 +79,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let load_url = private(&array, "load", LOAD)?;
     let urls = open.urls.iter().map(|url| parse(url)).collect::<Result<Vec<_>>>()?;
     let first = urls.first().context("the volume has no URL")?;
-    // The target's name is made with the array; all else is the seed's.
+    // The target's name is new for each array; the seed determines everything else.
     let nameless = script::Facts { target: "x".repeat(first.target.len()), lun: first.lun_bytes() };
     let fingerprint = script::fingerprint(options.seed, FINGERPRINT, &nameless);
     println!("  seed {}, fingerprint {fingerprint:016x} of the first {FINGERPRINT} scripts", options.seed);
@@ -139,7 +143,7 @@ fn parse(url: &str) -> Result<Url> {
     url.parse::<Url>().with_context(|| format!("{url} is no URL"))
 }
 
-/// A volume for one initiator, which has to authenticate; its URL.
+/// Creates a volume for one initiator, which has to authenticate; returns its URL.
 fn private(array: &Array, name: &str, initiator: &str) -> Result<Url> {
     array.command(&["volume", "create", name, "--size", "256M"])?;
     let secret = array.options().state_directory.join("chap-secret");
@@ -152,7 +156,7 @@ fn private(array: &Array, name: &str, initiator: &str) -> Result<Url> {
     parse(&url)
 }
 
-/// What came of it.
+/// Results of a run.
 struct Seen {
     chaos: ChaosReport,
     witness: Result<witness::Testimony>,
@@ -162,7 +166,7 @@ struct Seen {
     most_resident_bytes: u64,
 }
 
-/// Runs the scripts while the two that behave work, and looks at the process.
+/// Runs the scripts while the well-behaved initiators work, and monitors the process.
 fn watch(array: &Array, options: &ChaosOptions, witness_url: &Url, load_url: &Url) -> Result<Seen> {
     let mut load = VerifyingLoad::new(LoadOptions {
         seed: options.seed,
@@ -201,13 +205,13 @@ fn watch(array: &Array, options: &ChaosOptions, witness_url: &Url, load_url: &Ur
         if let Err(error) = &result {
             load_words = format!("{load_words}\n  {error}");
         }
-        // One lost connection is one too many.
+        // A single lost connection is a failure.
         let load_held = result.is_ok() && outages == 0;
         Ok(Seen { chaos, witness, load_words, load_held, alive, most_resident_bytes })
     })
 }
 
-/// Sessions that the array still has when all connections were closed some time ago.
+/// Sessions that the array still has some time after all connections were closed.
 fn sessions_left(array: &Array) -> Result<Vec<String>> {
     let started = Instant::now();
     loop {

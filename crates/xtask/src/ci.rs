@@ -1,12 +1,15 @@
-//! `cargo xtask ci`: formatting, lints, tests, documentation, dependencies, and the program under the conformance suite, races, kills and the
-//! demo.
+//! `cargo xtask ci`: formatting, lints, tests, documentation, dependencies, and the program in the
+//! conformance suite, races, kills and the demo.
 //!
-//! The program is the one that `cargo test` has built: a broken debug assertion or an overflow then fails a step, and there is no second build.
+//! The program is the one that `cargo test` has built: a failed debug assertion or an overflow
+//! fails a step, and no second build is needed.
 //!
-//! Power cuts of a whole machine (`cargo xtask power-cut`) take minutes and want a guest, and are not among the steps.
+//! Power cuts of a whole machine (`cargo xtask power-cut`) are not among the steps, because they
+//! take minutes and need a guest.
 //!
-//! Each step is a process of this program and prints one line with its time. The output of a program goes to a file under `target/ci` and is
-//! shown when it fails; what the failed steps said of it is printed once more at the end, where somebody who has only the end will look.
+//! Each step is a process of this program and prints one line with its time. The output of its
+//! programs goes to a file under `target/ci` and is printed on failure. An excerpt of each failure
+//! is printed once more at the end, for readers who see only the end of the log.
 
 mod excerpt;
 
@@ -21,56 +24,57 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What to run.
+/// Steps to run.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Only the steps with these names; see `--list`.
+    /// Steps to run, by name; see `--list`.
     #[arg(value_name = "STEP")]
     only: Vec<String>,
-    /// Print the names of the steps and do nothing.
+    /// Print the names of the steps and exit.
     #[arg(long)]
     list: bool,
 }
 
-/// The benchmark that counts instructions, and how many of the others run beside it, by turns.
+/// Benchmark that counts instructions, and number of other benchmarks that run beside it, in
+/// rotation.
 const COUNTED: &str = "instructions";
 const BENCHMARKS: usize = 2;
 
-/// How often a step is asked what it has printed.
+/// Interval at which the output of a step is read.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// One step.
+/// Step of the run.
 struct Step {
     name: &'static str,
     what: &'static str,
     run: fn() -> Result<Tally>,
-    /// How it gets on with others.
+    /// Concurrency with other steps.
     beside: Beside,
 }
 
-/// How a step gets on with others.
+/// Concurrency of a step with other steps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Beside {
-    /// It begins when the one before has ended.
+    /// Starts when the step before it has ended.
     Next,
-    /// It waits more than it works: those after it run at the same time.
+    /// Mostly waits: later steps run at the same time.
     Others,
-    /// It is about time: nothing else runs.
+    /// Measures time: no other step runs.
     Nothing,
 }
 
-/// A step that runs: `cargo xtask ci` with its name, as a process.
+/// Running step: a process of `cargo xtask ci` with its name.
 struct Running {
     name: &'static str,
     process: Child,
     log: PathBuf,
 }
 
-/// A step that has ended.
+/// Step that has ended.
 struct Ended {
     name: &'static str,
     tally: Tally,
-    /// What it said of its failure; nothing when it passed.
+    /// Excerpt of its failure; empty when it passed.
     excerpt: Vec<String>,
 }
 
@@ -182,7 +186,8 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// Runs the steps and adds up what they found. Goes on after a failed step, except that nothing is run without a build.
+/// Runs the steps and adds up their results. Continues after a failed step, except after a failed
+/// build.
 pub(crate) fn run(options: &Options) -> Result<Tally> {
     if options.list {
         for step in STEPS {
@@ -256,7 +261,7 @@ impl Running {
         Ok(Self { name, process: command.spawn().context("cannot run this program once more")?, log })
     }
 
-    /// Prints what it prints, until it has ended.
+    /// Prints the output of the step until it has ended.
     fn end(self) -> Ended {
         let name = self.name;
         self.result().unwrap_or_else(|error| Ended::without_result(name, format!("{error:#}")))
@@ -266,7 +271,7 @@ impl Running {
         let mut log = BufReader::new(File::open(&self.log)?);
         let mut output = Vec::new();
         let status = loop {
-            // Asked first, so that what it printed last is read.
+            // The status is read first, so that no output is missed.
             let status = self.process.try_wait()?;
             let printed = output.len();
             log.read_to_end(&mut output)?;
@@ -286,39 +291,40 @@ impl Running {
 }
 
 impl Ended {
-    /// A step that could not be begun, or ended without a word.
+    /// Result of a step that could not be started, or ended without a tally.
     fn without_result(name: &'static str, why: String) -> Self {
         println!("{name:11} {why}");
         Self { name, tally: Tally::one(false), excerpt: vec![why] }
     }
 }
 
-/// Prints what a step has printed, without its sum, which is for this program.
+/// Prints the output of a step, without its tally, which is for this program.
 fn print_lines(printed: &[u8]) {
     for line in String::from_utf8_lossy(printed).split_inclusive('\n') {
         if Tally::of_line(line.trim_end()).is_none() {
             print!("{line}");
         }
     }
-    // Whoever reads along waits for it.
+    // Readers follow the output.
     let _ = std::io::stdout().flush();
 }
 
-/// Runs cargo; the tally is that of its tests, or one for its exit status.
+/// Runs cargo; the tally is that of its tests, or one check for its exit status.
 fn cargo(name: &str, arguments: &[&str]) -> Result<Tally> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(workspace::root()).env("RUSTDOCFLAGS", "-D warnings");
     logged(name, command)
 }
 
-/// The demo, without the part that waits for a person.
+/// Runs the demo, without the part that waits for a person.
 fn demo() -> Result<Tally> {
     let mut command = Command::new(workspace::checked()?);
     command.args(["demo", "--once"]);
     logged("demo", command)
 }
 
-/// Instructions counted, and two benchmarks by turns at their small size. The numbers of those mean nothing; that they run does.
+/// Runs the benchmark that counts instructions, and two others in rotation, at their small size.
+/// The numbers of the others are meaningless; the test is that they run.
 fn small_benchmarks() -> Result<Tally> {
     let (words, turn) = workspace::turn();
     let others: Vec<_> = bench::questions().filter(|name| *name != COUNTED).collect();
@@ -352,7 +358,7 @@ fn logged(name: &str, mut command: Command) -> Result<Tally> {
     Ok(tally)
 }
 
-/// A log as text.
+/// Reads a log as text.
 fn read(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -1,9 +1,11 @@
-//! `cargo xtask clients`: the array as initiators of others see it (libiscsi's tools, QEMU), end to end, and as one of ours that
-//! misbehaves does.
+//! `cargo xtask clients`: the array with third-party initiators (libiscsi's tools, QEMU), end to
+//! end, and with a misbehaving initiator of our own.
 //!
-//! * Who gets in: discovery, IPv6, digests, CHAP one-way and mutual, wrong secrets, unknown targets, hosts without access.
-//! * Data: QEMU writes, zeroes, discards and copies between logical units, with and without copy offload. What copy offload sends is
-//!   counted by a proxy, so that other traffic of the machine does not matter.
+//! * Access: discovery, IPv6, digests, CHAP one-way and mutual, wrong secrets, unknown targets,
+//!   hosts without access.
+//! * Data: QEMU writes, zeroes, discards and copies between logical units, with and without copy
+//!   offload. A proxy counts the bytes of copy offload, independent of other traffic of the
+//!   machine.
 //! * Disturbances: [`conformance::disturbance`], then `windlass pool check`.
 
 mod proxy;
@@ -25,41 +27,41 @@ use std::net::{Ipv6Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How much.
+/// Sizes and selection.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Size of the logical units that QEMU copies, in MiB; one sixteenth of them is empty.
+    /// Size of the logical units that QEMU copies, in MiB; one sixteenth of each is empty.
     #[arg(long, default_value_t = 8192, value_name = "MIB")]
     size: u64,
     /// Rounds of each disturbance.
     #[arg(long, default_value_t = 200)]
     rounds: u32,
-    /// Only the checks whose name contains this.
+    /// Run only the checks whose name contains this.
     #[arg(long, default_value = "", value_name = "WORDS")]
     only: String,
 }
 
 impl Options {
-    /// What `cargo xtask ci` runs.
+    /// Options for `cargo xtask ci`.
     pub(crate) fn short() -> Self {
         Self { size: 256, rounds: 30, only: String::new() }
     }
 }
 
-/// Time for one program.
+/// Time limit of one program.
 const LIMIT: Duration = Duration::from_secs(600);
-/// Copy offload may send this share of the data it copies.
+/// Largest share of the copied data that copy offload may send.
 const WIRE_SHARE: f64 = 0.01;
 /// Prefix of the initiator names of the hosts.
 const HOST: &str = "iqn.2026-01.org.example:";
 const SECRET: &str = "a-secret-of-the-host";
 const ARRAY_SECRET: &str = "a-secret-of-the-array";
 
-/// An array with hosts, and what the checks need.
+/// Array with hosts, and the facts that the checks need.
 struct Bench {
     array: Array,
     directory: PathBuf,
-    /// Portal on IPv6, where the machine has it.
+    /// IPv6 portal, if the machine has IPv6.
     ipv6: Option<SocketAddr>,
     /// Volume of host `plain` and host `oneway`.
     own: Volume,
@@ -67,13 +69,13 @@ struct Bench {
     rounds: u32,
 }
 
-/// One check: its words for the report, or what is wrong.
+/// Check: returns words for the report, or the failure.
 struct Check {
     name: &'static str,
     run: fn(&Bench) -> Result<String>,
 }
 
-/// Every check, in order: those of access come before anything is granted to every initiator.
+/// All checks, in order: checks of access run before any volume is granted to every initiator.
 const CHECKS: &[Check] = &[
     Check { name: "discovery lists target, portals and logical units", run: discovery },
     Check { name: "discovery by a host without access lists no logical unit", run: discovery_without_access },
@@ -118,12 +120,12 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Lines below the name of their check.
+/// Indents lines below the name of their check.
 fn indented(words: &str) -> String {
     words.lines().map(|line| format!("\n          {line}")).collect()
 }
 
-/// A program that the checks need.
+/// Finds a program that the checks need.
 fn find(name: &str) -> Result<PathBuf> {
     program::find(name).with_context(|| {
         format!(
@@ -132,12 +134,12 @@ fn find(name: &str) -> Result<PathBuf> {
     })
 }
 
-/// Runs a program that has to succeed; what it printed.
+/// Runs a program that has to succeed; returns its output.
 fn succeeds(name: &str, arguments: &[&str]) -> Result<String> {
     Ok(program::require(&find(name)?, arguments, LIMIT)?.stdout)
 }
 
-/// Runs a program that has to fail by itself, saying `words`.
+/// Runs a program that has to exit with a failure and print `words`.
 fn fails(name: &str, arguments: &[&str], words: &str) -> Result<()> {
     let finished = program::run(&find(name)?, arguments, LIMIT)?;
     let output = format!("{}{}", finished.stdout, finished.stderr);
@@ -196,7 +198,7 @@ impl Bench {
         Ok(self.own.url().parse::<Url>()?.target)
     }
 
-    /// A volume of the size under test, for every initiator.
+    /// Creates a volume of the size under test, for every initiator.
     fn volume(&self, name: &str) -> Result<Volume> {
         self.array.create_volume(name, &self.size_bytes.to_string())
     }
@@ -206,14 +208,14 @@ fn iqn(host: &str) -> String {
     format!("{HOST}{host}")
 }
 
-/// INQUIRY by a host, which has to succeed.
+/// Sends an INQUIRY as a host, which has to succeed.
 fn inquiry(host: &str, url: &str) -> Result<()> {
     let output = succeeds("iscsi-inq", &["-i", &iqn(host), url])?;
     ensure!(output.contains("Vendor:WINDLASS"), "{url} answers INQUIRY with:\n{output}");
     Ok(())
 }
 
-/// The URL with CHAP of the host.
+/// URL with the CHAP user of the host.
 fn with_user(url: &str, user: &str, secret: &str) -> String {
     url.replacen("iscsi://", &format!("iscsi://{user}%{secret}@"), 1)
 }
@@ -232,7 +234,8 @@ fn discovery(bench: &Bench) -> Result<String> {
     Ok(String::new())
 }
 
-/// A host that was made known finds the target, so that its session shows before it gets its first volume; nobody else does.
+/// A registered host finds the target, so that its session exists before it gets its first volume;
+/// an unknown host does not.
 fn discovery_without_access(bench: &Bench) -> Result<String> {
     let url = format!("iscsi://{}", bench.portal()?);
     for (host, finds_target) in [("idle", true), ("stranger", false)] {
@@ -251,14 +254,14 @@ fn ipv6(bench: &Bench) -> Result<String> {
 
 fn digests(bench: &Bench) -> Result<String> {
     inquiry("plain", &format!("{}?header_digest=crc32c", bench.own.url()))?;
-    // libiscsi's tools have no data digests.
+    // The tools of libiscsi have no data digests.
     let url: Url = format!("{}?header_digest=crc32c&data_digest=crc32c", bench.own.url()).parse()?;
     let options = SessionOptions { initiator_name: iqn("plain"), ..SessionOptions::default() };
     let mut session = Session::connect(&url, &options)?;
     session.clear_unit_attentions()?;
     let parameters = session.machine().parameters();
     ensure!(parameters.header_digest && parameters.data_digest, "digests were not agreed to: {parameters:?}");
-    // Immediate data, unsolicited Data-Out, R2T and Data-In.
+    // Covers immediate data, unsolicited Data-Out, R2T and Data-In.
     let mut data = vec![0; 1 << 20];
     data.chunks_mut(BLOCK_BYTES).zip(1..).for_each(|(block, stamp)| fill(stamp, block));
     let data = Bytes::from(data);
@@ -306,7 +309,7 @@ fn unknown_host(bench: &Bench) -> Result<String> {
 fn unknown_lun(bench: &Bench) -> Result<String> {
     let url = format!("iscsi://{}/{}/17", bench.portal()?, bench.target()?);
     fails("iscsi-inq", &["-i", &iqn("plain"), &url], "LOGICAL_UNIT_NOT_SUPPORTED")?;
-    // The LUN of another host.
+    // LUN of another host.
     fails("iscsi-inq", &["-i", &iqn("idle"), bench.own.url()], "LOGICAL_UNIT_NOT_SUPPORTED")?;
     Ok(String::new())
 }
@@ -348,7 +351,7 @@ fn qemu_io(bench: &Bench) -> Result<String> {
     let output = succeeds("qemu-io", &arguments)?;
     let wrong = output.lines().find(|line| line.contains("failed") || line.contains("error"));
     ensure!(wrong.is_none(), "qemu-io found:\n{output}");
-    // The other portal, a new session: the same content.
+    // A new session through the other portal has the same content.
     let again = volume.urls.get(1).context("the array has one portal only")?;
     let output = succeeds("qemu-io", &["-r", "-f", "raw", "-c", "read -P 0x5a 6M 3M", "-c", "read -P 0 4M 2M", again])?;
     ensure!(!output.contains("failed"), "through the other portal qemu-io found:\n{output}");
@@ -394,7 +397,8 @@ fn qemu_img(bench: &Bench) -> Result<String> {
     Ok(report.join("\n"))
 }
 
-/// Writes a file in which every block is different and every sixteenth MiB is a hole; returns the bytes of data.
+/// Writes a file in which every block differs and every sixteenth MiB is a hole; returns the bytes
+/// of data.
 fn write_image(path: &Path, size_bytes: u64) -> Result<u64> {
     const MIB: usize = 1 << 20;
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;

@@ -1,9 +1,11 @@
-//! `cargo xtask conformance`: the conformance kit of the `windlass` program against a fresh array with two portals and two logical
-//! units, with `contrib/conformance-hook` as the administrator.
+//! `cargo xtask conformance`: the conformance kit of the `windlass` program against a new array
+//! with two portals and two logical units, with `contrib/conformance-hook` as the administrator.
 //!
-//! With `--liars` every check is shown to fail: the same array behind a portal that lies in one point ([`liar`]).
+//! With `--liars` every check is shown to fail on the same array behind a portal that lies in one
+//! point ([`liar`]).
 //!
-//! A check that fails has to be in [`KNOWN_GAPS`] with its reason, and one that is there has to fail: the list can only shrink.
+//! A failing check has to be listed in [`KNOWN_GAPS`] with its reason, and a listed check has to
+//! fail: the list can only shrink.
 
 mod liar;
 mod liars;
@@ -20,27 +22,27 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How to run the kit.
+/// Selection of checks.
 #[derive(Args, Default)]
 pub(crate) struct Options {
-    /// Only these checks: a number, a name or a group.
+    /// Run only these checks: a number, a name or a group.
     #[arg(long, value_name = "CHECK")]
     check: Vec<String>,
-    /// Long checks at full length.
+    /// Run long checks at full length.
     #[arg(long)]
     thorough: bool,
-    /// Shows of each check that it fails on a target that lies.
+    /// Show for each check that it fails on a target that lies.
     #[arg(long)]
     liars: bool,
 }
 
-/// Checks that this array does not pass yet, by number, and why.
+/// Checks that this array does not pass yet, by number, with the reason.
 const KNOWN_GAPS: &[(u64, &str)] = &[];
 
-/// Time for the whole kit at its small sizes.
+/// Time limit of the whole kit at its small sizes.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Starts an array and runs the kit; one check each.
+/// Starts an array and runs the kit; one tally entry for each check.
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let windlass = std::path::absolute(windlass)?;
     let directory = tempfile::Builder::new().prefix("windlass-conformance-").tempdir()?;
@@ -56,7 +58,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     array.command(&["volume", "create", "kit1", "--size", "3T"])?;
     array.command(&["access", "grant", "kit0", "--any", "--lun", "0"])?;
     array.command(&["access", "grant", "kit1", "--any", "--lun", "1"])?;
-    // Each portal in a group of its own, so that one can be put into standby.
+    // Each portal has its own group, so that one of them can be set to standby.
     for (portal, group) in portals.iter().zip(1..) {
         array.command(&["portal", "set", &portal.to_string(), "--group", &group.to_string()])?;
     }
@@ -86,7 +88,8 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let limit = if options.thorough { LIMIT * 12 } else { LIMIT };
     let mut tally = Tally::default();
     if options.check.is_empty() {
-        // A threshold is told of once in a while, so it comes before the checks that fill the pool, and by itself.
+        // Thresholds are reported with a minimum interval, so this check runs before the checks
+        // that fill the pool, and alone.
         tally += judge(&results_of(kit(&["127".into()]), &mut array, directory.path(), limit)?, KNOWN_GAPS)?;
     }
     tally += judge(&results_of(kit(&options.check), &mut array, directory.path(), limit)?, KNOWN_GAPS)?;
@@ -98,7 +101,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The kit again, for the checks of CHAP and as a host that has to authenticate.
+/// Command of the kit for the checks of CHAP, as a host that has to authenticate.
 fn with_chap(windlass: &Path, array: &Array) -> Result<Command> {
     let url = chap_unit(array)?;
     let mut command = Command::new(windlass);
@@ -109,16 +112,16 @@ fn with_chap(windlass: &Path, array: &Array) -> Result<Command> {
     Ok(command)
 }
 
-/// Checks of a host that has to authenticate, and its name.
+/// Checks that run as a host that has to authenticate, and the name of the host.
 const CHAP_CHECKS: [&str; 4] = ["158", "159", "160", "161"];
 const CHAP_INITIATOR: &str = "iqn.2026-01.org.example:conformance-chap";
 
-/// Makes a unit and a host for CHAP; returns the URL with its user and secret.
+/// Creates a unit and a host for CHAP; returns the URL with user and secret.
 fn chap_unit(array: &Array) -> Result<String> {
     const NAME: &str = CHAP_INITIATOR;
     const USER: &str = "conformance";
     array.command(&["volume", "create", "kit2", "--size", "16M"])?;
-    // The secret is made by the array, which shows it once.
+    // The array generates the secret, and shows it once.
     let host = array.json(&["host", "create", "kit", "--iqn", NAME, "--chap-user", USER])?;
     let secret = host.pointer("/generated/chap_secret").and_then(Value::as_str);
     let secret = secret.context("no generated.chap_secret in `host create`")?;
@@ -126,14 +129,14 @@ fn chap_unit(array: &Array) -> Result<String> {
     Ok(array.volume("kit2")?.url().replace("iscsi://", &format!("iscsi://{USER}%{secret}@")))
 }
 
-/// Runs the kit, does what its hook wants done to the array, and reads its document.
+/// Runs the kit, executes the requests of its hook about the array, and reads its document.
 fn results_of(mut command: Command, array: &mut Array, directory: &Path, limit: Duration) -> Result<Value> {
     let results = directory.join("results.json");
     command.stdin(Stdio::null()).stdout(std::fs::File::create(&results)?);
     let mut kit = command.spawn().context("cannot run the kit")?;
     let finished = serve_control(array, &mut kit, directory, limit);
     if finished.is_err() {
-        // It may have ended meanwhile.
+        // The kit may have ended meanwhile.
         let _ended = kill(&mut kit);
     }
     finished.with_context(|| format!("the array's log ends:\n{}", array.log_end()))?;
@@ -146,8 +149,8 @@ fn kill(child: &mut Child) -> std::io::Result<()> {
     child.wait().map(drop)
 }
 
-/// Writes the program that the hook calls for what is done to the process of the array: it leaves the word in a file and waits until
-/// the file is gone, which [`serve_control`] sees to.
+/// Writes the program that the hook calls to control the process of the array: it writes its
+/// request to a file and waits until [`serve_control`] has removed the file.
 fn control_program(directory: &Path) -> Result<PathBuf> {
     let path = directory.join("control");
     let directory = directory.to_str().context("the temporary directory is not UTF-8")?.replace('\'', "'\\''");
@@ -161,12 +164,12 @@ fn control_program(directory: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Does what the hook wants until the kit has ended.
+/// Executes the requests of the hook until the kit has ended.
 fn serve_control(array: &mut Array, kit: &mut Child, directory: &Path, limit: Duration) -> Result<()> {
     let started = Instant::now();
     loop {
         if let Some(status) = kit.try_wait()? {
-            // 1 says that checks failed, which is judged by what it printed.
+            // Exit status 1 means failed checks, which the printed document describes.
             ensure!(matches!(status.code(), Some(0 | 1)), "the kit ended with {status}");
             return Ok(());
         }
@@ -176,7 +179,7 @@ fn serve_control(array: &mut Array, kit: &mut Child, directory: &Path, limit: Du
     }
 }
 
-/// Does to the array's process what the hook has left word for.
+/// Executes the request of the hook about the array's process.
 fn do_wanted(array: &mut Array, directory: &Path) -> Result<()> {
     let wanted = directory.join("wanted");
     if !wanted.exists() {
@@ -198,7 +201,8 @@ fn do_wanted(array: &mut Array, directory: &Path) -> Result<()> {
     Ok(std::fs::remove_file(&wanted)?)
 }
 
-/// Counts: passed or skipped is fine, failed must be known, and what is known must fail.
+/// Judges the results: passed or skipped is fine, a failed check must be a known gap, and a known
+/// gap must fail.
 fn judge(document: &Value, gaps: &[(u64, &str)]) -> Result<Tally> {
     let results = document.get("results").and_then(Value::as_array).context("no results in the kit's document")?;
     let mut tally = Tally::default();

@@ -1,7 +1,9 @@
-//! `cargo xtask deps`: the architecture as a table of allowed edges, and the licences of everything we build on.
+//! `cargo xtask deps`: the architecture as a table of allowed edges, and the licences of all
+//! dependencies.
 //!
-//! The dependency list of each crate is the architecture (ARCHITECTURE.md). This check reads `cargo metadata` and fails for an edge
-//! that is not in the table, so that a new edge is a line of this file, seen in review.
+//! The dependency list of each crate is the architecture (ARCHITECTURE.md). This check reads `cargo
+//! metadata` and fails for an edge that is not in the table, so that a new edge is a visible line
+//! in review.
 
 use crate::tally::Tally;
 use crate::workspace;
@@ -10,13 +12,13 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// A layer: a folder below `crates`.
+/// Layer: a folder below `crates`.
 struct Layer {
-    /// The folder; empty for the crates that stand beside the layers.
+    /// Folder; empty for the crates beside the layers.
     folder: &'static str,
-    /// Layers that its crates may use, beside `text`.
+    /// Layers that its crates may use, in addition to [`EVERYWHERE`].
     uses: &'static [&'static str],
-    /// Its crates, and what each of them may use of our crates.
+    /// Crates of the layer, each with the workspace crates that it may use.
     crates: &'static [(&'static str, &'static [&'static str])],
 }
 
@@ -100,12 +102,12 @@ const LAYERS: &[Layer] = &[
     },
 ];
 
-/// Edges that go against the layers, each with its reason.
+/// Edges that violate the layers, each with its reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    ("demo", "array_process"), // the demonstration starts the array that it shows
+    ("demo", "array_process"), // the demonstration starts an array
 ];
 
-/// The layer of one of our crates, and what the table says of it.
+/// Layer and table entry of a workspace crate.
 fn place(name: &str) -> Option<(&'static Layer, &'static [&'static str])> {
     LAYERS.iter().find_map(|layer| {
         let (_, allowed) = layer.crates.iter().find(|(own, _)| *own == name)?;
@@ -113,13 +115,13 @@ fn place(name: &str) -> Option<(&'static Layer, &'static [&'static str])> {
     })
 }
 
-/// True when the layers allow that `from` uses `to`.
+/// Whether the layers permit that `from` uses `to`.
 fn layered(from: &Layer, name: &str, to: &str) -> bool {
     let Some((layer, _)) = place(to) else { return false };
     to == "text" || from.uses.contains(&layer.folder) || EXCEPTIONS.contains(&(name, to))
 }
 
-/// Third-party crates that only some of our crates may name.
+/// Third-party crates that only some workspace crates may use.
 const RESERVED: &[(&str, &[&str])] = &[
     ("io-uring", &["media"]),
     ("libc", &["media"]),
@@ -128,7 +130,8 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("clap", &["array_sim", "bench", "cli", "daemon", "pool_offline", "simulate", "windlass", "xtask"]),
 ];
 
-/// Licences that a program under Apache-2.0 or MIT may include. Each crate must offer at least one.
+/// Licences that a program under Apache-2.0 or MIT may include. Each dependency must offer at least
+/// one of them.
 const LICENCES: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -146,7 +149,7 @@ const LICENCES: &[&str] = &[
     "Zlib",
 ];
 
-/// Checks every package that cargo knows of; one check a package.
+/// Checks every package that cargo lists; one check per package.
 pub(crate) fn run() -> Result<Tally> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -166,7 +169,7 @@ pub(crate) fn run() -> Result<Tally> {
     Ok(tally)
 }
 
-/// What is wrong with a package.
+/// Violations of a package.
 fn complaints(package: &Value) -> Vec<String> {
     let text = |name: &str| package.get(name).and_then(Value::as_str).unwrap_or_default();
     let name = text("name");
@@ -189,7 +192,7 @@ fn complaints(package: &Value) -> Vec<String> {
     if !Path::new(text("manifest_path")).parent().is_some_and(|found_in| found_in.ends_with(&folder)) {
         found.push(format!("{name} does not stand in {}", folder.display()));
     }
-    // Tests may use what they like of ours; the shape of the program is the normal dependencies.
+    // Tests may use any workspace crate; the architecture is in the normal dependencies.
     for dependency in dependencies.iter().filter(|dependency| dependency.get("kind").is_none_or(Value::is_null)) {
         let Some(to) = dependency.get("name").and_then(Value::as_str) else { continue };
         let is_ours = dependency.get("path").is_some_and(Value::is_string);

@@ -1,9 +1,13 @@
-//! `cargo xtask enospc`: a pool fills under a virtual machine that writes, and nothing of the machine is lost.
+//! `cargo xtask enospc`: a pool fills up under a virtual machine that writes, and the machine loses
+//! no data.
 //!
-//! A guest of QEMU, whose disk is a logical unit that QEMU itself reaches (`iscsi://`, `werror=enospc`), fills an ext4 with files whose checksums it keeps
-//! in memory. The pool is smaller than that. It has to get full, QEMU has to be told so (DATA PROTECT, 27h/07h) and pause the guest, which notices
-//! nothing. Then the pool grows, the guest goes on, and in the end its file system has to be clean and every file what was written. Meanwhile a second
-//! host shows what a full pool still does: it overwrites and compares-and-writes a lock of its own. The guest is that of `cargo xtask power-cut`.
+//! A QEMU guest, whose disk is a logical unit that QEMU accesses itself (`iscsi://`,
+//! `werror=enospc`), fills an ext4 with files whose checksums it keeps in memory. The pool is too
+//! small for them. It has to become full; QEMU has to receive DATA PROTECT, 27h/07h, and pause the
+//! guest, which notices nothing. Then the pool grows and the guest continues; at the end its file
+//! system has to be clean and every file correct. Meanwhile a second host shows which commands a
+//! full pool still executes: it overwrites, and compares-and-writes, a lock of its own. The guest
+//! is that of `cargo xtask power-cut`.
 
 mod qmp;
 
@@ -24,31 +28,33 @@ use std::time::{Duration, Instant};
 
 /// The first process of the guest.
 const INIT: &str = include_str!("enospc/init");
-/// Sizes of the pool, before and after, and of the logical unit.
+/// Sizes of the pool, before and after growth, and of the logical unit.
 const POOL_SIZE: &str = "256M";
 const POOL_SIZE_THEN: &str = "1G";
 const VOLUME_SIZE: &str = "1G";
-/// Files of 8 MiB that the guest writes: half as much again as the pool has.
+/// Files of 8 MiB that the guest writes: one and a half times the pool's size.
 const FILES: u32 = 48;
-/// From the start of the guest until the pool is full, and from there to the end. Emulation on a busy machine is slow.
+/// Time limits from the start of the guest until the pool is full, and from there to the end.
+/// Emulation on a busy machine is slow.
 const FILL_LIMIT: Duration = Duration::from_secs(300);
 const END_LIMIT: Duration = Duration::from_secs(300);
-/// How long the paused guest is watched: it must stay paused, and the array must go on with what needs no space.
+/// Time for which the paused guest is observed: it must stay paused, and the array must serve
+/// commands that need no space.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Examples for the help.
+/// Notes for the help.
 pub(crate) const NOTES: &str = "Needs Debian on x86-64; missing packages are installed with apt-get (scripts/need enospc). Where there is no KVM the guest is emulated, \
 which takes minutes. It is no part of `cargo xtask ci`.";
 
-/// How to run it.
+/// Options of the run.
 #[derive(Args, Clone)]
 pub(crate) struct Options {
-    /// How the guest's processor is made.
+    /// Virtualisation of the guest's processor.
     #[arg(long, value_enum, default_value_t = Accelerator::Auto)]
     accelerator: Accelerator,
 }
 
-/// Fills, grows and verifies; one check for each step that has to be.
+/// Fills, grows and verifies; one check for each step.
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let interruption = Interruption::watch()?;
     let status = Command::new(workspace::root().join("scripts/need")).arg("enospc").status();
@@ -85,7 +91,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The array, and how many steps have been as they have to be.
+/// Array under test, with the number of steps that have succeeded.
 struct Bench {
     array: Array,
     steps: usize,
@@ -184,7 +190,7 @@ impl Bench {
     }
 }
 
-/// A lock on a volume of its own, as a second host keeps one.
+/// Lock on a volume of its own, as a second host uses one.
 struct Lock {
     url: Url,
     round: u8,
@@ -200,14 +206,15 @@ impl Lock {
         Ok(lock)
     }
 
-    /// A session for a moment: nobody answers the array's pings while the guest works.
+    /// Opens a session for one step only: it does not answer the array's pings while the guest
+    /// works.
     fn log_in(&self) -> Result<Session> {
         let mut session = Session::connect(&self.url, &SessionOptions::default())?;
         session.clear_unit_attentions()?;
         Ok(session)
     }
 
-    /// Compares the lock with what it is and writes what is next.
+    /// Compares the lock with its value and writes the next one.
     fn take(&mut self, session: &mut Session) -> Result<()> {
         let next = self.round.checked_add(1).unwrap_or(1);
         let mut tries = 0;
@@ -215,7 +222,7 @@ impl Lock {
             match session.compare_and_write(0, &block(self.round), &block(next)) {
                 Ok(Compared::Written) => break,
                 Ok(other) => bail!("the lock is not what it was: {other:?}"),
-                // A threshold of the pool, told once.
+                // Unit attention for a threshold of the pool, reported once.
                 Err(CommandError::Status { sense: Some(sense), .. }) if sense.key == 6 && tries < 4 => tries += 1,
                 Err(error) => return Err(error).context("COMPARE AND WRITE failed"),
             }
@@ -242,12 +249,12 @@ impl Lock {
     }
 }
 
-/// Blocks of 1 MiB.
+/// Logical blocks in 1 MiB.
 const PIECE_BLOCKS: u64 = 2048;
-/// What a pool may have left that refused a guest's write.
+/// Most space in MiB that a pool may still have after it refused a guest's write.
 const LEFT_PIECES: u64 = 8;
 
-/// A logical block that is not zeros.
+/// Logical block with content other than zeros.
 fn block(byte: u8) -> bytes::Bytes {
     vec![byte; 512].into()
 }

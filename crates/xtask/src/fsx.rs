@@ -1,6 +1,7 @@
-//! `cargo xtask fsx`: random operations on one file, compared with what memory says, in the manner of the exerciser of file systems that
-//! Apple and SGI made known. Made anew: reads, writes, truncations, holes, zeroed and collapsed ranges, a new open, and pages thrown out
-//! of the cache so that reads come from the disk. It maps no memory. A seed replays exactly.
+//! `cargo xtask fsx`: random operations on one file, compared with a model in memory, in the manner
+//! of the file system exerciser from Apple and SGI. This is a new implementation: reads, writes,
+//! truncations, holes, zeroed and collapsed ranges, reopening, and eviction of pages from the cache
+//! so that reads come from the disk. It maps no memory. A seed replays exactly.
 
 use crate::tally::Tally;
 use anyhow::{Context, Result, bail, ensure};
@@ -12,10 +13,10 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// On which file, and how much.
+/// File and amount of operations.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The file; made anew.
+    /// File, which is created, or truncated first.
     file: PathBuf,
     /// Number of operations.
     #[arg(long, default_value_t = 20_000)]
@@ -23,17 +24,17 @@ pub(crate) struct Options {
     /// Largest size of the file in bytes.
     #[arg(long, default_value_t = 1 << 20)]
     size: u64,
-    /// Decides everything.
+    /// Seed of all random decisions.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// Largest length of one operation.
+/// Most bytes of one operation.
 const MOST_BYTES: u64 = 32 << 10;
 /// Alignment of collapsed ranges: the block size of the file systems.
 const BLOCK_BYTES: u64 = 4096;
 
-/// What may happen, with how often.
+/// Operation; the table below gives its frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     Read,
@@ -59,19 +60,19 @@ const OPERATIONS: &[(Operation, u64)] = &[
     (Operation::DropPages, 1),
 ];
 
-/// The file and what it has to hold.
+/// File with its expected content.
 struct Exerciser<'a> {
     path: &'a Path,
     file: File,
     model: Vec<u8>,
     random: Random,
     most_bytes: u64,
-    /// Operations that the file system has not.
+    /// Operations that the file system does not support.
     unsupported: Vec<Operation>,
     counts: [u64; OPERATIONS.len()],
 }
 
-/// Runs them; one check.
+/// Runs the operations; one check.
 pub(crate) fn run(options: &Options) -> Result<Tally> {
     let mut exerciser = Exerciser {
         path: &options.file,
@@ -124,7 +125,7 @@ impl Exerciser<'_> {
         self.model.len() as u64
     }
 
-    /// A range that begins below `limit`, and its length, 1 at least.
+    /// Random range that begins below `limit`, with a length of at least 1.
     fn range(&mut self, limit: u64) -> (u64, u64) {
         let at = self.random.below(limit.max(1));
         let length = 1 + self.random.below(MOST_BYTES.min(self.most_bytes - at).max(1));
@@ -145,7 +146,7 @@ impl Exerciser<'_> {
                 let (at, length) = self.range(end);
                 let mut data = vec![0; usize::try_from(length)?];
                 let stamp = self.random.below(u64::MAX);
-                // Never zeros, so that a hole is not taken for data; and never the same eight bytes twice.
+                // Never zeros, so that a hole is not mistaken for data; and no eight bytes repeat.
                 for (bytes, index) in data.chunks_mut(8).zip(0_u64..) {
                     let word = (stamp.wrapping_add(index) | 0x0101_0101_0101_0101).to_le_bytes();
                     bytes.copy_from_slice(word.get(..bytes.len()).unwrap_or_default());
@@ -186,7 +187,7 @@ impl Exerciser<'_> {
                 let at = self.random.below(blocks - 1);
                 let length = 1 + self.random.below((blocks - 1 - at).min(4));
                 let (at, length) = (at * BLOCK_BYTES, length * BLOCK_BYTES);
-                // A range up to the end is refused.
+                // A range that reaches the end of the file is refused.
                 if at + length < self.length()
                     && self.allocate(operation, FallocateFlags::COLLAPSE_RANGE, at, length)?
                 {
@@ -216,7 +217,7 @@ impl Exerciser<'_> {
         }
     }
 
-    /// `fallocate`; false when the file system has not got it.
+    /// Calls `fallocate`; false when the file system does not support the operation.
     fn allocate(&mut self, operation: Operation, flags: FallocateFlags, at: u64, length: u64) -> Result<bool> {
         if self.unsupported.contains(&operation) {
             return Ok(false);
@@ -243,7 +244,7 @@ impl Exerciser<'_> {
         self.model.get_mut(from..to).context("a range outside of the model")
     }
 
-    /// Reads a range, which may go past the end, and compares it.
+    /// Reads a range, which may extend beyond the end, and compares it.
     fn compare(&mut self, at: u64, length: u64) -> Result<()> {
         let expected = length.min(self.length().saturating_sub(at));
         let mut data = vec![0; usize::try_from(length)?];

@@ -1,9 +1,12 @@
-//! `cargo xtask fuzz`: libFuzzer on the targets of `crates/testing/fuzz_targets`, with the stable toolchain.
+//! `cargo xtask fuzz`: libFuzzer on the targets of `crates/testing/fuzz_targets`, with the stable
+//! toolchain.
 //!
-//! The program `fuzz/fuzz_targets/any.rs` is built with the coverage that libFuzzer wants: the compiler's own pass, asked for with flags that a stable
-//! compiler takes, and no sanitizer: the array has no unsafe code outside of `media`, so what is looked for is panics, overflows, endless loops and memory.
-//! Without options two targets run, others for every commit; the seeds and regressions of all are among the tests of `fuzz_targets`. The seeds are
-//! made by code; what a run finds out is kept under the target directory and used by the next.
+//! The program `fuzz/fuzz_targets/any.rs` is built with the coverage that libFuzzer needs: the
+//! compiler's own pass, requested with flags that a stable compiler accepts. No sanitizer is used,
+//! because the array has no unsafe code outside `media`; it looks for panics, overflows, endless
+//! loops and memory. Without options two targets run, chosen by the commit; the seeds and
+//! regressions of all targets are among the tests of `fuzz_targets`. Code generates the seeds; the
+//! corpus of a run is kept under the target directory and used by the next one.
 
 use crate::tally::Tally;
 use crate::workspace;
@@ -18,37 +21,38 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Targets that a run without options takes, others for every commit, and how long each runs.
+/// Number of targets in a run without options, chosen by the commit, and time for each.
 const TURNS: usize = 2;
 const TURN: Duration = Duration::from_secs(60);
 /// Time for a target that was named.
 const NAMED: Duration = Duration::from_secs(30);
-/// Programs at once.
+/// Concurrent programs.
 const AT_ONCE: usize = 2;
-/// The program that holds all targets, and the variable that chooses one.
+/// Program that contains all targets, and variable that selects one.
 const PROGRAM: &str = "any";
 const CHOICE: &str = "WINDLASS_FUZZ_TARGET";
-/// Most memory of a program, most time of an input. An input's own memory is limited by the program (`fuzz/src/lib.rs`).
+/// Memory limit of a program, and time limit of an input. The program itself limits the memory of
+/// an input (`fuzz/src/lib.rs`).
 const RSS_LIMIT: &str = "-rss_limit_mb=2048";
 const TIMEOUT: &str = "-timeout=10";
-/// What libFuzzer needs of the compiler: counters of edges, a table of them, and what is compared with what.
+/// Compiler flags for libFuzzer: counters of edges, a table of them, and tracing of comparisons.
 const RUSTFLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
 
-/// What to run.
+/// Targets to run.
 #[derive(Args, Default)]
 pub(crate) struct Options {
-    /// Only this target; may be given several times.
+    /// Run only this target; may be given several times.
     #[arg(long, value_name = "NAME")]
     target: Vec<String>,
-    /// Time for each target; without `--target`, of all targets.
+    /// Seconds for each target; without `--target`, for all targets.
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
-    /// Print the names of the targets and do nothing.
+    /// Print the names of the targets and exit.
     #[arg(long)]
     list: bool,
-    /// Run one input, once, with the one target given: the file that a failure was kept in.
+    /// Run one input, once, with the one target given: the file in which a failure was kept.
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// Run one input, once: its bytes in hexadecimal.
@@ -94,7 +98,7 @@ pub(crate) fn run(options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The targets to run, and the time of each.
+/// Targets to run, and time for each.
 fn chosen(options: &Options) -> Result<(Vec<&'static Target>, Duration)> {
     let seconds = options.seconds.map(Duration::from_secs);
     if !options.target.is_empty() {
@@ -113,7 +117,7 @@ fn chosen(options: &Options) -> Result<(Vec<&'static Target>, Duration)> {
     Ok((targets, TURN))
 }
 
-/// True when the target of that number is among those of a turn.
+/// Whether the target with this number is among those of a turn.
 fn has_turn(turn: u64, number: usize) -> bool {
     let first = usize::try_from(turn % TARGETS.len() as u64).unwrap_or(0);
     (number + TARGETS.len() - first) % TARGETS.len() < TURNS
@@ -123,12 +127,12 @@ fn directory() -> PathBuf {
     workspace::target().join("fuzz")
 }
 
-/// Builds the program of all targets; returns where it is.
+/// Builds the program with all targets; returns its path.
 fn build() -> Result<PathBuf> {
     let started = Instant::now();
     let host = host()?;
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // With a target given, only what runs is instrumented, and not what runs while building.
+    // With a target given, only the program is instrumented, not build scripts.
     cargo.args(["build", "--quiet", "--target", &host, "--bin", PROGRAM]);
     cargo.current_dir(workspace::root().join("fuzz"));
     cargo.env("CARGO_TARGET_DIR", directory()).env("RUSTFLAGS", RUSTFLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS");
@@ -137,7 +141,7 @@ fn build() -> Result<PathBuf> {
     Ok(directory().join(host).join("debug").join(PROGRAM))
 }
 
-/// The triple of this machine.
+/// Triple of this machine.
 fn host() -> Result<String> {
     let output = Command::new("rustc").arg("-vV").output().context("cannot run rustc")?;
     let words = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -145,7 +149,7 @@ fn host() -> Result<String> {
     Ok(host.context("rustc does not say what it compiles for")?.to_owned())
 }
 
-/// A program at work.
+/// Running program.
 struct Running {
     target: &'static Target,
     process: Child,
@@ -160,7 +164,7 @@ impl Running {
         let own = directory().join("runs").join(target.name);
         let [corpus, seeds, artifacts] = ["corpus", "seeds", "artifacts"].map(|name| own.join(name));
         for directory in [&seeds, &artifacts] {
-            // What an earlier run left is of an earlier program.
+            // The corpus of an earlier run belongs to an earlier program.
             if directory.exists() {
                 fs::remove_dir_all(directory)?;
             }
@@ -188,12 +192,12 @@ impl Running {
             .stdout(output.try_clone()?)
             .stderr(output);
         let process = command.spawn().with_context(|| format!("cannot run {}", target.name))?;
-        // Reading a large corpus takes its time too.
+        // Reading a large corpus takes time too.
         let limit = time * 2 + Duration::from_secs(120);
         Ok(Self { target, process, started: Instant::now(), limit, log, artifacts })
     }
 
-    /// What came of it, when it has ended; it is printed.
+    /// Returns and prints the result, if the program has ended.
     fn finished(&mut self) -> Result<Option<bool>> {
         let status = match self.process.try_wait()? {
             Some(status) => status,
@@ -223,7 +227,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended, unless something else failed.
+        // The program has ended, unless another step failed.
         if matches!(self.process.try_wait(), Ok(None)) {
             let _killed = self.process.kill();
             let _waited = self.process.wait();
@@ -268,7 +272,7 @@ fn words_of_failure(log: &str) -> Vec<&str> {
     found
 }
 
-/// Runs one input and shows what the program says.
+/// Runs one input and prints the program's output.
 fn once(program: &Path, target: &Target, options: &Options) -> Result<Tally> {
     let file = match (&options.input, &options.hex) {
         (Some(file), _) => file.clone(),
@@ -285,7 +289,7 @@ fn once(program: &Path, target: &Target, options: &Options) -> Result<Tally> {
 
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _written = write!(text, "{byte:02x}");
         text
     })

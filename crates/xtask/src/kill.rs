@@ -1,8 +1,10 @@
-//! `cargo xtask kill`: the array is killed (SIGKILL) again and again under a load that knows what was acknowledged.
+//! `cargo xtask kill`: the array is killed (SIGKILL) repeatedly under a load that knows which
+//! writes were acknowledged.
 //!
-//! After each kill the pool, which nobody closed, must pass `windlass pool check`; then the array starts again, and the load
-//! (`conformance::verifying_load`) connects, reads every block, and compares it with what was acknowledged before. A kill may also
-//! hit a start, before anything is served.
+//! After each kill the pool, which was not closed, must pass `windlass pool check`. Then the array
+//! starts again, and the load (`conformance::verifying_load`) connects, reads every block, and
+//! compares it with the acknowledged writes. A kill may also happen during a start, before anything
+//! is served.
 
 use crate::split_mix;
 use crate::tally::Tally;
@@ -18,33 +20,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How often, and where.
+/// Number of kills, and place.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Number of kills.
     #[arg(long, default_value_t = 50)]
     cycles: u32,
-    /// Decides the load and the moments.
+    /// Seed of the load and of the times of the kills.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// A directory on the disk to use; the system's place for temporary files when it is not given.
+    /// Directory on the disk to use; default: the system's directory for temporary files.
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
 }
 
 impl Options {
-    /// What `cargo xtask ci` runs.
+    /// Options for `cargo xtask ci`.
     pub(crate) fn short() -> Self {
         Self { cycles: 5, seed: 1, directory: None }
     }
 }
 
-/// Time for one `pool check`.
+/// Time limit of one `pool check`.
 const CHECK_LIMIT: Duration = Duration::from_secs(300);
-/// Time that the load runs between two kills, at least and at most.
+/// Range of the time for which the load runs between two kills.
 const RUN_MS: std::ops::Range<u64> = 20..2_500;
 
-/// Kills and checks; one check a kill, and one for the content at the end.
+/// Kills and checks; one check per kill, and one for the content at the end.
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let parent = options.directory.clone().unwrap_or_else(std::env::temp_dir);
     let directory = tempfile::Builder::new().prefix("windlass-kill-").tempdir_in(&parent)?;
@@ -103,7 +105,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// `windlass pool check` of the pool of a stopped array.
+/// Runs `windlass pool check` on the pool of a stopped array.
 fn pool_is_clean(windlass: &Path, array: &Array, cycle: u64) -> Result<bool> {
     let file = array.pool_file().display().to_string();
     let finished = program::run(windlass, &["pool", "check", &file], CHECK_LIMIT)?;
@@ -130,7 +132,7 @@ fn keep(mut tally: Tally, directory: tempfile::TempDir, words: &str) -> Result<T
     Ok(tally)
 }
 
-/// A load on a thread of its own.
+/// Load on a thread of its own.
 struct Running {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<(VerifyingLoad, Result<(), LoadError>)>,
@@ -156,7 +158,7 @@ impl Running {
         !self.thread.is_finished()
     }
 
-    /// Ends the load and returns it with its result.
+    /// Stops the load and returns it with its result.
     fn end(self) -> Result<(VerifyingLoad, Result<(), LoadError>)> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().map_err(|_| anyhow!("the load panicked"))

@@ -1,4 +1,6 @@
-//! `cargo xtask`: the project's automation. One file per command; `ci` runs them all, as every change must pass them.
+//! `cargo xtask`: automation of the project. One file per command. `ci` runs the commands that
+//! every change must pass; `storm`, `power-cut`, `enospc`, `vm`, `scorecard`, `peers` and `fsx` are
+//! run by hand.
 #![forbid(unsafe_code)]
 
 mod chaos;
@@ -32,7 +34,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
-    /// The `windlass` program to check; the release build of this workspace when it is not given.
+    /// The `windlass` program to check; default: the release build of this workspace.
     #[arg(long, global = true, value_name = "FILE")]
     windlass: Option<PathBuf>,
     #[command(subcommand)]
@@ -41,36 +43,43 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything that a change must pass; ends with the line `N passed, N failed`.
+    /// Every check that a change must pass; ends with the line `N passed, N failed`.
     Ci(ci::Options),
     /// Every test of libiscsi's iscsi-test-cu against the array, each in a process of its own.
     Suite(suite::Options),
-    /// Clients of others and one that misbehaves: access, CHAP, QEMU's copies, resets and broken connections under load.
+    /// Third-party initiators and a misbehaving one: access, CHAP, QEMU's copies, resets and broken
+    /// connections under load.
     Clients(clients::Options),
-    /// The conformance kit against a fresh array; what fails has to be a known gap.
+    /// The conformance kit against a new array; a failing check has to be a known gap.
     Conformance(conformance::Options),
-    /// Initiators race to one block through two portals; no acknowledged update may be lost.
+    /// Initiators race for one block through two portals; no acknowledged update may be lost.
     Race(race::Options),
-    /// Initiators that mean harm, from a seed, beside two that behave and must not notice.
+    /// Malicious initiators, from a seed, beside two well-behaved ones that must not be affected.
     Chaos(chaos::Options),
-    /// kill -9 under a load that knows what was acknowledged; pool check after every kill.
+    /// kill -9 under a load that knows which writes were acknowledged; pool check after every kill.
     Kill(kill::Options),
-    /// Host processes on one clustered datastore, killed at random under a storm of locks and metadata; nothing acknowledged may be lost.
+    /// Host processes on one clustered datastore, killed at random under a storm of locks and
+    /// metadata changes; no acknowledged change may be lost.
     Storm(storm::Options),
-    /// Power cuts of a whole machine under loads that know what was acknowledged; the disk loses what was not flushed.
+    /// Power cuts of a whole machine under loads that know which writes were acknowledged; the disk
+    /// loses writes that were not flushed.
     #[command(after_help = power_cut::EXAMPLES)]
     PowerCut(power_cut::Options),
-    /// A pool fills under a QEMU guest, which pauses; it grows, and the guest goes on with nothing lost.
+    /// A pool fills up under a QEMU guest, which pauses; it grows, and the guest continues without
+    /// loss of data.
     #[command(after_help = enospc::NOTES)]
     Enospc(enospc::Options),
-    /// The Linux kernel's initiator, multipath, sg3_utils, ddpt and file systems against the array, in a virtual machine, with LIO as a peer.
+    /// The Linux kernel's initiator, multipath, sg3_utils, ddpt and file systems against the array,
+    /// in a virtual machine, with LIO as a peer.
     #[command(after_help = vm::EXAMPLES)]
     Vm(vm::Options),
-    /// The conformance kit and libiscsi's suite against this array, tgt, istgt and LIO: who does what.
+    /// The conformance kit and libiscsi's suite against this array, tgt, istgt and LIO, as a
+    /// comparison.
     Scorecard(scorecard::Options),
-    /// The host kit against the same four: what the probe says of each, and the laboratory, in one report.
+    /// The host kit against the same four targets: results of the probe and of the laboratory, in
+    /// one report.
     Peers(peers::Options),
-    /// Random operations on a file of a file system, compared with what memory says.
+    /// Random operations on a file of a file system, compared with a model in memory.
     Fsx(fsx::Options),
     /// The benchmark kit; see docs/benchmarks.md.
     Bench(bench::Options),

@@ -1,8 +1,11 @@
-//! `cargo xtask peers`: the host kit against this array, tgt, istgt and LIO: what `windlass probe` says of each, and the laboratory.
+//! `cargo xtask peers`: the host kit against this array, tgt, istgt and LIO: the results of
+//! `windlass probe`, and the laboratory.
 //!
-//! What the others have is known: libiscsi's suite, vaai-bench and their sources say it (docs/compatibility.md). The probe has to find the same, with and
-//! without a write test as far as that can be: tgt announces a COMPARE AND WRITE that it rejects. A case of the laboratory has to pass its checks on
-//! each of them, or to be left out because the primitive is not there. LIO runs in a guest; where that is emulated its numbers say that it works.
+//! The features of the other targets are known from libiscsi's suite, vaai-bench and their sources
+//! (docs/compatibility.md). The probe has to find them, with and without a write test where
+//! possible: tgt announces a COMPARE AND WRITE that it rejects. A case of the laboratory has to
+//! pass its checks on each target, or to be skipped because the primitive is missing. LIO runs in a
+//! guest; where the guest is emulated, its numbers only show that it works.
 
 use crate::tally::Tally;
 use crate::targets::{self, Target};
@@ -15,10 +18,10 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Against whom, and how much.
+/// Targets and amount of work.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Only these: windlass, tgt, istgt, lio.
+    /// Only these targets: windlass, tgt, istgt, lio.
     #[arg(value_name = "TARGET")]
     only: Vec<String>,
     /// Only the probe, not the laboratory.
@@ -27,47 +30,47 @@ pub(crate) struct Options {
     /// Only these cases of the laboratory; may be given several times.
     #[arg(long, value_name = "NAME")]
     case: Vec<String>,
-    /// Rounds of off and on.
+    /// Rounds of "without" and "with" the primitive.
     #[arg(long, default_value_t = 1)]
     pairs: u32,
-    /// The scale, as `windlass lab run` has it; LIO in an emulated guest gets 64M.
+    /// Scale, as for `windlass lab run`; LIO in an emulated guest gets 64M.
     #[arg(long, default_value = "small")]
     size: String,
-    /// Keep results and reports in this directory; `target/peers` when it is not given.
+    /// Directory for results and reports; default: `target/peers`.
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
 }
 
-/// The primitives of the probe, in the order of the table.
+/// Primitives of the probe, in table order.
 const PRIMITIVES: [&str; 4] = ["ats", "xcopy", "zero", "unmap"];
-/// Who has which of them.
+/// Primitives that each target has.
 const KNOWN: [(&str, [bool; 4]); 4] = [
     ("windlass", [true, true, true, true]),
     ("tgt", [false, false, true, true]),
     ("istgt", [true, false, true, false]),
     ("lio", [true, true, true, true]),
 ];
-/// Size of a logical unit here, and in the guest, which has less memory.
+/// Size of a logical unit on this machine, and in the guest, which has less memory.
 const SIZE_MIB: u64 = 4096;
 const GUEST_SIZE_MIB: u64 = 1024;
-/// The scale for a guest, and how long its answers may take, in seconds.
+/// Scale for a guest, and response timeout in seconds.
 const GUEST_SCALE: &str = "64M";
 const ANSWER_S: &str = "60";
 const PROBE_LIMIT: Duration = Duration::from_secs(120);
 const LAB_LIMIT: Duration = Duration::from_secs(3600);
-/// Exit statuses of the kit that come with a document.
+/// Exit statuses of the kit with which it prints a document.
 const SPOKEN: [i32; 2] = [0, 9];
 
-/// What came of one target.
+/// Results of one target.
 struct Found {
     target: &'static str,
-    /// Word for each of [`PRIMITIVES`].
+    /// Result of each of [`PRIMITIVES`], as a word.
     primitives: Vec<String>,
-    /// The laboratory's results.
+    /// Results of the laboratory.
     run: Option<Value>,
 }
 
-/// Runs everything and prints the tables; one check for each primitive and each case.
+/// Runs all targets and prints the tables; one check for each primitive and each case.
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let chosen = targets::chosen(&options.only)?;
     let windlass = windlass.canonicalize()?;
@@ -128,7 +131,7 @@ fn one(windlass: &Path, name: &'static str, options: &Options, place: &Path, tal
     }
     arguments.extend([url.as_str(), second.as_str(), "--pairs", &pairs, "--size", scale, "--save", kept]);
     arguments.extend(["--answer-timeout", ANSWER_S, "-o", "json"]);
-    // Made a moment ago; not every target can say that nothing is mapped.
+    // Both units are new; not every target can report that nothing is mapped.
     for unit in [&url, &second] {
         let name = unit.splitn(4, '/').nth(3).context("a URL without a target")?;
         arguments.extend(["--destroy-data", name]);
@@ -147,7 +150,7 @@ fn one(windlass: &Path, name: &'static str, options: &Options, place: &Path, tal
     Ok(Found { target: name, primitives, run: Some(document) })
 }
 
-/// Runs the kit to its end and reads what it prints.
+/// Runs the kit to its end and parses its output.
 fn spoken(windlass: &Path, arguments: &[&str], limit: Duration) -> Result<Value> {
     let finished = program::run(windlass, arguments, limit)?;
     let status = finished.status.with_context(|| format!("it did not end within {} s", limit.as_secs()))?;
@@ -165,7 +168,7 @@ fn word<'a>(value: &'a Value, field: &str) -> &'a str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// One page of all results, as HTML and as Markdown.
+/// Writes one page with all results, as HTML and as Markdown.
 fn report(windlass: &Path, all: &[Found], place: &Path) -> Result<()> {
     let kept: Vec<PathBuf> = all
         .iter()
@@ -187,7 +190,7 @@ fn report(windlass: &Path, all: &[Found], place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What each has, and how many times as fast a case is with the primitive: Markdown, with a column for each target.
+/// Markdown table of primitives and speed-up of each case, with a column for each target.
 fn table(all: &[Found]) -> Vec<String> {
     let mut rows = vec![
         std::iter::once("|".to_owned())
@@ -217,7 +220,8 @@ fn table(all: &[Found]) -> Vec<String> {
     text::columns(&vec![Align::Left; all.len() + 2], &rows)
 }
 
-/// Seconds without and with the primitive; or whether it passed, for a case that is not about time.
+/// Seconds without and with the primitive; for a case that does not measure time, whether it
+/// passed.
 fn cell(run: &Value, name: &str) -> String {
     let Some(case) = entry(run, "cases", "case", name) else { return String::new() };
     if let Some(why) = case.get("skipped").and_then(Value::as_str) {

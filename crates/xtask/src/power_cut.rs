@@ -1,14 +1,17 @@
-//! `cargo xtask power-cut`: the power of a whole machine is cut again and again under loads that know what was acknowledged.
+//! `cargo xtask power-cut`: the power of a whole machine is cut repeatedly under loads that know
+//! which writes were acknowledged.
 //!
-//! The array runs in a small QEMU guest on a virtio disk. A cut is SIGKILL of QEMU: the guest's memory, its page cache and everything in
-//! flight are gone. What QEMU had handed to the host stays, though, so that this alone shows less than a real power cut. Therefore the
-//! disk is normally served by an NBD server in this process, which keeps what was not flushed in memory and at the cut loses, tears or keeps
-//! each of those writes at random ([`volatile_disk`]).
+//! The array runs in a small QEMU guest on a virtio disk. A cut is SIGKILL of QEMU: the guest's
+//! memory, its page cache and all requests in flight are lost. But data that QEMU has passed to the
+//! host remains, so this alone is weaker than a real power cut. Therefore the disk is normally
+//! served by an NBD server in this process ([`volatile_disk`]): it keeps writes that were not
+//! flushed in memory, and at the cut loses, tears or keeps each of them at random.
 //!
-//! After each cut the guest boots again, sometimes with another cut while the array starts; every block is compared with what was
-//! acknowledged, and so are names and contents of the snapshots and clones that were made under load. Every tenth time, and at the end,
-//! `windlass pool check` reads the pool before anyone has repaired it. The seed decides the load and the moments; the timing of the machine
-//! has its part too, so that a run does not replay exactly.
+//! After each cut the guest boots again, sometimes with another cut while the array starts. Every
+//! block is compared with the acknowledged writes, and so are names and contents of the snapshots
+//! and clones created under load. Every tenth time, and at the end, `windlass pool check` reads the
+//! pool before recovery has repaired it. The seed determines the load and the times of the cuts,
+//! but a run does not replay exactly, because the timing of the machine matters too.
 
 mod copies;
 mod guest;
@@ -43,29 +46,30 @@ use std::time::{Duration, Instant};
 use volatile_disk::VolatileDisk;
 use writers::{ALL_BLOCKS, Writers};
 
-/// How often, on what, and where.
+/// Number of cuts, kind of disk, and place.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Number of cuts while the loads run.
+    /// Number of cuts under load.
     #[arg(long, default_value_t = 50)]
     cycles: u32,
-    /// Where the pool is: the disk itself, or a file of an ext4 on it.
+    /// Place of the pool: the disk itself, or a file of an ext4 on it.
     #[arg(long, value_enum, default_value_t = PoolForm::Device)]
     pool: PoolForm,
-    /// Decides the loads, the moments of the cuts and what the disk loses.
+    /// Seed of the loads, the times of the cuts and the writes that the disk loses.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Whether the disk loses and tears writes that were not flushed. With off, it is a file of this machine, opened with O_DIRECT, and
-    /// only what QEMU has not handed over is lost.
+    /// Whether the disk loses and tears writes that were not flushed. If off, the disk is a file of
+    /// this machine, opened with O_DIRECT, and only data that QEMU has not passed on is lost.
     #[arg(long, value_enum, value_name = "on|off", num_args = 0..=1, default_value_t = Switch::On, default_missing_value = "on")]
     lose_writes: Switch,
-    /// A disk that does not keep what it was told to flush. The check has to fail then, which shows that it can.
+    /// Use a disk that does not keep flushed writes. The check then has to fail, which shows that
+    /// it can.
     #[arg(long)]
     disk_lies: bool,
-    /// How the guest's processor is made.
+    /// Virtualisation of the guest's processor.
     #[arg(long, value_enum, default_value_t = Accelerator::Auto)]
     accelerator: Accelerator,
-    /// A directory on a real disk, where 4 GiB may be needed; `target/power-cut` when it is not given.
+    /// Directory on a real disk, which may need 4 GiB; default: `target/power-cut`.
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
 }
@@ -79,7 +83,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
 
 Needs Debian on x86-64; missing packages are installed with apt-get. Takes minutes and is no part of `cargo xtask ci`.";
 
-/// Where the pool is.
+/// Place of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum PoolForm {
     /// A block device.
@@ -97,7 +101,7 @@ enum Switch {
     Off,
 }
 
-/// Set by Ctrl-C and its like.
+/// Flag that Ctrl-C and similar signals set.
 #[derive(Clone, Default)]
 pub(crate) struct Interruption(Arc<AtomicBool>);
 
@@ -110,7 +114,7 @@ impl Interruption {
         Ok(interruption)
     }
 
-    /// An error once someone wants an end.
+    /// Returns an error once the run was interrupted.
     pub(crate) fn check(&self) -> Result<()> {
         ensure!(!self.0.load(Ordering::Relaxed), "interrupted");
         Ok(())
@@ -119,27 +123,27 @@ impl Interruption {
 
 /// Size of the disk; sparse.
 const DISK_BYTES: u64 = 4 << 30;
-/// The volumes under load, and their size.
+/// Volumes under load, and their size.
 const VOLUMES: [&str; 2] = ["power-a", "power-b"];
 const VOLUME_SIZE: &str = "1G";
-/// From the start of QEMU to the array that is up. Emulation on a busy machine is slow.
+/// Time limit from the start of QEMU until the array serves. Emulation on a busy machine is slow.
 const BOOT_LIMIT: Duration = Duration::from_secs(240);
-/// Time for one `pool check`.
+/// Time limit of one `pool check`.
 const CHECK_LIMIT: Duration = Duration::from_secs(300);
-/// Time for the disk to take what QEMU had sent it.
+/// Time limit for the disk to receive the data that QEMU has sent.
 const CUT_LIMIT: Duration = Duration::from_secs(60);
-/// Time that the loads run between two cuts, at least and at most.
+/// Range of the time for which the loads run between two cuts.
 const RUN_MS: std::ops::Range<u64> = 1_000..6_000;
-/// How long the cut may wait for such a moment.
+/// Longest delay of a cut, to wait until the disk has writes to lose.
 const STOP_LIMIT: Duration = Duration::from_millis(300);
-/// A start is cut again after at most this time, in one cycle of [`CUT_STARTS`].
+/// Longest delay until a start is cut again, in one of [`CUT_STARTS`] cycles.
 const START_MS: u64 = 1_500;
 const CUT_STARTS: u64 = 4;
-/// A snapshot is taken in one cycle of these, and the pool checked in every tenth.
+/// A snapshot is taken in one of this many cycles; the pool is checked in every tenth.
 const COPY_CYCLES: u32 = 3;
 const CHECK_CYCLES: u32 = 10;
 
-/// Cuts and checks; one check a cut, one for each `pool check`.
+/// Cuts and checks; one check per cut, and one for each `pool check`.
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let interruption = Interruption::watch()?;
     install_missing()?;
@@ -149,12 +153,12 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
         std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
     }
     let directory = tempfile::Builder::new().prefix("run-").tempdir_in(&parent)?;
-    // QEMU and apt-get have a working directory of their own.
+    // QEMU and apt-get run in other working directories.
     let place = directory.path().canonicalize()?;
     let mut site = Site::prepare(windlass, options, &cache.canonicalize()?, &place, interruption.clone())?;
     let mut tally = Tally::default();
     let result = site.carry_out(options, &mut tally);
-    // The guest goes before its disk.
+    // The guest has to end before its disk.
     let counts = site.server.as_ref().map(|server| server.disk().counts());
     drop(site);
     if let Some(counts) = counts {
@@ -178,14 +182,14 @@ fn install_missing() -> Result<()> {
     Ok(())
 }
 
-/// The disk, its machine, and the array in it.
+/// Disk, its machine, and the array in it.
 struct Site {
     windlass: PathBuf,
     disk: PathBuf,
     rack: Rack,
     server: Option<Server>,
     remote: Remote,
-    /// Variables of every boot.
+    /// Variables for every boot.
     parameters: String,
     pool: PoolForm,
     interruption: Interruption,
@@ -246,7 +250,7 @@ impl Site {
         })
     }
 
-    /// Everything, up to the tally; an error is what was found.
+    /// Runs all cycles and adds to the tally; an error is a failed check.
     fn carry_out(&mut self, options: &Options, tally: &mut Tally) -> Result<()> {
         let started = Instant::now();
         let mut random = Random::new(options.seed);
@@ -314,7 +318,7 @@ impl Site {
         Ok(machine)
     }
 
-    /// Boots, and cuts the power some time after the array has begun to start.
+    /// Boots, and cuts the power `after` the array has begun to start.
     fn cut_a_start(&mut self, after: Duration) -> Result<()> {
         let mut machine = self.rack.boot(&format!("task=serve {}", self.parameters))?;
         machine.wait_for("starting", BOOT_LIMIT)?;
@@ -323,7 +327,8 @@ impl Site {
         self.cut(machine)
     }
 
-    /// Lets the loads run for at least `wait`, makes a copy meanwhile if there is to be one, and cuts the power.
+    /// Lets the loads run for at least `wait`, creates a copy meanwhile if requested, and cuts the
+    /// power.
     fn run_and_cut(
         &mut self,
         mut machine: Machine,
@@ -356,7 +361,7 @@ impl Site {
         Ok(writers)
     }
 
-    /// Cuts the power, at a moment when the disk has something to lose if that comes soon.
+    /// Cuts the power when the disk has writes to lose, unless that takes too long.
     fn cut(&self, machine: Machine) -> Result<()> {
         let Some(server) = &self.server else { return machine.cut() };
         server.stop(STOP_LIMIT);
@@ -364,18 +369,18 @@ impl Site {
         server.cut(CUT_LIMIT)
     }
 
-    /// Compares everything with what it has to be.
+    /// Compares all content with its expectation.
     fn verify(&self, machine: &mut Machine, writers: Writers, copies: &mut Copies) -> Result<Writers> {
         let verified = writers.verify().and_then(|writers| {
             copies.verify(&self.remote, &VOLUMES)?;
             Ok(writers)
         });
-        // A guest that has failed explains what else went wrong.
+        // A guest that has failed explains the other failure.
         machine.check()?;
         verified
     }
 
-    /// `windlass pool check` of the pool as the cut has left it.
+    /// Runs `windlass pool check` on the pool as the cut left it.
     fn pool_check(&self, cycle: u32) -> Result<()> {
         match self.pool {
             PoolForm::Device => {

@@ -1,6 +1,7 @@
-//! `cargo xtask race`: several initiators write to one block through two portals, with COMPARE AND WRITE and everything else that
-//! writes; an update that was acknowledged and is lost fails the run. Then SANITIZE begins while all of them write: nothing may land after it. The
-//! checks are `conformance::race`.
+//! `cargo xtask race`: several initiators write to one block through two portals, with COMPARE AND
+//! WRITE and all other writing commands; an acknowledged update that is lost fails the run. Then
+//! SANITIZE begins while all of them write: no write may land after it. `conformance::race` has the
+//! checks.
 
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
@@ -10,31 +11,31 @@ use conformance::race;
 use conformance::url::Url;
 use std::path::Path;
 
-/// How long and how many.
+/// Numbers of rounds and initiators.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Rounds; in each, every initiator sends a few commands at once.
+    /// Rounds; in each, every initiator sends a few concurrent commands.
     #[arg(long, default_value_t = 100_000)]
     rounds: u64,
-    /// Initiators, alternating between the portals.
+    /// Initiators, distributed over the portals in turn.
     #[arg(long, default_value_t = 4)]
     initiators: usize,
     /// Rounds with SANITIZE.
     #[arg(long, default_value_t = 100)]
     sanitize_rounds: u64,
-    /// Decides which commands race.
+    /// Seed of the choice of commands.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
 impl Options {
-    /// What `cargo xtask ci` runs.
+    /// Options for `cargo xtask ci`.
     pub(crate) fn short() -> Self {
         Self { rounds: 5_000, initiators: 4, sanitize_rounds: 20, seed: 1 }
     }
 }
 
-/// Starts an array and runs the race; one check a round.
+/// Starts an array and runs the race; one check per round.
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     ensure!(options.initiators >= 2, "a race needs at least two initiators");
     let directory = tempfile::Builder::new().prefix("windlass-race-").tempdir()?;
@@ -65,7 +66,8 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     Ok(Tally { passed: passed + sanitized.passed, failed: failed + sanitized.failed })
 }
 
-/// SANITIZE against all others, on the same volume; the other logical unit is one of its own. One check a round.
+/// Races SANITIZE against all other commands on the same volume; the second logical unit is its
+/// own. One check per round.
 fn sanitize(array: &Array, urls: Vec<Url>, options: &Options) -> Result<Tally> {
     if options.sanitize_rounds == 0 {
         return Ok(Tally { passed: 0, failed: 0 });

@@ -1,9 +1,11 @@
-//! `cargo xtask scorecard`: the conformance kit and libiscsi's suite against this array, tgt, istgt and LIO, side by side.
+//! `cargo xtask scorecard`: the conformance kit and libiscsi's suite against this array, tgt, istgt
+//! and LIO, as a comparison.
 //!
-//! tgt and istgt are Debian's packages, run here with their logical units in files in memory; LIO is the kernel's, in the guest of
-//! `cargo xtask vm`. Every target gets the same: two logical units, the thin options that it has switched on, no authentication, and no
-//! administrator (`--hook`), so that a check that wants one is skipped. Nothing here passes or fails but that the runs ended; the table is
-//! for `docs/compatibility.md`.
+//! tgt and istgt are Debian's packages, run on this machine with logical units in files in memory;
+//! LIO is the kernel's, in the guest of `cargo xtask vm`. Every target has the same setup: two
+//! logical units, its thin provisioning options switched on, no authentication, and no
+//! administrator (`--hook`), so that a check that needs one is skipped. The only pass criterion is
+//! that the runs have ended; the table is for `docs/compatibility.md`.
 
 use crate::suite::{list_tests, verdict};
 use crate::tally::Tally;
@@ -18,33 +20,33 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Against whom.
+/// Targets and output.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Only these: windlass, tgt, istgt, lio.
+    /// Only these targets: windlass, tgt, istgt, lio.
     #[arg(value_name = "TARGET")]
     only: Vec<String>,
     /// Only the kit, not libiscsi's suite.
     #[arg(long)]
     kit_only: bool,
-    /// Write every result, with its reason, to this file.
+    /// Write every result with its reason to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Print what each target failed, and why.
+    /// Print the failures of each target with their reasons.
     #[arg(long)]
     verbose: bool,
 }
 
 /// Size of a logical unit.
 const SIZE_MIB: u64 = 512;
-/// Time for the kit against one target.
+/// Time limit of the kit against one target.
 const KIT_LIMIT: Duration = Duration::from_secs(1800);
-/// What the kit waits for an answer, in seconds.
+/// Response timeout of the kit in seconds.
 const ANSWER_S: &str = "5";
-/// Time for one test of libiscsi's suite.
+/// Time limit of one test of libiscsi's suite.
 const TEST_LIMIT: Duration = Duration::from_secs(20);
 
-/// Checks of one kind that passed, failed and were skipped.
+/// Numbers of checks of one kind that passed, failed and were skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     passed: usize,
@@ -68,15 +70,15 @@ impl std::fmt::Display for Counts {
     }
 }
 
-/// What one target did.
+/// Results of one target.
 struct Card {
     target: &'static str,
     kit: Value,
-    /// Name and word of every test of the suite.
+    /// Name and result of every test of the suite.
     suite: Vec<(String, &'static str)>,
 }
 
-/// Runs everything and prints the table.
+/// Runs all targets and prints the table.
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let chosen = targets::chosen(&options.only)?;
     let windlass = windlass.canonicalize()?;
@@ -118,7 +120,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Starts the target and asks it everything.
+/// Starts the target and runs kit and suite on it.
 fn card(windlass: &Path, target: &'static str, options: &Options) -> Result<Card> {
     let mut running = Target::start(windlass, target, SIZE_MIB)?;
     let mut command = Command::new(windlass);
@@ -131,7 +133,7 @@ fn card(windlass: &Path, target: &'static str, options: &Options) -> Result<Card
         running = running.anew()?;
         for name in list_tests(&tool)? {
             let (pattern, url) = (format!("ALL.{name}"), running.url());
-            // One logical unit by two paths, as the suite wants it.
+            // The suite expects one logical unit through two paths.
             let arguments = ["--dataloss", "-t", &pattern, &url, &url];
             let finished = program::run(&tool, &arguments, TEST_LIMIT)?;
             let output = format!("{}{}", finished.stdout, finished.stderr);
@@ -146,7 +148,7 @@ fn card(windlass: &Path, target: &'static str, options: &Options) -> Result<Card
     Ok(Card { target, kit, suite })
 }
 
-/// Runs the kit to its end and reads what it prints.
+/// Runs the kit to its end and parses its output.
 fn document(mut command: Command) -> Result<Value> {
     let output = tempfile::NamedTempFile::new()?;
     command.stdin(std::process::Stdio::null()).stdout(output.reopen()?).stderr(std::process::Stdio::null());
@@ -177,7 +179,7 @@ fn results(kit: &Value) -> Result<Vec<(u64, &str, &str, &str)>> {
         .collect()
 }
 
-/// A row for each group of the kit, and for the suite; passed / failed / skipped.
+/// Table with a row for each group of the kit, and one for the suite; passed / failed / skipped.
 fn table(cards: &[Card]) -> Result<Vec<String>> {
     let mut groups: Vec<String> = Vec::new();
     let mut counts: BTreeMap<(String, &str), Counts> = BTreeMap::new();

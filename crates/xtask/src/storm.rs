@@ -1,8 +1,10 @@
-//! `cargo xtask storm`: four hosts, each a process, on one clustered datastore under a storm of locks, creations, growth, writes, deletions, renames, snapshots
-//! and commits, killed (SIGKILL) at random and started again. At the end whoever died is taken over, and everything is compared with the journals of
-//! the hosts: nothing acknowledged is lost, what was under way is as before or done, nobody dead holds a lock, and `datastore check` is clean.
+//! `cargo xtask storm`: four host processes on one clustered datastore execute random locks,
+//! creations, growth, writes, deletions, renames, snapshots and commits, are killed (SIGKILL) at
+//! random, and are started again. At the end dead hosts are taken over, and everything is compared
+//! with the hosts' journals: no acknowledged change is lost, an interrupted change is either undone
+//! or complete, no dead host holds a lock, and `datastore check` is clean.
 //!
-//! What a host does is `disk::storm`, behind a hidden verb of the program.
+//! The hosts run `virtual_disk::storm`, behind a hidden command of the program.
 
 use crate::split_mix;
 use crate::tally::Tally;
@@ -18,27 +20,27 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long, how many, and how they lock.
+/// Length, number of hosts, and locking.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Length of the storm, for each way of locking.
+    /// Seconds of the storm, for each way of locking.
     #[arg(long, default_value_t = 600)]
     seconds: u64,
-    /// COMPARE AND WRITE, or RESERVE and RELEASE; one after the other when it is not given.
+    /// COMPARE AND WRITE, or RESERVE and RELEASE; default: both, one after the other.
     #[arg(long, value_enum)]
     locking: Option<Locking>,
     /// Host processes.
     #[arg(long, default_value_t = 4)]
     hosts: u64,
-    /// Decides what the hosts do, and when they die.
+    /// Seed of the hosts' operations, and of the times of the kills.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// A directory on the disk to use; the system's place for temporary files when it is not given.
+    /// Directory on the disk to use; default: the system's directory for temporary files.
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
 }
 
-/// How sectors of metadata are changed.
+/// Method of changing sectors of metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Locking {
     /// COMPARE AND WRITE.
@@ -63,15 +65,16 @@ impl Locking {
     }
 }
 
-/// How long a host lives, at least and at most: shorter than it takes to be taken for dead, and longer.
+/// Range of the lifetime of a host process: from shorter to longer than the time after which a host
+/// counts as dead.
 const LIFE_MS: std::ops::Range<u64> = 2_000..45_000;
-/// How long a host may take to stop when it is asked to: it may wait for a lock.
+/// Time limit for a host to stop when asked: it may wait for a lock.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
-/// How long the verdict may take: takeovers among it.
+/// Time limit of the verdict, which includes takeovers.
 const VERDICT_LIMIT: Duration = Duration::from_secs(300);
 /// Exit status of a host that could not renew its heartbeat in time; it is started again.
 const EVICTED: i32 = 75;
-/// What the storm is about; the names are those of `disk::storm`.
+/// Disks of the storm and their sizes; `virtual_disk::storm` uses the same names.
 const DISKS: [(&str, &str); 7] = [
     ("counter-0", "1M"),
     ("counter-1", "1M"),
@@ -82,7 +85,8 @@ const DISKS: [(&str, &str); 7] = [
     ("template", "16M"),
 ];
 
-/// One check a kill that the hosts survived, and one for the verdict of each storm.
+/// Runs the storms; one check per kill that the hosts survived, and one for the verdict of each
+/// storm.
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let all = [Locking::Ats, Locking::Reservations];
     let mut tally = Tally::default();
@@ -92,7 +96,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// A host and its processes.
+/// Host with its current process.
 struct Host {
     name: String,
     journal: PathBuf,
@@ -119,7 +123,7 @@ impl Storm<'_> {
         command.spawn().with_context(|| format!("cannot start {}", self.windlass.display()))
     }
 
-    /// Starts a host's next process.
+    /// Starts the next process of a host.
     fn revive(&self, host: &mut Host) -> Result<()> {
         host.lives += 1;
         let seed = split_mix::next(self.seed ^ split_mix::next(host.lives ^ text_seed(&host.name)));
@@ -163,7 +167,8 @@ fn storm(windlass: &Path, options: &Options, locking: Locking) -> Result<Tally> 
         Ok((kills, evictions))
     });
     for host in &mut hosts {
-        // Nothing of the storm may be left, whatever came of it; those that have ended cannot be killed.
+        // No process of the storm may remain, whatever the result; killing an ended one has no
+        // effect.
         let _gone = host.process.kill();
         host.process.wait()?;
     }
@@ -185,7 +190,7 @@ fn storm(windlass: &Path, options: &Options, locking: Locking) -> Result<Tally> 
     Ok(Tally { passed: usize::try_from(kills)? + 1, failed: 0 })
 }
 
-/// Kills and revives until the time is over. Returns kills and evictions.
+/// Kills and restarts hosts until the time is over. Returns the numbers of kills and evictions.
 fn rage(storm: &Storm<'_>, hosts: &mut [Host], options: &Options) -> Result<(u64, u64)> {
     let end = Instant::now() + Duration::from_secs(options.seconds);
     let (mut kills, mut evictions) = (0, 0);
@@ -209,11 +214,11 @@ fn rage(storm: &Storm<'_>, hosts: &mut [Host], options: &Options) -> Result<(u64
     Ok((kills, evictions))
 }
 
-/// Lets all hosts come to an end of what they do.
+/// Asks all hosts to complete their operations and stop.
 fn calm(hosts: &mut [Host]) -> Result<()> {
     for host in &*hosts {
         if let Some(pid) = Pid::from_raw(i32::try_from(host.process.id())?) {
-            // One that has just ended by itself is found below.
+            // A process that has just ended by itself is handled below.
             let _gone = kill_process(pid, Signal::TERM);
         }
     }
@@ -222,7 +227,7 @@ fn calm(hosts: &mut [Host]) -> Result<()> {
         loop {
             match host.process.try_wait()? {
                 Some(status) if status.success() || status.code() == Some(EVICTED) => break,
-                // A signal that came before the handler was there.
+                // The signal arrived before its handler was installed.
                 Some(status) if status.code().is_none() => break,
                 Some(status) => bail!("host {} ended badly ({status}):\n{}", host.name, log_end(&host.log)),
                 None if Instant::now() > limit => bail!("host {} does not stop:\n{}", host.name, log_end(&host.log)),
@@ -245,7 +250,7 @@ fn verdict(storm: &Storm<'_>, hosts: &[Host]) -> Result<Verdict> {
     let verified = program::run(storm.windlass, &arguments, VERDICT_LIMIT)?;
     let mut words = verified.stdout.clone() + &verified.stderr;
     let mut held = verified.success();
-    // What anybody may ask.
+    // The public `datastore check` has to agree.
     let checked = program::run(storm.windlass, &["datastore", "check", &storm.url, "-o", "json"], VERDICT_LIMIT)?;
     let report: Value = serde_json::from_str(&checked.stdout).unwrap_or_default();
     let empty = |field: &str| report.get(field).and_then(Value::as_array).is_some_and(Vec::is_empty);

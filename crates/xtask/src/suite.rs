@@ -1,11 +1,13 @@
 //! `cargo xtask suite`: every test of libiscsi's `iscsi-test-cu` against a fresh array.
 //!
-//! Each test runs in a process of its own under a time limit, so that one that hangs spoils only itself. CUnit calls a test passed
-//! that skipped itself; here it counts as skipped, and every skip must have a reason that [`verdict`] knows. The two URLs name one
-//! logical unit through two portals, which is what the tests with several paths want. A test of a write-protected logical unit
-//! gets one: SWP is set for it through the Control mode page. The test that resets a target while it overwrites gets one that is full. Tests of what the default logical unit is not (removable, of large
-//! physical blocks, WRITE SAME to the end) run once more on an array whose logical units are. A test that no target can pass counts
-//! apart, see [`verdict`].
+//! Each test runs in its own process under a time limit, so that one that hangs affects no other.
+//! CUnit counts a test that skipped itself as passed; here it counts as skipped, and every skip
+//! must have a reason that [`verdict`] knows. The two URLs name one logical unit through two
+//! portals, as the tests with several paths expect. A test of a write-protected logical unit gets
+//! one: SWP is set through the Control mode page. The test that resets a target during an overwrite
+//! gets a fully mapped logical unit. Tests of properties that the default logical unit does not
+//! have (removable, large physical blocks, WRITE SAME to the end) run once more on an array whose
+//! logical units have them. A test that no target can pass is counted separately, see [`verdict`].
 
 pub(crate) mod verdict;
 
@@ -25,31 +27,31 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use verdict::{Verdict, excuse, judge, wants_another_profile};
 
-/// How to run the suite.
+/// Selection and output.
 #[derive(Args, Default)]
 pub(crate) struct Options {
-    /// Only the tests whose name starts with this: `CompareAndWrite`, `Write16.Simple`.
+    /// Run only the tests whose name starts with this: `CompareAndWrite`, `Write16.Simple`.
     #[arg(long, default_value = "", value_name = "PREFIX")]
     only: String,
     /// Write every result to this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Print a line for every test, not only for those that went wrong.
+    /// Print a line for every test, not only for failures.
     #[arg(long)]
     verbose: bool,
 }
 
-/// Time for one test; the slowest need a few seconds.
+/// Time limit of one test; the slowest need a few seconds.
 const TEST_LIMIT: Duration = Duration::from_secs(60);
-/// Time for a test that overwrites the whole logical unit several times.
+/// Time limit of a test that overwrites the whole logical unit several times.
 const SANITIZE_LIMIT: Duration = Duration::from_secs(300);
 
-/// How the logical unit presents itself to the tests that skip themselves on the default one.
+/// Profile of the logical unit for tests that skip themselves on the default one.
 const PROFILE: &str = "removable,512e,write-same-to-end";
 /// Size of that logical unit: all of it is within MAXIMUM WRITE SAME LENGTH.
 const PROFILE_VOLUME: &str = "16M";
 
-/// What one test did.
+/// Result of one test.
 struct Outcome {
     name: String,
     verdict: Verdict,
@@ -57,7 +59,8 @@ struct Outcome {
     output: String,
 }
 
-/// Starts an array and runs the tests; the tally counts tests, a skip with a reason as passed.
+/// Starts an array and runs the tests; the tally counts tests, and a skip with a known reason as
+/// passed.
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let tool = program::find("iscsi-test-cu")
         .context("iscsi-test-cu is not installed; on Debian and Ubuntu: apt-get install libiscsi-bin")?;
@@ -103,11 +106,11 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// What stays the same from array to array.
+/// State of the run that all arrays share.
 struct Run {
     tool: PathBuf,
     verbose: bool,
-    /// Processor time of the arrays.
+    /// Processor time of the arrays so far.
     cpu: Duration,
 }
 
@@ -141,7 +144,7 @@ impl Run {
             let verdict = if died { Verdict::ArrayDied } else { judge(name, finished.status.is_some(), &output) };
             if died {
                 output.push_str(&format!("the array's log ends:\n{}", array.log_end()));
-                // The array comes back on its own state, as it would after a crash.
+                // The array restarts on its own state, as after a crash.
                 array.restart()?;
             } else if protected {
                 set_write_protect(&volume, false)?;
@@ -167,7 +170,7 @@ fn wrapper(windlass: &Path, directory: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Sets or clears the software write protection of the logical unit under test, as an initiator does.
+/// Sets or clears software write protection of the logical unit under test, as an initiator would.
 fn set_write_protect(volume: &Volume, protect: bool) -> Result<()> {
     let url: Url = volume.url().parse()?;
     let mut session = Session::connect(&url, &SessionOptions::default())?;
@@ -176,7 +179,8 @@ fn set_write_protect(volume: &Volume, protect: bool) -> Result<()> {
     Ok(session.logout()?)
 }
 
-/// Maps all of the logical unit, so that overwriting it takes the seconds in which the test wants to see it going on.
+/// Maps all blocks of the logical unit, so that overwriting it takes long enough for the test to
+/// observe it.
 fn fill(volume: &Volume) -> Result<()> {
     const CHUNK: u32 = 8 << 20;
     let url: Url = volume.url().parse()?;
@@ -192,7 +196,7 @@ fn fill(volume: &Volume) -> Result<()> {
     Ok(session.logout()?)
 }
 
-/// A test that passed, that skipped itself for a reason we know, or that no target can pass.
+/// Whether a test passed, was skipped for a known reason, or cannot pass on any target.
 fn good(outcome: &Outcome) -> bool {
     match &outcome.verdict {
         Verdict::Passed | Verdict::Defective(_) => true,
@@ -201,7 +205,7 @@ fn good(outcome: &Outcome) -> bool {
     }
 }
 
-/// The names of all tests, `FAMILY.TEST`, each once.
+/// Names of all tests, `FAMILY.TEST`, each once.
 pub(crate) fn list_tests(tool: &Path) -> Result<Vec<String>> {
     let listing = program::require(tool, &["-l"], TEST_LIMIT)?.stdout;
     let mut names: Vec<String> = Vec::new();
@@ -215,7 +219,7 @@ pub(crate) fn list_tests(tool: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Prints what went wrong, with the end of the test's words.
+/// Prints a failure with the end of the test's output.
 fn report(outcome: &Outcome) {
     if good(outcome) {
         return;
@@ -231,7 +235,7 @@ fn report(outcome: &Outcome) {
     }
 }
 
-/// One row for each family and verdict, then the reasons of the skips.
+/// Table with one row for each family and verdict, followed by the reasons of the skips.
 fn table(outcomes: &[Outcome]) -> Vec<String> {
     let mut families: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     let mut reasons: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -255,7 +259,7 @@ fn table(outcomes: &[Outcome]) -> Vec<String> {
         row.extend(words.iter().map(|word| counts.get(word).map(ToString::to_string).unwrap_or_default()));
         rows.push(row);
     }
-    // "total" stands last whatever the alphabet says.
+    // "total" is the last row, regardless of the alphabet.
     let total = families.keys().position(|family| *family == "total").map(|index| rows.remove(index + 1));
     rows.extend(total);
     let mut alignment = vec![Align::Left];
@@ -267,7 +271,7 @@ fn table(outcomes: &[Outcome]) -> Vec<String> {
     lines
 }
 
-/// All results as one document.
+/// Writes all results as one document.
 fn write_json(path: &Path, outcomes: &[Outcome]) -> Result<()> {
     let results: Vec<_> = outcomes
         .iter()

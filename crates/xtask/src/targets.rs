@@ -1,7 +1,9 @@
-//! The targets that are compared: this array, tgt, istgt and LIO, each with two logical units of one size in memory.
+//! Targets of the comparison: this array, tgt, istgt and LIO, each with two logical units of one
+//! size in memory.
 //!
-//! tgt and istgt are Debian's packages, run here; LIO is the kernel's, in the guest of `cargo xtask vm`, whose processor is emulated where there is no
-//! KVM: what it answers counts then, and not how fast.
+//! tgt and istgt are Debian's packages, run on this machine; LIO is the kernel's, in the guest of
+//! `cargo xtask vm`. Where there is no KVM, the guest's processor is emulated; then its responses
+//! count, but not their speed.
 
 mod here;
 
@@ -11,10 +13,10 @@ use here::Here;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// All of them, in the order of the tables.
+/// Names of all targets, in table order.
 pub(crate) const ALL: [&str; 4] = ["windlass", "tgt", "istgt", "lio"];
 
-/// Those of the given names, or all, once what they need is installed.
+/// Returns the targets with the given names, or all, after installing their packages.
 pub(crate) fn chosen(only: &[String]) -> Result<Vec<&'static str>> {
     for name in only {
         ensure!(ALL.contains(&name.as_str()), "there is no target {name}; there are {}", ALL.join(", "));
@@ -24,7 +26,7 @@ pub(crate) fn chosen(only: &[String]) -> Result<Vec<&'static str>> {
     Ok(ALL.into_iter().filter(|target| only.is_empty() || only.iter().any(|name| name == target)).collect())
 }
 
-/// A target that runs. Dropping it ends it.
+/// Running target. Dropping it ends it.
 pub(crate) struct Target {
     name: &'static str,
     windlass: PathBuf,
@@ -34,12 +36,12 @@ pub(crate) struct Target {
 
 enum Place {
     Here(Box<Here>),
-    /// It stays: a guest takes too long to start.
+    /// LIO in a guest, which is kept, because a guest takes too long to start.
     Guest(Box<vm::Lio>),
 }
 
 impl Target {
-    /// Starts the target of this name, one of [`ALL`], with two logical units of so many MiB.
+    /// Starts the target of this name, one of [`ALL`], with two logical units of `size_mib` MiB.
     pub(crate) fn start(windlass: &Path, name: &'static str, size_mib: u64) -> Result<Self> {
         let place = match name {
             "lio" => Place::Guest(Box::new(vm::Lio::start(windlass, size_mib)?)),
@@ -67,7 +69,7 @@ impl Target {
         }
     }
 
-    /// LUN of the second one.
+    /// LUN of the second logical unit.
     pub(crate) fn second_lun(&self) -> u16 {
         match &self.place {
             Place::Here(here) => here.second_lun(),
@@ -75,7 +77,7 @@ impl Target {
         }
     }
 
-    /// URL of the second one.
+    /// URL of the second logical unit.
     pub(crate) fn second_url(&self) -> String {
         let url = self.url();
         let target = url.rsplit_once('/').map_or(url.as_str(), |(target, _)| target);

@@ -1,10 +1,12 @@
 //! `cargo xtask vm` (`make test-vm`): the Linux kernel as a host of the array, in a virtual machine.
 //!
-//! The array runs here, as it always does, on two portals of 127.0.0.1. A QEMU guest with Debian's kernel, open-iscsi, dm-multipath, sg3_utils,
-//! ddpt and file systems reaches them over QEMU's user network; [`mod@steps`] has what it does there, a file a step. LIO in the same
-//! guest is the peer that [`steps::differential`] compares the array with.
+//! The array runs on this machine, on two portals of 127.0.0.1. A QEMU guest with Debian's kernel,
+//! open-iscsi, dm-multipath, sg3_utils, ddpt and file systems accesses them over QEMU's user
+//! network; [`mod@steps`] has the guest's work, one file per step. LIO in the same guest is the
+//! peer with which [`steps::differential`] compares the array.
 //!
-//! It is no part of `cargo xtask ci`: it takes minutes, more where there is no KVM and the guest is emulated. It ends by itself.
+//! It is not part of `cargo xtask ci`: it takes minutes, and more where there is no KVM and the
+//! guest is emulated. It ends by itself.
 
 mod image;
 mod lab;
@@ -23,22 +25,22 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// What to run.
+/// Steps to run.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Only these steps, by name; see `--list`.
     #[arg(value_name = "STEP")]
     only: Vec<String>,
-    /// Print the steps and do nothing.
+    /// Print the steps and exit.
     #[arg(long)]
     list: bool,
-    /// How the guest's processor is made; with kvm it is an error when that does not work.
+    /// Virtualisation of the guest's processor; with kvm it is an error when that does not work.
     #[arg(long, value_enum, default_value_t = Accelerator::Auto)]
     accelerator: Accelerator,
-    /// End after this many minutes, whatever is left.
+    /// End after this many minutes, even if steps are left.
     #[arg(long, default_value_t = 20, value_name = "MINUTES")]
     limit: u64,
-    /// Print what every script in the guest printed.
+    /// Print the output of every script in the guest.
     #[arg(long)]
     verbose: bool,
 }
@@ -51,7 +53,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
 Needs Debian on x86-64; missing packages are installed with apt-get, and the guest's disk is made once, as root. No part of
 `cargo xtask ci`.";
 
-/// Boots the guest and runs the steps; one check each for what they look at.
+/// Boots the guest and runs the steps, whose checks it counts.
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     if options.list {
         for step in steps::ALL {
@@ -87,16 +89,17 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// LIO in the guest, for others that compare.
+/// LIO in the guest, for other comparisons.
 pub(crate) struct Lio {
     url: String,
     _lab: Lab,
-    // Removed after the guest is gone: fields are dropped in this order.
+    // Dropped after the guest: fields are dropped in declaration order.
     _directory: tempfile::TempDir,
 }
 
 impl Lio {
-    /// Boots the guest and starts LIO in it, with two logical units of so many MiB in the guest's memory.
+    /// Boots the guest and starts LIO in it, with two logical units of `size_mib` MiB in the
+    /// guest's memory.
     pub(crate) fn start(windlass: &Path, size_mib: u64) -> Result<Self> {
         install_missing()?;
         let cache = cache()?;
@@ -109,13 +112,13 @@ impl Lio {
         Ok(Self { url, _lab: lab, _directory: directory })
     }
 
-    /// URL of LUN 0; the other is LUN 1.
+    /// URL of LUN 0; the other logical unit is LUN 1.
     pub(crate) fn url(&self) -> String {
         self.url.clone()
     }
 }
 
-/// Where the guest's disk is kept.
+/// Folder in which the guest's disk is kept.
 fn cache() -> Result<PathBuf> {
     let cache = workspace::target().join("vm");
     std::fs::create_dir_all(&cache).with_context(|| format!("cannot make {}", cache.display()))?;

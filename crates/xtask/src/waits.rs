@@ -1,9 +1,11 @@
-//! `cargo xtask waits`: no test sleeps a fixed time for something to happen, or asserts that something was quick.
+//! `cargo xtask waits`: checks that no test sleeps a fixed time for an event, or asserts a short
+//! duration.
 //!
-//! Such a test fails on a busy machine and says nothing on a fast one. A test waits for a condition with a deadline far
-//! beyond what a busy machine needs; time that a test counts is virtual. This check reads the sources of tests, line by
-//! line: a sleep beside a loop or a deadline is a poll, and a sleep of a clock object is virtual. What remains has to be
-//! in the table, with its reason.
+//! Such a test fails on a busy machine and proves nothing on a fast one. A test has to wait for a
+//! condition, with a deadline far beyond the needs of a busy machine; time that a test measures is
+//! virtual. This check reads the sources of tests line by line: a sleep near a loop or a deadline
+//! is a poll, and a sleep of a clock object is virtual. Every other wait has to be listed in the
+//! table, with its reason.
 
 use crate::tally::Tally;
 use crate::workspace;
@@ -11,7 +13,7 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
 
-/// Files that may have so many fixed waits, each with the reason.
+/// Files with their permitted number of fixed waits, each with the reason.
 const ALLOWED: &[(&str, usize, &str)] = &[
     ("array/windlass/tests/array/tokens.rs", 1, "a token expires with time; the pauses grow until it has"),
     ("array/windlass/tests/array/administration.rs", 1, "a job is cancelled within seconds, not at its end"),
@@ -33,7 +35,7 @@ const ALLOWED: &[(&str, usize, &str)] = &[
 const BEFORE: usize = 8;
 const AFTER: usize = 3;
 
-/// Checks every source of tests; one check a file.
+/// Checks every source of tests; one check per file.
 pub(crate) fn run() -> Result<Tally> {
     let crates = workspace::root().join("crates");
     let mut sources = Vec::new();
@@ -56,7 +58,8 @@ pub(crate) fn run() -> Result<Tally> {
     Ok(tally)
 }
 
-/// Paths of Rust sources below `crates`, relative to it. This file speaks of sleeps, and has none.
+/// Paths of Rust sources below `crates`, relative to it. This file is left out: it mentions sleeps,
+/// but has none.
 fn collect(crates: &Path, sources: &mut Vec<String>) -> Result<()> {
     let mut folders = vec![crates.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -98,7 +101,8 @@ fn fixed_waits(source: &str, first: usize) -> Vec<(usize, &str)> {
         .collect()
 }
 
-/// True for a sleep of the thread or of the runtime; `clock.sleep(…)` is of a clock in virtual time.
+/// Whether the line sleeps in the thread or the runtime; `clock.sleep(…)` belongs to a virtual
+/// clock.
 fn sleeps(line: &str) -> bool {
     let mut rest = line;
     while let Some(at) = rest.find("sleep(") {
@@ -113,7 +117,8 @@ fn sleeps(line: &str) -> bool {
     false
 }
 
-/// True for an assertion that something took less than some seconds; half a minute and more is a deadline.
+/// Whether the line asserts that something took less than some seconds; half a minute and more
+/// counts as a deadline.
 fn bounds_wall_time(line: &str) -> bool {
     let measured = ["elapsed()", "(took", "took."].iter().any(|word| line.contains(word));
     let Some((_, bound)) = line.split_once(" < ").filter(|_| line.starts_with("assert") && measured) else {

@@ -1,15 +1,18 @@
-//! What a failed step said of its failure, short enough to be read at the end of a long log.
+//! Excerpt of a failed step's output, short enough for the end of a long log.
 
-/// How many lines an excerpt has at most, how many follow a line that speaks of a failure, and how long a line is.
+/// Most lines of an excerpt, lines kept after a line about a failure, and most characters of a
+/// line.
 const LINES: usize = 40;
 const AFTER: usize = 4;
 const WIDTH: usize = 300;
 
-/// Words of a step about a failure, or of a test's panic; and those that programs under test say, too, when all is well.
+/// Words that only a failed step or a panicked test prints, and words that programs under test also
+/// print when all is well.
 const FAILED: [&str; 3] = ["FAILED", "panicked at", "violation"];
 const ERRORS: [&str; 2] = ["error:", "error["];
 
-/// The lines of `output` that speak of a failure, each with those after it; its last lines when none does.
+/// Returns the lines of `output` about a failure, each with the lines after it; without any, its
+/// last lines.
 pub(super) fn of(output: &str) -> Vec<String> {
     let lines: Vec<_> = output
         .lines()
@@ -25,7 +28,7 @@ pub(super) fn of(output: &str) -> Vec<String> {
     kept.into_iter().take(LINES).map(|line| line.chars().take(WIDTH).collect()).collect()
 }
 
-/// The lines with one of the words, each with those after it.
+/// Returns the lines with one of the words, each with the lines after it.
 fn with<'a>(lines: &[&'a str], words: &[&str]) -> Vec<&'a str> {
     let mut kept = Vec::new();
     let mut until = 0;
@@ -40,7 +43,7 @@ fn with<'a>(lines: &[&'a str], words: &[&str]) -> Vec<&'a str> {
     kept
 }
 
-/// What the hint on backtraces says of every panic.
+/// Whether the line is the hint on backtraces that follows every panic.
 fn is_backtrace(line: &str) -> bool {
     line.starts_with("note: run with `RUST_BACKTRACE")
 }

@@ -1,4 +1,5 @@
-//! A TCP forwarder that counts bytes: what crosses one connection, whatever else the machine does meanwhile.
+//! TCP forwarder that counts the bytes of its connections, independent of other traffic of the
+//! machine.
 
 use anyhow::{Context, Result};
 use std::io::{Read, Write};
@@ -7,14 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// Forwards connections from a port of 127.0.0.1 to a portal, for as long as the process runs.
+/// Forwarder from a port of 127.0.0.1 to a portal. It runs as long as the process.
 pub(super) struct Proxy {
     address: SocketAddr,
     bytes: Arc<AtomicU64>,
 }
 
 impl Proxy {
-    /// Listens, and forwards to `portal`.
+    /// Starts to listen, and forwards to `portal`.
     pub(super) fn start(portal: SocketAddr) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on 127.0.0.1")?;
         let address = listener.local_addr()?;
@@ -22,7 +23,8 @@ impl Proxy {
         let counter = Arc::clone(&bytes);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                // A portal that does not answer shows at the client, whose connection is closed here.
+                // If the portal does not answer, the client notices it: its connection is closed
+                // here.
                 if let Ok(server) = TcpStream::connect(portal) {
                     forward_both(client, server, &counter);
                 }
@@ -31,22 +33,22 @@ impl Proxy {
         Ok(Self { address, bytes })
     }
 
-    /// The URL of a logical unit, through this proxy.
+    /// URL of a logical unit through this proxy.
     pub(super) fn url(&self, url: &str) -> Result<String> {
         let rest = url.strip_prefix("iscsi://").and_then(|rest| rest.split_once('/'));
         let (_, path) = rest.with_context(|| format!("{url} is no iSCSI URL"))?;
         Ok(format!("iscsi://{}/{path}", self.address))
     }
 
-    /// Bytes of both directions so far, without the headers of TCP and IP.
+    /// Bytes in both directions so far, without TCP and IP headers.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 }
 
-/// Forwards each direction on a thread of its own.
+/// Forwards each direction on its own thread.
 fn forward_both(client: TcpStream, server: TcpStream, counter: &Arc<AtomicU64>) {
-    // Where a socket cannot be cloned the connection is closed, and the client says so.
+    // If a socket cannot be cloned, the connection is closed and the client reports it.
     let (Ok(client_reader), Ok(server_reader)) = (client.try_clone(), server.try_clone()) else { return };
     for stream in [&client, &server] {
         let _slower_only = stream.set_nodelay(true);
@@ -57,7 +59,7 @@ fn forward_both(client: TcpStream, server: TcpStream, counter: &Arc<AtomicU64>) 
     }
 }
 
-/// Forwards until one side ends, then ends both.
+/// Forwards until one side closes, then closes both.
 fn forward(mut from: TcpStream, mut to: TcpStream, counter: &AtomicU64) {
     let mut buffer = vec![0; 256 << 10];
     while let Ok(read) = from.read(&mut buffer) {

@@ -1,8 +1,9 @@
-//! A portal that lies in one point: it forwards iSCSI PDUs (RFC 7143 §11) between an initiator and an honest target, and
-//! changes one kind of answer, or one kind of request, of one SCSI command.
+//! Portal that lies in one point: it forwards iSCSI PDUs (RFC 7143 §11) between an initiator and an
+//! honest target, and changes one kind of response, or one kind of request, of one SCSI command.
 //!
-//! A connection that negotiates digests is forwarded as it is: what is changed would not have its digest any more. The
-//! portal's own address stands in answers to SendTargets instead of the array's, where both are of one length.
+//! A connection with digests is forwarded unchanged, because the digest of a changed PDU would not
+//! match. In responses to SendTargets the portal's own address replaces the array's, if both have
+//! the same length.
 
 use anyhow::{Context, Result};
 use std::collections::HashMap;
@@ -29,46 +30,46 @@ const R2T: u8 = 0x31;
 const ASYNCHRONOUS: u8 = 0x32;
 const REJECT: u8 = 0x3f;
 
-/// What is lied about.
+/// Subject of a lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Point {
-    /// A status other than GOOD becomes GOOD: what had to be refused is said to be done.
+    /// A status other than GOOD becomes GOOD: a refused command is reported as done.
     Accepted,
-    /// The additional sense code is another one.
+    /// The additional sense code is changed.
     Sense,
     /// Data-In is inverted.
     DataIn,
-    /// The first of two answers comes again.
+    /// The first of two responses is repeated.
     Stale,
-    /// Data-Out is changed on its way: it is done to something else.
+    /// Data-Out is changed before the target receives it.
     DataOut,
-    /// The LBA of the CDB is changed on its way.
+    /// The LBA of the CDB is changed before the target receives it.
     Elsewhere,
     /// Residual count of a SCSI Response.
     Residual,
     /// Response of a task management function.
     TaskManagement,
-    /// Login: status, and values of keys.
+    /// Login: status and values of keys.
     Login,
     /// Values of keys in a text response.
     Text,
     /// Data of NOP-In.
     Ping,
-    /// MaxRecvDataSegmentLength of the initiator is made larger on its way: its limit is not kept.
+    /// MaxRecvDataSegmentLength of the initiator is increased: its limit is exceeded.
     Limit,
-    /// A command beyond the window is made an immediate one: it is carried out instead of ignored.
+    /// A command beyond the window is made immediate: it is executed instead of ignored.
     Window,
-    /// What comes with digests is not looked at: a connection with a wrong one stays.
+    /// Digests are not checked: a connection with a wrong digest stays open.
     Digest,
     /// Reason of Reject, event of an asynchronous message, response to a logout, offset of R2T.
     Other,
 }
 
 impl Point {
-    /// Those that are about one SCSI command, in the order in which they are tried.
+    /// Points about one SCSI command, in the order in which they are tried.
     pub(super) const OF_COMMAND: [Self; 7] =
         [Self::Accepted, Self::Sense, Self::DataIn, Self::DataOut, Self::Elsewhere, Self::Stale, Self::Residual];
-    /// Those that are about iSCSI.
+    /// Points about iSCSI.
     pub(super) const OF_SESSION: [Self; 8] = [
         Self::TaskManagement,
         Self::Login,
@@ -81,7 +82,7 @@ impl Point {
     ];
 }
 
-/// One lie: the point, and the operation code where it is about a command.
+/// Lie: the point, and the operation code if it is about a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lie {
     pub(super) point: Point,
@@ -91,13 +92,13 @@ pub(super) struct Lie {
 #[derive(Default)]
 struct State {
     lie: Option<Lie>,
-    /// Operation codes, in the order in which they first came.
+    /// Operation codes, in order of first occurrence.
     seen: Vec<u8>,
-    /// The last Data-In of each operation code, for [`Point::Stale`].
+    /// Last Data-In of each operation code, for [`Point::Stale`].
     last: HashMap<u8, Vec<u8>>,
 }
 
-/// The portal, for as long as the process runs.
+/// Lying portal. It runs as long as the process.
 pub(super) struct Liar {
     pub(super) address: SocketAddr,
     state: Arc<Mutex<State>>,
@@ -108,7 +109,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Liar {
-    /// Listens, and forwards to `portal`, honestly at first.
+    /// Starts to listen, and forwards to `portal`, without lies at first.
     pub(super) fn start(portal: SocketAddr) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on 127.0.0.1")?;
         let address = listener.local_addr()?;
@@ -125,28 +126,28 @@ impl Liar {
         Ok(Self { address, state })
     }
 
-    /// Lies from now on, or is honest again; forgets the commands that it has seen.
+    /// Sets the lie (`None`: be honest) and clears the list of seen commands.
     pub(super) fn tell(&self, lie: Option<Lie>) {
         *locked(&self.state) = State { lie, ..State::default() };
     }
 
-    /// Operation codes of the commands that came since.
+    /// Operation codes of the commands since then.
     pub(super) fn seen(&self) -> Vec<u8> {
         locked(&self.state).seen.clone()
     }
 }
 
-/// What both directions of a connection know of it.
+/// State of a connection that both directions share.
 struct Wire {
     state: Arc<Mutex<State>>,
-    /// Operation codes by Initiator Task Tag.
+    /// Operation code of each Initiator Task Tag.
     commands: Mutex<HashMap<[u8; 4], u8>>,
     digests: AtomicBool,
-    /// ExpCmdSN and MaxCmdSN of the last answer.
+    /// ExpCmdSN and MaxCmdSN of the last response.
     window: Mutex<(u32, u32)>,
 }
 
-/// Addresses of the array's portals, and of those before them.
+/// Addresses of the array's portals, each with that of the lying portal before it.
 static NAMES: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
 fn forward_both(client: TcpStream, server: TcpStream, state: &Arc<Mutex<State>>) {
@@ -202,7 +203,7 @@ fn forward(from: &mut TcpStream, to: &mut TcpStream, wire: &Wire, requests: bool
 struct Pdu {
     header: [u8; HEADER],
     rest: Vec<u8>,
-    /// Where the data segment begins.
+    /// Offset of the data segment.
     at: usize,
     length: usize,
 }
@@ -230,7 +231,7 @@ impl Pdu {
         self.rest.get_mut(self.at..self.at + self.length).unwrap_or_default()
     }
 
-    /// Takes the data segment away.
+    /// Removes the data segment.
     fn cut(&mut self) {
         self.rest.truncate(self.at);
         self.length = 0;
@@ -271,11 +272,12 @@ fn request(pdu: &mut Pdu, wire: &Wire) {
         }
     }
     match state.lie.filter(|lie| lie.opcode == Some(opcode)).map(|lie| lie.point) {
-        // The last byte of an LBA of sixteen-byte and of ten-byte commands.
+        // Last byte of the LBA of sixteen-byte and of ten-byte commands.
         Some(Point::Elsewhere) if first && opcode >= 0x80 => pdu.change(32 + 9, |byte| byte ^ 1),
         Some(Point::Elsewhere) if first && opcode >= 0x20 => pdu.change(32 + 5, |byte| byte ^ 1),
         Some(Point::DataOut) => {
-            // The LBA of the first descriptor of UNMAP, the service action key of PERSISTENT RESERVE OUT; else the end.
+            // LBA of the first UNMAP descriptor, or service action key of PERSISTENT RESERVE OUT;
+            // otherwise the last byte.
             let at = if matches!(opcode, 0x42 | 0x5f) { 15 } else { pdu.length.saturating_sub(1) };
             if let Some(byte) = pdu.data().get_mut(at) {
                 *byte ^= 1;
@@ -290,7 +292,8 @@ fn answer(pdu: &mut Pdu, wire: &Wire) {
     if kind == LOGIN_RESPONSE {
         let text = String::from_utf8_lossy(pdu.data()).to_ascii_uppercase();
         if text.contains("DIGEST=CRC32C") {
-            // Of both directions: the other one has nothing more to read before it sees this.
+            // Applies to both directions: the other one has nothing more to read before it sees
+            // this.
             wire.digests.store(true, Ordering::SeqCst);
         }
     }
@@ -312,7 +315,7 @@ fn answer(pdu: &mut Pdu, wire: &Wire) {
                 of_command(pdu, kind, point, state.last.entry(opcode.unwrap_or(0)).or_default());
             }
         }
-        // FUNCTION COMPLETE and TASK DOES NOT EXIST; the others become something as well.
+        // Swaps FUNCTION COMPLETE and TASK DOES NOT EXIST; other responses change too.
         (TASK_MANAGEMENT_RESPONSE, Point::TaskManagement) => pdu.change(2, |response| response ^ 1),
         (LOGIN_RESPONSE, Point::Login) if pdu.byte(36) != 0 => pdu.change(37, |detail| detail ^ 1),
         (LOGIN_RESPONSE, Point::Login) | (TEXT_RESPONSE, Point::Text) => other_values(pdu.data()),
@@ -324,7 +327,7 @@ fn answer(pdu: &mut Pdu, wire: &Wire) {
     }
 }
 
-/// Changes a SCSI Response, or a Data-In PDU that may have the status in it.
+/// Changes a SCSI Response, or a Data-In PDU that may carry the status.
 fn of_command(pdu: &mut Pdu, kind: u8, point: Point, last: &mut Vec<u8>) {
     match (kind, point) {
         (SCSI_RESPONSE, Point::Accepted) if pdu.byte(3) != 0 => {
@@ -332,7 +335,8 @@ fn of_command(pdu: &mut Pdu, kind: u8, point: Point, last: &mut Vec<u8>) {
             pdu.cut();
         }
         (SCSI_RESPONSE, Point::Sense) => {
-            // Behind the length: fixed format has the additional sense code in byte 12, descriptor format in byte 2.
+            // After the length: fixed format has the additional sense code in byte 12, descriptor
+            // format in byte 2.
             let descriptor = pdu.data().get(2).is_some_and(|code| code & 0x7f >= 0x72);
             let at = 2 + if descriptor { 2 } else { 12 };
             if let Some(code) = pdu.data().get_mut(at) {
@@ -353,7 +357,7 @@ fn of_command(pdu: &mut Pdu, kind: u8, point: Point, last: &mut Vec<u8>) {
     }
 }
 
-/// As many digits, and all of them 9.
+/// Replaces the digits of the value by as many nines.
 fn larger_limit(text: &mut [u8]) {
     const KEY: &[u8] = b"MaxRecvDataSegmentLength=";
     if let Some(at) = text.windows(KEY.len()).position(|window| window == KEY) {
@@ -362,7 +366,7 @@ fn larger_limit(text: &mut [u8]) {
     }
 }
 
-/// Another value for every key: its last digit or letter is another one.
+/// Changes the last digit or letter of each key's value.
 fn other_values(text: &mut [u8]) {
     let mut value = false;
     for at in 0..text.len() {

@@ -1,9 +1,10 @@
-//! `cargo xtask conformance --liars`: every check, on a target that is right but in one point. A check that passes on each
-//! liar proves nothing, and fails here.
+//! `cargo xtask conformance --liars`: every check, on targets that are correct except for one
+//! point. A check that passes on every liar proves nothing, and fails here.
 //!
-//! First the check runs on the honest array, which tells the commands that it uses. Then the same with one lie after the
-//! other about these commands, the last of them first, until it fails. Refusing what had to be done is no lie that counts:
-//! every check notices that.
+//! Each check runs first on the honest array, which records the commands that it uses. Then it runs
+//! with one lie after the other about these commands, the last command first, until it fails.
+//! Refusal of a command that had to be executed does not count as a lie, because every check
+//! notices it.
 
 use super::liar::{Liar, Lie, Point};
 use super::{CHAP_CHECKS, CHAP_INITIATOR, chap_unit, control_program, do_wanted};
@@ -21,22 +22,23 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-/// Limit for an answer: shorter than the kit's own, as many of them do not come.
+/// Response timeout: shorter than the kit's own, because many responses do not come.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Commands that only prepare a check, and come last: TEST UNIT READY, REQUEST SENSE, INQUIRY, READ CAPACITY.
+/// Commands that only prepare a check, tried last: TEST UNIT READY, REQUEST SENSE, INQUIRY, READ
+/// CAPACITY.
 const PREPARING: [u8; 4] = [0x00, 0x03, 0x12, 0x9e];
 
-/// How a check ended with its liars.
+/// Result of a check with its liars.
 enum Told {
-    /// It fails when the target lies so.
+    /// It failed with this lie.
     Noticed(Lie),
-    /// It passed with all of these lies.
+    /// It passed with this number of lies.
     Blind(usize),
-    /// It does not pass on the honest array either, or is skipped there.
+    /// It fails, or is skipped, on the honest array.
     NotJudged(String),
 }
 
-/// Runs the checks that are wanted; all of them when none is named.
+/// Runs the wanted checks, or all if none is named.
 pub(super) fn run(
     windlass: &Path,
     mut array: Array,
@@ -125,7 +127,7 @@ fn judge(options: &Options, check: &'static Check, liars: &[Liar; 2]) -> Told {
         .iter()
         .flat_map(|opcode| Point::OF_COMMAND.iter().map(|point| Lie { point: *point, opcode: Some(*opcode) }));
     let of_session = Point::OF_SESSION.iter().map(|point| Lie { point: *point, opcode: None });
-    // What iSCSI and task management are about comes first where the check says so.
+    // For checks of iSCSI and task management, lies about these are tried first.
     let session_first = check.name.starts_with("iscsi/") || check.name.starts_with("task_management/");
     let lies: Vec<Lie> = match session_first {
         true => of_session.chain(of_command).collect(),
@@ -142,7 +144,7 @@ fn judge(options: &Options, check: &'static Check, liars: &[Liar; 2]) -> Told {
     }
 }
 
-/// The hook with what it needs of the environment. The administrator knows the portal, not the liar before it.
+/// Hook with its environment. The administrator knows the portal, not the liar in front of it.
 fn hook(windlass: &Path, array: &Array, directory: &Path, (liar, portal): (SocketAddr, SocketAddr)) -> Result<PathBuf> {
     let path = directory.join("hook");
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));

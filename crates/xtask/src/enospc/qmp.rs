@@ -1,4 +1,4 @@
-//! QEMU's monitor (QMP): JSON objects, a line each, over a Unix socket.
+//! QEMU's monitor protocol (QMP): JSON objects, one per line, over a Unix socket.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -8,18 +8,18 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Time for the answer to a command.
+/// Time limit for the response to a command.
 const ANSWER_LIMIT: Duration = Duration::from_secs(20);
-/// How often others have a look while nothing comes.
+/// Interval at which callers can run checks while no message arrives.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A connection to the monitor.
+/// Connection to the monitor.
 pub(super) struct Qmp {
     output: UnixStream,
     input: BufReader<UnixStream>,
-    /// The beginning of a line.
+    /// Incomplete line.
     line: Vec<u8>,
-    /// Events that nobody has asked for yet.
+    /// Events that were not waited for yet.
     events: VecDeque<Value>,
 }
 
@@ -41,7 +41,7 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// Executes a command without arguments and returns what it returns.
+    /// Executes a command without arguments; returns its result.
     pub(super) fn execute(&mut self, command: &str) -> Result<Value> {
         writeln!(self.output, "{}", json!({ "execute": command }))?;
         let started = Instant::now();
@@ -58,7 +58,7 @@ impl Qmp {
         bail!("QEMU does not answer {command}")
     }
 
-    /// The run state of the guest.
+    /// Returns the run state of the guest.
     pub(super) fn status(&mut self) -> Result<String> {
         let status = self.execute("query-status")?;
         let word = status.get("status").and_then(Value::as_str);
@@ -93,7 +93,7 @@ impl Qmp {
         }
     }
 
-    /// The next message, if one comes within a moment.
+    /// Returns the next message, if one arrives within a tick.
     fn next(&mut self) -> Result<Option<Value>> {
         match self.input.read_until(b'\n', &mut self.line) {
             Ok(0) => bail!("QEMU has closed its monitor"),

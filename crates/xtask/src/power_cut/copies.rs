@@ -1,24 +1,25 @@
-//! Snapshots and clones that are made while the load writes, and must be there with the same content after every power cut.
+//! Snapshots and clones that are created while the load writes, and must exist with the same
+//! content after every power cut.
 
 use super::remote::Remote;
 use anyhow::{Context, Result, bail, ensure};
 use conformance::url::Url;
 
-/// Copies that are kept; the oldest makes room for a new one.
+/// Copies kept; the oldest is deleted for a new one.
 const KEPT: usize = 2;
 
-/// A snapshot of the volume, and a clone made from it.
+/// Snapshot of the volume, and a clone of it.
 struct Copy {
     /// Name of the snapshot, without its volume.
     snapshot: String,
     /// Name of the clone.
     clone: String,
     url: Url,
-    /// Content of both, once it was read for the first time.
+    /// Content of both, once it has been read.
     stamps: Option<Vec<u64>>,
 }
 
-/// All copies of one volume.
+/// Copies of one volume.
 pub(super) struct Copies {
     volume: String,
     /// Blocks of the volume that the load writes.
@@ -30,17 +31,18 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// None yet.
+    /// Creates a list without copies.
     pub(super) fn new(volume: &str, blocks: u32) -> Self {
         Self { volume: volume.to_owned(), blocks, copies: Vec::new(), made: 0, rounds: 0, compared: 0 }
     }
 
-    /// Snapshots made, and times that one was compared.
+    /// Numbers of snapshots created, and of comparisons.
     pub(super) fn counts(&self) -> (u32, u32) {
         (self.made, self.compared)
     }
 
-    /// Takes a snapshot and makes a clone of it, reads the clone at once if `read`, and removes the oldest when there are too many.
+    /// Creates a snapshot and a clone of it, reads the clone at once if `read`, and removes the
+    /// oldest copy when there are too many.
     pub(super) fn make(&mut self, remote: &Remote, read: bool) -> Result<()> {
         self.made += 1;
         let snapshot = format!("s{}", self.made);
@@ -58,7 +60,7 @@ impl Copies {
         Ok(())
     }
 
-    /// Volumes and snapshots that have to be there, beside `others`, in order.
+    /// Expected volumes and snapshots, including `others`, in order.
     fn names(&self, others: &[&str]) -> Vec<String> {
         let mut names: Vec<_> = others.iter().map(ToString::to_string).collect();
         for copy in &self.copies {
@@ -69,7 +71,8 @@ impl Copies {
         names
     }
 
-    /// Compares names, the content of every clone, and in turn that of one snapshot, which a new clone of it shows.
+    /// Compares names, the content of every clone, and in rotation that of one snapshot, through a
+    /// new clone of it.
     pub(super) fn verify(&mut self, remote: &Remote, others: &[&str]) -> Result<()> {
         let (found, expected) = (remote.names()?, self.names(others));
         ensure!(found == expected, "volumes and snapshots are {found:?}, and not {expected:?}");
@@ -93,7 +96,7 @@ impl Copies {
     }
 }
 
-/// Deletes a volume that [`Remote::publish`] has published.
+/// Deletes a volume that [`Remote::publish`] published.
 fn remove(remote: &Remote, volume: &str) -> Result<()> {
     remote.command(&["access", "revoke", volume, "--any", "--yes"])?;
     remote.command(&["volume", "delete", volume, "--yes"]).map(drop)

@@ -1,8 +1,9 @@
-//! The guest: a Linux kernel of Debian and a root file system in memory that holds busybox, windlass, mke2fs, their shared libraries, and
-//! `guest/init`, which is its only service.
+//! Guest: a Debian Linux kernel and a root file system in memory with busybox, windlass, mke2fs,
+//! their shared libraries, and `guest/init`, which is the only service.
 //!
-//! Kernel and busybox are downloaded with apt-get, unpacked and not installed, and kept in `target/power-cut/guest`; remove that directory to
-//! get newer ones. The root file system is made anew for every run, since windlass is another one each time.
+//! Kernel and busybox are downloaded with apt-get, unpacked but not installed, and kept in
+//! `target/power-cut/guest`; remove that directory to get newer ones. The root file system is
+//! rebuilt for every run, since windlass changes.
 
 pub(crate) mod initramfs;
 
@@ -15,28 +16,31 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The first process of the guest.
+/// First process of the guest.
 const INIT: &str = include_str!("guest/init");
-/// Debian's package that depends on the newest small kernel of the release.
+/// Debian package that depends on the newest small kernel of the release.
 const KERNEL_PACKAGE: &str = "linux-image-cloud-amd64";
 const BUSYBOX_PACKAGE: &str = "busybox-static";
-/// Modules that the guest loads, unless they are part of the kernel itself; those they need come before them.
+/// Modules that the guest loads, unless they are built into the kernel; their dependencies are
+/// loaded first.
 const MODULES: [&str; 5] = ["virtio_pci", "virtio_blk", "virtio_net", "crc32c_generic", "ext4"];
-/// Time for a download or an unpacking.
+/// Time limit of a download or of unpacking.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What QEMU boots.
+/// Files that QEMU boots.
 pub(crate) struct Guest {
-    /// The kernel.
+    /// Kernel.
     pub(crate) kernel: PathBuf,
-    /// The root file system.
+    /// Root file system.
     pub(crate) initramfs: PathBuf,
 }
 
 impl Guest {
-    /// Makes the guest that runs `windlass`: what it is made of goes to `cache` unless it is there, the root file system to `directory`.
+    /// Creates the guest that runs `windlass`. Downloaded parts are kept in `cache`; the root file
+    /// system is written to `directory`.
     pub(crate) fn make(windlass: &Path, cache: &Path, directory: &Path) -> Result<Self> {
-        // Without its line tables the program is a quarter as large, and every boot unpacks it.
+        // Without debug information the program is a quarter of the size, and every boot unpacks
+        // it.
         let stripped = directory.join("windlass");
         let strip = program::find("strip").context("strip is not installed; it is in the package binutils")?;
         program::require(&strip, &[Path::new("-o"), &stripped, windlass], LIMIT)?;
@@ -44,7 +48,7 @@ impl Guest {
         Self::of(INIT, &[("windlass", &stripped), ("mke2fs", &mke2fs)], cache, directory)
     }
 
-    /// Makes a guest of a first process and programs, which it finds in `/programs`.
+    /// Creates a guest with a first process, and programs in its `/programs`.
     pub(crate) fn of(init: &str, programs: &[(&str, &Path)], cache: &Path, directory: &Path) -> Result<Self> {
         ensure!(
             cfg!(target_arch = "x86_64"),
@@ -63,7 +67,8 @@ impl Guest {
     }
 }
 
-/// Downloads and unpacks the packages below `directory`, and leaves in its `parts` the kernel, busybox and `modules`.
+/// Downloads and unpacks the packages below `directory`; its `parts` then holds the kernel, busybox
+/// and `modules`.
 fn fetch(directory: &Path) -> Result<()> {
     let described = output("apt-cache", &["depends", KERNEL_PACKAGE]).unwrap_or_default();
     let kernel_package = described.lines().find_map(|line| line.trim().strip_prefix("Depends: linux-image-"));
@@ -114,11 +119,11 @@ pub(crate) fn module_name(path: &str) -> String {
     file.trim_end_matches(".ko").replace('-', "_")
 }
 
-/// Paths of modules and of those each needs, as `depmod` writes them.
+/// Paths of modules with the modules that each needs, as `depmod` writes them.
 pub(crate) struct Dependencies(BTreeMap<String, (String, Vec<String>)>);
 
 impl Dependencies {
-    /// Reads `modules.dep`.
+    /// Parses `modules.dep`.
     pub(crate) fn parse(text: &str) -> Self {
         let entries = text.lines().filter_map(|line| {
             let (path, needed) = line.split_once(':')?;
@@ -128,7 +133,8 @@ impl Dependencies {
         Self(entries.collect())
     }
 
-    /// Adds the paths of the module and of all it needs to `order`, each once and after what it needs; `None` when one is not there.
+    /// Adds the paths of the module and its dependencies to `order`, each once and after its own
+    /// dependencies; `None` when one is missing.
     pub(crate) fn collect(&self, name: &str, order: &mut Vec<String>) -> Option<()> {
         let (path, needed) = self.0.get(name)?;
         if order.contains(path) {
@@ -144,7 +150,8 @@ impl Dependencies {
     }
 }
 
-/// Writes the root file system: init, busybox, modules, and the programs with the shared libraries that they need.
+/// Writes the root file system: init, busybox, modules, and the programs with their shared
+/// libraries.
 fn write_initramfs(init: &str, parts: &Path, programs: &[(&str, &Path)], path: &Path) -> Result<()> {
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     let mut archive = Archive::new(BufWriter::new(file));
@@ -165,7 +172,8 @@ fn write_initramfs(init: &str, parts: &Path, programs: &[(&str, &Path)], path: &
     for (place, library) in libraries {
         archive.file(&place, &read(&library)?)?;
     }
-    // What mke2fs makes is decided there; without it, it makes something old.
+    // The configuration determines the features of new file systems; without it, mke2fs uses old
+    // ones.
     let configuration = Path::new("/etc/mke2fs.conf");
     if configuration.is_file() {
         archive.file("etc/mke2fs.conf", &read(configuration)?)?;
@@ -173,7 +181,8 @@ fn write_initramfs(init: &str, parts: &Path, programs: &[(&str, &Path)], path: &
     archive.finish()
 }
 
-/// Where the libraries that `ldd` lists go in the guest, and where they are here. The dynamic loader stays where programs name it.
+/// Paths of the libraries that `ldd` lists, in the guest and on this machine. The dynamic loader
+/// keeps its path, which programs name.
 fn shared_libraries(listing: &str) -> Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     for line in listing.lines().map(str::trim) {
@@ -182,7 +191,7 @@ fn shared_libraries(listing: &str) -> Result<Vec<(String, PathBuf)>> {
             Some((_, rest)) => rest.split(" (").next().unwrap_or_default(),
             None => line.split(" (").next().unwrap_or_default(),
         };
-        // The kernel's own library has no file, and a static program has none at all.
+        // The vDSO has no file, and a static program has no libraries.
         if !path.starts_with('/') {
             continue;
         }
@@ -196,7 +205,7 @@ fn shared_libraries(listing: &str) -> Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-/// What a program prints.
+/// Output of a program.
 fn output(name: &str, arguments: &[&str]) -> Result<String> {
     let program = program::find(name).with_context(|| format!("{name} is not installed"))?;
     Ok(program::require(&program, arguments, LIMIT)?.stdout)

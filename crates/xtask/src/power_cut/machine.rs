@@ -1,4 +1,4 @@
-//! The guest as a QEMU process: started, listened to on its serial console, and cut off.
+//! Guest as a QEMU process: started, observed on its serial console, and killed.
 
 use super::{Guest, Interruption};
 use anyhow::{Context, Result, bail};
@@ -13,53 +13,55 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What every line of the guest for us starts with.
+/// Prefix of every line that the guest sends to us.
 const PREFIX: &str = "windlass-guest ";
 /// Memory of the guest.
 const MEMORY_MIB: u32 = 768;
-/// Kernel parameters: the console, an end instead of a restart after a panic, and nothing that slows emulation down.
+/// Kernel parameters: console, exit instead of restart after a panic, and no features that slow
+/// emulation down.
 const KERNEL_PARAMETERS: &str =
     "console=ttyS0 quiet panic=-1 mitigations=off nokaslr nowatchdog audit=0 random.trust_cpu=on";
-/// A machine whose kernel does not come up in this time under KVM is emulated instead.
+/// Boot time limit under KVM; if the kernel is slower, the machine is emulated.
 const PROBE_LIMIT: Duration = Duration::from_secs(20);
 
-/// How the guest's processor is made.
+/// Virtualisation of the guest's processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Accelerator {
-    /// KVM where it boots the guest, else TCG.
+    /// KVM if it boots the guest, else TCG.
     Auto,
-    /// This machine's own processor.
+    /// The processor of this machine.
     Kvm,
     /// Emulation.
     Tcg,
 }
 
-/// The disk as QEMU sees it.
+/// Disk of the guest.
 #[derive(Clone, Debug)]
 pub(crate) enum DiskSource {
-    /// A file of the host, past its page cache.
+    /// File of this machine, with direct I/O.
     File(PathBuf),
-    /// The Unix socket of an NBD server.
+    /// Unix socket of an NBD server.
     Nbd(PathBuf),
-    /// The URL of a logical unit, which QEMU reaches itself. A write for which it has no space pauses the guest.
+    /// URL of a logical unit that QEMU accesses itself. A write for which it has no space pauses
+    /// the guest.
     Iscsi(String),
 }
 
-/// What stays the same from boot to boot.
+/// Settings that every boot shares.
 pub(crate) struct Rack {
     pub(crate) guest: Guest,
     pub(crate) accelerator: Accelerator,
     pub(crate) disk: DiskSource,
-    /// Ports of 127.0.0.1 that lead to ports of the guest.
+    /// Ports of 127.0.0.1, each with the port of the guest to which it is forwarded.
     pub(crate) forwards: Vec<(u16, u16)>,
-    /// A Unix socket for QEMU's monitor.
+    /// Unix socket of QEMU's monitor.
     pub(crate) monitor: Option<PathBuf>,
-    /// For the console and QEMU's own words.
+    /// Directory for the console and QEMU's messages.
     pub(crate) directory: PathBuf,
     pub(crate) interruption: Interruption,
 }
 
-/// A running guest. Dropping it kills it.
+/// Running guest. Dropping it kills it.
 pub(crate) struct Machine {
     process: Child,
     console: Receiver<String>,
@@ -68,12 +70,12 @@ pub(crate) struct Machine {
 }
 
 impl Rack {
-    /// The console of all boots.
+    /// Path of the console log of all boots.
     pub(crate) fn log(&self) -> PathBuf {
         self.directory.join("console.log")
     }
 
-    /// Chooses how the guest runs when that is left to us: KVM is no use on every machine that has it.
+    /// Resolves [`Accelerator::Auto`]: not every machine with KVM can boot the guest with it.
     pub(crate) fn choose_accelerator(&mut self) -> Result<()> {
         if self.accelerator != Accelerator::Auto {
             return Ok(());
@@ -93,10 +95,10 @@ impl Rack {
         Ok(())
     }
 
-    /// Starts the guest; `parameters` are variables of its first process.
+    /// Boots the guest; `parameters` are variables of its first process.
     pub(crate) fn boot(&self, parameters: &str) -> Result<Machine> {
         let qemu = program::find("qemu-system-x86_64").context("qemu-system-x86_64 is not installed")?;
-        // The kernel kills QEMU when this process is killed itself, and nothing of us is left to do it.
+        // The kernel kills QEMU when this process is killed and cannot do so itself.
         let guard = program::find("setpriv").context("setpriv is not installed; it is in the package util-linux")?;
         let mut command = Command::new(guard);
         command.args(["--pdeathsig", "KILL", "--"]).arg(qemu);
@@ -133,7 +135,7 @@ impl Rack {
             let mut line = Vec::new();
             while matches!(input.read_until(b'\n', &mut line), Ok(1..)) {
                 let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-                // Neither a full disk nor a machine that nobody listens to any more may stop the guest.
+                // Neither a full disk nor a dropped machine may stop the guest.
                 let _ = writeln!(log_file, "{text}");
                 let _ = sender.send(text);
                 line.clear();
@@ -144,7 +146,7 @@ impl Rack {
 }
 
 impl DiskSource {
-    /// The value of `-blockdev` for the node `disk`.
+    /// Value of `-blockdev` for the node `disk`.
     fn option(&self) -> Result<String> {
         let quoted = |path: &Path| {
             let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
@@ -179,7 +181,7 @@ impl DiskSource {
 }
 
 impl DiskSource {
-    /// The value of `-device` for the disk.
+    /// Value of `-device` for the disk.
     fn device(&self) -> String {
         const DEVICE: &str = "virtio-blk-pci,drive=disk,write-cache=on,config-wce=off,logical_block_size=512";
         match self {
@@ -190,7 +192,7 @@ impl DiskSource {
 }
 
 impl Accelerator {
-    /// The word for it.
+    /// Description for the report.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -201,7 +203,8 @@ impl Accelerator {
 }
 
 impl Machine {
-    /// Waits until the guest says something that starts with `words`; the rest of it. An error when the guest ends or fails before.
+    /// Waits until the guest prints a line that starts with `words`; returns the rest of it. Fails
+    /// when the guest ends or fails first.
     pub(crate) fn wait_for(&mut self, words: &str, limit: Duration) -> Result<String> {
         let started = Instant::now();
         loop {
@@ -222,7 +225,7 @@ impl Machine {
         }
     }
 
-    /// An error when the guest has ended or failed.
+    /// Fails when the guest has ended or failed.
     pub(crate) fn check(&mut self) -> Result<()> {
         self.interruption.check()?;
         while let Ok(line) = self.console.try_recv() {
@@ -237,14 +240,14 @@ impl Machine {
     fn complain(&self, line: &str) -> Result<()> {
         let failed = said(line).is_some_and(|said| said.starts_with("failed: ") || said.starts_with("serve: ended"));
         if failed || line.contains("Kernel panic") || line.contains("panicked at") {
-            // Its last words may still be on their way.
+            // The last lines may not have arrived yet.
             thread::sleep(Duration::from_millis(500));
             bail!("the guest failed: {line}\n{}", self.log_end());
         }
         Ok(())
     }
 
-    /// Cuts the power.
+    /// Cuts the power: kills QEMU.
     pub(crate) fn cut(mut self) -> Result<()> {
         self.kill().context("cannot kill QEMU")
     }
@@ -265,12 +268,12 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // Nothing can be done about a process that cannot be killed.
+        // A process that cannot be killed is left.
         let _ = self.kill();
     }
 }
 
-/// What the guest says to us in a line of the console, which may begin with other things.
+/// Message to us in a line of the console, which may begin with other text.
 fn said(line: &str) -> Option<&str> {
     line.split_once(PREFIX).map(|(_, said)| said)
 }

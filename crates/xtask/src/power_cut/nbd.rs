@@ -1,11 +1,12 @@
-//! A server of the NBD protocol on a Unix socket, for one QEMU at a time, that serves a [`VolatileDisk`].
+//! NBD server on a Unix socket for one QEMU at a time, which serves a [`VolatileDisk`].
 //!
-//! Of the protocol (the NetworkBlockDevice project's `doc/proto.md`) it has the fixed newstyle handshake with NBD_OPT_EXPORT_NAME, NBD_OPT_GO,
-//! NBD_OPT_INFO and NBD_OPT_ABORT, one export whose name does not matter, and READ, WRITE, FLUSH, TRIM and DISC with force unit access and
-//! simple replies. Other options are refused, as the protocol wants.
+//! Of the protocol (the NetworkBlockDevice project's `doc/proto.md`) it implements the fixed
+//! newstyle handshake with NBD_OPT_EXPORT_NAME, NBD_OPT_GO, NBD_OPT_INFO and NBD_OPT_ABORT, one
+//! export with any name, and READ, WRITE, FLUSH, TRIM and DISC with force unit access and simple
+//! replies. Other options are refused as the protocol requires.
 //!
-//! As in a real disk, queued writes complete in any order, and a flush covers only those that have completed. Before the power is cut the disk
-//! can be told to stop at a moment when it has something to lose.
+//! As in a real disk, queued writes complete in any order, and a flush covers only completed ones.
+//! Before the power is cut the disk can be stopped at a point where it has writes to lose.
 
 mod wire;
 
@@ -23,19 +24,19 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use wire::{Command, Request};
 
-/// Requests that are read ahead.
+/// Most requests read ahead.
 const QUEUE: usize = 16;
-/// Writes that have not completed, at most.
+/// Most writes that have not completed.
 const MAX_PENDING: usize = 16;
-/// How long a write may wait for others to overtake it.
+/// Longest time for which a write waits for others to overtake it.
 const PATIENCE: Duration = Duration::from_micros(300);
-/// A disk that stops does so with one to this many writes to lose.
+/// Upper limit of the random number of writes to lose with which a disk stops.
 const MAX_UNSAFE: u64 = 6;
-/// `errno` values of a reply, which the protocol fixes.
+/// `errno` values of replies, which the protocol defines.
 const EIO: u32 = 5;
 const EINVAL: u32 = 22;
 
-/// A running server. Dropping it ends it.
+/// Running server. Dropping it ends it.
 pub(super) struct Server {
     path: PathBuf,
     disk: Arc<Mutex<VolatileDisk>>,
@@ -46,13 +47,13 @@ pub(super) struct Server {
 #[derive(Default)]
 struct State {
     stop: AtomicBool,
-    /// A connection is being served.
+    /// Whether a connection is being served.
     serving: AtomicBool,
-    /// The disk does nothing any more once it has so many writes to lose; 0 is never.
+    /// Number of writes to lose at which the disk stops; 0 for never.
     stop_at: AtomicUsize,
-    /// It does nothing any more.
+    /// Whether the disk has stopped.
     stopped: AtomicBool,
-    /// The first thing that went wrong, in words.
+    /// First failure, as text.
     trouble: Mutex<Option<String>>,
 }
 
@@ -70,13 +71,13 @@ impl Server {
         Ok(Self { path: path.to_path_buf(), disk, state, thread: Some(thread) })
     }
 
-    /// The disk.
+    /// Served disk.
     pub(super) fn disk(&self) -> MutexGuard<'_, VolatileDisk> {
         lock(&self.disk)
     }
 
-    /// Lets the disk stop, as soon as some writes that it has taken are not durable, or after `limit`: from then on it takes and answers
-    /// nothing. The power has to be cut next.
+    /// Stops the disk as soon as some received writes are not durable, or after `limit`: from then
+    /// on it neither takes requests nor replies. A power cut has to follow.
     pub(super) fn stop(&self, limit: Duration) {
         let writes = self.disk().seed() % MAX_UNSAFE + 1;
         self.state.stop_at.store(usize::try_from(writes).unwrap_or(1), Ordering::Release);
@@ -86,7 +87,8 @@ impl Server {
         }
     }
 
-    /// The power is cut: QEMU is gone already; waits until what it had sent is taken, then lets the disk lose writes.
+    /// Cuts the power after QEMU was killed: waits until all data that QEMU had sent is received,
+    /// then lets the disk lose writes.
     pub(super) fn cut(&self, limit: Duration) -> Result<()> {
         let started = Instant::now();
         while self.state.serving.load(Ordering::Acquire) {
@@ -108,11 +110,11 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.state.stop.store(true, Ordering::Release);
-        // Wakes the listener; without it the thread would end with the process.
+        // Wakes the listener, so that its thread ends before the process.
         if UnixStream::connect(&self.path).is_ok()
             && let Some(thread) = self.thread.take()
         {
-            // A panic of the server has been told to standard error.
+            // A panic of the server was printed on standard error.
             let _ = thread.join();
         }
     }
@@ -122,7 +124,7 @@ fn lock(disk: &Mutex<VolatileDisk>) -> MutexGuard<'_, VolatileDisk> {
     disk.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Serves one connection after the other.
+/// Serves connections, one after the other.
 fn accept(listener: &UnixListener, disk: &Mutex<VolatileDisk>, state: &State) {
     for stream in listener.incoming() {
         if state.stop.load(Ordering::Acquire) {
@@ -140,7 +142,7 @@ fn accept(listener: &UnixListener, disk: &Mutex<VolatileDisk>, state: &State) {
     }
 }
 
-/// What a connection ends with when QEMU is killed.
+/// Whether a connection ended as it does when QEMU is killed.
 fn broken_off(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
     matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
@@ -160,16 +162,16 @@ fn serve(stream: &UnixStream, disk: &Mutex<VolatileDisk>, state: &State) -> io::
     let reading = thread::spawn(move || read_requests(&mut reader, &sender));
     let mut worker = Worker { stream, disk, state, random: Random::new(seed), pending: Vec::new() };
     let worked = worker.run(&requests);
-    // Whatever had not completed was on its way to the disk all the same.
+    // Requests that had not completed were nevertheless sent to the disk.
     let left = worker.abandon();
-    // Ends the reading when it was the writing that broke.
+    // Ends the reader if the writer failed.
     drop(requests);
     let _ = stream.shutdown(Shutdown::Both);
     let read = reading.join().unwrap_or_else(|_| Err(io::Error::other("reading requests panicked")));
     worked.and(left).and(read)
 }
 
-/// Reads requests until the connection ends or nobody wants them.
+/// Reads requests until the connection or the receiver ends.
 fn read_requests(stream: &mut UnixStream, sender: &SyncSender<Request>) -> io::Result<()> {
     loop {
         let request = Request::read(stream)?;
@@ -195,7 +197,7 @@ impl Worker<'_> {
         loop {
             if self.stops() {
                 self.state.stopped.store(true, Ordering::Release);
-                // Until QEMU is gone; what it sends meanwhile has not reached the disk.
+                // Until QEMU is gone; requests that it sends meanwhile do not reach the disk.
                 while requests.recv().is_ok() {}
                 return Ok(());
             }
@@ -206,7 +208,7 @@ impl Worker<'_> {
                 _ => requests.recv_timeout(patience),
             };
             match next {
-                // It stops before this one.
+                // The disk stops before this request.
                 Ok(_) if self.stops() => {}
                 Ok(request) => match request.command {
                     Command::Disconnect => return Ok(()),
@@ -225,7 +227,7 @@ impl Worker<'_> {
         }
     }
 
-    /// True when the disk is to stop and has enough to lose.
+    /// Whether the disk has to stop and has enough writes to lose.
     fn stops(&self) -> bool {
         match self.state.stop_at.load(Ordering::Acquire) {
             0 => false,
@@ -233,7 +235,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Puts what had not completed into the cache, where a cut may lose it.
+    /// Moves requests that had not completed to the cache, where a cut may lose them.
     fn abandon(&mut self) -> io::Result<()> {
         let mut pending = std::mem::take(&mut self.pending);
         self.random.shuffle(&mut pending);
@@ -247,7 +249,7 @@ impl Worker<'_> {
             Ok(data) => wire::reply(cookie, 0, &data),
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => wire::reply(cookie, EINVAL, &[]),
             Err(error) => {
-                // The guest meets an error that the check has not planned; it ends there.
+                // The guest gets an error that the check does not expect, and ends.
                 self.send(&wire::reply(cookie, EIO, &[]))?;
                 return Err(io::Error::other(format!("the disk's file: {error}")));
             }
@@ -260,7 +262,8 @@ impl Worker<'_> {
         stream.write_all(bytes)
     }
 
-    /// Executes a command; the data of a read. `InvalidInput` when it is not for this disk.
+    /// Executes a command; returns the data of a read. `InvalidInput` for an unknown command or a
+    /// range outside the disk.
     fn apply(&self, command: Command) -> io::Result<Vec<u8>> {
         let mut disk = lock(self.disk);
         let range = |disk: &VolatileDisk, offset, length| match disk.has(offset, length) {
@@ -290,7 +293,7 @@ impl Worker<'_> {
     }
 }
 
-/// A command that is not for this disk changes nothing.
+/// Ignores `InvalidInput`: a refused command changes nothing.
 fn refused(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::InvalidInput { Ok(()) } else { Err(error) }
 }

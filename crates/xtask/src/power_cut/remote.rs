@@ -1,4 +1,4 @@
-//! The array in the guest, administered from here with windlass's own command line over REST.
+//! Array in the guest, administered from this machine with windlass's own command line over REST.
 
 use anyhow::{Context, Result};
 use array_process::program;
@@ -9,12 +9,12 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Time for one administrative command.
+/// Time limit of one administrative command.
 const LIMIT: Duration = Duration::from_secs(90);
 /// Blocks in one READ.
 const READ_BLOCKS: u32 = 1024;
 
-/// Where the array is.
+/// Access to the array.
 pub(super) struct Remote {
     pub(super) windlass: PathBuf,
     /// Ports of 127.0.0.1.
@@ -24,7 +24,7 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    /// Runs an administrative command, which has to succeed; what it printed.
+    /// Runs an administrative command, which has to succeed; returns its output.
     pub(super) fn command(&self, arguments: &[&str]) -> Result<String> {
         let server = format!("https://127.0.0.1:{}", self.http_port);
         let token_file = self.token_file.to_str().context("the path of the token is not UTF-8")?;
@@ -38,7 +38,7 @@ impl Remote {
         serde_json::from_str(&text).with_context(|| format!("{} printed no JSON:\n{text}", arguments.join(" ")))
     }
 
-    /// Lets every initiator use a volume, and returns its URL as seen from here.
+    /// Grants a volume to every initiator; returns its URL on this machine.
     pub(super) fn publish(&self, volume: &str) -> Result<Url> {
         self.command(&["access", "grant", volume, "--any"])?;
         let shown = self.json(&["volume", "show", volume])?;
@@ -47,7 +47,7 @@ impl Remote {
         Ok(Url { host: "127.0.0.1".into(), port: self.iscsi_port, ..url })
     }
 
-    /// Names of all volumes and snapshots, in order; a snapshot as `VOLUME@SNAPSHOT`.
+    /// Names of all volumes and snapshots, in order; a snapshot has the form `VOLUME@SNAPSHOT`.
     pub(super) fn names(&self) -> Result<Vec<String>> {
         let mut names = Vec::new();
         for noun in ["volume", "snapshot"] {
@@ -58,7 +58,7 @@ impl Remote {
         Ok(names)
     }
 
-    /// Reads the first `blocks` of a logical unit; the stamp of each.
+    /// Reads the first `blocks` blocks of a logical unit; returns the stamp of each.
     pub(super) fn stamps(&self, url: &Url, blocks: u32) -> Result<Vec<u64>> {
         let options = SessionOptions {
             initiator_name: "iqn.2026-01.org.example:power-cut-reader".into(),

@@ -1,9 +1,10 @@
-//! A disk with a volatile write cache, in a file: what was written stays in memory until a flush, and at a power cut a random part of it is
-//! lost.
+//! Disk with a volatile write cache, in a file: writes stay in memory until a flush, and a power
+//! cut loses a random part of them.
 //!
-//! The rules are those of a real disk. A flush keeps everything that completed before it. Without one, a write may be kept, lost, or torn
-//! between its sectors of 512 bytes, independently of the writes before and after it; but where two writes meet, the older never replaces the
-//! newer. The cache is bounded: when it is full, its older half is kept.
+//! The rules are those of a real disk. A flush makes everything durable that completed before it.
+//! Without one, a write may be kept, lost, or torn between its sectors of 512 bytes, independently
+//! of the writes before and after it. But where two writes overlap, the older one never replaces
+//! the newer. The cache is bounded: when it is full, its older half is made durable.
 
 use anyhow::{Context, Result};
 use conformance::image::Random;
@@ -15,24 +16,24 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Bytes that reach the medium together.
+/// Bytes of the atomic unit of the medium.
 pub(super) const SECTOR_BYTES: u64 = 512;
-/// Most that the cache holds.
+/// Limits of the cache.
 const CACHE_BYTES: u64 = 64 << 20;
 const CACHE_WRITES: usize = 4096;
-/// Up to this length a discarded range may be filled with something, since its content is undefined.
+/// Largest discarded range that may be filled with a pattern, since its content is undefined.
 const FILL_BYTES: u64 = 1 << 20;
-/// What it is filled with.
+/// Pattern for it.
 const FILL: u8 = 0xDB;
 
-/// What a write leaves behind.
+/// Content of a write.
 #[derive(Clone, Debug)]
 enum Content {
     Data(Vec<u8>),
     Discarded,
 }
 
-/// A completed write that is not durable.
+/// Completed write that is not durable.
 #[derive(Clone, Debug)]
 struct Cached {
     offset: u64,
@@ -45,7 +46,7 @@ impl Cached {
         self.offset + self.length
     }
 
-    /// The part between two offsets, if there is one.
+    /// Part between two offsets, if any.
     fn part(&self, from: u64, to: u64) -> Option<Self> {
         let (from, to) = (from.max(self.offset), to.min(self.end()));
         if from >= to {
@@ -62,24 +63,24 @@ impl Cached {
         Some(Self { offset: from, length: to - from, content })
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory used.
     fn bytes(&self) -> u64 {
         if matches!(self.content, Content::Data(_)) { self.length } else { 0 }
     }
 }
 
-/// What happened to the writes.
+/// Counters of writes and their fate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
-    /// Writes and discards.
+    /// Number of writes and discards.
     writes: u64,
-    /// Flushes.
+    /// Number of flushes.
     flushes: u64,
-    /// Writes that were not durable at a power cut and were lost.
+    /// Number of writes that were not durable at a power cut and were lost.
     lost: u64,
-    /// … of which some sectors were kept.
+    /// Number of such writes of which some sectors were kept.
     torn: u64,
-    /// … that were kept.
+    /// Number of such writes that were kept.
     kept: u64,
 }
 
@@ -93,7 +94,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// See the module.
+/// Disk with a volatile write cache; see the module documentation.
 #[derive(Debug)]
 pub(super) struct VolatileDisk {
     file: File,
@@ -102,12 +103,12 @@ pub(super) struct VolatileDisk {
     cached_bytes: u64,
     random: Random,
     counts: Counts,
-    /// A disk that says that it has flushed, and has not.
+    /// Whether flushes are acknowledged without effect.
     lies: bool,
 }
 
 impl VolatileDisk {
-    /// A disk in the file `path`, which is there. Its size is the file's.
+    /// Opens a disk in the existing file `path`, whose size it has.
     pub(super) fn open(path: &Path, seed: u64, lies: bool) -> Result<Self> {
         let file = File::options().read(true).write(true).open(path);
         let file = file.with_context(|| format!("cannot open {}", path.display()))?;
@@ -117,33 +118,33 @@ impl VolatileDisk {
         Ok(Self { file, size_bytes, cache, cached_bytes: 0, random, counts, lies })
     }
 
-    /// Size of the disk.
+    /// Size of the disk in bytes.
     pub(super) fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// What happened so far.
+    /// Counters so far.
     pub(super) fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Completed writes that are not durable.
+    /// Number of completed writes that are not durable.
     pub(super) fn unsafe_writes(&self) -> usize {
         self.cache.len()
     }
 
-    /// A seed for choices that belong to this disk.
+    /// Draws a seed for other random decisions about this disk.
     pub(super) fn seed(&mut self) -> u64 {
         self.random.next()
     }
 
-    /// True when the range is one of whole sectors on the disk.
+    /// Whether the range consists of whole sectors on the disk.
     pub(super) fn has(&self, offset: u64, length: u64) -> bool {
         let aligned = offset.is_multiple_of(SECTOR_BYTES) && length.is_multiple_of(SECTOR_BYTES);
         aligned && offset.checked_add(length).is_some_and(|end| end <= self.size_bytes)
     }
 
-    /// Fills `buffer` from `offset` on.
+    /// Reads from `offset` on into `buffer`.
     pub(super) fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.file.read_exact_at(buffer, offset)?;
         let end = offset + buffer.len() as u64;
@@ -159,13 +160,14 @@ impl VolatileDisk {
         Ok(())
     }
 
-    /// Takes a write into the cache; with `durable` (force unit access), keeps it before this returns.
+    /// Adds a write to the cache; with `durable` (force unit access), makes it durable before
+    /// returning.
     pub(super) fn write(&mut self, offset: u64, data: Vec<u8>, durable: bool) -> io::Result<()> {
         let cached = Cached { offset, length: data.len() as u64, content: Content::Data(data) };
         self.take(cached, durable)
     }
 
-    /// Takes note that the content of a range is of no value any more.
+    /// Adds a discard, after which the content of the range is undefined.
     pub(super) fn discard(&mut self, offset: u64, length: u64, durable: bool) -> io::Result<()> {
         self.take(Cached { offset, length, content: Content::Discarded }, durable)
     }
@@ -186,7 +188,7 @@ impl VolatileDisk {
         Ok(())
     }
 
-    /// Keeps everything.
+    /// Makes all cached writes durable.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.counts.flushes += 1;
         while !self.lies && !self.cache.is_empty() {
@@ -195,7 +197,7 @@ impl VolatileDisk {
         Ok(())
     }
 
-    /// The power is cut: what is not durable is kept, lost or torn.
+    /// Cuts the power: each write that is not durable is kept, lost or torn.
     pub(super) fn cut(&mut self) -> io::Result<()> {
         let everything_lost = self.random.below(4) == 0;
         self.cached_bytes = 0;
@@ -208,7 +210,7 @@ impl VolatileDisk {
                     self.counts.kept += 1;
                     self.keep(&cached)?;
                 }
-                // A discard has no order of its sectors, and a sector is never torn.
+                // A discard has no sector order, and a single sector is never torn.
                 _ if sectors < 2 || matches!(cached.content, Content::Discarded) => self.counts.lost += 1,
                 2 => {
                     self.counts.torn += 1;
@@ -239,7 +241,7 @@ impl VolatileDisk {
         cached.part(from, to).map_or(Ok(()), |part| self.write_data(&part))
     }
 
-    /// Removes a range from the cache, because something newer is durable there.
+    /// Removes a range from the cache, because newer data is durable there.
     fn forget(&mut self, from: u64, to: u64) {
         let cache = std::mem::take(&mut self.cache);
         for cached in cache {
@@ -249,7 +251,7 @@ impl VolatileDisk {
         self.cached_bytes = self.cache.iter().map(Cached::bytes).sum();
     }
 
-    /// Puts a write on the medium.
+    /// Writes to the medium.
     fn keep(&mut self, cached: &Cached) -> io::Result<()> {
         if matches!(cached.content, Content::Discarded) && cached.length <= FILL_BYTES && self.random.below(2) == 0 {
             let length = usize::try_from(cached.length).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Several verifying loads at once, each with a session and regions of its own.
+//! Concurrent verifying loads, each with its own session and regions.
 
 use super::Interruption;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -9,26 +9,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Loads.
+/// Number of loads.
 const WRITERS: u32 = 3;
 /// Blocks of the region of each load on each logical unit: 4 MiB.
 const BLOCKS: u32 = 8_192;
 /// Blocks of each logical unit that are written.
 pub(super) const ALL_BLOCKS: u32 = WRITERS * BLOCKS;
-/// Time for one command; emulation on a busy machine is slow.
+/// Time limit of one command; emulation on a busy machine is slow.
 const COMMAND_LIMIT: Duration = Duration::from_secs(60);
-/// Time for reading everything, and for the end of a load.
+/// Time limit of reading everything, and of stopping a load.
 const STEP_LIMIT: Duration = Duration::from_secs(300);
 
 type Outcome = (VerifyingLoad, Result<(), LoadError>);
 
-/// Loads that rest.
+/// Loads that are stopped.
 pub(super) struct Writers {
     loads: Vec<VerifyingLoad>,
     interruption: Interruption,
 }
 
-/// Loads that run.
+/// Loads that are running.
 pub(super) struct Running {
     threads: Vec<JoinHandle<Outcome>>,
     stop: Arc<AtomicBool>,
@@ -36,7 +36,7 @@ pub(super) struct Running {
 }
 
 impl Writers {
-    /// Loads on these logical units.
+    /// Creates loads on these logical units.
     pub(super) fn new(urls: &[Url], seed: u64, interruption: Interruption) -> Result<Self> {
         let loads = (0..WRITERS).map(|writer| {
             VerifyingLoad::new(LoadOptions {
@@ -54,7 +54,7 @@ impl Writers {
         Ok(Self { loads: loads.collect::<Result<_, _>>()?, interruption })
     }
 
-    /// Logs in and compares every block with what was acknowledged.
+    /// Logs in and compares every block with the acknowledged writes.
     pub(super) fn verify(self) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(true));
         self.spawn(stop, |load, _| load.verify_all()).join()
@@ -81,24 +81,24 @@ impl Writers {
         Running { threads, stop, interruption: self.interruption }
     }
 
-    /// Connections lost by each load so far.
+    /// Number of connections that each load has lost.
     pub(super) fn outages(&self) -> Vec<u64> {
         self.loads.iter().map(|load| load.report().outages).collect()
     }
 
-    /// What each load did.
+    /// Report of each load.
     pub(super) fn reports(&self) -> impl Iterator<Item = String> {
         self.loads.iter().map(|load| load.report().to_string())
     }
 }
 
 impl Running {
-    /// True when a load has ended, which it must not by itself.
+    /// Whether a load has ended, which must not happen by itself.
     pub(super) fn ended(&self) -> bool {
         self.threads.iter().any(JoinHandle::is_finished)
     }
 
-    /// Ends the loads; the first error is the result.
+    /// Stops the loads; fails with their first error.
     pub(super) fn stop(self) -> Result<Writers> {
         self.stop.store(true, Ordering::Relaxed);
         self.join()

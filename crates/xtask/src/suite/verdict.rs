@@ -1,26 +1,26 @@
-//! What a test's output means, and which skips are expected.
+//! Interpretation of a test's output, and the expected skips.
 
-/// How a test ended.
+/// Result of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Every assertion held and nothing was skipped.
     Passed,
-    /// The test skipped itself, wholly or in part; its words.
+    /// The test skipped itself, completely or in part, for this reason.
     Skipped(String),
     /// An assertion did not hold.
     Failed,
-    /// An assertion did not hold that holds with no target; why.
+    /// An assertion failed that fails on every target, for this reason.
     Defective(&'static str),
-    /// It did not end in time.
+    /// The test did not end in time.
     TimedOut,
-    /// It ended without a summary: it could not log in, or crashed.
+    /// The test ended without a summary: it could not log in, or crashed.
     NoResult,
-    /// The array's process was gone afterwards.
+    /// The array's process had ended afterwards.
     ArrayDied,
 }
 
 impl Verdict {
-    /// One or two words for a table.
+    /// Short form for a table.
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -34,51 +34,58 @@ impl Verdict {
     }
 }
 
-/// A skip that is expected: tests whose name starts with `tests`, when the reason given contains `words`.
+/// Expected skip: of tests whose name starts with `tests`, when the printed reason contains
+/// `words`.
 struct Expected {
     tests: &'static str,
     words: &'static str,
     because: &'static str,
 }
 
-/// Every skip that is expected, with the reason. A skip that matches no row fails the run. `docs/compatibility.md` says more.
+/// Expected skips, with reasons. A skip that matches no row fails the run. See also
+/// `docs/compatibility.md`.
 const EXPECTED_SKIPS: &[Expected] = &[Expected {
     tests: "Sanitize.",
     words: "CRYPTO_ERASE is not implemented",
     because: "content is not encrypted, so there is no key that CRYPTOGRAPHIC ERASE could forget",
 }];
 
-/// What tests say that skip themselves on the default logical unit and can run on one with another profile.
+/// Reasons printed by tests that skip themselves on the default logical unit and can run with
+/// another profile.
 const WANT_ANOTHER_PROFILE: &[&str] = &["not removable", "LBPPB < 2", "does not support 0-blocks"];
 
-/// True when a test wants a logical unit that is removable, has large physical blocks, or takes a WRITE SAME of 0 blocks.
+/// Whether a test needs a logical unit that is removable, has large physical blocks, or accepts a
+/// WRITE SAME of 0 blocks.
 pub(crate) fn wants_another_profile(reason: &str) -> bool {
     WANT_ANOTHER_PROFILE.iter().any(|words| reason.contains(words))
 }
 
-/// A test that no target can pass, because of a defect of its own: its name, and the only assertion that may fail in it.
+/// Test that no target can pass, because of its own defect: its name, and the only assertion that
+/// may fail.
 struct Defect {
     test: &'static str,
     assertion: &'static str,
     because: &'static str,
 }
 
-/// Every defect of `iscsi-test-cu` (1.19) that we know.
+/// Known defects of `iscsi-test-cu` (1.19).
 const DEFECTS: &[Defect] = &[Defect {
     test: "iSCSITMF.LUNResetSimpleAsync",
-    // Its variable is set when the answer to the reset arrives and looked at before the reset is sent. Then the test frees the write
-    // and logs out: an answer to the write goes to freed memory, and the process may abort before its summary.
+    // The test sets its variable when the response to the reset arrives, and checks it before it
+    // sends the reset. Then it frees the write and logs out: a response to the write goes to freed
+    // memory, and the process may abort before its summary.
     assertion: "test_async_lu_reset_simple.c:157  - CU_ASSERT_EQUAL(reconnect_succeeded,1)",
     because: "the test asserts that the reset was answered before it sends it; `cargo xtask clients` tests what it means to",
 }];
 
-/// Why a skip is expected; `None` when it is not.
+/// Reason why a skip is expected; `None` when it is not.
 pub(crate) fn excuse(test: &str, reason: &str) -> Option<&'static str> {
     let row = EXPECTED_SKIPS.iter().find(|row| test.starts_with(row.tests) && reason.contains(row.words));
     row.map(|row| row.because)
 }
 
-/// Reads the output of `iscsi-test-cu`: CUnit's summary, and the word `[SKIPPED]` after the start of the suite.
+/// Parses the output of `iscsi-test-cu`: CUnit's summary, and the word `[SKIPPED]` after the start
+/// of the suite.
 pub(crate) fn judge(test: &str, ended: bool, output: &str) -> Verdict {
     if !ended {
         return Verdict::TimedOut;
@@ -96,14 +103,15 @@ pub(crate) fn judge(test: &str, ended: bool, output: &str) -> Verdict {
         _ => {
             let run = output.find("Suite:").map_or(output, |start| output.get(start..).unwrap_or(output));
             let skips = run.lines().filter_map(|line| line.split_once("[SKIPPED]")).map(|(_, reason)| reason.trim());
-            // A reason that is not expected tells more than one that is.
+            // An unexpected reason is more important than an expected one.
             let told = skips.clone().find(|reason| excuse(test, reason).is_none()).or(skips.clone().next());
             told.map_or(Verdict::Passed, |reason| Verdict::Skipped(reason.to_owned()))
         }
     }
 }
 
-/// Why the failure is the test's own; `None` when it is not, or when anything else failed too.
+/// Reason why the failure is the test's own defect; `None` when it is not, or when another
+/// assertion failed too.
 fn defect(test: &str, output: &str) -> Option<&'static str> {
     let row = DEFECTS.iter().find(|row| row.test == test)?;
     let mut failures = output.lines().filter(|line| line.contains("CU_") && line.contains("  - "));

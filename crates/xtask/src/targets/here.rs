@@ -1,4 +1,5 @@
-//! The targets that run on this machine: the array, tgt and istgt, each with two logical units of the same size in memory.
+//! Targets that run on this machine: the array, tgt and istgt, each with two logical units of the
+//! same size in memory.
 
 use anyhow::{Context, Result, bail, ensure};
 use array_process::array::{Array, ArrayOptions, free_portal};
@@ -11,14 +12,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Time for a target to start.
+/// Time limit of a target's start.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// A running target. Dropping it ends it.
+/// Running target. Dropping it ends it.
 pub(super) struct Here {
     kind: Kind,
     portal: SocketAddr,
-    // Removed after the process is gone: fields are dropped in this order.
+    // Dropped after the process: fields are dropped in declaration order.
     _directory: TempDir,
 }
 
@@ -28,18 +29,18 @@ enum Kind {
     Istgt { _daemon: Guard },
 }
 
-/// A process that ends with this value.
+/// Process that is killed when this value is dropped.
 struct Guard(Child);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // It has nothing to lose, and a process that cannot be killed cannot be helped.
+        // The process has no data to lose; one that cannot be killed is left.
         let _ended = self.0.kill().and_then(|()| self.0.wait());
     }
 }
 
 impl Here {
-    /// Starts the target of this name, with logical units of so many MiB.
+    /// Starts the target of this name, with logical units of `size_mib` MiB.
     pub(super) fn start(windlass: &Path, name: &str, size_mib: u64) -> Result<Self> {
         let memory = Path::new("/dev/shm");
         let parent = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
@@ -63,7 +64,7 @@ impl Here {
         }
     }
 
-    /// LUN of the second one.
+    /// LUN of the second logical unit.
     pub(super) fn second_lun(&self) -> u16 {
         // LUN 0 of tgt is its controller.
         if matches!(self.kind, Kind::Tgt { .. }) { 2 } else { 1 }
@@ -86,7 +87,7 @@ fn start_windlass(windlass: &Path, directory: &Path, portal: SocketAddr, size_mi
     Ok(Kind::Windlass { url, _array: array })
 }
 
-/// The files of two logical units.
+/// Creates the files of two logical units.
 fn units(directory: &Path, size_mib: u64) -> Result<[String; 2]> {
     let mut paths = [String::new(), String::new()];
     for (path, number) in paths.iter_mut().zip(0..) {
@@ -115,7 +116,7 @@ fn start_tgt(directory: &Path, portal: SocketAddr, size_mib: u64) -> Result<Guar
     let tgtd = program::find("tgtd").context("tgtd is not installed")?;
     let tgtadm = program::find("tgtadm").context("tgtadm is not installed")?;
     let files = units(directory, size_mib)?;
-    // The number of the control socket must be below 32 768.
+    // The number of tgt's control socket must be below 32 768.
     let control = (portal.port() % 32_000 + 1).to_string();
     let mut command = Command::new(tgtd);
     command.args(["-f", "-C", &control, "--iscsi", &format!("portal={portal}")]);

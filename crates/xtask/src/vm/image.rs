@@ -1,7 +1,9 @@
-//! The guest's disk: Debian with the iSCSI initiator, multipath, sg3_utils, ddpt, fio, file systems and LIO's kernel modules, made with
-//! mmdebstrap and kept in `target/vm`. The recipe's hash names it, so that a change of packages or of the guest's scripts makes a new one.
+//! Guest's disk: Debian with the iSCSI initiator, multipath, sg3_utils, ddpt, fio, file systems and
+//! LIO's kernel modules, built with mmdebstrap and kept in `target/vm`. It is named by the recipe's
+//! hash, so that a change of packages or of the guest's scripts creates a new one.
 //!
-//! The guest is of the same Debian release as this machine: `xtask` itself runs in it (for `fsx`), and wants the same C library.
+//! The guest has the same Debian release as this machine: `xtask` itself runs in it (for `fsx`),
+//! and needs the same C library.
 
 use crate::power_cut::{Archive, Dependencies, module_name};
 use anyhow::{Context, Result, bail, ensure};
@@ -16,7 +18,7 @@ use std::time::Duration;
 
 const INITRD_INIT: &str = include_str!("guest/initrd-init");
 const INIT: &str = include_str!("guest/init");
-/// The kernel has LIO and all initiators; the small kernel for clouds has not.
+/// This kernel has LIO and all initiators; the small kernel for clouds does not.
 const KERNEL_PACKAGE: &str = "linux-image-amd64";
 const PACKAGES: &[&str] = &[
     "bash",
@@ -57,20 +59,20 @@ const UNUSED_MODULES: &[&str] = &[
     "net/bluetooth",
     "net/mac80211",
 ];
-/// Time for a step of the build.
+/// Time limit of a step of the build.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// What QEMU boots.
+/// Files that QEMU boots.
 #[derive(Clone, Debug)]
 pub(super) struct Image {
     pub(super) kernel: PathBuf,
     pub(super) initramfs: PathBuf,
-    /// An ext4 that stays as it is: QEMU keeps what the guest writes to itself.
+    /// An ext4 that stays unchanged: QEMU keeps the guest's writes in a temporary overlay.
     pub(super) root: PathBuf,
 }
 
 impl Image {
-    /// The image in `cache`, made when it is not there.
+    /// Returns the image in `cache`, and builds it if it is missing.
     pub(super) fn make(cache: &Path) -> Result<Self> {
         ensure!(
             cfg!(target_arch = "x86_64"),
@@ -94,7 +96,7 @@ impl Image {
     }
 }
 
-/// The code name of this machine's Debian release.
+/// Code name of this machine's Debian release.
 fn release() -> Result<String> {
     let text = std::fs::read_to_string("/etc/os-release").context("cannot tell which system this is")?;
     let value = |key: &str| {
@@ -114,17 +116,18 @@ fn run(name: &str, arguments: &[&str]) -> Result<String> {
     Ok(program::require(&program, arguments, LIMIT)?.stdout)
 }
 
-/// Leaves in `directory/image` the kernel, the first root file system and the disk.
+/// Builds the kernel, the first root file system and the disk in `directory/image`.
 fn build(suite: &str, directory: &Path) -> Result<()> {
     let root = directory.join("root");
     let image = directory.join("image");
     std::fs::create_dir(&image)?;
-    // /var/lib/dpkg is needed by nothing in the guest, but a later look at what is in it is worth its size.
+    // The guest does not need /var/lib/dpkg, but it allows a later look at the installed packages.
     let text = root.to_str().context("the path of the target directory is not UTF-8")?;
     let include = format!("--include={},{KERNEL_PACKAGE}", PACKAGES.join(","));
     let quiet_kernel = "--essential-hook=mkdir -p \"$1/etc/initramfs-tools\" && echo update_initramfs=no >\"$1/etc/initramfs-tools/update-initramfs.conf\"";
-    // mmdebstrap binds parts of this machine's /dev, /proc and /sys into the new root. In a mount namespace of its own they go with it,
-    // however it ends: removing the directory can never reach through them. And it does not outlive us.
+    // mmdebstrap binds parts of this machine's /dev, /proc and /sys into the new root. In its own
+    // mount namespace these bindings end with it, however it ends, so that removing the directory
+    // can never reach through them. The namespace also does not outlive this process.
     run(
         "unshare",
         &[
@@ -173,7 +176,7 @@ fn build(suite: &str, directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes a directory, which need not be there.
+/// Removes a directory, if it exists.
 fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_dir_all(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -183,7 +186,7 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// The first root file system: busybox, and the modules that the disk needs.
+/// Writes the first root file system: busybox, and the modules for the disk.
 fn write_initramfs(modules: &Path, path: &Path) -> Result<()> {
     let read = |path: &Path| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
     let text = |name: &str| Ok::<_, anyhow::Error>(String::from_utf8_lossy(&read(&modules.join(name))?).into_owned());

@@ -1,4 +1,4 @@
-//! The array, the guest, and the record of what was checked.
+//! Array, guest, and record of the checks.
 
 use super::image::Image;
 use super::machine::{Accelerator, Machine, Output, Rack};
@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const PRELUDE: &str = include_str!("guest/prelude.sh");
-/// The guest's initiator names: the one of its own, and those of hosts that have to authenticate.
+/// Initiator names of the guest: its own, and that of its second interface.
 pub(super) const INITIATOR: &str = "iqn.2026-01.org.example:vm";
 pub(super) const OTHER_INITIATOR: &str = "iqn.2026-01.org.example:vm-other";
-/// Time for a script that says nothing else.
+/// Default time limit of a script.
 pub(super) const SCRIPT_LIMIT: Duration = Duration::from_secs(120);
-/// The volumes that every initiator may use, with their LUN and size.
+/// Volumes granted to every initiator, with LUN and size.
 pub(super) const VOLUMES: [(&str, u16, &str); 4] =
     [("plain", 0, "256M"), ("second", 1, "256M"), ("multi", 2, "512M"), ("files", 3, "1G")];
 pub(super) const PLAIN: u16 = 0;
@@ -27,12 +27,12 @@ pub(super) const FILES: u16 = 3;
 /// Lines of a script's output that a failure quotes.
 const QUOTED_LINES: usize = 14;
 
-/// See the module.
+/// Laboratory of one run: array, guest, and record of the checks.
 pub(super) struct Lab {
     pub(super) array: Array,
     pub(super) machine: Machine,
     pub(super) portals: [SocketAddr; 2],
-    /// Port of 127.0.0.1 that leads to LIO in the guest.
+    /// Port of 127.0.0.1 that is forwarded to LIO in the guest.
     pub(super) lio_port: u16,
     /// Name of the array's target.
     pub(super) target: String,
@@ -48,7 +48,7 @@ pub(super) struct Lab {
 }
 
 impl Lab {
-    /// Starts an array with its volumes, and the guest, which knows the way to it.
+    /// Starts an array with its volumes, and the guest, which is told how to reach it.
     pub(super) fn start(
         windlass: &Path,
         image: &Image,
@@ -94,7 +94,8 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Tells the guest names and ports, and leads its 127.0.0.1 to ours, since that is where discovery sends it.
+    /// Sends names and ports to the guest, and redirects its 127.0.0.1 to this machine, because
+    /// discovery returns that address.
     fn prepare(&mut self) -> Result<()> {
         let [one, two] = self.portals.map(|portal| portal.port());
         let variables = format!("P1={one} P2={two} IQN={} A={INITIATOR} B={OTHER_INITIATOR}\n", self.target);
@@ -127,7 +128,7 @@ END
         Ok(())
     }
 
-    /// Runs a step, takes what it left from the guest, and goes on after an error.
+    /// Runs a step, cleans up after it in the guest, and continues after an error.
     pub(super) fn carry_out(&mut self, number: usize, step: &Step) {
         (self.step, self.checks) = (number, 0);
         let (before, started) = (self.tally, Instant::now());
@@ -156,7 +157,7 @@ END
         ));
     }
 
-    /// What the next step must not find.
+    /// Removes state that would affect the next step.
     fn clean_up(&mut self) -> Result<()> {
         self.require(
             "nft flush table ip cut
@@ -190,7 +191,7 @@ END
         Ok(self.tally)
     }
 
-    /// Time until the whole run ends.
+    /// Time left of the whole run.
     fn left(&self) -> Duration {
         self.ends_at.saturating_duration_since(Instant::now())
     }
@@ -209,19 +210,19 @@ END
         Ok(output)
     }
 
-    /// Runs a script that has to end with 0; what it printed.
+    /// Runs a script that has to exit with 0; returns its output.
     pub(super) fn require(&mut self, script: &str) -> Result<String> {
         self.require_within(script, SCRIPT_LIMIT)
     }
 
-    /// The same with another limit.
+    /// Like [`Self::require`], with another time limit.
     pub(super) fn require_within(&mut self, script: &str, limit: Duration) -> Result<String> {
         let output = self.script(script, limit)?;
         ensure!(output.status == 0, "status {} of\n{}\n{}", output.status, indented(script), quoted(&output.text));
         Ok(output.text)
     }
 
-    /// Records a check of what was found, in words, or of what is wrong.
+    /// Records the result of a check: words about a success, or the failure.
     pub(super) fn record(&mut self, title: &str, result: Result<String>) {
         self.checks += 1;
         let number = format!("{}.{:02}", self.step, self.checks);
@@ -233,19 +234,21 @@ END
         self.tally += Tally::one(result.is_ok());
     }
 
-    /// A check: the script ends with this status and prints all of these words. What it printed, which is empty when that failed too.
+    /// Checks that the script exits with this status and prints all of these words. Returns its
+    /// output, which is empty if the script could not be run.
     pub(super) fn check(&mut self, title: &str, script: &str, status: i32, words: &[&str]) -> Result<String> {
         let output = self.script(script, SCRIPT_LIMIT)?;
         self.record(title, judged(&output, status, words));
         Ok(output.text)
     }
 
-    /// Logs in to the portals, 0 and 1, as the guest's own initiator, with further settings of the node record.
+    /// Logs in to the portals, 0 and 1, as the guest's own initiator, with further settings of the
+    /// node record.
     pub(super) fn login(&mut self, portals: &[usize], settings: &[(&str, &str)]) -> Result<()> {
         self.login_as("default", portals, settings)
     }
 
-    /// The same through an interface of open-iscsi, which has a name of its own.
+    /// Like [`Self::login`], through an interface of open-iscsi with an initiator name of its own.
     pub(super) fn login_as(&mut self, interface: &str, portals: &[usize], settings: &[(&str, &str)]) -> Result<()> {
         let mut script = String::from("set -e\n");
         for portal in portals {
@@ -256,13 +259,13 @@ END
         self.require(&script).map(drop)
     }
 
-    /// The options of iscsiadm that name a node record.
+    /// Options of iscsiadm that identify a node record.
     pub(super) fn node_options(&self, interface: &str, portal: usize) -> Result<String> {
         let portal = self.portals.get(portal).context("no such portal")?;
         Ok(format!("-I {interface} -T {} -p {portal}", self.target))
     }
 
-    /// A script that makes a node record.
+    /// Script that creates a node record.
     pub(super) fn node(&self, interface: &str, portal: usize, settings: &[(&str, &str)]) -> Result<String> {
         let node = self.node_options(interface, portal)?;
         let mut script = format!("iscsiadm -m node {node} -o new >/dev/null\n");
@@ -272,7 +275,7 @@ END
         Ok(script)
     }
 
-    /// The guest's block device of a logical unit, through a portal.
+    /// Block device of a logical unit in the guest, through a portal.
     pub(super) fn disk(&mut self, initiator: &str, portal: usize, lun: u16) -> Result<String> {
         let port = self.portals.get(portal).context("no such portal")?.port();
         let text = self.require(&format!("disk {initiator} {port} {lun}"))?;
@@ -280,12 +283,12 @@ END
         Ok(disk.trim().to_owned())
     }
 
-    /// URL of a volume as seen from here.
+    /// URL of a volume on this machine.
     pub(super) fn url(&self, volume: &str) -> Result<conformance::url::Url> {
         Ok(self.array.volume(volume)?.url().parse()?)
     }
 
-    /// Waits until the pool uses at most so much; what it uses.
+    /// Waits until the pool uses at most `most_bytes`; returns its use.
     pub(super) fn wait_for_space(&self, most_bytes: u64, limit: Duration) -> Result<u64> {
         let started = Instant::now();
         loop {
@@ -301,7 +304,7 @@ END
     }
 }
 
-/// Whether a script did what it should.
+/// Judges the output of a script.
 pub(super) fn judged(output: &Output, status: i32, words: &[&str]) -> Result<String> {
     ensure!(output.status == status, "status {} and not {status}\n{}", output.status, quoted(&output.text));
     for word in words {

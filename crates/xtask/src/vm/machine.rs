@@ -1,8 +1,9 @@
-//! The guest as a QEMU process, and the connection over which it runs our scripts.
+//! Guest as a QEMU process, and the connection over which it runs our scripts.
 //!
-//! The guest's network is QEMU's user network: the host's loopback is 10.0.2.2 there, and nothing else is reachable. The guest connects to
-//! a port of ours and runs what comes from there, one script at a time (`guest/init`). KVM is used where it boots a kernel; elsewhere the
-//! processor is emulated, which is said, and takes about twenty times as long.
+//! The guest's network is QEMU's user network: the host's loopback is 10.0.2.2 there, and nothing
+//! else is reachable. The guest connects to one of our ports and runs the scripts that it receives,
+//! one at a time (`guest/init`). KVM is used where it boots a kernel; elsewhere the processor is
+//! emulated, which is reported, and takes about twenty times as long.
 
 use super::image::Image;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -20,50 +21,50 @@ use std::time::{Duration, Instant};
 const MEMORY_MIB: u32 = 3072;
 const KERNEL_PARAMETERS: &str = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr nowatchdog audit=0 apparmor=0 random.trust_cpu=on \
      cryptomgr.notests raid=noautodetect net.ifnames=0";
-/// From the start of QEMU to the guest that listens.
+/// Time limit from the start of QEMU until the guest listens.
 const BOOT_LIMIT: Duration = Duration::from_secs(240);
-/// A machine whose guest does not come up in this time under KVM has a KVM that is of no use.
+/// Boot time limit under KVM; if the guest is slower, KVM counts as unusable.
 const PROBE_LIMIT: Duration = Duration::from_secs(25);
-/// How much longer than its own limit a script may take until the guest counts as lost.
+/// Time after a script's own limit until the guest counts as lost.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// How the guest's processor is made.
+/// Virtualisation of the guest's processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Accelerator {
-    /// KVM where it boots the guest, else TCG.
+    /// KVM if it boots the guest, else TCG.
     Auto,
-    /// This machine's own processor; an error where that does not work.
+    /// The processor of this machine; an error where that does not work.
     Kvm,
     /// Emulation.
     Tcg,
 }
 
-/// What the guest is started with.
+/// Settings of the guest.
 pub(super) struct Rack<'a> {
     pub(super) image: &'a Image,
-    /// The program that becomes `/run/xtask`.
+    /// Program that becomes `/run/xtask`.
     pub(super) tool: &'a Path,
-    /// For the console and QEMU's own words.
+    /// Directory for the console and QEMU's messages.
     pub(super) directory: &'a Path,
-    /// Ports of 127.0.0.1 that lead to ports of the guest.
+    /// Ports of 127.0.0.1, each with the port of the guest to which it is forwarded.
     pub(super) forwards: Vec<(u16, u16)>,
 }
 
-/// What a script printed, both outputs as they came, and how it ended.
+/// Output of a script, both streams in order of arrival, and its exit status.
 #[derive(Clone, Debug)]
 pub(super) struct Output {
-    /// 124 when its time was over.
+    /// Exit status; 124 when the time limit was reached.
     pub(super) status: i32,
     pub(super) text: String,
 }
 
-/// A running guest. Dropping it ends QEMU.
+/// Running guest. Dropping it ends QEMU.
 pub(super) struct Machine {
     process: Child,
     agent: TcpStream,
     console: PathBuf,
     scripts: u64,
-    /// True when the processor is emulated.
+    /// Whether the processor is emulated.
     pub(super) emulated: bool,
 }
 
@@ -93,7 +94,7 @@ impl Rack<'_> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on 127.0.0.1")?;
         let port = listener.local_addr()?.port();
         let qemu = program::find("qemu-system-x86_64").context("qemu-system-x86_64 is not installed")?;
-        // The kernel kills QEMU when this process is killed itself, and nothing of us is left to do it.
+        // The kernel kills QEMU when this process is killed and cannot do so itself.
         let guard = program::find("setpriv").context("setpriv is not installed; it is in the package util-linux")?;
         let mut command = Command::new(guard);
         command.args(["--pdeathsig", "KILL", "--"]).arg(qemu);
@@ -124,7 +125,7 @@ impl Rack<'_> {
         let agent = match wait_for_agent(&listener, &mut process, limit) {
             Ok(agent) => agent,
             Err(error) => {
-                // It may have ended meanwhile.
+                // QEMU may have ended meanwhile.
                 let _ended = process.kill().and_then(|()| process.wait());
                 return Err(anyhow!("{error:#}; {}", end_of(&console)));
             }
@@ -135,7 +136,7 @@ impl Rack<'_> {
     }
 }
 
-/// A path as the value of an option of QEMU, where commas are doubled.
+/// Formats a path as the value of an option of QEMU, where commas are doubled.
 fn path_option(path: &Path) -> Result<String> {
     let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
     Ok(text.replace(',', ",,"))
@@ -171,7 +172,7 @@ fn end_of(console: &Path) -> String {
 }
 
 impl Machine {
-    /// Runs a script in the guest and waits for its end; after `limit` the guest ends it.
+    /// Runs a script in the guest and waits for its end; the guest ends it after `limit`.
     pub(super) fn run(&mut self, script: &str, limit: Duration) -> Result<Output> {
         self.scripts += 1;
         let token = format!("windlass-script-{}-ended", self.scripts);
@@ -187,13 +188,13 @@ impl Machine {
         Ok(Output { status, text })
     }
 
-    /// Reads up to `end`, which is left out.
+    /// Reads up to `end`, and returns the text before it.
     fn read_until(&mut self, end: &[u8], limit: Duration) -> Result<String> {
         let started = Instant::now();
         self.agent.set_read_timeout(Some(Duration::from_millis(200)))?;
         let mut bytes = Vec::new();
         let mut byte = [0];
-        // A byte at a time, so that nothing behind the end is taken; there is little to read.
+        // One byte at a time, so that nothing after the end is consumed; there is little to read.
         while !bytes.ends_with(end) {
             match self.agent.read(&mut byte) {
                 Ok(0) => bail!("{}", self.lost()),
@@ -219,7 +220,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // Nothing can be done about a process that cannot be killed.
+        // A process that cannot be killed is left.
         let _ended = self.process.kill().and_then(|()| self.process.wait());
     }
 }

@@ -1,4 +1,4 @@
-//! The steps, one a file.
+//! Steps, one file each.
 
 pub(super) mod copies;
 pub(super) mod differential;
@@ -13,17 +13,17 @@ pub(super) mod reservations;
 use super::lab::Lab;
 use anyhow::Result;
 
-/// A step.
+/// Step of the run.
 pub(super) struct Step {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub(super) name: &'static str,
-    /// What it asks.
+    /// Subject of the step.
     pub(super) asks: &'static str,
     /// Records checks; an error ends the step and counts as one that failed.
     pub(super) run: fn(&mut Lab) -> Result<()>,
 }
 
-/// All of them, in order.
+/// All steps, in order.
 pub(super) const ALL: &[Step] = &[
     Step { name: "login", asks: "discovery, CHAP, digests, and the ways a login fails", run: login::run },
     Step {

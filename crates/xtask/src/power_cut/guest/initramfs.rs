@@ -1,5 +1,6 @@
-//! An archive of files in the "new ASCII" form of cpio, which is what Linux unpacks as its first root file system
-//! (kernel documentation, `driver-api/early-userspace/buffer-format`). Only directories and regular files, owned by root.
+//! Archive of files in the "new ASCII" format of cpio, which Linux unpacks as its first root file
+//! system (kernel documentation, `driver-api/early-userspace/buffer-format`). Only directories and
+//! regular files, owned by root.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ use std::io::Write;
 const DIRECTORY_MODE: u32 = 0o040_755;
 const FILE_MODE: u32 = 0o100_755;
 
-/// The archive while it is written.
+/// Archive being written.
 pub(crate) struct Archive<W> {
     output: W,
     entries: u32,
@@ -17,12 +18,12 @@ pub(crate) struct Archive<W> {
 }
 
 impl<W: Write> Archive<W> {
-    /// An empty archive.
+    /// Creates an empty archive.
     pub(crate) fn new(output: W) -> Self {
         Self { output, entries: 0, directories: BTreeSet::new() }
     }
 
-    /// Adds a file, and before it the directories on its way; `path` has no `/` at its start.
+    /// Adds a file, after the directories of its path; `path` has no leading `/`.
     pub(crate) fn file(&mut self, path: &str, content: &[u8]) -> Result<()> {
         for (at, _) in path.match_indices('/') {
             let directory = path.get(..at).unwrap_or_default();
@@ -39,7 +40,8 @@ impl<W: Write> Archive<W> {
         Ok(self.output.flush()?)
     }
 
-    /// A header of 110 characters, the name with its zero, the content; name and content end at a multiple of four.
+    /// Writes a header of 110 characters, the NUL-terminated name, and the content; name and
+    /// content are padded to a multiple of four.
     fn entry(&mut self, name: &str, mode: u32, links: u32, content: &[u8]) -> Result<()> {
         self.entries += 1;
         let size = u32::try_from(content.len()).with_context(|| format!("{name} is too large for the archive"))?;

@@ -80,13 +80,14 @@ fn the_new_handshake_refuses_what_it_does_not_know_and_tells_size_and_limits() {
     let sizes = take(&mut stream, 20 + 14);
     assert_eq!(sizes[22..26], 512u32.to_be_bytes());
     assert_eq!(take(&mut stream, 20)[12..16], 1u32.to_be_bytes());
-    // A command that was not offered, one beyond the end, one that is not aligned; then the end.
+    // A command that is not supported, one beyond the end, and one that is not aligned; then the
+    // end.
     for (kind, offset) in [(6, 0), (0, 1 << 20), (4, 100)] {
         stream.write_all(&request(0, kind, 5, offset, 512)).unwrap();
         assert_eq!(answered(&mut stream), (5, EINVAL), "{kind}");
     }
     stream.write_all(&request(0, 2, 0, 0, 0)).unwrap();
-    // The server hangs up; what it had not read then makes that a reset.
+    // The server closes the connection; unread data makes that a reset.
     assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
     server.cut(Duration::from_secs(10)).unwrap();
 }
@@ -116,7 +117,7 @@ fn a_client_that_speaks_nonsense_is_reported() {
     let mut stream = connect(&server, 1, b"");
     take(&mut stream, 10);
     stream.write_all(&[0xFF; 28]).unwrap();
-    // The server hangs up; what it had not read then makes that a reset.
+    // The server closes the connection; unread data makes that a reset.
     assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
     let error = server.cut(Duration::from_secs(10)).unwrap_err();
     assert!(error.to_string().contains("magic"), "{error}");

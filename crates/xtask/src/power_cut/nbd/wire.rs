@@ -1,4 +1,5 @@
-//! The bytes of the NBD protocol: handshake, requests, simple replies (NetworkBlockDevice, `doc/proto.md`). All numbers are big-endian.
+//! Wire format of the NBD protocol: handshake, requests, simple replies (NetworkBlockDevice,
+//! `doc/proto.md`). All numbers are big-endian.
 
 use crate::power_cut::volatile_disk::SECTOR_BYTES;
 use std::io::{self, Read, Write};
@@ -31,20 +32,20 @@ const INFO_BLOCK_SIZE: u16 = 3;
 
 /// Longest data of an option.
 const MAX_OPTION_BYTES: u32 = 8192;
-/// Longest READ or WRITE, which the client is told.
+/// Longest READ or WRITE, announced to the client.
 const MAX_PAYLOAD_BYTES: u32 = 2 << 20;
-/// Options before the transmission begins.
+/// Most options before the transmission phase.
 const MAX_OPTIONS: usize = 32;
 
-/// A request.
+/// Request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request {
-    /// Comes back with the reply.
+    /// Returned in the reply.
     pub(super) cookie: u64,
     pub(super) command: Command,
 }
 
-/// What a request wants; offsets and lengths in bytes.
+/// Command of a request; offsets and lengths in bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Read {
@@ -63,12 +64,12 @@ pub(super) enum Command {
     },
     Flush,
     Disconnect,
-    /// One that was not offered, to be refused.
+    /// Unsupported command, to be refused.
     Unknown,
 }
 
 impl Request {
-    /// Reads the next request. The end of the stream is the error `UnexpectedEof`.
+    /// Reads the next request. At the end of the stream the error is `UnexpectedEof`.
     pub(super) fn read(stream: &mut impl Read) -> io::Result<Self> {
         if read_u32(stream)? != REQUEST_MAGIC {
             return Err(broken("a request has the wrong magic number"));
@@ -92,12 +93,12 @@ impl Request {
     }
 }
 
-/// A simple reply with its data.
+/// Encodes a simple reply with its data.
 pub(super) fn reply(cookie: u64, error: u32, data: &[u8]) -> Vec<u8> {
     [&REPLY_MAGIC.to_be_bytes()[..], &error.to_be_bytes(), &cookie.to_be_bytes(), data].concat()
 }
 
-/// The handshake; false when the client ended it.
+/// Executes the handshake; false when the client ended it.
 pub(super) fn handshake(stream: &UnixStream, size_bytes: u64) -> io::Result<bool> {
     let mut stream = stream;
     stream
@@ -126,7 +127,7 @@ pub(super) fn handshake(stream: &UnixStream, size_bytes: u64) -> io::Result<bool
                 let information = [&INFO_EXPORT.to_be_bytes()[..], &export].concat();
                 stream.write_all(&option_reply(option, REPLY_INFO, &information))?;
                 let mut sizes = INFO_BLOCK_SIZE.to_be_bytes().to_vec();
-                // Least, preferred and most; the least is a sector.
+                // Minimum, preferred and maximum block size; the minimum is a sector.
                 for size in [u32::try_from(SECTOR_BYTES).unwrap_or(u32::MAX), 4096, MAX_PAYLOAD_BYTES] {
                     sizes.extend_from_slice(&size.to_be_bytes());
                 }
@@ -174,7 +175,7 @@ fn read_array<const N: usize>(stream: &mut impl Read) -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// `length` bytes, which the caller has bounded.
+/// Reads `length` bytes, which the caller has bounded.
 fn read_bytes(stream: &mut impl Read, length: u32) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(length).map_err(|_| broken("too long"))?];
     stream.read_exact(&mut bytes)?;

@@ -1,4 +1,5 @@
-//! Copies that the array makes, asked for by ddpt and sg_xcopy: EXTENDED COPY, and tokens where they are announced.
+//! Copies made by the array, requested by ddpt and sg_xcopy: EXTENDED COPY, and tokens where they
+//! are announced.
 
 use crate::vm::lab::{INITIATOR, Lab, PLAIN, SECOND};
 use anyhow::Result;
@@ -45,12 +46,13 @@ pub(super) fn run(lab: &mut Lab) -> Result<()> {
         return Ok(());
     }
     lab.require(&format!("{} && blkdiscard {destination}", fill("28M")))?;
-    // ddpt 0.97 puts the ranges one byte before their place in the parameter lists of POPULATE TOKEN (n = 15 for 16) and WRITE USING TOKEN, so that
-    // LBAs and counts arrive 256 times as large: it is asked for 1/256 of them, and what it says of the number is not looked at.
+    // ddpt 0.97 writes the ranges one byte before their place in the parameter lists of POPULATE
+    // TOKEN (n = 15 for 16) and WRITE USING TOKEN, so that LBAs and counts arrive multiplied by
+    // 256. So ddpt is asked for 1/256 of them, and the number that it prints is ignored.
     let units = BLOCKS / 256;
     let token = format!("ddpt --odx if={source} of={destination} bs=512 skip=0,{units} seek=0,{units}; {same}");
     lab.check("ddpt copies 28 MiB by a token", &token, 0, &["same"])?;
-    // A token stands for the source as it was.
+    // A token represents the source as it was.
     let later = format!(
         "head -c 1M {source} >/run/before; ddpt --odx if={source} bs=512 skip=0,8 rtf=/run/token; \
          dd if=/dev/zero of={source} bs=1M count=1 oflag=direct status=none && \

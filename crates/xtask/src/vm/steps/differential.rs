@@ -1,8 +1,10 @@
-//! The array beside LIO, the Linux kernel's target, which runs in the guest: the same stream of CDBs with every edge that the tables of
-//! [`mod@stream`] have, through the same initiator of ours, to a logical unit of each. Status, sense data and Data-In are compared.
+//! The array compared with LIO, the Linux kernel's target, which runs in the guest: one stream of
+//! CDBs, with every edge case in the tables of [`mod@stream`], goes through our own initiator to a
+//! logical unit of each. Status, sense data and Data-In are compared.
 //!
-//! A difference has to be in [`mod@explained`] with its reason, else the step fails; what is there and is not found any more is told, as the
-//! table should then get shorter. `docs/compatibility.md` has the table for people.
+//! A difference has to be listed in [`mod@explained`] with its reason, otherwise the step fails; a
+//! listed difference that no longer occurs is reported, so that it can be removed.
+//! `docs/compatibility.md` has the table for readers.
 
 mod explained;
 mod stream;
@@ -20,27 +22,27 @@ use std::time::Duration;
 use stream::Case;
 
 pub(in crate::vm) const LIO_TARGET: &str = "iqn.2026-01.org.example:lio";
-/// Size of LIO's logical units, as that of the array's.
+/// Size of LIO's logical units, equal to that of the array's.
 const LIO_SIZE_MIB: u64 = 256;
-/// Time for one command.
+/// Time limit of one command.
 const LIMIT: Duration = Duration::from_secs(15);
 /// UNIT ATTENTION.
 const UNIT_ATTENTION: u8 = 6;
 
-/// What of an answer differs.
+/// Aspect in which responses differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Aspect {
-    /// SCSI status, or no answer.
+    /// SCSI status, or no response.
     Status,
     /// Sense key, code and qualifier, and INFORMATION.
     Sense,
-    /// How much Data-In there is.
+    /// Length of Data-In.
     Length,
-    /// The Data-In itself, where the length is the same.
+    /// Data-In itself, where the length is equal.
     Data,
 }
 
-/// An answer, as far as it is compared.
+/// Response, as far as it is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Answer {
     Completed {
@@ -48,7 +50,7 @@ enum Answer {
         sense: Option<Sense>,
         data: Vec<u8>,
     },
-    /// The target dropped the connection, rejected the PDU or said nothing.
+    /// The target dropped the connection, rejected the PDU or did not respond.
     None(String),
 }
 
@@ -74,7 +76,7 @@ impl fmt::Display for Answer {
     }
 }
 
-/// What of two answers differs first.
+/// First aspect in which two responses differ.
 fn difference(ours: &Answer, theirs: &Answer) -> Option<Aspect> {
     match (ours, theirs) {
         (
@@ -96,7 +98,8 @@ fn difference(ours: &Answer, theirs: &Answer) -> Option<Aspect> {
     }
 }
 
-/// Starts LIO in the guest with two thin logical units in memory; their URL with the first as LUN, as seen from here.
+/// Starts LIO in the guest with two thin logical units in memory; returns the URL of the first one
+/// on this machine.
 pub(in crate::vm) fn start_lio(lab: &mut Lab, size_mib: u64) -> Result<Url> {
     lab.require(&format!(
         "[ -d /sys/kernel/config/target/iscsi/{LIO_TARGET} ] && exit 0
@@ -140,9 +143,9 @@ impl Subject {
         Ok(Self { url, session })
     }
 
-    /// Sends a command and takes the answer. A connection that is lost is made anew.
+    /// Sends a command and returns the response. Reconnects if the connection was lost.
     fn answer(&mut self, case: &Case) -> Result<Answer> {
-        // A unit attention belongs to what came before.
+        // A unit attention is the result of an earlier command.
         for _ in 0..4 {
             let transfer = match &case.data_out {
                 Some(data) => TransferRequest::Out(data.clone().into()),
@@ -189,7 +192,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<()> {
     let capacity = ours.session.read_capacity()?.blocks;
     let their_capacity = theirs.session.read_capacity()?.blocks;
     ensure!(capacity == their_capacity, "the logical units have {capacity} and {their_capacity} blocks");
-    // The streams begin on the same content.
+    // Both media start with the same content.
     for subject in [&mut ours, &mut theirs] {
         subject.session.write_same16(0, stream::WRITTEN_BLOCKS, Some(vec![0; 512].into()), false)?;
     }

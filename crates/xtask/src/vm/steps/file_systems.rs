@@ -1,5 +1,6 @@
-//! File systems on a logical unit: fsx and fio on XFS and ext4, with fstrim and the pool's space; blkdiscard with and without zeroing;
-//! growth while mounted; a snapshot of a mounted file system that is written to.
+//! File systems on a logical unit: fsx and fio on XFS and ext4, with fstrim and the pool's space;
+//! blkdiscard with and without zeroing; growth while mounted; a snapshot of a mounted file system
+//! under writes.
 
 use super::fio;
 use crate::vm::lab::{FILES, INITIATOR, Lab, SECOND};
@@ -9,12 +10,12 @@ use std::time::Duration;
 
 /// Operations of fsx on each file system.
 const OPERATIONS: u32 = 20_000;
-/// What the pool may use more than before after everything was given back: map pages and the log.
+/// Most space that the pool may use in addition after everything was freed: map pages and the log.
 const SLACK_BYTES: u64 = 16 << 20;
 const SPACE_LIMIT: Duration = Duration::from_secs(30);
 const FIO_LIMIT: Duration = Duration::from_secs(240);
 const MIB: u64 = 1 << 20;
-/// The file that fio writes.
+/// Size of the file that fio writes.
 const FILE_MIB: u64 = 32;
 
 pub(super) fn run(lab: &mut Lab) -> Result<()> {
@@ -48,7 +49,8 @@ fn exercise(lab: &mut Lab, disk: &str, system: &str) -> Result<()> {
     let full = lab.array.pool_number("used_bytes")?;
     // XFS frees the blocks of a removed file later, in the background.
     lab.require("rm /mnt/files/fio /mnt/files/fsx && sync && sleep 5 && sync && fstrim /mnt/files && sync")?;
-    // Compared with what was used before they were removed: the journal of the file system has been filled meanwhile.
+    // Compared with the space before the files were removed, because the journal of the file system
+    // has been filled meanwhile.
     let freed = lab.wait_for_space(full.saturating_sub(FILE_MIB * MIB), SPACE_LIMIT).and_then(|after| {
         let took = full.saturating_sub(before);
         ensure!(took > FILE_MIB * MIB, "the files took only {}", text::size(took));
@@ -66,7 +68,7 @@ fn exercise(lab: &mut Lab, disk: &str, system: &str) -> Result<()> {
     Ok(())
 }
 
-/// blkdiscard of a whole logical unit, and zeroing.
+/// Tests blkdiscard of a whole logical unit, and zeroing.
 fn discard(lab: &mut Lab) -> Result<()> {
     let disk = lab.disk(INITIATOR, 0, SECOND)?;
     lab.require(&format!("blkdiscard {disk}"))?;
@@ -91,7 +93,7 @@ fn discard(lab: &mut Lab) -> Result<()> {
     Ok(())
 }
 
-/// The volume grows under a mounted XFS.
+/// Grows the volume under a mounted XFS.
 fn grow(lab: &mut Lab, disk: &str) -> Result<()> {
     lab.require(&format!("mkfs.xfs -q -f {disk} && mount {disk} /mnt/files && cp /run/data /mnt/files/before"))?;
     lab.array.command(&["volume", "grow", "files", "--size", "1536M"])?;
@@ -107,7 +109,7 @@ fn grow(lab: &mut Lab, disk: &str) -> Result<()> {
     Ok(())
 }
 
-/// A snapshot in the midst of writes; its clone mounts, and is whole.
+/// Takes a snapshot during writes; its clone mounts, and is consistent.
 fn snapshot(lab: &mut Lab, disk: &str) -> Result<()> {
     lab.require("cp /run/data /mnt/files/kept && sync")?;
     let load = "--filename=/mnt/files/busy --rw=randwrite --bs=4k --iodepth=4 --size=16M --rate_iops=200 --fsync=32";

@@ -1,4 +1,4 @@
-//! fio in the guest, in the background, and what it says in the end.
+//! fio in the guest, in the background, and its results.
 
 use crate::vm::lab::{Lab, quoted};
 use anyhow::{Context, Result, ensure};
@@ -6,18 +6,18 @@ use array_process::text;
 use serde_json::Value;
 use std::time::Duration;
 
-/// A run of fio that was started.
+/// Running fio.
 pub(super) struct Fio {
     name: &'static str,
     limit: Duration,
 }
 
-/// What it found: nothing was wrong.
+/// Results of fio without errors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Finished {
-    /// I/Os of 4 KiB or more, both ways.
+    /// Number of I/Os of 4 KiB or more, reads and writes.
     pub(super) operations: u64,
-    /// The longest time that one of them took.
+    /// Longest time of one I/O.
     pub(super) longest: Duration,
 }
 
@@ -27,7 +27,8 @@ impl std::fmt::Display for Finished {
     }
 }
 
-/// Starts fio with these options beside what all loads have: direct, verified by CRC, ending at the first error.
+/// Starts fio with these options in addition to the common ones: direct I/O, verification by CRC,
+/// end at the first error.
 pub(super) fn start(lab: &mut Lab, name: &'static str, options: &str, limit: Duration) -> Result<Fio> {
     let seconds = limit.as_secs();
     lab.require(&format!(
@@ -40,12 +41,12 @@ pub(super) fn start(lab: &mut Lab, name: &'static str, options: &str, limit: Dur
 }
 
 impl Fio {
-    /// True when it has ended.
+    /// Whether fio has ended.
     pub(super) fn ended(&self, lab: &mut Lab) -> Result<bool> {
         Ok(lab.script(&format!("test -e /run/{}.status", self.name), Duration::from_secs(20))?.status == 0)
     }
 
-    /// Waits for its end; an error when it met one.
+    /// Waits until fio has ended; fails if it found an error.
     pub(super) fn finish(self, lab: &mut Lab) -> Result<Finished> {
         let name = self.name;
         let seconds = self.limit.as_secs() + 10;
@@ -71,7 +72,7 @@ impl Fio {
     }
 }
 
-/// Runs it to its end.
+/// Runs fio to its end.
 pub(super) fn run(lab: &mut Lab, name: &'static str, options: &str, limit: Duration) -> Result<Finished> {
     start(lab, name, options, limit)?.finish(lab)
 }

@@ -1,5 +1,5 @@
-//! The array is killed with SIGKILL under fio, which verifies what it wrote, and started again; three times. No I/O fails at the host, which
-//! waits; and everything that was acknowledged is there.
+//! Kills the array with SIGKILL under fio, which verifies its writes, and starts it again, three
+//! times. No I/O fails at the host, which waits, and all acknowledged writes are there.
 
 use super::fio;
 use crate::vm::lab::{INITIATOR, Lab, MULTI};
@@ -8,11 +8,11 @@ use array_process::text;
 use std::time::{Duration, Instant};
 
 const KILLS: u32 = 3;
-/// How long the array stays away.
+/// Time between a kill and the next start.
 const AWAY: Duration = Duration::from_secs(2);
 
 pub(super) fn run(lab: &mut Lab) -> Result<()> {
-    // Time to wait for the array, instead of failing I/O after ten seconds.
+    // The host waits for the array instead of failing I/O after ten seconds.
     lab.login(&[0], &[("node.session.timeo.replacement_timeout", "180")])?;
     let disk = lab.disk(INITIATOR, 0, MULTI)?;
     let load =

@@ -1,5 +1,5 @@
-//! open-iscsi: discovery, login without and with CHAP and mutual CHAP, digests, and the exit status that iscsiadm has for each failure
-//! (open-iscsi, `include/iscsi_err.h`).
+//! open-iscsi: discovery, login without and with CHAP and mutual CHAP, digests, and the exit status
+//! of iscsiadm for each failure (open-iscsi, `include/iscsi_err.h`).
 
 use crate::vm::lab::{FILES, INITIATOR, Lab, PLAIN};
 use anyhow::Result;
@@ -7,7 +7,8 @@ use array_process::array::free_portal;
 
 const SECRET: &str = "a-secret-of-the-host";
 const ARRAY_SECRET: &str = "a-secret-of-the-array";
-/// ISCSI_ERR_FATAL_LOGIN: the target refused the login for good, or the initiator the target.
+/// ISCSI_ERR_FATAL_LOGIN: the target refused the login permanently, or the initiator refused the
+/// target.
 const FATAL_LOGIN: i32 = 19;
 /// ISCSI_ERR_LOGIN_AUTH_FAILED.
 const AUTH_FAILED: i32 = 24;
@@ -15,12 +16,12 @@ const AUTH_FAILED: i32 = 24;
 const SESSION_EXISTS: i32 = 15;
 /// ISCSI_ERR_NO_OBJS_FOUND.
 const NOTHING_FOUND: i32 = 21;
-/// ISCSI_ERR_TRANS_TIMEOUT: tried again until the time was over.
+/// ISCSI_ERR_TRANS_TIMEOUT: retried until the time limit.
 const TRANSPORT_TIMEOUT: i32 = 8;
 /// ISCSI_ERR_PDU_TIMEOUT: discovery was refused a connection until it gave up.
 const NO_DISCOVERY: i32 = 11;
 
-/// Data written through one session and read back, past the cache.
+/// Script that writes data through one session and reads it back, bypassing the cache.
 fn round_trip(disk: &str) -> String {
     format!(
         "head -c 4M /dev/urandom >/run/data && dd if=/run/data of={disk} bs=1M oflag=direct status=none && \
@@ -35,7 +36,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<()> {
     let lines: Vec<_> = lines.iter().map(String::as_str).collect();
     lab.check("discovery names both portals", &format!("iscsiadm -m discovery -t sendtargets -p {one}"), 0, &lines)?;
 
-    // Without anything.
+    // Without authentication and digests.
     lab.login(&[0], &[])?;
     let disk = lab.disk(INITIATOR, 0, PLAIN)?;
     lab.check("login without CHAP; data goes there and back", &round_trip(&disk), 0, &["same"])?;
@@ -69,7 +70,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<()> {
     failures(lab)
 }
 
-/// A host that has to authenticate, and one that the array authenticates to as well.
+/// Tests a host that has to authenticate, and one to which the array authenticates as well.
 fn chap(lab: &mut Lab) -> Result<()> {
     let (own, theirs) = (lab.directory.join("secret"), lab.directory.join("array-secret"));
     std::fs::write(&own, SECRET)?;
@@ -113,7 +114,7 @@ fn chap(lab: &mut Lab) -> Result<()> {
     let back = |secret| [("node.session.auth.username_in", "array"), ("node.session.auth.password_in", secret)];
     let sha = [("node.session.auth.chap_algs", "SHA256")];
 
-    // What is tried, the interface, settings of the node record, and the status of iscsiadm.
+    // Name of the attempt, interface, settings of the node record, and exit status of iscsiadm.
     type Attempt<'a> = (&'a str, &'a str, Vec<(&'a str, &'a str)>, i32);
     let attempts: [Attempt<'_>; 8] = [
         ("CHAP", "chap", credentials("one", SECRET).to_vec(), 0),
@@ -147,14 +148,15 @@ fn chap(lab: &mut Lab) -> Result<()> {
     Ok(())
 }
 
-/// Targets and portals that are not there.
+/// Tests targets and portals that do not exist.
 fn failures(lab: &mut Lab) -> Result<()> {
     let [one, _] = lab.portals;
     let unknown = format!("-T iqn.2026-01.org.example:nobody -p {one}");
     let login = |node: &str| format!("iscsiadm -m node {node} -o new >/dev/null; iscsiadm -m node {node} -l");
     lab.check("an unknown target", &login(&unknown), FATAL_LOGIN, &[])?;
     let nobody = free_portal()?.port();
-    // Not led to the host by the guest's rules: nothing listens there in the guest either.
+    // The guest's rules do not redirect this port to the host; nothing listens on it in the guest
+    // either.
     let portal = format!("-T {} -p 127.0.0.1:{nobody}", lab.target);
     lab.check("a portal where nobody listens", &login(&portal), TRANSPORT_TIMEOUT, &[])?;
     let discovery = format!("iscsiadm -m discovery -t sendtargets -p 127.0.0.1:{nobody}");

@@ -1,5 +1,6 @@
-//! dm-multipath over both portals. Under fio, which verifies what it wrote, one path is cut without a word, as by a pulled cable, then the
-//! other is reset, then both are gone for a while. No I/O may fail; the longest of each part is told.
+//! dm-multipath over both portals. Under fio, which verifies its writes, one path is cut silently,
+//! as by a pulled cable; then the other is reset; then both are down for a while. No I/O may fail;
+//! the longest I/O of each part is reported.
 
 use super::fio;
 use crate::vm::lab::{INITIATOR, Lab, MULTI};
@@ -7,12 +8,12 @@ use anyhow::{Context, Result, ensure};
 use array_process::text;
 use std::time::{Duration, Instant};
 
-/// Time for a path to be missed or found again.
+/// Time limit in seconds for the loss or the return of a path to be noticed.
 const PATH_LIMIT_S: u64 = 60;
-/// How long a path stays away.
+/// Time for which a path stays down.
 const AWAY: Duration = Duration::from_secs(12);
 
-/// Logs in over both portals and makes the map `wm`, with this reservation key.
+/// Logs in over both portals and creates the map `wm`, with this reservation key.
 pub(super) fn assemble(lab: &mut Lab, key: &str) -> Result<()> {
     lab.login(&[0, 1], &[])?;
     let disk = lab.disk(INITIATOR, 0, MULTI)?;
@@ -54,12 +55,12 @@ END
     Ok(())
 }
 
-/// Drops everything of a portal in both directions.
+/// Rules that drop all packets of a portal in both directions.
 fn cut(port: u16) -> String {
     format!("nft add rule ip cut out tcp dport {port} drop; nft add rule ip cut in tcp sport {port} drop")
 }
 
-/// Answers everything that goes to a portal with a reset.
+/// Rule that answers all packets to a portal with a reset.
 fn reset(port: u16) -> String {
     format!("nft add rule ip cut out tcp dport {port} reject with tcp reset")
 }

@@ -1,6 +1,7 @@
-//! sg3_utils: what the array says of itself, and every command of it that a tool of the package sends, each with its exit status and the
-//! lines that matter. `sg_dd` is told to send SCSI commands (`blk_sgio=1`), so that the page cache is in nobody's way. The statuses are
-//! those of sg3_utils(8): 5 illegal request, 9 opcode not supported, 14 miscompare, 22 LBA out of range.
+//! sg3_utils: the array's description of itself, and all of its commands that a tool of the package
+//! sends, each with exit status and relevant output lines. `sg_dd` sends SCSI commands
+//! (`blk_sgio=1`), which bypasses the page cache. The statuses are those of sg3_utils(8): 5 illegal
+//! request, 9 opcode not supported, 14 miscompare, 22 LBA out of range.
 
 use crate::vm::lab::{INITIATOR, Lab, PLAIN, SECOND};
 use anyhow::Result;
@@ -8,7 +9,7 @@ use anyhow::Result;
 /// SG_LIB_LBA_OUT_OF_RANGE.
 const OUT_OF_RANGE: i32 = 22;
 
-/// A tool with what it has to answer; `D` and `S` stand for the logical units.
+/// Tool with its expected result; `D` and `S` are the logical units.
 struct Probe {
     command: &'static str,
     status: i32,
@@ -112,10 +113,10 @@ const PROBES: &[Probe] = &[
         "sg_dd blk_sgio=1 if=/run/p of=D bs=512 count=128 && sg_xcopy if=D of=S bs=512 count=128 && sg_dd blk_sgio=1 if=S of=/run/q bs=512 count=128 && cmp /run/p /run/q",
         &[],
     ),
-    // Newer commands.
+    // Commands of newer standards.
     probe("sg_write_x --16 --atomic=0 --in=/run/p --lba=0 --num=8 D", &[]),
     probe("sg_raw -r 8 D 37 00 0d 00 00 00 00 00 08 00", &[]),
-    // What is not there, or wrong.
+    // Unsupported or invalid commands.
     refused("sg_raw D c1 00 00 00 00 00", 9, &["Invalid command operation code"]),
     refused("sg_raw D 00 00 00 00 01 00", 5, &["Invalid field in cdb"]),
     refused(

@@ -1,5 +1,6 @@
-//! Persistent reservations as Linux hosts use them: every action of sg_persist through two I_T nexuses, then fencing of a host that holds
-//! its reservation with mpathpersist over two paths, by another host.
+//! Persistent reservations as Linux hosts use them: every action of sg_persist through two I_T
+//! nexuses, then a host that holds its reservation with mpathpersist over two paths is fenced by
+//! another host.
 
 use super::multipath;
 use crate::vm::lab::{INITIATOR, Lab, MULTI, OTHER_INITIATOR, PLAIN};
@@ -18,7 +19,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<()> {
     fencing(lab)
 }
 
-/// Each action; `A` and `B` are the logical unit as the two initiators have it.
+/// Tests each action; `A` and `B` are the logical unit through the two initiators.
 fn actions(lab: &mut Lab) -> Result<()> {
     lab.login(&[0], &[])?;
     lab.login_as("other", &[1], &[])?;
@@ -54,7 +55,7 @@ fn actions(lab: &mut Lab) -> Result<()> {
         ("PREEMPT AND ABORT", persist(&a, "-o -A -K 0xa2 -S 0xb1 -T 5"), 0, vec![]),
         ("READ RESERVATION after it", persist(&a, "-i -r"), 0, vec!["Key=0xa2", "Write Exclusive, registrants only"]),
         ("CLEAR", persist(&a, "-o -C -K 0xa2"), 0, vec![]),
-        // The other has a unit attention: it was preempted.
+        // The other initiator has a unit attention: it was preempted.
         (
             "READ RESERVATION without one",
             format!("sg_turs {b}; {}", persist(&b, "-i -r")),
@@ -71,7 +72,8 @@ fn actions(lab: &mut Lab) -> Result<()> {
     for (title, script, status, words) in checks {
         lab.check(title, &script, status, &words)?;
     }
-    // REGISTER AND MOVE names the port that gets it: the other initiator, whose ISID READ FULL STATUS tells.
+    // REGISTER AND MOVE names the destination port: the other initiator, whose ISID is in READ FULL
+    // STATUS.
     let register = lab.check("REGISTER by the other, again", &persist(&b, "-o -G -S 0xb3"), 0, &[])?;
     drop(register);
     let full = lab.require(&persist(&b, "-i -s"))?;
@@ -93,7 +95,8 @@ fn actions(lab: &mut Lab) -> Result<()> {
     lab.require("iscsiadm -m node -U all >/dev/null").map(drop)
 }
 
-/// The guest holds a reservation over both paths. Another host, which is not the guest, fences it.
+/// Tests fencing: the guest holds a reservation over both paths, and another host, outside the
+/// guest, fences it.
 fn fencing(lab: &mut Lab) -> Result<()> {
     multipath::assemble(lab, "0xa1")?;
     let register = "mpathpersist --out --register --param-sark=0xa1 /dev/mapper/wm";
@@ -136,7 +139,7 @@ fn fencing(lab: &mut Lab) -> Result<()> {
     let untouched =
         if block.iter().all(|byte| *byte == 0x5a) { Ok(String::new()) } else { Err(anyhow::anyhow!("it is not")) };
     lab.record("what the other host wrote is still there", untouched);
-    // Its key is the one of multipath.conf: mpathpersist takes no other.
+    // The key has to be the one of multipath.conf: mpathpersist accepts no other.
     let again = "mpathpersist --out --register-ignore --param-sark=0xa1 /dev/mapper/wm";
     lab.check("the guest registers anew", again, 0, &[])?;
     let cleared = other.persistent_reserve_out(service_action::CLEAR, 0, (0xb1, 0), 0);

@@ -1,19 +1,19 @@
-//! Why the array and LIO (Linux 6.1) answer differently, and which is right.
+//! Reasons why the array and LIO (Linux 6.1) respond differently, and which of them is right.
 
 use super::Aspect::{self, Data, Length, Sense, Status};
 
 /// Cases that differ for one reason.
 pub(super) struct Explained {
-    /// Name of the case; a `*` at either end stands for anything.
+    /// Name of the case; a `*` at either end matches anything.
     pub(super) cases: &'static str,
-    /// What may differ.
+    /// Aspects that may differ.
     pub(super) aspects: &'static [Aspect],
-    /// Why.
+    /// Reason.
     pub(super) reason: &'static str,
 }
 
 impl Explained {
-    /// True when this is the reason for such a difference.
+    /// Whether this row explains such a difference.
     pub(super) fn covers(&self, name: &str, aspect: Aspect) -> bool {
         let named = match (self.cases.strip_prefix('*'), self.cases.strip_suffix('*')) {
             (Some(end), _) => name.ends_with(end),
@@ -31,7 +31,7 @@ const fn row(cases: &'static str, aspects: &'static [Aspect], reason: &'static s
 const REFUSED: &[Aspect] = &[Status, Sense];
 const CONTENT: &[Aspect] = &[Length, Data];
 
-/// The table. The first row that covers a difference explains it.
+/// Explained differences. The first row that covers a difference explains it.
 pub(super) const EXPLAINED: &[Explained] = &[
     row("PRE-FETCH *", REFUSED, "LIO has no PRE-FETCH"),
     row("ORWRITE (16)*", REFUSED, "LIO has no ORWRITE"),

@@ -1,21 +1,22 @@
-//! The stream: commands as tables, and the edges that each kind of command has. Data that is written depends on the place in the stream
-//! only, so that both media stay the same.
+//! Stream of commands: tables of commands, and the edge cases of each kind of command. Written data
+//! depends only on the position in the stream, so that both media stay equal.
 
 /// One command of the stream.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
-    /// `READ (16), past the end`.
+    /// Name, such as `READ (16), past the end`.
     pub(super) name: String,
     pub(super) cdb: [u8; 16],
     pub(super) data_out: Option<Vec<u8>>,
-    /// Room for Data-In.
+    /// Room for Data-In in bytes.
     pub(super) data_in_bytes: u32,
 }
 
 /// Bytes of a logical block.
 const BLOCK_BYTES: usize = 512;
 
-/// Blocks that each command has for itself, so that one that only one of the targets accepts changes nothing for the others.
+/// Blocks reserved for each command, so that a command that only one of the targets accepts does
+/// not affect the others.
 const BLOCKS_EACH: u64 = 64;
 /// Blocks at the start of the medium that the stream writes.
 pub(super) const WRITTEN_BLOCKS: u32 = 2048;
@@ -23,19 +24,19 @@ pub(super) const WRITTEN_BLOCKS: u32 = 2048;
 /// A field of a CDB: its first byte and its length in bytes.
 type Field = (usize, usize);
 
-/// What moves with a command that has an LBA.
+/// Data of a command on a range of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moves {
     In,
     Out,
-    /// One block, whatever the count.
+    /// One block of Data-Out, independent of the count.
     OutOnce,
-    /// Twice the blocks.
+    /// Data-Out of twice the blocks.
     OutTwice,
     Nothing,
 }
 
-/// A command on a range of blocks.
+/// Command on a range of blocks.
 struct OnBlocks {
     name: &'static str,
     /// Operation code and byte 1.
@@ -57,7 +58,7 @@ const fn on_blocks(
     OnBlocks { name, start, length, lba, count, moves }
 }
 
-/// SBC-3 §5.
+/// Commands on blocks, SBC-3 §5.
 const ON_BLOCKS: &[OnBlocks] = &[
     on_blocks("READ (6)", [0x08, 0], 6, (2, 2), (4, 1), Moves::In),
     on_blocks("READ (10)", [0x28, 0], 10, (2, 4), (7, 2), Moves::In),
@@ -83,7 +84,7 @@ const ON_BLOCKS: &[OnBlocks] = &[
     on_blocks("WRITE ATOMIC (16)", [0x9c, 0], 16, (2, 8), (12, 2), Moves::Out),
 ];
 
-/// A command with an allocation length.
+/// Command with an allocation length.
 struct Telling {
     name: &'static str,
     cdb: &'static [u8],
@@ -94,7 +95,7 @@ const fn telling(name: &'static str, cdb: &'static [u8], allocation: Field) -> T
     Telling { name, cdb, allocation }
 }
 
-/// SPC-4 §6, SBC-3 §5.
+/// Commands that return parameter data, SPC-4 §6, SBC-3 §5.
 const TELLING: &[Telling] = &[
     telling("INQUIRY, standard", &[0x12, 0, 0, 0, 0, 0], (3, 2)),
     telling("INQUIRY, page 00h", &[0x12, 1, 0x00, 0, 0, 0], (3, 2)),
@@ -150,7 +151,7 @@ const TELLING: &[Telling] = &[
     telling("RECEIVE COPY RESULTS, unknown 1Fh", &[0x84, 0x1f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], (10, 4)),
 ];
 
-/// A command with a parameter list, or with nothing.
+/// Command with a parameter list, or without data.
 struct Plain {
     name: &'static str,
     cdb: &'static [u8],
@@ -165,7 +166,7 @@ const fn with_list(name: &'static str, cdb: &'static [u8], list: &'static [u8]) 
     Plain { name, cdb, list: Some(list) }
 }
 
-/// A parameter list of PERSISTENT RESERVE OUT with these keys in their last bytes.
+/// Parameter list of PERSISTENT RESERVE OUT with these values in the last bytes of the keys.
 const fn keys(key: u8, service_action_key: u8, flags: u8) -> [u8; 24] {
     let mut list = [0; 24];
     list[7] = key;
@@ -174,7 +175,7 @@ const fn keys(key: u8, service_action_key: u8, flags: u8) -> [u8; 24] {
     list
 }
 
-/// One range of UNMAP, with its three lengths as given.
+/// UNMAP parameter list with one range and the given length fields.
 const fn unmap(data_length: u8, descriptors_length: u8, lba: u64, count: u32) -> [u8; 24] {
     let mut list = [0; 24];
     list[1] = data_length;
@@ -289,7 +290,7 @@ const PLAIN: &[Plain] = &[
     ),
 ];
 
-/// All cases for logical units of so many blocks.
+/// All cases for logical units of `blocks` blocks.
 pub(super) fn cases(blocks: u64) -> Vec<Case> {
     let mut cases = Vec::new();
     for (command, number) in ON_BLOCKS.iter().zip(0..) {
@@ -299,7 +300,8 @@ pub(super) fn cases(blocks: u64) -> Vec<Case> {
         }
         let bits = [("protection field", 0x20), ("DPO", 0x10), ("FUA", 0x08), ("reserved bit 0", 0x01)];
         for ((edge, bits), place) in bits.into_iter().zip(base + 32..) {
-            // READ (6) and its like have the LBA there; where a bit is the command's own it is no edge. These blocks are not compared.
+            // 6-byte commands have the LBA there, and a bit that the command itself sets is no edge
+            // case. These blocks are not compared.
             if command.length > 6 && command.start[1] & bits == 0 {
                 push_on_blocks(&mut cases, command, edge, place, 1, bits);
             }
@@ -322,7 +324,7 @@ pub(super) fn cases(blocks: u64) -> Vec<Case> {
         let data_out = command.list.map(<[u8]>::to_vec);
         cases.push(Case { name: command.name.into(), cdb: padded(command.cdb), data_out, data_in_bytes: 0 });
     }
-    // What was written has to be the same.
+    // The written data has to be equal.
     for (command, number) in ON_BLOCKS.iter().zip(0..) {
         let mut cdb = padded(&[0x88]);
         put(&mut cdb, (2, 8), number * BLOCKS_EACH);
@@ -337,7 +339,7 @@ pub(super) fn cases(blocks: u64) -> Vec<Case> {
 fn edges(command: &OnBlocks, base: u64, blocks: u64) -> Vec<(&'static str, u64, u64)> {
     let widest = |field: Field| u64::MAX >> (64 - 8 * field.1);
     let mut edges = vec![("one block", base, 1), ("blocks 8 to 15", base + 8, 8)];
-    // Of READ (6) and its like this is 256, which is more than a command has for itself.
+    // In 6-byte commands a count of 0 means 256, which exceeds the blocks of a command.
     if command.length > 6 {
         edges.push(("count 0", base + 8, 0));
     }
@@ -361,7 +363,7 @@ fn push_on_blocks(cases: &mut Vec<Case>, command: &OnBlocks, edge: &str, lba: u6
     cdb[1] |= bits;
     put(&mut cdb, command.lba, lba);
     put(&mut cdb, command.count, count);
-    // READ (6) and its like: 0 is 256.
+    // In 6-byte commands 0 means 256.
     let moved = if command.length == 6 && count == 0 { 256 } else { usize::try_from(count.min(256)).unwrap_or(256) };
     let blocks = match command.moves {
         Moves::In | Moves::Nothing => 0,
@@ -372,7 +374,7 @@ fn push_on_blocks(cases: &mut Vec<Case>, command: &OnBlocks, edge: &str, lba: u6
     let stamp = u8::try_from(cases.len() % 251).unwrap_or(0) + 1;
     let mut data = vec![stamp; blocks * BLOCK_BYTES];
     if command.moves == Moves::OutTwice {
-        // Compared with what the stream begins on.
+        // The verify half matches the initial content of the stream.
         let half = data.len() / 2;
         data.iter_mut().take(half).for_each(|byte| *byte = 0);
     }
@@ -389,7 +391,7 @@ fn padded(bytes: &[u8]) -> [u8; 16] {
     conformance::cdb::padded(bytes)
 }
 
-/// Puts a number in a field, cut off at its width.
+/// Writes a number to a field, truncated to its width.
 fn put(cdb: &mut [u8; 16], (at, length): Field, value: u64) {
     let bytes = value.to_be_bytes();
     for (to, from) in cdb.iter_mut().skip(at).take(length).zip(bytes.iter().skip(8 - length)) {
