@@ -29,7 +29,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
 enum Verb {
     /// Create a datastore on a whole logical unit
     #[command(
-        after_help = "Examples:\n  windlass datastore format iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --name lab1\n  windlass datastore format iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --block-size 2M --destroy-data lab1\n\nA unit that holds data has to be named with --destroy-data: by its NAA identifier, or by the name of the datastore on it. Nobody may have it mounted."
+        after_help = "Examples:\n  windlass datastore format iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --name lab1\n  windlass datastore format iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --block-size 2M --destroy-data lab1\n\nA unit that holds data has to be named with --destroy-data: by its NAA identifier, or by the name of the datastore on it. No host may have it mounted."
     )]
     Format {
         #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
@@ -66,7 +66,7 @@ enum Verb {
     },
     /// Verify a datastore and report damage
     #[command(
-        after_help = "Examples:\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --tidy -o json\n\nExit status: 0 nothing is wrong, 1 something is. What dead hosts have left is listed and not wrong: whoever needs its place tidies it up, and --tidy does at once.\nMeant for a datastore that nobody changes meanwhile."
+        after_help = "Examples:\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --tidy -o json\n\nExit status: 0 no damage found, 1 damage found. Remains of dead hosts are listed, but are no damage: a host that needs their space removes them, and --tidy removes them at once.\nFor a datastore that no host changes meanwhile."
     )]
     Check {
         #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]

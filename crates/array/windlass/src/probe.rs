@@ -80,7 +80,7 @@ fn fail(url: &Url, error: ProbeError) -> ExitCode {
         }
         error if error.is_full() => {
             let help =
-                "give space back in the array's pool, or grow it; what is in those blocks now is of the write test";
+                "give space back in the array's pool, or grow it; those blocks now contain data of the write test";
             return host_kit::failed(&words, "no-space", 6, Some(help));
         }
         _ => return host_kit::failed(&words, "failed", 1, None),

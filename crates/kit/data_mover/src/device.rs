@@ -143,9 +143,10 @@ pub enum DeviceError {
     /// [`crate::DataMover::interrupt`] was called.
     #[error("interrupted")]
     Interrupted,
-    /// The permit of a [`crate::Patient`] is no more, and the command was not sent: others may have what it would have changed. With how long ago
-    /// the permit was last renewed, in seconds, or `None` when it was taken away for good.
-    #[error("this host may not write there any more")]
+    /// The permit of a [`crate::Patient`] has ended, and the command was not sent: another host may
+    /// own the blocks by now. Holds the seconds since the permit was last renewed, or `None` when
+    /// it was withdrawn permanently.
+    #[error("this host may no longer write there")]
     Withdrawn(Option<u64>),
 }
 

@@ -33,14 +33,14 @@ impl VirtualTime {
         let result = Rc::new(RefCell::new(None));
         let keep = result.clone();
         let spawned = pool.spawner().spawn_local(main.map(move |value| drop(keep.borrow_mut().replace(value))));
-        assert!(spawned.is_ok(), "the executor takes no task");
+        assert!(spawned.is_ok(), "the executor accepts no task");
         loop {
             pool.run_until_stalled();
             if let Some(value) = result.borrow_mut().take() {
                 return value;
             }
             let next = self.0.waiting.borrow_mut().pop_first();
-            let Some(((deadline, _), waker)) = next else { panic!("everybody waits, and nobody for the time") };
+            let Some(((deadline, _), waker)) = next else { panic!("every task waits, and none for a timer") };
             self.0.now.set(deadline.max(self.0.now.get()));
             waker.wake();
         }

@@ -103,7 +103,7 @@ impl<D: Device> Datastore<D> {
                     if slot.get() != Allocation::of(file, *index).pack() {
                         return Err(DatastoreError::Damaged {
                             lba,
-                            what: "a block is given back by a file that it is not of",
+                            what: "the block to be freed belongs to another file",
                         });
                     }
                     *slot = 0.into();

@@ -43,10 +43,10 @@ impl<D: Device> Datastore<D> {
             let record = self.record(id.record).await?;
             let (lba, file) = (record.lba, &record.value);
             if !seen.insert(id) {
-                return Err(DatastoreError::Damaged { lba, what: "disks are based on each other in a circle" });
+                return Err(DatastoreError::Damaged { lba, what: "the chain of base disks is circular" });
             }
             if file.state != state::LIVE || id_of(&record) != id || file.frozen == 0 {
-                return Err(DatastoreError::Damaged { lba, what: "a disk is based on what is not there" });
+                return Err(DatastoreError::Damaged { lba, what: "the base of a disk is missing" });
             }
             next = file.parent();
             below.push(Rc::new(self.opened_to_read(record, Vec::new())?));

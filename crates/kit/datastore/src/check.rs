@@ -79,7 +79,7 @@ impl<D: Device> Datastore<D> {
         };
         let directory = self.each::<Lock>(DIRECTORY_LOCK, 1, "the lock of the directory, number", &mut report).await?;
         if directory.iter().flatten().any(|lock| tables.is_dead(&lock.value)) {
-            report.leftover("the lock of the directory is that of a dead host");
+            report.leftover("the lock of the directory belongs to a dead host");
         }
         let mut owned = self.check_allocations(&tables, &mut report).await?;
         self.check_records(&tables, &mut report);
@@ -139,7 +139,7 @@ impl<D: Device> Datastore<D> {
             let Some(value) = value.filter(|value| *value != 0) else { continue };
             report.blocks += 1;
             let Some(allocation) = Allocation::unpack(value) else {
-                report.problem(format!("block {block} is not free, and is of no file"));
+                report.problem(format!("block {block} is not free, but belongs to no file"));
                 continue;
             };
             let missing = tables.records.get(allocation.record as usize).is_none_or(Option::is_some);
@@ -147,8 +147,8 @@ impl<D: Device> Datastore<D> {
             let id = record.map(|record| FileId { record: record.number, generation: record.value.generation.get() });
             match id.filter(|id| allocation.is_of(*id)) {
                 Some(id) => owned.entry(id).or_default().entry(allocation.index).or_default().push(block),
-                None if missing => report.problem(format!("block {block} is of a file that is not there")),
-                // Its record is damaged, which was told.
+                None if missing => report.problem(format!("block {block} belongs to a missing file")),
+                // The record is damaged, and was reported already.
                 None => {}
             }
         }

@@ -110,7 +110,7 @@ impl<D: Device> Datastore<D> {
     pub async fn format(device: &Rc<D>, mover: &Rc<DataMover>, options: &FormatOptions) -> Result<(), DatastoreError> {
         let identity = device.identity();
         if identity.block_bytes as usize != SECTOR_BYTES {
-            let words = format!("a datastore wants logical blocks of 512 bytes; these have {}", identity.block_bytes);
+            let words = format!("a datastore needs logical blocks of 512 bytes; these have {}", identity.block_bytes);
             return Err(DatastoreError::Geometry(words));
         }
         let geometry = Geometry::fit(identity.blocks, options.block_bytes, options.hosts, options.files)?;

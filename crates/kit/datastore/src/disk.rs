@@ -77,7 +77,7 @@ impl<D: Device> Datastore<D> {
     ) -> Result<VirtualDisk<D>, DatastoreError> {
         check_size(options.size)?;
         if options.format == DiskFormat::Redo {
-            return Err(DatastoreError::Unsuitable("a redo disk is made by a snapshot or a linked clone".into()));
+            return Err(DatastoreError::Unsuitable("a redo disk is created by a snapshot or a linked clone".into()));
         }
         let mut file = self.make(name, options.format, options.size, None).await?;
         let map = BlockMap::new(file.id());
@@ -428,7 +428,7 @@ impl<D: Device> VirtualDisk<D> {
     async fn commit_into_base(&self, progress: &dyn Fn(u64)) -> Result<Self, DatastoreError> {
         let on = &self.on;
         let Some((parent, below)) = self.below.split_first() else {
-            return Err(DatastoreError::Unsuitable("the disk is based on no other".into()));
+            return Err(DatastoreError::Unsuitable("the disk has no base".into()));
         };
         let name = on.record(parent.map.file.record).await?.value.name();
         if !on.settled_children(self.map.file).await?.is_empty() {

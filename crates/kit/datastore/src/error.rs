@@ -56,8 +56,8 @@ pub enum DatastoreError {
     /// A file of this name exists.
     #[error("file {0} exists")]
     Exists(String),
-    /// A copy of this name was interrupted, and may go on.
-    #[error("{0} is a copy that was interrupted")]
+    /// An interrupted copy has this name; it can be continued.
+    #[error("{0} is an interrupted copy")]
     Partial(String),
     /// The name is not valid.
     #[error("{0:?} cannot be the name of a file: 1 to 200 bytes, no control characters, no slash at either end")]

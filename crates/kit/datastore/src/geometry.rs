@@ -44,11 +44,12 @@ impl Geometry {
     /// Errors: [`DatastoreError::Geometry`] when the block size is no power of two from 64 KiB to 64 MiB, or nothing fits.
     pub fn fit(sectors: u64, block_bytes: u64, hosts: u32, files: u32) -> Result<Self, DatastoreError> {
         if !block_bytes.is_power_of_two() || !BLOCK_BYTES.contains(&block_bytes) {
-            let words = format!("a block of {block_bytes} bytes: a power of two from 65536 to 67108864 is wanted");
+            let words =
+                format!("a block of {block_bytes} bytes: the size must be a power of two from 65536 to 67108864");
             return Err(DatastoreError::Geometry(words));
         }
         if !HOSTS.contains(&hosts) || !FILES.contains(&files) {
-            return Err(DatastoreError::Geometry("1 to 1024 hosts, and 1 to 1048575 files".into()));
+            return Err(DatastoreError::Geometry("a datastore has 1 to 1024 hosts and 1 to 1048575 files".into()));
         }
         let block_sectors = (block_bytes / SECTOR_BYTES as u64) as u32;
         let mut geometry = Self { block_sectors, blocks: 0, hosts, files };
@@ -65,7 +66,7 @@ impl Geometry {
             blocks = blocks.saturating_sub((end - sectors).div_ceil(u64::from(block_sectors)));
         }
         let least = geometry.block_lba(0) + u64::from(block_sectors);
-        let words = format!("the logical unit has {sectors} sectors; a datastore like this takes at least {least}");
+        let words = format!("the logical unit has {sectors} sectors; this datastore needs at least {least}");
         Err(DatastoreError::Geometry(words))
     }
 
@@ -82,10 +83,10 @@ impl Geometry {
         };
         let damaged = |what| Err(DatastoreError::Damaged { lba: HEADER, what });
         if !geometry.block_sectors.is_power_of_two() || !BLOCK_BYTES.contains(&geometry.block_bytes()) {
-            return damaged("its block size is no power of two from 64 KiB to 64 MiB");
+            return damaged("its block size is not a power of two from 64 KiB to 64 MiB");
         }
         if !HOSTS.contains(&geometry.hosts) || !FILES.contains(&geometry.files) {
-            return damaged("it has a number of hosts or files that no datastore has");
+            return damaged("its number of hosts or files is not valid");
         }
         if !(1..=MAX_BLOCKS).contains(&geometry.blocks) || geometry.sectors() > sectors {
             return damaged("it is larger than the logical unit, or empty");

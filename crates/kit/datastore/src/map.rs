@@ -217,7 +217,7 @@ impl BlockMap {
                 true => {
                     let missing = DatastoreError::Damaged {
                         lba: geometry.roots(self.file.record, 0),
-                        what: "a block of pointers is not there any more",
+                        what: "a block of pointers is missing",
                     };
                     geometry.block_lba(self.root(on, root).await?.ok_or(missing)?) + u64::from(sector)
                 }

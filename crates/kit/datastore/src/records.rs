@@ -187,7 +187,7 @@ impl<D: Device> Datastore<D> {
     }
 
     pub(crate) fn format_of(record: &Loaded<File>) -> Result<DiskFormat, DatastoreError> {
-        let damaged = DatastoreError::Damaged { lba: record.lba, what: "it is a file of an unknown kind" };
+        let damaged = DatastoreError::Damaged { lba: record.lba, what: "the format of its file is unknown" };
         DiskFormat::unpack(record.value.format).ok_or(damaged)
     }
 }

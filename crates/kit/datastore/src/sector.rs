@@ -71,7 +71,7 @@ fn crc(bytes: &[u8]) -> u32 {
 pub(crate) fn decode<T: Payload>(lba: u64, image: Bytes) -> Result<Loaded<T>, DatastoreError> {
     let damaged = |what| DatastoreError::Damaged { lba, what };
     if image.len() != SECTOR_BYTES {
-        return Err(damaged("it is cut off"));
+        return Err(damaged("it is truncated"));
     }
     if image.iter().all(|byte| *byte == 0) {
         return Ok(Loaded { lba, number: 0, image, version: 0, value: T::new_zeroed() });
@@ -84,9 +84,9 @@ pub(crate) fn decode<T: Payload>(lba: u64, image: Bytes) -> Result<Loaded<T>, Da
         return Err(damaged("the checksum is wrong"));
     }
     if frame.kind != T::KIND {
-        return Err(damaged("it is metadata of another kind"));
+        return Err(damaged("it holds metadata of another kind"));
     }
-    let value = T::read_from_bytes(&frame.payload).map_err(|_| damaged("it is cut off"))?;
+    let value = T::read_from_bytes(&frame.payload).map_err(|_| damaged("it is truncated"))?;
     Ok(Loaded { lba, number: 0, version: frame.version.get(), value, image: image.clone() })
 }
 

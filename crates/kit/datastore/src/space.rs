@@ -75,7 +75,7 @@ impl<D: Device> VirtualDisk<D> {
     /// Errors: [`DatastoreError::Unsuitable`] for other formats, which keep their blocks.
     pub async fn punch_zeros(&self, progress: &dyn Fn(u64)) -> Result<u64, DatastoreError> {
         if self.format() != DiskFormat::Thin {
-            return Err(DatastoreError::Unsuitable("only a thin disk gives blocks of zeros back".into()));
+            return Err(DatastoreError::Unsuitable("only a thin disk can free blocks of zeros".into()));
         }
         let _all = self.lock_all_blocks().await;
         if self.file.lock().await.is_none() {
@@ -204,7 +204,9 @@ impl<D: Device> VirtualDisk<D> {
     /// Errors: [`DatastoreError::Full`]; what was done until then stays.
     pub async fn make_eager(&self, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
         if self.format() == DiskFormat::Redo {
-            return Err(DatastoreError::Unsuitable("a disk over another one stays what it is; clone it".into()));
+            return Err(DatastoreError::Unsuitable(
+                "the format of a disk based on another one cannot change; clone it".into(),
+            ));
         }
         let _all = self.lock_all_blocks().await;
         self.zero_blocks(|pointer| !matches!(pointer, Pointer::Data(_)), progress).await?;

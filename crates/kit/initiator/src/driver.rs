@@ -34,7 +34,7 @@ const WRITE_CHUNKS: usize = 32;
 
 /// Reason of the loss of a session whose gate is closed.
 pub(crate) const STOPPED: &str =
-    "this host was stopped, or cut off, for longer than its lease of the datastore, and must not write any more";
+    "this host was stopped, or cut off, for longer than its lease of the datastore, and must no longer write";
 
 /// Driver of a session.
 pub(crate) struct Driver {

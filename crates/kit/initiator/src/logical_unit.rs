@@ -48,7 +48,7 @@ pub enum ProbeError {
     },
     /// READ CAPACITY returns an unusable block length.
     #[error(
-        "LUN {lun}: READ CAPACITY tells logical blocks of {bytes} bytes; they have a power of two, from 512 to 65536"
+        "LUN {lun}: READ CAPACITY reports logical blocks of {bytes} bytes; the length must be a power of two from 512 to 65536"
     )]
     BlockLength {
         /// LUN, as in the URL.
@@ -58,7 +58,7 @@ pub enum ProbeError {
     },
     /// READ CAPACITY returns an impossible capacity.
     #[error(
-        "LUN {lun}: READ CAPACITY tells that block {last} is the last one, of {block_bytes} bytes each; a disk has less than 8 EiB"
+        "LUN {lun}: READ CAPACITY reports {last} as the last block, of {block_bytes} bytes each; a disk has less than 8 EiB"
     )]
     Capacity {
         /// LUN, as in the URL.
@@ -68,8 +68,8 @@ pub enum ProbeError {
         /// Block length in bytes.
         block_bytes: u32,
     },
-    /// An answer without the form it should have.
-    #[error("LUN {lun}: the answer to {command} is too short")]
+    /// The answer is malformed.
+    #[error("LUN {lun}: the response to {command} is too short")]
     Malformed {
         /// LUN, as in the URL.
         lun: u16,
@@ -290,7 +290,7 @@ impl LogicalUnit {
         let data = self.run_over("READ", cdb::read16(lba, blocks), TransferRequest::In(bytes), attentions).await?;
         match data.len() == bytes as usize {
             true => Ok(data),
-            false => Err(DeviceError::Lost("READ ended with GOOD and less data than was asked for".into())),
+            false => Err(DeviceError::Lost("READ ended with GOOD and less data than requested".into())),
         }
     }
 
@@ -391,7 +391,7 @@ fn outcome(command: &'static str, completion: Completion, sent: bool) -> Result<
     match completion.status {
         // The effect on the remaining data is unknown.
         GOOD if sent && completion.residual != 0 => {
-            Err(DeviceError::Lost(format!("{command} ended with GOOD, and not with all of its data")))
+            Err(DeviceError::Lost(format!("{command} ended with GOOD, but without all of its data")))
         }
         GOOD => Ok(completion.data_in),
         RESERVATION_CONFLICT => Err(DeviceError::ReservationConflict),
@@ -419,22 +419,22 @@ mod tests {
             (
                 7_u64,
                 0_u32,
-                "LUN 3: READ CAPACITY tells logical blocks of 0 bytes; they have a power of two, from 512 to 65536",
+                "LUN 3: READ CAPACITY reports logical blocks of 0 bytes; the length must be a power of two from 512 to 65536",
             ),
             (
                 7,
                 520,
-                "LUN 3: READ CAPACITY tells logical blocks of 520 bytes; they have a power of two, from 512 to 65536",
+                "LUN 3: READ CAPACITY reports logical blocks of 520 bytes; the length must be a power of two from 512 to 65536",
             ),
             (
                 u64::MAX,
                 512,
-                "LUN 3: READ CAPACITY tells that block 18446744073709551615 is the last one, of 512 bytes each; a disk has less than 8 EiB",
+                "LUN 3: READ CAPACITY reports 18446744073709551615 as the last block, of 512 bytes each; a disk has less than 8 EiB",
             ),
             (
                 1 << 54,
                 4096,
-                "LUN 3: READ CAPACITY tells that block 18014398509481984 is the last one, of 4096 bytes each; a disk has less than 8 EiB",
+                "LUN 3: READ CAPACITY reports 18014398509481984 as the last block, of 4096 bytes each; a disk has less than 8 EiB",
             ),
             (7, 4096, ""),
         ] {

@@ -83,14 +83,14 @@ pub enum MultipathError {
     },
     /// A logical unit has no designator, so it cannot be compared with those of other paths.
     #[error(
-        "{url} has neither an NAA nor an EUI designator: whether it is the logical unit of the other paths cannot be known"
+        "{url} has neither an NAA nor an EUI designator: it cannot be matched with the logical unit of the other paths"
     )]
     NoDesignator {
         /// URL of the path.
         url: String,
     },
-    /// Two paths lead to two logical units.
-    #[error("{url} is {found}, and the paths before it are {expected}")]
+    /// Two paths lead to different logical units.
+    #[error("{url} leads to {found}, but the paths before it to {expected}")]
     Different {
         /// URL of the path.
         url: String,
@@ -266,7 +266,7 @@ impl Multipath {
             down: match (&*path.unit.borrow(), path.up()) {
                 (_, Some(_)) => None,
                 (Err(reason), None) => Some(reason.clone()),
-                (Ok(_), None) => Some("the session was lost just now".into()),
+                (Ok(_), None) => Some("the session was lost".into()),
             },
             losses: path.losses.get(),
             counters: path.counters(),
@@ -413,7 +413,7 @@ impl Shared {
     fn same(&self, unit: LogicalUnit) -> Result<Rc<LogicalUnit>, String> {
         match unit.designator().unwrap_or_default() {
             found if found == self.designator => Ok(Rc::new(unit)),
-            found => Err(format!("it is another logical unit now: {found}, expected {}", self.designator)),
+            found => Err(format!("it is now another logical unit: {found}, expected {}", self.designator)),
         }
     }
 }

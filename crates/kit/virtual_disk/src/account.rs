@@ -129,7 +129,7 @@ impl Spent {
         if tally.reservations_broken > 0 {
             let _ = writeln!(
                 out,
-                "reset     the logical unit, {} times, as a host that hangs had it reserved",
+                "reset     the logical unit {} times, because a hanging host had it reserved",
                 tally.reservations_broken
             );
         }

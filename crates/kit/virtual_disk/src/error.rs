@@ -45,8 +45,8 @@ pub enum DiskError {
         /// Name to pass to `--destroy-data`.
         name: String,
     },
-    /// A disk was moved, and the old one could not be removed.
-    #[error("the old disk is left: {0}")]
+    /// A disk was moved, but the old one could not be removed.
+    #[error("the old disk could not be removed: {0}")]
     OldDiskLeft(Box<DiskError>),
     /// A living host has the datastore mounted that would be overwritten.
     #[error("{on} holds the datastore {name}, which {host} has mounted")]
@@ -187,60 +187,60 @@ impl DiskError {
     /// Advice for the user.
     pub fn help(&self) -> Option<String> {
         let words: String = match self {
-            Self::Mounted { .. } => "end what that host does with it first, or wait until it is silent: windlass datastore hosts shows it".into(),
-            Self::OldDiskLeft(_) => "the disk itself is whole, at its new place: remove the old one with  windlass disk delete  when its array answers".into(),
+            Self::Mounted { .. } => "end that host's use of it first, or wait until the host is silent; its state is in  windlass datastore hosts URL".into(),
+            Self::OldDiskLeft(_) => "the disk is complete at its destination: delete the old one with  windlass disk delete  when its array responds".into(),
             Self::HoldsData { name, .. } => {
                 format!("to overwrite the data, pass  --destroy-data {}", text::terminal::word(name))
             }
-            Self::OtherName { name, .. } => format!("to overwrite this one, write  --destroy-data {}", text::terminal::word(name)),
-            Self::Session(SessionError::Connect { .. }) => "is the array running, and is this its portal?".into(),
+            Self::OtherName { name, .. } => format!("to overwrite this one, pass  --destroy-data {}", text::terminal::word(name)),
+            Self::Session(SessionError::Connect { .. }) => "check that the array is running and that this is its portal".into(),
             Self::Session(SessionError::Login { status, .. }) => match *status {
                 LoginStatus::AUTHENTICATION_FAILURE => {
                     "CHAP: give the user in the URL (iscsi://USER@HOST/…) and the secret with  --chap-secret file:PATH  or  env:NAME".into()
                 }
                 LoginStatus::AUTHORIZATION_FAILURE => {
-                    "the array does not know this initiator; give the name it knows with  --initiator NAME".into()
+                    "the array does not allow this initiator; pass a name that it allows with  --initiator NAME".into()
                 }
                 LoginStatus::TARGET_NOT_FOUND => "the portal has no target of this name".into(),
                 _ => return None,
             },
             Self::Unit(_) if self.class().0 == 3 => {
-                "the array shows this initiator nothing at that LUN; was access granted?".into()
+                "the array maps no logical unit to this initiator at that LUN; check the access granted there".into()
             }
             Self::Unit(ProbeError::BlockLength { .. } | ProbeError::Capacity { .. }) => {
-                "no host can use such a logical unit: look for the mistake where the array defines it".into()
+                "no host can use such a logical unit: correct its definition on the array".into()
             }
             Self::Session(_)
             | Self::Device { error: DeviceError::Lost(_) | DeviceError::TimedOut(_), .. }
             | Self::Unit(ProbeError::Session(_) | ProbeError::Command { error: DeviceError::TimedOut(_), .. }) => {
-                "the array is gone or does not answer; when it is back, give the command again: what was half made goes by itself, and with --resume it is gone on with".into()
+                "the array is gone or does not respond; when it is back, repeat the command: partial results are removed automatically, or continued with --resume".into()
             }
             Self::Device { error: DeviceError::Full, .. } => {
-                "the array's pool is full: grow it, or give space back there, and give the command again".into()
+                "the array's pool is full: grow it or free space in it, then repeat the command".into()
             }
             Self::Datastore { error: DatastoreError::Full, .. } => {
                 "delete disks on the datastore, or choose a thin format".into()
             }
             Self::Datastore { error: DatastoreError::NoDatastore, .. } => {
-                "make one with  windlass datastore format URL,  or leave #NAME out to mean the whole logical unit".into()
+                "create one with  windlass datastore format URL,  or leave out #NAME to address the whole logical unit".into()
             }
             Self::Datastore { error: DatastoreError::NoSuchFile(_), .. } => {
-                "windlass datastore ls URL  lists the disks that are there".into()
+                "windlass datastore ls URL  lists the disks of the datastore".into()
             }
             Self::Datastore { error: DatastoreError::Locked { .. }, .. } => {
-                "another host has it open; a dead host's lock falls 16 s after its last heartbeat".into()
+                "another host has it open; the lock of a dead host ends 16 s after its last heartbeat".into()
             }
             Self::Datastore { error: DatastoreError::Damaged { .. }, .. } => {
-                "windlass datastore check URL  says what else is damaged".into()
+                "windlass datastore check URL  lists all damage".into()
             }
             Self::Datastore { error: DatastoreError::Changed(_), .. } => {
-                "a snapshot of it was committed or deleted; give the command again when that is done".into()
+                "a snapshot of it was committed or deleted; repeat the command when that has finished".into()
             }
             Self::Datastore { error: DatastoreError::Partial(_), .. } => {
-                "go on with  windlass disk clone --resume,  or remove it with  windlass disk delete".into()
+                "continue it with  windlass disk clone --resume,  or remove it with  windlass disk delete".into()
             }
             Self::Datastore { error: DatastoreError::HasChildren(_), .. } => {
-                "name the disk on top of it; windlass datastore ls URL  shows which is based on which".into()
+                "name the disk on top of it; windlass datastore ls URL  shows the base of each disk".into()
             }
             _ => return None,
         };
@@ -260,7 +260,7 @@ mod tests {
         ] {
             let error = DiskError::from(error);
             assert_eq!((error.exit_status(), error.code()), (1, "failed"), "{error}");
-            assert!(error.help().is_some_and(|help| help.contains("where the array defines it")), "{error}");
+            assert!(error.help().is_some_and(|help| help.contains("its definition on the array")), "{error}");
         }
     }
 

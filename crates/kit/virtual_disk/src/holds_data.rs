@@ -56,12 +56,13 @@ pub(crate) async fn holds_data_from(
     let block_bytes = u64::from(unit.identity().block_bytes.max(1));
     let blocks = unit.identity().blocks;
     let (extents, left) = match unit.mapped(lba..blocks, READ_BYTES / block_bytes).await? {
-        Some((extents, all)) => (extents, (!all).then(|| "more than 16 MiB of it are mapped".to_owned())),
-        // Something may lie anywhere.
+        Some((extents, all)) => (extents, (!all).then(|| "more than 16 MiB are mapped".to_owned())),
+        // Data may lie anywhere.
         None => {
             let read = (WHOLE_BYTES / block_bytes).min(blocks.saturating_sub(lba));
             let left = (lba + read < blocks).then(|| {
-                "it does not say what is mapped (GET LBA STATUS), and is too large to be read to the end".to_owned()
+                "it does not report its mapped blocks (GET LBA STATUS) and is too large to be read completely"
+                    .to_owned()
             });
             (vec![Extent { lba, blocks: read }], left)
         }

@@ -163,7 +163,7 @@ impl Kit {
             store.tell(Box::new(|name, host| {
                 let seconds = LOCK_PATIENCE.as_secs();
                 let (name, host) = (text::terminal::harmless(name), text::terminal::harmless(host));
-                let _closed = writeln!(io::stderr(), "{name} is in use by {host}; waiting for it, {seconds} s at most");
+                let _closed = writeln!(io::stderr(), "{name} is in use by {host}; waiting up to {seconds} s");
             }));
         }
         let beating = store.clone();
@@ -195,7 +195,7 @@ impl Kit {
     /// are compared by designator, so that different portals do not matter.
     pub(crate) async fn check_apart(&self, from: &Location, to: &Location) -> Result<(), DiskError> {
         if from == to {
-            return Err(DiskError::Usage(format!("{from} is source and destination")));
+            return Err(DiskError::Usage(format!("{from} is both source and destination")));
         }
         if from.disk.is_some() && to.disk.is_some() {
             return Ok(());
@@ -207,12 +207,12 @@ impl Kit {
         };
         match (same, &from.disk, &to.disk) {
             (false, ..) => Ok(()),
-            (true, None, None) => Err(DiskError::Usage(format!("{from} and {to} lead to the same logical unit"))),
+            (true, None, None) => Err(DiskError::Usage(format!("{from} and {to} are the same logical unit"))),
             (true, None, Some(_)) => {
-                Err(DiskError::Usage(format!("{to} is on the logical unit that it is to hold: {from}")))
+                Err(DiskError::Usage(format!("{to} cannot hold the logical unit that it is on: {from}")))
             }
             (true, Some(_), _) => {
-                Err(DiskError::Usage(format!("{from} is on the logical unit that it is to overwrite: {to}")))
+                Err(DiskError::Usage(format!("{from} cannot overwrite the logical unit that it is on: {to}")))
             }
         }
     }

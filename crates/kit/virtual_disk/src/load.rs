@@ -38,8 +38,8 @@ impl Default for LoadOptions {
 /// Error found by the guest.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// A block holds something else than what was acknowledged.
-    #[error("a write is lost: block {block} holds version {found}, and version {acknowledged} was acknowledged")]
+    /// A block holds another version than the acknowledged one.
+    #[error("lost write: block {block} holds version {found}, but version {acknowledged} was acknowledged")]
     Lost {
         /// Number of the block.
         block: u64,
@@ -48,8 +48,8 @@ pub enum LoadError {
         /// Version acknowledged.
         acknowledged: u64,
     },
-    /// A block holds what was never written there.
-    #[error("block {block} holds what was never written there")]
+    /// A block holds data that the guest never wrote there.
+    #[error("block {block} holds data that was never written there")]
     Foreign {
         /// Number of the block.
         block: u64,

@@ -44,17 +44,19 @@ const DRAIN_TRIES: u32 = 100;
 /// Reason why a disk stays at the source.
 #[derive(Debug, Error)]
 pub enum MigrateError {
-    /// It was told to stop.
-    #[error("interrupted; the disk is where it was")]
+    /// The caller stopped the copy.
+    #[error("interrupted; the disk stays at its source")]
     Interrupted,
     /// The copy, or a write of the guest to the destination, failed.
-    #[error("the disk is where it was: {0}")]
+    #[error("the disk stays at its source: {0}")]
     Failed(DatastoreError),
-    /// Nobody knows whether the destination was published: there may be a disk that looks whole, and is out of date from now on.
-    #[error("the disk is where it was, and the destination may look whole: {0}")]
+    /// The connection was lost during publishing: the destination may look complete, and becomes
+    /// stale from now on.
+    #[error("the disk stays at its source, but the destination may look complete: {0}")]
     Publishing(DatastoreError),
-    /// A write of the guest failed on the source: nobody knows what is there, and the two sides may differ.
-    #[error("the disk is where it was: a write of the guest failed on the source: {0}")]
+    /// A write of the guest failed on the source: its effect is unknown, and the two sides may
+    /// differ.
+    #[error("the disk stays at its source: a write of the guest failed on the source: {0}")]
     Guest(String),
 }
 
@@ -146,7 +148,7 @@ impl<D: Device> Mirror<D> {
     }
 
     fn side(&self, side: &RefCell<Option<Rc<Endpoint<D>>>>) -> Result<Rc<Endpoint<D>>, DatastoreError> {
-        let taken = || DatastoreError::Unsuitable("this side of the disk has been given away".into());
+        let taken = || DatastoreError::Unsuitable("this side of the disk was released".into());
         side.borrow().clone().ok_or_else(taken)
     }
 

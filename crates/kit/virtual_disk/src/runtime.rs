@@ -40,7 +40,7 @@ async fn watch(interrupts: io::Result<Interrupts>, mover: Rc<DataMover>) {
     let Ok(mut interrupts) = interrupts else { return };
     interrupts.next().await;
     mover.interrupt();
-    let _closed = writeln!(io::stderr(), "\nstopping; once more to stop at once");
+    let _closed = writeln!(io::stderr(), "\nstopping; repeat to stop at once");
     interrupts.next().await;
     std::process::exit(130);
 }

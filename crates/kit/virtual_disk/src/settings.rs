@@ -52,7 +52,7 @@ pub const SETTINGS: [Setting; 4] = [
     ),
     Setting {
         path: "/DataMover/MaxHWTransferSize",
-        description: "Most data of one EXTENDED COPY or WRITE SAME",
+        description: "Maximum data of one EXTENDED COPY or WRITE SAME",
         min: 512,
         max: 262_144,
         unit: "KiB",

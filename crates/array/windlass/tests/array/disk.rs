@@ -204,9 +204,9 @@ fn what_is_wrong_is_said_with_what_to_do() {
     let nobody = "iscsi://127.0.0.1:1/iqn.2026-01.org.example:t/0#disk".to_owned();
     for (words, status, says) in [
         (vec!["disk", "stat", "http://x"], 2, "no iscsi:// at the start"),
-        (vec!["disk"], 2, "what is to be done?"),
-        (vec!["disk", "stat", &nobody], 7, "help: is the array running"),
-        (vec!["disk", "stat", &url.replace("/0", "/77")], 3, "help: the array shows this initiator nothing"),
+        (vec!["disk"], 2, "no verb is given"),
+        (vec!["disk", "stat", &nobody], 7, "help: check that the array is running"),
+        (vec!["disk", "stat", &url.replace("/0", "/77")], 3, "help: the array maps no logical unit to this initiator"),
         (vec!["disk", "stat", &disk], 3, "windlass datastore format"),
         (vec!["disk", "create", "-c", "1M", &url], 2, "#NAME"),
         (vec!["disk", "stat", "iscsi://u%topsecret@h/t/x"], 2, "'iscsi://u%…@h/t/x'"),
@@ -301,9 +301,9 @@ fn an_interrupted_clone_is_removed_or_goes_on() {
     let said: Vec<_> = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap).collect();
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130), "{said:?}");
-    assert!(said.iter().any(|line| line.contains("are kept; the same command goes on from there")), "{said:?}");
+    assert!(said.iter().any(|line| line.contains("are kept; repeat the command to continue from there")), "{said:?}");
     let (status, words) = host.fails(&["disk", "create", "-c", "1M", &copy]);
-    assert!(status == 4 && words.contains("a copy that was interrupted"), "{words}");
+    assert!(status == 4 && words.contains("an interrupted copy"), "{words}");
     let cloned = host.json(&["disk", "clone", &source, &copy, "-N", "--resume", "-d", "thin"]);
     let resumed = cloned["resumed_bytes"].as_u64().unwrap();
     assert!(resumed > 0 && resumed < 1536 * MIB, "{cloned:#}");
@@ -322,7 +322,7 @@ fn an_interrupted_clone_is_removed_or_goes_on() {
     child.wait().unwrap();
     host.ok(&["disk", "grow", &source, "-c", "1537M"]);
     let (status, words) = host.fails(&["disk", "clone", &source, &other, "-N", "--resume", "-d", "thin"]);
-    assert!(status == 2 && words.contains("somebody has had the disk open since"), "{words}");
+    assert!(status == 2 && words.contains("a host has opened the disk since"), "{words}");
     host.ok(&["disk", "delete", &other]);
     assert!(host.ok(&["datastore", "check", &url]).contains(": clean"));
 }
@@ -350,7 +350,7 @@ fn a_clone_that_is_refused_leaves_an_interrupted_one_as_it_was() {
     // Regression: a request for another format reported that the source had been opened since, and
     // then made that true.
     let (status, said) = host.fails(&["disk", "clone", &source, &copy, "-N", "--resume", "-d", "eagerzeroedthick"]);
-    assert!(status == 2 && said.contains("was begun as thin: go on with  -d thin"), "{status}: {said}");
+    assert!(status == 2 && said.contains("was started as thin: continue it with  -d thin"), "{status}: {said}");
     assert!(host.json(&words)["resumed_bytes"].as_u64().unwrap() > 0);
     // A size above the limit of a file is refused for a grown disk as for a new one.
     let (status, said) = host.fails(&["disk", "grow", &copy, "-c", "1E"]);
@@ -379,8 +379,8 @@ fn a_migration_that_is_interrupted_leaves_the_disk_where_it_was() {
         let output = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         match output.status.code() {
-            Some(130) => assert!(said.contains(&format!("the disk is where it was, at {from} (code")), "{said}"),
-            // The signal came after it was moved.
+            Some(130) => assert!(said.contains(&format!("the disk stays at its source, {from} (code")), "{said}"),
+            // The signal came after the move.
             Some(0) => host.ok(&["disk", "migrate", &to, &from]).clear(),
             other => panic!("{other:?} after {bytes} bytes: {said}"),
         }

@@ -127,7 +127,7 @@ fn what_cannot_run_says_why() {
         (&["eager", &urls[0]], 2, "there is no case eager"),
         (&["eager-zero", "all"], 2, "which logical unit?"),
         (&["nas-clone", "nas-stat"], 2, "in which directory?"),
-        (&["eager-zero", &urls[0], &urls[0]], 2, "both URLs lead to the same logical unit"),
+        (&["eager-zero", &urls[0], &urls[0]], 2, "both URLs name the same logical unit"),
     ] {
         let output = lab(&fixture, words);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -190,8 +190,12 @@ fn a_source_that_dies_after_the_cut_over_is_told_beside_the_move() {
     let output = child.wait_with_output().unwrap();
     let (out, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(7), "{said}");
-    assert!(out.starts_with("moved ") && out.contains("every acknowledged write found again at the end"), "{out}");
-    assert!(out.contains("could not be removed, and is out of date"), "{out}");
-    assert!(said.contains("error: the old disk is left:") && said.contains("help: the disk itself is whole"), "{said}");
+    assert!(out.starts_with("moved ") && out.contains("every acknowledged write present at the end"), "{out}");
+    assert!(out.contains("could not be removed and is stale"), "{out}");
+    assert!(
+        said.contains("error: the old disk could not be removed:")
+            && said.contains("help: the disk is complete at its destination"),
+        "{said}"
+    );
     assert_eq!(host.json(&["datastore", "ls", &to])[0]["name"], "vm");
 }

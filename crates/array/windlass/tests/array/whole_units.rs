@@ -102,7 +102,7 @@ fn an_array_that_stands_still_is_told_from_one_that_is_gone() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(8), "{said}");
     assert!(
-        said.contains("(code: timed-out)") && said.contains("help: the array is gone or does not answer"),
+        said.contains("(code: timed-out)") && said.contains("help: the array is gone or does not respond"),
         "{said}"
     );
 }
@@ -155,7 +155,7 @@ fn a_copy_goes_on_only_over_what_it_has_written_itself() {
     // A copy from another source: only the note is to be deleted.
     let other = host.unit("other", "256M");
     let (status, words) = host.fails(&["disk", "clone", &other, &to, "--resume"]);
-    assert!(status == 2 && words.contains("to begin anew, remove ") && words.contains("/clone-naa."), "{words}");
+    assert!(status == 2 && words.contains("to start over, remove ") && words.contains("/clone-naa."), "{words}");
     host.ok(&[&clone[..], &["--destroy-data", &named]].concat());
     source.clear_unit_attentions().unwrap();
     target.clear_unit_attentions().unwrap();
@@ -174,9 +174,9 @@ fn a_unit_is_not_copied_to_itself() {
     let (disk, there) = (format!("{url}#disk"), format!("{alias}#other"));
     host.ok(&["disk", "create", "-c", "8M", &disk]);
     for (from, to, says) in [
-        (&url, &alias, "lead to the same logical unit"),
-        (&url, &there, "is on the logical unit that it is to hold"),
-        (&disk, &alias, "is on the logical unit that it is to overwrite"),
+        (&url, &alias, "are the same logical unit"),
+        (&url, &there, "cannot hold the logical unit that it is on"),
+        (&disk, &alias, "cannot overwrite the logical unit that it is on"),
     ] {
         for verb in ["clone", "migrate"] {
             let named: &[&str] = if to.contains('#') { &[] } else { &["--destroy-data", &naa] };
@@ -195,7 +195,7 @@ fn a_copy_that_fails_says_how_much_it_has_overwritten() {
     let (from, to) = (host.unit("from", "256M"), host.unit("to", "256M"));
     fill(&mut fixture.log_in("from"), 150);
     let (status, words) = host.fails(&["disk", "clone", &from, &to, "-N", "-q"]);
-    assert!(status == 6 && words.contains(" are overwritten, the rest is as it was; iscsi://"), "{status}: {words}");
+    assert!(status == 6 && words.contains(" are overwritten, the rest is unchanged; iscsi://"), "{status}: {words}");
     let (status, words) = host.fails(&["disk", "clone", &from, &to, "-N", "-q"]);
     assert!(status == 4 && words.contains("holds data"), "{status}: {words}");
 }

@@ -41,28 +41,28 @@ impl<D: Device> Datastore<D> {
             if let Some(Some(lock)) = tables.locks.get(record.number as usize)
                 && tables.is_dead(&lock.value)
             {
-                report.leftover(format!("the lock of record {} is that of a dead host", record.number));
+                report.leftover(format!("the lock of record {} belongs to a dead host", record.number));
             }
             match file.state {
                 state::FREE => continue,
                 state::LIVE | state::PARTIAL => {}
                 state::CREATING | state::DELETING => {
-                    report.leftover(format!("{name} is half made or half deleted"));
+                    report.leftover(format!("{name} is half created or half deleted"));
                     continue;
                 }
                 other => {
-                    report.problem(format!("record {}: it is in state {other}, which there is not", record.number));
+                    report.problem(format!("record {}: unknown state {other}", record.number));
                     continue;
                 }
             }
             if !names.insert(name.clone()) {
-                report.problem(format!("there are two files {name}"));
+                report.problem(format!("two files have the name {name}"));
             }
             if DiskFormat::unpack(file.format).is_none() {
-                report.problem(format!("{name} is of format {}, which there is not", file.format));
+                report.problem(format!("{name} has the unknown format {}", file.format));
             }
             if !file.size.get().is_multiple_of(SECTOR_BYTES as u64) {
-                report.problem(format!("{name} has {} bytes, which are no whole sectors", file.size.get()));
+                report.problem(format!("{name} has {} bytes, not a multiple of 512", file.size.get()));
             }
             check_parents(tables, record, &name, report);
         }
@@ -86,16 +86,16 @@ impl<D: Device> Datastore<D> {
             let own = claimed.get(index).is_some_and(|claims| claims.contains(block));
             match (own, self.is_behind(*index, blocks)) {
                 (true, false) => {}
-                (true, true) => report.leftover(format!("{name}: block {block} at place {index} is behind its end")),
+                (true, true) => report.leftover(format!("{name}: block {block} at index {index} is behind the end")),
                 (false, behind) => {
-                    let behind = if behind { ", behind its end," } else { "" };
-                    report.problem(format!("{name}: block {block} at place {index}{behind} is not its own"));
+                    let behind = if behind { ", behind the end," } else { "" };
+                    report.problem(format!("{name}: block {block} at index {index}{behind} is not allocated to it"));
                 }
             }
         }
         for (index, claims) in claimed.iter().filter(|(index, _)| !pointed.is_unknown(**index)) {
             for block in claims.iter().filter(|block| pointed.blocks.get(index) != Some(*block)) {
-                report.leftover(format!("{name}: block {block} is claimed and not pointed to"));
+                report.leftover(format!("{name}: block {block} is claimed, but no pointer leads to it"));
             }
         }
         if file.state == state::LIVE && DiskFormat::unpack(file.format) == Some(DiskFormat::EagerZeroedThick) {
@@ -107,7 +107,7 @@ impl<D: Device> Datastore<D> {
                 .sum();
             let holes = u64::from(blocks).saturating_sub(there + unknown);
             if holes > 0 {
-                report.problem(format!("{name} is eagerzeroedthick, and {holes} of its blocks are not there"));
+                report.problem(format!("{name} is eagerzeroedthick, but {holes} of its blocks are missing"));
             }
         }
         Ok(())
@@ -167,7 +167,7 @@ impl<D: Device> Datastore<D> {
                         pointed.unknown.push(index..index + 1);
                         let lba = loaded.lba;
                         report
-                            .problem(format!("sector {lba}: the pointer for place {index} leads out of the datastore"));
+                            .problem(format!("sector {lba}: the pointer at index {index} leads out of the datastore"));
                     }
                     Some(block) => drop(pointed.blocks.insert(index, block)),
                     None => {}
@@ -187,7 +187,7 @@ fn check_parents(tables: &Tables, record: &Loaded<File>, name: &str, report: &mu
                 && below.value.frozen != 0 => {}
         // The record is damaged, and was reported already.
         Some(None) => return,
-        _ => return report.problem(format!("{name} is based on a disk that is not there")),
+        _ => return report.problem(format!("{name} is based on a missing disk")),
     }
     // A circle is reported once, for its first record.
     let (mut at, mut seen) = (parent.record, BTreeSet::new());
@@ -196,6 +196,6 @@ fn check_parents(tables: &Tables, record: &Loaded<File>, name: &str, report: &mu
         at = next.record;
     }
     if at == record.number {
-        report.problem(format!("{name} is based on itself, by way of {} other disks", seen.len()));
+        report.problem(format!("{name} is based on itself through {} other disks", seen.len()));
     }
 }

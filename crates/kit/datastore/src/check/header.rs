@@ -22,7 +22,7 @@ impl<D: Device> Datastore<D> {
             let image = self.store.read(Extent { lba, blocks: 1 }).await?;
             match sector::decode::<Header>(lba, image) {
                 Ok(header) if header.version > 0 => whole.push(header),
-                Ok(_) => report.problem(format!("{what}, sector {lba}: there is none")),
+                Ok(_) => report.problem(format!("{what}, sector {lba}: missing")),
                 Err(DatastoreError::Damaged { what: why, .. }) => {
                     report.problem(format!("{what}, sector {lba}: {why}"));
                 }
@@ -31,9 +31,9 @@ impl<D: Device> Datastore<D> {
         }
         match whole.as_slice() {
             [first, second] if first.image != second.image => {
-                report.problem(format!("the second header, sector {}, is not the same as the first", second.lba));
+                report.problem(format!("the second header, sector {}, differs from the first", second.lba));
             }
-            [one] => report.problem(format!("only the header in sector {} is left", one.lba)),
+            [one] => report.problem(format!("only the header in sector {} is intact", one.lba)),
             _ => {}
         }
         Ok(())

@@ -166,7 +166,7 @@ fn a_circle_of_disks_is_damage_and_a_long_chain_is_none() {
             circle.set_parent(Some(id_of(&middle)));
             assert!(one.store.swap(&mut base, circle).await.unwrap());
             for opened in [one.open("top").await.err(), one.open_read("middle").await.err()] {
-                let what = "disks are based on each other in a circle";
+                let what = "the chain of base disks is circular";
                 assert!(
                     matches!(&opened, Some(DatastoreError::Damaged { what: found, .. }) if *found == what),
                     "{opened:?}"

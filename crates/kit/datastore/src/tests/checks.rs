@@ -174,16 +174,16 @@ fn records_and_pointers_that_make_no_sense_are_named() {
         let again = || images.iter().for_each(|(lba, image)| run.medium.poke(*lba, image));
 
         mend::<File>(&run, &one, record(0), |file| file.format = 9).await;
-        found(&one, &["a is of format 9"], 0).await;
+        found(&one, &["a has the unknown format 9"], 0).await;
         again();
         mend::<File>(&run, &one, record(1), |file| file.size = (MIB - 100).into()).await;
-        found(&one, &["b has 1048476 bytes, which are no whole sectors"], 0).await;
+        found(&one, &["b has 1048476 bytes, not a multiple of 512"], 0).await;
         again();
         mend::<File>(&run, &one, record(2), |file| file.set_parent(Some(id_of(&middle)))).await;
-        found(&one, &["base is based on itself, by way of 1 other disks"], 0).await;
+        found(&one, &["base is based on itself through 1 other disks"], 0).await;
         again();
         mend::<File>(&run, &one, record(2), |file| file.set_parent(Some(id_of(&a)))).await;
-        found(&one, &["base is based on a disk that is not there"], 0).await;
+        found(&one, &["base is based on a missing disk"], 0).await;
         again();
         mend::<File>(&run, &one, record(0), |file| file.state = 77).await;
         found(&one, &["state 77"], 0).await;
@@ -206,14 +206,14 @@ fn records_and_pointers_that_make_no_sense_are_named() {
         found(&one, &["leads out of the datastore"], 0).await;
         mend::<Pointers>(&run, &one, geometry.direct(0, 0), |pointers| pointers.entries[41] = 0.into()).await;
         mend::<Pointers>(&run, &one, geometry.direct(1, 0), |pointers| pointers.entries[0] = 0.into()).await;
-        found(&one, &["b is eagerzeroedthick, and 1 of its blocks are not there"], 1).await;
+        found(&one, &["b is eagerzeroedthick, but 1 of its blocks are missing"], 1).await;
         mend::<Pointers>(&run, &one, geometry.direct(1, 0), |pointers| *pointers = b).await;
         // Entries of the allocation table without a valid owner.
         let last = geometry.allocation(geometry.allocation_sectors() - 2);
         mend::<Allocations>(&run, &one, last, |entries| entries.entries[3] = 12_345.into()).await;
-        found(&one, &["is not free, and is of no file"], 0).await;
+        found(&one, &["is not free, but belongs to no file"], 0).await;
         mend::<Allocations>(&run, &one, last, |entries| entries.entries[3] = (30_u64 << 44).into()).await;
-        found(&one, &["is of a file that is not there"], 0).await;
+        found(&one, &["belongs to a missing file"], 0).await;
         mend::<Allocations>(&run, &one, last, |entries| entries.entries[3] = 0.into()).await;
         found(&one, &[], 0).await;
     });
@@ -243,12 +243,12 @@ fn a_header_that_no_datastore_has_is_refused_and_the_second_one_serves_the_check
             run.medium.poke(HEADER, &good);
         }
         mend::<Header>(&run, &one, HEADER, |header| header.created = 7.into()).await;
-        found(&one, &["is not the same as the first"], 0).await;
+        found(&one, &["differs from the first"], 0).await;
         for lost in [&NONSENSE, &[0; 512]] {
             run.medium.poke(HEADER, lost);
             assert!(Datastore::view(run.device(), run.mover()).await.is_err());
             let view = Datastore::view_to_check(run.device(), run.mover()).await.unwrap();
-            let second = format!("only the header in sector {} is left", one.geometry().second_header());
+            let second = format!("only the header in sector {} is intact", one.geometry().second_header());
             found(&view, &["the header, sector 0:", &second], 0).await;
             assert_eq!(view.list().await.unwrap().len(), 5);
         }

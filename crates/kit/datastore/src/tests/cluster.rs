@@ -154,7 +154,7 @@ async fn exclusive(world: &World, mut disk: crate::VirtualDisk<MemoryDevice>) ->
         };
     }
     world.time.sleep(Duration::from_millis(world.random.below(50))).await;
-    assert_eq!(disk.read(offset, 1024).await?, stamp, "somebody else wrote to a disk that this host has open");
+    assert_eq!(disk.read(offset, 1024).await?, stamp, "another host wrote to a disk that this host has open");
     disk.close().await
 }
 

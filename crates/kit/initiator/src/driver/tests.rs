@@ -233,7 +233,7 @@ fn a_target_that_pings_and_does_not_read_loses_the_session() {
             }
             assert!(session.inner.output.borrow().len() <= super::WRITE_CHUNKS);
         }
-        assert!(reason(&session).ends_with("pings without end, and the answers are not read"), "{}", reason(&session));
+        assert!(reason(&session).ends_with("too many pings whose answers are not read"), "{}", reason(&session));
     });
 }
 

@@ -56,7 +56,7 @@ impl Shared {
             found if found == *expected => Ok(None),
             _ => {
                 let reason = format!(
-                    "the answer to COMPARE AND WRITE of LBA {lba} was lost with its path, and what is there now tells nothing"
+                    "the response to COMPARE AND WRITE of LBA {lba} was lost with its path, and the present content does not show the result"
                 );
                 Err(DeviceError::Lost(reason))
             }

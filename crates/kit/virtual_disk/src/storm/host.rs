@@ -178,7 +178,7 @@ pub(super) async fn resolve<D: Device>(
             match found {
                 found if found == sector(*slot, *stamp) => true,
                 found if found == sector(*slot, old) => false,
-                _ => return Err(between(format!("slot {slot} holds something else"))),
+                _ => return Err(between(format!("slot {slot} holds other data"))),
             }
         }
     };
@@ -194,7 +194,7 @@ pub(super) async fn compare<D: Device>(
     let wrong = |what: String| Err(Fate::Wrong(DiskError::Wrong(format!("{name}: {what}"))));
     let open = match store.open_read(name).await {
         Ok(open) => open,
-        Err(DatastoreError::NoSuchFile(_)) => return wrong("acknowledged, and not there".into()),
+        Err(DatastoreError::NoSuchFile(_)) => return wrong("acknowledged, but missing".into()),
         Err(error) => return Err(error.into()),
     };
     let mut bad = None;
@@ -208,7 +208,7 @@ pub(super) async fn compare<D: Device>(
         let stamp = disk.stamps.get(&slot).copied().unwrap_or(0);
         match open.read(offset(slot), 512).await {
             Ok(found) if found == sector(slot, stamp) => {}
-            Ok(_) => bad = Some(format!("slot {slot} does not hold {stamp:#x}, which was acknowledged")),
+            Ok(_) => bad = Some(format!("slot {slot} does not hold the acknowledged {stamp:#x}")),
             Err(error) => {
                 open.close().await?;
                 return Err(error.into());

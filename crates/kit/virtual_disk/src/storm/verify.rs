@@ -39,7 +39,7 @@ pub async fn verify(kit: &Kit, url: &Url, journals: &[PathBuf]) -> Result<(Strin
     let kinds: Vec<_> = operations.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let disks: usize = models.iter().map(|model| model.disks.len()).sum();
     let mut words = format!(
-        "{} hosts in {lives} lives: {all} operations ({}); {disks} disks in the end",
+        "{} hosts in {lives} lives: {all} operations ({}); {disks} disks at the end",
         models.len(),
         kinds.join(", ")
     );
@@ -47,7 +47,7 @@ pub async fn verify(kit: &Kit, url: &Url, journals: &[PathBuf]) -> Result<(Strin
         words += &format!("\nwrong: {finding}");
     }
     if findings.is_empty() {
-        words += "\nno update lost, no lock held by the dead, check clean";
+        words += "\nno update lost, no lock held by a dead host, check clean";
     }
     let held = findings.is_empty();
     let json = json!({ "hosts": models.len(), "lives": lives, "operations": operations, "disks": disks, "findings": findings });
@@ -92,7 +92,7 @@ pub(super) async fn judge<D: Device>(store: &Rc<Datastore<D>>, models: &mut [Mod
     let files = store.list().await?;
     let moving = files.iter().filter(|file| MOVING.contains(&file.name.as_str())).count();
     if moving != 1 {
-        findings.push(format!("the file that moves is there {moving} times"));
+        findings.push(format!("the moving file exists {moving} times"));
     }
     for file in files.iter().filter(|file| !MOVING.contains(&file.name.as_str())) {
         if !wanted.remove(&file.name) {
@@ -107,14 +107,14 @@ pub(super) async fn judge<D: Device>(store: &Rc<Datastore<D>>, models: &mut [Mod
         };
         if !(count.sure..=count.sure + count.perhaps).contains(&found) {
             findings.push(format!(
-                "{name} was changed {} times for sure and {} times perhaps, and says {found}",
+                "{name} counts {found} changes, but {} are certain and {} more possible",
                 count.sure, count.perhaps
             ));
         }
     }
     let report = store.check().await?;
     findings.extend(report.problems.iter().map(|problem| format!("check: {problem}")));
-    findings.extend(report.leftovers.iter().map(|left| format!("check: left over: {left}")));
+    findings.extend(report.leftovers.iter().map(|left| format!("check: leftover: {left}")));
     for slot in store.slots().await?.iter().filter(|slot| slot.locks > 0) {
         findings.push(format!("host {} still holds {} locks", slot.host, slot.locks));
     }

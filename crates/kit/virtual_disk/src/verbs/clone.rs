@@ -74,7 +74,7 @@ pub async fn clone(
     let kind = format.map_or_else(String::new, |format| format!(" {format}"));
     let part = match resumed {
         0 => String::new(),
-        resumed => format!(", {} of them before", text::size::format(resumed)),
+        resumed => format!(", {} of them by an earlier command", text::size::format(resumed)),
     };
     let words = format!("cloned {from} to {to}: {}{kind}{part}", text::size::format(size));
     let json = json!({
@@ -109,13 +109,13 @@ async fn mark(from: &Location, source: &Endpoint<LogicalUnit>) -> Result<SourceM
 /// Error: the existing copy is not a beginning of this source. `remove` says how to start over.
 fn other_source(from: &Location, to: &Location, remove: &str) -> DiskError {
     DiskError::Usage(format!(
-        "what is at {to} is not a part of {from} as it is now: it comes from another disk, or somebody has had the disk open since; {remove}"
+        "the partial copy at {to} cannot continue from {from}: it was copied from another disk, or a host has opened the disk since; {remove}"
     ))
 }
 
 fn other_size(from: &Location, to: &Location, (begun, now): (u64, u64), remove: &str) -> DiskError {
     let (begun, now) = (text::size::format(begun), text::size::format(now));
-    DiskError::Usage(format!("the copy at {to} was begun when {from} had {begun}, and now it has {now}; {remove}"))
+    DiskError::Usage(format!("the copy at {to} was started when {from} had {begun}, and it now has {now}; {remove}"))
 }
 
 /// Reason why an earlier copy cannot continue with these parameters, and whether it can with
@@ -134,7 +134,7 @@ fn unlike(
         return Some((other_size(from, to, (begun.size, size), remove), false));
     }
     let name = format_name(begun_as);
-    let words = format!("the copy at {to} was begun as {name}: go on with  -d {name},  or {remove}");
+    let words = format!("the copy at {to} was started as {name}: continue it with  -d {name},  or {remove}");
     (begun_as != format).then_some((DiskError::Usage(words), true))
 }
 
@@ -236,8 +236,9 @@ async fn keep_or_remove(
     };
     match (interrupted, left) {
         (true, Ok(words)) => DiskError::Interrupted(words),
-        (true, Err(_)) => DiskError::Interrupted(format!("{to} is removed by whoever needs its place")),
-        // The reason is what counts; what is left of a disk that cannot be reached goes, or is kept, by itself.
+        (true, Err(_)) => DiskError::Interrupted(format!("{to} could not be tidied up; a later host does so")),
+        // The original error matters more; a partial copy that cannot be reached is removed or kept
+        // by a later host.
         (false, _) => error,
     }
 }

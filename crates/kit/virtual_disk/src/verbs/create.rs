@@ -20,7 +20,7 @@ pub async fn create(kit: &Kit, at: &Location, format: DiskFormat, size: u64, met
         Err(error) => {
             return Err(match DiskError::datastore(at, error) {
                 DiskError::Interrupted(_) => {
-                    DiskError::Interrupted(format!("{at} was not made, and nothing of it is left"))
+                    DiskError::Interrupted(format!("{at} was not created, and nothing of it remains"))
                 }
                 error => error,
             });

@@ -51,7 +51,7 @@ pub async fn format(kit: &Kit, url: &Url, options: &FormatOptions, destroy: Opti
     let geometry = store.geometry();
     let bytes = u64::from(geometry.blocks) * geometry.block_bytes();
     let words = format!(
-        "made the datastore {} on {url}: {} in blocks of {}, for {} hosts and {} disks",
+        "created the datastore {} on {url}: {} in blocks of {}, for {} hosts and {} disks",
         store.name(),
         text::size::format(bytes),
         text::size::format(geometry.block_bytes()),
@@ -190,7 +190,7 @@ pub async fn ls(kit: &Kit, url: &Url, bytes: bool) -> Result<Listing, DiskError>
     let notes = partials.iter().map(|partial| {
         let (copied, all) = (text::size::format(partial.copied), text::size::format(partial.size));
         format!(
-            "{}: a copy that was interrupted, {copied} of {all}; it goes on with  windlass disk clone --resume",
+            "{}: an interrupted copy, {copied} of {all}; continue it with  windlass disk clone --resume",
             partial.name
         )
     });
@@ -253,16 +253,16 @@ impl Checked {
         let mut lines = Vec::new();
         if let Some(tidied) = self.tidied {
             lines.push(format!(
-                "tidied up: {} silent hosts, {} of their locks, {} files half made or half deleted, {} blocks of other files",
+                "tidied up: {} silent hosts, {} of their locks, {} files half created or half deleted, {} blocks of other files",
                 tidied.hosts, tidied.locks, tidied.files, tidied.blocks
             ));
         }
-        lines.extend(report.leftovers.iter().map(|left| format!("left over  {}", text::terminal::harmless(left))));
+        lines.extend(report.leftovers.iter().map(|left| format!("leftover   {}", text::terminal::harmless(left))));
         lines.extend(report.problems.iter().map(|problem| format!("problem    {}", text::terminal::harmless(problem))));
         let verdict = match (report.problems.len(), report.leftovers.len()) {
             (0, 0) => "clean".to_owned(),
             (0, left) => {
-                format!("nothing wrong; {left} things that hosts are in the middle of, or dead ones have left (--tidy)")
+                format!("no problems; leftovers of running operations or dead hosts: {left} (--tidy)")
             }
             (wrong, _) => format!("{wrong} problems"),
         };

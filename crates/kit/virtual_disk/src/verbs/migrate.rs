@@ -104,14 +104,14 @@ pub async fn migrate(
         Err(Failure::Migrate(
             MigrateError::Interrupted | MigrateError::Failed(DatastoreError::Device(DeviceError::Interrupted)),
         )) => {
-            return Err(DiskError::Interrupted(format!("the disk is where it was, at {from}")));
+            return Err(DiskError::Interrupted(format!("the disk stays at its source, {from}")));
         }
         Err(Failure::Migrate(MigrateError::Failed(error))) => {
-            return Err(DiskError::datastore(format!("the disk is where it was, at {from}; {to}"), error));
+            return Err(DiskError::datastore(format!("the disk stays at its source, {from}; {to}"), error));
         }
         Err(Failure::Migrate(MigrateError::Publishing(error))) => {
             let words = format!(
-                "the disk is where it was, at {from}; what is at {to} may look whole, and is out of date: delete it"
+                "the disk stays at its source, {from}; the copy at {to} may look complete, but is stale: delete it"
             );
             return Err(DiskError::datastore(words, error));
         }
@@ -129,12 +129,11 @@ pub async fn migrate(
     }
     let mut failed = None;
     if let Err(error) = tidied {
-        words +=
-            &format!("\nthe old disk {from} could not be removed, and is out of date: delete it, or let nobody use it");
+        words += &format!("\nthe old disk {from} could not be removed and is stale: delete it, and do not use it");
         failed = Some(DiskError::OldDiskLeft(Box::new(error)));
     }
     if let Err(error) = closed {
-        words += &format!("\n{to} could not be closed: its lock falls with the heartbeat of this host");
+        words += &format!("\n{to} could not be closed: its lock ends with the heartbeat of this host");
         failed = Some(error);
     }
     let source_left = options.keep_source || from.disk.is_none() || failed.is_some();
@@ -168,7 +167,7 @@ async fn destination(
             let room = unit.identity().blocks.saturating_mul(unit.identity().block_bytes.into());
             if room < size {
                 let words =
-                    format!("{to} has {}, and {} are wanted", text::size::format(room), text::size::format(size));
+                    format!("{to} has {}, but {} are needed", text::size::format(room), text::size::format(size));
                 return Err(DiskError::Usage(words));
             }
             check_destroy(kit, &to.url, &unit, options.destroy.as_deref()).await?;
@@ -315,7 +314,7 @@ async fn run_guest<D: Device>(
 /// Latency before, while and after.
 fn seen(samples: &[Sample], migrated: Migrated) -> Seen {
     let (begin, end) = migrated.copying;
-    let mut words = format!("guest: {} requests, every acknowledged write found again at the end", samples.len());
+    let mut words = format!("guest: {} requests, every acknowledged write present at the end", samples.len());
     let mut phases = Vec::new();
     for (name, from, to) in [("before", Duration::ZERO, begin), ("copying", begin, end), ("after", end, Duration::MAX)]
     {

@@ -15,7 +15,7 @@ pub async fn grow(kit: &Kit, at: &Location, size: u64, meter: &Meter) -> Result<
     let old = disk.size();
     meter.total(size.saturating_sub(old));
     let grown = closing(disk, async |disk| disk.grow(size, &|bytes| meter.advance(bytes)).await).await;
-    let as_it_was = || format!("{at} is as it was, {}", text::size::format(old));
+    let as_it_was = || format!("{at} is unchanged, {}", text::size::format(old));
     grown.map_err(|error| failed(error).when_interrupted(as_it_was))?;
     let words = format!("{at} has {}, and had {}", text::size::format(size), text::size::format(old));
     Ok(Done::new(words, json!({ "disk": at.to_string(), "capacity_bytes": size, "was_bytes": old })))
@@ -29,9 +29,9 @@ pub async fn punch_zeros(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done
     meter.total(disk.size());
     let freed = closing(disk, async |disk| disk.punch_zeros(&|bytes| meter.advance(bytes)).await).await;
     let in_part =
-        || format!("{at} holds what it held; some of its zeros went back, and the same command goes on with the rest");
+        || format!("the content of {at} is unchanged; some of its zeros were freed; repeat the command to continue");
     let freed = freed.map_err(|error| failed(error).when_interrupted(in_part))?;
-    let words = format!("{} of zeros of {at} went back to the datastore and the array", text::size::format(freed));
+    let words = format!("{} of zeros of {at} were freed on the datastore and the array", text::size::format(freed));
     Ok(Done::new(words, json!({ "disk": at.to_string(), "freed_bytes": freed })))
 }
 
@@ -46,10 +46,10 @@ pub async fn inflate(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done, Di
     let inflated = closing(disk, async |disk| disk.make_eager(&|bytes| meter.advance(bytes)).await).await;
     let in_part = || {
         format!(
-            "{at} holds what it held and is {was} still; it keeps the blocks that it was given, and the same command goes on"
+            "the content of {at} is unchanged and its format still {was}; it keeps the blocks allocated so far; repeat the command to continue"
         )
     };
     inflated.map_err(|error| failed(error).when_interrupted(in_part))?;
-    let words = format!("{at} is eagerzeroedthick, and was {was}");
+    let words = format!("{at} is eagerzeroedthick; it was {was}");
     Ok(Done::new(words, json!({ "disk": at.to_string(), "format": "eagerzeroedthick", "was": was })))
 }

@@ -21,7 +21,7 @@ pub async fn snapshot(kit: &Kit, at: &Location, name: &str) -> Result<Done, Disk
     }
     let top = Location { url: at.url.clone(), disk: Some(name.into()) };
     Ok(Done::new(
-        format!("{at} stays as it is; {top} goes on from there"),
+        format!("{at} is frozen; {top} takes later writes"),
         json!({ "disk": top.to_string(), "base": at.to_string() }),
     ))
 }
@@ -59,7 +59,7 @@ pub async fn commit(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done, Dis
     }
     let base = Location { url: at.url.clone(), disk: file.parent };
     Ok(Done::new(
-        format!("{at} went into {} and is gone", text::terminal::harmless(&base.to_string())),
+        format!("{at} was committed to {} and deleted", text::terminal::harmless(&base.to_string())),
         json!({ "disk": base.to_string(), "committed": at.to_string() }),
     ))
 }

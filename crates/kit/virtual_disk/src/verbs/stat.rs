@@ -10,7 +10,7 @@ use serde_json::json;
 
 fn lines(at: &Location, capacity: u64, used: Option<u64>, unshared: Option<u64>, more: &str) -> String {
     let number =
-        |value: Option<u64>| value.map_or_else(|| "not told by the array".to_owned(), |value| value.to_string());
+        |value: Option<u64>| value.map_or_else(|| "not reported by the array".to_owned(), |value| value.to_string());
     format!(
         "{at}\nCapacity bytes: {capacity}\nUsed bytes: {}\nUnshared bytes: {}{more}",
         number(used),
@@ -59,7 +59,9 @@ pub async fn stat(kit: &Kit, at: &Location) -> Result<Done, DiskError> {
             let told = unit.each_mapped(0..unit.identity().blocks, &mut count).await;
             let used = match told.map_err(|error| DiskError::device(at, error))? {
                 Some(false) => {
-                    return Err(DiskError::Interrupted(format!("nothing was changed; {at} was asked what is mapped")));
+                    return Err(DiskError::Interrupted(format!(
+                        "nothing was changed; {at} was only queried for its mapped blocks"
+                    )));
                 }
                 told => told.map(|_| blocks.saturating_mul(each)),
             };

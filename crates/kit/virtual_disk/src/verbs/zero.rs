@@ -13,7 +13,7 @@ use serde_json::json;
 const UNMAP_BLOCKS: u64 = 1 << 21;
 
 fn zeroed_in_part(at: &Location) -> String {
-    format!("a part of {at} reads as zeros, the rest is as it was")
+    format!("a part of {at} reads as zeros, the rest is unchanged")
 }
 
 /// Makes a disk, or a whole logical unit, read as zeros. If a unit holds data, `destroy` must name

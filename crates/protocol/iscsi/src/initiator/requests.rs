@@ -155,7 +155,7 @@ impl Initiator {
         self.take_numbers(&pdu.header, true);
         let header = LogoutResponse::from_wire(&pdu.header);
         if !self.answers(header.initiator_task_tag.get(), Asked::Logout) {
-            return self.protocol_error("a logout response that nobody asked for");
+            return self.protocol_error("an unsolicited logout response");
         }
         let response = LogoutResponseCode(header.response);
         self.events.push_back(Event::LoggedOut(response));
@@ -173,7 +173,7 @@ impl Initiator {
         }
         if header.target_transfer_tag.get() != RESERVED_TAG {
             if self.pings.len() >= MAX_PINGS {
-                return self.protocol_error("pings without end, and the answers are not read");
+                return self.protocol_error("too many pings whose answers are not read");
             }
             let opcode = Opcode::NOP_OUT.0 | pdu::IMMEDIATE;
             let mut answer = NopOut::from_wire(&pdu::blank(opcode, pdu::FINAL, RESERVED_TAG));
@@ -190,7 +190,7 @@ impl Initiator {
         self.take_numbers(&pdu.header, true);
         let header = TextResponse::from_wire(&pdu.header);
         if !self.answers(header.initiator_task_tag.get(), Asked::Text) {
-            return self.protocol_error("a text response that nobody asked for");
+            return self.protocol_error("an unsolicited text response");
         }
         self.targets_responses += 1;
         if self.targets_text.len() + pdu.data.len() > MAX_TARGETS_TEXT_BYTES

@@ -75,7 +75,7 @@ fn continued(initiator: &mut Initiator, stat_sn: u32, window: u32, text: &[u8]) 
 #[test]
 fn text_that_nobody_asked_for_ends_the_connection() {
     let header = pdu::blank(Opcode::TEXT_RESPONSE.0, pdu::FINAL, 1);
-    let expected = Some(Event::ProtocolError("a text response that nobody asked for"));
+    let expected = Some(Event::ProtocolError("an unsolicited text response"));
     let mut pair = Pair::logged_in();
     say(&mut pair.initiator, header, b"TargetName=iqn.x:t\0");
     assert_eq!(pair.initiator.poll_event(), expected);
@@ -107,7 +107,7 @@ fn a_list_of_targets_goes_on_when_it_was_asked_for_the_rest() {
     assert_eq!(continued(&mut pair.initiator, 1, 0, b"x"), 0);
     assert_eq!(pair.initiator.poll_event(), None);
     assert_eq!(continued(&mut pair.initiator, 2, 0, b"x"), 0);
-    assert_eq!(pair.initiator.poll_event(), Some(Event::ProtocolError("a text response that nobody asked for")));
+    assert_eq!(pair.initiator.poll_event(), Some(Event::ProtocolError("an unsolicited text response")));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_logout_that_nobody_asked_for_ends_the_connection() {
     let mut header = pdu::blank(Opcode::LOGOUT_RESPONSE.0, pdu::FINAL, 1);
     // Recovery is not supported: the connection stays open.
     header[2] = 2;
-    let expected = Some(Event::ProtocolError("a logout response that nobody asked for"));
+    let expected = Some(Event::ProtocolError("an unsolicited logout response"));
     let mut pair = Pair::logged_in();
     say(&mut pair.initiator, header, &[]);
     assert_eq!(pair.initiator.poll_event(), expected);
@@ -146,7 +146,7 @@ fn pings_without_end_are_given_up_when_the_answers_are_not_read() {
     let ping = output.next_chunk().unwrap();
     let mut input = BytesMut::from(&ping.repeat(10_000)[..]);
     pair.initiator.handle_input(&mut input);
-    let expected = Event::ProtocolError("pings without end, and the answers are not read");
+    let expected = Event::ProtocolError("too many pings whose answers are not read");
     assert_eq!(pair.initiator.poll_event(), Some(expected));
     assert!(std::iter::from_fn(|| pair.initiator.poll_output()).map(|chunk| chunk.len()).sum::<usize>() < 16 << 10);
 }

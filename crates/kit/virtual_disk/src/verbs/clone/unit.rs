@@ -41,7 +41,7 @@ fn note_file(unit: &str) -> Result<PathBuf, DiskError> {
     let base = directory("XDG_STATE_HOME").filter(|path| path.is_absolute());
     let base = base.or_else(|| directory("HOME").map(|home| home.join(".local/state")));
     let base = base.ok_or_else(|| {
-        DiskError::Usage("neither XDG_STATE_HOME nor HOME is set, where --resume keeps how far it is".into())
+        DiskError::Usage("--resume stores its progress under XDG_STATE_HOME or HOME, and neither is set".into())
     })?;
     let plain: String = unit.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '_' }).collect();
     Ok(base.join("windlass").join(format!("clone-{plain}.json")))
@@ -82,12 +82,12 @@ pub(super) async fn to_unit(
     };
     meter.total(size);
     let destination = kit.whole_unit(&to.url).await?;
-    let file_error = |error| DiskError::File { what: "cannot keep how far the copy is".into(), error };
-    // What an earlier command may have written to.
+    let file_error = |error| DiskError::File { what: "cannot store the progress of the copy".into(), error };
+    // End of the range that an earlier command may have written.
     let reached = Cell::new(0);
     let begin = match kept.as_ref().and_then(|(path, mark)| Some((path, mark, read_note(path)?))) {
         Some((path, mark, note)) => {
-            let remove = format!("to begin anew, remove {}", path.display());
+            let remove = format!("to start over, remove {}", path.display());
             if !mark.continues(&SourceMark::from_bytes(&note.source)) {
                 return Err(other_source(from, to, &remove));
             }
@@ -137,7 +137,7 @@ pub(super) async fn to_unit(
             if let Some((path, _)) = &kept {
                 let _nothing_to_go_on_with = std::fs::remove_file(path);
             }
-            Err(DiskError::datastore(format!("{to} is overwritten and holds no copy; {from}"), error))
+            Err(DiskError::datastore(format!("{to} is overwritten and holds no valid copy; {from}"), error))
         }
         Err((at, error)) => {
             let _kept = note(at..at).await;
@@ -158,12 +158,12 @@ pub(super) async fn to_unit(
 /// `reached`.
 fn overwritten(to: &Location, at: u64, reached: u64) -> String {
     match reached {
-        0 => format!("{to} is as it was"),
+        0 => format!("{to} is unchanged"),
         reached if reached == at => {
-            format!("the first {} of {to} are overwritten, the rest is as it was", text::size::format(at))
+            format!("the first {} of {to} are overwritten, the rest is unchanged", text::size::format(at))
         }
         reached => {
-            format!("at most the first {} of {to} are overwritten, the rest is as it was", text::size::format(reached))
+            format!("at most the first {} of {to} are overwritten, the rest is unchanged", text::size::format(reached))
         }
     }
 }
