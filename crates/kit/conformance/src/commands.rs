@@ -121,7 +121,7 @@ impl Session {
                 other => return other,
             }
         }
-        Err(CommandError::Malformed { command: "TEST UNIT READY", what: "unit attentions without end" })
+        Err(CommandError::Malformed { command: "TEST UNIT READY", what: "too many unit attentions in a row" })
     }
 
     /// INQUIRY; `page` selects a VPD page.

@@ -399,7 +399,7 @@ impl Session {
                 Event::ProtocolError(what) => return Err(SessionError::Protocol(what)),
                 Event::Rejected { reason, .. } => return Err(SessionError::Rejected(reason)),
                 Event::Async { .. } if self.events.len() >= MAX_EVENTS => {
-                    return Err(SessionError::Protocol("asynchronous messages without end"));
+                    return Err(SessionError::Protocol("too many asynchronous messages in a row"));
                 }
                 other => self.events.push_back(other),
             }

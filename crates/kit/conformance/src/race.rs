@@ -177,8 +177,8 @@ pub enum RaceError {
         /// Error of the command.
         error: CommandError,
     },
-    /// A block holds what nobody wrote.
-    #[error("round {round}: block {lba} holds neither zeros nor anything that was written: torn or foreign data")]
+    /// A block holds content that the race did not write.
+    #[error("round {round}: block {lba} holds neither zeros nor written data: torn or foreign data")]
     Torn {
         /// Number of the round.
         round: u64,

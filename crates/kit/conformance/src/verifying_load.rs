@@ -671,7 +671,7 @@ impl VerifyingLoad {
                         *range,
                         0,
                         "a miscompare".to_owned(),
-                        "COMPARE AND WRITE with the content the block has to have",
+                        "COMPARE AND WRITE with the expected content of the block",
                     )));
                 }
                 self.report.compare_and_writes += 1;

@@ -53,8 +53,8 @@ pub fn run(executable: &Path, options: &Options) -> Result<Outcome> {
         signal_hook::flag::register(signal, Arc::clone(&interrupted)).context("cannot watch for Ctrl-C")?;
     }
     match carry_out(executable, options, &interrupted) {
-        // Ctrl-C also ends the client program that runs at that moment, and its failure is not news.
-        Err(_) if interrupted.load(Ordering::Relaxed) => bail!("interrupted; the temporary array is gone"),
+        // Ctrl-C also ends the client program that is running, whose failure is then expected.
+        Err(_) if interrupted.load(Ordering::Relaxed) => bail!("interrupted; the temporary array was removed"),
         result => result,
     }
 }
@@ -132,7 +132,7 @@ fn invitation(array: &Array, executable: &Path) -> Result<Vec<String>> {
     let first_portal = portals.first().cloned().unwrap_or_default();
     Ok(vec![
         String::new(),
-        "The array keeps running until you press Ctrl-C; then it and its files go away.".into(),
+        "The array keeps running until you press Ctrl-C; then it stops and its files are removed.".into(),
         format!("  portals   {}", portals.join("  ")),
         format!("  template  {}", template.url()),
         format!("  copy      {}", copy.url()),
@@ -152,7 +152,7 @@ fn invitation(array: &Array, executable: &Path) -> Result<Vec<String>> {
 fn wait_for_the_end(array: &mut Array, interrupted: &AtomicBool) -> Result<()> {
     while !interrupted.load(Ordering::Relaxed) {
         if !array.alive()? {
-            bail!("the array ended by itself; its log ends:\n{}", array.log_end());
+            bail!("the array ended unexpectedly; end of its log:\n{}", array.log_end());
         }
         std::thread::sleep(Duration::from_millis(100));
     }

@@ -57,7 +57,7 @@ impl Hosts {
 
     /// Value of the counter.
     pub(crate) fn counter(&mut self) -> Result<u64> {
-        let session = self.0.first_mut().context("nobody is logged in")?;
+        let session = self.0.first_mut().context("no host is logged in")?;
         read(session)
     }
 }

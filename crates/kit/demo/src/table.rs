@@ -123,10 +123,10 @@ mod tests {
         report.check(false, "the space came back");
         let lines = report.lines();
         let expected = [
-            "             BY HOST                         BY ARRAY",
-            "OPERATION       TIME      WIRE       POOL        TIME      WIRE  POOL    RESULT",
-            "copy          2.00 s  2.00 GiB  +1.00 GiB     20.0 ms  31.0 KiB   0 B    identical, 100× faster",
-            "unmap              –         –          –     20.0 ms  31.0 KiB   0 B    freed",
+            "             BY HOST                   BY ARRAY",
+            "OPERATION       TIME   WIRE    POOL        TIME    WIRE  POOL    RESULT",
+            "copy          2.00 s  2 GiB  +1 GiB     20.0 ms  31 KiB   0 B    identical, 100× faster",
+            "unmap              –      –       –     20.0 ms  31 KiB   0 B    freed",
             "",
             "  ok      the copies are identical",
             "  FAILED  the space came back",

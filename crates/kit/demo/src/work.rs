@@ -96,7 +96,7 @@ impl Stage<'_> {
         let image = made.image.display().to_string();
         let host = self.measure(|| self.convert(&[], &image, volume.url()))?;
         let held = self.identical(&image, volume.url())?;
-        report.check(held, "the template on the array is identical with the image that mkfs.ext4 made");
+        report.check(held, "the template on the array is identical to the image of mkfs.ext4");
         report.rows.push(Row {
             operation: format!("fill a template, {}", text::size(made.bytes)),
             host: Some(host),
@@ -126,7 +126,7 @@ impl Stage<'_> {
         say("comparing the copies, and checking the file system on the offloaded one")?;
         let same =
             self.identical(template.url(), host_copy.url())? & self.identical(template.url(), array_copy.url())?;
-        report.check(same, "both copies are identical with the template (qemu-img compare)");
+        report.check(same, "both copies are identical to the template (qemu-img compare)");
         let sound = self.file_system_is_sound(&array_copy)?;
         report.check(sound, "the file system on the offloaded copy is sound (e2fsck)");
         report.check(
@@ -161,7 +161,7 @@ impl Stage<'_> {
         let array = self.measure(|| self.array.command(&["volume", "clone", TEMPLATE, CLONE]).map(drop))?;
         let clone = self.array.publish_volume(CLONE)?;
         let held = self.identical(template.url(), clone.url())?;
-        report.check(held, "the cloned volume is identical with the template");
+        report.check(held, "the cloned volume is identical to the template");
         report.check(
             grown(array) < share(self.sizes.content_bytes),
             format!("the cloned volume took {} of the pool", growth(array)),
@@ -218,7 +218,7 @@ impl Stage<'_> {
         array_copy: &Volume,
         say: &mut dyn FnMut(&str) -> Result<()>,
     ) -> Result<()> {
-        say("giving the host's copy back: qemu-io discards it (UNMAP)")?;
+        say("freeing the host's copy: qemu-io discards it (UNMAP)")?;
         let wanted = self.sizes.content_bytes / 2;
         let discard = [
             format!("discard -q 0 {}", self.sizes.template_bytes / 2),
@@ -241,7 +241,7 @@ impl Stage<'_> {
             operation: "unmap a disk".into(),
             host: None,
             array: Some(array),
-            result: if back && zeros { "space is back".into() } else { "SPACE OR DATA WRONG".into() },
+            result: if back && zeros { "space is freed".into() } else { "SPACE OR DATA WRONG".into() },
         });
         Ok(())
     }

@@ -93,10 +93,10 @@ impl Bench {
             if error.is_gone() {
                 return Err(error);
             }
-            let why = format!("the logical unit takes no RESERVE ({error})");
+            let why = format!("the logical unit does not support RESERVE ({error})");
             match needs.contains(&Primitive::Locking) {
                 true => outcome.no_off = Some(why),
-                false => outcome.impossible = Some(format!("no lock works: no COMPARE AND WRITE, and {why}")),
+                false => outcome.impossible = Some(format!("no locking works: no COMPARE AND WRITE, and {why}")),
             }
         }
         if outcome.no_on.is_some() && outcome.no_off.is_some() {
@@ -145,7 +145,7 @@ impl Bench {
         let same =
             |unit: &Unit, known: &Identity| (unit.identity().naa, unit.identity().blocks) == (known.naa, known.blocks);
         if !connection.units.iter().zip(&self.units).all(|(unit, known)| same(unit, known)) {
-            return Err(LabError::Unsuitable("the array came back with another logical unit in this place".into()));
+            return Err(LabError::Unsuitable("after the reconnection another logical unit has this address".into()));
         }
         self.connections.borrow_mut().insert(number, connection.clone());
         Ok(connection)
@@ -420,7 +420,7 @@ impl Bench {
         disk.close().await?;
         match verified {
             Err(LabError::WrongData(words)) => {
-                outcome.fail(format!("{name} does not hold what it should: {words}"));
+                outcome.fail(format!("{name} has wrong content: {words}"));
                 Ok(())
             }
             other => other,

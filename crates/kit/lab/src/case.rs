@@ -36,7 +36,7 @@ impl Primitive {
     pub(crate) fn missing(self, limits: &Limits, has_designator: bool) -> Option<&'static str> {
         match self {
             Self::Locking if limits.compare_and_write == 0 => {
-                Some("the logical unit has no COMPARE AND WRITE (VPD page B0h, or it does not know the command)")
+                Some("the logical unit has no COMPARE AND WRITE (VPD page B0h, or it rejects the command)")
             }
             Self::Move if limits.copy_segments == 0 || limits.copy_segment == 0 => {
                 Some("the logical unit has no EXTENDED COPY (RECEIVE COPY OPERATING PARAMETERS)")

@@ -41,7 +41,7 @@ fn case(first: &CaseResult, second: &CaseResult) -> String {
     let word = |case: &CaseResult| match case.verdict() {
         Verdict::Passed => "passed",
         Verdict::Failed => "FAILED",
-        Verdict::NotRun => "not run or in part",
+        Verdict::NotRun => "not run or incomplete",
     };
     let mut out = format!("{}  {} → {}\n", harmless(&first.case), word(first), word(second));
     let mut rows = vec![["MEASURE", "SIDE", "FIRST", "SECOND", "CHANGE", ""].map(str::to_owned).to_vec()];

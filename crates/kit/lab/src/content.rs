@@ -176,7 +176,7 @@ fn found(data: &[u8]) -> String {
             let state = if data.starts_with(&whole) { "" } else { ", torn" };
             format!("write {generation} of disk {seed:x} for {offset}{state}")
         }
-        _ => "what no guest wrote".into(),
+        _ => "data that no guest wrote".into(),
     }
 }
 
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(torn, "at 11776 bytes: expected write 1 of disk 7, found write 1 of disk 7 for 11776, torn");
         disk[15_000] = 1;
         let stray = ledger.check(12_288, &disk[12_288..]).unwrap_err().to_string();
-        assert!(stray.starts_with("at 14848 bytes: expected zeros, found what no guest wrote"), "{stray}");
+        assert!(stray.starts_with("at 14848 bytes: expected zeros, found data that no guest wrote"), "{stray}");
     }
 
     #[test]

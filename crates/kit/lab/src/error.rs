@@ -22,7 +22,7 @@ pub enum LabError {
     Datastore(#[from] DatastoreError),
     /// The logical unit holds data, and was not named by `--destroy-data`.
     #[error(
-        "{url} holds data ({found}), and a run overwrites all of it; if that may be:  --destroy-data {}",
+        "{url} holds data ({found}), and a run overwrites all of it; to allow that, pass  --destroy-data {}",
         text::terminal::word(.name)
     )]
     HoldsData {
@@ -51,8 +51,8 @@ pub enum LabError {
         /// Accepted names.
         units: String,
     },
-    /// There is no such case.
-    #[error("there is no case {0}; windlass lab list  shows them")]
+    /// No case has this name.
+    #[error("there is no case {0}; windlass lab list  lists the cases")]
     NoSuchCase(String),
     /// A case of logical units was chosen, but none was given.
     #[error("{0} needs a logical unit: iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]

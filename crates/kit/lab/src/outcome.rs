@@ -198,7 +198,9 @@ impl Outcome {
         let bytes = |bytes: f64| text::size::format(bytes.max(0.0) as u64);
         if taken < 0.99 * written as f64 {
             let (taken, written) = (bytes(taken), bytes(written as f64));
-            self.fail(format!("{word}: {written} were written, and GET LBA STATUS says {taken} more are mapped"));
+            self.fail(format!(
+                "{word}: {written} were written, but GET LBA STATUS reports only {taken} more as mapped"
+            ));
         } else if kept < -0.01 * written as f64 {
             let less = bytes(-kept);
             self.fail(format!("{word}: {less} less are mapped after UNMAP than before anything was written"));

@@ -55,7 +55,7 @@ impl Ground {
         self.slice.write(Self::part(number).lba, self.data(number)).await?;
         match self.slice.read(Self::part(number)).await? == self.data(number) {
             true => Ok(()),
-            false => Err(Fault::Wrong("WRITE ended with GOOD, and the blocks hold something else")),
+            false => Err(Fault::Wrong("WRITE ended with GOOD, but the blocks hold other data")),
         }
     }
 
@@ -74,7 +74,7 @@ impl Ground {
         }
         match self.slice.read(block).await? == other {
             true => Ok(()),
-            false => Err(Fault::Wrong("COMPARE AND WRITE ended with GOOD, and the block holds something else")),
+            false => Err(Fault::Wrong("COMPARE AND WRITE ended with GOOD, but the block holds other data")),
         }
     }
 
@@ -91,7 +91,7 @@ impl Ground {
         let bytes = usize::from(blocks) * 512;
         match self.slice.read(copied).await? == from.data(0).slice(..bytes) {
             true => Ok(()),
-            false => Err(Fault::Wrong("EXTENDED COPY ended with GOOD, and the destination holds something else")),
+            false => Err(Fault::Wrong("EXTENDED COPY ended with GOOD, but the destination holds other data")),
         }
     }
 
@@ -102,7 +102,7 @@ impl Ground {
         self.slice.write_zeros(zeroed, true).await?;
         match self.slice.read(zeroed).await?.iter().all(|byte| *byte == 0) {
             true => Ok(()),
-            false => Err(Fault::Wrong("WRITE SAME ended with GOOD, and the blocks do not read as zeros")),
+            false => Err(Fault::Wrong("WRITE SAME ended with GOOD, but the blocks do not read as zeros")),
         }
     }
 
@@ -115,7 +115,7 @@ impl Ground {
         }
         self.fill(3).await?;
         if self.is_mapped(Ground::part(3)).await? == Some(false) {
-            return Err(Fault::Wrong("GET LBA STATUS says that blocks which were just written are not mapped"));
+            return Err(Fault::Wrong("GET LBA STATUS reports blocks as unmapped that were just written"));
         }
         let blocks = limits.unmap.min(TRIED / 512);
         let freed = Extent { blocks, ..Self::part(3) };
@@ -123,13 +123,13 @@ impl Ground {
         let until = bench.clock.now() + SETTLE;
         while self.is_mapped(freed).await? == Some(true) {
             if bench.clock.now() >= until {
-                return Err(Fault::Wrong("UNMAP ended with GOOD, and GET LBA STATUS says that the blocks are mapped"));
+                return Err(Fault::Wrong("UNMAP ended with GOOD, but GET LBA STATUS reports the blocks as mapped"));
             }
             bench.clock.sleep(LOOK).await;
         }
         match !reads_zeros || self.slice.read(freed).await?.iter().all(|byte| *byte == 0) {
             true => Ok(()),
-            false => Err(Fault::Wrong("LBPRZ is set, and unmapped blocks do not read as zeros")),
+            false => Err(Fault::Wrong("LBPRZ is set, but unmapped blocks do not read as zeros")),
         }
     }
 

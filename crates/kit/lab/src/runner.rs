@@ -173,13 +173,13 @@ async fn run_here(options: &Options, watch: Rc<dyn Watch>, interrupts: &mut Inte
         }
     }
     let Some(bench) = bench else { return Ok(Ended { run, cancelled, left: Vec::new() }) };
-    watch.step("wiping the scratch");
+    watch.step("wiping the scratch space");
     let left = match future::select(pin!(clean_up(&bench, options)), pin!(interrupts.next())).await {
         Either::Left((left, _)) => left,
         // Ctrl-C during the wipe.
         Either::Right(_) => {
             cancelled = true;
-            options.urls.iter().map(|url| format!("{url} was not wiped and holds what the run wrote")).collect()
+            options.urls.iter().map(|url| format!("{url} was not wiped and holds data of the run")).collect()
         }
     };
     Ok(Ended { run, cancelled, left })
@@ -218,7 +218,7 @@ async fn one_of_directory(
     cancel: impl Future<Output = ()> + Unpin,
 ) -> Result<(CaseResult, End), LabError> {
     let Some(directory) = options.directory.clone() else {
-        let skipped = Some("it works in a mounted directory, and none was named: --directory DIR".to_owned());
+        let skipped = Some("the case needs a mounted directory: --directory DIR".to_owned());
         let (case, title) = (case.name.to_owned(), case.title.to_owned());
         let paper = nas::paper(&case);
         return Ok((CaseResult { case, title, skipped, paper, ..CaseResult::default() }, End::Done));
@@ -259,13 +259,13 @@ async fn open(options: &Options, watch: &Rc<dyn Watch>) -> Result<(Bench, Vec<re
         && one.naa.is_some()
         && one.naa == other.naa
     {
-        return Err(LabError::Unsuitable("both URLs lead to the same logical unit".into()));
+        return Err(LabError::Unsuitable("both URLs name the same logical unit".into()));
     }
     for ((url, unit), names) in options.urls.iter().zip(&first.units).zip(&names) {
         let identity = unit.identity();
         if identity.block_bytes != 512 {
             let words = format!(
-                "{url} has logical blocks of {} bytes; the laboratory's datastores want 512",
+                "{url} has logical blocks of {} bytes; the laboratory's datastores need 512",
                 identity.block_bytes
             );
             return Err(LabError::Unsuitable(words));
@@ -324,7 +324,7 @@ pub(crate) async fn one(bench: &Bench, case: &Case, cancel: impl Future<Output =
     };
     let end = match ran {
         None => {
-            outcome.note("cancelled: what is here is of the rounds before");
+            outcome.note("cancelled: the values are those of the completed rounds");
             outcome.impossible = Some("cancelled".into());
             End::Cancelled
         }

@@ -109,11 +109,12 @@ pub(crate) async fn any_data(unit: &Unit) -> Result<Option<String>, LabError> {
     let limit = READ_AT_MOST / u64::from(identity.block_bytes.max(1));
     let (extents, left) = match unit {
         Unit::Iscsi(iscsi) => match iscsi.mapped(0..identity.blocks, limit).await {
-            Ok(Some((extents, all))) => (extents, (!all).then_some("more than 1 GiB of it are mapped")),
+            Ok(Some((extents, all))) => (extents, (!all).then_some("more than 1 GiB are mapped")),
             Err(error) if error.is_lost() => return Err(error.into()),
             Ok(None) | Err(_) => {
                 let all = identity.blocks <= limit;
-                let words = "it does not say what is mapped (GET LBA STATUS), and is too large to be read to the end";
+                let words =
+                    "it does not report its mapped blocks (GET LBA STATUS) and is too large to be read completely";
                 (vec![Extent { lba: 0, blocks: identity.blocks.min(limit) }], (!all).then_some(words))
             }
         },

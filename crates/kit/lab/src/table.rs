@@ -93,7 +93,7 @@ pub fn case(case: &CaseResult) -> String {
     let state = match case.verdict() {
         Verdict::Failed => "FAILED",
         Verdict::NotRun if case.off.measures.is_empty() && case.on.measures.is_empty() => "not run",
-        Verdict::NotRun => "run in part",
+        Verdict::NotRun => "incomplete",
         Verdict::Passed => "passed",
     };
     // Writing to a string does not fail.
@@ -139,7 +139,7 @@ pub fn case(case: &CaseResult) -> String {
             false => "void",
         };
         let measured = goal.measured.map_or("not measured".to_owned(), |measured| format!("measured {measured:.3}"));
-        let _ = writeln!(out, "  goal {mark}: {} ({measured}, wanted {:.3})", harmless(&goal.what), goal.wanted);
+        let _ = writeln!(out, "  goal {mark}: {} ({measured}, required {:.3})", harmless(&goal.what), goal.wanted);
     }
     if let Some(words) = &case.skipped {
         let _ = writeln!(out, "  not run: {}", harmless(words));
@@ -173,7 +173,7 @@ pub fn run(run: &Run) -> String {
     let (reached, all) = (goals.clone().filter(|goal| goal.reached).count(), goals.count());
     let _ = writeln!(
         out,
-        "{} cases: {passed} passed, {failed} failed, {skipped} not run or in part · {reached} of {all} goals reached",
+        "{} cases: {passed} passed, {failed} failed, {skipped} not run or incomplete · {reached} of {all} goals reached",
         run.cases.len()
     );
     if let Some(words) = &run.ended_early {

@@ -168,7 +168,7 @@ fn a_unit_that_lacks_the_primitive_runs_the_off_side_and_says_why() {
     }
     let world = World::new(1, |limits| limits.compare_and_write = 0);
     let (result, _) = world.run("ats-touch");
-    let words = "on: the logical unit has no COMPARE AND WRITE (VPD page B0h, or it does not know the command)";
+    let words = "on: the logical unit has no COMPARE AND WRITE (VPD page B0h, or it rejects the command)";
     assert_eq!((result.check_passed, result.skipped.as_deref()), (true, Some(words)));
     let (copied, _) = world.run("clone-template");
     assert_eq!((copied.check_passed, copied.skipped), (true, None));
@@ -190,7 +190,10 @@ fn a_cancelled_case_keeps_the_rounds_it_had() {
     let at_once = Box::pin(async move { time.sleep(soon.saturating_sub(time.now())).await });
     let (result, end) = world.run_until("clone-template", at_once);
     assert!(matches!(end, End::Cancelled) && result.on.measures.is_empty());
-    assert_eq!(result.notes.last().map(String::as_str), Some("cancelled: what is here is of the rounds before"));
+    assert_eq!(
+        result.notes.last().map(String::as_str),
+        Some("cancelled: the values are those of the completed rounds")
+    );
 }
 
 #[test]

@@ -105,7 +105,7 @@ pub fn html(runs: &[Run]) -> String {
         }
         @let differences = differences(runs);
         @if !differences.is_empty() {
-            div.warning { p { "These runs are not alike in all else; compare each array's off with its own on." } ul.plain { @for difference in differences { li { (difference) } } } }
+            div.warning { p { "These runs differ in other respects too; compare each array's off with its own on." } ul.plain { @for difference in differences { li { (difference) } } } }
         }
         dl.facts {
             @for array in &arrays {
@@ -128,7 +128,7 @@ pub fn html(runs: &[Run]) -> String {
 fn summary(arrays: &[Array<'_>], names: &[&str]) -> Markup {
     html! {
         div.scroll { table.cards {
-            caption { "The measure that stands for each case, off → on, and how much better on is." }
+            caption { "Main measure of each case, off → on, and the improvement." }
             thead { tr {
                 th scope="col" { "Case" } th scope="col" { "Measure" }
                 @for array in arrays { th scope="col" { (array.name) } }

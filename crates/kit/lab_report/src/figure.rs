@@ -208,7 +208,7 @@ pub(crate) fn verdict(cases: &[CaseResult]) -> String {
         sentence += &format!(", {failed} failed");
     }
     if skipped > 0 {
-        sentence += &format!(", {skipped} did not run whole");
+        sentence += &format!(", {skipped} did not complete");
     }
     let goals: Vec<_> = cases.iter().flat_map(|case| &case.goals).collect();
     if !goals.is_empty() {

@@ -113,7 +113,7 @@ fn goals(run: &Run) -> String {
 fn section(case: &CaseResult) -> String {
     let mut text = format!("\n## {}\n\n{}\n", escaped(&case.case), escaped(&case.title));
     if let Some(reason) = &case.skipped {
-        let _infallible = writeln!(text, "\nNot run whole: {}", escaped(reason));
+        let _infallible = writeln!(text, "\nDid not complete: {}", escaped(reason));
     }
     let source = [&case.paper.test, &case.paper.system].map(|text| escaped(text));
     let source = source.iter().filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join("; ");
@@ -141,7 +141,7 @@ fn section(case: &CaseResult) -> String {
             lines.push(format!("bytes moved, {}: {moved}", escaped(&side.name)));
         }
     }
-    lines.extend(case.failures.iter().map(|failure| format!("**did not hold:** {}", escaped(failure))));
+    lines.extend(case.failures.iter().map(|failure| format!("**failed:** {}", escaped(failure))));
     lines.extend(case.notes.iter().map(|note| escaped(note)));
     if !lines.is_empty() {
         let _infallible = writeln!(text, "\n- {}", lines.join("\n- "));

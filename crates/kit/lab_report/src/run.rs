@@ -107,7 +107,7 @@ fn summary(run: &Run) -> Markup {
     let scale = Strip::of(factors);
     html! {
         table.summary.cards {
-            caption { "How much better on is than off, by the measure that stands for each case: a full dot for here, a ring for the paper." }
+            caption { "Improvement of on over off in the main measure of each case: a full dot for this run, a ring for the paper." }
             thead { tr {
                 th scope="col" { "Case" } th scope="col" { "Measure" } th.number scope="col" { "Off" } th.number scope="col" { "On" }
                 th.number scope="col" { "Here" } th.number scope="col" { "Paper" } th scope="col" { (svg::strip_axis(scale)) } th scope="col" { "Check" }
@@ -149,7 +149,7 @@ fn goals(run: &Run) -> Markup {
     html! {
         @if !goals.is_empty() {
             h2 { "Goals" }
-            p.soft.small { "What is expected of an array that does these as metadata. A missed goal is no failed check." }
+            p.soft.small { "Goals for an array that does this work as metadata operations. A missed goal is not a failed check." }
             table.cards {
                 thead { tr {
                     th scope="col" { "Case" } th scope="col" { "Goal" } th.number scope="col" { "Measured" } th.number scope="col" { "Wanted" } th scope="col" { "Result" }
@@ -192,7 +192,7 @@ fn section(case: &CaseResult) -> Markup {
         section.case id=(id) aria-labelledby={ (id) "-h" } {
             h2 id={ (id) "-h" } { code { (harmless(&case.case)) } " " (badge(case.verdict())) }
             p { (harmless(&case.title)) }
-            @if let Some(reason) = &case.skipped { p.warning { "Not run whole: " (harmless(reason)) } }
+            @if let Some(reason) = &case.skipped { p.warning { "Did not complete: " (harmless(reason)) } }
             div.beside { (paper(case)) (here(case, &figures)) }
             div.charts {
                 @for (index, figure) in figures.iter().enumerate().filter(|(_, figure)| figure.is_drawn()) {
@@ -240,10 +240,10 @@ fn here(case: &CaseResult, figures: &[Figure<'_>]) -> Markup {
                 @for goal in &case.goals { li { (sign(goal.reached)) " " (words::goal(&goal.what)) ": " (words::measured(goal.measured)) } }
             }
             @match case.verdict() {
-                Verdict::Passed => p.soft.small { "Every check of content, locks and space held, in every round; " (words::value(case.seconds, Unit::Seconds)) " in all." },
+                Verdict::Passed => p.soft.small { "All checks of content, locks and space passed in every round; " (words::value(case.seconds, Unit::Seconds)) " in all." },
                 Verdict::NotRun => p.soft.small { "No check failed." },
                 Verdict::Failed => {
-                    p.failed.missed { "A check did not hold:" }
+                    p.failed.missed { "Failed checks:" }
                     ul.failures {
                         @for failure in &case.failures { li { "✗ " (harmless(failure)) } }
                     }
@@ -389,7 +389,7 @@ fn moved(id: &str, case: &CaseResult) -> Markup {
     let description = sides.iter().map(line).collect::<Vec<_>>().join("; ");
     html! {
         figure {
-            figcaption { b { "Who moved the bytes" } ", and why" }
+            figcaption { b { "Bytes moved" } ", by whom and why" }
             (svg::moved(&format!("{id}-m"), &description, &bars))
             ul.key {
                 @for (name, parts) in &sides {
@@ -411,7 +411,7 @@ fn values(case: &CaseResult, figures: &[Figure<'_>]) -> Markup {
             details {
                 summary { "All values of " (harmless(&case.case)) }
                 div.scroll { table {
-                    caption { "Medians, with the least and the most of the rounds." }
+                    caption { "Medians, with the minimum and maximum of the rounds." }
                     thead { tr {
                         th scope="col" { "Measure" }
                         @for side in &sides { th.number scope="col" { (side.name) } }

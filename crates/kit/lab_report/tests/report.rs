@@ -67,7 +67,7 @@ fn a_run_is_one_page_with_the_papers_beside() {
     assert_self_contained(&html);
     let plain = html.replace(['\u{202f}', '\u{a0}'], " ");
     for expected in [
-        "5 of 7 cases passed every check, 1 failed, 1 did not run whole; 5 of 6 goals reached.",
+        "5 of 7 cases passed every check, 1 failed, 1 did not complete; 5 of 6 goals reached.",
         "WINDLASS VOLUME 0001, 16 GiB, iscsi://127.0.0.1:3260/",
         "2 processors, AMD EPYC 7B13, 23.3 GiB of memory, Linux 6.18.0",
         "2026-11-22 10:00 UTC, 14 min 31 s",
@@ -75,7 +75,7 @@ fn a_run_is_one_page_with_the_papers_beside() {
         "7.38 × as much here; 5.03 × as much in the paper",
         "112 × as fast here; 1.16 × as fast in the paper",
         "round 2: 4 KiB at byte 1 048 576 read as 00h, expected 5Ah",
-        "Not run whole: the logical unit does not announce UNMAP",
+        "Did not complete: the logical unit does not announce UNMAP",
         "2 GiB by the host: switched off on this host",
         "✗ missed",
         "prefers-color-scheme: dark",
@@ -137,8 +137,8 @@ fn markdown_has_every_number() {
         "{markdown}"
     );
     assert!(markdown.contains("| eager-zero | on at least 50 × as fast as off | 45 | 50 | **missed** |"), "{markdown}");
-    assert!(markdown.contains("- **did not hold:** round 2"), "{markdown}");
-    // Every table is whole.
+    assert!(markdown.contains("- **failed:** round 2"), "{markdown}");
+    // Every table has the same number of columns in all rows.
     for table in markdown.split("\n\n").filter(|block| block.starts_with("| ")) {
         let mut bars: Vec<_> = table.trim_end().lines().map(|line| line.matches('|').count()).collect();
         bars.dedup();

@@ -42,10 +42,8 @@ pub enum ProbeError {
     /// The unit is too small, or its blocks are too large, for a scratch range.
     #[error("{0}")]
     NoScratch(String),
-    /// The scratch range could not be put back; it is named.
-    #[error(
-        "the write test failed ({reason}), and {blocks} blocks from LBA {lba} on could not be put back as they were"
-    )]
+    /// The scratch range could not be restored.
+    #[error("the write test failed ({reason}), and {blocks} blocks from LBA {lba} on could not be restored")]
     NotRestored {
         /// First block of the range.
         lba: u64,
@@ -64,7 +62,7 @@ pub enum ProbeError {
     },
     /// The scratch range holds data that the write test did not write.
     #[error(
-        "somebody else writes to blocks {first} to {last}; the write test was ended, and what is there now is left as it is"
+        "another host or process writes to blocks {first} to {last}; the write test ended, and their present content is kept"
     )]
     SomebodyElse {
         /// First block.

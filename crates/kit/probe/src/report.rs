@@ -56,7 +56,7 @@ impl Report {
             problems.push("two sessions see different NAA designators at the same LUN".into());
         }
         if identity.block_bytes != 512 && identity.block_bytes != 4096 {
-            problems.push(format!("logical blocks of {} bytes: hosts take 512 or 4096", identity.block_bytes));
+            problems.push(format!("logical blocks of {} bytes: hosts support 512 or 4096", identity.block_bytes));
         }
         Self {
             vendor,

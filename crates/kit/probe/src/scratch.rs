@@ -84,14 +84,14 @@ impl Scratch {
         let block_bytes = u64::from(identity.block_bytes);
         if block_bytes == 0 || !PART_BYTES.is_multiple_of(block_bytes) {
             return Err(ProbeError::NoScratch(format!(
-                "a write test wants blocks of at most 64 KiB; these have {block_bytes} bytes"
+                "a write test needs blocks of at most 64 KiB; these have {block_bytes} bytes"
             )));
         }
         let part = PART_BYTES / block_bytes;
         let aligned = ALIGNMENT_BYTES / block_bytes;
         let Some(last) = (identity.blocks / aligned).checked_sub(1) else {
             let words =
-                format!("the logical unit has {} bytes; a write test wants 1 MiB", identity.blocks * block_bytes);
+                format!("the logical unit has {} bytes; a write test needs 1 MiB", identity.blocks * block_bytes);
             return Err(ProbeError::NoScratch(words));
         };
         let mut chosen = (last * aligned, false);

@@ -265,14 +265,14 @@ impl<'a> Bench<'a> {
     pub fn wait(&mut self, task: Task) -> Result<Answer, Trouble> {
         match self.sessions.get_mut(&task.nexus) {
             Some(session) => Ok(Answer::new(task.opcode, session.wait(task.tag)?)),
-            None => failed("the session of a command is gone"),
+            None => failed("the session of a command has ended"),
         }
     }
 
     /// The answer to a command if it arrives within `patience`; answers to others of the nexus are lost.
     pub fn wait_for(&mut self, task: Task, patience: Duration) -> Result<Option<Answer>, Trouble> {
         let Some(session) = self.sessions.get_mut(&task.nexus) else {
-            return failed("the session of a command is gone");
+            return failed("the session of a command has ended");
         };
         let started = Instant::now();
         loop {

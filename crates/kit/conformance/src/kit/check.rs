@@ -114,10 +114,10 @@ impl Need {
     /// Reason for skipping a check without this requirement.
     pub fn missing(self) -> &'static str {
         match self {
-            Self::Writes => "it writes, and --destroy-data is not given",
+            Self::Writes => "the check writes, and --destroy-data is not given",
             Self::SecondPortal => "no --second-portal",
             Self::SecondUnit => "no --second-lun",
-            Self::Hook => "no --hook for what only an administrator can do",
+            Self::Hook => "no --hook for the actions of an administrator",
         }
     }
 }

@@ -284,7 +284,7 @@ impl Wire {
         let answer = wire.login(options, &url.target, keys)?;
         match answer.status {
             0 if answer.full_feature => Ok((wire, answer)),
-            0 | 0x0201 => skipped("the target wants authentication, which PDUs made by hand do not have"),
+            0 | 0x0201 => skipped("the target requires authentication, which hand-made PDUs do not support"),
             status => failed(format!("login: expected status 0000h, found {status:04x}h")),
         }
     }
@@ -307,7 +307,7 @@ impl Wire {
                 return Ok(());
             }
         }
-        failed("TEST UNIT READY: expected GOOD, found unit attentions without end")
+        failed("TEST UNIT READY: expected GOOD, found too many unit attentions in a row")
     }
 }
 

@@ -115,7 +115,7 @@ impl SanitizeReport {
 
 impl fmt::Display for SanitizeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = if self.passed() { "nothing lands after SANITIZE" } else { "SANITIZE IS NOT THE END" };
+        let verdict = if self.passed() { "no write lands after SANITIZE" } else { "SANITIZE IS NOT THE END" };
         writeln!(f, "{verdict}: {} violations in {} rounds", self.violations, self.rounds)?;
         for (name, count) in KINDS.iter().zip(self.done).filter(|(_, count)| *count > 0) {
             write!(f, "{name} {count} · ")?;
@@ -551,7 +551,7 @@ impl<'a> Race<'a> {
             let data = session.read16(0, RANGE_BLOCKS)?;
             self.check_content(0, &data, Some(&allowed), "afterwards");
             if first.get_or_insert_with(|| data.clone()) != &data {
-                self.violation(format!("initiator {initiator} reads something else than the one before"));
+                self.violation(format!("initiator {initiator} reads other data than the one before"));
             }
         }
         Ok(())

@@ -93,7 +93,7 @@ async fn storm(
     let progress = bench.progress(machines);
     for machine in 0..machines {
         if machine % 64 == 0 {
-            bench.say(&format!("making linked clones, {machine} of {machines}"));
+            bench.say(&format!("creating linked clones, {machine} of {machines}"));
         }
         // The first host creates them all: this is not measured.
         first.create_linked_clone("golden", &name(machine)).await?;

@@ -58,7 +58,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
         let round = mounted(std::slice::from_ref(&store), work).await?;
         outcome.add(way, round);
     }
-    outcome.note("host_cpu_share is of one processor, while the clone runs: a short one keeps a processor as busy as a long one, so the seconds are what to compare");
+    outcome.note("host_cpu_share is of one processor, while the clone runs: a short one keeps a processor as busy as a long one, so compare the seconds");
     let measured = outcome.ratio("host_cpu_seconds", "on", "off");
     outcome.at_most("host_cpu_seconds: on at most 5 % of off", measured, 0.05);
     Ok(())

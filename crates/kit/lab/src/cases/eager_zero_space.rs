@@ -12,7 +12,7 @@ use crate::results::{Better, Paper, Unit};
 
 pub(super) const CASE: Case = Case {
     name: "eager-zero-space",
-    title: "what an eager-zeroed disk takes of a thin volume",
+    title: "space that an eager-zeroed disk takes on a thin volume",
     needs: &[Primitive::Init],
     second_unit: false,
     paper: says,
@@ -36,7 +36,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let place = bench.whole();
     let size = bench.fit(outcome, (2 * GIB, 30 * GIB), place, 1.05)?;
     if bench.space(place).await?.is_unknown() {
-        let words = "the array does not tell what is consumed: no GET LBA STATUS, and no log page 0Ch";
+        let words = "the array does not report consumed space: no GET LBA STATUS, and no log page 0Ch";
         return Err(LabError::Impossible(words.into()));
     }
     for (_, way) in bench.rounds(outcome) {
@@ -66,7 +66,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
                 }
                 (None, Some(bytes)) => {
                     zeroing::put_share(&mut round, "consumed_share", bytes, size);
-                    outcome.note("consumed_share is what GET LBA STATUS says is mapped; the array has no log page 0Ch");
+                    outcome.note("consumed_share is the share that GET LBA STATUS reports as mapped; the array has no log page 0Ch");
                 }
                 (None, None) => {}
             }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 pub(super) const CASE: Case = Case {
     name: "lazy-zero-writes",
-    title: "1 MiB after 1 MiB written to a fresh zeroed-thick disk",
+    title: "sequential writes of 1 MiB to a fresh zeroed-thick disk",
     needs: &[Primitive::Init],
     second_unit: false,
     paper: says,
@@ -58,7 +58,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             let guest = Guest::new(bench, disk, Ledger::new(bench.seed(), Base::Zeros), LOAD);
             bench.say(&format!("{}: writing to a fresh disk", way.word()));
             let fresh = written(bench, &host, &guest).await?;
-            bench.say("writing to it once more");
+            bench.say("writing to it again");
             let again = written(bench, &host, &guest).await?;
             bench.say("comparing every byte");
             bench.verify(&*guest.disk()?, &guest.ledger).await?;
@@ -69,7 +69,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
         outcome.add(way, fresh);
         outcome.add_other("written", again);
     }
-    outcome.note("written: the same disk once more; the guest's file system begins 32 KiB into its disk, so every write meets a fresh block");
+    outcome.note("written: the same disk, written again; the guest's file system begins 32 KiB into its disk, so every write meets a fresh block");
     let measured = outcome.ratio("bytes_per_second", "on", "written");
     outcome.at_least("bytes_per_second: on at least 98 % of writes to a written disk", measured, 0.98);
     Ok(())

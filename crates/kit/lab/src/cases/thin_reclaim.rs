@@ -13,7 +13,7 @@ use datastore::DiskFormat;
 
 pub(super) const CASE: Case = Case {
     name: "thin-reclaim",
-    title: "a disk moves away from a thin volume; how much of its space comes back",
+    title: "a disk moves away from a thin volume; the share of its space that is freed",
     needs: &[Primitive::Unmap],
     second_unit: true,
     paper: says,
@@ -35,7 +35,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let smaller = if first.blocks < second.blocks { first } else { second };
     let size = bench.fit(outcome, (512 << 20, 50 * GIB), smaller, 1.1)?;
     if bench.space(first).await?.mapped.is_none() {
-        return Err(LabError::Impossible("the array does not tell what is mapped (GET LBA STATUS)".into()));
+        return Err(LabError::Impossible("the array does not report its mapped blocks (GET LBA STATUS)".into()));
     }
     for (_, way) in bench.rounds(outcome) {
         let host = bench.host(1, way).await?;
@@ -77,8 +77,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
         let round = mounted(&[one.clone(), two.clone()], work).await?;
         outcome.add(way, round);
     }
-    outcome.note("off: the host deletes without UNMAP; shares are from GET LBA STATUS of the place that the disk left");
+    outcome.note("off: the host deletes without UNMAP; shares are from GET LBA STATUS of the range that the disk left");
     let measured = outcome.median("on", "returned_share");
-    outcome.at_least("returned_share: on at least 99.9 % of what was written", measured, 0.999);
+    outcome.at_least("returned_share: on at least 99.9 % of the written bytes", measured, 0.999);
     Ok(())
 }

@@ -91,7 +91,7 @@ async fn storm(
     (hosts, stores): (&[Host], &[Rc<Store>]),
     (size, count): (u64, u64),
 ) -> Result<Round, LabError> {
-    bench.say("making the machines");
+    bench.say("creating the machines");
     let (reads, writes) = (Rc::new(Latency::default()), Rc::new(Latency::default()));
     let mut machines = Vec::new();
     for (number, (home, store)) in (0..count).zip(stores.iter().enumerate().cycle()) {
@@ -152,7 +152,7 @@ async fn storm(
         let verified = bench.verify(&*machine.guest.disk()?, &machine.guest.ledger).await;
         match verified {
             Err(LabError::WrongData(words)) => {
-                outcome.fail(format!("{} does not hold what it should: {words}", machine.name));
+                outcome.fail(format!("{} has wrong content: {words}", machine.name));
             }
             other => other?,
         }

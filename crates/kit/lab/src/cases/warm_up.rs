@@ -79,7 +79,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
         let round = mounted(std::slice::from_ref(&store), work).await?;
         outcome.add(way, round);
     }
-    outcome.note("off: a zeroed-thick disk that the host zeroes as it is written; on: an eager-zeroed disk that the array zeroed when it was made");
+    outcome.note("off: a zeroed-thick disk that the host zeroes as it is written; on: an eager-zeroed disk that the array zeroed when it was created");
     outcome.note("steady: the median rate of the last third; reached when the mean of ten points is at 80 % of it and stays there");
     let measured = outcome.median("on", "seconds_until_steady");
     outcome.at_most("seconds_until_steady: on at most a twentieth of the time", measured, time.as_secs_f64() / 20.0);

@@ -53,7 +53,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             let disk = ("guest", DiskFormat::EagerZeroedThick, bench::part(size, 16, 128 * MIB));
             let (disk, ledger) = bench.filled(&store, disk, Base::full(bench.seed())).await?;
             let guest = Guest::new(bench, disk, ledger, load);
-            bench.say("a guest writes, and nothing else happens");
+            bench.say("a guest writes on an otherwise idle array");
             guest.run_for(bench.size.time(Duration::from_millis(500))).await?;
             guest.reset();
             let begun = bench.clock.now();
@@ -100,7 +100,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
         outcome.add(way, round);
         outcome.add_other("idle", idle);
     }
-    outcome.note("the zeroing is done again until the guest has written beside it for long enough; only writes that begin while zeros are made count");
+    outcome.note("zeroing is repeated until the guest has written beside it for long enough; only writes that begin during zeroing count");
     let measured = outcome.ratio("write_latency_p99", "on", "idle");
     outcome.at_most("write_latency_p99: on at most twice that of an idle array", measured, 2.0);
     Ok(())

@@ -13,7 +13,7 @@ use datastore::DiskFormat;
 
 pub(super) const CASE: Case = Case {
     name: "zero-page-reclaim",
-    title: "a disk with little data made eager-zeroed, and its zeros given back",
+    title: "a disk with little data converted to eager-zeroed, and its zeros freed",
     needs: &[Primitive::Move, Primitive::Init],
     second_unit: false,
     paper: says,
@@ -56,7 +56,7 @@ fn check_space(outcome: &mut Outcome, way: Way, size: u64, (converted, after): (
         ));
     } else if way == Way::On && converted > 1.01 * data && after > 0.99 * converted {
         let zeros = bytes(converted - data);
-        outcome.fail(format!("UNMAP of {zeros} of zeros ended with GOOD, and gave nothing back"));
+        outcome.fail(format!("UNMAP of {zeros} of zeros ended with GOOD, but freed nothing"));
     }
 }
 
@@ -64,7 +64,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let place = bench.whole();
     let size = bench.fit(outcome, (512 * MIB, 100 * GIB), place, 2.05)?;
     if bench.space(place).await?.mapped.is_none() {
-        return Err(LabError::Impossible("the array does not tell what is mapped (GET LBA STATUS)".into()));
+        return Err(LabError::Impossible("the array does not report its mapped blocks (GET LBA STATUS)".into()));
     }
     let reads_zeros = bench.reads_zeros().await?;
     for (_, way) in bench.rounds(outcome) {
@@ -117,9 +117,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
         outcome.add(way, round);
     }
     if !reads_zeros {
-        outcome.note(
-            "what is unmapped need not read as zeros on this unit (LBPRZ = 0), so nothing was unmapped by the host",
-        );
+        outcome.note("unmapped blocks need not read as zeros on this unit (LBPRZ = 0), so the host unmapped nothing");
     }
     outcome.note("shares are of the disk's size, from GET LBA STATUS; consumed_converted_share is before the host unmaps the zeros that it finds");
     let measured = outcome.median("on", "freed_share");

@@ -189,7 +189,7 @@ fn busy(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &Path) 
             values.add("blocks_of_other_moments", others as f64, Unit::Count, Better::Lower);
             let what = || {
                 format!(
-                    "round {round}: {others} blocks of the clone of a source that was being written are of another moment"
+                    "round {round}: {others} blocks of the clone of a source that was being written are of another instant"
                 )
             };
             findings.check(method != Method::Clone || others == 0, what);
@@ -255,7 +255,7 @@ fn with_guest<T>(
 /// Clones a source with snapshots, each followed by writes; the snapshots must stay unchanged.
 fn snapshots(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &Path) -> Result<(), NasError> {
     if findings.skipped.is_some() {
-        findings.note("Snapshots are clones too: without FICLONE there are none to be made.".into());
+        findings.note("Snapshots are clones too: without FICLONE none can be created.".into());
         return Ok(());
     }
     // Starts from known content, because the busy part has left stamps behind.
@@ -300,8 +300,7 @@ fn snapshots(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &P
     }
     for ((file, path), before) in kept.iter().zip(0..) {
         let wrong = content::verify(bench, file, path, of(before))?;
-        findings
-            .check(wrong.is_none(), || format!("snapshot {before} is not what it was: {}", wrong.unwrap_or_default()));
+        findings.check(wrong.is_none(), || format!("snapshot {before} has changed: {}", wrong.unwrap_or_default()));
         bench.remove(path)?;
     }
     Ok(())

@@ -94,7 +94,7 @@ pub fn subject(directory: &Path) -> Subject {
 pub(crate) fn sentence(directory: &Path) -> String {
     match mount_of(directory) {
         Some(mount) => format!("The directory is on {} ({}).", mount.kind, mount.source),
-        None => "What the directory is on is not known.".into(),
+        None => "The file system of the directory is not known.".into(),
     }
 }
 

@@ -73,8 +73,8 @@ pub(crate) enum NasError {
     /// The user cancelled the case.
     #[error("cancelled")]
     Cancelled,
-    /// The file system does not know the call.
-    #[error("the file system does not do {call}: {error}")]
+    /// The file system lacks the call.
+    #[error("the file system does not support {call}: {error}")]
     Unsupported {
         /// Name of the call.
         call: &'static str,
@@ -157,7 +157,7 @@ pub fn run_until(case: &str, directory: &Path, settings: &NasSettings, cancelled
     let scratch = tempfile::Builder::new()
         .prefix("windlass-lab-")
         .tempdir_in(directory)
-        .map_err(doing("make a directory in", directory));
+        .map_err(doing("create a directory in", directory));
     let outcome = scratch.and_then(|scratch| {
         let bench = Bench { scratch, settings, cancelled };
         findings.notes.push(file_system::sentence(bench.directory()));

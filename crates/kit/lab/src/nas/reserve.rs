@@ -32,7 +32,7 @@ pub(super) fn paper() -> Paper {
     Paper {
         test: "P4, reserve space".into(),
         system: "EMC VNX for File, NFSv3, ESXi 5.0".into(),
-        words: "Thick lazy and eager disks can be made on NFS, where there were only thin ones before; the reservation holds.".into(),
+        words: "Thick lazy and eager disks can be created on NFS, where only thin ones existed before; the reservation holds.".into(),
         figures: Vec::new(),
     }
 }
@@ -133,7 +133,7 @@ fn once(bench: &Bench<'_>, findings: &mut Findings, how: Reserve) -> Result<(), 
     findings.check(reserved, || format!("{}: only {} of {size} bytes are reserved", how.name(), usage.used));
     if how == Reserve::WriteZeros && usage.used < size {
         findings.note(format!(
-            "Of zeros that were written the file system keeps {} bytes: writing them reserves nothing here.",
+            "The file system keeps {} bytes of written zeros: writing them reserves nothing here.",
             usage.used
         ));
     }
@@ -177,7 +177,7 @@ fn fill(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
     let bound = SMALL.saturating_mul(bench.size());
     if let Some(room) = room.filter(|room| room.size <= bound) {
         findings.note(format!(
-            "All of the file system ({} bytes) was filled while half of what was free was reserved.",
+            "All of the file system ({} bytes) was filled while half of the free space was reserved.",
             room.size
         ));
         return full(bench, findings, bench.directory(), room.free / 2);
@@ -185,7 +185,7 @@ fn fill(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
     match Memory::mount(bench) {
         Ok(memory) => {
             findings.note(format!(
-                "The directory's file system is larger than {bound} bytes and was not filled: the reservation was put to the test on a tmpfs of {MEMORY} bytes."
+                "The directory's file system is larger than {bound} bytes and was not filled: the reservation was tested on a tmpfs of {MEMORY} bytes."
             ));
             full(bench, findings, &memory.0, MEMORY / 2)
         }

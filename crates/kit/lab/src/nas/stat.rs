@@ -84,7 +84,7 @@ fn thin(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
     findings.check(fits, || format!("a thin disk of {size} bytes with {written} written: {found:?}"));
     let data = found.data >= written && found.data <= written + slack(written);
     if !data {
-        findings.note(format!("SEEK_HOLE tells {} bytes of data where {written} were written.", found.data));
+        findings.note(format!("SEEK_HOLE reports {} bytes of data where {written} were written.", found.data));
     }
     bench.remove(&path)
 }
@@ -103,7 +103,7 @@ fn thick(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
             findings.check(fits, || format!("a thick disk of {size} bytes: {found:?}"));
         }
         Err(errno @ (Errno::OPNOTSUPP | Errno::NOSYS)) => {
-            findings.note(format!("the file system does not do fallocate: {}", std::io::Error::from(errno)));
+            findings.note(format!("the file system does not support fallocate: {}", std::io::Error::from(errno)));
         }
         Err(errno) => return Err(doing("reserve", &path)(errno)),
     }
@@ -123,10 +123,10 @@ fn cloned(
     findings.on.moved_bytes = [("offloaded".to_owned(), size)].into();
     findings.off.moved_bytes = [("read and written by this host".to_owned(), size)].into();
     findings.check(of_clone.capacity == size && of_clone.data == of_source.data, || {
-        format!("a clone is not like its source: {of_clone:?}, {of_source:?}")
+        format!("a clone differs from its source: {of_clone:?}, {of_source:?}")
     });
     findings.check(of_clone.unshared.is_none_or(|unshared| unshared == 0), || {
-        format!("a fresh clone does not share everything: {of_clone:?}")
+        format!("a fresh clone does not share all blocks: {of_clone:?}")
     });
     let changed = (size / 4).next_multiple_of(BLOCK);
     for number in 0..changed / BLOCK {
@@ -143,6 +143,7 @@ fn cloned(
         .check(wrong.is_none(), || format!("writes to the clone changed its source: {}", wrong.unwrap_or_default()));
     let expected = |number: u64| content::Found::Stamp(u64::from(number < changed / BLOCK));
     let wrong = content::verify(bench, clone.0, clone.1, expected)?;
-    findings.check(wrong.is_none(), || format!("the clone is not what was written: {}", wrong.unwrap_or_default()));
+    findings
+        .check(wrong.is_none(), || format!("the clone differs from the written data: {}", wrong.unwrap_or_default()));
     Ok(())
 }

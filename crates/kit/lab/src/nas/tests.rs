@@ -72,7 +72,7 @@ fn a_case_can_be_cancelled_and_leaves_nothing() {
 fn what_cannot_begin_says_why() {
     let result = run("nas-clone", Path::new("/no/such/directory"), &SETTINGS);
     assert!(
-        !result.check_passed && result.failures[0].starts_with("cannot make a directory in directory: "),
+        !result.check_passed && result.failures[0].starts_with("cannot create a directory in directory: "),
         "{result:?}"
     );
     let result = run("nas-nothing", Path::new("/tmp"), &SETTINGS);

@@ -37,5 +37,5 @@ pub(crate) fn moved(id: &str, description: &str, sides: &[(String, Vec<Part>)]) 
         }
         line class="axis" x1=(at(LEFT)) x2=(at(LEFT)) y1="0" y2=(at(ROW * sides.len() as f64)) {}
     };
-    chart(id, "chart", (WIDTH, ROW * sides.len() as f64), "Who moved the bytes", description, &content)
+    chart(id, "chart", (WIDTH, ROW * sides.len() as f64), "Bytes moved, by whom", description, &content)
 }

@@ -65,7 +65,7 @@ pub(crate) fn strip(id: &str, scale: Strip, here: Option<f64>, paper: Option<f64
             }
         }
     };
-    chart(id, "strip", (STRIP_WIDTH, HEIGHT), "How much better on is than off", description, &content)
+    chart(id, "strip", (STRIP_WIDTH, HEIGHT), "Improvement of on over off", description, &content)
 }
 
 /// Name of a power of ten, short enough to fit beside the next.

@@ -175,7 +175,7 @@ fn eager_zero() -> CaseResult {
     );
     let on =
         moved(side(&[("seconds", seconds(0.118)), ("wire_sent_bytes", wire(41_200.0))]), &[("offloaded", 2 << 30)]);
-    let mut case = case("eager-zero", "An eagerzeroedthick disk is made", paper, off, on);
+    let mut case = case("eager-zero", "An eagerzeroedthick disk is created", paper, off, on);
     case.goals = vec![goal("on at least 50 × as fast as off", 45.0, 50.0, false)];
     case
 }

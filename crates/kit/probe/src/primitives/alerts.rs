@@ -22,12 +22,12 @@ fn judged(page: &[u8], log: &[u8]) -> (Status, String) {
     match (exponent, tells_resources(log)) {
         (0, false) => (Status::NotSupported, "no threshold exponent in VPD page B2h, and no log page 0Ch".to_owned()),
         (0, true) => {
-            (Status::NotSupported, "no threshold exponent in VPD page B2h; log page 0Ch tells resources".to_owned())
+            (Status::NotSupported, "no threshold exponent in VPD page B2h; log page 0Ch reports resources".to_owned())
         }
         (exponent, false) => (Status::Supported, format!("threshold sets of 2^{exponent} blocks (VPD page B2h)")),
         (exponent, true) => (
             Status::Supported,
-            format!("threshold sets of 2^{exponent} blocks (VPD page B2h); log page 0Ch tells resources"),
+            format!("threshold sets of 2^{exponent} blocks (VPD page B2h); log page 0Ch reports resources"),
         ),
     }
 }
@@ -64,7 +64,7 @@ mod tests {
     fn pages_that_lie_are_not_believed() {
         let (status, reason) = judged(&PAGE, &LOG);
         assert_eq!(status, Status::Supported);
-        assert!(reason.ends_with("log page 0Ch tells resources"), "{reason}");
+        assert!(reason.ends_with("log page 0Ch reports resources"), "{reason}");
         let page =
             |at: usize, value: u8| PAGE.iter().enumerate().map(move |(i, byte)| if i == at { value } else { *byte });
         for lying in [page(1, 0xb0).collect(), page(4, 0).collect(), PAGE[..4].to_vec(), vec![]] {

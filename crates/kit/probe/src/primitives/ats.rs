@@ -64,14 +64,14 @@ async fn tries<D: Device>(
         return Err(Fault::Wrong("COMPARE AND WRITE of a different block ends with GOOD"));
     }
     if unit.read(block).await? != image(1) {
-        return Err(Fault::Wrong("COMPARE AND WRITE ended with GOOD, and the block holds something else"));
+        return Err(Fault::Wrong("COMPARE AND WRITE ended with GOOD, but the block holds other data"));
     }
     let (latency, wire) = timed(wire, async |round| {
         let (old, new) = (image(u64::from(round) + 1), image(u64::from(round) + 2));
         scratch.note(lba, &new);
         match unit.compare_and_write(lba, old, new).await? {
             Compared::Written => Ok(()),
-            Compared::Miscompare => Err(Fault::Wrong("COMPARE AND WRITE of what was just written miscompares")),
+            Compared::Miscompare => Err(Fault::Wrong("COMPARE AND WRITE of data that was just written miscompares")),
         }
     })
     .await?;
@@ -84,7 +84,7 @@ async fn tries<D: Device>(
     two?;
     let last = counter(2 * UPDATES, block_bytes);
     if unit.read(block).await? != last {
-        return Err(Fault::Wrong("of the updates of two sessions some were lost"));
+        return Err(Fault::Wrong("some updates of two sessions were lost"));
     }
     scratch.settle(lba, &last);
     let most = unit.identity().limits.compare_and_write;
@@ -114,7 +114,7 @@ async fn count(unit: &impl Device, lba: u64, miscompares: &Cell<u64>) -> Result<
         match unit.compare_and_write(lba, old, counter(value.wrapping_add(1), block_bytes)).await? {
             Compared::Written => (done, in_a_row) = (done + 1, 0),
             Compared::Miscompare if in_a_row == MOST_MISCOMPARES => {
-                return Err(Fault::Wrong("COMPARE AND WRITE of what was just read miscompares"));
+                return Err(Fault::Wrong("COMPARE AND WRITE of data that was just read miscompares"));
             }
             Compared::Miscompare => {
                 in_a_row += 1;

@@ -31,23 +31,23 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
     };
     let zeros = found.iter().all(|byte| *byte == 0);
     if unit.zeros_when_unmapped() && !zeros {
-        return Ok(Verdict::wrong(Primitive::Unmap, "LBPRZ is set, and unmapped blocks do not read as zeros"));
+        return Ok(Verdict::wrong(Primitive::Unmap, "LBPRZ is set, but unmapped blocks do not read as zeros"));
     }
     if zeros {
         scratch.settle(scratch.at(0), &found);
     }
     let told = match (before, after) {
         (Some(true), _) => {
-            let words = "GET LBA STATUS says unmapped of blocks that were just written";
+            let words = "GET LBA STATUS reports blocks as unmapped that were just written";
             return Ok(Verdict::wrong(Primitive::Unmap, words));
         }
         (_, Some(true)) => "GET LBA STATUS agrees",
         // A range smaller than the unit's granularity may stay mapped.
         (_, Some(false)) if u64::from(limits.unmap_granularity) <= scratch.part => {
-            let words = "UNMAP ended with GOOD, and GET LBA STATUS still says mapped";
+            let words = "UNMAP ended with GOOD, but GET LBA STATUS still reports the blocks as mapped";
             return Ok(Verdict::wrong(Primitive::Unmap, words));
         }
-        (_, Some(false)) => "GET LBA STATUS still says mapped, of less than a grain",
+        (_, Some(false)) => "GET LBA STATUS still reports the blocks, less than a grain, as mapped",
         (_, None) => "the unit has no GET LBA STATUS",
     };
     let grain = grain(u64::from(limits.unmap_granularity) * u64::from(identity.block_bytes));
@@ -61,7 +61,7 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
 
 /// Describes the unit's granularity.
 fn grain(bytes: u64) -> String {
-    if bytes == 0 { "no grain told".to_owned() } else { format!("grain {}", text::size::format(bytes)) }
+    if bytes == 0 { "no grain reported".to_owned() } else { format!("grain {}", text::size::format(bytes)) }
 }
 
 #[cfg(test)]
@@ -71,6 +71,6 @@ mod tests {
     #[test]
     fn a_grain_of_one_block_is_not_nothing() {
         let all = [0, 512, 4096, 1 << 20].map(grain);
-        assert_eq!(all, ["no grain told", "grain 512 B", "grain 4 KiB", "grain 1 MiB"]);
+        assert_eq!(all, ["no grain reported", "grain 512 B", "grain 4 KiB", "grain 1 MiB"]);
     }
 }

@@ -34,14 +34,14 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
     if found != data {
         return Ok(Verdict::wrong(
             Primitive::Xcopy,
-            "EXTENDED COPY ended with GOOD, and the destination holds something else",
+            "EXTENDED COPY ended with GOOD, but the destination holds other data",
         ));
     }
     scratch.settle(scratch.at(1), &found);
     let limits = unit.identity().limits;
     let segment_bytes = limits.copy_segment * u64::from(unit.identity().block_bytes);
     let limits = match limits.copy_segments {
-        0 => "limits not told (RECEIVE COPY OPERATING PARAMETERS fails)".to_owned(),
+        0 => "limits not reported (RECEIVE COPY OPERATING PARAMETERS fails)".to_owned(),
         count => format!("{count} segments, {} MiB each", segment_bytes >> 20),
     };
     let reason = format!("EXTENDED COPY, {limits}; {} KiB verified, {wire_bytes} bytes on the wire", bytes >> 10);

@@ -22,7 +22,7 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
         Err(error) => return Verdict::failed(Primitive::Zero, error),
     };
     if found.iter().any(|byte| *byte != 0) {
-        return Ok(Verdict::wrong(Primitive::Zero, "WRITE SAME ended with GOOD, and the blocks do not read as zeros"));
+        return Ok(Verdict::wrong(Primitive::Zero, "WRITE SAME ended with GOOD, but the blocks do not read as zeros"));
     }
     scratch.settle(scratch.at(0), &found);
     let most = match unit.identity().limits.write_same {

@@ -16,7 +16,7 @@ const RUN: std::ops::RangeInclusive<u64> = 8..=2048;
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let announced = block_limit(bench, 24, 4)?;
     if announced == 0 {
-        return skipped("MAXIMUM UNMAP BLOCK DESCRIPTOR COUNT is 0: there is no UNMAP");
+        return skipped("MAXIMUM UNMAP BLOCK DESCRIPTOR COUNT is 0: UNMAP is not supported");
     }
     let most = announced.min(FIT);
     let run = block_limit(bench, 28, 4)?.clamp(*RUN.start(), *RUN.end());

@@ -8,7 +8,7 @@ check! {
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let most = bench.fetch(A, cdb::inquiry(Some(0xB0), 64), 64)?.good()?.number(5, 1)?;
     let Some(blocks) = u8::try_from(most).ok().and_then(|most| most.checked_add(1)) else {
-        return skipped("MAXIMUM COMPARE AND WRITE LENGTH is 255: more cannot be asked for");
+        return skipped("MAXIMUM COMPARE AND WRITE LENGTH is 255: more cannot be requested");
     };
     let count = usize::from(blocks);
     let lba = bench.scratch(256)?;

@@ -16,7 +16,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         let answer = bench.fetch(A, cdb, 256)?.good()?.masked(1, 0x07, 0x03)?.bytes(2, &[0, length, opcode])?;
         let map = answer.data().get(5..4 + usize::from(length)).unwrap_or_default();
         expect(map.iter().any(|byte| *byte != 0), || {
-            format!("usage map of {opcode:02X}h: expected bits that are looked at, found none")
+            format!("usage map of {opcode:02X}h: expected evaluated bits, found none")
         })?;
     }
     Ok(())

@@ -25,7 +25,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         session.write16(lba, data.clone().into())?;
         let read = session.read16(lba, 2048)?;
         expect(read[..] == data[..], || {
-            format!("1 MiB with an MTU of {mtu}: expected what was written, found other data")
+            format!("1 MiB with an MTU of {mtu}: expected the written data, found other data")
         })?;
         session.logout()?;
     }

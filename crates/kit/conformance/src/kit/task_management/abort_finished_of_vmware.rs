@@ -9,7 +9,7 @@ check! {
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let mut session = match bench.named_session("iqn.1998-01.com.vmware:conformance-0badc0de") {
         Err(SessionError::Login { status, .. }) => {
-            return skipped(format!("the name of VMware may not log in: {status:?}"));
+            return skipped(format!("an initiator with VMware's name may not log in: {status:?}"));
         }
         other => other?,
     };

@@ -9,7 +9,7 @@ check! {
 fn run(bench: &mut Bench<'_>) -> Verdict {
     if bench.pool_was_full_within(Duration::from_secs(300)) {
         return skipped(
-            "an earlier check filled the pool, and a threshold is told of once in 300 s: run this check alone",
+            "an earlier check filled the pool, and a threshold is reported once in 300 s: run this check alone",
         );
     }
     let lba = bench.scratch(1)?;

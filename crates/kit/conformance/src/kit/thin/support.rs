@@ -50,7 +50,7 @@ fn settle_on(bench: &mut Bench<'_>, lba: u64) -> Result<u64, Trouble> {
             return Ok(at);
         }
     }
-    failed("expected no space for 1 MiB that a WRITE found none for, found it block by block")
+    failed("expected no space for 1 MiB after a WRITE of it found none, found space block by block")
 }
 
 /// WRITE of so many blocks; sent again after the unit attention of a threshold.

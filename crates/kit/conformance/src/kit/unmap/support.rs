@@ -17,7 +17,7 @@ pub fn unmap(bench: &mut Bench<'_>, path: Path, ranges: &[(u64, u32)]) -> Result
 pub fn provisioning(bench: &mut Bench<'_>, path: Path, lba: u64) -> Result<u64, Trouble> {
     let answer = bench.fetch(path, cdb::get_lba_status(lba, 24), 24)?;
     if answer.is(0x05, 0x20, 0x00) || answer.is(0x05, 0x24, 0x00) {
-        return skipped("GET LBA STATUS, which tells whether space was given back, is not there");
+        return skipped("GET LBA STATUS, which shows whether space was freed, is not supported");
     }
     let answer = answer.good()?;
     expect_equal("LBA of the first descriptor", answer.number(8, 8)?, lba)?;
