@@ -81,7 +81,7 @@ struct Ended {
 const STEPS: &[Step] = &[
     Step {
         name: "fmt",
-        what: "the code has the house's format",
+        what: "the code is formatted as rustfmt formats it",
         run: || cargo("fmt", &["fmt", "--all", "--check"]),
         beside: Beside::Next,
     },
@@ -131,7 +131,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "fuzz",
-        what: "a decoder or state machine or two under hostile input, others for every commit",
+        what: "two fuzz targets under hostile input; the commit chooses them",
         run: || fuzz::run(&fuzz::Options::default()),
         beside: Beside::Next,
     },
@@ -149,7 +149,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "conformance",
-        what: "our own conformance kit: what VMware's hosts rely on",
+        what: "the conformance kit: the behaviour that VMware's hosts rely on",
         run: || conformance::run(&workspace::checked()?, &conformance::Options::default()),
         beside: Beside::Next,
     },
@@ -173,14 +173,14 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "chaos",
-        what: "initiators that mean harm, beside two that behave",
+        what: "hostile initiators beside two well-behaved ones",
         run: || chaos::run(&workspace::checked()?, &chaos::Options::short()),
         beside: Beside::Next,
     },
-    Step { name: "demo", what: "the demo, every check of it", run: demo, beside: Beside::Nothing },
+    Step { name: "demo", what: "the demo, with all its checks", run: demo, beside: Beside::Nothing },
     Step {
         name: "bench",
-        what: "instructions counted; two benchmarks by turns, at their small size",
+        what: "instruction counts; two other benchmarks in rotation, at their small size",
         run: small_benchmarks,
         beside: Beside::Nothing,
     },
