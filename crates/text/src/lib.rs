@@ -2,5 +2,7 @@
 //! terminal or a shell.
 #![forbid(unsafe_code)]
 
+pub mod columns;
+pub mod duration;
 pub mod size;
 pub mod terminal;

@@ -104,9 +104,18 @@ pub fn format(bytes: u64) -> String {
     }
 }
 
+/// A change of size with its sign: `+1.2 GiB`, `−4 KiB`, `0 B`.
+pub fn change(before_bytes: u64, after_bytes: u64) -> String {
+    match after_bytes.cmp(&before_bytes) {
+        std::cmp::Ordering::Equal => "0 B".into(),
+        std::cmp::Ordering::Greater => format!("+{}", format(after_bytes - before_bytes)),
+        std::cmp::Ordering::Less => format!("−{}", format(before_bytes - after_bytes)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{SizeError, format, parse};
+    use super::{SizeError, change, format, parse};
 
     #[test]
     fn reads_binary_units() {
@@ -148,5 +157,10 @@ mod tests {
         ] {
             assert_eq!(format(bytes), text, "{bytes}");
         }
+    }
+
+    #[test]
+    fn changes_have_a_sign() {
+        assert_eq!([change(10, 10), change(0, 4096), change(4096, 0)], ["0 B", "+4 KiB", "−4 KiB"]);
     }
 }
