@@ -59,15 +59,6 @@ fn each_disk(blocks: u64, mut check: impl FnMut(FileDisk)) {
     }
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
-
 fn filled(blocks: usize, mark: u64) -> Buffer {
     let fill = |at: usize| {
         let mut block = Block::default();
@@ -100,8 +91,8 @@ fn every_engine_agrees_with_a_model() {
     }
     each_disk(BLOCKS, |mut disk| {
         let shown = format!("{disk:?}");
-        let mut random = Random(7);
-        // Absent: zeros. `None`: discarded, so anything.
+        let random = random::Random::new(7);
+        // Absent: zeros. `None`: discarded, any content is valid.
         let mut model: HashMap<u64, Option<Block>> = HashMap::new();
         for round in 0..12u64 {
             let mut expected = HashMap::new();

@@ -18,7 +18,8 @@ use bytes::Bytes;
 use media::{Block, Buffer, Disk, LocalMedia};
 use memory_disk::MemoryDisk;
 use pool::{CatalogChange, ObjectId, Operation};
-use rig::{Failed, Numbers, Rig, file, resident_bytes};
+use random::Random;
+use rig::{Failed, Rig, file, resident_bytes};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -114,7 +115,7 @@ fn written_file(path: &Path, bytes: u64) -> Result<media::FileDisk, Failed> {
 fn random_writes(
     rig: &mut Rig<media::FileDisk>,
     (volume, size): (u64, u64),
-    numbers: &mut Numbers,
+    numbers: &Random,
     mut end: impl FnMut(u64) -> bool,
 ) -> Result<(f64, f64, u64), Failed> {
     let data = Bytes::from(vec![5; 4096]);
@@ -152,13 +153,13 @@ fn write(folder: &Path, seconds: f64) -> Result<(), Failed> {
     rig.fill(volume.0, size, 3)?;
     let own_blocks = (size / 2) / 4096;
     let mut own = written_file(&folder.path().join("own"), size / 2)?;
-    let mut numbers = Numbers(88_172_645_463_325_252);
-    // The log's place in the file has to have been written once.
+    let numbers = Random::new(88_172_645_463_325_252);
+    // The log's area in the file must have been written once.
     let lap = media::default_log_bytes(pool) / 4096;
-    random_writes(&mut rig, volume, &mut numbers, |done| done > lap)?;
+    random_writes(&mut rig, volume, &numbers, |done| done > lap)?;
     for _ in 0..if seconds < 1.0 { 1 } else { 5 } {
         rig.core.checkpoint()?;
-        let (writes, frames, blocks) = random_writes(&mut rig, volume, &mut numbers, |done| done >= burst)?;
+        let (writes, frames, blocks) = random_writes(&mut rig, volume, &numbers, |done| done >= burst)?;
         say("burst-writes", writes, "1/s");
         say("burst-frames", frames, "1/s");
         say("frame-bytes", (blocks * 4096) as f64, "B");
@@ -173,7 +174,7 @@ fn write(folder: &Path, seconds: f64) -> Result<(), Failed> {
     for _ in 0..3 {
         let started = Instant::now();
         let end = |_| started.elapsed().as_secs_f64() >= seconds;
-        let (writes, _, _) = random_writes(&mut rig, volume, &mut numbers, end)?;
+        let (writes, _, _) = random_writes(&mut rig, volume, &numbers, end)?;
         say("sustained-writes", writes, "1/s");
         let own_rate = raw(&mut own, DEPTH as usize, 1, seconds, true, || numbers.below(own_blocks));
         say("own-writes", own_rate, "1/s");
@@ -190,7 +191,7 @@ fn read(folder: &Path, seconds: f64) -> Result<(), Failed> {
     rig.fill(volume, size, 3)?;
     rig.core.checkpoint()?;
     let mut own = written_file(&folder.path().join("own"), size)?;
-    let mut numbers = Numbers(88_172_645_463_325_252);
+    let numbers = Random::new(88_172_645_463_325_252);
     for _ in 0..3 {
         let started = Instant::now();
         let mut done = 0;
@@ -221,7 +222,7 @@ fn metadata(gib: u64, writes: u64) -> Result<(), Failed> {
     let volume = rig.create(size)?;
     rig.fill(volume, size, 3)?;
     rig.core.checkpoint()?;
-    let mut numbers = Numbers(88_172_645_463_325_252);
+    let numbers = Random::new(88_172_645_463_325_252);
     let data = Bytes::from(vec![5; 4096]);
     let before = rig.core.counters();
     for _ in 0..writes {
@@ -251,7 +252,7 @@ fn clones(count: u64, mib: u64) -> Result<(), Failed> {
     rig.core.checkpoint()?;
     say("clones", (used(&rig) - start) as f64 / count as f64, "B-each");
     let data = Bytes::from(vec![5; 4096]);
-    let mut numbers = Numbers(88_172_645_463_325_252);
+    let numbers = Random::new(88_172_645_463_325_252);
     let writes = mib * MIB / 4096;
     // Writes like a guest: files of some MiB, all their blocks in random order; each clone at its
     // own places.
@@ -302,7 +303,7 @@ fn large(folder: &Path, gib: u64, mapped: u64) -> Result<(), Failed> {
         clones.push(rig.clone_of(template)?);
     }
     let data = Bytes::from(vec![5; 4096]);
-    let mut numbers = Numbers(88_172_645_463_325_252);
+    let numbers = Random::new(88_172_645_463_325_252);
     let mut most = 0;
     for i in 0..if gib < 1024 { 20_000 } else { 300_000 } {
         let object = clones[numbers.below(clones.len() as u64) as usize];
@@ -335,7 +336,7 @@ fn crash(folder: &Path) -> Result<(), Failed> {
         let mut rig = Rig::new(file(&path, TIB)?, setting)?;
         let volume = rig.create(16 * GIB)?;
         let data = Bytes::from(vec![5; 4096]);
-        let mut numbers = Numbers(88_172_645_463_325_252);
+        let numbers = Random::new(88_172_645_463_325_252);
         while rig.core.log_used_bytes() < GIB {
             let offset = numbers.below(16 * GIB / 4096) * 4096;
             rig.submit(Operation::Write { object: volume, offset, data: data.clone(), forced: false });

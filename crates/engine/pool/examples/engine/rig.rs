@@ -124,18 +124,6 @@ impl<D: Disk> Rig<D> {
     }
 }
 
-/// Numbers that look random.
-pub struct Numbers(pub u64);
-
-impl Numbers {
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-}
-
 /// Resident memory of this process in bytes.
 pub fn resident_bytes() -> Result<u64, Failed> {
     let statm = std::fs::read_to_string("/proc/self/statm")?;

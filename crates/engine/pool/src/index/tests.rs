@@ -5,6 +5,7 @@ use super::page::{CAPACITY, MAX_KEY_BYTES, decode_value, pages_of_value};
 use super::*;
 use crate::checksum::crc32c;
 use media::BLOCK_BYTES;
+use random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A stream in memory: its pages with their checksums, and which of them have been read.
@@ -148,39 +149,26 @@ impl Source for Stream {
     }
 }
 
-struct Random(u64);
+fn random_value(random: &Random) -> Bytes {
+    let longest = match random.below(20) {
+        0 => 70_000,
+        1..4 => 3000,
+        _ => 300,
+    };
+    let length = random.below(longest) as usize;
+    vec![random.byte(); length].into()
+}
 
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
-    }
-
-    fn value(&mut self) -> Bytes {
-        let longest = match self.below(20) {
-            0 => 70_000,
-            1..4 => 3000,
-            _ => 300,
-        };
-        let length = self.below(longest) as usize;
-        let byte = self.below(256) as u8;
-        vec![byte; length].into()
-    }
-
-    fn key(&mut self, keys: u64) -> Bytes {
-        let number = self.below(keys);
-        let padding = "k".repeat((number % 7 * 9) as usize);
-        format!("volume/{padding}{number}").into()
-    }
+fn random_key(random: &Random, keys: u64) -> Bytes {
+    let number = random.below(keys);
+    let padding = "k".repeat((number % 7 * 9) as usize);
+    format!("volume/{padding}{number}").into()
 }
 
 #[test]
 fn it_holds_what_an_ordered_map_holds() {
     for seed in 0..12 {
-        let mut random = Random(seed);
+        let random = Random::new(seed);
         let (mut stream, mut model) = (Stream::default(), BTreeMap::new());
         let keys = [40, 400, 2500][seed as usize % 3];
         for round in 0..120 {
@@ -189,8 +177,8 @@ fn it_holds_what_an_ordered_map_holds() {
             let mut changes = Changes::new();
             let size = 1 << random.below(9);
             for _ in 0..=random.below(size) {
-                let value = (random.below(10) >= removes).then(|| random.value());
-                changes.insert(random.key(keys), value);
+                let value = (random.below(10) >= removes).then(|| random_value(&random));
+                changes.insert(random_key(&random, keys), value);
             }
             for (key, value) in &changes {
                 match value {
@@ -204,7 +192,7 @@ fn it_holds_what_an_ordered_map_holds() {
             stream.apply(&changes).unwrap();
             assert_eq!(stream.root.entries, model.len() as u64);
             assert_eq!(stream.check(), Vec::<String>::new(), "seed {seed}, round {round}");
-            let key = random.key(keys);
+            let key = random_key(&random, keys);
             assert_eq!(stream.get(&key).unwrap(), model.get(&key).cloned());
         }
         assert_eq!(stream.all().unwrap(), model);
@@ -254,8 +242,8 @@ fn pages_come_back_when_most_of_a_tree_is_removed() {
     let key = |n: u32| Bytes::from(format!("volume/{n}"));
     stream.apply(&(0..20_000).map(|n| (key(n), Some(vec![1; 100].into()))).collect()).unwrap();
     let full = stream.pages.len();
-    // One in twenty stays, and they are removed in small batches in no order.
-    let mut random = Random(7);
+    // One entry in twenty stays; the others are removed in small batches in random order.
+    let random = Random::new(7);
     let mut gone: Vec<u32> = (0..20_000).filter(|n| n % 20 != 0).collect();
     while !gone.is_empty() {
         let batch =
@@ -270,10 +258,10 @@ fn pages_come_back_when_most_of_a_tree_is_removed() {
 
 #[test]
 fn a_change_touches_no_more_pages_than_it_says() {
-    let mut random = Random(3);
+    let random = Random::new(3);
     let mut stream = Stream::default();
     for _ in 0..6000 {
-        let (key, value) = (random.key(3000), (random.below(3) > 0).then(|| random.value()));
+        let (key, value) = (random_key(&random, 3000), (random.below(3) > 0).then(|| random_value(&random)));
         let before = stream.get(&key).unwrap().map_or(0, |value| value.len());
         let after = value.as_ref().map_or(0, Bytes::len);
         let most = pages_of_change(stream.root.level, before, after);
@@ -309,7 +297,7 @@ fn pages_with_a_good_checksum_and_bad_content_are_refused_or_found() {
         .collect();
     stream.apply(&changes).unwrap();
     let numbers: Vec<PageNumber> = stream.pages.keys().copied().collect();
-    let mut random = Random(11);
+    let random = Random::new(11);
     for _ in 0..20_000 {
         let number = numbers[random.below(numbers.len() as u64) as usize];
         let (good, crc) = stream.pages[&number].clone();

@@ -1,7 +1,8 @@
-//! Ranges of a volume kept as they were at one instant.
-use crate::common::{BLOCK, Numbers, Rig};
+//! Captures: ranges of a volume kept as they were at one instant.
+use crate::common::{BLOCK, Rig};
 use block::BlockError;
 use pool::{CatalogChange, Failure, ObjectId, ObjectKind, Operation};
+use random::Random;
 
 fn capture(rig: &mut Rig, source: u64, ranges: &[(u64, u64)]) -> Result<u64, Failure> {
     let id = rig.core.new_object_id();
@@ -15,7 +16,7 @@ fn capture(rig: &mut Rig, source: u64, ranges: &[(u64, u64)]) -> Result<u64, Fai
 fn a_capture_holds_its_ranges_whatever_happens_to_the_source() {
     const BLOCKS: u64 = 4000;
     let mut rig = Rig::new(20_000);
-    let mut n = Numbers(5);
+    let n = Random::new(5);
     let source = rig.create(BLOCKS);
     for round in 0..40u8 {
         let (start, length) = (n.below(BLOCKS - 300), 1 + n.below(300));
@@ -64,7 +65,7 @@ fn only_captures_take_ranges_and_only_of_others() {
 
 /// A capture of a range of a thick volume must not require space to overwrite the whole volume.
 #[test]
-fn of_a_reserved_volume_only_the_ranges_are_promised_anew() {
+fn a_capture_of_a_reserved_volume_promises_only_its_ranges() {
     const BLOCKS: u64 = 2048;
     let mut rig = Rig::new(8_000);
     let thick = rig.create(BLOCKS);

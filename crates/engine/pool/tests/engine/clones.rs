@@ -1,6 +1,7 @@
-//! Many clones of one template that go their own ways.
-use crate::common::{BLOCK, Numbers, Rig};
+//! Many clones of one template that diverge.
+use crate::common::{BLOCK, Rig};
 use pool::{CatalogChange, Failure, ObjectId, ObjectKind, Operation, PoolError, Reservation};
+use random::Random;
 use std::collections::BTreeMap;
 
 #[test]
@@ -14,7 +15,7 @@ fn clones_512_of_one_template_stay_exact() {
     rig.settle();
     let before = rig.core.space();
     assert_eq!(rig.data_blocks(), TEMPLATE);
-    let mut n = Numbers(1);
+    let n = Random::new(1);
     let mut written: Vec<BTreeMap<u64, u8>> = vec![BTreeMap::new(); clones.len()];
     for _ in 0..100 {
         for (clone, content) in clones.iter().zip(&mut written) {

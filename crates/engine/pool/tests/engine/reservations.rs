@@ -1,7 +1,9 @@
-//! Reserved volumes: their writes never fail for want of space, whatever others do, before and after snapshots and clones.
-use crate::common::{BLOCK, Numbers, Rig};
+//! Reserved volumes: their writes never fail for lack of space, regardless of other volumes, before
+//! and after snapshots and clones.
+use crate::common::{BLOCK, Rig};
 use block::BlockError;
 use pool::{CatalogChange, Failure, ObjectId, ObjectKind, PoolError, Reservation};
+use random::Random;
 
 /// Large enough for the largest write, as in real pools.
 const LOG_BYTES: u64 = 16 << 20;
@@ -31,8 +33,8 @@ fn a_thick_volume_can_be_written_in_a_full_pool() {
     let thin = rig.create(20_000);
     let got = fill(&mut rig, thin, 20_000);
     assert!(got > 3000, "{got}");
-    // Small, large and mixed, new and again, with zeros in between.
-    let mut n = Numbers(1);
+    // Small, large and mixed writes, new blocks and overwrites, with zeros in between.
+    let n = Random::new(1);
     for _ in 0..400 {
         let length = [1, 3, 8, 64, 200][n.below(5) as usize];
         let start = n.below(1500 - length);
@@ -135,7 +137,7 @@ fn a_written_volume_becomes_thick_for_what_it_lacks() {
 /// Thick volumes under random use by hosts, with snapshots, clones, copies, deletions and crashes,
 /// in a pool that a thin volume keeps full.
 fn history(seed: u64) {
-    let mut n = Numbers(seed);
+    let n = Random::new(seed);
     let mut rig = Rig::with_log(2048 * 6, LOG_BYTES);
     let thick = rig.create(1000);
     rig.reserve(thick, 100).unwrap();

@@ -1,12 +1,13 @@
-//! What *unique* says is what deletion frees, to the block.
-use crate::common::{Numbers, Rig};
+//! *Unique* bytes equal the bytes that deletion frees, to the block.
+use crate::common::Rig;
 use pool::ObjectKind;
+use random::Random;
 
 /// Runs one history of writes, zeros, unmaps, copies within and between volumes, snapshots, clones
 /// and deletions. Then deletes every object, alone or with others, and compares the freed bytes
 /// with the prediction.
 fn history(seed: u64) {
-    let mut n = Numbers(seed);
+    let n = Random::new(seed);
     let mut rig = Rig::new(2048 * 6);
     let size = 1200;
     let mut objects = vec![rig.create(size)];

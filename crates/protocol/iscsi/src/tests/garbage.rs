@@ -5,39 +5,27 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 
+use random::Random;
+
 use super::pair::{INITIATOR, TARGET, TestDirectory, pattern, read10, write10};
 use crate::chap::{Algorithm, Credentials};
 use crate::connection::{self, Connection, Event, Response};
 use crate::initiator::{Chap, Config, Initiator, Request, TransferRequest};
 use crate::pdu::{self, LogoutReason, TaskAttribute, TaskManagementFunction, TaskManagementResponse};
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-}
-
-/// One conversation with mutations: sometimes a header field, sometimes a bit anywhere, sometimes lost or doubled bytes.
+/// One conversation with mutations: a changed header field, a flipped bit anywhere, or lost or
+/// repeated bytes.
 fn converse(seed: u64) {
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let chap = random.below(3) == 0;
+    let random = Random::new(seed);
+    let chap = random.index(3) == 0;
     let directory =
         if chap { TestDirectory::chap(&[("user", "a-secret-secret")], None) } else { TestDirectory::default() };
     let mut config = Config::new(INITIATOR, TARGET);
-    config.initial_r2t = random.below(2) == 0;
-    config.immediate_data = random.below(2) == 0;
+    config.initial_r2t = random.index(2) == 0;
+    config.immediate_data = random.index(2) == 0;
     config.first_burst_length = 4096;
     config.max_burst_length = 8192;
-    if random.below(4) == 0 {
+    if random.index(4) == 0 {
         config.header_digest = "CRC32C".into();
         config.data_digest = "CRC32C".into();
     }
@@ -58,15 +46,15 @@ fn converse(seed: u64) {
     let (mut to_target, mut to_initiator) = (BytesMut::new(), BytesMut::new());
     let mut commands = Vec::new();
     let mut functions = Vec::new();
-    let mutation = 2 + random.below(60);
+    let mutation = 2 + random.index(60);
     for _ in 0..150 {
         if initiator.is_full_feature() {
-            act(&mut initiator, &mut random);
+            act(&mut initiator, &random);
         }
         while let Some(chunk) = initiator.poll_output() {
             let mut bytes = chunk.to_vec();
-            if random.below(mutation) == 0 {
-                mutate(&mut bytes, &mut random);
+            if random.index(mutation) == 0 {
+                mutate(&mut bytes, &random);
             }
             to_target.extend_from_slice(&bytes);
         }
@@ -83,26 +71,26 @@ fn converse(seed: u64) {
                 Event::Closed(_) => {}
             }
         }
-        while !commands.is_empty() && random.below(4) != 0 {
-            let command = commands.swap_remove(random.below(commands.len()));
+        while !commands.is_empty() && random.index(4) != 0 {
+            let command = commands.swap_remove(random.index(commands.len()));
             let data_in = pattern(command.expected_data_in.min(16 << 10) as usize);
             let transfer_bytes = random.next() % 20_000;
             target.respond(command.task, Response { status: 0, sense: &[], data_in, transfer_bytes });
         }
-        while !functions.is_empty() && random.below(3) != 0 {
+        while !functions.is_empty() && random.index(3) != 0 {
             target.respond_task_management(functions.remove(0), TaskManagementResponse::COMPLETE);
         }
         assert!(target.output_bytes() < 4 << 20);
         while let Some(chunk) = target.poll_output() {
             let mut bytes = chunk.to_vec();
-            if random.below(mutation * 4) == 0 {
-                mutate(&mut bytes, &mut random);
+            if random.index(mutation * 4) == 0 {
+                mutate(&mut bytes, &random);
             }
             to_initiator.extend_from_slice(&bytes);
         }
         initiator.handle_input(&mut to_initiator);
         while initiator.poll_event().is_some() {}
-        if random.below(8) == 0 {
+        if random.index(8) == 0 {
             now += Duration::from_secs(random.next() % 20);
             target.handle_timeout(now);
         }
@@ -112,67 +100,67 @@ fn converse(seed: u64) {
     }
 }
 
-fn act(initiator: &mut Initiator, random: &mut Random) {
-    for _ in 0..random.below(4) {
-        let blocks = 1 + random.below(40) as u16;
+fn act(initiator: &mut Initiator, random: &Random) {
+    for _ in 0..random.index(4) {
+        let blocks = 1 + random.index(40) as u16;
         let transfer = TransferRequest::Out(pattern(usize::from(blocks) * 512));
-        let (cdb, transfer) = match random.below(2) {
-            0 => (write10(random.below(1000) as u32, blocks), transfer),
-            _ => (read10(random.below(1000) as u32, blocks), TransferRequest::In(u32::from(blocks) * 512)),
+        let (cdb, transfer) = match random.index(2) {
+            0 => (write10(random.index(1000) as u32, blocks), transfer),
+            _ => (read10(random.index(1000) as u32, blocks), TransferRequest::In(u32::from(blocks) * 512)),
         };
         let mut padded = [0; 16];
         padded[..10].copy_from_slice(&cdb);
         let tag = initiator.command(Request {
             lun: [0; 8],
             cdb: padded,
-            attribute: TaskAttribute(random.below(5) as u8),
-            immediate: random.below(20) == 0,
+            attribute: TaskAttribute(random.index(5) as u8),
+            immediate: random.index(20) == 0,
             transfer,
         });
-        if random.below(10) == 0 {
-            let function = TaskManagementFunction(1 + random.below(9) as u8);
+        if random.index(10) == 0 {
+            let function = TaskManagementFunction(1 + random.index(9) as u8);
             initiator.task_management(function, [0; 8], Some(tag));
         }
     }
-    match random.below(40) {
-        0 => drop(initiator.nop_out(pattern(random.below(5000)))),
+    match random.index(40) {
+        0 => drop(initiator.nop_out(pattern(random.index(5000)))),
         1 => initiator.send_targets("All"),
-        2 => initiator.logout(LogoutReason(random.below(4) as u8)),
+        2 => initiator.logout(LogoutReason(random.index(4) as u8)),
         3 => {
             let mut header = pdu::blank(random.next() as u8, random.next() as u8, random.next() as u32);
             header[24..28].copy_from_slice(&initiator.cmd_sn().to_be_bytes());
-            initiator.send_pdu(header, pattern(random.below(600)));
+            initiator.send_pdu(header, pattern(random.index(600)));
         }
-        4 => initiator.send_raw(Bytes::from((0..random.below(300)).map(|_| random.next() as u8).collect::<Vec<u8>>())),
+        4 => initiator.send_raw(Bytes::from((0..random.index(300)).map(|_| random.next() as u8).collect::<Vec<u8>>())),
         _ => {}
     }
 }
 
-fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
+fn mutate(bytes: &mut Vec<u8>, random: &Random) {
     if bytes.is_empty() {
         return;
     }
-    match random.below(6) {
+    match random.index(6) {
         0 => {
-            let at = random.below(bytes.len().min(48));
+            let at = random.index(bytes.len().min(48));
             bytes[at] = random.next() as u8;
         }
         1 => {
-            let at = random.below(bytes.len());
-            bytes[at] ^= 1 << random.below(8);
+            let at = random.index(bytes.len());
+            bytes[at] ^= 1 << random.index(8);
         }
-        2 => bytes.truncate(random.below(bytes.len())),
+        2 => bytes.truncate(random.index(bytes.len())),
         3 => {
             let copy = bytes.clone();
             bytes.extend_from_slice(&copy);
         }
         4 => {
-            let at = random.below(bytes.len());
+            let at = random.index(bytes.len());
             bytes.remove(at);
         }
         _ => {
-            let at = random.below(bytes.len().min(48)) / 4 * 4;
-            let value = [0_u32, 1, 0xFFFF_FFFF, 0x7FFF_FFFF, 0x8000_0000][random.below(5)];
+            let at = random.index(bytes.len().min(48)) / 4 * 4;
+            let value = [0_u32, 1, 0xFFFF_FFFF, 0x7FFF_FFFF, 0x8000_0000][random.index(5)];
             if let Some(field) = bytes.get_mut(at..at + 4) {
                 field.copy_from_slice(&value.to_be_bytes());
             }
@@ -190,7 +178,7 @@ fn mutated_conversations() {
 #[test]
 fn random_bytes_from_the_start() {
     for seed in 1..300 {
-        let mut random = Random(seed);
+        let random = Random::new(seed);
         let now = Instant::now();
         let mut target = Connection::new(now, connection::Config::default(), [0; 32]);
         let bytes: Vec<u8> = (0..4096).map(|_| random.next() as u8).collect();
