@@ -4,13 +4,13 @@
 
 use crate::generate::Generator;
 use crate::model::BLOCK_SECTORS;
-use crate::random::Random;
 use crate::run::Run;
 use crate::step::{Numbered, Pattern, Request, Step};
 use crate::world::World;
 use crate::{Failure, Outcome, Report, Story, guard};
 use media::{Fate, FormatOptions, LocalMedia, SimDisk};
 use pool::Core;
+use random::Random;
 
 /// Steps that fill the pool.
 const STEPS: u64 = 120;
@@ -60,7 +60,7 @@ pub fn corruption(seed: u64, times: u64) -> Outcome {
     let result = guard::catch(|| {
         half_created(&world, seed)?;
         let mut run = filled(&world, seed)?;
-        let mut random = Random::new(seed ^ 0x6461_6d61_6765);
+        let random = Random::new(seed ^ 0x6461_6d61_6765);
         for block in run.disk.stored() {
             for (class, bytes) in classes(&run.disk, &world, block) {
                 for _ in 0..times {

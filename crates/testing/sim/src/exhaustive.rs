@@ -3,12 +3,12 @@
 //! bugs of file systems need no more than three operations on a small, new one (CrashMonkey and
 //! ACE, OSDI 2018).
 
-use crate::random::Random;
 use crate::run::Run;
 use crate::step::{Catalog, Numbered, Pattern, Request, Step};
 use crate::world::World;
 use crate::{Failure, Outcome, Report, Story, guard};
 use media::Fate;
+use random::Random;
 
 /// Most pending writes of which every subset is tried; of more, only samples.
 const ALL_SUBSETS: usize = 4;
@@ -153,7 +153,7 @@ pub fn exhaustive(sequence: u64, length: u32) -> Outcome {
     let result = guard::catch(|| {
         let mut run = prepared(world.clone(), false)?;
         run.keep_history();
-        let mut random = Random::new(sequence);
+        let random = Random::new(sequence);
         let last = steps.len() - 1;
         for (i, step) in steps.iter().enumerate() {
             let crash = matches!(step, Step::Crash { .. });
@@ -167,7 +167,7 @@ pub fn exhaustive(sequence: u64, length: u32) -> Outcome {
         }
         // The last operation, or all: one request at a time, with a crash after each.
         for _ in 0..PATIENCE {
-            report.cases += crashes(&run, &mut random)?;
+            report.cases += crashes(&run, &random)?;
             if run.is_idle() {
                 break;
             }
@@ -189,8 +189,8 @@ pub fn exhaustive(sequence: u64, length: u32) -> Outcome {
     Outcome { report, story: Vec::new(), failure }
 }
 
-/// Every outcome of a crash now, or samples of them. Returns how many were compared.
-fn crashes(run: &Run, random: &mut Random) -> Result<u64, String> {
+/// Compares every outcome of a crash now, or samples of them. Returns the number compared.
+fn crashes(run: &Run, random: &Random) -> Result<u64, String> {
     let pending = run.disk.pending_writes();
     let n = pending.len();
     let all = n <= ALL_SUBSETS;

@@ -5,7 +5,7 @@
 
 use crate::generate::Generator;
 use crate::run::Run;
-use crate::step::{Numbered, Step, Strike};
+use crate::step::{Numbered, PlannedFault, Step};
 use crate::world::World;
 use crate::{Outcome, Report, Story, drive, guard};
 use media::{FaultEffect, FaultOperation};
@@ -76,7 +76,7 @@ pub fn failures(seed: u64, limit: u64) -> Outcome {
             for after in 0..limit {
                 let mut with_fault = Vec::with_capacity(steps.len() + 1);
                 if let Victim::Disk(operation, effect) = *victim {
-                    let strike = Strike { operation, effect, after, sticky, blocks: None };
+                    let strike = PlannedFault { operation, effect, after, sticky, blocks: None };
                     with_fault.push(Numbered { number: 0, step: Step::Fault(strike) });
                 }
                 with_fault.extend(steps.iter().cloned());

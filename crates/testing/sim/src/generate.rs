@@ -2,10 +2,10 @@
 //! a drawn step is fixed.
 
 use crate::model::{BLOCK_SECTORS, Model};
-use crate::random::Random;
-use crate::step::{Catalog, Inside, Pattern, Request, Step, Strike};
+use crate::step::{Catalog, Inside, Pattern, PlannedFault, Request, Step};
 use crate::world::{Faults, Kind, World};
 use media::{FaultEffect, FaultOperation};
+use random::Random;
 
 /// Generator of steps.
 pub(crate) struct Generator {
@@ -49,7 +49,7 @@ impl Generator {
         if in_flight > 24 {
             return Step::Complete { count: 8, background: 1 };
         }
-        let kind = world.draw(&mut self.random);
+        let kind = world.draw(&self.random);
         self.step(kind, world, model)
     }
 
@@ -81,11 +81,18 @@ impl Generator {
         }
     }
 
-    /// Faults that leave the disk as it should be, or that do not: both are drawn, the run knows which it has seen.
-    fn strike(&mut self, world: &World) -> Strike {
+    /// Draws a fault, which may or may not damage the disk; the run records which faults it has
+    /// seen.
+    fn strike(&mut self, world: &World) -> PlannedFault {
         if world.faults == Faults::Lies {
             let (after, sticky) = (self.of(&[0, 0, 1, 3]), self.one_in(2));
-            return Strike { operation: FaultOperation::Flush, effect: FaultEffect::Lost, after, sticky, blocks: None };
+            return PlannedFault {
+                operation: FaultOperation::Flush,
+                effect: FaultEffect::Lost,
+                after,
+                sticky,
+                blocks: None,
+            };
         }
         let operation = self.of(&[
             FaultOperation::Read,
@@ -118,7 +125,7 @@ impl Generator {
             }
         };
         let sticky = self.one_in(3) && !(silent && operation == FaultOperation::Write);
-        Strike { operation, effect, after: self.of(&[0, 0, 1, 3, 10, 40]), sticky, blocks }
+        PlannedFault { operation, effect, after: self.of(&[0, 0, 1, 3, 10, 40]), sticky, blocks }
     }
 
     fn object(&mut self, model: &Model) -> Option<(u64, u64)> {

@@ -18,7 +18,6 @@ mod generate;
 mod guard;
 mod minimise;
 mod model;
-mod random;
 #[cfg(test)]
 mod regressions;
 mod run;

@@ -2,7 +2,7 @@
 //! description.
 
 use crate::run::{End, Run};
-use crate::step::{Catalog, Numbered, Pattern, Request, Step, Strike};
+use crate::step::{Catalog, Numbered, Pattern, PlannedFault, Request, Step};
 use crate::world::World;
 use crate::{Outcome, Story, drive};
 use media::{FaultEffect, FaultOperation};
@@ -82,7 +82,7 @@ fn a_volume_is_resized_once_in_a_commit() {
 /// Bug: with little memory, the pages that an operation had waited for were evicted before it had
 /// all of them.
 #[test]
-fn what_needs_more_than_memory_holds_ends_nevertheless() {
+fn an_operation_larger_than_memory_ends() {
     let mut world = World::tiny(1);
     world.disk_blocks += 2048;
     let mut steps = vec![create(24, 400_000)];
@@ -113,7 +113,7 @@ fn an_unreadable_page_does_not_make_the_engine_spin() {
             steps.extend([write(25 + kept, leaf * 2048, 8), Step::Drain]);
         }
         steps.extend(checkpoint());
-        steps.push(Step::Fault(Strike {
+        steps.push(Step::Fault(PlannedFault {
             operation: FaultOperation::Read,
             effect: FaultEffect::Error,
             after: 0,
@@ -134,7 +134,7 @@ fn an_unreadable_page_does_not_make_the_engine_spin() {
 fn a_disk_that_lied_about_a_flush_does_not_turn_time_back() {
     for seed in 0..8 {
         let mut steps = vec![create(24, 128), write(24, 0, 64), Step::Drain];
-        steps.push(Step::Fault(Strike {
+        steps.push(Step::Fault(PlannedFault {
             operation: FaultOperation::Flush,
             effect: FaultEffect::Lost,
             after: 0,

@@ -11,14 +11,14 @@ mod compare;
 use self::compare::{check_provisioning, hex};
 use crate::generate::Generator;
 use crate::model::{BLOCK_SECTORS, Model, Undo, bytes_of, document, document_key, first_difference, value};
-use crate::random::mix;
-use crate::step::{Catalog, Inside, Numbered, Pattern, Request, Step, Strike};
+use crate::step::{Catalog, Inside, Numbered, Pattern, PlannedFault, Request, Step};
 use crate::world::World;
 use crate::{Report, Story};
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
 use media::{Disk, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimDisk};
 use pool::{CatalogChange, Core, Failure, Incident, ObjectId, ObjectKind, Operation, OperationId, Output, PoolError};
+use random::combine;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub(crate) type Engine = Core<LocalMedia<SimDisk>>;
@@ -201,7 +201,7 @@ impl Run {
 
     /// Executes one step. The error describes a violation.
     pub(crate) fn execute(&mut self, Numbered { number, step }: &Numbered) -> Result<(), String> {
-        self.disk.reseed(mix(self.world.seed, *number));
+        self.disk.reseed(combine(self.world.seed, *number));
         if self.story.is_on() {
             self.story.tell(format!("{number:>6}  {step}"));
         }
@@ -231,8 +231,8 @@ impl Run {
         }
     }
 
-    fn strike(&mut self, strike: &Strike) {
-        let Strike { operation, effect, after, sticky, blocks } = strike.clone();
+    fn strike(&mut self, strike: &PlannedFault) {
+        let PlannedFault { operation, effect, after, sticky, blocks } = strike.clone();
         self.troubled = true;
         let silent = matches!(effect, FaultEffect::Lost | FaultEffect::Misdirected { .. });
         self.damaged |= silent;

@@ -91,8 +91,8 @@ pub struct Inside {
 
 /// Fault of the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Strike {
-    /// What it strikes.
+pub struct PlannedFault {
+    /// Kind of the affected requests.
     pub operation: media::FaultOperation,
     /// Effect.
     pub effect: media::FaultEffect,
@@ -120,7 +120,7 @@ pub enum Step {
     /// Cuts the power, possibly again during recovery, opens the pool and compares.
     Crash { inside: Vec<Inside> },
     /// Plants a fault.
-    Fault(Strike),
+    Fault(PlannedFault),
     /// Flips bits of the `nth` stored block.
     Rot { nth: u64, bits: u8 },
     /// Removes all faults.
@@ -228,7 +228,7 @@ impl fmt::Display for Step {
                 }
                 Ok(())
             }
-            Self::Fault(Strike { operation, effect, after, sticky, blocks }) => {
+            Self::Fault(PlannedFault { operation, effect, after, sticky, blocks }) => {
                 let which = if *sticky { "every" } else { "one" };
                 write!(f, "fault: {which} {operation:?} after {after} more: {effect:?}")?;
                 match blocks {

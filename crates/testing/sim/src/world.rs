@@ -2,9 +2,9 @@
 //! determines all of it, so that runs differ in kind and not only in detail: each omits some
 //! operations and prefers others.
 
-use crate::random::Random;
 use media::SimOptions;
 use pool::Options;
+use random::Random;
 
 /// Blocks before the first data block: superblocks, log, and the segment with the space map.
 const FIXED_BLOCKS: u64 = 2 * 2048;
@@ -110,21 +110,21 @@ pub(crate) struct World {
 impl World {
     /// World of a seed. `crash_every`: average number of steps between crashes.
     pub(crate) fn of(seed: u64, crash_every: Option<u64>) -> Self {
-        let mut random = Random::new(seed ^ 0x0077_6f72_6c64);
+        let random = Random::new(seed ^ 0x0077_6f72_6c64);
         let sizes = [280, 400, 900, 2047, 2047, 2048 * 2, 2048 * 2, 2048 * 5];
         let data_blocks = sizes[random.below(8) as usize];
         let tiny = data_blocks < 1000;
-        let choose = |random: &mut Random, list: &[u64]| list[random.below(list.len() as u64) as usize];
-        let log_bytes = choose(&mut random, &[256 << 10, 256 << 10, 512 << 10, 1 << 20]);
-        let memory_bytes = choose(&mut random, &[256 << 10, 1 << 20, 4 << 20]) as usize;
-        let delay = choose(&mut random, &[0, 64, 200, 256, 256]) as u16;
+        let choose = |random: &Random, list: &[u64]| list[random.below(list.len() as u64) as usize];
+        let log_bytes = choose(&random, &[256 << 10, 256 << 10, 512 << 10, 1 << 20]);
+        let memory_bytes = choose(&random, &[256 << 10, 1 << 20, 4 << 20]) as usize;
+        let delay = choose(&random, &[0, 64, 200, 256, 256]) as u16;
         let volume_sectors = match tiny {
-            true => choose(&mut random, &[800, 2100, 5000]),
-            false => choose(&mut random, &[3000, 70_000, 300_000, 2_000_000]),
+            true => choose(&random, &[800, 2100, 5000]),
+            false => choose(&random, &[3000, 70_000, 300_000, 2_000_000]),
         };
-        let window_sectors = choose(&mut random, &[64, 512, 1024, 4096]);
-        let objects = choose(&mut random, &[2, 4, 6]) as usize;
-        let large_sectors = choose(&mut random, &[100, 400, if tiny { 400 } else { 3000 }]);
+        let window_sectors = choose(&random, &[64, 512, 1024, 4096]);
+        let objects = choose(&random, &[2, 4, 6]) as usize;
+        let large_sectors = choose(&random, &[100, 400, if tiny { 400 } else { 3000 }]);
         let mut weights: Vec<(Kind, u64)> = USUAL.to_vec();
         for (kind, weight) in &mut weights {
             let factor = [0, 2, 4, 4, 4, 8, 20][random.below(7) as usize];
@@ -263,7 +263,7 @@ impl World {
     }
 
     /// Draws a kind.
-    pub(crate) fn draw(&self, random: &mut Random) -> Kind {
+    pub(crate) fn draw(&self, random: &Random) -> Kind {
         let sum = self.weights.iter().map(|(_, weight)| weight).sum();
         let mut at = random.below(sum);
         for (kind, weight) in &self.weights {

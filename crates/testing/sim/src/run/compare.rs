@@ -2,9 +2,9 @@
 
 use super::{PATIENCE, Run, words};
 use crate::model::{BLOCK_SECTORS, CHUNK_SECTORS, Model, bytes_of, first_difference};
-use crate::random::{Random, mix};
 use media::Disk;
 use pool::{Failure, ObjectKind, Operation, Output};
+use random::{Random, combine};
 use std::collections::BTreeSet;
 
 /// Sectors per read when content is compared.
@@ -31,10 +31,10 @@ impl Run {
         if documents != expected {
             return Err("the documents are not what they were".into());
         }
-        let mut random = Random::new(mix(self.world.seed, number) ^ 0x0063_6865_636b);
+        let random = Random::new(combine(self.world.seed, number) ^ 0x0063_6865_636b);
         for id in ids {
             self.compare_properties(id)?;
-            self.compare_content(id, full, &mut random)?;
+            self.compare_content(id, full, &random)?;
         }
         self.touched.clear();
         self.touched_objects.clear();
@@ -92,7 +92,7 @@ impl Run {
         Ok(())
     }
 
-    fn compare_content(&mut self, id: u64, full: bool, random: &mut Random) -> Result<(), String> {
+    fn compare_content(&mut self, id: u64, full: bool, random: &Random) -> Result<(), String> {
         let Some(object) = self.model.objects.get(&id) else { return Ok(()) };
         let whole = full || self.touched_objects.contains(&id);
         let mut chunks: BTreeSet<u64> = object.chunks().filter(|_| whole || random.below(8) == 0).collect();
