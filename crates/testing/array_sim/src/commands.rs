@@ -1,11 +1,11 @@
 //! SCSI commands of a simulated host: drawn from the seed, with what they mean for the model.
 
 use crate::model::Value;
-use crate::random::Random;
 use crate::world::{COPIES, Kind, LOCKS, WINDOW};
 use bytes::Bytes;
 use initiator::cdb;
 use iscsi::initiator::TransferRequest;
+use random::Random;
 use std::ops::Range;
 
 /// Bytes of a logical block.
@@ -69,7 +69,7 @@ pub(crate) fn stamp_of(block: &[u8]) -> Option<u64> {
     words.all(|word| word == first).then_some(first)
 }
 
-fn extent(random: &mut Random, within: Range<u64>) -> Range<usize> {
+fn extent(random: &Random, within: Range<u64>) -> Range<usize> {
     let longest = [1, 8, 8, 32, 64][random.below(5) as usize].min(within.end - within.start);
     let length = random.below(longest) + 1;
     let start = within.start + random.below(within.end - within.start - length + 1);
@@ -95,7 +95,7 @@ pub(crate) struct Scene<'a> {
 }
 
 /// A command of a kind.
-pub(crate) fn draw(kind: Kind, random: &mut Random, scene: &Scene<'_>) -> Command {
+pub(crate) fn draw(kind: Kind, random: &Random, scene: &Scene<'_>) -> Command {
     let none = (TransferRequest::None, Meaning::Other);
     let stamp = scene.stamp;
     let blocks = match kind {

@@ -1,10 +1,9 @@
 //! Time and randomness of a simulated array: the runtime's paused clock, and the seed.
 
-use crate::random::Random;
 use control::Environment;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
-use std::cell::RefCell;
+use random::Random;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -13,13 +12,13 @@ const EPOCH_SECONDS: i64 = 1_800_000_000;
 
 pub(crate) struct SimEnvironment {
     started: Instant,
-    random: RefCell<Random>,
+    random: Random,
 }
 
 impl SimEnvironment {
     /// `started`: when the run began; virtual time goes on over restarts of the array.
     pub(crate) fn new(seed: u64, started: Instant) -> Self {
-        Self { started, random: RefCell::new(Random::new(seed)) }
+        Self { started, random: Random::new(seed) }
     }
 }
 
@@ -37,11 +36,6 @@ impl Environment for SimEnvironment {
     }
 
     fn fill_random(&self, bytes: &mut [u8]) {
-        let mut random = self.random.borrow_mut();
-        for chunk in bytes.chunks_mut(8) {
-            for (to, from) in chunk.iter_mut().zip(random.next().to_le_bytes()) {
-                *to = from;
-            }
-        }
+        self.random.fill(bytes);
     }
 }

@@ -1,7 +1,6 @@
 //! A simulated host: logs in, sends random commands, cuts its connection, and expects an answer to everything in bounded time.
 
 use crate::commands::{self, Scene};
-use crate::random::Random;
 use crate::shared::{Issued, Shared};
 use crate::wire::End;
 use crate::world::Kind;
@@ -9,6 +8,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use daemon::simulation::Socket;
 use iscsi::initiator::{Config, Event, Initiator, Request};
 use iscsi::pdu::{LogoutReason, TaskAttribute, TaskManagementFunction, TaskManagementResponse};
+use random::Random;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::io::{ErrorKind, IoSlice};
@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 pub(crate) const BOUND: Duration = Duration::from_secs(120);
 
 /// Opens a connection; `None` while the array is down.
-pub(crate) type Connector = Rc<dyn Fn(usize, &mut Random) -> Option<End>>;
+pub(crate) type Connector = Rc<dyn Fn(usize, &Random) -> Option<End>>;
 
 /// A task management function without an answer.
 struct Function {
@@ -151,7 +151,7 @@ impl Host {
             if begun.elapsed() > BOUND {
                 return Err(format!("host {}: cannot log in for {} s", self.index, BOUND.as_secs()));
             }
-            let Some(socket) = (self.connect)(self.index, &mut self.random) else {
+            let Some(socket) = (self.connect)(self.index, &self.random) else {
                 sleep(Duration::from_millis(5)).await;
                 continue;
             };
@@ -225,7 +225,7 @@ impl Host {
             }
             while self.left > 0 && session.outstanding.len() < self.shared.world.depth && Instant::now() >= next {
                 self.left -= 1;
-                match self.shared.world.draw(&mut self.random) {
+                match self.shared.world.draw(&self.random) {
                     Kind::Cut => {
                         self.log(format_args!("cuts its connection"));
                         return Ok(Ended::Over);
@@ -253,10 +253,10 @@ impl Host {
         let designator = self.shared.designators.borrow().get(volume).copied().unwrap_or_default();
         let chosen = self.random.next();
         let shared = self.shared.clone();
-        let lock = move |block: usize| shared.lock(volume, block, &mut Random::new(chosen));
+        let lock = move |block: usize| shared.lock(volume, block, &Random::new(chosen));
         let key = self.index as u64 + 1;
         let scene = Scene { volume, stamp: id, lock: &lock, designator, key };
-        let command = commands::draw(kind, &mut self.random, &scene);
+        let command = commands::draw(kind, &self.random, &scene);
         let request = Request {
             lun: lun(volume),
             cdb: command.cdb,

@@ -12,7 +12,6 @@ mod environment;
 mod host;
 mod machine;
 mod model;
-mod random;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -129,10 +128,10 @@ impl Run {
     /// Lets hosts run while the array is killed, and the disk fails, as often as the world says.
     async fn with_disasters(&mut self, mut running: Running) -> Result<(), String> {
         for _ in 0..self.shared.world.kills {
-            let mut before_kill = self.shared.world.peace(&mut self.random);
-            let fault_after = self.shared.world.peace(&mut self.random) / 3;
+            let mut before_kill = self.shared.world.peace(&self.random);
+            let fault_after = self.shared.world.peace(&self.random) / 3;
             let mut trouble = pin!(sleep(fault_after));
-            let fault = self.shared.world.faulty.then(|| self.shared.world.fault(&mut self.random));
+            let fault = self.shared.world.faulty.then(|| self.shared.world.fault(&self.random));
             let mut fault = fault;
             let stops = STOPS && self.random.chance(40);
             // A kill would hide a command that hangs because of the fault.

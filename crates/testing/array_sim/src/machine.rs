@@ -1,7 +1,6 @@
 //! The array of a run: started on a simulated disk, killed, and started again.
 
 use crate::environment::SimEnvironment;
-use crate::random::Random;
 use crate::shared::Shared;
 use crate::world::VOLUME_BYTES;
 use control::{AccessGrant, ArrayOptions, Grantee, Limits, Portal, PortalOptions, VolumeCreate};
@@ -9,6 +8,7 @@ use daemon::AbortOfFinishedTask;
 use daemon::simulation::{ArraySetup, SimulatedArray};
 use media::{FormatOptions, LocalMedia, SimDisk};
 use pool::{Core, Options};
+use random::Random;
 use scsi_target::Profile;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -62,7 +62,7 @@ impl Machine {
         let incarnation = shared.incarnation.get() + 1;
         shared.incarnation.set(incarnation);
         shared.troubled.set(false);
-        let mut random = Random::new(shared.world.seed ^ incarnation << 50);
+        let random = Random::new(shared.world.seed ^ incarnation << 50);
         let memory_bytes = [256 << 10, 1 << 20, 8 << 20][random.below(3) as usize];
         let options =
             Options { memory_bytes, incarnation, destage_batch: 16, discard: shared.world.seed.is_multiple_of(2) };

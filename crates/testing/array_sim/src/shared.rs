@@ -2,9 +2,9 @@
 
 use crate::commands::{BLOCK_BYTES, Command, Meaning, stamp_of};
 use crate::model::{Tick, Volume, WriteId};
-use crate::random::Random;
 use crate::world::World;
 use iscsi::initiator::Completion;
+use random::Random;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use tokio::time::Instant;
@@ -101,7 +101,7 @@ impl Shared {
     }
 
     /// A stamp that the lock block may have.
-    pub(crate) fn lock(&self, volume: usize, block: usize, random: &mut Random) -> u64 {
+    pub(crate) fn lock(&self, volume: usize, block: usize, random: &Random) -> u64 {
         let now = self.tick.get();
         let volumes = self.volumes.borrow();
         let stamps = volumes.get(volume).map(|volume| volume.possible(block, now, now)).unwrap_or_default();

@@ -1,9 +1,9 @@
 //! A virtual TCP connection: two byte queues of bounded length. Reads and writes take pieces of random length, so that every
 //! boundary of a PDU is met.
 
-use crate::random::Random;
 use bytes::BytesMut;
 use daemon::simulation::Socket;
+use random::Random;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{Error, ErrorKind, IoSlice, Result};
@@ -46,7 +46,7 @@ pub(crate) struct End {
 }
 
 /// Both ends: the initiator's and the array's.
-pub(crate) fn connection(random: &mut Random, portal: SocketAddr, peer: SocketAddr) -> (End, End) {
+pub(crate) fn connection(random: &Random, portal: SocketAddr, peer: SocketAddr) -> (End, End) {
     let capacity = [512, 4096, 65_536, 262_144][random.below(4) as usize];
     let piece = [100, 1500, 65_536, 1 << 20][random.below(4) as usize];
     let pipe = || {

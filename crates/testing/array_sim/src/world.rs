@@ -1,7 +1,7 @@
 //! The world of a run: the disk, the hosts, and which commands are drawn how often. A seed decides all of it.
 
-use crate::random::Random;
 use media::{Fault, FaultEffect, FaultOperation, SimOptions};
+use random::Random;
 use std::time::Duration;
 
 /// Blocks of 512 bytes of each volume that commands use.
@@ -77,8 +77,8 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn of(seed: u64, commands: u64) -> Self {
-        let mut random = Random::new(seed ^ 0x0077_686f_6c65);
-        let mut choose = |list: &[u64]| list.get(random.below(list.len() as u64) as usize).copied().unwrap_or(0);
+        let random = Random::new(seed ^ 0x0077_686f_6c65);
+        let choose = |list: &[u64]| list.get(random.below(list.len() as u64) as usize).copied().unwrap_or(0);
         let hosts = choose(&[1, 2, 2, 3, 4]) as usize;
         let volumes = choose(&[1, 2, 2]) as usize;
         let depth = choose(&[1, 4, 16, 32]) as usize;
@@ -98,7 +98,7 @@ impl World {
         Self { seed, hosts, volumes, commands, depth, pause_ms, digests, delay, immediate, kills, faulty, weights }
     }
 
-    pub(crate) fn draw(&self, random: &mut Random) -> Kind {
+    pub(crate) fn draw(&self, random: &Random) -> Kind {
         let sum = self.weights.iter().map(|(_, weight)| weight).sum();
         let mut at = random.below(sum);
         for (kind, weight) in &self.weights {
@@ -120,7 +120,7 @@ impl World {
     }
 
     /// A fault of the disk.
-    pub(crate) fn fault(&self, random: &mut Random) -> Fault {
+    pub(crate) fn fault(&self, random: &Random) -> Fault {
         let operation = match random.below(4) {
             0 => FaultOperation::Read,
             1 => FaultOperation::Flush,
@@ -137,7 +137,7 @@ impl World {
     }
 
     /// Time until the next kill or fault.
-    pub(crate) fn peace(&self, random: &mut Random) -> Duration {
+    pub(crate) fn peace(&self, random: &Random) -> Duration {
         let longest_ms = [20, 300, 3000][random.below(3) as usize];
         Duration::from_millis(random.below(longest_ms) + 1)
     }
