@@ -17,36 +17,18 @@ use data_mover::memory::{Delay, MemoryDevice, MemoryUnit};
 use data_mover::virtual_time::VirtualTime;
 use data_mover::{Clock, DataMover, DeviceError, Limits, Settings};
 use futures_util::future::{self, Either};
+use random::Random;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
 const SECTORS: u64 = 1 << 19;
 
-/// Pseudo-random numbers.
-#[derive(Clone)]
-struct Random(Rc<Cell<u64>>);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(Rc::new(Cell::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)))
-    }
-
-    fn below(&self, bound: u64) -> u64 {
-        let mut state = self.0.get();
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        self.0.set(state);
-        state.wrapping_mul(0x2545_f491_4f6c_dd1d) % bound
-    }
-}
-
-/// A logical unit, and the time.
+/// A logical unit and a virtual clock.
 struct World {
     medium: Rc<MemoryUnit>,
     time: VirtualTime,
-    random: Random,
+    random: Rc<Random>,
     settings: Settings,
     next_host: Cell<u32>,
     without: fn(&mut Limits),
@@ -61,7 +43,7 @@ impl World {
         Rc::new(Self {
             medium: Rc::default(),
             time: VirtualTime::default(),
-            random: Random::new(seed),
+            random: Rc::new(Random::new(seed)),
             settings,
             next_host: Cell::new(1),
             without,

@@ -30,7 +30,6 @@ pub mod nas;
 mod outcome;
 mod paper;
 mod proof;
-mod random;
 pub mod results;
 mod runner;
 mod scale;

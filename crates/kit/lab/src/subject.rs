@@ -5,13 +5,13 @@ use crate::device::{Place, Unit};
 use crate::error::LabError;
 use crate::host::Connection;
 use crate::outcome::Way;
-use crate::random::Random;
 use crate::results::Subject;
 use data_mover::{DataMover, Extent, Identity, Settings};
 use datastore::Datastore;
 use futures_util::future;
 use initiator::url::Url;
 use initiator::{LogicalUnit, Options, Session, SystemClock};
+use random::Random;
 use std::rc::Rc;
 use std::time::Duration;
 

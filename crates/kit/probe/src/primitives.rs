@@ -169,6 +169,5 @@ mod liars;
 
 /// Data that no unit holds by chance, different for each seed and without zero words.
 pub(crate) fn pattern(seed: u64, bytes: usize) -> bytes::Bytes {
-    let words = (1..=bytes as u64 / 8).map(|word| (word ^ seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    words.flat_map(u64::to_be_bytes).collect()
+    random::pattern(seed, bytes as u64).into()
 }

@@ -20,7 +20,6 @@ pub mod load;
 mod location;
 mod mirror;
 mod progress;
-mod random;
 mod ranges;
 mod runtime;
 pub mod settings;

@@ -4,10 +4,10 @@
 
 use crate::endpoint::SECTOR_BYTES;
 use crate::mirror::Mirror;
-use crate::random::Random;
 use bytes::Bytes;
 use data_mover::{Clock, Device};
 use datastore::DatastoreError;
+use random::Random;
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 use thiserror::Error;

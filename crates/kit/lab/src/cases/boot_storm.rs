@@ -10,11 +10,11 @@ use crate::latency::Latency;
 use crate::meter::Meter;
 use crate::outcome::{Outcome, Round, Way};
 use crate::paper;
-use crate::random::Random;
 use crate::results::{Better, Paper, Unit};
 use crate::scale::Size;
 use datastore::{DiskFormat, FormatOptions};
 use futures_util::future;
+use random::Random;
 use std::rc::Rc;
 
 pub(super) const CASE: Case = Case {

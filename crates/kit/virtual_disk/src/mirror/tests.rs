@@ -4,12 +4,12 @@
 use super::*;
 use crate::load::{LoadError, LoadOptions};
 use crate::progress::Meter;
-use crate::random::Random;
 use crate::verbs::migrate::{Ended, Failure, MigrateOptions, move_under_guest, run};
 use data_mover::memory::{Delay, MemoryDevice, MemoryUnit};
 use data_mover::virtual_time::VirtualTime;
 use data_mover::{DeviceError, Limits, Patient, Settings};
 use datastore::{Datastore, DiskFormat, DiskOptions, FormatOptions, Host, WholeUnit};
+use random::Random;
 
 const SECTORS: u64 = 1 << 17;
 const SIZE: u64 = 6 << 20;

@@ -2,7 +2,7 @@
 
 use super::journal::{Entry, Operation};
 use super::{COUNTERS, SHARED, TEMPLATE};
-use crate::random::Random;
+use random::Random;
 use std::collections::BTreeMap;
 
 /// Distance between two slots in bytes; not a multiple of a block.

@@ -1,6 +1,6 @@
 use super::journal::{Entry, Journal, Operation};
 use super::model::{Model, offset, sector};
-use crate::random::Random;
+use random::Random;
 
 #[test]
 fn a_journal_tells_what_must_be_there() {
