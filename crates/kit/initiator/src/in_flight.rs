@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_that_nobody_waits_for_counts_until_it_is_answered() {
+    fn a_forgotten_command_counts_until_it_is_answered() {
         let mut in_flight = InFlight::default();
         in_flight.insert(7);
         in_flight.insert(8);

@@ -26,4 +26,5 @@ pub use interrupts::Interrupts;
 pub use iscsi::names::normalize as normalize_name;
 pub use logical_unit::{LogicalUnit, ProbeError};
 pub use multipath::{Multipath, MultipathError, MultipathOptions, PathStatus, Policy};
+pub use parameter_data::naa as naa_designator;
 pub use session::{Counters, Options, Session, SessionError};

@@ -165,15 +165,16 @@ impl LogicalUnit {
     pub async fn find_to_lock(session: &Session, lun: u16) -> Result<Self, ProbeError> {
         let mut unit = Self::find(session, lun).await?;
         if unit.identity.limits.compare_and_write > 0
-            && !unit.knows_compare_and_write().await.map_err(|error| ProbeError::Command { lun, error })?
+            && !unit.supports_compare_and_write().await.map_err(|error| ProbeError::Command { lun, error })?
         {
             unit.identity.limits.compare_and_write = 0;
         }
         Ok(unit)
     }
 
-    /// Only a unit that says so does not know it; another's reservation or a write protection says nothing.
-    async fn knows_compare_and_write(&self) -> Result<bool, DeviceError> {
+    /// Whether the unit knows the command. Errors such as a reservation or a write protection do
+    /// not show that it does not.
+    async fn supports_compare_and_write(&self) -> Result<bool, DeviceError> {
         let block = match self.read_blocks(0, 1).await {
             Ok(block) => block,
             Err(error) if error.is_lost() => return Err(error),
@@ -353,11 +354,11 @@ impl LogicalUnit {
                     true
                 }
                 CHECK_CONDITION => {
-                    let told = Sense::parse(&completion.sense).is_some_and(|sense| sense.key == UNIT_ATTENTION);
-                    if told && !attentions {
+                    let attention = Sense::parse(&completion.sense).is_some_and(|sense| sense.key == UNIT_ATTENTION);
+                    if attention && !attentions {
                         return Err(DeviceError::ReservationConflict);
                     }
-                    told
+                    attention
                 }
                 _ => false,
             };
@@ -415,7 +416,7 @@ mod tests {
     /// Regression: code divided by a block length of 0, and overflowed on absurd capacities.
     #[test]
     fn a_unit_of_an_absurd_size_is_not_found() {
-        for (last, block_bytes, told) in [
+        for (last, block_bytes, message) in [
             (
                 7_u64,
                 0_u32,
@@ -442,8 +443,8 @@ mod tests {
                 let capacity = [&last.to_be_bytes()[..], &block_bytes.to_be_bytes(), &[0; 20]].concat();
                 seen.answers.replace([(0x12, vec![0; 96]), (0x9e, capacity)].into());
                 match LogicalUnit::find(&session, 3).await {
-                    Ok(unit) => assert_eq!((unit.identity.blocks, unit.identity.block_bytes, told), (8, 4096, "")),
-                    Err(error) => assert_eq!(error.to_string(), told),
+                    Ok(unit) => assert_eq!((unit.identity.blocks, unit.identity.block_bytes, message), (8, 4096, "")),
+                    Err(error) => assert_eq!(error.to_string(), message),
                 }
             });
         }

@@ -44,10 +44,10 @@ impl Capacity {
 /// the last one ends with the unit.
 pub(crate) fn provisioning(answer: &[u8], lba: u64, end: u64) -> Vec<(Extent, u8)> {
     let length = word(answer, 0).and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
-    let told = answer.len().min(length.saturating_add(4));
+    let available = answer.len().min(length.saturating_add(4));
     let mut runs: Vec<(Extent, u8)> = Vec::new();
     let mut at = lba;
-    for descriptor in answer.get(8..told).unwrap_or_default().chunks_exact(16) {
+    for descriptor in answer.get(8..available).unwrap_or_default().chunks_exact(16) {
         let (Some(first), Some(blocks), Some(status)) = (long(descriptor, 0), word(descriptor, 8), descriptor.get(12))
         else {
             break;
@@ -90,8 +90,8 @@ fn designators(page: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     .map(|(_, kind, designator)| (kind, designator))
 }
 
-/// The first NAA designator of the logical unit, padded with zeros.
-pub(crate) fn naa(page: &[u8]) -> Option<[u8; 16]> {
+/// First NAA designator of the logical unit in VPD page 83h, padded with zeros.
+pub fn naa(page: &[u8]) -> Option<[u8; 16]> {
     let (_, found) = designators(page).find(|(kind, bytes)| *kind == 3 && matches!(bytes.len(), 8 | 16))?;
     let mut naa = [0; 16];
     for (to, from) in naa.iter_mut().zip(found) {
@@ -122,7 +122,7 @@ mod tests {
     use hex_literal::hex;
 
     #[test]
-    fn runs_of_blocks_are_told_as_far_as_they_are_in_order() {
+    fn runs_of_blocks_are_returned_as_far_as_they_are_in_order() {
         let descriptor = |lba: u64, blocks: u32, status: u8| {
             [&lba.to_be_bytes()[..], &blocks.to_be_bytes(), &[status, 0, 0, 0]].concat()
         };
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_is_told_by_its_naa_or_its_eui() {
+    fn a_unit_is_identified_by_its_naa_or_its_eui() {
         // A T10 vendor designator, the target port's, an EUI-64 and an NAA.
         let page = hex!(
             "00 83 0034  02 01 00 04 41424344  01 13 00 08 3000000000000001  01 02 00 08 0011223344556677  01 03 00 10 6001405a1b2c3d4e5f60718293a4b5c6"

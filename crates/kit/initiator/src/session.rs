@@ -64,9 +64,10 @@ pub enum SessionError {
     },
 }
 
-/// Between the qualifiers of a host's sessions: more than there are hosts in one process.
-const WAYS_APART: u16 = 0x1000;
-/// Between two looks at what is outstanding.
+/// Distance between the qualifiers of a host's sessions: more than the number of hosts in one
+/// process.
+const ISID_STEP: u16 = 0x1000;
+/// Pause between two checks for outstanding commands.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Settings of a session.
@@ -82,10 +83,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// The same for another way to a target: session number `number` of a host. Sessions with one ISID would replace each other.
-    pub fn other_way(&self, number: usize) -> Self {
+    /// Options for another session, number `number` of a host. Sessions with the same ISID would
+    /// replace each other.
+    pub fn with_other_isid(&self, number: usize) -> Self {
         let number = u16::try_from(number).unwrap_or(u16::MAX);
-        Self { qualifier: self.qualifier.wrapping_add(number.wrapping_mul(WAYS_APART)), ..self.clone() }
+        Self { qualifier: self.qualifier.wrapping_add(number.wrapping_mul(ISID_STEP)), ..self.clone() }
     }
 }
 
@@ -251,8 +253,8 @@ impl Session {
         self.inner.in_flight.borrow().len()
     }
 
-    /// Returns when nothing is outstanding any more, or after so long: then an answer is not to be expected.
-    pub async fn at_rest(&self, limit: Duration) {
+    /// Waits until no command is outstanding, or until `limit`, after which no answer is expected.
+    pub async fn wait_idle(&self, limit: Duration) {
         let begun = Instant::now();
         while self.outstanding() > 0 && begun.elapsed() < limit {
             tokio::time::sleep(LOOK).await;

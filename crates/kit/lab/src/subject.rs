@@ -45,7 +45,7 @@ pub(crate) async fn connect(
             Some(session) => session,
             None => {
                 let options = Options { initiator_name: initiator_name.clone(), qualifier, ..options.clone() };
-                let options = options.other_way(sessions.len());
+                let options = options.with_other_isid(sessions.len());
                 let session = Session::connect(url, &options).await?;
                 sessions.push((url.clone(), session.clone()));
                 session
@@ -179,8 +179,8 @@ pub(crate) async fn wipe(bench: &Bench, unit: usize) -> Result<Wiped, LabError> 
     let Some(whole) = host.connection.units.get(unit) else { return Ok(Wiped::Clean) };
     // Commands in flight of a cancelled case must not land after the wipe.
     for connection in bench.connections() {
-        future::join_all(connection.sessions.iter().map(|session| session.at_rest(AT_REST))).await;
-        // Reservations that it left; the unit need not know the command.
+        future::join_all(connection.sessions.iter().map(|session| session.wait_idle(IDLE_LIMIT))).await;
+        // Releases its reservations; the unit may not support the command.
         for unit in &connection.units {
             match unit.release().await {
                 Err(error) if error.is_lost() => return Err(error.into()),

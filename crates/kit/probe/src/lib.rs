@@ -116,7 +116,7 @@ pub fn probe(url: &Url, options: &Options) -> Result<Report, ProbeError> {
 
 async fn probe_here(url: &Url, options: &Options) -> Result<Report, ProbeError> {
     let first = Session::connect(url, &options.session).await?;
-    let second = Session::connect(url, &options.session.other_way(1)).await?;
+    let second = Session::connect(url, &options.session.with_other_isid(1)).await?;
     let subject =
         Subject { unit: LogicalUnit::find(&first, url.lun).await?, other: LogicalUnit::find(&second, url.lun).await? };
     let inquiry = subject.unit.inquiry(None).await?;
@@ -131,8 +131,8 @@ async fn probe_here(url: &Url, options: &Options) -> Result<Report, ProbeError> 
             proved = prove(&subject, &scratch, &verdicts) => proved,
             () = interrupts.next() => Err(ProbeError::Interrupted),
         };
-        // Whatever came of it, the range is put back first; and what was sent lands before that.
-        tokio::join!(first.at_rest(options.session.timeout), second.at_rest(options.session.timeout));
+        // In any case the range is restored first, after all commands sent have landed.
+        tokio::join!(first.wait_idle(options.session.timeout), second.wait_idle(options.session.timeout));
         let restored = match scratch.restore(&subject.unit).await {
             Err(lost) if lost.is_lost() => restore_anew(url, options, &subject, &scratch, lost).await,
             restored => restored,
@@ -173,7 +173,7 @@ async fn restore_anew(
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
         tokio::time::sleep(RETRY).await;
-        let Ok(session) = Session::connect(url, &options.session.other_way(2)).await else { continue };
+        let Ok(session) = Session::connect(url, &options.session.with_other_isid(2)).await else { continue };
         let Ok(unit) = LogicalUnit::find(&session, url.lun).await else { continue };
         // Not on another unit that has its place now.
         if unit.identity().naa == subject.identity().naa && unit.identity().blocks == subject.identity().blocks {

@@ -120,7 +120,7 @@ impl Kit {
         let session = match known {
             Some(session) => session,
             None => {
-                let options = self.options.other_way(self.sessions.borrow().len());
+                let options = self.options.with_other_isid(self.sessions.borrow().len());
                 let session = Session::connect(url, &options).await?;
                 self.sessions.borrow_mut().push((url.clone(), session.clone()));
                 session

@@ -6,8 +6,9 @@ use bytes::Bytes;
 use data_mover::{Compared, CopyDescriptor, Device, DeviceError, Extent, Gate, Identity, LbaStatus, Sense};
 use tokio::time::Instant;
 
-/// NOT READY, LOGICAL UNIT NOT ACCESSIBLE: the port is in transition, in standby, or unavailable (SPC-4 §5.15.2).
-fn is_other_port_wanted(error: &DeviceError) -> bool {
+/// NOT READY, LOGICAL UNIT NOT ACCESSIBLE: the port is in transition, in standby, or unavailable
+/// (SPC-4 §5.15.2).
+fn is_other_port_required(error: &DeviceError) -> bool {
     matches!(error, DeviceError::Refused { sense: Sense { key: 2, code: 4, qualifier: 0x0a..=0x0c }, .. })
 }
 
@@ -34,8 +35,8 @@ impl Shared {
                 // A malformed answer does not mean a lost path: it would come again.
                 Err(error) if error.is_lost() && (unit.session().is_up() || stop()) => return Err(error),
                 Err(error) if error.is_lost() => {}
-                // Not carried out, so no command has to fear this.
-                Err(error) if is_other_port_wanted(&error) => {
+                // Not carried out, so every command may be repeated.
+                Err(error) if is_other_port_required(&error) => {
                     if Instant::now() >= deadline {
                         return Err(error);
                     }
@@ -179,10 +180,10 @@ mod tests {
     }
 
     #[test]
-    fn ports_that_want_another_are_told_from_failures() {
+    fn requests_for_another_port_differ_from_failures() {
         let refused =
             |key, code, qualifier| DeviceError::Refused { command: "READ", sense: Sense { key, code, qualifier } };
-        assert!(is_other_port_wanted(&refused(2, 4, 0x0b)) && !is_other_port_wanted(&refused(2, 4, 1)));
-        assert!(!is_other_port_wanted(&DeviceError::Full));
+        assert!(is_other_port_required(&refused(2, 4, 0x0b)) && !is_other_port_required(&refused(2, 4, 1)));
+        assert!(!is_other_port_required(&DeviceError::Full));
     }
 }
