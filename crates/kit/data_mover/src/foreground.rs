@@ -35,8 +35,8 @@ impl DataMover {
         GuestIo(self)
     }
 
-    /// How many of at most `depth` commands may be outstanding now; at least one.
-    pub(crate) fn most_outstanding(&self, depth: usize) -> usize {
+    /// Number of commands, of at most `depth`, that may be outstanding now; at least one.
+    pub(crate) fn max_outstanding(&self, depth: usize) -> usize {
         let recent = |end: Duration| self.clock().now().saturating_sub(end) < IDLE;
         let busy = self.foreground.in_flight.get() > 0 || self.foreground.last_end.get().is_some_and(recent);
         if !busy {
@@ -46,8 +46,8 @@ impl DataMover {
         usize::try_from(WAIT.as_micros() / service.as_micros()).unwrap_or(depth).clamp(1, depth.max(1))
     }
 
-    /// The array did a WRITE SAME in this time, while so many were outstanding with it.
-    pub(crate) fn array_took(&self, time: Duration, outstanding: usize) {
+    /// Records the time of a WRITE SAME, and the number outstanding with it.
+    pub(crate) fn record_service_time(&self, time: Duration, outstanding: usize) {
         let sample = time / u32::try_from(outstanding.max(1)).unwrap_or(u32::MAX);
         let service = self.foreground.service.get().map_or(sample, |before| (before * 3 + sample) / 4);
         self.foreground.service.set(Some(service));
@@ -152,18 +152,18 @@ mod tests {
     #[test]
     fn an_array_that_is_quick_is_given_more() {
         let mover = DataMover::new(Settings::default(), Rc::new(VirtualTime::default()));
-        assert_eq!(mover.most_outstanding(8), 8);
+        assert_eq!(mover.max_outstanding(8), 8);
         let _io = mover.guest_io();
-        assert_eq!(mover.most_outstanding(8), 1);
-        mover.array_took(Duration::from_micros(160), 8);
-        assert_eq!(mover.most_outstanding(8), 8);
+        assert_eq!(mover.max_outstanding(8), 1);
+        mover.record_service_time(Duration::from_micros(160), 8);
+        assert_eq!(mover.max_outstanding(8), 8);
         for _ in 0..16 {
-            mover.array_took(Duration::from_micros(200), 1);
+            mover.record_service_time(Duration::from_micros(200), 1);
         }
-        assert_eq!(mover.most_outstanding(8), 2);
+        assert_eq!(mover.max_outstanding(8), 2);
         for _ in 0..16 {
-            mover.array_took(Duration::from_millis(20), 4);
+            mover.record_service_time(Duration::from_millis(20), 4);
         }
-        assert_eq!(mover.most_outstanding(8), 1);
+        assert_eq!(mover.max_outstanding(8), 1);
     }
 }

@@ -32,21 +32,23 @@ pub enum UpdateError {
 
 /// Time for which RESERVE is tried.
 const RESERVE_TIME: Duration = Duration::from_secs(20);
-/// A host writes nothing under a reservation that it has had for longer.
-const HOLD: Duration = Duration::from_secs(4);
-/// A reservation that stands for longer is that of a host that hangs, and is broken. Others wait for their heartbeats meanwhile.
-const STANDS: Duration = Duration::from_secs(6);
-/// For so long before that it is tried almost without pauses: hosts that take turns leave gaps.
+/// Age of a reservation after which this host writes nothing under it.
+const MAX_HOLD: Duration = Duration::from_secs(4);
+/// Age after which a reservation counts as that of a hanging host, and is broken. Other hosts'
+/// heartbeats wait meanwhile.
+const BREAK_AFTER: Duration = Duration::from_secs(6);
+/// Time before that limit in which RESERVE is tried almost without pauses: hosts that take turns
+/// leave gaps.
 const WATCH: Duration = Duration::from_secs(2);
 const WATCH_PAUSE: Duration = Duration::from_micros(200);
-/// Conflicts further apart say nothing of the time between them.
-const APART: Duration = Duration::from_millis(500);
-/// A reservation that comes back after so many resets is not that of a host that hangs.
-const MOST_RESETS: u32 = 2;
+/// Time between two conflicts above which the reservation may have ended in between.
+const MAX_GAP: Duration = Duration::from_millis(500);
+/// Number of resets after which a returning reservation no longer counts as that of a hanging host.
+const MAX_RESETS: u32 = 2;
 
 /// A reservation of another host, as met by consecutive tries.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct StandingReservation {
     since: Duration,
     last: Duration,
 }
@@ -161,28 +163,28 @@ impl DataMover {
             if now >= until {
                 return Err(UpdateError::Reserved(tries));
             }
-            let stood = self.stood(of, now);
-            if stood >= STANDS && resets < MOST_RESETS {
+            let stood = self.standing_time(of, now);
+            if stood >= BREAK_AFTER && resets < MAX_RESETS {
                 resets += 1;
                 self.standing.borrow_mut().remove(&of);
                 match device.reset().await {
                     Ok(()) => self.tally.borrow_mut().reservations_broken += 1,
-                    Err(DeviceError::NotSupported(_)) => resets = MOST_RESETS,
+                    Err(DeviceError::NotSupported(_)) => resets = MAX_RESETS,
                     Err(error) => return Err(error.into()),
                 }
                 continue;
             }
-            let watched = stood + WATCH >= STANDS && resets < MOST_RESETS;
+            let watched = stood + WATCH >= BREAK_AFTER && resets < MAX_RESETS;
             self.clock().sleep(if watched { WATCH_PAUSE } else { patient::pause(tries) }).await;
-            turn.make_way().await;
+            turn.yield_to_urgent().await;
         }
     }
 
-    /// How long the reservation of another host has stood without a gap.
-    fn stood(&self, of: Option<[u8; 16]>, now: Duration) -> Duration {
+    /// Time for which another host's reservation has stood without a gap.
+    fn standing_time(&self, of: Option<[u8; 16]>, now: Duration) -> Duration {
         let mut standing = self.standing.borrow_mut();
-        let met = standing.entry(of).or_insert(Standing { since: now, last: now });
-        if now.saturating_sub(met.last) > APART {
+        let met = standing.entry(of).or_insert(StandingReservation { since: now, last: now });
+        if now.saturating_sub(met.last) > MAX_GAP {
             met.since = now;
         }
         met.last = now;
@@ -202,7 +204,7 @@ impl DataMover {
         if device.read_reserved(Extent { lba, blocks }).await? != expected {
             return Ok(false);
         }
-        if self.clock().now().saturating_sub(reserved) >= HOLD {
+        if self.clock().now().saturating_sub(reserved) >= MAX_HOLD {
             return Err(DeviceError::ReservationConflict);
         }
         device.write_reserved(lba, new.clone()).await?;

@@ -133,9 +133,9 @@ pub struct MemoryDevice {
     space: Option<usize>,
     /// Refuses UNMAP while this is set.
     refuses_unmap: Rc<Cell<bool>>,
-    /// Resets of the unit that the host has heard of.
-    resets_heard: Rc<Cell<u64>>,
-    /// What the unit says GOOD to and does otherwise.
+    /// Number of resets for which the host has had its unit attention.
+    resets_reported: Rc<Cell<u64>>,
+    /// Lie that the unit tells: it answers GOOD, but does something else.
     lie: Rc<Cell<Option<Lie>>>,
     /// Sources of EXTENDED COPY by designator.
     sources: Vec<([u8; 16], Rc<MemoryUnit>)>,
@@ -173,7 +173,7 @@ impl MemoryDevice {
             commands_left: Rc::default(),
             space: None,
             refuses_unmap: Rc::default(),
-            resets_heard: Rc::new(Cell::new(unit.resets.get())),
+            resets_reported: Rc::new(Cell::new(unit.resets.get())),
             lie: Rc::default(),
             sources: vec![(naa, unit.clone())],
         }
@@ -192,8 +192,8 @@ impl MemoryDevice {
         self.refuses_unmap.set(refuse);
     }
 
-    /// Lets the unit lie in one point, or be honest again; for all clones of this way to it.
-    pub fn tell(&self, lie: Option<Lie>) {
+    /// Sets the lie that the unit tells, or makes it honest; applies to all clones of this path.
+    pub fn set_lie(&self, lie: Option<Lie>) {
         self.lie.set(lie);
     }
 
@@ -287,7 +287,7 @@ impl MemoryDevice {
         self.unit.commands.set(self.unit.commands.get() + 1);
         self.unit.catch_up();
         let resets = self.unit.resets.get();
-        if self.resets_heard.replace(resets) != resets {
+        if self.resets_reported.replace(resets) != resets {
             return Ok(false);
         }
         if self.unit.reserved_by.get().is_some_and(|host| host != self.host) {
@@ -324,7 +324,7 @@ impl Device for MemoryDevice {
 
     async fn read(&self, extent: Extent) -> Result<Bytes, DeviceError> {
         self.begin(&[extent], "READ").await?;
-        let data = self.told(self.unit.get(extent));
+        let data = self.as_read(self.unit.get(extent));
         self.wait().await?;
         Ok(data)
     }
@@ -360,7 +360,7 @@ impl Device for MemoryDevice {
             return Err(DeviceError::Refused { command: "UNMAP", sense });
         }
         for extent in extents {
-            self.give_back(*extent);
+            self.discard(*extent);
         }
         self.wait().await
     }

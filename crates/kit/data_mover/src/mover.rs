@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::device::{CopyDescriptor, Device, DeviceError, Extent};
 use crate::foreground::{Foreground, Outstanding, Turn};
-use crate::lock::Standing;
+use crate::lock::StandingReservation;
 use crate::range_lock::RangeLock;
 use crate::settings::Settings;
 use crate::tally::{Moved, Reason, Tally};
@@ -31,8 +31,8 @@ pub struct DataMover {
     /// not to a task, so one update at a time runs under one. Units without a designator share a
     /// lock.
     reserving: RefCell<BTreeMap<Option<[u8; 16]>, Rc<RangeLock>>>,
-    /// Reservations of others, by what they reserve.
-    pub(crate) standing: RefCell<BTreeMap<Option<[u8; 16]>, Standing>>,
+    /// Reservations of other hosts, by their scope.
+    pub(crate) standing: RefCell<BTreeMap<Option<[u8; 16]>, StandingReservation>>,
     pub(crate) foreground: Foreground,
     /// Set when copies and zeroing must end.
     interrupted: Cell<bool>,
@@ -109,7 +109,7 @@ impl DataMover {
         self.interrupted.get()
     }
 
-    fn go_on(&self) -> Result<(), DeviceError> {
+    fn check_interrupted(&self) -> Result<(), DeviceError> {
         if self.interrupted.get() { Err(DeviceError::Interrupted) } else { Ok(()) }
     }
 
@@ -162,7 +162,7 @@ impl DataMover {
             let work = steps(blocks, command).map(|(lba, count)| {
                 let (moved, refused, by_host) = (&moved, &refused, &by_host);
                 async move {
-                    self.go_on()?;
+                    self.check_interrupted()?;
                     if let Some(reason) = refused.get() {
                         return by_host(lba, count, reason).await;
                     }
@@ -236,9 +236,9 @@ impl DataMover {
             async move {
                 let turn = match refused.get() {
                     Some(_) => None,
-                    None => Some(outstanding.turn(|| self.most_outstanding(settings.depth)).await),
+                    None => Some(outstanding.turn(|| self.max_outstanding(settings.depth)).await),
                 };
-                self.go_on()?;
+                self.check_interrupted()?;
                 let reason = match refused.get() {
                     Some(reason) => reason,
                     None => match self.timed(turn.as_ref(), device.write_zeros(part, unmap)).await {
@@ -275,8 +275,9 @@ impl DataMover {
         self.unmap_by(device, extents, false).await
     }
 
-    /// The same as an advice: what the array refuses stays as it is there, and is counted in [`Tally::not_unmapped`].
-    pub async fn unmap_if_taken<D: Device>(&self, device: &D, extents: &[Extent]) -> Result<u64, DeviceError> {
+    /// Like [`Self::unmap`], as a hint: a refusal is no error, and is counted in
+    /// [`Tally::not_unmapped`].
+    pub async fn unmap_as_hint<D: Device>(&self, device: &D, extents: &[Extent]) -> Result<u64, DeviceError> {
         self.unmap_by(device, extents, true).await
     }
 
@@ -304,13 +305,13 @@ impl DataMover {
             }
             (!command.is_empty()).then_some(command)
         });
-        let told = Cell::new(0);
+        let unmapped = Cell::new(0);
         let work = commands.map(|extents| {
-            let told = &told;
+            let unmapped = &unmapped;
             async move {
                 let blocks = extents.iter().map(|extent| extent.blocks).sum::<u64>();
                 match device.unmap(&extents).await {
-                    Ok(()) => told.set(told.get() + blocks),
+                    Ok(()) => unmapped.set(unmapped.get() + blocks),
                     Err(DeviceError::NotSupported(_)) => {}
                     Err(error) => match Reason::of_advice(&error).filter(|_| advice) {
                         Some(reason) => {
@@ -324,7 +325,7 @@ impl DataMover {
             }
         });
         in_flight(settings.depth, work).await?;
-        let bytes = told.get() * u64::from(identity.block_bytes);
+        let bytes = unmapped.get() * u64::from(identity.block_bytes);
         self.tally.borrow_mut().unmapped_bytes += bytes;
         Ok(bytes)
     }
@@ -338,7 +339,7 @@ impl DataMover {
     ) -> Result<(), DeviceError> {
         let step = u64::from(settings.software_transfer_bytes) / u64::from(source.identity().block_bytes);
         let work = steps(blocks, step).map(|(from, blocks)| async move {
-            self.go_on()?;
+            self.check_interrupted()?;
             let data = source.read(Extent { lba: source_lba + from, blocks }).await?;
             destination.write(destination_lba + from, data).await
         });
@@ -354,7 +355,7 @@ impl DataMover {
         let (begun, outstanding) = (self.clock().now(), turn.map_or(1, Turn::outstanding));
         let done = command.await;
         if done.is_ok() {
-            self.array_took(self.clock().now().saturating_sub(begun), outstanding);
+            self.record_service_time(self.clock().now().saturating_sub(begun), outstanding);
         }
         done
     }
@@ -373,7 +374,7 @@ impl DataMover {
         let work = steps(extent.blocks, u64::from(step)).map(|(from, blocks)| {
             let data = zeros.slice(..usize::try_from(blocks * u64::from(block_bytes)).unwrap_or(0));
             async move {
-                self.go_on()?;
+                self.check_interrupted()?;
                 device.write(extent.lba + from, data).await
             }
         });

@@ -12,8 +12,8 @@ use std::task::{Context, Poll, Waker};
 /// Lock of ranges for the tasks of one thread.
 #[derive(Debug, Default)]
 pub struct RangeLock {
-    /// In the order in which they are served.
-    line: RefCell<Vec<Place>>,
+    /// Holders and waiters, in the order in which they are served.
+    queue: RefCell<Vec<Place>>,
     tickets: Cell<u64>,
 }
 
@@ -56,26 +56,26 @@ impl RangeLock {
     async fn enter(&self, range: Range<u64>, urgent: bool) -> RangeGuard<'_> {
         let ticket = self.tickets.get();
         self.tickets.set(ticket + 1);
-        self.stand(Place { ticket, range, urgent, granted: false, waker: None }, urgent);
-        // From here on it leaves the line when it is dropped, also while it waits.
+        self.enqueue(Place { ticket, range, urgent, granted: false, waker: None }, urgent);
+        // From here on, dropping the future leaves the line, also while it waits.
         let guard = RangeGuard { lock: self, ticket };
         guard.wait().await;
         guard
     }
 
-    /// Puts a task in line: at the end, or before everybody who waits and is not urgent.
-    fn stand(&self, place: Place, before_others: bool) {
-        let mut line = self.line.borrow_mut();
+    /// Adds a task to the line: at the end, or before all waiters that are not urgent.
+    fn enqueue(&self, place: Place, before_others: bool) {
+        let mut queue = self.queue.borrow_mut();
         let waits = |other: &Place| !other.granted && !other.urgent;
-        let at = if before_others { line.iter().position(waits) } else { None };
-        let at = at.unwrap_or(line.len());
-        line.insert(at, place);
+        let at = if before_others { queue.iter().position(waits) } else { None };
+        let at = at.unwrap_or(queue.len());
+        queue.insert(at, place);
     }
 
     fn poll(&self, ticket: u64, context: &mut Context<'_>) -> Poll<()> {
-        let mut line = self.line.borrow_mut();
-        let Some(at) = line.iter().position(|place| place.ticket == ticket) else { return Poll::Ready(()) };
-        let (before, rest) = line.split_at_mut(at);
+        let mut queue = self.queue.borrow_mut();
+        let Some(at) = queue.iter().position(|place| place.ticket == ticket) else { return Poll::Ready(()) };
+        let (before, rest) = queue.split_at_mut(at);
         let Some((mine, behind)) = rest.split_first_mut() else { return Poll::Ready(()) };
         // An urgent task may stand before one that already holds a range.
         let blocked = before.iter().any(|other| other.overlaps(mine))
@@ -90,10 +90,10 @@ impl RangeLock {
 
     /// Removes a task from the line, and wakes tasks that may have waited for it.
     fn leave(&self, ticket: u64) -> Option<Place> {
-        let mut line = self.line.borrow_mut();
-        let at = line.iter().position(|place| place.ticket == ticket)?;
-        let left = line.remove(at);
-        for other in line.iter_mut().filter(|other| other.overlaps(&left)) {
+        let mut queue = self.queue.borrow_mut();
+        let at = queue.iter().position(|place| place.ticket == ticket)?;
+        let left = queue.remove(at);
+        for other in queue.iter_mut().filter(|other| other.overlaps(&left)) {
             if let Some(waker) = other.waker.take() {
                 waker.wake();
             }
@@ -107,18 +107,19 @@ impl RangeGuard<'_> {
         future::poll_fn(|context| self.lock.poll(self.ticket, context)).await;
     }
 
-    /// Gives the range up while something urgent wants a part of it, and returns with the range, which nobody else that waited had meanwhile.
-    pub async fn make_way(&self) {
+    /// Yields the range to urgent waiters, if any, and waits to get it back before all other
+    /// waiters.
+    pub async fn yield_to_urgent(&self) {
         let awaited = {
-            let line = self.lock.line.borrow();
-            let mine = line.iter().find(|place| place.ticket == self.ticket);
-            mine.is_some_and(|mine| line.iter().any(|other| other.urgent && !other.granted && other.overlaps(mine)))
+            let queue = self.lock.queue.borrow();
+            let mine = queue.iter().find(|place| place.ticket == self.ticket);
+            mine.is_some_and(|mine| queue.iter().any(|other| other.urgent && !other.granted && other.overlaps(mine)))
         };
         if !awaited {
             return;
         }
         if let Some(mine) = self.lock.leave(self.ticket) {
-            self.lock.stand(Place { granted: false, waker: None, ..mine }, true);
+            self.lock.enqueue(Place { granted: false, waker: None, ..mine }, true);
         }
         self.wait().await;
     }
@@ -157,7 +158,7 @@ mod tests {
                 }
             };
             let times = join_all(tasks.into_iter().map(one)).await;
-            assert!(lock.line.borrow().is_empty());
+            assert!(lock.queue.borrow().is_empty());
             times
         })
     }
@@ -169,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_urgent_goes_before_those_that_wait() {
+    fn urgent_requests_go_first() {
         let mut tasks: Vec<_> = (0..5).map(|come| (come, 0..1, false)).collect();
         tasks.extend([(5, 0..1, true), (6, 0..1, true)]);
         assert_eq!(served(tasks), [0, 30, 40, 50, 60, 10, 20]);
     }
 
     #[test]
-    fn who_makes_way_is_the_next() {
+    fn the_holder_that_yields_is_next() {
         let time = VirtualTime::default();
         let clock = time.clone();
         time.run(async move {
@@ -186,9 +187,9 @@ mod tests {
                 Box::pin(async {
                     let mine = lock.lock(0..1).await;
                     wait(5).await;
-                    mine.make_way().await;
+                    mine.yield_to_urgent().await;
                     order.borrow_mut().push("first");
-                    mine.make_way().await;
+                    mine.yield_to_urgent().await;
                 }),
                 Box::pin(async {
                     wait(1).await;
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stops_waiting_holds_nobody_up() {
+    fn an_abandoned_wait_blocks_no_other() {
         let time = VirtualTime::default();
         time.run(async {
             let lock = RangeLock::default();

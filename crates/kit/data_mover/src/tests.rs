@@ -50,12 +50,12 @@ fn a_copy_is_the_array_s_work_and_the_host_s_when_it_cannot_be() {
         let destination = unit(2).with_source(&source).with(change);
         let data = fill(&source, 100, 10_000);
         let mover = mover(settings);
-        let heard = Cell::new(0);
-        let progress = |bytes| heard.set(heard.get() + bytes);
+        let reported = Cell::new(0);
+        let progress = |bytes| reported.set(reported.get() + bytes);
         let moved = block_on(mover.copy((&source, 100), (&destination, 7), 10_000, &progress)).unwrap();
         let bytes = 10_000 * BLOCK;
         assert_eq!(read(&destination, 7, 10_000), data);
-        assert_eq!(heard.get(), bytes);
+        assert_eq!(reported.get(), bytes);
         match reason {
             None => assert_eq!((moved.offloaded_bytes, moved.host_bytes()), (bytes, 0)),
             Some(reason) => assert_eq!((moved.offloaded_bytes, moved.by_host.get(&reason)), (0, Some(&bytes))),
@@ -65,7 +65,7 @@ fn a_copy_is_the_array_s_work_and_the_host_s_when_it_cannot_be() {
 }
 
 #[test]
-fn a_source_that_the_array_has_never_heard_of_is_copied_by_the_host() {
+fn a_source_unknown_to_the_array_is_copied_by_the_host() {
     let (source, destination) = (unit(1), unit(2));
     let data = fill(&source, 0, 5000);
     let mover = mover(Settings::default());
@@ -77,7 +77,7 @@ fn a_source_that_the_array_has_never_heard_of_is_copied_by_the_host() {
 }
 
 #[test]
-fn what_the_host_could_not_do_either_is_an_error() {
+fn work_that_the_host_cannot_do_either_is_an_error() {
     let (source, destination) = (unit(1), unit(2));
     let outside = block_on(mover(Settings::default()).copy((&source, 0), (&destination, BLOCKS - 1), 2, &|_| ()));
     assert!(matches!(outside, Err(DeviceError::Refused { command: "WRITE", .. })), "{outside:?}");
@@ -122,7 +122,7 @@ fn unmap_fits_its_list_and_may_be_an_advice() {
     device.refuse_unmap(true);
     let all = [Extent { lba: 0, blocks: 10_000 }];
     assert!(matches!(block_on(mover.unmap(&device, &all)), Err(DeviceError::Refused { .. })));
-    assert_eq!(block_on(mover.unmap_if_taken(&device, &all)), Ok(0));
+    assert_eq!(block_on(mover.unmap_as_hint(&device, &all)), Ok(0));
     let refused = Reason::Refused(Sense { key: 5, code: 0x26, qualifier: 0 });
     assert_eq!(mover.tally().not_unmapped.get(&refused), Some(&(10_000 * BLOCK)));
 }
@@ -133,8 +133,8 @@ fn unmap_keeps_to_the_limits_of_the_unit() {
     fill(&device, 0, 4000);
     let mover = mover(Settings::default());
     let extents = [(0, 1500), (2000, 100), (2200, 100), (2400, 100)].map(|(lba, blocks)| Extent { lba, blocks });
-    let told = block_on(mover.unmap(&device, &extents)).unwrap();
-    assert_eq!((told, device.unit().allocated()), (1800 * BLOCK, 2200));
+    let unmapped = block_on(mover.unmap(&device, &extents)).unwrap();
+    assert_eq!((unmapped, device.unit().allocated()), (1800 * BLOCK, 2200));
     // 1000 | 500 + 100 | 100 + 100
     assert_eq!(device.unit().commands(), 3);
     let without = unit(1).with(|unit| unit.limits.unmap = 0);

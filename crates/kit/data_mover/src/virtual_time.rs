@@ -78,7 +78,7 @@ mod tests {
     use futures_util::future::join;
 
     #[test]
-    fn time_passes_while_everybody_waits() {
+    fn time_passes_while_every_task_waits() {
         let time = VirtualTime::default();
         let (one, two) = (time.clone(), time.clone());
         let order = Rc::new(RefCell::new(Vec::new()));

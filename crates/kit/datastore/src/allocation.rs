@@ -86,8 +86,8 @@ impl<D: Device> Datastore<D> {
         let extents: Vec<_> = runs(blocks.iter().map(|(_, block)| *block))
             .map(|(first, count)| store.extent(first, 0, u64::from(count) * u64::from(store.geometry.block_sectors)))
             .collect();
-        // Whatever the array makes of it, the blocks are free here.
-        store.mover.unmap_if_taken(&store.device, &extents).await?;
+        // The blocks are freed here even if the array refuses the UNMAP.
+        store.mover.unmap_as_hint(&store.device, &extents).await?;
         let mut by_sector: BTreeMap<u32, Vec<(usize, u32)>> = BTreeMap::new();
         for (index, block) in blocks {
             let entry = *block as usize % ALLOCATIONS;

@@ -188,7 +188,7 @@ pub(crate) async fn wipe(bench: &Bench, unit: usize) -> Result<Wiped, LabError> 
             }
         }
     }
-    host.mover.unmap_if_taken(&*slice, &[all]).await?;
+    host.mover.unmap_as_hint(&*slice, &[all]).await?;
     if data_at(whole).await?.is_none() {
         return Ok(Wiped::Clean);
     }

@@ -84,8 +84,8 @@ impl World {
                             .with_delay(delay.clone())
                     })
                     .collect();
-                all.iter().for_each(|device| device.tell(lie));
-                made.borrow_mut().extend(all.iter().cloned());
+                all.iter().for_each(|device| device.set_lie(lie));
+                shared.borrow_mut().extend(all.iter().cloned());
                 all
             }
         };

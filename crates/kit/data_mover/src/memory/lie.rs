@@ -78,7 +78,7 @@ fn first_half(extent: Extent) -> Extent {
 }
 
 impl MemoryDevice {
-    pub(super) fn told(&self, data: Bytes) -> Bytes {
+    pub(super) fn as_read(&self, data: Bytes) -> Bytes {
         if !self.lies(Lie::ReadWrong) {
             return data;
         }
@@ -125,7 +125,7 @@ impl MemoryDevice {
         }
     }
 
-    pub(super) fn give_back(&self, extent: Extent) {
+    pub(super) fn discard(&self, extent: Extent) {
         match self.lie.get() {
             Some(Lie::UnmapNothing) => {}
             Some(Lie::UnmapHalf) => self.unit.free(first_half(extent)),

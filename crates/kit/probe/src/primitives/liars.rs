@@ -67,7 +67,7 @@ fn told(primitive: Primitive, lie: Option<Lie>) -> Verdict {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
         let device = MemoryDevice::new(&Rc::new(MemoryUnit::default()), 1, 1, 8192);
         let scratch = Scratch::keep(&device, (2048, true), true).await.unwrap();
-        device.tell(lie);
+        device.set_lie(lie);
         let subject = Subject { unit: device.clone(), other: device };
         primitive.prove(&subject, &scratch).await.unwrap()
     })

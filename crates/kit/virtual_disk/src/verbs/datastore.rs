@@ -45,7 +45,7 @@ pub async fn format(kit: &Kit, url: &Url, options: &FormatOptions, destroy: Opti
     let options = FormatOptions { force: true, ..options.clone() };
     // The old data may be lost. A unit without UNMAP keeps it until it is overwritten.
     let whole = Extent { lba: 0, blocks: unit.identity().blocks };
-    kit.mover().unmap_if_taken(&*unit, &[whole]).await.map_err(|error| DiskError::device(url, error))?;
+    kit.mover().unmap_as_hint(&*unit, &[whole]).await.map_err(|error| DiskError::device(url, error))?;
     Datastore::format(&unit, kit.mover(), &options).await.map_err(failed)?;
     let store = kit.view(url).await?;
     let geometry = store.geometry();
