@@ -33,8 +33,8 @@ struct Stream {
 pub(crate) struct Ahead {
     /// Runs, in order of extension: the last entry was extended last.
     streams: RefCell<Vec<Stream>>,
-    /// Blocks of a window at most: now, and ever.
-    most: Cell<u32>,
+    /// Largest window now, in blocks, and its upper bound.
+    window_limit: Cell<u32>,
     limit: u32,
 }
 
@@ -42,14 +42,14 @@ impl Ahead {
     /// Creates the state for a disk with blocks of this size.
     pub(crate) fn new(block_bytes: u64) -> Self {
         let limit = u32::try_from(WINDOW_BYTES / block_bytes).unwrap_or(u32::MAX);
-        Self { streams: RefCell::default(), most: Cell::new(limit), limit }
+        Self { streams: RefCell::default(), window_limit: Cell::new(limit), limit }
     }
 
     /// Records a write to a part of a block; `first` says that the block was still to be zeroed,
     /// and `blocks` is the length of the disk. Returns the blocks to zero meanwhile, which never
     /// include the block itself.
     pub(crate) fn reached(&self, index: u32, first: bool, blocks: u32) -> Option<Range<u32>> {
-        let most = self.most.get();
+        let most = self.window_limit.get();
         let mut streams = self.streams.borrow_mut();
         if most == 0 || (streams.is_empty() && !first) {
             return None;
@@ -80,17 +80,17 @@ impl Ahead {
 
     /// Adapts the window length to the time in which this many blocks were zeroed.
     pub(crate) fn took(&self, blocks: u32, time: Duration) {
-        let most = self.most.get();
+        let most = self.window_limit.get();
         if time > SLOW {
-            self.most.set((blocks / 2).clamp(1, most.max(1)));
+            self.window_limit.set((blocks / 2).clamp(1, most.max(1)));
         } else if time < QUICK && blocks >= most {
-            self.most.set(most.saturating_mul(2).min(self.limit));
+            self.window_limit.set(most.saturating_mul(2).min(self.limit));
         }
     }
 
     /// Stops zeroing ahead.
     pub(crate) fn stop(&self) {
-        self.most.set(0);
+        self.window_limit.set(0);
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_for_writes_that_do_not_go_forward() {
+    fn nothing_is_zeroed_ahead_of_writes_that_do_not_go_forward() {
         let ahead = Ahead::new(MIB);
         for index in [500, 40, 900, 20, 700, 30, 10, 300, 600, 950] {
             assert_eq!(ahead.reached(index, true, 1000), None);
@@ -141,31 +141,31 @@ mod tests {
     #[test]
     fn runs_beside_each_other_are_followed() {
         let ahead = Ahead::new(MIB);
-        let mut made = [0_u32; 4];
+        let mut created = [0_u32; 4];
         for step in 0..64 {
-            for (run, made) in (0..).zip(&mut made) {
-                let window = ahead.reached(run * 1000 + step, *made <= run * 1000 + step, 10_000);
-                *made = window.map_or(*made, |window| window.end);
+            for (run, created) in (0..).zip(&mut created) {
+                let window = ahead.reached(run * 1000 + step, *created <= run * 1000 + step, 10_000);
+                *created = window.map_or(*created, |window| window.end);
             }
         }
-        assert!((0..).zip(made).all(|(run, end)| end >= run * 1000 + 64), "{made:?}");
+        assert!((0..).zip(created).all(|(run, end)| end >= run * 1000 + 64), "{created:?}");
     }
 
     #[test]
     fn windows_are_as_long_as_the_array_is_quick() {
         let ahead = Ahead::new(MIB);
         ahead.took(32, Duration::from_millis(100));
-        assert_eq!(ahead.most.get(), 16);
+        assert_eq!(ahead.window_limit.get(), 16);
         ahead.took(8, Duration::from_millis(1));
-        assert_eq!(ahead.most.get(), 16);
+        assert_eq!(ahead.window_limit.get(), 16);
         ahead.took(16, Duration::from_millis(1));
         ahead.took(32, Duration::from_millis(1));
-        assert_eq!(ahead.most.get(), 32);
+        assert_eq!(ahead.window_limit.get(), 32);
         ahead.took(1, Duration::from_secs(1));
-        assert_eq!(ahead.most.get(), 1);
+        assert_eq!(ahead.window_limit.get(), 1);
         ahead.stop();
         ahead.took(0, Duration::ZERO);
-        assert_eq!(ahead.most.get(), 0);
+        assert_eq!(ahead.window_limit.get(), 0);
         assert!((0..10).all(|index| ahead.reached(index, true, 100).is_none()));
     }
 }

@@ -69,7 +69,7 @@ impl<D: Device> Datastore<D> {
                 }
             }
             if let Some(error) = failed {
-                self.is_untidy(file);
+                self.mark_untidy(file);
                 return Err(error);
             }
             wanted.retain(|place| found.get(*place).is_some_and(Option::is_none));

@@ -1,6 +1,8 @@
-//! Disks that others are based on. They are read without a lock, as they do not change while those are there. That may end at any time: a snapshot
-//! is committed into the disk, or the last disk over it goes, and then its blocks are somebody else's. So whoever has read looks at their records
-//! once more before anybody hears of it ([`VirtualDisk::still_as_opened`]).
+//! Base disks: disks that other disks are based on. They are read without a lock because they do
+//! not change while they have children. That may end at any time: a snapshot is committed into the
+//! base, or its last child is deleted, and then its blocks may go to another file. So a reader
+//! checks the records of these disks once more before it reports success
+//! ([`VirtualDisk::check_unchanged`]).
 //!
 //! Disks below one that is open under its lock cannot change. A disk is opened, deleted or
 //! committed into only when it has no children, or when the only child is the one being committed,
@@ -116,13 +118,13 @@ impl<D: Device> VirtualDisk<D> {
     /// reported as the disk's content.
     ///
     /// Errors: [`DatastoreError::Changed`]; [`DatastoreError::Evicted`], [`DatastoreError::LeaseExpired`].
-    pub async fn still_as_opened(&self) -> Result<(), DatastoreError> {
+    pub async fn check_unchanged(&self) -> Result<(), DatastoreError> {
         if self.file.lock().await.is_some() {
             self.on.store.alive()?;
         }
         let below = self.below.iter().filter_map(|disk| disk.as_opened.as_ref());
         for then in self.as_opened.iter().chain(below) {
-            if !holds_the_same(then, &self.on.record(then.number).await?) {
+            if !is_unchanged(then, &self.on.record(then.number).await?) {
                 return Err(DatastoreError::Changed(then.value.name()));
             }
         }
@@ -130,9 +132,10 @@ impl<D: Device> VirtualDisk<D> {
     }
 }
 
-/// Whether a frozen disk cannot have changed between two looks at its record. Before its content changes it thaws or is marked; to be frozen again
-/// afterwards is another update of the record. So one update that is no touch, a new name, is fine; disks that were made over it leave no trace.
-fn holds_the_same(then: &Loaded<File>, now: &Loaded<File>) -> bool {
+/// Whether a frozen disk cannot have changed between two reads of its record. Before its content
+/// changes, the disk is thawed or marked; freezing it again is another update. So one update that
+/// is not a touch (a rename) is allowed. Creating a child leaves no trace in the record.
+fn is_unchanged(then: &Loaded<File>, now: &Loaded<File>) -> bool {
     let (before, after) = (&then.value, &now.value);
     let touches = after.touched.get().checked_sub(before.touched.get());
     let updates = now.version.checked_sub(then.version);

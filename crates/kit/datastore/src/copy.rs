@@ -48,10 +48,12 @@ impl<D: Device> Source<'_, D> {
         }
     }
 
-    /// To be asked before a copy counts: see [`VirtualDisk::still_as_opened`]. Of a logical unit nobody can tell.
-    pub async fn still_as_opened(&self) -> Result<(), DatastoreError> {
+    /// Checks that the source did not change, before a copy is published: see
+    /// [`VirtualDisk::check_unchanged`]. Always succeeds for a logical unit, whose changes cannot
+    /// be detected.
+    pub async fn check_unchanged(&self) -> Result<(), DatastoreError> {
         match self {
-            Self::Disk(disk) => disk.still_as_opened().await,
+            Self::Disk(disk) => disk.check_unchanged().await,
             Self::Unit(_) => Ok(()),
         }
     }
@@ -114,7 +116,7 @@ impl<D: Device> Datastore<D> {
     ) -> Result<Moved, DatastoreError> {
         let disk = self.begin_disk(name, DiskOptions { format, size: source.size() }).await?;
         let copied = match disk.copy_from(Source::Disk(source), 0, source.size(), progress).await {
-            Ok(moved) => match source.still_as_opened().await {
+            Ok(moved) => match source.check_unchanged().await {
                 Ok(()) => disk.publish().await.map(|()| moved),
                 Err(error) => Err(error),
             },
@@ -142,7 +144,7 @@ impl<D: Device> Datastore<D> {
     ) -> Result<VirtualDisk<D>, DatastoreError> {
         crate::disk::check_size(options.size)?;
         let shape = shape(options.format)?;
-        let file = self.make(name, options.format, options.size, None).await?;
+        let file = self.create_record(name, options.format, options.size, None).await?;
         let map = BlockMap::new(file.id());
         let disk = self.opened(Some(file), map, options.format, options.size, Vec::new());
         let shaped = DiskOptions { format: shape, ..options };
@@ -277,7 +279,7 @@ impl<D: Device> VirtualDisk<D> {
     /// Publishes a disk that was begun: it is visible from now on.
     pub async fn publish(&self) -> Result<(), DatastoreError> {
         let mut file = self.file.lock().await;
-        let file = file.as_mut().ok_or_else(VirtualDisk::<D>::only_read)?;
+        let file = file.as_mut().ok_or_else(VirtualDisk::<D>::read_only_error)?;
         self.on.publish(file).await
     }
 

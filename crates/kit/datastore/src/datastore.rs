@@ -58,13 +58,13 @@ pub struct Slot {
     pub locks: u64,
 }
 
-/// Between two looks at the heartbeats: a little more than their period.
-const LOOK: Duration = Duration::from_millis(3500);
-/// How long a lock is waited for before the host's user is told.
-pub(crate) const TOLD_AFTER: Duration = Duration::from_secs(1);
+/// Time between two reads of the heartbeats: a little more than their period.
+const READ_INTERVAL: Duration = Duration::from_millis(3500);
+/// Time after which a wait for a lock is reported to the callback.
+pub(crate) const REPORT_AFTER: Duration = Duration::from_secs(1);
 
-/// Hears what is waited for: the name of a file, and the host that has its lock.
-pub type Told = Box<dyn Fn(&str, &str)>;
+/// Callback for a lock that this host waits for; receives the file name and the holder's name.
+pub type ContendedLockCallback = Box<dyn Fn(&str, &str)>;
 
 /// Time for which a command is retried while other hosts have the logical unit reserved.
 const RESERVATION_PATIENCE: Duration = Duration::from_secs(60);
@@ -88,9 +88,9 @@ pub struct Datastore<D> {
     pub(crate) untidy: RefCell<HashSet<u32>>,
     /// Record numbers by file name, from earlier look-ups.
     pub(crate) names: RefCell<HashMap<String, u32>>,
-    /// Hears of locks that are waited for.
-    pub(crate) told: RefCell<Option<Told>>,
-    /// `None` of a host that only looks.
+    /// Callback for locks that this host waits for.
+    pub(crate) contended_lock: RefCell<Option<ContendedLockCallback>>,
+    /// The heartbeat slot; `None` for a host that only views.
     heartbeat: Mutex<Option<Loaded<Heartbeat>>>,
     header: Header,
 }
@@ -99,7 +99,7 @@ impl<D> Drop for Datastore<D> {
     /// No task is left that could send a command for the datastore: other users of the device go
     /// on.
     fn drop(&mut self) {
-        self.store.lease.given_back.set(true);
+        self.store.lease.released.set(true);
     }
 }
 
@@ -140,20 +140,22 @@ impl<D: Device> Datastore<D> {
     /// Reads the header of a datastore.
     async fn header(device: &Patient<D>) -> Result<Header, DatastoreError> {
         let image = device.read(Extent { lba: HEADER, blocks: 1 }).await?;
-        let header = match sector::decode::<Header>(HEADER, image) {
-            Ok(loaded) if loaded.version == 0 => return Err(DatastoreError::NoDatastore),
-            Ok(loaded) => loaded.value,
-            Err(DatastoreError::Damaged { what: "it is no metadata", .. }) => return Err(DatastoreError::NoDatastore),
-            Err(error) => return Err(error),
-        };
+        if !sector::is_metadata(&image) {
+            return Err(DatastoreError::NoDatastore);
+        }
+        let loaded = sector::decode::<Header>(HEADER, image)?;
+        if loaded.version == 0 {
+            return Err(DatastoreError::NoDatastore);
+        }
+        let header = loaded.value;
         match header.version.get() {
             VERSION => Ok(header),
             other => Err(DatastoreError::Version(other)),
         }
     }
 
-    /// The datastore on a logical unit, as far as its header tells.
-    async fn found(device: Rc<D>, mover: Rc<DataMover>) -> Result<(Store<D>, Header), DatastoreError> {
+    /// Reads the header, and returns the store that it describes.
+    async fn open_store(device: Rc<D>, mover: Rc<DataMover>) -> Result<(Store<D>, Header), DatastoreError> {
         let device = Patient::new(device, mover.clone(), RESERVATION_PATIENCE);
         if device.identity().block_bytes as usize != SECTOR_BYTES {
             return Err(DatastoreError::NoDatastore);
@@ -166,33 +168,33 @@ impl<D: Device> Datastore<D> {
     /// Mounts the datastore: takes a heartbeat slot. [`Self::keep_alive`] must run from then on. If
     /// the heartbeat is late, the device stops sending commands ([`Device::only_while`]).
     pub async fn mount(device: Rc<D>, mover: Rc<DataMover>, host: Host) -> Result<Rc<Self>, DatastoreError> {
-        let (store, header) = Self::found(device, mover).await?;
+        let (store, header) = Self::open_store(device, mover).await?;
         let observed = Observed::default();
         let (owner, heartbeat) = store.take_slot(&host.name, &observed).await?;
         store.device.only_while(store.gate());
-        Ok(Self::made(store, header, host, owner, observed, Some(heartbeat)))
+        Ok(Self::assemble(store, header, host, owner, observed, Some(heartbeat)))
     }
 
     /// Opens the datastore without a heartbeat slot, for lists, statistics and checks. Every write
     /// is refused with [`DatastoreError::Evicted`].
     pub async fn view(device: Rc<D>, mover: Rc<DataMover>) -> Result<Rc<Self>, DatastoreError> {
-        let (store, header) = Self::found(device, mover).await?;
-        Ok(Self::seen(store, header))
+        let (store, header) = Self::open_store(device, mover).await?;
+        Ok(Self::viewing(store, header))
     }
 
     /// Like [`Self::view`], by a header found elsewhere and its geometry.
     pub(crate) fn view_by(device: Rc<D>, mover: Rc<DataMover>, header: Header, geometry: Geometry) -> Rc<Self> {
         let device = Patient::new(device, mover.clone(), RESERVATION_PATIENCE);
-        Self::seen(Store::new(device, mover, geometry), header)
+        Self::viewing(Store::new(device, mover, geometry), header)
     }
 
-    fn seen(store: Store<D>, header: Header) -> Rc<Self> {
+    fn viewing(store: Store<D>, header: Header) -> Rc<Self> {
         store.lease.evicted.set(true);
-        let nobody = Owner { slot: u32::MAX - 1, generation: 0 };
-        Self::made(store, header, Host { name: String::new() }, nobody, Observed::default(), None)
+        let no_owner = Owner { slot: u32::MAX - 1, generation: 0 };
+        Self::assemble(store, header, Host { name: String::new() }, no_owner, Observed::default(), None)
     }
 
-    fn made(
+    fn assemble(
         store: Store<D>,
         header: Header,
         host: Host,
@@ -214,15 +216,16 @@ impl<D: Device> Datastore<D> {
             open: RefCell::default(),
             untidy: RefCell::default(),
             names: RefCell::default(),
-            told: RefCell::default(),
+            contended_lock: RefCell::default(),
             heartbeat: Mutex::new(heartbeat),
             header,
         })
     }
 
-    /// Whoever is to hear, once for each, of locks of other hosts that are waited for.
-    pub fn tell(&self, told: Told) {
-        self.told.replace(Some(told));
+    /// Sets the callback for contended locks. It is called once for each lock that another host
+    /// holds and this host waits for.
+    pub fn on_contended_lock(&self, callback: ContendedLockCallback) {
+        self.contended_lock.replace(Some(callback));
     }
 
     /// Returns the datastore on a logical unit and a living host that has it mounted. Call it
@@ -268,7 +271,7 @@ impl<D: Device> Datastore<D> {
         free.live = 0;
         let swapped = self.store.swap(heartbeat, free).await?;
         self.store.lease.evicted.set(true);
-        self.store.lease.given_back.set(swapped);
+        self.store.lease.released.set(swapped);
         if swapped { Ok(()) } else { Err(DatastoreError::Evicted) }
     }
 
@@ -323,7 +326,7 @@ impl<D: Device> Datastore<D> {
     /// Reads [`Self::slots`] twice; true for each host that renewed its heartbeat in between.
     pub async fn slots_seen(&self) -> Result<Vec<(Slot, bool)>, DatastoreError> {
         let before = self.slots().await?;
-        self.store.sleep(if before.is_empty() { Duration::ZERO } else { LOOK }).await;
+        self.store.sleep(if before.is_empty() { Duration::ZERO } else { READ_INTERVAL }).await;
         let alive = |slot: &Slot| {
             let old = before.iter().find(|old| old.number == slot.number && old.host == slot.host);
             old.is_none_or(|old| old.beat != slot.beat)
@@ -342,16 +345,16 @@ impl<D: Device> Datastore<D> {
     /// are claimed, unmapped and freed, so that no host writes to them meanwhile. Returns the
     /// number of bytes.
     pub async fn unmap_free(&self) -> Result<u64, DatastoreError> {
-        let scratch = self.make_scratch().await?;
-        let mut told = 0;
+        let scratch = self.create_scratch().await?;
+        let mut bytes = 0;
         for sector in 0..self.store.geometry.allocation_sectors() {
             let claimed = self.claim_free(scratch.id(), sector).await?;
             if !claimed.is_empty() {
-                told += claimed.len() as u64 * self.store.geometry.block_bytes();
+                bytes += claimed.len() as u64 * self.store.geometry.block_bytes();
                 self.free(scratch.id(), &claimed).await?;
             }
         }
         self.drop_scratch(scratch).await?;
-        Ok(told)
+        Ok(bytes)
     }
 }

@@ -37,19 +37,19 @@ impl LockedFile {
     }
 }
 
-/// What came of an attempt to make a file.
-enum Made {
+/// Result of an attempt to create a file.
+enum Created {
     File(Box<LockedFile>),
     /// Another host or task is creating a file of this name, in this record.
     Busy(u32),
 }
 
-/// Whether a name has a file.
-enum Taken {
-    No,
-    There,
-    /// One is being made, in this record.
-    Busy(u32),
+/// State of a file name in the directory.
+enum NameState {
+    Free,
+    InUse,
+    /// A file of this name is being created, in this record.
+    BeingCreated(u32),
 }
 
 fn check_name(name: &str) -> Result<(), DatastoreError> {
@@ -202,8 +202,9 @@ impl<D: Device> Datastore<D> {
         Err(DatastoreError::Unsuitable(format!("{size} bytes: a file has at most {most}")))
     }
 
-    /// Makes a record in state `CREATING` under the lock of the directory, and takes its lock.
-    pub(crate) async fn make(
+    /// Creates a record in state `CREATING` under the lock of the directory, and takes the record's
+    /// lock.
+    pub(crate) async fn create_record(
         &self,
         name: &str,
         format: DiskFormat,
@@ -215,49 +216,49 @@ impl<D: Device> Datastore<D> {
         loop {
             let one = self.directory.lock().await;
             let held = self.acquire(DIRECTORY_LOCK, "the directory", LOCK_PATIENCE).await?;
-            let made = self.make_in_directory(name, format, size, parent).await;
+            let created = self.create_in_directory(name, format, size, parent).await;
             let released = self.release(held).await;
             drop(one);
-            let made = made?;
+            let created = created?;
             released?;
-            match made {
-                Made::File(file) => return Ok(*file),
-                Made::Busy(number) => self.finish_file(number, name).await?,
+            match created {
+                Created::File(file) => return Ok(*file),
+                Created::Busy(number) => self.finish_file(number, name).await?,
             }
         }
     }
 
-    /// Whether the name is free: no file has it, and no host that is alive is making one of it.
-    async fn look_up(&self, records: &[Loaded<File>], name: &str) -> Result<Taken, DatastoreError> {
+    /// Looks up who has a name: no file, a file, or a file that a living host is creating.
+    async fn look_up(&self, records: &[Loaded<File>], name: &str) -> Result<NameState, DatastoreError> {
         for record in records.iter().filter(|record| record.value.name() == name) {
             match record.value.state {
-                state::LIVE => return Ok(Taken::There),
+                state::LIVE => return Ok(NameState::InUse),
                 state::PARTIAL => return Err(DatastoreError::Partial(name.into())),
                 state::CREATING if self.open.borrow().contains(&record.number) => {
-                    return Ok(Taken::Busy(record.number));
+                    return Ok(NameState::BeingCreated(record.number));
                 }
-                state::CREATING => match self.lock_free(record.number).await? {
+                state::CREATING => match self.lock_free_record(record.number).await? {
                     Some(garbage) => self.unlock(garbage).await?,
-                    None => return Ok(Taken::Busy(record.number)),
+                    None => return Ok(NameState::BeingCreated(record.number)),
                 },
                 _ => {}
             }
         }
-        Ok(Taken::No)
+        Ok(NameState::Free)
     }
 
-    async fn make_in_directory(
+    async fn create_in_directory(
         &self,
         name: &str,
         format: DiskFormat,
         size: u64,
         parent: Option<FileId>,
-    ) -> Result<Made, DatastoreError> {
+    ) -> Result<Created, DatastoreError> {
         let records = self.records().await?;
         match self.look_up(&records, name).await? {
-            Taken::No => {}
-            Taken::There => return Err(DatastoreError::Exists(name.into())),
-            Taken::Busy(number) => return Ok(Made::Busy(number)),
+            NameState::Free => {}
+            NameState::InUse => return Err(DatastoreError::Exists(name.into())),
+            NameState::BeingCreated(number) => return Ok(Created::Busy(number)),
         }
         let files = self.store.geometry.files;
         for record in records {
@@ -267,7 +268,7 @@ impl<D: Device> Datastore<D> {
             if matches!(record.value.state, state::LIVE | state::PARTIAL) || open {
                 continue;
             }
-            let mut file = match self.lock_free(record.number).await {
+            let mut file = match self.lock_free_record(record.number).await {
                 Ok(Some(file)) => file,
                 Ok(None) => continue,
                 // The remains of the old file cannot be freed now; other records may do.
@@ -275,7 +276,7 @@ impl<D: Device> Datastore<D> {
                 Err(error) => return Err(error),
             };
             let now = self.store.mover.clock().unix_seconds();
-            let made = self
+            let created = self
                 .change(&mut file, |file| {
                     let generation = file.generation.get().wrapping_add(1);
                     *file = File::new_zeroed();
@@ -288,8 +289,8 @@ impl<D: Device> Datastore<D> {
                     file.set_parent(parent);
                 })
                 .await;
-            match made {
-                Ok(()) => return Ok(Made::File(Box::new(file))),
+            match created {
+                Ok(()) => return Ok(Created::File(Box::new(file))),
                 Err(error) => {
                     self.open.borrow_mut().remove(&record.number);
                     return Err(error);
@@ -300,16 +301,16 @@ impl<D: Device> Datastore<D> {
     }
 
     /// Takes the lock of a record without a file; `None` when another host has it.
-    pub(crate) async fn lock_free(&self, number: u32) -> Result<Option<LockedFile>, DatastoreError> {
+    pub(crate) async fn lock_free_record(&self, number: u32) -> Result<Option<LockedFile>, DatastoreError> {
         self.open.borrow_mut().insert(number);
-        let result = self.lock_free_here(number).await;
+        let result = self.lock_free_record_here(number).await;
         if !matches!(result, Ok(Some(_))) {
             self.open.borrow_mut().remove(&number);
         }
         result
     }
 
-    async fn lock_free_here(&self, number: u32) -> Result<Option<LockedFile>, DatastoreError> {
+    async fn lock_free_record_here(&self, number: u32) -> Result<Option<LockedFile>, DatastoreError> {
         let held = match self.acquire(self.store.geometry.lock(number), "a free record", Duration::ZERO).await {
             Ok(held) => held,
             Err(DatastoreError::Locked { .. }) => return Ok(None),
@@ -350,9 +351,10 @@ impl<D: Device> Datastore<D> {
         removed
     }
 
-    /// A file that is never there, for blocks that are nobody's for a while.
-    pub(crate) async fn make_scratch(&self) -> Result<LockedFile, DatastoreError> {
-        self.make(&format!(".unmap-{}-{}", self.owner.slot, self.owner.generation), DiskFormat::Thin, 0, None).await
+    /// Creates a file that is never published, to own blocks for a short time.
+    pub(crate) async fn create_scratch(&self) -> Result<LockedFile, DatastoreError> {
+        self.create_record(&format!(".unmap-{}-{}", self.owner.slot, self.owner.generation), DiskFormat::Thin, 0, None)
+            .await
     }
 
     pub(crate) async fn drop_scratch(&self, file: LockedFile) -> Result<(), DatastoreError> {
@@ -396,9 +398,9 @@ impl<D: Device> Datastore<D> {
     /// Renames the file. If a file of the new name is being created, returns its record instead.
     async fn rename_in_directory(&self, file: &mut LockedFile, to: &str) -> Result<Option<u32>, DatastoreError> {
         match self.look_up(&self.records().await?, to).await? {
-            Taken::No => self.change(file, |file| file.set_name(to)).await.map(|()| None),
-            Taken::There => Err(DatastoreError::Exists(to.into())),
-            Taken::Busy(number) => Ok(Some(number)),
+            NameState::Free => self.change(file, |file| file.set_name(to)).await.map(|()| None),
+            NameState::InUse => Err(DatastoreError::Exists(to.into())),
+            NameState::BeingCreated(number) => Ok(Some(number)),
         }
     }
 

@@ -79,7 +79,7 @@ impl<D: Device> Datastore<D> {
         if options.format == DiskFormat::Redo {
             return Err(DatastoreError::Unsuitable("a redo disk is created by a snapshot or a linked clone".into()));
         }
-        let mut file = self.make(name, options.format, options.size, None).await?;
+        let mut file = self.create_record(name, options.format, options.size, None).await?;
         let map = BlockMap::new(file.id());
         let filled = match self.fill(&map, 0, options, progress).await {
             Ok(()) => self.publish(&mut file).await,
@@ -197,13 +197,13 @@ impl<D: Device> Datastore<D> {
     /// [`VirtualDisk::snapshot`] instead.
     pub async fn create_linked_clone(self: &Rc<Self>, base: &str, name: &str) -> Result<(), DatastoreError> {
         let mut file = self.lock_file(base, LOCK_PATIENCE).await?;
-        let made = self.make_child(&mut file, name).await;
+        let created = self.create_child(&mut file, name).await;
         self.unlock(file).await?;
-        self.unlock(made?).await
+        self.unlock(created?).await
     }
 
-    /// Freezes a disk whose lock this host has, and makes a redo disk over it.
-    pub(crate) async fn make_child(&self, base: &mut LockedFile, name: &str) -> Result<LockedFile, DatastoreError> {
+    /// Freezes a disk whose lock this host has, and creates a redo disk over it.
+    pub(crate) async fn create_child(&self, base: &mut LockedFile, name: &str) -> Result<LockedFile, DatastoreError> {
         if base.record.value.frozen == COMMITTING && !self.settled_children(base.id()).await?.is_empty() {
             return Err(Self::half_committed(&base.record.value.name()));
         }
@@ -211,7 +211,7 @@ impl<D: Device> Datastore<D> {
             self.change(base, |file| file.frozen = 1).await?;
         }
         let size = base.record.value.size.get();
-        let mut child = self.make(name, DiskFormat::Redo, size, Some(base.id())).await?;
+        let mut child = self.create_record(name, DiskFormat::Redo, size, Some(base.id())).await?;
         match self.publish(&mut child).await {
             Ok(()) => Ok(child),
             Err(error) => {
@@ -228,9 +228,9 @@ pub(crate) const COMMITTING: u8 = 2;
 pub(crate) fn check_size(size: u64) -> Result<(), DatastoreError> {
     match size.is_multiple_of(SECTOR_BYTES as u64) && size > 0 {
         true => Ok(()),
-        false => {
-            Err(DatastoreError::Unsuitable(format!("{size} bytes: a disk has whole sectors of 512, at least one")))
-        }
+        false => Err(DatastoreError::Unsuitable(format!(
+            "{size} bytes: the size of a disk is a multiple of 512, at least 512"
+        ))),
     }
 }
 
@@ -261,7 +261,7 @@ impl<D: Device> VirtualDisk<D> {
         self.lock_blocks(0..u32::MAX).await
     }
 
-    pub(crate) fn only_read() -> DatastoreError {
+    pub(crate) fn read_only_error() -> DatastoreError {
         DatastoreError::Unsuitable("the disk is open for reading".into())
     }
 
@@ -304,7 +304,7 @@ impl<D: Device> VirtualDisk<D> {
         self.on.check_room(size)?;
         let _new = self.lock_blocks(self.on.blocks_for(self.size())..u32::MAX).await;
         if self.file.lock().await.is_none() {
-            return Err(Self::only_read());
+            return Err(Self::read_only_error());
         }
         let old = self.size();
         if size < old {
@@ -313,7 +313,7 @@ impl<D: Device> VirtualDisk<D> {
         let options = DiskOptions { format: self.format(), size };
         let filled = self.on.fill(&self.map, self.on.blocks_for(old), options, progress).await;
         let mut file = self.file.lock().await;
-        let file = file.as_mut().ok_or_else(Self::only_read)?;
+        let file = file.as_mut().ok_or_else(Self::read_only_error)?;
         let grown = match filled {
             Ok(()) => self.on.change(file, |file| file.size = size.into()).await,
             Err(error) => Err(error),
@@ -334,13 +334,13 @@ impl<D: Device> VirtualDisk<D> {
     async fn shrink(&self, file: &LockedFile) {
         let old = self.on.blocks_for(self.size());
         let undone = match self.on.record(file.id().record).await {
-            // The answer may have been lost, and the disk be larger.
-            Ok(record) if record.value.size.get() == self.size() => self.on.cut_off(&self.map, old).await,
+            // The disk may have grown although the answer was lost.
+            Ok(record) if record.value.size.get() == self.size() => self.on.free_behind(&self.map, old).await,
             Ok(_) => Ok(()),
             Err(error) => Err(error),
         };
         if undone.is_err() {
-            self.on.is_untidy(self.map.file);
+            self.on.mark_untidy(self.map.file);
         }
     }
 
@@ -364,9 +364,9 @@ impl<D: Device> VirtualDisk<D> {
         let mut file = self.file.lock().await;
         let Some(base) = file.as_mut() else {
             drop(file);
-            return Err((self, Self::only_read()));
+            return Err((self, Self::read_only_error()));
         };
-        match self.on.make_child(base, name).await {
+        match self.on.create_child(base, name).await {
             Ok(child) => {
                 let base = file.take();
                 drop(file);
@@ -459,7 +459,7 @@ impl<D: Device> VirtualDisk<D> {
                 begun = file.record.value.frozen == COMMITTING;
                 on.change(file, |file| file.frozen = COMMITTING).await
             }
-            None => Err(Self::only_read()),
+            None => Err(Self::read_only_error()),
         };
         let committed = match marked {
             Ok(()) => self.commit_blocks(&base, &mut begun, progress).await,
@@ -468,7 +468,7 @@ impl<D: Device> VirtualDisk<D> {
         match committed {
             Ok(()) => Ok(base),
             Err(error) => {
-                on.is_untidy(base.map.file);
+                on.mark_untidy(base.map.file);
                 if !begun && let Some(file) = base.file.lock().await.as_mut() {
                     // The base is unchanged, so the commit need not be repeated. If this update
                     // fails, it must be.
@@ -516,7 +516,7 @@ impl<D: Device> VirtualDisk<D> {
     async fn block_for(&self, base: &Self, index: u32, over: &mut Vec<(u32, u32)>) -> Result<u32, DatastoreError> {
         let claimed = match self.on.allocate(base.map.file, &[index]).await {
             Err(DatastoreError::Full) if !over.is_empty() => {
-                self.give_back(&std::mem::take(over), Pointer::Hole).await?;
+                self.free_blocks_of(&std::mem::take(over), Pointer::Hole).await?;
                 self.on.allocate(base.map.file, &[index]).await
             }
             claimed => claimed,

@@ -22,7 +22,7 @@ impl<D: Device> Datastore<D> {
                 let map = BlockMap::new(file.id());
                 let claimed = self.blocks_of(file.id()).await?;
                 let unused = self.unused(&map, self.blocks_for(file.record.value.size.get()), &claimed).await?;
-                self.take_back(&map, &unused).await
+                self.free_unused(&map, &unused).await
             }
             _ => Ok(0),
         }
@@ -54,25 +54,27 @@ impl<D: Device> Datastore<D> {
         }
     }
 
-    /// Takes blocks away from a file: first what points to them, so that a block is not somebody else's while that leads there.
-    async fn take_back(&self, map: &BlockMap, blocks: &[(u32, u32)]) -> Result<u64, DatastoreError> {
+    /// Frees blocks of a file. Their pointers are removed first, so that none leads to a block that
+    /// another file has.
+    async fn free_unused(&self, map: &BlockMap, blocks: &[(u32, u32)]) -> Result<u64, DatastoreError> {
         if blocks.is_empty() {
             return Ok(0);
         }
-        map.take_away(self, blocks).await?;
+        map.remove_pointers(self, blocks).await?;
         self.free(map.file, blocks).await?;
         Ok(blocks.len() as u64)
     }
 
-    /// Takes everything away that a file has behind so many blocks.
-    pub(crate) async fn cut_off(&self, map: &BlockMap, blocks: u32) -> Result<(), DatastoreError> {
+    /// Frees everything that a file has behind this many blocks.
+    pub(crate) async fn free_behind(&self, map: &BlockMap, blocks: u32) -> Result<(), DatastoreError> {
         let mut behind = self.blocks_of(map.file).await?;
         behind.retain(|(index, _)| self.is_behind(*index, blocks));
-        self.take_back(map, &behind).await.map(drop)
+        self.free_unused(map, &behind).await.map(drop)
     }
 
-    /// A step has failed after blocks were claimed: they are looked for when the lock of the file is given back.
-    pub(crate) fn is_untidy(&self, file: FileId) {
+    /// Marks a file after a step that failed with blocks claimed. They are looked for when the lock
+    /// is released.
+    pub(crate) fn mark_untidy(&self, file: FileId) {
         self.untidy.borrow_mut().insert(file.record);
     }
 

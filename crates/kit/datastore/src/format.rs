@@ -293,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_comes_back() {
+    fn packed_values_unpack_unchanged() {
         for pointer in [Pointer::Hole, Pointer::Data(0), Pointer::ToBeZeroed(0), Pointer::Data(MAX_BLOCKS - 1)] {
             assert_eq!(Pointer::unpack(pointer.pack()), pointer);
         }

@@ -1,7 +1,7 @@
 //! Locks. A lock names the heartbeat slot of its owner and the slot's generation, so the locks of a
 //! dead host become void with its heartbeat.
 
-use crate::datastore::{Datastore, TOLD_AFTER};
+use crate::datastore::{Datastore, REPORT_AFTER};
 use crate::error::DatastoreError;
 use crate::format::Lock;
 use crate::sector::Loaded;
@@ -36,7 +36,7 @@ impl<D: Device> Datastore<D> {
         let store = &self.store;
         let deadline = store.now() + patience;
         let mut pause = PAUSE.start;
-        let mut tell_at = Some(store.now() + TOLD_AFTER);
+        let mut report_at = Some(store.now() + REPORT_AFTER);
         loop {
             let mut loaded = store.load::<Lock>(lba).await?;
             let owner = loaded.value.owner();
@@ -59,10 +59,10 @@ impl<D: Device> Datastore<D> {
                     if store.now() >= deadline {
                         return Err(DatastoreError::Locked { name: name.into(), host });
                     }
-                    if tell_at.take_if(|at| store.now() >= *at).is_some()
-                        && let Some(told) = &*self.told.borrow()
+                    if report_at.take_if(|at| store.now() >= *at).is_some()
+                        && let Some(callback) = &*self.contended_lock.borrow()
                     {
-                        told(name, &host);
+                        callback(name, &host);
                     }
                     store.sleep(pause).await;
                     pause = (pause * 2).min(PAUSE.end);

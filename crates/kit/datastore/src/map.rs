@@ -55,14 +55,15 @@ pub(crate) struct BlockMap {
     writing: Mutex<()>,
 }
 
-/// Forgets a sector, unless it is known what an update has made of it: the next one reads it again.
-struct InDoubt<'a> {
+/// Guard of a sector during its update. If the result stays unknown, the sector is dropped from the
+/// cache and read again.
+struct SectorGuard<'a> {
     map: &'a BlockMap,
     lba: u64,
     known: Option<Loaded<Pointers>>,
 }
 
-impl Drop for InDoubt<'_> {
+impl Drop for SectorGuard<'_> {
     fn drop(&mut self) {
         let mut sectors = self.map.sectors.borrow_mut();
         match self.known.take() {
@@ -142,8 +143,9 @@ impl BlockMap {
         }
     }
 
-    /// Takes the pointers to these blocks away, as far as there are any: those to blocks of pointers first, and what those held with them.
-    pub(crate) async fn take_away<D: Device>(
+    /// Removes the pointers to these blocks where they exist. Those to blocks of pointers go first,
+    /// and the pointers in such a block go with it.
+    pub(crate) async fn remove_pointers<D: Device>(
         &self,
         on: &Datastore<D>,
         blocks: &[(u32, u32)],
@@ -180,7 +182,7 @@ impl BlockMap {
         if changes.is_empty() {
             return Ok(());
         }
-        self.make_roots(on, changes).await?;
+        self.create_roots(on, changes).await?;
         let batch = self.collecting.borrow().clone();
         batch.borrow_mut().changes.extend_from_slice(changes);
         let _one = self.writing.lock().await;
@@ -195,7 +197,7 @@ impl BlockMap {
         let changes = batch.borrow().changes.clone();
         let written = self.write(on, &changes).await;
         if written.is_err() {
-            on.is_untidy(self.file);
+            on.mark_untidy(self.file);
         }
         batch.borrow_mut().written = Some(written.clone());
         written
@@ -227,8 +229,13 @@ impl BlockMap {
         Ok(())
     }
 
-    /// Makes the blocks of pointers that changes need. When there is no space for one, only those hear of it who need it.
-    async fn make_roots<D: Device>(&self, on: &Datastore<D>, changes: &[(u32, Pointer)]) -> Result<(), DatastoreError> {
+    /// Creates the blocks of pointers that changes need. When there is no space for one, only the
+    /// tasks that need it get the error.
+    async fn create_roots<D: Device>(
+        &self,
+        on: &Datastore<D>,
+        changes: &[(u32, Pointer)],
+    ) -> Result<(), DatastoreError> {
         let below = |(index, _): &(u32, Pointer)| match place(&on.store.geometry, *index) {
             Place::Direct(..) => None,
             Place::Below(root, ..) => Some(root),
@@ -236,13 +243,13 @@ impl BlockMap {
         for root in changes.iter().filter_map(below).collect::<BTreeSet<u32>>() {
             if self.root(on, root).await?.is_none() {
                 let _one = self.writing.lock().await;
-                self.make_root(on, root).await?;
+                self.create_root(on, root).await?;
             }
         }
         Ok(())
     }
 
-    async fn make_root<D: Device>(&self, on: &Datastore<D>, root: u32) -> Result<u32, DatastoreError> {
+    async fn create_root<D: Device>(&self, on: &Datastore<D>, root: u32) -> Result<u32, DatastoreError> {
         if let Some(block) = self.root(on, root).await? {
             return Ok(block);
         }
@@ -250,14 +257,14 @@ impl BlockMap {
         let block = *blocks.first().ok_or(DatastoreError::Full)?;
         let whole = on.store.extent(block, 0, on.store.geometry.block_sectors.into());
         let lba = on.store.geometry.roots(self.file.record, root / POINTERS as u32);
-        let made = match on.store.zero(whole, true, &|_| ()).await {
+        let created = match on.store.zero(whole, true, &|_| ()).await {
             Ok(()) => self.change(on, lba, &[(root as usize % POINTERS, Pointer::Data(block))]).await,
             Err(error) => Err(error),
         };
-        if made.is_err() {
-            on.is_untidy(self.file);
+        if created.is_err() {
+            on.mark_untidy(self.file);
         }
-        made.map(|()| block)
+        created.map(|()| block)
     }
 
     /// Clears all pointers: first those to blocks of pointers, so that the pointers in them are no
@@ -295,13 +302,13 @@ impl BlockMap {
                 *slot = pointer.pack().into();
             }
         }
-        let mut doubt = InDoubt { map: self, lba, known: None };
+        let mut guard = SectorGuard { map: self, lba, known: None };
         if !on.store.swap(&mut loaded, value).await? {
             // No other host changes the pointers of a file while this host has its lock.
             on.store.lease.evicted.set(true);
             return Err(DatastoreError::Evicted);
         }
-        doubt.known = Some(loaded);
+        guard.known = Some(loaded);
         Ok(())
     }
 }

@@ -102,7 +102,7 @@ impl<D: Device> VirtualDisk<D> {
     /// survives an early end of the copy.
     pub async fn keep_partial(&self, source: &SourceMark, copied: u64) -> Result<(), DatastoreError> {
         let mut file = self.file.lock().await;
-        let file = file.as_mut().ok_or_else(Self::only_read)?;
+        let file = file.as_mut().ok_or_else(Self::read_only_error)?;
         let change = |file: &mut crate::format::File| {
             file.state = state::PARTIAL;
             file.copied = copied.into();
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_tells_whether_somebody_had_the_disk_open_since() {
+    fn a_mark_shows_whether_a_host_has_opened_the_disk_since() {
         let mark = |lock, locked, taken_over| SourceMark { unit: [7; 16], file: (3, 9), lock, taken_over, locked };
         let earlier = SourceMark::from_bytes(&mark(11, true, false).to_bytes());
         assert_eq!((earlier.unit, earlier.file, earlier.lock), ([7; 16], (3, 9), 11));

@@ -25,25 +25,25 @@ impl<D: Device> VirtualDisk<D> {
     /// Requires a logical unit on which unmapped blocks read as zeros (LBPRZ), and no writes to the
     /// disk meanwhile: a write between the READ and the UNMAP would be lost.
     pub async fn unmap_zeros(&self, progress: &dyn Fn(u64)) -> Result<u64, DatastoreError> {
-        let told = Cell::new(0);
+        let unmapped = Cell::new(0);
         let sectors = u64::from(self.on.store.geometry.block_sectors);
         let step = (STEP_BYTES / SECTOR_BYTES as u64).min(sectors);
         let pieces = (0..self.on.blocks_for(self.size()))
             .flat_map(|index| (0..sectors / step).map(move |piece| (index, piece * step)));
         let work = stream::iter(pieces).map(Ok::<_, DatastoreError>);
         work.try_for_each_concurrent(DEPTH, |(index, from)| {
-            let told = &told;
+            let unmapped = &unmapped;
             async move {
                 if let Pointer::Data(block) = self.map.get(&self.on, index).await? {
                     let zeros = self.unmap_zeros_of(self.on.store.extent(block, from, step)).await?;
-                    told.set(told.get() + zeros);
+                    unmapped.set(unmapped.get() + zeros);
                 }
                 progress(step * SECTOR_BYTES as u64);
                 Ok(())
             }
         })
         .await?;
-        Ok(told.get())
+        Ok(unmapped.get())
     }
 
     async fn unmap_zeros_of(&self, extent: Extent) -> Result<u64, DatastoreError> {

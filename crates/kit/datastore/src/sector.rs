@@ -67,7 +67,12 @@ fn crc(bytes: &[u8]) -> u32 {
     checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
-/// Takes a sector apart.
+/// Whether a sector begins with the magic of a metadata sector.
+pub(crate) fn is_metadata(image: &[u8]) -> bool {
+    image.starts_with(&MAGIC)
+}
+
+/// Decodes a sector.
 pub(crate) fn decode<T: Payload>(lba: u64, image: Bytes) -> Result<Loaded<T>, DatastoreError> {
     let damaged = |what| DatastoreError::Damaged { lba, what };
     if image.len() != SECTOR_BYTES {
@@ -76,9 +81,9 @@ pub(crate) fn decode<T: Payload>(lba: u64, image: Bytes) -> Result<Loaded<T>, Da
     if image.iter().all(|byte| *byte == 0) {
         return Ok(Loaded { lba, number: 0, image, version: 0, value: T::new_zeroed() });
     }
-    let frame = Frame::ref_from_bytes(&image).map_err(|_| damaged("it is cut off"))?;
-    if frame.magic != MAGIC {
-        return Err(damaged("it is no metadata"));
+    let frame = Frame::ref_from_bytes(&image).map_err(|_| damaged("it is truncated"))?;
+    if !is_metadata(&image) {
+        return Err(damaged("it is not a metadata sector"));
     }
     if frame.checksum.get() != crc(image.get(..SECTOR_BYTES - 4).unwrap_or_default()) {
         return Err(damaged("the checksum is wrong"));
@@ -111,7 +116,7 @@ mod tests {
     use crate::format::{Heartbeat, Pointers};
 
     #[test]
-    fn a_sector_says_what_is_wrong_with_it() {
+    fn damaged_sectors_are_refused() {
         let mut value = Pointers::new_zeroed();
         value.entries[7] = 9.into();
         let image = encode(3, &value);

@@ -79,7 +79,7 @@ impl<D: Device> VirtualDisk<D> {
         }
         let _all = self.lock_all_blocks().await;
         if self.file.lock().await.is_none() {
-            return Err(Self::only_read());
+            return Err(Self::read_only_error());
         }
         let (on, store) = (&self.on, &self.on.store);
         let block_bytes = store.geometry.block_bytes();
@@ -99,13 +99,14 @@ impl<D: Device> VirtualDisk<D> {
                 }
                 progress(block_bytes);
             }
-            freed += self.give_back(&empty, Pointer::Hole).await?;
+            freed += self.free_blocks_of(&empty, Pointer::Hole).await?;
         }
         Ok(freed)
     }
 
-    /// Takes blocks away from the disk, or leaves them to be zeroed; they are freed on the array.
-    pub(crate) async fn give_back(&self, blocks: &[(u32, u32)], pointer: Pointer) -> Result<u64, DatastoreError> {
+    /// Frees blocks of the disk, also on the array, and sets their pointers to `pointer`. Returns
+    /// the bytes freed.
+    pub(crate) async fn free_blocks_of(&self, blocks: &[(u32, u32)], pointer: Pointer) -> Result<u64, DatastoreError> {
         if blocks.is_empty() {
             return Ok(0);
         }
@@ -130,7 +131,7 @@ impl<D: Device> VirtualDisk<D> {
         let touched = on.blocks_for(offset - offset % block_bytes)..on.blocks_for(offset + bytes);
         let _mine = self.lock_blocks(touched).await;
         if self.file.lock().await.is_none() {
-            return Err(Self::only_read());
+            return Err(Self::read_only_error());
         }
         let mut freed = 0;
         let (mut whole, mut at) = (Vec::new(), offset);
@@ -160,7 +161,7 @@ impl<D: Device> VirtualDisk<D> {
 
     async fn discard_blocks(&self, blocks: &[(u32, u32)]) -> Result<u64, DatastoreError> {
         if self.format() == DiskFormat::Thin {
-            return self.give_back(blocks, Pointer::Hole).await;
+            return self.free_blocks_of(blocks, Pointer::Hole).await;
         }
         let store = &self.on.store;
         let changes: Vec<_> = blocks.iter().map(|(index, block)| (*index, Pointer::ToBeZeroed(*block))).collect();
@@ -201,8 +202,8 @@ impl<D: Device> VirtualDisk<D> {
     /// thick from then on. Its content stays. No task may write meanwhile. `progress` receives
     /// bytes done.
     ///
-    /// Errors: [`DatastoreError::Full`]; what was done until then stays.
-    pub async fn make_eager(&self, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
+    /// Errors: [`DatastoreError::Full`]; blocks allocated until then stay.
+    pub async fn inflate(&self, progress: &dyn Fn(u64)) -> Result<(), DatastoreError> {
         if self.format() == DiskFormat::Redo {
             return Err(DatastoreError::Unsuitable(
                 "the format of a disk based on another one cannot change; clone it".into(),
@@ -211,7 +212,7 @@ impl<D: Device> VirtualDisk<D> {
         let _all = self.lock_all_blocks().await;
         self.zero_blocks(|pointer| !matches!(pointer, Pointer::Data(_)), progress).await?;
         let mut file = self.file.lock().await;
-        let file = file.as_mut().ok_or_else(Self::only_read)?;
+        let file = file.as_mut().ok_or_else(Self::read_only_error)?;
         self.on.change(file, |file| file.format = DiskFormat::EagerZeroedThick.pack()).await?;
         self.format.set(DiskFormat::EagerZeroedThick);
         Ok(())
@@ -224,7 +225,7 @@ impl<D: Device> VirtualDisk<D> {
         progress: &dyn Fn(u64),
     ) -> Result<Moved, DatastoreError> {
         if self.file.lock().await.is_none() {
-            return Err(Self::only_read());
+            return Err(Self::read_only_error());
         }
         let (on, store) = (&self.on, &self.on.store);
         let block_bytes = store.geometry.block_bytes();

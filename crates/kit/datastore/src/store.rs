@@ -24,8 +24,9 @@ const READ_SECTORS: u64 = 128;
 pub(crate) struct Lease {
     pub(crate) until: Cell<Duration>,
     pub(crate) evicted: Cell<bool>,
-    /// The slot was given back, or the datastore is forgotten: whatever this host sends from now on has nothing to do with the datastore.
-    pub(crate) given_back: Cell<bool>,
+    /// The slot was released, or the datastore was dropped: later commands of this host have
+    /// nothing to do with the datastore.
+    pub(crate) released: Cell<bool>,
 }
 
 impl Lease {
@@ -64,7 +65,7 @@ impl<D: Device> Store<D> {
     /// Gate that is open while this host has its heartbeat, and after it has released the slot.
     pub(crate) fn gate(&self) -> Gate {
         let (lease, mover) = (self.lease.clone(), self.mover.clone());
-        Rc::new(move || lease.given_back.get() || lease.check(mover.clock().now()).is_ok())
+        Rc::new(move || lease.released.get() || lease.check(mover.clock().now()).is_ok())
     }
 
     pub(crate) fn now(&self) -> Duration {

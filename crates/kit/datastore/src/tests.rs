@@ -98,7 +98,7 @@ fn pattern(seed: u8, bytes: usize) -> Bytes {
 }
 
 #[test]
-fn what_is_there_already_is_not_overwritten_and_what_is_no_datastore_not_mounted() {
+fn existing_data_is_not_overwritten_and_other_data_is_not_mounted() {
     let world = World::new(1);
     let run = world.clone();
     world.time.run(async move {
@@ -128,12 +128,12 @@ fn names_are_unique_and_files_are_found() {
         let (_, one) = run.mount("one").await;
         let (_, two) = run.mount("two").await;
         let thin = DiskOptions { format: DiskFormat::Thin, size: 1 << 20 };
-        // Both at once: one of them wins.
-        let made =
+        // Both hosts at once: one of them wins.
+        let created =
             future::join(one.create_disk("vm/disk", thin, &|_| ()), two.create_disk("vm/disk", thin, &|_| ())).await;
-        let won = [&made.0, &made.1].iter().filter(|made| made.is_ok()).count();
-        assert_eq!(won, 1, "{made:?}");
-        assert!([made.0, made.1].iter().any(|made| matches!(made, Err(DatastoreError::Exists(_)))));
+        let won = [&created.0, &created.1].iter().filter(|created| created.is_ok()).count();
+        assert_eq!(won, 1, "{created:?}");
+        assert!([created.0, created.1].iter().any(|created| matches!(created, Err(DatastoreError::Exists(_)))));
         for name in ["", "/a", "a/", "a\nb", &"x".repeat(201)] {
             let refused = one.create_disk(name, thin, &|_| ()).await;
             assert!(matches!(refused, Err(DatastoreError::Name(_))), "{name:?}");

@@ -28,7 +28,7 @@ impl<D: Device> Datastore<D> {
     /// finishes their operations. Takes about 20 s when there is such a slot; otherwise ends when
     /// every host has renewed. [`Self::keep_alive`] has to run meanwhile.
     pub async fn tidy(&self) -> Result<Tidied, DatastoreError> {
-        let mut tidied = Tidied { hosts: self.bury().await?, ..Tidied::default() };
+        let mut tidied = Tidied { hosts: self.evict_silent_hosts().await?, ..Tidied::default() };
         let geometry = self.store.geometry;
         // Damaged entries are skipped.
         let (locks, _) = self.store.load_readable::<Lock>(geometry.lock(0), geometry.files.into()).await?;
@@ -48,7 +48,7 @@ impl<D: Device> Datastore<D> {
             match record.value.state {
                 state::LIVE | state::PARTIAL => self.finish_file(record.number, &record.value.name()).await?,
                 _ => {
-                    match self.lock_free(record.number).await {
+                    match self.lock_free_record(record.number).await {
                         Ok(Some(file)) => self.unlock(file).await?,
                         Ok(None) => {}
                         // The other files come first; the check reports the damage.
@@ -103,14 +103,15 @@ impl<D: Device> Datastore<D> {
         }
     }
 
-    /// Looks at all slots until each has changed, is free, or has been silent for too long and is taken away.
-    async fn bury(&self) -> Result<u64, DatastoreError> {
+    /// Reads all slots until each has changed, is free, or was silent for too long and has been
+    /// taken away. Returns the number taken away.
+    async fn evict_silent_hosts(&self) -> Result<u64, DatastoreError> {
         let store = &self.store;
         let deadline = store.now() + STALE + PERIOD * 2;
         let geometry = store.geometry;
         let load = async || store.load_readable::<Heartbeat>(geometry.heartbeat(0), geometry.hosts.into()).await;
         let first: BTreeMap<u32, u64> = load().await?.0.iter().map(|slot| (slot.number, slot.version)).collect();
-        let mut buried = 0;
+        let mut evicted = 0;
         loop {
             let mut silent = 0;
             for slot in load().await?.0 {
@@ -119,12 +120,12 @@ impl<D: Device> Datastore<D> {
                     continue;
                 }
                 match store.is_dead(owner, &self.observed).await? {
-                    Ok(()) => buried += 1,
+                    Ok(()) => evicted += 1,
                     Err(_) => silent += 1,
                 }
             }
             if silent == 0 || store.now() > deadline {
-                return Ok(buried);
+                return Ok(evicted);
             }
             store.sleep(Duration::from_secs(1)).await;
         }

@@ -10,8 +10,9 @@ use std::cell::{Cell, RefCell};
 /// Shortest unmapped run that is left out, in blocks: 256 KiB. Shorter ones are copied with the
 /// data around them.
 const GAP: u64 = 512;
-/// Blocks that a question is worth at least. Where an answer tells of fewer, this many are copied before the next one. 1 MiB.
-const QUESTION: u64 = 2048;
+/// Blocks that one GET LBA STATUS should cover at least: 1 MiB. If an answer covers fewer, this
+/// many blocks are copied before the next request.
+const QUERY_BLOCKS: u64 = 2048;
 
 /// A logical unit as the source of a copy; blocks of 512 bytes.
 #[derive(Debug)]
@@ -102,9 +103,9 @@ impl<D: Device> WholeUnit<D> {
 
 /// Merges the runs of an answer so that short unmapped ones count as data.
 fn worthwhile(runs: &[LbaStatus], lba: u64, end: u64) -> Vec<LbaStatus> {
-    let told = runs.last().map_or(lba, |last| last.extent.lba + last.extent.blocks);
-    if told < end && told.saturating_sub(lba) < QUESTION {
-        return vec![LbaStatus { extent: Extent { lba, blocks: QUESTION.min(end - lba) }, mapped: true }];
+    let reported_end = runs.last().map_or(lba, |last| last.extent.lba + last.extent.blocks);
+    if reported_end < end && reported_end.saturating_sub(lba) < QUERY_BLOCKS {
+        return vec![LbaStatus { extent: Extent { lba, blocks: QUERY_BLOCKS.min(end - lba) }, mapped: true }];
     }
     let mut found: Vec<LbaStatus> = Vec::new();
     for run in runs {
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_gaps_are_copied_and_answers_that_tell_little_bound_the_questions() {
+    fn short_gaps_are_copied_and_short_answers_bound_the_queries() {
         let run = |lba, blocks, mapped| LbaStatus { extent: Extent { lba, blocks }, mapped };
         let answer = [run(0, 8, true), run(8, 8, false), run(16, 8, true), run(24, 4000, false), run(4024, 8, true)];
         assert_eq!(worthwhile(&answer, 0, 100_000), [run(0, 24, true), run(24, 4000, false), run(4024, 8, true)]);

@@ -67,7 +67,7 @@ impl<D: Device> VirtualDisk<D> {
         let whole = piece.len() as u64 == store.geometry.block_bytes();
         let _mine = self.lock_blocks(index..index.saturating_add(1)).await;
         if self.file.lock().await.is_none() {
-            return Err(Self::only_read());
+            return Err(Self::read_only_error());
         }
         match self.map.get(&self.on, index).await? {
             // Another task was first.

@@ -160,7 +160,7 @@ impl Kit {
         let mounted = Datastore::mount(self.find(url, true).await?, self.mover.clone(), host).await;
         let store = mounted.map_err(|error| DiskError::datastore(url, error))?;
         if !self.quiet {
-            store.tell(Box::new(|name, host| {
+            store.on_contended_lock(Box::new(|name, host| {
                 let seconds = LOCK_PATIENCE.as_secs();
                 let (name, host) = (text::terminal::harmless(name), text::terminal::harmless(host));
                 let _closed = writeln!(io::stderr(), "{name} is in use by {host}; waiting up to {seconds} s");

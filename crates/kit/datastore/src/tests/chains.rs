@@ -81,7 +81,7 @@ fn a_clone_of_a_disk_that_another_host_changes_meanwhile_is_whole_or_fails() {
             let slow = Settings { depth: 1, max_hardware_transfer_bytes: 64 << 10, ..Settings::default() };
             let world = World::with(wait, slow, |_| ());
             let run = world.clone();
-            let made = world.time.run(async move {
+            let created = world.time.run(async move {
                 run.format().await;
                 // The reader is slow, so that the other host overtakes it.
                 let time = run.time.clone();
@@ -101,8 +101,8 @@ fn a_clone_of_a_disk_that_another_host_changes_meanwhile_is_whole_or_fails() {
                 let cloned = async {
                     let source = one.open_read("base").await?;
                     let cloned = one.clone_disk(&source, "copy", DiskFormat::Thin, &|_| ()).await.map(drop);
-                    // The same for whoever only reads.
-                    let still = source.still_as_opened().await;
+                    // The check gives the same answer to a caller that only reads.
+                    let still = source.check_unchanged().await;
                     assert_eq!(still.is_ok(), cloned.is_ok() && still.is_ok());
                     source.close().await?;
                     cloned
@@ -112,7 +112,7 @@ fn a_clone_of_a_disk_that_another_host_changes_meanwhile_is_whole_or_fails() {
                     interfere(&two, other).await;
                 };
                 let (cloned, ()) = alive(&one, alive(&two, future::join(cloned, interfering))).await;
-                let made = match cloned {
+                let created = match cloned {
                     Ok(()) => {
                         let copy = one.open("copy").await.unwrap();
                         let found = content(&copy).await;
@@ -138,9 +138,9 @@ fn a_clone_of_a_disk_that_another_host_changes_meanwhile_is_whole_or_fails() {
                 };
                 let report = one.check().await.unwrap();
                 assert_eq!((report.problems, report.leftovers), (vec![], vec![]), "{other:?} after {wait} ms");
-                made
+                created
             });
-            *(if made { &mut whole } else { &mut failed }) += 1;
+            *(if created { &mut whole } else { &mut failed }) += 1;
         }
         let harmless = matches!(other, Other::Touches | Other::Renames);
         assert_eq!(failed == 0, harmless, "{other:?}: {whole} whole, {failed} failed");
@@ -196,7 +196,7 @@ fn a_circle_of_disks_is_damage_and_a_long_chain_is_none() {
             assert!(disk.read(0, MIB).await.unwrap().iter().all(|byte| *byte == 0));
             disk.write(0, pattern(5, 512)).await.unwrap();
             assert_eq!(disk.read(0, 512).await.unwrap(), pattern(5, 512));
-            disk.still_as_opened().await.unwrap();
+            disk.check_unchanged().await.unwrap();
             disk.close().await.unwrap();
         })
         .await;

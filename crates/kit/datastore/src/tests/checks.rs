@@ -19,8 +19,8 @@ async fn mend<T: Payload>(run: &World, store: &Store, lba: u64, change: impl FnO
     run.medium.poke(lba, &encode(loaded.version, &value));
 }
 
-/// Two thick disks and a chain of three thin ones: records 0 to 4.
-async fn made(run: &World) -> Store {
+/// Creates two thick disks and a chain of three thin ones: records 0 to 4.
+async fn created(run: &World) -> Store {
     run.format().await;
     let (_, one) = run.mount("one").await;
     for (name, format) in
@@ -49,11 +49,11 @@ async fn found(store: &Store, problems: &[&str], leftovers: usize) {
 
 /// Regression: most of this was not detected, or ended the check.
 #[test]
-fn everything_that_is_wrong_is_named_and_the_check_goes_on() {
+fn every_fault_is_reported_and_the_check_continues() {
     let world = World::new(1);
     let run = world.clone();
     world.time.run(async move {
-        let one = made(&run).await;
+        let one = created(&run).await;
         let geometry = one.geometry();
         let sectors = [
             (geometry.second_header(), "the second header, sector"),
@@ -92,7 +92,7 @@ fn a_damaged_sector_costs_only_what_it_described() {
     let world = World::new(3);
     let run = world.clone();
     world.time.run(async move {
-        let one = made(&run).await;
+        let one = created(&run).await;
         let geometry = one.geometry();
         assert_eq!(one.damage().await.unwrap().map(|error| error.to_string()), None);
         let slot = geometry.heartbeat(1);
@@ -139,11 +139,11 @@ fn a_damaged_sector_costs_only_what_it_described() {
 
 /// A lock whose owner's heartbeat slot is damaged must not be taken.
 #[test]
-fn a_host_whose_slot_is_damaged_is_not_taken_for_dead() {
+fn a_host_whose_slot_is_damaged_does_not_count_as_dead() {
     let world = World::new(4);
     let run = world.clone();
     world.time.run(async move {
-        let one = made(&run).await;
+        let one = created(&run).await;
         let _open = one.open("a").await.unwrap();
         let (_, two) = run.mount("two").await;
         run.medium.poke(one.geometry().heartbeat(0), &NONSENSE);
@@ -161,7 +161,7 @@ fn records_and_pointers_that_make_no_sense_are_named() {
     let world = World::new(2);
     let run = world.clone();
     world.time.run(async move {
-        let one = made(&run).await;
+        let one = created(&run).await;
         let geometry = one.geometry();
         let b = one.store.load::<Pointers>(geometry.direct(1, 0)).await.unwrap().value;
         let record = |number| geometry.file(number);
@@ -224,7 +224,7 @@ fn a_header_that_no_datastore_has_is_refused_and_the_second_one_serves_the_check
     let world = World::new(3);
     let run = world.clone();
     world.time.run(async move {
-        let one = made(&run).await;
+        let one = created(&run).await;
         let good = one.store.load::<Header>(HEADER).await.unwrap().image;
         let changes: [fn(&mut Header); 6] = [
             |header| header.block_sectors = 3.into(),

@@ -60,7 +60,7 @@ fn every_format_reads_what_was_written_and_zeros_elsewhere() {
 }
 
 #[test]
-fn snapshots_and_linked_clones_keep_what_was() {
+fn snapshots_and_linked_clones_keep_their_content() {
     for world in worlds() {
         let run = world.clone();
         world.time.run(async move {
@@ -153,7 +153,7 @@ fn a_disk_beyond_its_direct_pointers_works_too() {
 }
 
 #[test]
-fn a_full_datastore_refuses_and_goes_on_when_there_is_space() {
+fn a_full_datastore_refuses_and_continues_when_there_is_space() {
     let world = World::new(6);
     let run = world.clone();
     world.time.run(async move {

@@ -205,7 +205,7 @@ fn first_writes_that_go_forward_cost_little_more_than_later_ones() {
 }
 
 #[test]
-fn pointers_that_are_wanted_at_once_are_written_at_once() {
+fn pointers_requested_together_are_written_together() {
     let world = World::new(3002);
     let run = world.clone();
     world.time.run(async move {

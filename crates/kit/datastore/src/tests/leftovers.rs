@@ -24,7 +24,7 @@ async fn assert_clean_to_others(run: &World, when: &str) {
 /// Regression: an array that announces UNMAP and refuses it left disks half deleted, and no disk
 /// could be created any more.
 #[test]
-fn blocks_are_free_whatever_the_array_makes_of_unmap() {
+fn blocks_are_free_whatever_the_array_does_with_unmap() {
     let world = World::new(77);
     let run = world.clone();
     world.time.run(async move {
@@ -43,8 +43,10 @@ fn blocks_are_free_whatever_the_array_makes_of_unmap() {
     });
 }
 
+/// Regression: blocks claimed behind the end of a disk that then did not grow stayed allocated.
+/// When the disk grew later, the check reported them as damage.
 #[test]
-fn a_disk_that_could_not_grow_is_as_it_was() {
+fn a_disk_that_could_not_grow_is_unchanged() {
     for format in [DiskFormat::ZeroedThick, DiskFormat::EagerZeroedThick] {
         let world = World::new(1);
         let run = world.clone();
@@ -85,7 +87,7 @@ fn a_disk_that_could_not_grow_is_as_it_was() {
 }
 
 #[test]
-fn a_host_that_dies_while_a_disk_grows_leaves_it_as_it_was_or_larger() {
+fn a_host_that_dies_while_a_disk_grows_leaves_it_unchanged_or_larger() {
     let (mut small, mut large) = (0, 0);
     for (step, format) in
         (0..48).flat_map(|step| [(step, DiskFormat::ZeroedThick), (step, DiskFormat::EagerZeroedThick)])
@@ -169,7 +171,7 @@ fn a_commit_that_is_interrupted_leaves_no_block() {
 }
 
 #[test]
-fn blocks_that_nobody_points_to_are_found_by_tidying_up_though_no_host_has_died() {
+fn blocks_without_a_pointer_are_found_by_tidying_up_without_a_dead_host() {
     let world = World::new(3);
     let run = world.clone();
     world.time.run(async move {

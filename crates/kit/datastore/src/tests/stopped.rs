@@ -66,7 +66,7 @@ async fn medium(run: &World, end: u64) -> Bytes {
 /// and taken over. When it woke up it sent the remaining commands, to blocks that another host had
 /// by then.
 #[test]
-fn a_host_that_was_stopped_and_taken_over_sends_nothing_more_of_what_it_had_begun() {
+fn a_stopped_host_that_was_taken_over_sends_no_more_commands() {
     let slow = Settings { depth: 1, max_hardware_transfer_bytes: 64 << 10, ..Settings::default() };
     let host = Settings { hardware_accelerated_move: false, hardware_accelerated_init: false, ..slow };
     let host = Settings { software_transfer_bytes: 64 << 10, ..host };
@@ -119,7 +119,7 @@ fn a_host_that_was_stopped_and_taken_over_sends_nothing_more_of_what_it_had_begu
 
 /// A unit in memory has no queue of commands: only the permit holds the rest back.
 #[test]
-fn a_datastore_tells_its_device_while_it_may_send() {
+fn a_datastore_controls_when_its_device_may_send() {
     let world = World::new(2);
     let run = world.clone();
     world.time.run(async move {

@@ -12,7 +12,7 @@ async fn content(disk: &VirtualDisk<MemoryDevice>) -> Bytes {
 }
 
 #[test]
-fn a_name_is_taken_while_its_file_is_being_made() {
+fn a_name_is_taken_while_its_file_is_being_created() {
     let world = World::new(1);
     let run = world.clone();
     world.time.run(async move {
@@ -43,7 +43,7 @@ fn a_name_is_taken_while_its_file_is_being_made() {
 }
 
 #[test]
-fn a_copy_goes_on_unless_somebody_had_the_source_open() {
+fn a_copy_continues_unless_a_host_opened_the_source() {
     let world = World::new(2);
     let run = world.clone();
     world.time.run(async move {
@@ -187,7 +187,7 @@ fn tidying_up_leaves_nothing_of_the_dead_and_everything_of_the_living() {
 }
 
 #[test]
-fn what_only_looks_changes_nothing() {
+fn viewing_changes_nothing() {
     let world = World::new(5);
     let run = world.clone();
     world.time.run(async move {
@@ -205,7 +205,7 @@ fn what_only_looks_changes_nothing() {
 }
 
 #[test]
-fn disks_tell_what_they_take_and_give_back_what_is_of_no_worth() {
+fn disks_report_their_space_and_free_zeros() {
     let world = World::new(6);
     let run = world.clone();
     world.time.run(async move {
@@ -229,7 +229,7 @@ fn disks_tell_what_they_take_and_give_back_what_is_of_no_worth() {
         expected[(6 << 16) - 512..(9 << 16) + 512].fill(0);
         expected.resize(2 << 20, 0);
         assert_eq!(content(&disk).await, expected);
-        disk.make_eager(&|_| ()).await.unwrap();
+        disk.inflate(&|_| ()).await.unwrap();
         assert_eq!((content(&disk).await, space("thin").await), (expected.clone().into(), (32, 32)));
         assert!(matches!(disk.punch_zeros(&|_| ()).await, Err(DatastoreError::Unsuitable(_))));
         assert_eq!(disk.discard(0, 1 << 16, &|_| ()).await.unwrap(), 1 << 16);

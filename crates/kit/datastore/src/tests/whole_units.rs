@@ -31,7 +31,7 @@ fn unit(world: &World, tells: bool) -> (Rc<WholeUnit<MemoryDevice>>, Vec<u8>) {
 /// Regression: a whole unit was copied from its first block to its last, and a thin disk got blocks
 /// for all of it.
 #[test]
-fn what_is_not_mapped_is_not_copied_and_takes_no_blocks() {
+fn unmapped_ranges_are_not_copied_and_take_no_blocks() {
     for tells in [true, false] {
         let world = World::new(4000);
         let run = world.clone();
@@ -42,12 +42,12 @@ fn what_is_not_mapped_is_not_copied_and_takes_no_blocks() {
             for format in [DiskFormat::Thin, DiskFormat::ZeroedThick, DiskFormat::EagerZeroedThick] {
                 let options = DiskOptions { format, size: unit.size() };
                 let disk = store.begin_disk("copy", options).await.unwrap();
-                let heard = Cell::new(0);
-                let progress = |bytes| heard.set(heard.get() + bytes);
+                let reported = Cell::new(0);
+                let progress = |bytes| reported.set(reported.get() + bytes);
                 let copied = disk.copy_from(Source::Unit(&unit), 0, unit.size(), &progress).await.unwrap();
                 disk.publish().await.unwrap();
                 assert_eq!(disk.read(0, 8 * MIB).await.unwrap(), content, "{format:?}");
-                assert_eq!(heard.get(), 8 * MIB, "{format:?}");
+                assert_eq!(reported.get(), 8 * MIB, "{format:?}");
                 let blocks = disk.allocated_bytes().await.unwrap() >> 16;
                 match (tells, format) {
                     (false, _) => assert_eq!((copied.host_bytes() + copied.offloaded_bytes, blocks), (8 * MIB, 128)),
@@ -71,7 +71,7 @@ fn what_is_not_mapped_is_not_copied_and_takes_no_blocks() {
 
 /// Answers from before a write must not be used after it.
 #[test]
-fn what_is_written_after_the_unit_was_asked_is_copied() {
+fn data_written_after_the_query_is_copied() {
     let world = World::new(4001);
     let run = world.clone();
     world.time.run(async move {

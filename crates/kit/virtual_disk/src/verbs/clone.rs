@@ -92,8 +92,8 @@ async fn mark(from: &Location, source: &Endpoint<LogicalUnit>) -> Result<SourceM
     match source {
         Endpoint::Disk(disk) => {
             let marked = match disk.mark().await {
-                // As it was opened, or what is copied is not what the mark says.
-                Ok(mark) => disk.still_as_opened().await.map(|()| mark),
+                // Checked again, because the mark must describe the content that is copied.
+                Ok(mark) => disk.check_unchanged().await.map(|()| mark),
                 Err(error) => Err(error),
             };
             marked.map_err(|error| DiskError::datastore(from, error))
@@ -273,7 +273,7 @@ async fn copy<D: Device>(
             region = (region / 2).max(least);
         }
     }
-    source.source().still_as_opened().await.map_err(|error| (at, error))
+    source.source().check_unchanged().await.map_err(|error| (at, error))
 }
 
 /// Reads both sides up to `end`; returns the first difference, rounded down, or `end`.

@@ -43,7 +43,7 @@ pub async fn inflate(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done, Di
     let disk = store.open(name).await.map_err(failed)?;
     meter.total(disk.size());
     let was = format_name(disk.format());
-    let inflated = closing(disk, async |disk| disk.make_eager(&|bytes| meter.advance(bytes)).await).await;
+    let inflated = closing(disk, async |disk| disk.inflate(&|bytes| meter.advance(bytes)).await).await;
     let in_part = || {
         format!(
             "the content of {at} is unchanged and its format still {was}; it keeps the blocks allocated so far; repeat the command to continue"
