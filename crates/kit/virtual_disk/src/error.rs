@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_unit_of_an_absurd_size_is_a_failure_that_says_where_to_look() {
+    fn a_unit_of_an_absurd_size_is_a_failure_with_advice() {
         for error in [
             ProbeError::BlockLength { lun: 0, bytes: 0 },
             ProbeError::Capacity { lun: 0, last: u64::MAX, block_bytes: 512 },

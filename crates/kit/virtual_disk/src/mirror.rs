@@ -30,9 +30,10 @@ mod tests;
 
 /// Size of a region in bytes: initial, least and largest.
 const REGION_BYTES: u64 = 4 << 20;
-const LEAST_REGION_BYTES: u64 = 1 << 20;
-const MOST_REGION_BYTES: u64 = 64 << 20;
-/// A guest may wait for a region about this long: longer ones are halved, much shorter ones doubled.
+const MIN_REGION_BYTES: u64 = 1 << 20;
+const MAX_REGION_BYTES: u64 = 64 << 20;
+/// Target time of copying a region, for which a guest may wait: longer regions are halved, much
+/// shorter ones doubled.
 const REGION_TIME: Duration = Duration::from_millis(40);
 /// Time for which a cut-over waits for requests in flight before it is put off.
 const DRAIN_TIME: Duration = Duration::from_millis(50);
@@ -258,9 +259,9 @@ impl<D: Device> Mirror<D> {
             drop(held);
             let took = self.clock().now().saturating_sub(begun);
             if took > REGION_TIME {
-                region = (region / 2).max(LEAST_REGION_BYTES).max(self.grain);
+                region = (region / 2).max(MIN_REGION_BYTES).max(self.grain);
             } else if took < REGION_TIME / 4 {
-                region = (region * 2).min(MOST_REGION_BYTES.max(self.grain));
+                region = (region * 2).min(MAX_REGION_BYTES.max(self.grain));
             }
         }
         self.failed()?;
@@ -298,8 +299,8 @@ impl<D: Device> Mirror<D> {
         Err(MigrateError::Interrupted)
     }
 
-    /// Waits for requests that run; false when they take too long and there is no need to wait for them all.
-    async fn drained(&self, for_ever: bool) -> bool {
+    /// Waits for requests in flight. Returns false after [`DRAIN_TIME`] unless `unlimited` is set.
+    async fn drained(&self, unlimited: bool) -> bool {
         let idle = async {
             loop {
                 let changed = self.changed.notified();
@@ -309,7 +310,7 @@ impl<D: Device> Mirror<D> {
                 changed.await;
             }
         };
-        if for_ever {
+        if unlimited {
             idle.await;
             return true;
         }

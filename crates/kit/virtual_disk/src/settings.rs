@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_taken_in_both_spellings() {
+    fn names_are_accepted_in_both_spellings() {
         for name in [
             "/DataMover/HardwareAcceleratedMove",
             "DataMover.HardwareAcceleratedMove",
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_set_is_there_the_next_time() {
+    fn a_saved_setting_is_loaded_again() {
         let directory = std::env::temp_dir().join(format!("windlass-settings-{}", std::process::id()));
         let path = directory.join("windlass/host.conf");
         assert_eq!(load_from(&path).unwrap(), Settings::default());

@@ -173,7 +173,7 @@ fn guest_is_fine(outcome: &Result<Duration, Failure>, moved: bool, may_be_lost: 
 }
 
 #[test]
-fn when_the_destination_is_gone_at_any_step_the_guest_goes_on_at_the_source() {
+fn when_the_destination_is_gone_at_any_step_the_guest_continues_on_the_source() {
     let (mut stayed, mut went) = (0, 0);
     for step in 0..150 {
         let world = World::new(step, if step % 3 == 0 { Settings::off() } else { Settings::default() }, |_| ());
@@ -192,7 +192,7 @@ fn when_the_destination_is_gone_at_any_step_the_guest_goes_on_at_the_source() {
 }
 
 #[test]
-fn when_the_source_is_gone_at_any_step_the_guest_hears_of_it_and_nothing_else_happens() {
+fn when_the_source_is_gone_at_any_step_only_the_guest_gets_an_error() {
     for step in 0..60 {
         let world = World::new(step, if step % 2 == 0 { Settings::off() } else { Settings::default() }, |_| ());
         world.source.cut_after(10 + step * 8);
@@ -206,7 +206,7 @@ fn when_the_source_is_gone_at_any_step_the_guest_hears_of_it_and_nothing_else_ha
 }
 
 #[test]
-fn a_destination_that_is_full_leaves_the_disk_where_it_is() {
+fn a_full_destination_leaves_the_disk_at_its_source() {
     for space in [0, 100, 5000, 9000] {
         let world = World::new(space as u64, Settings::default(), |_| ());
         let destination = world.destination.clone().with_space(space);
@@ -226,10 +226,10 @@ fn a_destination_that_is_full_leaves_the_disk_where_it_is() {
 /// Regression: the error said that the disk was at the source, while a stale disk at the
 /// destination looked complete.
 #[test]
-fn a_destination_that_is_lost_while_it_is_published_is_told_apart() {
-    for (error, told) in [
-        (DeviceError::Lost("gone".into()), "the disk is where it was, and the destination may look whole: gone"),
-        (DeviceError::Full, "the disk is where it was: the array has no space left"),
+fn a_destination_lost_while_it_is_published_is_reported_separately() {
+    for (error, expected) in [
+        (DeviceError::Lost("gone".into()), "the disk stays at its source, but the destination may look complete: gone"),
+        (DeviceError::Full, "the disk stays at its source: the array has no space left"),
     ] {
         let world = World::new(1, Settings::default(), |_| ());
         let time = world.time.clone();
@@ -237,7 +237,7 @@ fn a_destination_that_is_lost_while_it_is_published_is_told_apart() {
             let mirror = Mirror::new(world.unit(&world.source), world.unit(&world.destination));
             mirror.copy(&|| false, &|_| ()).await.unwrap();
             let failed = mirror.cut_over(async |_| Err(DatastoreError::Device(error))).await.unwrap_err();
-            assert!(failed.to_string().starts_with(told), "{failed}");
+            assert!(failed.to_string().starts_with(expected), "{failed}");
             assert!(!mirror.is_moved());
         });
     }
@@ -278,7 +278,7 @@ fn writes_wait_for_the_region_that_is_copied_and_for_each_other() {
 }
 
 #[test]
-fn an_interrupted_migration_leaves_the_disk_where_it_is() {
+fn an_interrupted_migration_leaves_the_disk_at_its_source() {
     let world = World::new(4, Settings::off(), |_| ());
     let time = world.time.clone();
     time.run(async move {

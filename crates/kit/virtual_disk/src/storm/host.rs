@@ -37,9 +37,9 @@ pub async fn host(
     let words = |end: &str| format!("{name}: life {}, {operations} operations so far, {end}", model.lives);
     match lived {
         Ok(()) => Ok((words("stopped"), json!({ "operations": operations }), 0)),
-        Err(Fate::Wrong(error)) => Err(error),
-        Err(Fate::Gone(error)) => Ok((
-            words(&format!("as good as dead: {error}")),
+        Err(StormError::Wrong(error)) => Err(error),
+        Err(StormError::Gone(error)) => Ok((
+            words(&format!("considered dead: {error}")),
             json!({ "operations": operations, "error": error.to_string() }),
             EVICTED,
         )),
@@ -48,21 +48,21 @@ pub async fn host(
 
 /// Reason why a life ended by itself.
 #[derive(Debug)]
-pub(super) enum Fate {
-    /// Something is not as it must be.
+pub(super) enum StormError {
+    /// The datastore is not in the expected state.
     Wrong(DiskError),
     /// The host lost its heartbeat or its array; its next life determines the result of the last
     /// operation.
     Gone(DatastoreError),
 }
 
-impl From<DiskError> for Fate {
+impl From<DiskError> for StormError {
     fn from(error: DiskError) -> Self {
         Self::Wrong(error)
     }
 }
 
-impl From<DatastoreError> for Fate {
+impl From<DatastoreError> for StormError {
     fn from(error: DatastoreError) -> Self {
         match error {
             DatastoreError::Evicted
@@ -85,7 +85,7 @@ pub(super) async fn live<D: Device>(
     journal: &mut Journal,
     model: &mut Model,
     seed: u64,
-) -> Result<(), Fate> {
+) -> Result<(), StormError> {
     let mut note = |model: &mut Model, entry: Entry| {
         journal.write(&entry)?;
         model.enter(&entry);
@@ -116,9 +116,9 @@ pub(super) async fn live<D: Device>(
             // The journal stays as it is: the next life, or the verdict, determines the result.
             Err(DatastoreError::Device(DeviceError::Interrupted)) => return Ok(()),
             Err(error) => {
-                let fate = Fate::from(error);
-                return Err(match fate {
-                    Fate::Wrong(error) => Fate::Wrong(DiskError::Wrong(format!("{operation:?}: {error}"))),
+                let error = StormError::from(error);
+                return Err(match error {
+                    StormError::Wrong(error) => StormError::Wrong(DiskError::Wrong(format!("{operation:?}: {error}"))),
                     gone => gone,
                 });
             }
@@ -141,15 +141,16 @@ pub(super) async fn resolve<D: Device>(
     store: &Rc<Datastore<D>>,
     model: &Model,
     operation: &Operation,
-) -> Result<Entry, Fate> {
+) -> Result<Entry, StormError> {
     if operation.is_shared() {
         return Ok(Entry::Unknown);
     }
     let files = store.list().await?;
     let there = |name: &str| files.iter().any(|file| file.name == name);
     let size = |name: &str| files.iter().find(|file: &&FileInfo| file.name == name).map(|file| file.size);
-    let between =
-        |what: String| Fate::Wrong(DiskError::Wrong(format!("{operation:?} is neither done nor undone: {what}")));
+    let between = |what: String| {
+        StormError::Wrong(DiskError::Wrong(format!("{operation:?} is neither complete nor without effect: {what}")))
+    };
     let done = match operation {
         Operation::Touch { .. } | Operation::Add { .. } | Operation::Move { .. } => return Ok(Entry::Unknown),
         Operation::Create { disk: name, .. }
@@ -190,8 +191,8 @@ pub(super) async fn compare<D: Device>(
     store: &Rc<Datastore<D>>,
     name: &str,
     disk: &super::model::Disk,
-) -> Result<(), Fate> {
-    let wrong = |what: String| Err(Fate::Wrong(DiskError::Wrong(format!("{name}: {what}"))));
+) -> Result<(), StormError> {
+    let wrong = |what: String| Err(StormError::Wrong(DiskError::Wrong(format!("{name}: {what}"))));
     let open = match store.open_read(name).await {
         Ok(open) => open,
         Err(DatastoreError::NoSuchFile(_)) => return wrong("acknowledged, but missing".into()),

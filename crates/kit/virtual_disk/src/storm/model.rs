@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 /// Distance between two slots in bytes; not a multiple of a block.
 const STRIDE_BYTES: u64 = 392 * 512;
-/// Disks of a host at most.
-const MOST_DISKS: usize = 8;
-/// Sizes of disks, in mebibytes.
+/// Largest number of disks per host.
+const MAX_DISKS: usize = 8;
+/// Sizes of disks, in MiB.
 const SIZES_MIB: std::ops::Range<u64> = 1..24;
 
 /// A disk of the host.
@@ -222,7 +222,7 @@ impl Model {
         }
         let disk = pick(&leaves);
         let found = self.disks.get(&disk).cloned().unwrap_or_default();
-        let full = self.disks.len() >= MOST_DISKS;
+        let full = self.disks.len() >= MAX_DISKS;
         match kind {
             6 | 7 if !full => create(),
             8 if !full => match random.below(2) {

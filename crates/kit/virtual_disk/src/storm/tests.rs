@@ -3,7 +3,7 @@ use super::model::{Model, offset, sector};
 use random::Random;
 
 #[test]
-fn a_journal_tells_what_must_be_there() {
+fn a_journal_gives_the_expected_disks() {
     let mut model = Model::default();
     let random = Random::new(5);
     for _ in 0..2000 {
@@ -41,7 +41,7 @@ fn a_journal_tells_what_must_be_there() {
 }
 
 #[test]
-fn a_line_that_a_dying_host_did_not_finish_never_was() {
+fn an_unfinished_line_of_a_killed_host_is_ignored() {
     let path = std::env::temp_dir().join(format!("windlass-storm-journal-{}", std::process::id()));
     let begin = Entry::Begin(Operation::Touch { file: "counter-1".into() });
     let (mut journal, before) = Journal::open(&path).unwrap();

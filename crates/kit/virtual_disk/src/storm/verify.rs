@@ -1,7 +1,7 @@
 //! Verdict over a storm: everything acknowledged in the journals is present, nothing else is, no
 //! dead host holds a lock, and the check is clean.
 
-use super::host::{Fate, compare, resolve};
+use super::host::{StormError, compare, resolve};
 use super::journal::{Entry, Journal};
 use super::model::{Count, Model};
 use super::{COUNTERS, MOVING, SHARED, TEMPLATE};
@@ -25,8 +25,8 @@ pub async fn verify(kit: &Kit, url: &Url, journals: &[PathBuf]) -> Result<(Strin
     }
     let findings = match judge(&store, &mut models).await {
         Ok(findings) => findings,
-        Err(Fate::Wrong(error)) => return Err(error),
-        Err(Fate::Gone(error)) => return Err(DiskError::datastore(url, error)),
+        Err(StormError::Wrong(error)) => return Err(error),
+        Err(StormError::Gone(error)) => return Err(DiskError::datastore(url, error)),
     };
     let mut operations: BTreeMap<&str, u64> = BTreeMap::new();
     for model in &models {
@@ -54,34 +54,37 @@ pub async fn verify(kit: &Kit, url: &Url, journals: &[PathBuf]) -> Result<(Strin
     Ok((words, json, held))
 }
 
-/// What is wrong.
-pub(super) async fn judge<D: Device>(store: &Rc<Datastore<D>>, models: &mut [Model]) -> Result<Vec<String>, Fate> {
+/// Returns all findings.
+pub(super) async fn judge<D: Device>(
+    store: &Rc<Datastore<D>>,
+    models: &mut [Model],
+) -> Result<Vec<String>, StormError> {
     let mut findings = Vec::new();
-    let wrong = |fate: Fate| match fate {
-        Fate::Wrong(error) => Ok(error.to_string()),
+    let wrong = |error: StormError| match error {
+        StormError::Wrong(error) => Ok(error.to_string()),
         gone => Err(gone),
     };
     store.tidy().await?;
-    let mut wanted: BTreeSet<String> = COUNTERS.iter().chain(&SHARED).map(|name| (*name).to_owned()).collect();
-    wanted.insert(TEMPLATE.to_owned());
+    let mut expected: BTreeSet<String> = COUNTERS.iter().chain(&SHARED).map(|name| (*name).to_owned()).collect();
+    expected.insert(TEMPLATE.to_owned());
     let mut counts: BTreeMap<String, Count> = BTreeMap::new();
     for model in models.iter_mut() {
         if let Some(pending) = model.pending.clone() {
             match resolve(store, model, &pending).await {
                 Ok(found) => model.enter(&found),
-                Err(fate) => {
-                    findings.push(wrong(fate)?);
+                Err(error) => {
+                    findings.push(wrong(error)?);
                     model.enter(&Entry::Undone);
                 }
             }
         }
         for (name, disk) in &model.disks {
-            wanted.insert(name.clone());
+            expected.insert(name.clone());
             if model.is_mixture(name) {
                 continue;
             }
-            if let Err(fate) = compare(store, name, disk).await {
-                findings.push(wrong(fate)?);
+            if let Err(error) = compare(store, name, disk).await {
+                findings.push(wrong(error)?);
             }
         }
         for (name, count) in &model.counts {
@@ -95,11 +98,11 @@ pub(super) async fn judge<D: Device>(store: &Rc<Datastore<D>>, models: &mut [Mod
         findings.push(format!("the moving file exists {moving} times"));
     }
     for file in files.iter().filter(|file| !MOVING.contains(&file.name.as_str())) {
-        if !wanted.remove(&file.name) {
-            findings.push(format!("{} is there, and nobody made it", file.name));
+        if !expected.remove(&file.name) {
+            findings.push(format!("{} exists, but no host created it", file.name));
         }
     }
-    findings.extend(wanted.iter().map(|name| format!("{name} is not there")));
+    findings.extend(expected.iter().map(|name| format!("{name} is missing")));
     for (name, count) in &counts {
         let found = match COUNTERS.contains(&name.as_str()) {
             true => files.iter().find(|file| file.name == *name).map_or(0, |file| file.touched),

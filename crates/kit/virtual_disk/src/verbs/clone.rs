@@ -33,8 +33,8 @@ const REGION_BYTES: std::ops::RangeInclusive<u64> = 16 << 20..=1 << 30;
 const REGION_TIME: Duration = Duration::from_millis(250);
 /// Bytes of each side that are read at once for comparison.
 const COMPARED_BYTES: u64 = 4 << 20;
-/// Between two notes on a datastore of how far a copy is.
-const NOTE: Duration = Duration::from_secs(1);
+/// Period between two progress notes on a datastore.
+const NOTE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Parameters of a copy.
 #[derive(Clone, Debug)]
@@ -100,7 +100,9 @@ async fn mark(from: &Location, source: &Endpoint<LogicalUnit>) -> Result<SourceM
         }
         Endpoint::Unit { unit, .. } => {
             let naa = unit.device().identity().naa;
-            let naa = naa.ok_or_else(|| DiskError::Usage(format!("{from} has no NAA identifier to know it again by")));
+            let naa = naa.ok_or_else(|| {
+                DiskError::Usage(format!("{from} has no NAA identifier, by which --resume recognises it"))
+            });
             Ok(SourceMark::of_unit(naa?))
         }
     }
@@ -173,8 +175,8 @@ async fn to_disk(
             }
         }
         _ => {
-            let made = store.begin_disk(name, DiskOptions { format: options.format, size }).await;
-            (made.map_err(failed)?, 0)
+            let created = store.begin_disk(name, DiskOptions { format: options.format, size }).await;
+            (created.map_err(failed)?, 0)
         }
     };
     let destination = Endpoint::Disk(Box::new(disk));
@@ -191,7 +193,7 @@ async fn to_disk(
     meter.resume(begin);
     let noted = Cell::new(None::<Instant>);
     let note = async |region: Range<u64>| match (&destination, &mark) {
-        (Endpoint::Disk(disk), Some(mark)) if noted.get().is_none_or(|noted| noted.elapsed() >= NOTE) => {
+        (Endpoint::Disk(disk), Some(mark)) if noted.get().is_none_or(|noted| noted.elapsed() >= NOTE_PERIOD) => {
             noted.set(Some(Instant::now()));
             disk.keep_partial(mark, region.start).await
         }
@@ -228,10 +230,9 @@ async fn keep_or_remove(
 ) -> DiskError {
     let interrupted = kit.mover().is_interrupted();
     let left = match mark {
-        Some(mark) => disk
-            .close_partial(mark, at)
-            .await
-            .map(|()| format!("{} of {to} are kept; the same command goes on from there", text::size::format(at))),
+        Some(mark) => disk.close_partial(mark, at).await.map(|()| {
+            format!("{} of {to} are kept; repeat the command to continue from there", text::size::format(at))
+        }),
         None => disk.abandon().await.map(|()| format!("{to} was removed")),
     };
     match (interrupted, left) {

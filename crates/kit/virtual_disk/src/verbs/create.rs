@@ -14,8 +14,8 @@ pub async fn create(kit: &Kit, at: &Location, format: DiskFormat, size: u64, met
     if format == DiskFormat::EagerZeroedThick {
         meter.total(size);
     }
-    let made = store.create_disk(name, DiskOptions { format, size }, &|bytes| meter.advance(bytes)).await;
-    match made {
+    let created = store.create_disk(name, DiskOptions { format, size }, &|bytes| meter.advance(bytes)).await;
+    match created {
         Ok(()) => {}
         Err(error) => {
             return Err(match DiskError::datastore(at, error) {

@@ -321,10 +321,10 @@ pub async fn check(kit: &Kit, url: &Url, tidy: bool) -> Result<Checked, DiskErro
 /// Unmaps the free blocks of a datastore on the array, like `esxcli storage vmfs unmap`.
 pub async fn unmap(kit: &Kit, url: &Url) -> Result<Done, DiskError> {
     let store = kit.datastore(url).await?;
-    let told = store.unmap_free().await.map_err(|error| DiskError::datastore(url, error))?;
+    let bytes = store.unmap_free().await.map_err(|error| DiskError::datastore(url, error))?;
     Ok(Done::new(
-        format!("unmapped {} of free blocks of {url}", text::size::format(told)),
-        json!({ "url": url.to_string(), "unmapped_bytes": told }),
+        format!("unmapped {} of free blocks of {url}", text::size::format(bytes)),
+        json!({ "url": url.to_string(), "unmapped_bytes": bytes }),
     ))
 }
 
@@ -337,7 +337,7 @@ mod tests {
     /// Regression: disk names that another host has written reached the terminal through the
     /// findings.
     #[test]
-    fn what_a_check_finds_does_not_drive_the_terminal() {
+    fn findings_of_a_check_do_not_control_the_terminal() {
         let url: Url = "iscsi://h/iqn.x:t/0".parse().unwrap();
         let report = ::datastore::check::Report {
             problems: vec!["\u{1b}]0;x\u{7}\nclean".into()],

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use std::pin::pin;
 use std::time::Duration;
 
-/// Between two looks whether somebody has asked for the end.
-const LOOK: Duration = Duration::from_millis(100);
+/// Period of checks for an interruption.
+const POLL_PERIOD: Duration = Duration::from_millis(100);
 
 /// Parameters of a migration.
 #[derive(Clone, Debug)]
@@ -180,8 +180,8 @@ async fn destination(
 pub(crate) struct Ended {
     /// Whether the disk is at the destination.
     pub(crate) moved: bool,
-    pub(crate) outcome: Result<(Migrated, Moved, Option<Seen>), Failure>,
-    /// The side that does not count any more: the destination is abandoned, the source closed and deleted.
+    pub(crate) outcome: Result<(Migrated, Moved, Option<GuestStatistics>), Failure>,
+    /// Result for the invalid side: the destination is abandoned, or the source closed and deleted.
     pub(crate) tidied: Result<(), DatastoreError>,
     /// Result of closing the side that the guest used at the end.
     pub(crate) closed: Result<(), DatastoreError>,
@@ -231,7 +231,7 @@ pub(crate) enum Failure {
 
 /// Statistics of the guest.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct GuestStatistics {
     words: String,
     json: Value,
 }
@@ -243,7 +243,7 @@ pub(crate) async fn run<D: Device>(
     mirror: &Mirror<D>,
     options: &MigrateOptions,
     meter: &Meter,
-) -> Result<(Migrated, Moved, Option<Seen>), Failure> {
+) -> Result<(Migrated, Moved, Option<GuestStatistics>), Failure> {
     let outcome = run_guest(mover, mirror, options, meter).await;
     if outcome.is_err() {
         mirror.give_up();
@@ -256,7 +256,7 @@ async fn run_guest<D: Device>(
     mirror: &Mirror<D>,
     options: &MigrateOptions,
     meter: &Meter,
-) -> Result<(Migrated, Moved, Option<Seen>), Failure> {
+) -> Result<(Migrated, Moved, Option<GuestStatistics>), Failure> {
     let clock = mover.clock();
     let (stop, now) = (|| mover.is_interrupted(), || clock.now());
     let progress = |bytes| meter.advance(bytes);
@@ -279,7 +279,7 @@ async fn run_guest<D: Device>(
     let settle = async || {
         let until = clock.now() + options.settle;
         while clock.now() < until && !stop() {
-            clock.sleep(LOOK.min(until.saturating_sub(clock.now()))).await;
+            clock.sleep(POLL_PERIOD.min(until.saturating_sub(clock.now()))).await;
         }
     };
     let work = async {
@@ -311,8 +311,8 @@ async fn run_guest<D: Device>(
     Ok((migrated, moved, Some(seen)))
 }
 
-/// Latency before, while and after.
-fn seen(samples: &[Sample], migrated: Migrated) -> Seen {
+/// Latency before, during and after the copy.
+fn seen(samples: &[Sample], migrated: Migrated) -> GuestStatistics {
     let (begin, end) = migrated.copying;
     let mut words = format!("guest: {} requests, every acknowledged write present at the end", samples.len());
     let mut phases = Vec::new();
@@ -337,5 +337,5 @@ fn seen(samples: &[Sample], migrated: Migrated) -> Seen {
             "phase": name, "requests": times.len(), "p50_ms": ms(at(50)), "p99_ms": ms(at(99)), "longest_ms": ms(at(100)),
         }));
     }
-    Seen { words, json: json!({ "requests": samples.len(), "phases": phases }) }
+    GuestStatistics { words, json: json!({ "requests": samples.len(), "phases": phases }) }
 }

@@ -17,7 +17,7 @@ pub async fn grow(kit: &Kit, at: &Location, size: u64, meter: &Meter) -> Result<
     let grown = closing(disk, async |disk| disk.grow(size, &|bytes| meter.advance(bytes)).await).await;
     let as_it_was = || format!("{at} is unchanged, {}", text::size::format(old));
     grown.map_err(|error| failed(error).when_interrupted(as_it_was))?;
-    let words = format!("{at} has {}, and had {}", text::size::format(size), text::size::format(old));
+    let words = format!("{at} grew from {} to {}", text::size::format(old), text::size::format(size));
     Ok(Done::new(words, json!({ "disk": at.to_string(), "capacity_bytes": size, "was_bytes": old })))
 }
 

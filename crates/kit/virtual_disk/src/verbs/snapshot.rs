@@ -29,8 +29,8 @@ pub async fn snapshot(kit: &Kit, at: &Location, name: &str) -> Result<Done, Disk
 /// Creates a linked clone: a disk that holds only its differences from `base`.
 pub async fn linked_clone(kit: &Kit, base: &Location, name: &str) -> Result<Done, DiskError> {
     let (store, below) = kit.on_datastore(base).await?;
-    let made = store.create_linked_clone(below, name).await;
-    made.map_err(|error| DiskError::datastore(base, error))?;
+    let created = store.create_linked_clone(below, name).await;
+    created.map_err(|error| DiskError::datastore(base, error))?;
     let clone = Location { url: base.url.clone(), disk: Some(name.into()) };
     Ok(Done::new(
         format!("{clone} is a linked clone of {base}"),
@@ -50,9 +50,9 @@ pub async fn commit(kit: &Kit, at: &Location, meter: &Meter) -> Result<Done, Dis
         Err((disk, error)) => {
             disk.close().await.map_err(failed)?;
             return Err(match failed(error) {
-                DiskError::Interrupted(_) => {
-                    DiskError::Interrupted(format!("{at} is as it was; a part of it is in the disk below already"))
-                }
+                DiskError::Interrupted(_) => DiskError::Interrupted(format!(
+                    "{at} is unchanged; a part of it is already committed to the disk below"
+                )),
                 error => error,
             });
         }

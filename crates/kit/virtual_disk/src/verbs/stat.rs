@@ -56,14 +56,14 @@ pub async fn stat(kit: &Kit, at: &Location) -> Result<Done, DiskError> {
                 blocks += extent.blocks;
                 !kit.mover().is_interrupted()
             };
-            let told = unit.each_mapped(0..unit.identity().blocks, &mut count).await;
-            let used = match told.map_err(|error| DiskError::device(at, error))? {
+            let complete = unit.each_mapped(0..unit.identity().blocks, &mut count).await;
+            let used = match complete.map_err(|error| DiskError::device(at, error))? {
                 Some(false) => {
                     return Err(DiskError::Interrupted(format!(
                         "nothing was changed; {at} was only queried for its mapped blocks"
                     )));
                 }
-                told => told.map(|_| blocks.saturating_mul(each)),
+                complete => complete.map(|_| blocks.saturating_mul(each)),
             };
             let name = unit_name(&at.url, &unit);
             let words = lines(at, capacity, used, None, &format!("\nIdentifier: {}", text::terminal::harmless(&name)));

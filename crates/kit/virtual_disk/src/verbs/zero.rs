@@ -58,7 +58,7 @@ pub async fn unmap(
     destroy: Option<&str>,
     meter: &Meter,
 ) -> Result<Done, DiskError> {
-    let told = match &at.disk {
+    let unmapped = match &at.disk {
         Some(name) => {
             let store = kit.datastore(&at.url).await?;
             let failed = |error| DiskError::datastore(at, error);
@@ -78,28 +78,28 @@ pub async fn unmap(
                 return Err(DiskError::Usage(words));
             }
             meter.total(bytes);
-            let (mut told, mut lba, end) = (0, offset / each, (offset + bytes) / each);
+            let (mut unmapped, mut lba, end) = (0, offset / each, (offset + bytes) / each);
             while lba < end {
                 let blocks = UNMAP_BLOCKS.min(end - lba);
-                let unmapped = kit.mover().unmap(&*unit, &[Extent { lba, blocks }]).await;
-                told += unmapped.map_err(|error| DiskError::device(at, error))?;
+                let taken = kit.mover().unmap(&*unit, &[Extent { lba, blocks }]).await;
+                unmapped += taken.map_err(|error| DiskError::device(at, error))?;
                 lba += blocks;
                 meter.advance(blocks * each);
                 if kit.mover().is_interrupted() {
-                    let words = format!("{} of {at} are unmapped, the rest is as it was", text::size::format(told));
+                    let words = format!("{} of {at} are unmapped, the rest is unchanged", text::size::format(unmapped));
                     return Err(DiskError::Interrupted(words));
                 }
             }
-            if told == 0 && bytes > 0 {
+            if unmapped == 0 && bytes > 0 {
                 return Err(DiskError::Usage(format!(
                     "{at} does not support UNMAP; windlass disk zero makes it read as zeros"
                 )));
             }
-            told
+            unmapped
         }
     };
     Ok(Done::new(
-        format!("unmapped {} of {at}", text::size::format(told)),
-        json!({ "disk": at.to_string(), "unmapped_bytes": told }),
+        format!("unmapped {} of {at}", text::size::format(unmapped)),
+        json!({ "disk": at.to_string(), "unmapped_bytes": unmapped }),
     ))
 }

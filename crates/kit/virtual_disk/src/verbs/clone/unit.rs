@@ -143,7 +143,9 @@ pub(super) async fn to_unit(
             let _kept = note(at..at).await;
             let interrupted = matches!(error, DatastoreError::Device(DeviceError::Interrupted));
             let words = match options.resume {
-                true => format!("{} of {to} are written; the same command goes on from there", text::size::format(at)),
+                true => {
+                    format!("{} of {to} are written; repeat the command to continue from there", text::size::format(at))
+                }
                 false => overwritten(to, at, reached.get()),
             };
             Err(match interrupted {
@@ -180,9 +182,10 @@ async fn check_rest(
 ) -> Result<(), DiskError> {
     kit.check_not_mounted(&to.url).await?;
     let behind = region.end / u64::from(unit.identity().block_bytes.max(1));
-    let strange = strange(source, destination, region).await.map_err(|error| DiskError::datastore(to, error))?;
-    let found = match strange {
-        Some(lba) => Some(format!("LBA {lba} is not what the copy that was interrupted can have left there")),
+    let first_foreign_sector =
+        first_foreign_sector(source, destination, region).await.map_err(|error| DiskError::datastore(to, error))?;
+    let found = match first_foreign_sector {
+        Some(lba) => Some(format!("LBA {lba} holds data that the interrupted copy cannot have written")),
         None => holds_data_from(kit.mover(), unit, behind).await.map_err(|error| DiskError::device(&to.url, error))?,
     };
     match found {
@@ -191,8 +194,8 @@ async fn check_rest(
     }
 }
 
-/// The first sector in a region that neither holds zeros nor what the source holds there.
-async fn strange<D: Device>(
+/// First sector in a region that holds neither zeros nor the source's data.
+async fn first_foreign_sector<D: Device>(
     source: &Endpoint<D>,
     destination: &Endpoint<D>,
     region: Range<u64>,
