@@ -6,7 +6,7 @@ use crate::content::{self, Base, Ledger};
 use crate::device::{Place, Unit};
 use crate::error::LabError;
 use crate::host::{Connection, Disk, Host, Store};
-use crate::outcome::{Outcome, Way};
+use crate::outcome::{Outcome, Side};
 use crate::runner::Watch;
 use crate::scale::Size;
 use crate::space::{self, Space};
@@ -122,16 +122,17 @@ impl Bench {
         Ok(())
     }
 
-    /// The rounds: each side once a pair, the first of them in turns. A side that cannot run is left out.
-    pub(crate) fn rounds(&self, outcome: &Outcome) -> Vec<(u32, Way)> {
-        let runs = |way: &Way| match way {
-            Way::Off => outcome.no_off.is_none(),
-            Way::On => outcome.no_on.is_none(),
+    /// Order of the rounds: each side once per pair, with the first side alternating. A side that
+    /// cannot run is left out.
+    pub(crate) fn rounds(&self, outcome: &Outcome) -> Vec<(u32, Side)> {
+        let runs = |side: &Side| match side {
+            Side::Off => outcome.no_off.is_none(),
+            Side::On => outcome.no_on.is_none(),
         };
         (0..self.pairs.max(1))
             .flat_map(|pair| {
-                let order = if pair % 2 == 0 { [Way::Off, Way::On] } else { [Way::On, Way::Off] };
-                order.into_iter().filter(runs).map(move |way| (pair, way))
+                let order = if pair % 2 == 0 { [Side::Off, Side::On] } else { [Side::On, Side::Off] };
+                order.into_iter().filter(runs).map(move |side| (pair, side))
             })
             .collect()
     }
@@ -151,10 +152,10 @@ impl Bench {
         Ok(connection)
     }
 
-    /// A host, from number 1 on, with the switches of a side.
-    pub(crate) async fn host(&self, number: u32, way: Way) -> Result<Host, LabError> {
+    /// Creates a host, numbered from 1, with the switches of a side.
+    pub(crate) async fn host(&self, number: u32, side: Side) -> Result<Host, LabError> {
         let mut settings = Settings::default();
-        if way == Way::Off {
+        if side == Side::Off {
             for need in self.needs.get() {
                 need.switch_off(&mut settings);
             }
@@ -164,15 +165,15 @@ impl Bench {
             mover: Rc::new(DataMover::new(settings, self.clock.clone())),
             connection: self.connection(number).await?,
             designators: self.designators.clone(),
-            unmap: way == Way::On || !self.needs.get().contains(&Primitive::Unmap),
+            unmap: side == Side::On || !self.needs.get().contains(&Primitive::Unmap),
         })
     }
 
     /// Hosts 1 to `count`.
-    pub(crate) async fn hosts(&self, count: u32, way: Way) -> Result<Vec<Host>, LabError> {
+    pub(crate) async fn hosts(&self, count: u32, side: Side) -> Result<Vec<Host>, LabError> {
         let mut hosts = Vec::new();
         for number in 1..=count {
-            hosts.push(self.host(number, way).await?);
+            hosts.push(self.host(number, side).await?);
         }
         Ok(hosts)
     }
@@ -305,7 +306,7 @@ impl Bench {
 
     /// Unmaps a place.
     pub(crate) async fn unmap(&self, place: Place) -> Result<(), LabError> {
-        let host = self.host(1, Way::On).await?;
+        let host = self.host(1, Side::On).await?;
         host.mover.unmap(&*host.slice(place)?, &[Extent { lba: 0, blocks: place.blocks }]).await?;
         Ok(())
     }

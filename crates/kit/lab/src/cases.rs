@@ -63,7 +63,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn names_are_unique_and_every_case_says_what_the_paper_found() {
+    fn names_are_unique_and_every_case_has_the_paper_s_result() {
         let names: BTreeSet<&str> = ALL.iter().map(|case| case.name).collect();
         assert_eq!(names.len(), ALL.len());
         assert!(QUICK.iter().all(|name| names.contains(name)));

@@ -1,6 +1,6 @@
 //! Comparison of two runs: of two arrays, or of one array before and after a change.
 
-use crate::results::{Better, CaseResult, Run, Side, Verdict};
+use crate::results::{Better, CaseResult, Run, SideResult, Verdict};
 use crate::table::{aligned, number};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -56,7 +56,7 @@ fn case(first: &CaseResult, second: &CaseResult) -> String {
     out
 }
 
-fn row(side: &str, name: &str, first: &Side, second: &Side) -> Option<Vec<String>> {
+fn row(side: &str, name: &str, first: &SideResult, second: &SideResult) -> Option<Vec<String>> {
     let (one, other) = (first.measures.get(name)?, second.measures.get(name)?);
     let change = other.median / one.median - 1.0;
     let text = if change.is_finite() { format!("{:+.1} %", change * 100.0) } else { "–".into() };
@@ -86,9 +86,9 @@ mod tests {
 
     fn run(values: &[f64]) -> Run {
         let measure = Measure::of(values, Unit::Seconds, Better::Lower);
-        let side = Side {
+        let side = SideResult {
             measures: measure.into_iter().map(|measure| ("seconds".to_owned(), measure)).collect(),
-            ..Side::default()
+            ..SideResult::default()
         };
         Run {
             version: VERSION,
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn names_do_not_drive_the_terminal() {
+    fn names_do_not_control_the_terminal() {
         let mut hostile = run(&[1.0]);
         hostile.size = "\u{1b}c".into();
         hostile.subjects = vec![crate::results::Subject { vendor: "\u{1b}[2J".into(), ..Default::default() }];

@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sector_says_what_it_is_when_it_is_not_what_was_expected() {
+    fn a_wrong_sector_is_identified() {
         let ledger = Ledger::new(7, Base::Stamped { seed: 3, bytes: 8192, every: 16_384 });
         let mut disk = stamped(3, 0, 8192, 0).to_vec();
         disk.resize(16_384, 0);

@@ -97,8 +97,8 @@ pub(crate) struct Guest {
 
 /// Size of a chunk of tracked writes, in bytes.
 pub(crate) const DIRTY_BYTES: u64 = 64 << 10;
-/// Between two looks at whether everything has come to rest.
-const LOOK: Duration = Duration::from_micros(500);
+/// Period of checks while waiting.
+const POLL_PERIOD: Duration = Duration::from_micros(500);
 
 impl Guest {
     pub(crate) fn new(bench: &Bench, disk: Disk, ledger: Ledger, load: Load) -> Self {
@@ -163,7 +163,7 @@ impl Guest {
                 return Ok(());
             }
             if self.paused.get() {
-                self.clock.sleep(LOOK).await;
+                self.clock.sleep(POLL_PERIOD).await;
                 continue;
             }
             if until.operations.is_some_and(|most| self.started.get() >= most) {
@@ -174,7 +174,7 @@ impl Guest {
             if !self.claim(offset, bytes) {
                 // Another operation is there: retries with another place.
                 drop(disk);
-                self.clock.sleep(LOOK).await;
+                self.clock.sleep(POLL_PERIOD).await;
                 continue;
             }
             self.started.set(self.started.get() + 1);
@@ -182,7 +182,7 @@ impl Guest {
             let done = self.one(&disk, offset, bytes).await;
             drop(disk);
             self.in_flight.set(self.in_flight.get() - 1);
-            self.give_back(offset, bytes);
+            self.release(offset, bytes);
             done?;
             if !self.load.pause.is_zero() {
                 self.clock.sleep(self.load.pause).await;
@@ -225,7 +225,7 @@ impl Guest {
         true
     }
 
-    fn give_back(&self, offset: u64, bytes: u64) {
+    fn release(&self, offset: u64, bytes: u64) {
         let mut busy = self.busy.borrow_mut();
         for grain in Self::grains(offset, bytes) {
             busy.remove(&grain);
@@ -343,7 +343,7 @@ impl Guest {
     pub(crate) async fn pause(&self) {
         self.paused.set(true);
         while self.in_flight.get() > 0 {
-            self.clock.sleep(LOOK).await;
+            self.clock.sleep(POLL_PERIOD).await;
         }
     }
 

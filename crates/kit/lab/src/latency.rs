@@ -15,9 +15,9 @@ pub(crate) struct Latency(RefCell<Histogram<u64>>);
 
 impl Default for Latency {
     fn default() -> Self {
-        // Fails only for bounds that make no sense; then it grows by itself.
-        let made = Histogram::new_with_bounds(100, LONGEST, 3).or_else(|_| Histogram::new(3));
-        Self(RefCell::new(made.unwrap_or_else(|error| unreachable!("three digits are allowed: {error}"))))
+        // Fails only for invalid bounds; then a histogram that grows is used.
+        let histogram = Histogram::new_with_bounds(100, LONGEST, 3).or_else(|_| Histogram::new(3));
+        Self(RefCell::new(histogram.unwrap_or_else(|error| unreachable!("three digits are allowed: {error}"))))
     }
 }
 

@@ -1,20 +1,20 @@
 //! Results of a case so far. Filled round by round, so that a cancelled case keeps its earlier
 //! rounds.
 
-use crate::results::{Better, CaseResult, Goal, Measure, Paper, Side, Unit};
+use crate::results::{Better, CaseResult, Goal, Measure, Paper, SideResult, Unit};
 use data_mover::Moved;
 use std::collections::BTreeMap;
 
 /// Side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Side {
     /// The host does the work.
     Off,
     /// The array does the work.
     On,
 }
 
-impl Way {
+impl Side {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -94,12 +94,12 @@ impl Rounds {
         self.moved = round.moved;
     }
 
-    fn side(&self) -> Side {
+    fn side(&self) -> SideResult {
         let measures = self
             .measures
             .iter()
             .filter_map(|(name, (unit, better, values))| Some((name.clone(), Measure::of(values, *unit, *better)?)));
-        Side { measures: measures.collect(), series: self.series.clone(), moved_bytes: self.moved.clone() }
+        SideResult { measures: measures.collect(), series: self.series.clone(), moved_bytes: self.moved.clone() }
     }
 }
 
@@ -120,10 +120,10 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn add(&mut self, way: Way, round: Round) {
-        match way {
-            Way::Off => self.off.add(round),
-            Way::On => self.on.add(round),
+    pub(crate) fn add(&mut self, side: Side, round: Round) {
+        match side {
+            Side::Off => self.off.add(round),
+            Side::On => self.on.add(round),
         }
     }
 
@@ -132,11 +132,12 @@ impl Outcome {
         self.others.entry(name.into()).or_default().add(round);
     }
 
-    /// With COMPARE AND WRITE nobody meets a reservation, by the round's number of conflicts or their rate.
-    pub(crate) fn check_no_conflicts(&mut self, way: Way, round: &Round) {
+    /// Fails if the on side, which locks by COMPARE AND WRITE, met reservation conflicts, by their
+    /// number or their rate.
+    pub(crate) fn check_no_conflicts(&mut self, side: Side, round: &Round) {
         let known = ["reservation_conflicts", "conflicts_per_second"];
         let found = known.iter().find_map(|name| round.measures.get(*name));
-        let Some((unit, _, conflicts)) = found.filter(|(_, _, conflicts)| way == Way::On && *conflicts != 0.0) else {
+        let Some((unit, _, conflicts)) = found.filter(|(_, _, conflicts)| side == Side::On && *conflicts != 0.0) else {
             return;
         };
         let conflicts = match unit {
@@ -190,11 +191,11 @@ impl Outcome {
         self.goals.push(Goal { what, measured, wanted, reached: measured.is_some_and(holds) });
     }
 
-    /// What was given back, against what GET LBA STATUS said before and after: `taken` bytes were mapped by what was
-    /// written (`written` bytes), and `kept` of them are mapped still. Fails when the array does not say so much, or
-    /// nothing came back.
-    pub(crate) fn check_given_back(&mut self, way: Way, written: u64, taken: f64, kept: f64) {
-        let word = way.word();
+    /// Checks freed space by GET LBA STATUS. After `written` bytes were written, `taken` bytes were
+    /// mapped, and after UNMAP `kept` of them still are. Fails when too few were reported as
+    /// mapped, or none were freed.
+    pub(crate) fn check_freed(&mut self, side: Side, written: u64, taken: f64, kept: f64) {
+        let word = side.word();
         let bytes = |bytes: f64| text::size::format(bytes.max(0.0) as u64);
         if taken < 0.99 * written as f64 {
             let (taken, written) = (bytes(taken), bytes(written as f64));
@@ -204,8 +205,8 @@ impl Outcome {
         } else if kept < -0.01 * written as f64 {
             let less = bytes(-kept);
             self.fail(format!("{word}: {less} less are mapped after UNMAP than before anything was written"));
-        } else if way == Way::On && kept > 0.99 * taken {
-            self.fail(format!("UNMAP of {} ended with GOOD, and gave nothing back", bytes(taken)));
+        } else if side == Side::On && kept > 0.99 * taken {
+            self.fail(format!("UNMAP of {} ended with GOOD, but freed nothing", bytes(taken)));
         }
     }
 
@@ -272,17 +273,17 @@ mod tests {
         let mut outcome = Outcome::default();
         let mut round = Round::default();
         round.put("conflicts_per_second", Unit::PerSecond, Better::Lower, 2.25);
-        outcome.check_no_conflicts(Way::Off, &round);
-        outcome.check_no_conflicts(Way::On, &Round::default());
+        outcome.check_no_conflicts(Side::Off, &round);
+        outcome.check_no_conflicts(Side::On, &Round::default());
         assert_eq!(outcome.failures, Vec::<String>::new());
-        outcome.check_no_conflicts(Way::On, &round);
+        outcome.check_no_conflicts(Side::On, &round);
         round.put("reservation_conflicts", Unit::Count, Better::Lower, 9.0);
-        outcome.check_no_conflicts(Way::On, &round);
+        outcome.check_no_conflicts(Side::On, &round);
         let words = ["2.2 reservation conflicts a second", "9 reservation conflicts"];
         assert_eq!(outcome.failures, words.map(|words| format!("{words} with COMPARE AND WRITE")));
         round.put("reservation_conflicts", Unit::Count, Better::Lower, 0.0);
         let mut outcome = Outcome::default();
-        outcome.check_no_conflicts(Way::On, &round);
+        outcome.check_no_conflicts(Side::On, &round);
         assert!(outcome.failures.is_empty());
     }
 
@@ -290,8 +291,8 @@ mod tests {
     fn medians_make_goals_and_failures_a_failed_check() {
         let mut outcome = Outcome::default();
         for (off, on) in [(10.0, 1.0), (30.0, 0.5), (20.0, 0.1)] {
-            outcome.add(Way::Off, round(off));
-            outcome.add(Way::On, round(on));
+            outcome.add(Side::Off, round(off));
+            outcome.add(Side::On, round(on));
         }
         outcome.add_other("idle", round(1.0));
         outcome.faster("seconds", 20.0);

@@ -9,16 +9,16 @@ use crate::case::Primitive;
 use crate::content;
 use crate::device::{Place, Slice};
 use crate::error::LabError;
-use crate::outcome::{Outcome, Way};
+use crate::outcome::{Outcome, Side};
 use bytes::Bytes;
 use data_mover::{Compared, CopyDescriptor, Device, DeviceError, Extent};
 use std::time::Duration;
 
-/// Bytes that a primitive is tried on.
-const TRIED: u64 = 512 * KIB;
-/// How long a unit may take to account for what it was given back.
+/// Bytes on which a primitive is tried.
+const PART_BYTES: u64 = 512 * KIB;
+/// Time that a unit may take to account for freed space.
 const SETTLE: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_PERIOD: Duration = Duration::from_millis(100);
 
 /// Reason why a primitive is not proved.
 enum Fault {
@@ -43,11 +43,11 @@ struct Ground {
 impl Ground {
     /// Extent of part `number`; four parts lie behind each other.
     fn part(number: u64) -> Extent {
-        Extent { lba: number * (TRIED / 512), blocks: TRIED / 512 }
+        Extent { lba: number * (PART_BYTES / 512), blocks: PART_BYTES / 512 }
     }
 
     fn data(&self, number: u64) -> Bytes {
-        content::stamped(self.seed, number * TRIED, TRIED, 0)
+        content::stamped(self.seed, number * PART_BYTES, PART_BYTES, 0)
     }
 
     /// Writes a part, and reads it back.
@@ -83,7 +83,7 @@ impl Ground {
         let Some(naa) = from.slice.identity().naa else { return Ok(()) };
         from.fill(0).await?;
         self.fill(1).await?;
-        let most = u64::from(u16::MAX).min(self.slice.identity().limits.copy_segment).min(TRIED / 512);
+        let most = u64::from(u16::MAX).min(self.slice.identity().limits.copy_segment).min(PART_BYTES / 512);
         let blocks = u16::try_from(most).unwrap_or(u16::MAX);
         let segment = CopyDescriptor { source_lba: 0, destination_lba: Self::part(1).lba, blocks };
         self.slice.extended_copy(&naa, &[segment]).await?;
@@ -97,7 +97,7 @@ impl Ground {
 
     async fn zeroes(&self) -> Result<(), Fault> {
         self.fill(2).await?;
-        let blocks = self.slice.identity().limits.write_same.min(TRIED / 512);
+        let blocks = self.slice.identity().limits.write_same.min(PART_BYTES / 512);
         let zeroed = Extent { blocks, ..Self::part(2) };
         self.slice.write_zeros(zeroed, true).await?;
         match self.slice.read(zeroed).await?.iter().all(|byte| *byte == 0) {
@@ -109,15 +109,15 @@ impl Ground {
     /// Proves UNMAP. `reads_zeros`: LBPRZ of the unit.
     async fn frees(&self, bench: &Bench, reads_zeros: bool) -> Result<(), Fault> {
         let limits = self.slice.identity().limits;
-        if u64::from(limits.unmap_granularity) > TRIED / 512 {
-            // Less than the unit frees at once.
+        if u64::from(limits.unmap_granularity) > PART_BYTES / 512 {
+            // The parts are smaller than the unit's granularity.
             return Ok(());
         }
         self.fill(3).await?;
         if self.is_mapped(Ground::part(3)).await? == Some(false) {
             return Err(Fault::Wrong("GET LBA STATUS reports blocks as unmapped that were just written"));
         }
-        let blocks = limits.unmap.min(TRIED / 512);
+        let blocks = limits.unmap.min(PART_BYTES / 512);
         let freed = Extent { blocks, ..Self::part(3) };
         self.slice.unmap(&[freed]).await?;
         let until = bench.clock.now() + SETTLE;
@@ -125,7 +125,7 @@ impl Ground {
             if bench.clock.now() >= until {
                 return Err(Fault::Wrong("UNMAP ended with GOOD, but GET LBA STATUS reports the blocks as mapped"));
             }
-            bench.clock.sleep(LOOK).await;
+            bench.clock.sleep(POLL_PERIOD).await;
         }
         match !reads_zeros || self.slice.read(freed).await?.iter().all(|byte| *byte == 0) {
             true => Ok(()),
@@ -149,12 +149,12 @@ impl Bench {
     /// Proves the primitives that a case needs on the units that it uses; a wrong result fails the
     /// case.
     pub(crate) async fn prove(&self, needs: &[Primitive], units: usize, outcome: &mut Outcome) -> Result<(), LabError> {
-        let host = self.host(1, Way::On).await?;
+        let host = self.host(1, Side::On).await?;
         let mut grounds: Vec<Ground> = Vec::new();
         for (unit, identity) in self.units.iter().enumerate().take(units) {
             // Aligned to 8 MiB, so that coarse units can free it.
             let first = identity.blocks.saturating_sub(8 * MIB / 512) & !0x3fff;
-            let place = Place { unit, first, blocks: 4 * TRIED / 512 };
+            let place = Place { unit, first, blocks: 4 * PART_BYTES / 512 };
             if identity.block_bytes != 512 || first + place.blocks > identity.blocks {
                 return Ok(());
             }

@@ -86,14 +86,15 @@ pub struct CaseResult {
     /// Reason why the case, or one of its sides, did not run: the array lacks the primitive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// The host does the work.
-    pub off: Side,
-    /// The array does.
-    pub on: Side,
-    /// What off and on are measured against: `baseline` (nobody locks), `idle`, `written` (an already written disk).
+    /// Side on which the host does the work.
+    pub off: SideResult,
+    /// Side on which the array does the work.
+    pub on: SideResult,
+    /// Baselines for off and on: `baseline` (no locks), `idle`, `written` (an already written
+    /// disk).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub others: BTreeMap<String, Side>,
-    /// What the paper says.
+    pub others: BTreeMap<String, SideResult>,
+    /// Result in the paper.
     pub paper: Paper,
     /// Goals for an array that does the work as metadata.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -130,8 +131,8 @@ impl CaseResult {
 
 /// Measurements with a primitive off, or on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Side {
-    /// By name, as in `seconds` or `read_iops`; the same names on both sides.
+pub struct SideResult {
+    /// Measures by name, as in `seconds` or `read_iops`; both sides have the same names.
     pub measures: BTreeMap<String, Measure>,
     /// Series over time in the last round, by name, as in `write_iops`: seconds since its start,
     /// and the value.

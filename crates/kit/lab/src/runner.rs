@@ -77,11 +77,11 @@ pub struct Ended {
 
 /// Size of the file in a directory case, in bytes: at the small scale, and about the paper's.
 const NAS_BYTES: (u64, u64) = (128 << 20, 32 << 30);
-/// How long an array that closed the sessions may take to come back before the run ends.
-const COMES_BACK: Duration = Duration::from_secs(10);
-/// Between two attempts to reach it.
-const RECONNECT: Duration = Duration::from_millis(500);
-/// Initiator names of the hosts begin so.
+/// Time that an array which closed the sessions may take to come back before the run ends.
+const RECONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// Pause between two attempts to reconnect.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(500);
+/// Prefix of the hosts' initiator names.
 const INITIATOR: &str = "iqn.2026-01.org.example:windlass-lab-host";
 
 /// Runs the cases on its own runtime, until they are done or Ctrl-C.
@@ -153,7 +153,7 @@ async fn run_here(options: &Options, watch: Rc<dyn Watch>, interrupts: &mut Inte
             (Chosen::Directory(case), _) => one_of_directory(options, case, pin!(interrupts.next())).await?,
         };
         let end = match (end, &bench) {
-            (End::Gone(words), Some(bench)) => come_back(bench, words, pin!(interrupts.next())).await,
+            (End::Gone(words), Some(bench)) => reconnect(bench, words, pin!(interrupts.next())).await,
             (end, _) => end,
         };
         watch.finished(&result);
@@ -341,15 +341,16 @@ pub(crate) async fn one(bench: &Bench, case: &Case, cancel: impl Future<Output =
     (outcome.result(case.name, case.title, case.paper(), begun.elapsed().as_secs_f64()), end)
 }
 
-/// Sessions were lost in a case, which has failed; the others can do without them as soon as the array takes new ones.
-async fn come_back(bench: &Bench, words: String, cancel: impl Future<Output = ()> + Unpin) -> End {
-    bench.watch.step("connecting again");
-    let until = Instant::now() + COMES_BACK;
+/// Reconnects after a case that lost its sessions and has failed, so that the remaining cases can
+/// run.
+async fn reconnect(bench: &Bench, words: String, cancel: impl Future<Output = ()> + Unpin) -> End {
+    bench.watch.step("reconnecting");
+    let until = Instant::now() + RECONNECT_LIMIT;
     let back = async {
         while Instant::now() < until {
             match bench.reconnect().await {
                 Ok(()) => return true,
-                Err(error) if error.is_gone() => tokio::time::sleep(RECONNECT).await,
+                Err(error) if error.is_gone() => tokio::time::sleep(RECONNECT_PAUSE).await,
                 Err(_) => return false,
             }
         }
@@ -368,8 +369,10 @@ async fn clean_up(bench: &Bench, options: &Options) -> Vec<String> {
     for (number, url) in options.urls.iter().enumerate() {
         match subject::wipe(bench, number).await {
             Ok(Wiped::Clean) => {}
-            Ok(Wiped::Left) => left.push(format!("{url} still holds what the run wrote: it has no UNMAP that frees")),
-            Err(error) => left.push(format!("{url} still holds what the run wrote: {error}")),
+            Ok(Wiped::Left) => {
+                left.push(format!("{url} still holds data of the run: it has no UNMAP that frees space"))
+            }
+            Err(error) => left.push(format!("{url} still holds data of the run: {error}")),
         }
     }
     for connection in bench.connections() {

@@ -4,7 +4,7 @@ use crate::bench::Bench;
 use crate::device::{Place, Unit};
 use crate::error::LabError;
 use crate::host::Connection;
-use crate::outcome::Way;
+use crate::outcome::Side;
 use crate::results::Subject;
 use data_mover::{DataMover, Extent, Identity, Settings};
 use datastore::Datastore;
@@ -21,8 +21,8 @@ const EDGE_BYTES: u64 = 1 << 20;
 const SAMPLES: u64 = 256;
 const SAMPLE_BYTES: u64 = 4 << 10;
 const READ_BYTES: u64 = 64 << 10;
-/// How long commands that nobody waits for may take.
-const AT_REST: Duration = Duration::from_secs(60);
+/// Time limit for commands whose answers are no longer awaited.
+const IDLE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Connects host number `number` to the units. Each host has its own name or, with `initiator`, the
 /// common name and its own ISIDs.
@@ -174,7 +174,7 @@ pub(crate) async fn wipe(bench: &Bench, unit: usize) -> Result<Wiped, LabError> 
     let Some(identity) = bench.units.get(unit) else { return Ok(Wiped::Clean) };
     let place = Place { unit, first: 0, blocks: identity.blocks };
     let all = Extent { lba: 0, blocks: identity.blocks };
-    let host = bench.host(1, Way::On).await?;
+    let host = bench.host(1, Side::On).await?;
     let slice = host.slice(place)?;
     let Some(whole) = host.connection.units.get(unit) else { return Ok(Wiped::Clean) };
     // Commands in flight of a cancelled case must not land after the wipe.

@@ -1,8 +1,9 @@
 //! Results as tables, with the paper's figure beside ours.
 
-use crate::results::{Better, CaseResult, Measure, Paper, PaperFigure, Run, Side, Unit, Verdict};
+use crate::results::{Better, CaseResult, Measure, Paper, PaperFigure, Run, SideResult, Unit, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use text::columns::{self, Align};
 use text::terminal::harmless;
 
 /// Formats a number in a fitting unit.
@@ -48,8 +49,8 @@ fn factor(off: f64, on: f64, better: Better) -> String {
     }
 }
 
-/// What the paper has for a measure.
-fn said(figure: &PaperFigure) -> String {
+/// Formats the paper's figure for a measure.
+fn paper_figure(figure: &PaperFigure) -> String {
     match (figure.off, figure.on, figure.ratio) {
         (Some(off), Some(on), _) => format!("{} → {}", number(off, figure.unit), number(on, figure.unit)),
         (Some(off), None, _) => format!("{} off", number(off, figure.unit)),
@@ -59,8 +60,8 @@ fn said(figure: &PaperFigure) -> String {
     }
 }
 
-/// A median with its spread, where there is one.
-fn median(side: Option<&Side>, name: &str) -> String {
+/// Formats a median with its spread.
+fn median(side: Option<&SideResult>, name: &str) -> String {
     match side.and_then(|side| side.measures.get(name)) {
         None => "–".into(),
         Some(Measure { median, low, high, unit, .. }) => {
@@ -78,9 +79,9 @@ const FIRST: [&str; 4] = ["seconds", "read_iops", "write_iops", "bytes_per_secon
 fn measures(case: &CaseResult) -> Vec<String> {
     let names: BTreeSet<&String> = case.off.measures.keys().chain(case.on.measures.keys()).collect();
     let rank = |name: &str, paper: &Paper| {
-        let said = paper.figures.iter().position(|figure| figure.measure == name);
+        let paper_figure = paper.figures.iter().position(|figure| figure.measure == name);
         let first = FIRST.iter().position(|first| name.starts_with(first));
-        (said.unwrap_or(usize::MAX), first.unwrap_or(usize::MAX))
+        (paper_figure.unwrap_or(usize::MAX), first.unwrap_or(usize::MAX))
     };
     let mut names: Vec<String> = names.into_iter().cloned().collect();
     names.sort_by_key(|name| rank(name, &case.paper));
@@ -114,7 +115,8 @@ pub fn case(case: &CaseResult) -> String {
             (Some(off), Some(on)) if off.better != Better::Neither => factor(off.median, on.median, off.better),
             _ => "–".into(),
         };
-        let paper = case.paper.figures.iter().find(|figure| figure.measure == name).map(said).unwrap_or_default();
+        let paper =
+            case.paper.figures.iter().find(|figure| figure.measure == name).map(paper_figure).unwrap_or_default();
         let mut row = vec![name.clone(), median(Some(&case.off), &name), median(Some(&case.on), &name), better, paper];
         row.extend(others.iter().map(|other| median(case.others.get(*other), &name)));
         rows.push(row);
@@ -185,22 +187,12 @@ pub fn run(run: &Run) -> String {
 /// Formats columns, all but the first to the right. Control characters in cells are made harmless.
 pub(crate) fn aligned(rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| harmless(cell)).collect()).collect();
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    let mut out = String::new();
-    for row in &rows {
-        let mut line = String::from(" ");
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let _ = match column {
-                0 => write!(line, " {cell:<width$}"),
-                _ => write!(line, "  {cell:>width$}"),
-            };
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let mut aligns = vec![Align::Right; count];
+    if let Some(first) = aligns.first_mut() {
+        *first = Align::Left;
     }
-    out
+    columns::lines(&aligns, &rows).into_iter().map(|line| format!("  {line}\n")).collect()
 }
 
 #[cfg(test)]
@@ -230,9 +222,9 @@ mod tests {
     #[test]
     fn a_case_s_table_has_the_paper_s_figure_beside_ours() {
         let measure = |value| Measure::of(&[value], Unit::Seconds, Better::Lower);
-        let side = |value| Side {
+        let side = |value| SideResult {
             measures: measure(value).into_iter().map(|measure| ("seconds".to_owned(), measure)).collect(),
-            ..Side::default()
+            ..SideResult::default()
         };
         let paper = crate::paper::paper(
             "P1, XCOPY 1",

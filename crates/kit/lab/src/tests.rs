@@ -23,9 +23,9 @@ const BLOCKS: u64 = 1 << 18;
 
 /// Observer that records its calls.
 #[derive(Default)]
-struct Heard(RefCell<Vec<String>>);
+struct Recorder(RefCell<Vec<String>>);
 
-impl Watch for Heard {
+impl Watch for Recorder {
     fn case(&self, number: usize, of: usize, case: &str) {
         self.0.borrow_mut().push(format!("{number} of {of}: {case}"));
     }
@@ -62,7 +62,7 @@ impl World {
         let time = VirtualTime::default();
         let media: Vec<Rc<MemoryUnit>> = (0..units).map(|_| Rc::default()).collect();
         let devices: Rc<RefCell<Vec<MemoryDevice>>> = Rc::default();
-        let (made, clock, random) = (devices.clone(), time.clone(), Rc::new(Cell::new(7_u64)));
+        let (shared, clock, random) = (devices.clone(), time.clone(), Rc::new(Cell::new(7_u64)));
         let of_host = {
             let media = media.clone();
             move |host: u32| {
@@ -97,7 +97,7 @@ impl World {
         });
         let clock = Rc::new(time.clone());
         let scale = (Size::Bytes(4 << 20), if lie.is_some() { 1 } else { 2 });
-        let bench = Bench::new(clock, identities, connect, scale, Rc::new(Heard::default()));
+        let bench = Bench::new(clock, identities, connect, scale, Rc::new(Recorder::default()));
         Rc::new(Self { time, units: media, devices, bench })
     }
 
@@ -118,7 +118,7 @@ impl World {
 /// Checks that both sides have the same measures; latencies may be missing, since a side can be too
 /// fast for an operation.
 fn assert_same_measures(result: &CaseResult) {
-    let names = |side: &crate::results::Side| {
+    let names = |side: &crate::results::SideResult| {
         side.measures.keys().filter(|name| !name.contains("latency")).cloned().collect::<Vec<_>>()
     };
     assert_eq!(names(&result.off), names(&result.on), "{}", result.case);
@@ -155,7 +155,7 @@ fn on_the_array_does_the_work_and_off_the_host() {
 }
 
 #[test]
-fn a_unit_that_lacks_the_primitive_runs_the_off_side_and_says_why() {
+fn a_unit_that_lacks_the_primitive_runs_the_off_side_and_gives_the_reason() {
     let without: fn(&mut Limits) = |limits| (limits.copy_segments, limits.write_same, limits.unmap) = (0, 0, 0);
     for case in cases::ALL {
         let world = World::new(1, without);
@@ -197,7 +197,7 @@ fn a_cancelled_case_keeps_the_rounds_it_had() {
 }
 
 #[test]
-fn an_array_that_dies_ends_the_run_with_its_words() {
+fn an_array_that_dies_ends_the_run_with_its_error() {
     let world = World::new(1, |_| ());
     let (time, devices) = (world.time.clone(), world.devices.clone());
     let killer = Box::pin(async move {
@@ -213,7 +213,7 @@ fn an_array_that_dies_ends_the_run_with_its_words() {
 }
 
 #[test]
-fn a_unit_is_looked_through_and_wiped() {
+fn a_unit_is_searched_for_data_and_wiped() {
     let world = World::new(1, |_| ());
     let device = || MemoryDevice::new(&world.units[0], 9, 0, BLOCKS);
     let found = || futures_executor_free(subject::data_at(&Unit::Memory(device())));

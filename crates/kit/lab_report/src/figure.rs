@@ -2,7 +2,7 @@
 //! paper's.
 
 use crate::words;
-use lab::results::{Better, CaseResult, Measure, PaperFigure, Side, Unit, Verdict};
+use lab::results::{Better, CaseResult, Measure, PaperFigure, SideResult, Unit, Verdict};
 use std::collections::BTreeSet;
 
 /// Kind of a side.
@@ -31,7 +31,7 @@ impl Kind {
 pub(crate) struct NamedSide<'a> {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    pub(crate) side: &'a Side,
+    pub(crate) side: &'a SideResult,
 }
 
 /// Sides of a case that have measurements: off, on, and the others by name.
@@ -40,7 +40,7 @@ pub(crate) fn sides(case: &CaseResult) -> Vec<NamedSide<'_>> {
     let others = case.others.iter().map(|(name, side)| (name.as_str(), Kind::Other, side));
     let all =
         named.into_iter().chain(others).map(|(name, kind, side)| NamedSide { name: words::harmless(name), kind, side });
-    all.filter(|side| *side.side != Side::default()).collect()
+    all.filter(|side| *side.side != SideResult::default()).collect()
 }
 
 /// A value of a side.
@@ -88,28 +88,28 @@ impl Figure<'_> {
         words::factor(off, on, self.better)
     }
 
-    /// How a change is told: processor time is something that is used, and not a speed.
-    pub(crate) fn told_as(&self) -> Unit {
+    /// Unit by which a change is described: processor time is an amount, not a speed.
+    pub(crate) fn display_unit(&self) -> Unit {
         if self.title.contains("CPU") { Unit::Count } else { self.unit }
     }
 
     /// Change from off to on, in short form; `None` when it is unknown.
     pub(crate) fn change(&self) -> Option<String> {
-        words::change(self.of(Kind::Off)?.median, self.of(Kind::On)?.median, self.told_as(), self.better)
+        words::change(self.of(Kind::Off)?.median, self.of(Kind::On)?.median, self.display_unit(), self.better)
     }
 
     /// [`Self::change`] of the paper.
     pub(crate) fn paper_change(&self) -> Option<String> {
         let (off, on) = self.paper_pair()?;
-        words::change(off, on, self.told_as(), self.better)
+        words::change(off, on, self.display_unit(), self.better)
     }
 
     /// Sentence about off and on, here and in the paper.
     pub(crate) fn sentence(&self) -> Option<String> {
         let (off, on) = (self.of(Kind::Off)?, self.of(Kind::On)?);
-        let here = words::change_in_words(off.median, on.median, self.told_as(), self.better)?;
+        let here = words::change_in_words(off.median, on.median, self.display_unit(), self.better)?;
         let paper =
-            self.paper_pair().and_then(|(off, on)| words::change_in_words(off, on, self.told_as(), self.better));
+            self.paper_pair().and_then(|(off, on)| words::change_in_words(off, on, self.display_unit(), self.better));
         Some(match paper {
             Some(paper) => format!("{here} here; {paper} in the paper"),
             None => format!("{here} with the primitive on"),

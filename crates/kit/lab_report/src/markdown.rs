@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_of_others_stays_in_its_cell() {
+    fn foreign_text_stays_in_its_cell() {
         assert_eq!(escaped("a|b<script>\n[x](y)`"), "a\\|b&lt;script&gt;\u{fffd}\\[x\\](y)\\`");
     }
 }

@@ -41,11 +41,11 @@ pub(crate) fn how_to_read() -> Markup {
         h2 { "How to read this" }
         p {
             b { "Off" } " is without the primitive: the host reads, writes, zeroes or reserves itself. " b { "On" } " is with it: the array does. Both ran in \
-            turns, on the same data, and what came of it was compared byte for byte. Bars and figures are medians of all rounds; the thin line over a bar goes \
-            from the least to the most. Lines over time are those of the last round."
+            turns, on the same data, and the results were compared byte for byte. Bars and figures are medians of all rounds; the thin line over a bar goes \
+            from the minimum to the maximum. Lines over time are those of the last round."
         }
         p {
-            "Outlined bars are the paper's, with a scale of their own: its disks were larger and its array another. What can be compared is the change from \
+            "Outlined bars are the paper's, on a scale of their own: its disks were larger and its array different. Compare the change from \
             off to on. Bytes on the wire are TCP payload, as the host's sessions counted it. Sizes are in binary units."
         }
     }

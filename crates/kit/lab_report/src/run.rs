@@ -4,13 +4,13 @@ use crate::figure::{self, Figure, Kind, NamedSide, figures, headline, sides};
 use crate::page::{self, fact, page};
 use crate::svg::{self, Bar, Group, Line, Part, Strip};
 use crate::words::{self, harmless, slug};
-use lab::results::{CaseResult, Run, Side, Subject, Unit, Verdict};
+use lab::results::{CaseResult, Run, SideResult, Subject, Unit, Verdict};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 
 /// Largest number of rows of a table behind a chart over time.
 const SERIES_ROWS: usize = 40;
-/// What the array moved, among the reasons of [`Side::moved_bytes`].
+/// Key of the array's share in [`SideResult::moved_bytes`].
 const OFFLOADED: &str = "offloaded";
 
 /// Renders a run as one self-contained HTML document.
@@ -225,7 +225,7 @@ fn here(case: &CaseResult, figures: &[Figure<'_>]) -> Markup {
         let change = words::change_in_words(
             figure.of(Kind::Off)?.median,
             figure.of(Kind::On)?.median,
-            figure.told_as(),
+            figure.display_unit(),
             figure.better,
         )?;
         Some(format!("{}: {} off, {} on: {change}", figure.title, of(Kind::Off)?, of(Kind::On)?))
@@ -351,8 +351,8 @@ fn series_description(series: &Series<'_>) -> String {
     series.lines.iter().map(line).collect::<Vec<_>>().join("; ")
 }
 
-/// What moved the bytes of a side: what the array did first, then the host's reasons, the most first.
-fn parts(side: &Side) -> Vec<(String, &str, u64)> {
+/// Bytes moved of a side: the array's first, then the host's by reason, largest first.
+fn parts(side: &SideResult) -> Vec<(String, &str, u64)> {
     let mut host: Vec<_> = side.moved_bytes.iter().filter(|(reason, _)| *reason != OFFLOADED).collect();
     host.sort_by_key(|(_, bytes)| std::cmp::Reverse(**bytes));
     let offloaded = side.moved_bytes.get(OFFLOADED).map(|bytes| ("by the array".to_owned(), "on", *bytes));

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_as_the_papers_tell_them() {
+    fn changes_are_expressed_as_in_the_papers() {
         let of = |off, on, unit, better| change_in_words(off, on, unit, better).map(|text| plain(&text));
         assert_eq!(of(10.0, 0.4, Unit::Seconds, Better::Lower).as_deref(), Some("25 × as fast"));
         assert_eq!(of(10.0, 20.0, Unit::Seconds, Better::Lower).as_deref(), Some("2.00 × as long"));
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_others_is_made_harmless() {
+    fn foreign_text_is_made_harmless() {
         assert_eq!(harmless("a\u{1b}[31mb\u{202e}c"), "a\u{fffd}[31mb\u{fffd}c");
         assert_eq!(slug("ats-Touch\"><script>"), "case-ats-touch---script-");
     }

@@ -21,11 +21,11 @@ pub(super) const CASE: Case = Case {
     title: "a host reads while another one takes and removes snapshots of ten machines without pause",
     needs: &[Primitive::Locking],
     second_unit: false,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "host B takes and removes snapshots of ten VMs without pause: host A has 4 380 IOPS and 17 MB/s off; on +56 % IOPS, +64 % MB/s";
     paper::paper(
         "P1, ATS 2",
@@ -46,8 +46,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let place = bench.whole();
     let size = bench.fit(outcome, (256 * MIB, 10 << 30), place, 1.5)?;
     let (warm_up, time) = (bench.size.time(Duration::from_millis(500)), bench.size.time(Duration::from_secs(4)));
-    for (_, way) in bench.rounds(outcome) {
-        let (a, b) = (bench.host(1, way).await?, bench.host(2, way).await?);
+    for (_, side) in bench.rounds(outcome) {
+        let (a, b) = (bench.host(1, side).await?, bench.host(2, side).await?);
         let store_a = bench.datastore(&a, place, few_files()).await?;
         let store_b = b.mount(place).await?;
         let work = async {
@@ -61,7 +61,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
                 store_b.create_disk(&name(machine), options, &|_| ()).await?;
                 machines.push(Ledger::new(bench.seed(), Base::Zeros));
             }
-            bench.say(&format!("{}: reading beside a host that takes and removes snapshots", way.word()));
+            bench.say(&format!("{}: reading beside a host that takes and removes snapshots", side.word()));
             let until = Until::default();
             let snapshots = Cell::new(0_u64);
             let watch = async {
@@ -100,8 +100,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             Ok(round)
         };
         let round = mounted(&[store_a.clone(), store_b.clone()], work).await?;
-        outcome.check_no_conflicts(way, &round);
-        outcome.add(way, round);
+        outcome.check_no_conflicts(side, &round);
+        outcome.add(side, round);
     }
     let measured = outcome.ratio("read_iops", "on", "off");
     outcome.at_least("read_iops: on at least 1.56 × off, as in the paper", measured, 1.56);

@@ -22,11 +22,11 @@ pub(super) const CASE: Case = Case {
     title: "a host reads 4 KiB sequentially while another one touches a file without pause",
     needs: &[Primitive::Locking],
     second_unit: false,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "host A reads 4 KB sequentially, host B touches a file without pause: 1 345 → 6 759 IOPS, 5.51 → 27.68 MB/s; 32 → 0 reservation conflicts/s";
     paper::paper(
         "P1, ATS 1",
@@ -59,8 +59,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let place = bench.whole();
     let size = bench.fit(outcome, (256 * MIB, 10 << 30), place, 1.2)?;
     let mut baselines = 0;
-    for (pair, way) in bench.rounds(outcome) {
-        let (a, b) = (bench.host(1, way).await?, bench.host(2, way).await?);
+    for (pair, side) in bench.rounds(outcome) {
+        let (a, b) = (bench.host(1, side).await?, bench.host(2, side).await?);
         let store_a = bench.datastore(&a, place, few_files()).await?;
         let store_b = b.mount(place).await?;
         let work = async {
@@ -78,15 +78,15 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
                 outcome.add_other("baseline", measure(bench, &guest, (&a, &b), Other::WithoutLocks(&file)).await?);
             }
             file.close().await?;
-            bench.say(&format!("{}: reading beside a host that touches a file", way.word()));
+            bench.say(&format!("{}: reading beside a host that touches a file", side.word()));
             let round = measure(bench, &guest, (&a, &b), Other::Touches(&store_b)).await?;
             guest.close().await?;
             bench.check_store(outcome, &store_a).await?;
             Ok(round)
         };
         let round = mounted(&[store_a.clone(), store_b.clone()], work).await?;
-        outcome.check_no_conflicts(way, &round);
-        outcome.add(way, round);
+        outcome.check_no_conflicts(side, &round);
+        outcome.add(side, round);
     }
     outcome.note(
         "baseline: host B reads and writes as many sectors as a touch does, without a lock; alone: host B does nothing",

@@ -16,11 +16,11 @@ pub(super) const CASE: Case = Case {
     title: "clones on datastores with blocks of 1 and 2 MiB, and between them",
     needs: &[Primitive::Move],
     second_unit: true,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "37 % less time with the smaller block size; between datastores of different block sizes hosts do the copy themselves";
     paper::paper(
         "P5, block sizes",
@@ -37,8 +37,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let (first, second) = bench.two_places(outcome);
     let smaller = if first.blocks < second.blocks { first } else { second };
     let size = bench.fit(outcome, (512 * MIB, 40 * GIB), smaller, 3.1)?;
-    for (_, way) in bench.rounds(outcome) {
-        let host = bench.host(1, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let host = bench.host(1, side).await?;
         let one = bench.datastore(&host, first, FormatOptions { block_bytes: MIB, ..few_files() }).await?;
         let two = bench.datastore(&host, second, FormatOptions { block_bytes: 2 * MIB, ..few_files() }).await?;
         let work = async {
@@ -48,9 +48,9 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
                 let format = DiskFormat::EagerZeroedThick;
                 let (source, ledger) = bench.filled(from, (name, format, size), Base::full(bench.seed())).await?;
                 for (to, copy) in [(from, name), (across, words)] {
-                    bench.say(&format!("{}: cloning {copy}", way.word()));
+                    bench.say(&format!("{}: cloning {copy}", side.word()));
                     let file = format!("clone-{copy}");
-                    let part = copies::clone(bench, outcome, (&host, way), &source, (to, &file, format)).await?;
+                    let part = copies::clone(bench, outcome, (&host, side), &source, (to, &file, format)).await?;
                     round.add_part(part, copy);
                     bench.check_disk(outcome, to, &file, &ledger).await?;
                     to.delete(&file).await?;
@@ -60,12 +60,12 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             Ok(round)
         };
         let round = mounted(&[one.clone(), two.clone()], work).await?;
-        outcome.add(way, round);
+        outcome.add(side, round);
     }
-    outcome.note("these hosts offload between different block sizes too: the copy goes by extents and not by blocks");
-    let share = |way: &str| {
-        let across = outcome.median(way, "seconds_1m_to_2m")?;
-        Some(across / outcome.median(way, "seconds_1m")?)
+    outcome.note("these hosts offload between different block sizes too: copies are by extent, not by block");
+    let share = |side: &str| {
+        let across = outcome.median(side, "seconds_1m_to_2m")?;
+        Some(across / outcome.median(side, "seconds_1m")?)
     };
     let measured = share("on");
     outcome.at_most("seconds: on between block sizes at most twice that of one block size", measured, 2.0);

@@ -8,7 +8,7 @@ use crate::guest::{Guest, Load};
 use crate::host::{Host, Store, mounted};
 use crate::latency::Latency;
 use crate::meter::Meter;
-use crate::outcome::{Outcome, Round, Way};
+use crate::outcome::{Outcome, Round, Side};
 use crate::paper;
 use crate::results::{Better, Paper, Unit};
 use crate::scale::Size;
@@ -22,11 +22,11 @@ pub(super) const CASE: Case = Case {
     title: "512 linked clones on four hosts powered on at once",
     needs: &[Primitive::Locking],
     second_unit: false,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "512 linked clones on four hosts, one datastore, powered on at once: 27 % less time on a fast pool, 36 % on a slow one; 70 % and 75 % fewer reservation conflicts";
     paper::paper(
         "P2, hardware-assisted locking",
@@ -66,12 +66,12 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
         ..FormatOptions::default()
     };
     outcome.note(format!("{machines} machines on {HOSTS} hosts; each opens its disk, reads {READS} and writes {WRITES} times, and checks what it reads"));
-    for (_, way) in bench.rounds(outcome) {
-        let hosts = bench.hosts(HOSTS, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let hosts = bench.hosts(HOSTS, side).await?;
         let stores = bench.shared_datastore(&hosts, place, options.clone()).await?;
-        let round = mounted(&stores, storm(bench, outcome, way, (&hosts, &stores), (size, machines))).await?;
-        outcome.check_no_conflicts(way, &round);
-        outcome.add(way, round);
+        let round = mounted(&stores, storm(bench, outcome, side, (&hosts, &stores), (size, machines))).await?;
+        outcome.check_no_conflicts(side, &round);
+        outcome.add(side, round);
     }
     let measured = outcome.ratio("seconds", "on", "off");
     outcome.at_most("seconds: on at most half of off", measured, 0.5);
@@ -81,7 +81,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
 async fn storm(
     bench: &Bench,
     outcome: &mut Outcome,
-    way: Way,
+    side: Side,
     (hosts, stores): (&[Host], &[Rc<Store>]),
     (size, machines): (u64, u64),
 ) -> Result<Round, LabError> {
@@ -99,7 +99,7 @@ async fn storm(
         first.create_linked_clone("golden", &name(machine)).await?;
         progress(1);
     }
-    bench.say(&format!("{}: powering on {machines} machines", way.word()));
+    bench.say(&format!("{}: powering on {machines} machines", side.word()));
     let (reads, writes) = (Rc::new(Latency::default()), Rc::new(Latency::default()));
     let all: Vec<&Host> = hosts.iter().collect();
     let progress = bench.progress(machines);
@@ -131,9 +131,7 @@ async fn storm(
     for guest in guests.iter().step_by(step) {
         if let Err(error) = bench.verify(&*guest.disk()?, &guest.ledger).await {
             match error {
-                LabError::WrongData(words) => {
-                    outcome.fail(format!("a machine's disk does not hold what it should: {words}"))
-                }
+                LabError::WrongData(words) => outcome.fail(format!("a machine's disk has wrong content: {words}")),
                 error => return Err(error),
             }
         }

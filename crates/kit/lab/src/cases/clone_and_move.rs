@@ -21,11 +21,11 @@ pub(super) const CASE: Case = Case {
     title: "a large zeroed-thick disk, partly used, cloned and then moved to another datastore",
     needs: &[Primitive::Move, Primitive::Init],
     second_unit: true,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words =
         "a 200 GB lazy-zeroed disk with 77 GB used, write-through: Storage vMotion 26:56 → 6:05, clone 25:50 → 5:59";
     paper::paper(
@@ -44,8 +44,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let smaller = if first.blocks < second.blocks { first } else { second };
     // Source and clone are both on the first datastore.
     let size = bench.fit(outcome, (GIB, 200 * GIB), smaller, 2.05)?;
-    for (_, way) in bench.rounds(outcome) {
-        let host = bench.host(1, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let host = bench.host(1, side).await?;
         let one = bench.datastore(&host, first, few_files()).await?;
         let two = bench.datastore(&host, second, few_files()).await?;
         let work = async {
@@ -53,11 +53,11 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             let base = Base::Stamped { seed: bench.seed(), bytes: 77 * MIB / 4, every: 50 * MIB };
             let (disk, ledger) = bench.filled(&one, ("vm", DiskFormat::ZeroedThick, size), base).await?;
             let mut round = Round::default();
-            bench.say(&format!("{}: cloning", way.word()));
+            bench.say(&format!("{}: cloning", side.word()));
             let to = (&one, "clone", DiskFormat::ZeroedThick);
-            round.add_part(copies::clone(bench, outcome, (&host, way), &disk, to).await?, "clone");
+            round.add_part(copies::clone(bench, outcome, (&host, side), &disk, to).await?, "clone");
             bench.check_disk(outcome, &one, "clone", &ledger).await?;
-            bench.say(&format!("{}: moving", way.word()));
+            bench.say(&format!("{}: moving", side.word()));
             let load = Load {
                 depth: 1,
                 order: Order::Random,
@@ -87,7 +87,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             Ok(round)
         };
         let round = mounted(&[one.clone(), two.clone()], work).await?;
-        outcome.add(way, round);
+        outcome.add(side, round);
     }
     outcome.faster("seconds_clone", 20.0);
     outcome.faster("seconds_move", 20.0);

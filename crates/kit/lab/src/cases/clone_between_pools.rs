@@ -16,11 +16,11 @@ pub(super) const CASE: Case = Case {
     title: "a machine cloned to another logical unit, zeroed thick and eager zeroed thick",
     needs: &[Primitive::Move],
     second_unit: true,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "a 30 GB VM cloned between two pools: zeroedthick 1:42 → 1:22, eagerzeroedthick 6:42 → 5:33; the host's IOPS −90 %";
     paper::paper(
         "P2, full copy",
@@ -38,12 +38,12 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let (first, second) = bench.two_places(outcome);
     let smaller = if first.blocks < second.blocks { first } else { second };
     let size = bench.fit(outcome, (GIB, 30 * GIB), smaller, 1.1)?;
-    for (_, way) in bench.rounds(outcome) {
+    for (_, side) in bench.rounds(outcome) {
         let mut round = Round::default();
         for (format, word) in
             [(DiskFormat::ZeroedThick, "zeroedthick"), (DiskFormat::EagerZeroedThick, "eagerzeroedthick")]
         {
-            let host = bench.host(1, way).await?;
+            let host = bench.host(1, side).await?;
             let one = bench.datastore(&host, first, few_files()).await?;
             let two = bench.datastore(&host, second, few_files()).await?;
             let stores = [one.clone(), two.clone()];
@@ -51,8 +51,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
                 bench.say("filling a quarter of the machine's disk");
                 let base = Base::Stamped { seed: bench.seed(), bytes: 4 * MIB, every: 16 * MIB };
                 let (source, ledger) = bench.filled(&one, ("vm", format, size), base).await?;
-                bench.say(&format!("{}: cloning it as {word}", way.word()));
-                let mut part = copies::clone(bench, outcome, (&host, way), &source, (&two, "clone", format)).await?;
+                bench.say(&format!("{}: cloning it as {word}", side.word()));
+                let mut part = copies::clone(bench, outcome, (&host, side), &source, (&two, "clone", format)).await?;
                 source.close().await?;
                 if let Some((commands, seconds)) = part.value("commands").zip(part.value("seconds")) {
                     let rate = commands / seconds.max(f64::MIN_POSITIVE);
@@ -63,7 +63,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             };
             round.add_part(mounted(&stores, work).await?, word);
         }
-        outcome.add(way, round);
+        outcome.add(side, round);
     }
     outcome.faster("seconds_eagerzeroedthick", 20.0);
     Ok(())

@@ -16,11 +16,11 @@ pub(super) const CASE: Case = Case {
     title: "a clone of a powered-off machine's disk, and the host's processor time",
     needs: &[Primitive::Move],
     second_unit: false,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "a powered-off VM cloned on one datastore: 8:14 → 6:14; the host's CPU 16 % → 0.3 %";
     paper::paper(
         "P5, full copy",
@@ -36,16 +36,16 @@ fn says() -> Paper {
 async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let place = bench.whole();
     let size = bench.fit(outcome, (GIB, 40 * GIB), place, 2.05)?;
-    for (_, way) in bench.rounds(outcome) {
-        let host = bench.host(1, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let host = bench.host(1, side).await?;
         let store = bench.datastore(&host, place, few_files()).await?;
         let work = async {
             bench.say("filling the machine's disk");
             let base = Base::full(bench.seed());
             let (source, ledger) = bench.filled(&store, ("vm", DiskFormat::ZeroedThick, size), base).await?;
-            bench.say(&format!("{}: cloning", way.word()));
+            bench.say(&format!("{}: cloning", side.word()));
             let to = (&store, "clone", DiskFormat::ZeroedThick);
-            let mut round = copies::clone(bench, outcome, (&host, way), &source, to).await?;
+            let mut round = copies::clone(bench, outcome, (&host, side), &source, to).await?;
             source.close().await?;
             let share = round.value("host_cpu_seconds").zip(round.value("seconds"));
             if let Some((processor, seconds)) = share {
@@ -56,7 +56,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             Ok(round)
         };
         let round = mounted(std::slice::from_ref(&store), work).await?;
-        outcome.add(way, round);
+        outcome.add(side, round);
     }
     outcome.note("host_cpu_share is of one processor, while the clone runs: a short one keeps a processor as busy as a long one, so compare the seconds");
     let measured = outcome.ratio("host_cpu_seconds", "on", "off");

@@ -4,7 +4,7 @@ use crate::bench::Bench;
 use crate::error::LabError;
 use crate::host::{Disk, Host, Store};
 use crate::meter::Meter;
-use crate::outcome::{Outcome, Round, Way};
+use crate::outcome::{Outcome, Round, Side};
 use crate::results::{Better, Unit};
 use datastore::DiskFormat;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use std::rc::Rc;
 pub(super) async fn clone(
     bench: &Bench,
     outcome: &mut Outcome,
-    (host, way): (&Host, Way),
+    (host, side): (&Host, Side),
     source: &Disk,
     (to, name, format): (&Rc<Store>, &str, DiskFormat),
 ) -> Result<Round, LabError> {
@@ -25,7 +25,7 @@ pub(super) async fn clone(
     cost.put(&mut round);
     let rate = source.size() as f64 / cost.seconds.max(f64::MIN_POSITIVE);
     round.put("bytes_per_second", Unit::BytesPerSecond, Better::Higher, rate);
-    if way == Way::On
+    if side == Side::On
         && let Some(words) = cost.not_offloaded()
     {
         outcome.note(format!("on: {words}"));

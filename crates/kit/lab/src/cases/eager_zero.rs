@@ -13,11 +13,11 @@ pub(super) const CASE: Case = Case {
     title: "an eager-zeroed disk",
     needs: &[Primitive::Init],
     second_unit: false,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "a 100 GB eagerzeroedthick disk: the host's interface is saturated → idle";
     paper::paper("P1, Write Same 1", paper::P1, words, vec![paper::ratio("wire_bytes", Unit::Bytes, 0.0)])
 }

@@ -13,11 +13,11 @@ pub(super) const CASE: Case = Case {
     title: "a large eager-zeroed disk",
     needs: &[Primitive::Init],
     second_unit: false,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "a 200 GB eager-zeroed disk: 9:06 → 4:00";
     let figures = vec![paper::figure("seconds", Unit::Seconds, paper::time(9, 6), paper::time(4, 0))];
     paper::paper("P3, block zeroing", paper::P3, words, figures)

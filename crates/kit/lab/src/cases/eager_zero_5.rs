@@ -19,11 +19,11 @@ pub(super) const CASE: Case = Case {
     title: "an eager-zeroed disk for fault tolerance, while another guest writes",
     needs: &[Primitive::Init],
     second_unit: false,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "a 5 GB disk for fault tolerance: 26 s → 8 s; write latency without offload up to 171 ms";
     paper::paper(
         "P5, block zeroing",
@@ -52,8 +52,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
         bytes: (4 * KIB, 4 * KIB),
         pause: Duration::from_millis(1),
     };
-    for (_, way) in bench.rounds(outcome) {
-        let mut host = bench.host(1, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let mut host = bench.host(1, side).await?;
         host.unmap = false;
         let store = bench.datastore(&host, place, few_files()).await?;
         let work = async {
@@ -63,13 +63,13 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             let (disk, ledger) = bench.filled(&store, disk, base).await?;
             let guest = Guest::new(bench, disk, ledger, load);
             zeroing::leave_old_data(bench, &store, size).await?;
-            bench.say(&format!("{}: making an eager-zeroed disk while a guest writes", way.word()));
+            bench.say(&format!("{}: creating an eager-zeroed disk while a guest writes", side.word()));
             guest.run_for(bench.size.time(Duration::from_millis(500))).await?;
             guest.reset();
             let until = Until::default();
             let flag = until.flag.clone();
             let created = async {
-                let round = zeroing::create(bench, outcome, (&host, way), &store, ("ft", size)).await;
+                let round = zeroing::create(bench, outcome, (&host, side), &store, ("ft", size)).await;
                 flag.set(true);
                 round
             };
@@ -81,7 +81,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             Ok(round)
         };
         let round = mounted(std::slice::from_ref(&store), work).await?;
-        outcome.add(way, round);
+        outcome.add(side, round);
     }
     outcome.faster("seconds", 50.0);
     Ok(())

@@ -15,11 +15,11 @@ pub(super) const CASE: Case = Case {
     title: "space that an eager-zeroed disk takes on a thin volume",
     needs: &[Primitive::Init],
     second_unit: false,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "a 30 GB eagerzeroedthick disk on a thin volume: 31 GB → 1 GB consumed; 85 % less time";
     paper::paper(
         "P2, block zeroing",
@@ -39,14 +39,14 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
         let words = "the array does not report consumed space: no GET LBA STATUS, and no log page 0Ch";
         return Err(LabError::Impossible(words.into()));
     }
-    for (_, way) in bench.rounds(outcome) {
-        let host = bench.host(1, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let host = bench.host(1, side).await?;
         let store = bench.datastore(&host, place, few_files()).await?;
         let work = async {
             let place = data_of(place, &store);
             let before = bench.settled_space(place).await?;
-            bench.say(&format!("{}: making an eager-zeroed disk", way.word()));
-            let mut round = zeroing::create(bench, outcome, (&host, way), &store, ("disk", size)).await?;
+            bench.say(&format!("{}: creating an eager-zeroed disk", side.word()));
+            let mut round = zeroing::create(bench, outcome, (&host, side), &store, ("disk", size)).await?;
             let after = bench.settled_space(place).await?;
             let (mapped, taken) = (after.mapped_since(&before), after.taken_since(&before));
             for (name, bytes) in [("mapped_bytes", mapped), ("pool_bytes", taken)] {
@@ -74,7 +74,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             Ok(round)
         };
         let round = mounted(std::slice::from_ref(&store), work).await?;
-        outcome.add(way, round);
+        outcome.add(side, round);
     }
     let measured = outcome.median("on", "consumed_share");
     outcome.at_most("consumed_share: on less than 1 % of the disk", measured, 0.01);

@@ -18,11 +18,11 @@ pub(super) const CASE: Case = Case {
     title: "sequential writes of 1 MiB to a fresh zeroed-thick disk",
     needs: &[Primitive::Init],
     second_unit: false,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "1 MB sequential writes to a fresh zeroedthick disk: 226 → 473 MB/s; on the wire 472 → 488 MB/s";
     paper::paper(
         "P1, Write Same 2",
@@ -49,14 +49,14 @@ const LOAD: Load = Load {
 async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let place = bench.whole();
     let size = bench.fit(outcome, (GIB, 20 * GIB), place, 1.05)?;
-    for (_, way) in bench.rounds(outcome) {
-        let host = bench.host(1, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let host = bench.host(1, side).await?;
         let store = bench.datastore(&host, place, few_files()).await?;
         let work = async {
             let options = DiskOptions { format: DiskFormat::ZeroedThick, size };
             let disk = store.create_open("disk", options, &|_| ()).await?;
             let guest = Guest::new(bench, disk, Ledger::new(bench.seed(), Base::Zeros), LOAD);
-            bench.say(&format!("{}: writing to a fresh disk", way.word()));
+            bench.say(&format!("{}: writing to a fresh disk", side.word()));
             let fresh = written(bench, &host, &guest).await?;
             bench.say("writing to it again");
             let again = written(bench, &host, &guest).await?;
@@ -66,7 +66,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             Ok((fresh, again))
         };
         let (fresh, again) = mounted(std::slice::from_ref(&store), work).await?;
-        outcome.add(way, fresh);
+        outcome.add(side, fresh);
         outcome.add_other("written", again);
     }
     outcome.note("written: the same disk, written again; the guest's file system begins 32 KiB into its disk, so every write meets a fresh block");

@@ -8,7 +8,7 @@ use crate::guest::{Guest, Load, Order, Until};
 use crate::host::{Host, Store, mounted};
 use crate::meter::Meter;
 use crate::migration;
-use crate::outcome::{Outcome, Round, Way};
+use crate::outcome::{Outcome, Round, Side};
 use crate::paper;
 use crate::results::{Better, Paper, Unit};
 use datastore::DiskFormat;
@@ -21,11 +21,11 @@ pub(super) const CASE: Case = Case {
     title: "a running machine's disk moves to another datastore, without and with a load beside it",
     needs: &[Primitive::Move],
     second_unit: true,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "a running VM's disk moves between two datastores: 13 % less time on an idle host adapter, 44 % less with a load on it";
     paper::paper(
         "P1, XCOPY 2",
@@ -42,8 +42,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let (first, second) = bench.two_places(outcome);
     let smaller = if first.blocks < second.blocks { first } else { second };
     let size = bench.fit(outcome, (GIB, 40 * GIB), smaller, 1.25)?;
-    for (_, way) in bench.rounds(outcome) {
-        let host = bench.host(1, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let host = bench.host(1, side).await?;
         let one = bench.datastore(&host, first, few_files()).await?;
         let two = bench.datastore(&host, second, few_files()).await?;
         let stores = [one.clone(), two.clone()];
@@ -61,21 +61,22 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             };
             let guest = Guest::new(bench, disk, ledger, load);
             let mut round = Round::default();
-            bench.say(&format!("{}: moving the disk", way.word()));
-            round.add_part(moved(bench, outcome, (&host, way), &guest, (&one, &two), None).await?, "idle");
-            let side = ("load", DiskFormat::EagerZeroedThick, bench::part(size, 10, 128 * MIB));
-            let (side, ledger) = bench.filled(&one, side, Base::full(bench.seed())).await?;
+            bench.say(&format!("{}: moving the disk", side.word()));
+            round.add_part(moved(bench, outcome, (&host, side), &guest, (&one, &two), None).await?, "idle");
+            let beside_guest = ("load", DiskFormat::EagerZeroedThick, bench::part(size, 10, 128 * MIB));
+            let (beside_guest, ledger) = bench.filled(&one, beside_guest, Base::full(bench.seed())).await?;
             let load = Load { bytes: (64 * KIB, 64 * KIB), ..Load::sequential_reads(8) };
-            let side = Guest::new(bench, side, ledger, load);
-            bench.say(&format!("{}: moving the disk beside a load", way.word()));
-            round.add_part(moved(bench, outcome, (&host, way), &guest, (&two, &one), Some(&side)).await?, "loaded");
-            side.close().await?;
+            let beside_guest = Guest::new(bench, beside_guest, ledger, load);
+            bench.say(&format!("{}: moving the disk beside a load", side.word()));
+            round.add_part(
+                moved(bench, outcome, (&host, side), &guest, (&two, &one), Some(&beside_guest)).await?,
+                "loaded",
+            );
+            beside_guest.close().await?;
             bench.say("comparing every byte");
             if let Err(error) = bench.verify(&*guest.disk()?, &guest.ledger).await {
                 match error {
-                    LabError::WrongData(words) => {
-                        outcome.fail(format!("the moved disk does not hold what it should: {words}"))
-                    }
+                    LabError::WrongData(words) => outcome.fail(format!("the moved disk has wrong content: {words}")),
                     error => return Err(error),
                 }
             }
@@ -85,7 +86,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             Ok(round)
         };
         let round = mounted(&stores, work).await?;
-        outcome.add(way, round);
+        outcome.add(side, round);
     }
     outcome.faster("seconds_idle", 20.0);
     outcome.faster("seconds_loaded", 20.0);
@@ -100,7 +101,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
 async fn moved(
     bench: &Bench,
     outcome: &mut Outcome,
-    (host, way): (&Host, Way),
+    (host, side): (&Host, Side),
     guest: &Guest,
     (from, to): (&Rc<Store>, &Rc<Store>),
     beside: Option<&Guest>,
@@ -109,8 +110,8 @@ async fn moved(
     guest.reset();
     let work = async {
         bench.clock.sleep(bench.size.time(Duration::from_millis(300))).await;
-        if let Some(side) = beside {
-            side.reset();
+        if let Some(beside_guest) = beside {
+            beside_guest.reset();
         }
         let meter = Meter::start(bench, &[host]);
         let migration =
@@ -119,22 +120,22 @@ async fn moved(
         let mut round = Round::default();
         cost.put(&mut round);
         if beside.is_none()
-            && way == Way::On
+            && side == Side::On
             && let Some(words) = cost.not_offloaded()
         {
             outcome.note(format!("on: {words}"));
         }
         round.put("pause_seconds", Unit::Seconds, Better::Lower, migration.pause.as_secs_f64());
         round.put_count("again_bytes", Unit::Bytes, Better::Neither, migration.again_bytes);
-        if let Some(side) = beside {
-            side.put(&mut round, cost.seconds);
+        if let Some(beside_guest) = beside {
+            beside_guest.put(&mut round, cost.seconds);
         }
         until.flag.set(true);
         Ok(round)
     };
     let load = async {
         match beside {
-            Some(side) => side.run(&until).await,
+            Some(beside_guest) => beside_guest.run(&until).await,
             None => Ok(()),
         }
     };

@@ -16,12 +16,12 @@ pub(super) const CASE: Case = Case {
     title: "a disk moves away from a thin volume; the share of its space that is freed",
     needs: &[Primitive::Unmap],
     second_unit: true,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
-    let words = "a 200 GB thin volume, 50 GB written and moved away by Storage vMotion: nothing comes back until a zero-filled disk is made and deleted by hand (unit of 1 GB)";
+fn paper_result() -> Paper {
+    let words = "a 200 GB thin volume, 50 GB written and moved away by Storage vMotion: no space is freed until a zero-filled disk is created and deleted by hand (unit of 1 GB)";
     paper::paper(
         "P3, thin provisioning",
         paper::P3,
@@ -37,8 +37,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     if bench.space(first).await?.mapped.is_none() {
         return Err(LabError::Impossible("the array does not report its mapped blocks (GET LBA STATUS)".into()));
     }
-    for (_, way) in bench.rounds(outcome) {
-        let host = bench.host(1, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let host = bench.host(1, side).await?;
         let one = bench.datastore(&host, first, few_files()).await?;
         let two = bench.datastore(&host, second, few_files()).await?;
         let work = async {
@@ -48,9 +48,9 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             let base = Base::full(bench.seed());
             let (source, ledger) = bench.filled(&one, ("vm", DiskFormat::Thin, size), base).await?;
             let written = bench.settled_space(first).await?;
-            bench.say(&format!("{}: moving it to the other datastore", way.word()));
+            bench.say(&format!("{}: moving it to the other datastore", side.word()));
             let mut round =
-                copies::clone(bench, outcome, (&host, way), &source, (&two, "vm", DiskFormat::Thin)).await?;
+                copies::clone(bench, outcome, (&host, side), &source, (&two, "vm", DiskFormat::Thin)).await?;
             source.close().await?;
             let begun = bench.clock.now();
             one.delete("vm").await?;
@@ -59,7 +59,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             let after = bench.settled_space(first).await?;
             if let Some((taken, kept)) = written.mapped_since(&before).zip(after.mapped_since(&before)) {
                 if bench.can_free(first) {
-                    outcome.check_given_back(way, size, taken, kept);
+                    outcome.check_freed(side, size, taken, kept);
                 }
                 round.put("written_bytes", Unit::Bytes, Better::Neither, taken);
                 round.put("kept_bytes", Unit::Bytes, Better::Lower, kept);
@@ -75,7 +75,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             Ok(round)
         };
         let round = mounted(&[one.clone(), two.clone()], work).await?;
-        outcome.add(way, round);
+        outcome.add(side, round);
     }
     outcome.note("off: the host deletes without UNMAP; shares are from GET LBA STATUS of the range that the disk left");
     let measured = outcome.median("on", "returned_share");

@@ -8,7 +8,7 @@ use crate::guest::{Guest, Load, Order, Until};
 use crate::host::{Host, Store, mounted, sole};
 use crate::latency::Latency;
 use crate::meter::Meter;
-use crate::outcome::{Outcome, Round, Way};
+use crate::outcome::{Outcome, Round, Side};
 use crate::paper;
 use crate::results::{Better, Paper, Unit};
 use datastore::{DiskFormat, FormatOptions};
@@ -23,11 +23,11 @@ pub(super) const CASE: Case = Case {
     title: "128 machines of mixed kinds on four hosts; each host in turn evacuated and filled again",
     needs: &[Primitive::Locking],
     second_unit: false,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "128 VMs of mixed kinds on four hosts, each host in turn evacuated and refilled: 34 % less time";
     let figures = vec![paper::ratio("seconds", Unit::Seconds, 0.66)];
     paper::paper("P2, hardware-assisted locking", paper::P2, words, figures)
@@ -61,12 +61,12 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
         ..FormatOptions::default()
     };
     outcome.note(format!("{machines} machines on {HOSTS} hosts: a quarter idle, a quarter reading, a quarter reading and writing, a quarter writing; their memory is not copied"));
-    for (_, way) in bench.rounds(outcome) {
-        let hosts = bench.hosts(HOSTS, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let hosts = bench.hosts(HOSTS, side).await?;
         let stores = bench.shared_datastore(&hosts, place, options.clone()).await?;
-        let round = mounted(&stores, storm(bench, outcome, way, (&hosts, &stores), (size, machines))).await?;
-        outcome.check_no_conflicts(way, &round);
-        outcome.add(way, round);
+        let round = mounted(&stores, storm(bench, outcome, side, (&hosts, &stores), (size, machines))).await?;
+        outcome.check_no_conflicts(side, &round);
+        outcome.add(side, round);
     }
     let measured = outcome.ratio("seconds", "on", "off");
     outcome.at_most("seconds: on at most 66 % of off, as in the paper", measured, 0.66);
@@ -87,7 +87,7 @@ fn load(kind: u64) -> Load {
 async fn storm(
     bench: &Bench,
     outcome: &mut Outcome,
-    way: Way,
+    side: Side,
     (hosts, stores): (&[Host], &[Rc<Store>]),
     (size, count): (u64, u64),
 ) -> Result<Round, LabError> {
@@ -102,7 +102,7 @@ async fn storm(
         let guest = Guest::sharing(bench, disk, Ledger::new(bench.seed(), base), load(number / 4), latencies);
         machines.push(Machine { name, guest, host: Cell::new(home), home });
     }
-    bench.say(&format!("{}: evacuating and filling each host", way.word()));
+    bench.say(&format!("{}: evacuating and filling each host", side.word()));
     let all: Vec<&Host> = hosts.iter().collect();
     let until = Until::default();
     let moves = async {

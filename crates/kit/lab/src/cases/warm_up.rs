@@ -7,7 +7,7 @@ use crate::error::LabError;
 use crate::guest::{Guest, Load, Order};
 use crate::host::mounted;
 use crate::meter::Meter;
-use crate::outcome::{Outcome, Round, Way};
+use crate::outcome::{Outcome, Round, Side};
 use crate::paper;
 use crate::results::{Better, Paper, Unit};
 use datastore::{DiskFormat, DiskOptions};
@@ -18,12 +18,12 @@ pub(super) const CASE: Case = Case {
     title: "random writes at full rate to a zeroed-thick disk, and to an eager-zeroed one",
     needs: &[Primitive::Init],
     second_unit: false,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
-    let words = "100 % random writes at full rate: a zeroedthick disk takes 120 min until it is stable; an eagerzeroedthick one is so from the start";
+fn paper_result() -> Paper {
+    let words = "100 % random writes at full rate: a zeroedthick disk takes 120 min until it is stable; an eagerzeroedthick one is stable from the start";
     paper::paper(
         "P2, block zeroing",
         paper::P2,
@@ -45,15 +45,15 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
     let time = bench.size.time(Duration::from_secs(10));
     let load =
         Load { depth: 16, order: Order::Random, reads_percent: 0, bytes: (4 * KIB, 4 * KIB), pause: Duration::ZERO };
-    for (_, way) in bench.rounds(outcome) {
-        let host = bench.host(1, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let host = bench.host(1, side).await?;
         let store = bench.datastore(&host, place, few_files()).await?;
-        let (format, word) = match way {
-            Way::Off => (DiskFormat::ZeroedThick, "a zeroed-thick disk"),
-            Way::On => (DiskFormat::EagerZeroedThick, "an eager-zeroed disk"),
+        let (format, word) = match side {
+            Side::Off => (DiskFormat::ZeroedThick, "a zeroed-thick disk"),
+            Side::On => (DiskFormat::EagerZeroedThick, "an eager-zeroed disk"),
         };
         let work = async {
-            bench.say(&format!("{}: writing to {word}", way.word()));
+            bench.say(&format!("{}: writing to {word}", side.word()));
             let created = bench.clock.now();
             let disk = store.create_open("disk", DiskOptions { format, size }, &|_| ()).await?;
             let created = bench.clock.now().saturating_sub(created);
@@ -77,7 +77,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             Ok(round)
         };
         let round = mounted(std::slice::from_ref(&store), work).await?;
-        outcome.add(way, round);
+        outcome.add(side, round);
     }
     outcome.note("off: a zeroed-thick disk that the host zeroes as it is written; on: an eager-zeroed disk that the array zeroed when it was created");
     outcome.note("steady: the median rate of the last third; reached when the mean of ten points is at 80 % of it and stays there");

@@ -19,11 +19,11 @@ pub(super) const CASE: Case = Case {
     title: "a guest's write latency while a large disk is zeroed",
     needs: &[Primitive::Init],
     second_unit: false,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words = "a guest writes 1 GB while 40 GB are zeroed by offload: a latency of 69 s, because offloaded work escapes the host's I/O control";
     let figure = crate::results::PaperFigure {
         measure: "write_latency_max".into(),
@@ -46,8 +46,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
         bytes: (4 * KIB, 64 * KIB),
         pause: Duration::from_millis(1),
     };
-    for (_, way) in bench.rounds(outcome) {
-        let host = bench.host(1, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let host = bench.host(1, side).await?;
         let store = bench.datastore(&host, place, few_files()).await?;
         let work = async {
             let disk = ("guest", DiskFormat::EagerZeroedThick, bench::part(size, 16, 128 * MIB));
@@ -60,7 +60,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             guest.run_for(time).await?;
             let mut idle = Round::default();
             guest.put(&mut idle, bench.clock.now().saturating_sub(begun).as_secs_f64());
-            bench.say(&format!("{}: the guest writes while {} are zeroed", way.word(), text::size::format(size)));
+            bench.say(&format!("{}: the guest writes while {} are zeroed", side.word(), text::size::format(size)));
             let until = Until::default();
             guest.reset();
             let zeroing = async {
@@ -97,7 +97,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             Ok((idle, round))
         };
         let (idle, round) = mounted(std::slice::from_ref(&store), work).await?;
-        outcome.add(way, round);
+        outcome.add(side, round);
         outcome.add_other("idle", idle);
     }
     outcome.note("zeroing is repeated until the guest has written beside it for long enough; only writes that begin during zeroing count");

@@ -6,7 +6,7 @@ use crate::case::{Case, Primitive};
 use crate::content::Base;
 use crate::error::LabError;
 use crate::host::mounted;
-use crate::outcome::{Outcome, Way};
+use crate::outcome::{Outcome, Side};
 use crate::paper;
 use crate::results::{Better, Paper, Unit};
 use datastore::DiskFormat;
@@ -16,11 +16,11 @@ pub(super) const CASE: Case = Case {
     title: "a disk with little data converted to eager-zeroed, and its zeros freed",
     needs: &[Primitive::Move, Primitive::Init],
     second_unit: false,
-    paper: says,
+    paper: paper_result,
     run: |bench, outcome| Box::pin(run(bench, outcome)),
 };
 
-fn says() -> Paper {
+fn paper_result() -> Paper {
     let words =
         "a 100 GB disk with 8 GB used, converted to eagerzeroedthick, then zero page reclaim: 100 → 8 GB, 92 GB freed";
     paper::paper(
@@ -43,18 +43,19 @@ fn data_bytes(size: u64) -> u64 {
     size / EVERY * DATA + (size % EVERY).min(DATA)
 }
 
-/// At least the data is mapped, before and after; and zeros that were mapped are less after UNMAP.
-fn check_space(outcome: &mut Outcome, way: Way, size: u64, (converted, after): (f64, f64)) {
+/// Checks the mapped space: at least the data is mapped, before and after, and UNMAP frees some of
+/// the mapped zeros.
+fn check_space(outcome: &mut Outcome, side: Side, size: u64, (converted, after): (f64, f64)) {
     let data = data_bytes(size) as f64;
     let bytes = |bytes: f64| text::size::format(bytes.max(0.0) as u64);
     if converted.min(after) < 0.99 * data {
         outcome.fail(format!(
-            "{}: GET LBA STATUS says {} of the disk are mapped, which holds {} of data",
-            way.word(),
+            "{}: GET LBA STATUS reports {} of the disk as mapped, which holds {} of data",
+            side.word(),
             bytes(converted.min(after)),
             bytes(data)
         ));
-    } else if way == Way::On && converted > 1.01 * data && after > 0.99 * converted {
+    } else if side == Side::On && converted > 1.01 * data && after > 0.99 * converted {
         let zeros = bytes(converted - data);
         outcome.fail(format!("UNMAP of {zeros} of zeros ended with GOOD, but freed nothing"));
     }
@@ -67,8 +68,8 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
         return Err(LabError::Impossible("the array does not report its mapped blocks (GET LBA STATUS)".into()));
     }
     let reads_zeros = bench.reads_zeros().await?;
-    for (_, way) in bench.rounds(outcome) {
-        let host = bench.host(1, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let host = bench.host(1, side).await?;
         let store = bench.datastore(&host, place, few_files()).await?;
         let work = async {
             let place = data_of(place, &store);
@@ -76,9 +77,9 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             bench.say("writing 4 KiB in every 48 KiB");
             let base = Base::Stamped { seed: bench.seed(), bytes: DATA, every: EVERY };
             let (source, ledger) = bench.filled(&store, ("vm", DiskFormat::ZeroedThick, size), base).await?;
-            bench.say(&format!("{}: converting to eager-zeroed thick", way.word()));
+            bench.say(&format!("{}: converting to eager-zeroed thick", side.word()));
             let to = (&store, "converted", DiskFormat::EagerZeroedThick);
-            let mut round = copies::clone(bench, outcome, (&host, way), &source, to).await?;
+            let mut round = copies::clone(bench, outcome, (&host, side), &source, to).await?;
             source.close().await?;
             store.delete("vm").await?;
             let converted = bench.settled_space(place).await?;
@@ -89,7 +90,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             // Zeros are unmapped only if unmapped blocks read as zeros; otherwise the content would
             // change.
             if reads_zeros {
-                bench.say(&format!("{}: looking for zeros and giving them back", way.word()));
+                bench.say(&format!("{}: finding zeros and freeing them", side.word()));
                 let begun = bench.clock.now();
                 let disk = store.open("converted").await?;
                 let given = disk.unmap_zeros(&bench.progress(size)).await?;
@@ -102,7 +103,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             if let Some((was, is)) = converted.mapped_since(&before).zip(after.mapped_since(&before))
                 && bench.can_free(place)
             {
-                check_space(outcome, way, size, (was, is));
+                check_space(outcome, side, size, (was, is));
             }
             if let Some(share) = share(after.mapped_since(&before)) {
                 let data = data_bytes(size) as f64 / size as f64;
@@ -114,7 +115,7 @@ async fn run(bench: &Bench, outcome: &mut Outcome) -> Result<(), LabError> {
             Ok(round)
         };
         let round = mounted(std::slice::from_ref(&store), work).await?;
-        outcome.add(way, round);
+        outcome.add(side, round);
     }
     if !reads_zeros {
         outcome.note("unmapped blocks need not read as zeros on this unit (LBPRZ = 0), so the host unmapped nothing");

@@ -5,7 +5,7 @@ use crate::content::{Base, Ledger};
 use crate::error::LabError;
 use crate::host::{Host, Store, mounted};
 use crate::meter::Meter;
-use crate::outcome::{Outcome, Round, Way};
+use crate::outcome::{Outcome, Round, Side};
 use crate::results::{Better, Unit};
 use datastore::{DiskFormat, DiskOptions};
 use std::rc::Rc;
@@ -25,7 +25,7 @@ pub(super) async fn leave_old_data(bench: &Bench, store: &Rc<Store>, size: u64) 
 pub(super) async fn create(
     bench: &Bench,
     outcome: &mut Outcome,
-    (host, way): (&Host, Way),
+    (host, side): (&Host, Side),
     store: &Rc<Store>,
     (name, size): (&str, u64),
 ) -> Result<Round, LabError> {
@@ -37,7 +37,7 @@ pub(super) async fn create(
     cost.put(&mut round);
     let rate = size as f64 / cost.seconds.max(f64::MIN_POSITIVE);
     round.put("bytes_per_second", Unit::BytesPerSecond, Better::Higher, rate);
-    if way == Way::On
+    if side == Side::On
         && let Some(words) = cost.not_offloaded()
     {
         outcome.note(format!("on: {words}"));
@@ -50,20 +50,20 @@ pub(super) async fn create(
 pub(super) async fn rounds(bench: &Bench, outcome: &mut Outcome, sizes: (u64, u64)) -> Result<(), LabError> {
     let place = bench.whole();
     let size = bench.fit(outcome, sizes, place, 1.05)?;
-    for (_, way) in bench.rounds(outcome) {
-        let mut host = bench.host(1, way).await?;
+    for (_, side) in bench.rounds(outcome) {
+        let mut host = bench.host(1, side).await?;
         host.unmap = false;
         let store = bench.datastore(&host, place, few_files()).await?;
         let work = async {
-            bench.say(&format!("{}: making an eager-zeroed disk", way.word()));
+            bench.say(&format!("{}: creating an eager-zeroed disk", side.word()));
             leave_old_data(bench, &store, size).await?;
-            let round = create(bench, outcome, (&host, way), &store, ("disk", size)).await?;
+            let round = create(bench, outcome, (&host, side), &store, ("disk", size)).await?;
             bench.check_disk(outcome, &store, "disk", &Ledger::new(0, Base::Zeros)).await?;
             bench.check_store(outcome, &store).await?;
             Ok(round)
         };
         let round = mounted(std::slice::from_ref(&store), work).await?;
-        outcome.add(way, round);
+        outcome.add(side, round);
     }
     Ok(())
 }

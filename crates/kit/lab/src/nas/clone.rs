@@ -39,11 +39,11 @@ pub(super) fn paper() -> Paper {
 }
 
 pub(super) fn run(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
-    let (source, path) = content::make(bench, "source")?;
+    let (source, path) = content::create(bench, "source")?;
     findings.goals.clear();
     for round in bench.rounds() {
         for method in turns(round) {
-            bench.go_on()?;
+            bench.check_cancelled()?;
             if let Err(error) = once(bench, findings, method, &source) {
                 missing(findings, method, error)?;
             }
@@ -152,8 +152,9 @@ impl Guest {
         stamps
     }
 
-    /// Blocks of a copy that are not of the moment at which the last of its writes was made; 0 when it is the disk as it was at one instant.
-    fn of_other_moments(self, found: &[Found]) -> u64 {
+    /// Number of blocks of a copy that do not match the instant of its last write; 0 when the copy
+    /// shows the disk at one instant.
+    fn of_other_instants(self, found: &[Found]) -> u64 {
         let stamp = |found: &Found| if let Found::Stamp(stamp) = found { *stamp } else { 0 };
         let expected = self.after(found.iter().map(stamp).max().unwrap_or(0));
         expected.iter().zip(found).filter(|(expected, found)| **found != Found::Stamp(**expected)).count() as u64
@@ -168,7 +169,7 @@ fn busy(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &Path) 
         let idle = with_guest(guest, &mut stamp, source, path, || Ok(()))?;
         findings.others.entry("idle").or_default().seconds("guest_p99_seconds", idle.1);
         for method in turns(round) {
-            bench.go_on()?;
+            bench.check_cancelled()?;
             if method == Method::Clone && findings.skipped.is_some() {
                 continue;
             }
@@ -182,7 +183,7 @@ fn busy(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &Path) 
                 }
             };
             let found = content::inspect(bench, &new, &to)?;
-            let others = guest.of_other_moments(&found);
+            let others = guest.of_other_instants(&found);
             let values = side(findings, method);
             values.seconds("busy_seconds", time.as_secs_f64());
             values.seconds("guest_p99_seconds", p99);
@@ -275,7 +276,7 @@ fn snapshots(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &P
         kept.push((copy(bench, Method::Clone, source, &to)?.1, to));
         let stamp = snapshot as u64 + 1;
         for number in (stamp..blocks).step_by(8) {
-            bench.go_on()?;
+            bench.check_cancelled()?;
             source.write_all_at(&content::block(number, stamp), number * BLOCK).map_err(doing("write", path))?;
         }
     }
@@ -311,20 +312,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_of_one_instant_is_told_from_one_of_many() {
+    fn a_copy_of_one_instant_differs_from_one_of_many() {
         let guest = Guest::new(16);
         let places: std::collections::BTreeSet<u64> = (1..=16).map(|stamp| guest.place(stamp)).collect();
         assert_eq!(places.len(), 16);
         let found = |last| guest.after(last).into_iter().map(Found::Stamp).collect::<Vec<_>>();
-        assert_eq!(guest.of_other_moments(&found(0)), 0);
-        assert_eq!(guest.of_other_moments(&found(5)), 0);
-        assert_eq!(guest.of_other_moments(&found(100)), 0);
+        assert_eq!(guest.of_other_instants(&found(0)), 0);
+        assert_eq!(guest.of_other_instants(&found(5)), 0);
+        assert_eq!(guest.of_other_instants(&found(100)), 0);
         let mut torn = found(100);
         // The last write is present, but the one before it is not.
         let place = guest.place(99) as usize;
         torn[place] = Found::Stamp(83);
-        assert_eq!(guest.of_other_moments(&torn), 1);
+        assert_eq!(guest.of_other_instants(&torn), 1);
         torn[place] = Found::Torn;
-        assert_eq!(guest.of_other_moments(&torn), 1);
+        assert_eq!(guest.of_other_instants(&torn), 1);
     }
 }

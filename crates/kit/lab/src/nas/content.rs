@@ -53,7 +53,7 @@ fn identify(number: u64, data: &[u8]) -> Found {
 /// Fills part of a file with blocks of stamp 0.
 pub(crate) fn fill(bench: &Bench<'_>, file: &File, path: &Path, range: std::ops::Range<u64>) -> Result<(), NasError> {
     for offset in range.clone().step_by(MIB_LENGTH) {
-        bench.go_on()?;
+        bench.check_cancelled()?;
         let numbers = offset / BLOCK..MIB.min(range.end - offset).div_ceil(BLOCK) + offset / BLOCK;
         let data: Vec<u8> = numbers.flat_map(|number| block(number, 0)).collect();
         file.write_all_at(&data, offset).map_err(doing("write", path))?;
@@ -61,8 +61,8 @@ pub(crate) fn fill(bench: &Bench<'_>, file: &File, path: &Path, range: std::ops:
     Ok(())
 }
 
-/// Makes a file of `size` bytes, all of it written and durable.
-pub(crate) fn make(bench: &Bench<'_>, name: &str) -> Result<(File, std::path::PathBuf), NasError> {
+/// Creates a file of [`Bench::size`] bytes, all of it written and durable.
+pub(crate) fn create(bench: &Bench<'_>, name: &str) -> Result<(File, std::path::PathBuf), NasError> {
     let path = bench.path(name);
     let file = open_new(&path)?;
     fill(bench, &file, &path, 0..bench.size())?;
@@ -88,7 +88,7 @@ pub(crate) fn inspect(bench: &Bench<'_>, file: &File, path: &Path) -> Result<Vec
     let mut found = Vec::with_capacity(usize::try_from(size / BLOCK).unwrap_or(0));
     let mut data = vec![0; MIB_LENGTH];
     for offset in (0..size).step_by(MIB_LENGTH) {
-        bench.go_on()?;
+        bench.check_cancelled()?;
         let length = usize::try_from(MIB.min(size - offset)).unwrap_or(MIB_LENGTH);
         let piece = data.get_mut(..length).unwrap_or_default();
         file.read_exact_at(piece, offset).map_err(|error: io::Error| doing("read", path)(error))?;

@@ -65,7 +65,7 @@ fn read_and_write(bench: &Bench<'_>, source: &File, new: &File, to: &Path) -> Re
     let size = source.metadata().map_err(doing("look at the source of", to))?.len();
     let mut data = vec![0; 1 << 20];
     for offset in (0..size).step_by(1 << 20) {
-        bench.go_on()?;
+        bench.check_cancelled()?;
         let length = usize::try_from(MIB.min(size - offset)).unwrap_or(data.len());
         let piece = data.get_mut(..length).unwrap_or_default();
         source.read_exact_at(piece, offset).map_err(doing("read the source of", to))?;
@@ -78,8 +78,9 @@ fn range(bench: &Bench<'_>, source: &File, new: &File, to: &Path) -> Result<(), 
     let size = source.metadata().map_err(doing("look at the source of", to))?.len();
     let (mut from, mut at) = (0, 0);
     while from < size {
-        bench.go_on()?;
-        // A server may take less than it is asked for; steps keep the copy cancellable where the kernel copies.
+        bench.check_cancelled()?;
+        // A server may copy less than it is asked to; steps keep the copy cancellable where the
+        // kernel copies.
         let length = usize::try_from((size - from).min(256 * MIB)).unwrap_or(1 << 28);
         let copied = copy_file_range(source, Some(&mut from), new, Some(&mut at), length);
         if copied.map_err(|errno| failed(Method::CopyFileRange, errno, to))? == 0 {

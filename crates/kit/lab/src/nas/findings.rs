@@ -1,6 +1,6 @@
 //! Values and failures of a case, collected over its rounds.
 
-use crate::results::{Better, CaseResult, Goal, Measure, Paper, Side, Unit};
+use crate::results::{Better, CaseResult, Goal, Measure, Paper, SideResult, Unit};
 use std::collections::BTreeMap;
 
 /// Values of a side, by the name of the measure.
@@ -33,12 +33,12 @@ impl Values {
         Measure::of(values, *unit, *better).map(|measure| measure.median)
     }
 
-    fn side(self) -> Side {
+    fn side(self) -> SideResult {
         let measure = |(name, (unit, better, values)): (&str, (Unit, Better, Vec<f64>))| {
             Measure::of(&values, unit, better).map(|measure| (name.to_owned(), measure))
         };
         let measures = self.rounds.into_iter().filter_map(measure).collect();
-        Side { measures, moved_bytes: self.moved_bytes, ..Side::default() }
+        SideResult { measures, moved_bytes: self.moved_bytes, ..SideResult::default() }
     }
 }
 

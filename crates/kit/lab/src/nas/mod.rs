@@ -125,8 +125,8 @@ impl Bench<'_> {
         1..=self.settings.pairs
     }
 
-    /// To be called now and then by what takes long.
-    pub(crate) fn go_on(&self) -> Result<(), NasError> {
+    /// Checks for cancellation; long work calls it regularly.
+    pub(crate) fn check_cancelled(&self) -> Result<(), NasError> {
         if self.cancelled.load(Ordering::Relaxed) { Err(NasError::Cancelled) } else { Ok(()) }
     }
 

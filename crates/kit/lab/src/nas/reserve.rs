@@ -62,7 +62,7 @@ pub(super) fn run(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasE
             turns.reverse();
         }
         for how in turns {
-            bench.go_on()?;
+            bench.check_cancelled()?;
             match once(bench, findings, how) {
                 Ok(()) => {}
                 Err(error @ NasError::Unsupported { .. }) if how == Reserve::Lazy => {
@@ -95,7 +95,7 @@ fn reserve(bench: &Bench<'_>, how: Reserve, file: &File, path: &Path, bytes: u64
         Reserve::WriteZeros => {
             let zeros = vec![0; 1 << 20];
             for offset in (0..bytes).step_by(1 << 20) {
-                bench.go_on()?;
+                bench.check_cancelled()?;
                 file.write_all_at(&zeros, offset).map_err(doing("write", path))?;
             }
         }
@@ -138,8 +138,9 @@ fn once(bench: &Bench<'_>, findings: &mut Findings, how: Reserve) -> Result<(), 
         ));
     }
     let wrong = content::verify(bench, &file, &path, |_| Found::Zeros)?;
-    findings
-        .check(wrong.is_none(), || format!("{}: a new disk is not zeros: {}", how.name(), wrong.unwrap_or_default()));
+    findings.check(wrong.is_none(), || {
+        format!("{}: a new disk does not read as zeros: {}", how.name(), wrong.unwrap_or_default())
+    });
     bench.remove(&path)
 }
 
@@ -223,9 +224,8 @@ fn full(bench: &Bench<'_>, findings: &mut Findings, directory: &Path, reserved: 
     }
     content::forget(&file);
     let wrong = content::difference(&content::inspect(bench, &file, &path)?, |_| Found::Stamp(0));
-    findings.check(wrong.is_none(), || {
-        format!("what was written into the reservation differs: {}", wrong.unwrap_or_default())
-    });
+    findings
+        .check(wrong.is_none(), || format!("data written into the reservation differs: {}", wrong.unwrap_or_default()));
     bench.remove(&rest)?;
     bench.remove(&path)
 }
@@ -236,7 +236,7 @@ fn until_full(bench: &Bench<'_>, file: &File, path: &Path) -> Result<u64, NasErr
     let mut offset = 0;
     for step in [MIB, BLOCK] {
         loop {
-            bench.go_on()?;
+            bench.check_cancelled()?;
             let data: Vec<u8> =
                 (offset / BLOCK..(offset + step) / BLOCK).flat_map(|number| content::block(number, 1)).collect();
             match file

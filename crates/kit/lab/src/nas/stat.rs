@@ -20,7 +20,7 @@ pub(super) fn paper() -> Paper {
     Paper {
         test: "P4, extended statistics".into(),
         system: "EMC VNX for File, NFSv3, ESXi 5.0".into(),
-        words: "vmkfstools --extendedstat says capacity, used and unshared bytes of a disk: a thin disk uses what was written, a thick one all of it, a clone \
+        words: "vmkfstools --extendedstat reports capacity, used and unshared bytes of a disk: a thin disk uses its written part, a thick one all of it, a clone \
                 shares what it has not changed."
             .into(),
         figures: Vec::new(),
@@ -30,7 +30,7 @@ pub(super) fn paper() -> Paper {
 pub(super) fn run(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
     thin(bench, findings)?;
     thick(bench, findings)?;
-    let (source, path) = content::make(bench, "source")?;
+    let (source, path) = content::create(bench, "source")?;
     let whole = usage(&source, &path)?;
     if whole.unshared.is_none() {
         findings.note("Which extents are shared is not known here: the file system has no FIEMAP, or the host has no filefrag (e2fsprogs).".into());
@@ -130,7 +130,7 @@ fn cloned(
     });
     let changed = (size / 4).next_multiple_of(BLOCK);
     for number in 0..changed / BLOCK {
-        bench.go_on()?;
+        bench.check_cancelled()?;
         clone.0.write_all_at(&content::block(number, 1), number * BLOCK).map_err(doing("write", clone.1))?;
     }
     clone.0.sync_all().map_err(doing("sync", clone.1))?;

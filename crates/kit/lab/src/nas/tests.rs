@@ -20,7 +20,7 @@ fn is_empty(directory: &Path) -> bool {
 }
 
 #[test]
-fn every_case_says_what_it_found_and_leaves_nothing() {
+fn every_case_reports_and_leaves_nothing() {
     each_directory(|directory| {
         for case in CASES {
             let result = run(case.name, directory, &SETTINGS);
@@ -69,7 +69,7 @@ fn a_case_can_be_cancelled_and_leaves_nothing() {
 }
 
 #[test]
-fn what_cannot_begin_says_why() {
+fn a_case_that_cannot_begin_gives_the_reason() {
     let result = run("nas-clone", Path::new("/no/such/directory"), &SETTINGS);
     assert!(
         !result.check_passed && result.failures[0].starts_with("cannot create a directory in directory: "),

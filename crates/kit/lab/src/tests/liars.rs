@@ -18,8 +18,8 @@ fn lies_of(primitive: Primitive) -> &'static [Lie] {
 /// Lies that every case must notice.
 const OF_ALL: &[Lie] = &[Lie::ReadWrong, Lie::WriteHalf];
 
-/// What came of a case on a liar.
-fn told(case: &'static Case, lie: Lie) -> CaseResult {
+/// Result of a case on a liar.
+fn result_of(case: &'static Case, lie: Lie) -> CaseResult {
     World::lying(if case.second_unit { 2 } else { 1 }, |_| (), Some(lie)).run(case.name).0
 }
 
@@ -31,7 +31,7 @@ fn every_liar_is_noticed(primitive: Option<Primitive>) {
     let (mut noticed, mut missed) = (0, Vec::new());
     for case in cases::ALL.iter().filter(about) {
         for &lie in lies {
-            let result = told(case, lie);
+            let result = result_of(case, lie);
             if result.check_passed {
                 missed.push(format!("{}: {lie:?}, {:?}", case.name, result.goals));
                 continue;

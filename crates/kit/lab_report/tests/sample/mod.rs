@@ -2,7 +2,9 @@
 //! content.
 
 use jiff::Timestamp;
-use lab::results::{Better, CaseResult, Goal, Machine, Measure, Paper, PaperFigure, Run, Side, Subject, Unit, VERSION};
+use lab::results::{
+    Better, CaseResult, Goal, Machine, Measure, Paper, PaperFigure, Run, SideResult, Subject, Unit, VERSION,
+};
 use std::collections::BTreeMap;
 
 /// Name that a hostile array reports.
@@ -24,14 +26,14 @@ fn wire(median: f64) -> Measure {
     measure(median, 0.01, Unit::Bytes, Better::Lower)
 }
 
-fn side(measures: &[(&str, Measure)]) -> Side {
-    Side {
+fn side(measures: &[(&str, Measure)]) -> SideResult {
+    SideResult {
         measures: measures.iter().map(|(name, measure)| ((*name).to_owned(), measure.clone())).collect(),
-        ..Side::default()
+        ..SideResult::default()
     }
 }
 
-fn moved(mut side: Side, parts: &[(&str, u64)]) -> Side {
+fn moved(mut side: SideResult, parts: &[(&str, u64)]) -> SideResult {
     side.moved_bytes = parts.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();
     side
 }
@@ -48,7 +50,7 @@ fn line(seconds: f64, step: f64, of: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
     (0..=count).map(point).collect()
 }
 
-fn over_time(mut side: Side, name: &str, points: Vec<(f64, f64)>) -> Side {
+fn over_time(mut side: SideResult, name: &str, points: Vec<(f64, f64)>) -> SideResult {
     side.series.insert(name.to_owned(), points);
     side
 }
@@ -61,7 +63,7 @@ fn figure(measure: &str, unit: Unit, off: Option<f64>, on: Option<f64>, ratio: O
     PaperFigure { measure: measure.into(), unit, off, on, ratio }
 }
 
-fn case(name: &str, title: &str, paper: Paper, off: Side, on: Side) -> CaseResult {
+fn case(name: &str, title: &str, paper: Paper, off: SideResult, on: SideResult) -> CaseResult {
     CaseResult {
         case: name.into(),
         title: title.into(),
@@ -226,8 +228,13 @@ fn skipped() -> CaseResult {
         words: "200 GB thin volume, 50 GB written and moved away: nothing comes back until zero-filled by hand.".into(),
         figures: vec![figure("returned_bytes", Unit::Bytes, Some(0.0), Some(53.7e9), None)],
     };
-    let mut case =
-        case("thin-reclaim", "Space of a disk that was moved away comes back", paper, Side::default(), Side::default());
+    let mut case = case(
+        "thin-reclaim",
+        "Space of a disk that was moved away comes back",
+        paper,
+        SideResult::default(),
+        SideResult::default(),
+    );
     case.check_passed = false;
     case.skipped = Some("the logical unit does not announce UNMAP (VPD page B2h, LBPU 0)".into());
     case
@@ -299,7 +306,7 @@ pub(crate) fn other(vendor: &str, product: &str, slower: f64) -> Run {
         }
     }
     if let Some(case) = run.cases.iter_mut().find(|case| case.case == "clone-template") {
-        case.on = Side::default();
+        case.on = SideResult::default();
         case.skipped = Some("EXTENDED COPY is not supported".into());
     }
     run.cases.retain(|case| case.case != "nas-clone");
