@@ -74,7 +74,7 @@ fn fail(url: &Url, error: ProbeError) -> ExitCode {
         ProbeError::Unit(error) => DiskError::Unit(error),
         ProbeError::Device(error) => DiskError::device(url, error),
         ProbeError::Mounted { datastore, host } => DiskError::Mounted { on: url.to_string(), name: datastore, host },
-        ProbeError::SomebodyElse { .. } => {
+        ProbeError::ForeignWrite { .. } => {
             let help = "end what uses the logical unit, and probe it again; without --write-test nothing is written";
             return host_kit::failed(&words, "in-use", 4, Some(help));
         }

@@ -64,7 +64,7 @@ pub enum ProbeError {
     #[error(
         "another host or process writes to blocks {first} to {last}; the write test ended, and their present content is kept"
     )]
-    SomebodyElse {
+    ForeignWrite {
         /// First block.
         first: u64,
         /// Last block.
@@ -79,8 +79,8 @@ pub enum ProbeError {
 }
 
 impl ProbeError {
-    fn somebody_else(at: Extent) -> Self {
-        Self::SomebodyElse { first: at.lba, last: at.lba.saturating_add(at.blocks.saturating_sub(1)) }
+    fn foreign_write(at: Extent) -> Self {
+        Self::ForeignWrite { first: at.lba, last: at.lba.saturating_add(at.blocks.saturating_sub(1)) }
     }
 
     /// Whether the range could not be restored for lack of space.
@@ -134,7 +134,7 @@ async fn probe_here(url: &Url, options: &Options) -> Result<Report, ProbeError> 
         // In any case the range is restored first, after all commands sent have landed.
         tokio::join!(first.wait_idle(options.session.timeout), second.wait_idle(options.session.timeout));
         let restored = match scratch.restore(&subject.unit).await {
-            Err(lost) if lost.is_lost() => restore_anew(url, options, &subject, &scratch, lost).await,
+            Err(lost) if lost.is_lost() => restore_over_a_new_session(url, options, &subject, &scratch, lost).await,
             restored => restored,
         };
         report.verdicts = verdicts.into_inner();
@@ -161,8 +161,9 @@ async fn check_not_mounted(unit: &LogicalUnit) -> Result<(), ProbeError> {
     }
 }
 
-/// Puts back what was there over a new session, as soon as there is one; `lost` when there is none for long.
-async fn restore_anew(
+/// Restores the range over a new session, as soon as one can be opened; returns `lost` if none can
+/// for long.
+async fn restore_over_a_new_session(
     url: &Url,
     options: &Options,
     subject: &Subject,

@@ -222,7 +222,7 @@ mod tests {
 
     /// Regression: names from the unit reached the terminal and, with the claim rule, a shell.
     #[test]
-    fn names_of_a_unit_drive_neither_the_terminal_nor_a_shell() {
+    fn names_of_a_unit_control_neither_the_terminal_nor_a_shell() {
         let hostile = report("`reboot`", "$(id)'\u{1b}]0;x\u{7}\nESXi view   ATS");
         let table = hostile.table();
         assert!(table.chars().all(|c| c == '\n' || !c.is_control()), "{table:?}");

@@ -216,13 +216,13 @@ impl Scratch {
         runs
     }
 
-    /// [`ProbeError::SomebodyElse`] when a block holds what nobody but somebody else can have written.
+    /// Errors: [`ProbeError::ForeignWrite`] when a block holds data that this test did not write.
     pub(crate) async fn check(&self, unit: &impl Device) -> Result<(), ProbeError> {
         for part in 0..PARTS {
             let found = unit.read(self.extent(part)).await?;
             let foreign = self.runs(part, &found).into_iter().find(|(kind, _)| *kind == Found::Foreign);
             if let Some((_, extent)) = foreign {
-                return Err(ProbeError::somebody_else(extent));
+                return Err(ProbeError::foreign_write(extent));
             }
         }
         Ok(())
@@ -234,15 +234,16 @@ impl Scratch {
             return Ok(());
         }
         let failed = |reason| ProbeError::NotRestored { lba: self.lba, blocks: self.part * PARTS, reason };
-        match self.put_back(unit).await.map_err(failed)? {
+        match self.restore_content(unit).await.map_err(failed)? {
             None => Ok(()),
-            Some(extent) => Err(ProbeError::somebody_else(extent)),
+            Some(extent) => Err(ProbeError::foreign_write(extent)),
         }
     }
 
-    /// Returns where somebody else has written.
-    async fn put_back(&self, unit: &impl Device) -> Result<Option<Extent>, DeviceError> {
-        // First of all, since it needs no space: in a full pool there is none for a WRITE that changes nothing in the end.
+    /// Returns an extent that another host has written, if any.
+    async fn restore_content(&self, unit: &impl Device) -> Result<Option<Extent>, DeviceError> {
+        // UNMAP comes first because it needs no space: in a full pool even a WRITE that changes
+        // nothing would fail.
         if self.unmapped {
             self.unmap(unit).await?;
         }
@@ -259,8 +260,8 @@ impl Scratch {
                         let from = bytes(extent.lba - self.at(part));
                         let to = from.saturating_add(bytes(extent.blocks)).min(kept.len()).min(found.len());
                         let from = from.min(to);
-                        match self.put_back_run(unit, extent, &found.slice(from..to), kept.slice(from..to)).await {
-                            // What has its space still is put back all the same.
+                        match self.restore_run(unit, extent, &found.slice(from..to), kept.slice(from..to)).await {
+                            // Blocks that still have space are restored all the same.
                             Err(DeviceError::Full) => full = Some(DeviceError::Full),
                             put => foreign = foreign.or(put?),
                         }
@@ -274,9 +275,10 @@ impl Scratch {
         full.map_or(Ok(foreign), Err)
     }
 
-    /// Puts `kept` back where `found` was read a moment ago. Block by block with COMPARE AND WRITE if the unit has it, so that what somebody else
-    /// has written in that moment stays: returns where.
-    async fn put_back_run(
+    /// Writes `kept` over `found`, which was just read. Uses COMPARE AND WRITE block by block if
+    /// the unit has it, so that a concurrent write of another host stays; returns the extent of
+    /// such a write.
+    async fn restore_run(
         &self,
         unit: &impl Device,
         extent: Extent,

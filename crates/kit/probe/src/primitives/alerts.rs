@@ -19,7 +19,7 @@ fn judged(page: &[u8], log: &[u8]) -> (Status, String) {
         [_, 0xb2, _, _, exponent, ..] => *exponent,
         _ => 0,
     };
-    match (exponent, tells_resources(log)) {
+    match (exponent, reports_resources(log)) {
         (0, false) => (Status::NotSupported, "no threshold exponent in VPD page B2h, and no log page 0Ch".to_owned()),
         (0, true) => {
             (Status::NotSupported, "no threshold exponent in VPD page B2h; log page 0Ch reports resources".to_owned())
@@ -33,7 +33,7 @@ fn judged(page: &[u8], log: &[u8]) -> (Status, String) {
 }
 
 /// Whether a log page is 0Ch and has AVAILABLE or USED LBA MAPPING RESOURCES (parameters 1 and 2), SBC-3 §6.3.4.
-fn tells_resources(log: &[u8]) -> bool {
+fn reports_resources(log: &[u8]) -> bool {
     let [code, _, high, low, rest @ ..] = log else { return false };
     let length = usize::from(u16::from_be_bytes([*high, *low]));
     if code & 0x3f != 0x0c {

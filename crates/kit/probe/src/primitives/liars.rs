@@ -63,7 +63,7 @@ fn lies_of(primitive: Primitive) -> &'static [Lie] {
     }
 }
 
-fn told(primitive: Primitive, lie: Option<Lie>) -> Verdict {
+fn verdict_of(primitive: Primitive, lie: Option<Lie>) -> Verdict {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
         let device = MemoryDevice::new(&Rc::new(MemoryUnit::default()), 1, 1, 8192);
         let scratch = Scratch::keep(&device, (2048, true), true).await.unwrap();
@@ -77,11 +77,11 @@ fn told(primitive: Primitive, lie: Option<Lie>) -> Verdict {
 fn every_proof_notices_every_liar() {
     let mut noticed = 0;
     for primitive in Primitive::ALL {
-        let honest = told(primitive, None);
+        let honest = verdict_of(primitive, None);
         assert_eq!(honest.status, Status::Supported, "{}: {}", primitive.name(), honest.reason);
         assert!(!lies_of(primitive).is_empty(), "{}", primitive.name());
         for &lie in lies_of(primitive) {
-            let verdict = told(primitive, Some(lie));
+            let verdict = verdict_of(primitive, Some(lie));
             assert_eq!(verdict.status, Status::NotSupported, "{}, {lie:?}: {}", primitive.name(), verdict.reason);
             noticed += 1;
         }

@@ -21,9 +21,9 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
         // Verified after the first command: the timed ones would hide one that takes effect late.
         unit.unmap(&[scratch.extent(0)]).await?;
         let found = unit.read(scratch.extent(0)).await?;
-        let told = unit.is_unmapped(scratch.extent(0)).await?;
+        let after = unit.is_unmapped(scratch.extent(0)).await?;
         let cost = timed(|| unit.wire_bytes(), async |_| unit.unmap(&[scratch.extent(0)]).await).await?;
-        Ok::<_, DeviceError>((cost, found, mapped, told))
+        Ok::<_, DeviceError>((cost, found, mapped, after))
     };
     let ((latency, wire_bytes), found, before, after) = match unmapped.await {
         Ok(unmapped) => unmapped,
@@ -36,7 +36,7 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
     if zeros {
         scratch.settle(scratch.at(0), &found);
     }
-    let told = match (before, after) {
+    let detail = match (before, after) {
         (Some(true), _) => {
             let words = "GET LBA STATUS reports blocks as unmapped that were just written";
             return Ok(Verdict::wrong(Primitive::Unmap, words));
@@ -51,7 +51,7 @@ pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) ->
         (_, None) => "the unit has no GET LBA STATUS",
     };
     let grain = grain(u64::from(limits.unmap_granularity) * u64::from(identity.block_bytes));
-    let reason = format!("UNMAP, {grain}, LBPRZ={}; {told}", u8::from(unit.zeros_when_unmapped()));
+    let reason = format!("UNMAP, {grain}, LBPRZ={}; {detail}", u8::from(unit.zeros_when_unmapped()));
     Ok(Verdict {
         latency: Some(latency),
         wire_bytes: Some(wire_bytes),

@@ -28,7 +28,7 @@ async fn content(unit: &MemoryDevice) -> Bytes {
 
 /// Regression: the write test overwrote a guest's concurrent writes to its range.
 #[test]
-fn what_somebody_else_wrote_is_left_and_told() {
+fn foreign_writes_are_kept_and_reported() {
     let before = pattern(1, 192 << 10);
     with_scratch(Some(&before), async |unit, scratch| {
         scratch.write(&unit, scratch.at(0), pattern(2, 64 << 10)).await.unwrap();
@@ -37,13 +37,13 @@ fn what_somebody_else_wrote_is_left_and_told() {
         for lba in [LBA + 3, LBA + 300] {
             unit.write(lba, pattern(3, 512)).await.unwrap();
         }
-        let told = scratch.check(&unit).await.unwrap_err();
+        let error = scratch.check(&unit).await.unwrap_err();
         assert!(
-            matches!(told, ProbeError::SomebodyElse { first, last } if first == LBA + 3 && last == first),
-            "{told}"
+            matches!(error, ProbeError::ForeignWrite { first, last } if first == LBA + 3 && last == first),
+            "{error}"
         );
-        let told = scratch.restore(&unit).await.unwrap_err();
-        assert!(told.to_string().starts_with("somebody else writes to blocks 2051 to 2051; "), "{told}");
+        let error = scratch.restore(&unit).await.unwrap_err();
+        assert!(error.to_string().starts_with("another host or process writes to blocks 2051 to 2051; "), "{error}");
         let mut expected = before.to_vec();
         for at in [3 * 512, 300 * 512] {
             expected[at..at + 512].copy_from_slice(&pattern(3, 512));
@@ -54,7 +54,7 @@ fn what_somebody_else_wrote_is_left_and_told() {
     with_scratch(None, async |unit, scratch| {
         scratch.write(&unit, scratch.at(0), pattern(2, 64 << 10)).await.unwrap();
         unit.write(LBA + 3, pattern(3, 512)).await.unwrap();
-        assert!(matches!(scratch.restore(&unit).await, Err(ProbeError::SomebodyElse { .. })));
+        assert!(matches!(scratch.restore(&unit).await, Err(ProbeError::ForeignWrite { .. })));
         assert_eq!(unit.read(Extent { lba: LBA + 3, blocks: 1 }).await.unwrap(), pattern(3, 512));
         assert_eq!(unit.unit().allocated(), 1);
     });
@@ -62,7 +62,7 @@ fn what_somebody_else_wrote_is_left_and_told() {
 
 /// Regression: a guest's write between the read and the restore of the range was lost.
 #[test]
-fn what_somebody_else_writes_in_the_last_moment_stays() {
+fn a_late_foreign_write_is_kept() {
     let before = pattern(1, 192 << 10);
     with_scratch(Some(&before), async |unit, scratch| {
         scratch.write(&unit, scratch.at(0), pattern(2, 64 << 10)).await.unwrap();
@@ -74,8 +74,8 @@ fn what_somebody_else_writes_in_the_last_moment_stays() {
             }
             Box::pin(std::future::ready(()))
         }));
-        let told = scratch.restore(&late).await.unwrap_err();
-        assert!(matches!(told, ProbeError::SomebodyElse { first, last } if first == LBA + 3 && last == first));
+        let error = scratch.restore(&late).await.unwrap_err();
+        assert!(matches!(error, ProbeError::ForeignWrite { first, last } if first == LBA + 3 && last == first));
         let mut expected = before.to_vec();
         expected[3 * 512..4 * 512].copy_from_slice(&pattern(3, 512));
         assert_eq!(content(&unit).await, expected);
@@ -85,7 +85,7 @@ fn what_somebody_else_writes_in_the_last_moment_stays() {
 /// Regression: in a full pool the data was written back first, which failed, and the blocks were
 /// then not unmapped.
 #[test]
-fn what_was_not_mapped_is_given_back_in_a_full_pool() {
+fn unmapped_blocks_are_unmapped_again_in_a_full_pool() {
     with_scratch(None, async |unit, scratch| {
         scratch.write(&unit, scratch.at(0), pattern(2, 64 << 10)).await.unwrap();
         let full = unit.clone().with_space(0);
@@ -105,7 +105,7 @@ fn what_was_not_mapped_is_given_back_in_a_full_pool() {
 
 /// A command without an answer may have been carried out or not; both contents are the test's own.
 #[test]
-fn what_was_sent_last_is_known_before_and_after() {
+fn content_before_and_after_an_unanswered_write_is_known() {
     let before = pattern(1, 192 << 10);
     with_scratch(Some(&before), async |unit, scratch| {
         let (one, other) = (pattern(2, 64 << 10), pattern(3, 64 << 10));
@@ -116,8 +116,8 @@ fn what_was_sent_last_is_known_before_and_after() {
         unit.write(LBA, other.slice(..32 << 10)).await.unwrap();
         scratch.check(&unit).await.unwrap();
         scratch.settle(LBA, &other);
-        // What is gone is not written by the test again; unless the array has lost what it had acknowledged.
-        assert!(matches!(scratch.check(&unit).await, Err(ProbeError::SomebodyElse { first: 2112, last: 2175 })));
+        // Overwritten content is no longer expected, unless the array lost acknowledged writes.
+        assert!(matches!(scratch.check(&unit).await, Err(ProbeError::ForeignWrite { first: 2112, last: 2175 })));
         scratch.recall();
         scratch.restore(&unit).await.unwrap();
         assert_eq!(content(&unit).await, before);

@@ -96,18 +96,18 @@ fn tried(sessions: impl FnOnce(&MemoryDevice) -> [Lying; 2]) -> Result<String, F
         let device = MemoryDevice::new(&Rc::new(MemoryUnit::default()), 1, 1, 8192);
         let scratch = Scratch::keep(&device, (2048, true), true).await.unwrap();
         let [one, other] = sessions(&device);
-        let told = tries(&one, &other, &scratch, || 0).await.map(|(reason, ..)| reason);
+        let result = tries(&one, &other, &scratch, || 0).await.map(|(reason, ..)| reason);
         scratch.check(&device).await.unwrap();
         scratch.restore(&device).await.unwrap();
         assert_eq!(device.unit().allocated(), 0);
-        told
+        result
     })
 }
 
-fn wrong(told: Result<String, Fault>) -> &'static str {
-    match told {
+fn wrong(result: Result<String, Fault>) -> &'static str {
+    match result {
         Err(Fault::Wrong(words)) => words,
-        told => panic!("{told:?}"),
+        result => panic!("{result:?}"),
     }
 }
 
@@ -115,42 +115,42 @@ const NEVER: u32 = u32::MAX;
 
 #[test]
 fn two_sessions_that_are_coherent_lose_no_update() {
-    let told = tried(|device| [Lying::new(device, NEVER, NEVER), Lying::new(device, NEVER, NEVER)]).unwrap();
-    assert!(told.starts_with("COMPARE AND WRITE, 1 block announced; 1000 updates of two sessions"), "{told}");
+    let result = tried(|device| [Lying::new(device, NEVER, NEVER), Lying::new(device, NEVER, NEVER)]).unwrap();
+    assert!(result.starts_with("COMPARE AND WRITE, 1 block announced; 1000 updates of two sessions"), "{result}");
 }
 
 /// Regression: the write test did not end.
 #[test]
-fn a_session_whose_compare_and_write_always_miscompares_comes_to_an_end() {
-    let expected = "COMPARE AND WRITE of what was just read miscompares";
-    let told = tried(|device| [Lying::new(device, NEVER, NEVER), Lying::new(device, 0, NEVER)]);
-    assert_eq!(wrong(told), expected);
-    // The two commands before, and those that are timed.
-    let told = tried(|device| [Lying::new(device, 11, NEVER), Lying::new(device, 100, NEVER)]);
-    assert_eq!(wrong(told), expected);
-    // Numbers up to the last one, and over it.
+fn a_session_whose_compare_and_write_always_miscompares_ends() {
+    let expected = "COMPARE AND WRITE of data that was just read miscompares";
+    let result = tried(|device| [Lying::new(device, NEVER, NEVER), Lying::new(device, 0, NEVER)]);
+    assert_eq!(wrong(result), expected);
+    // After the two commands before, and those that are timed.
+    let result = tried(|device| [Lying::new(device, 11, NEVER), Lying::new(device, 100, NEVER)]);
+    assert_eq!(wrong(result), expected);
+    // Numbers up to the last one, and beyond it.
     let restless = |device: &MemoryDevice| Lying { restless: true, ..Lying::new(device, 0, NEVER) };
     assert_eq!(wrong(tried(|device| [Lying::new(device, NEVER, NEVER), restless(device)])), expected);
 }
 
 /// Regression: the timed commands were not checked.
 #[test]
-fn a_miscompare_of_a_command_that_is_timed_is_told() {
-    let told = tried(|device| [Lying::new(device, 5, 5), Lying::new(device, NEVER, NEVER)]);
-    assert_eq!(wrong(told), "COMPARE AND WRITE of what was just written miscompares");
+fn a_miscompare_of_a_timed_command_is_reported() {
+    let result = tried(|device| [Lying::new(device, 5, 5), Lying::new(device, NEVER, NEVER)]);
+    assert_eq!(wrong(result), "COMPARE AND WRITE of data that was just written miscompares");
 }
 
 /// Regression: the range was not restored, and another host was blamed.
 #[test]
-fn what_was_there_is_put_back_although_compare_and_write_miscompares() {
+fn the_content_is_restored_although_compare_and_write_miscompares() {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
         let device = MemoryDevice::new(&Rc::new(MemoryUnit::default()), 1, 1, 8192);
         let before = pattern(5, 192 << 10);
         device.unit().poke(2048, &before);
         let scratch = Scratch::keep(&device, (2048, false), true).await.unwrap();
         let lying = || Lying::new(&device, 0, NEVER);
-        let told = tries(&lying(), &lying(), &scratch, || 0).await.map(|(reason, ..)| reason);
-        assert_eq!(wrong(told), "COMPARE AND WRITE of an equal block miscompares");
+        let result = tries(&lying(), &lying(), &scratch, || 0).await.map(|(reason, ..)| reason);
+        assert_eq!(wrong(result), "COMPARE AND WRITE of an equal block miscompares");
         scratch.restore(&lying()).await.unwrap();
         assert_eq!(device.read(Extent { lba: 2048, blocks: 384 }).await.unwrap(), before);
     });
