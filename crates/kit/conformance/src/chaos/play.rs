@@ -17,7 +17,7 @@ const READ: Duration = Duration::from_millis(600);
 
 /// Result of a script.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct ScriptResult {
     pub sent_bytes: u64,
     pub received_bytes: u64,
     /// The connection could not be opened.
@@ -45,22 +45,22 @@ impl Search<'_> {
     }
 }
 
-/// Runs the script.
-pub(super) fn play(portal: SocketAddr, script: &Script, secret: &[u8]) -> Heard {
-    let mut heard = Heard::default();
+/// Runs a script.
+pub(super) fn play(portal: SocketAddr, script: &Script, secret: &[u8]) -> ScriptResult {
+    let mut result = ScriptResult::default();
     let Ok(mut stream) = TcpStream::connect_timeout(&portal, CONNECT) else {
-        return Heard { refused: true, ..heard };
+        return ScriptResult { refused: true, ..result };
     };
     // Without these a script could wait for a very long time; an open connection does not refuse
     // them.
     if stream.set_write_timeout(Some(SEND)).is_err() || stream.set_nodelay(true).is_err() {
-        return Heard { refused: true, ..heard };
+        return ScriptResult { refused: true, ..result };
     }
     let mut search = Search { secret, tail: Vec::new() };
     let mut scratch = vec![0; 64 << 10];
     for step in &script.steps {
         let goes_on = match step {
-            Step::Send(bytes) => send(&mut stream, bytes, &mut heard),
+            Step::Send(bytes) => send(&mut stream, bytes, &mut result),
             Step::Pause(milliseconds) => {
                 thread::sleep(Duration::from_millis(*milliseconds));
                 true
@@ -69,7 +69,7 @@ pub(super) fn play(portal: SocketAddr, script: &Script, secret: &[u8]) -> Heard 
                 let deadline = Instant::now() + READ;
                 let mut open = true;
                 while open && Instant::now() < deadline {
-                    match read(&mut stream, &mut scratch, *milliseconds, &mut heard, &mut search) {
+                    match read(&mut stream, &mut scratch, *milliseconds, &mut result, &mut search) {
                         Some(0) => break,
                         Some(_) => {}
                         None => open = false,
@@ -82,7 +82,7 @@ pub(super) fn play(portal: SocketAddr, script: &Script, secret: &[u8]) -> Heard 
                 for _ in 0..*times {
                     thread::sleep(Duration::from_millis(*pause));
                     let Some(one) = scratch.get_mut(..1) else { break };
-                    open = open && read(&mut stream, one, 1, &mut heard, &mut search).is_some();
+                    open = open && read(&mut stream, one, 1, &mut result, &mut search).is_some();
                 }
                 open
             }
@@ -92,16 +92,16 @@ pub(super) fn play(portal: SocketAddr, script: &Script, secret: &[u8]) -> Heard 
             break;
         }
     }
-    heard
+    result
 }
 
-/// False when the connection is over or the target takes nothing.
-fn send(stream: &mut TcpStream, mut bytes: &[u8], heard: &mut Heard) -> bool {
+/// Sends bytes; returns false when the connection is over or the target blocks.
+fn send(stream: &mut TcpStream, mut bytes: &[u8], result: &mut ScriptResult) -> bool {
     while !bytes.is_empty() {
         match stream.write(bytes) {
             Ok(0) => return false,
             Ok(written) => {
-                heard.sent_bytes += written as u64;
+                result.sent_bytes += written as u64;
                 bytes = bytes.get(written..).unwrap_or_default();
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -117,15 +117,15 @@ fn read(
     stream: &mut TcpStream,
     scratch: &mut [u8],
     milliseconds: u64,
-    heard: &mut Heard,
+    result: &mut ScriptResult,
     search: &mut Search<'_>,
 ) -> Option<usize> {
     stream.set_read_timeout(Some(Duration::from_millis(milliseconds.max(1)))).ok()?;
     match stream.read(scratch) {
         Ok(0) => None,
         Ok(length) => {
-            heard.received_bytes += length as u64;
-            heard.secret |= search.found(scratch.get(..length).unwrap_or_default());
+            result.received_bytes += length as u64;
+            result.secret |= search.found(scratch.get(..length).unwrap_or_default());
             Some(length)
         }
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {

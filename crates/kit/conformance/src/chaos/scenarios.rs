@@ -4,11 +4,11 @@
 use iscsi::framing::Digests;
 use iscsi::pdu::{self, Opcode, RESERVED_TAG};
 
-use super::pdus::{Opening, Speech, bytes, put};
+use super::pdus::{LoginParameters, PduSequence, bytes, put};
 use super::script::{Facts, Script, Step};
-use crate::image::Random;
+use random::Random;
 
-type Scenario = fn(&mut Random, &Facts) -> Vec<Step>;
+type Scenario = fn(&Random, &Facts) -> Vec<Step>;
 
 /// All kinds except the cuts, with their weights.
 const SCENARIOS: &[(&str, u64, Scenario)] = &[
@@ -33,8 +33,9 @@ const SCENARIOS: &[(&str, u64, Scenario)] = &[
     ("trickle", 1, trickle),
 ];
 
-/// Every other script cuts the recorded conversation after one more byte than the one before; the rest are drawn.
-pub(super) fn choose(random: &mut Random, number: u64, facts: &Facts) -> Script {
+/// Chooses a script. Every second one cuts the recorded conversation one byte later than the one
+/// before; the rest are drawn at random.
+pub(super) fn choose(random: &Random, number: u64, facts: &Facts) -> Script {
     if number.is_multiple_of(2) {
         return Script { kind: "cut", steps: cut(number / 2, facts) };
     }
@@ -67,52 +68,53 @@ fn write10(lba: u32, blocks: u16) -> [u8; 10] {
     cdb
 }
 
-fn pattern(random: &mut Random, blocks: u16) -> Vec<u8> {
+fn pattern(random: &Random, blocks: u16) -> Vec<u8> {
     vec![u8::try_from(random.below(256)).unwrap_or(0); usize::from(blocks) * 512]
 }
 
-fn qualifier(random: &mut Random) -> u16 {
+fn qualifier(random: &Random) -> u16 {
     u16::try_from(random.below(24)).unwrap_or(0)
 }
 
-fn small(random: &mut Random, below: u64) -> u16 {
+fn small(random: &Random, below: u64) -> u16 {
     u16::try_from(random.below(below)).unwrap_or(0)
 }
 
-fn digests(random: &mut Random) -> Digests {
+fn digests(random: &Random) -> Digests {
     let bits = random.below(4);
     Digests { header: bits & 1 != 0, data: bits & 2 != 0 }
 }
 
-fn opening(random: &mut Random) -> Opening {
-    let mut opening = Opening::new("chaos", qualifier(random));
+fn opening(random: &Random) -> LoginParameters {
+    let mut opening = LoginParameters::new("chaos", qualifier(random));
     opening.digests = digests(random);
     opening.initial_r2t = random.below(3) == 0;
     opening
 }
 
-/// A conversation that is good from the first byte to the last: every kind of PDU that an initiator sends in it.
-fn recorded(facts: &Facts, opening: &Opening) -> Speech {
-    let mut speech = Speech::opened(facts, opening);
+/// A valid conversation with every kind of PDU that an initiator sends.
+fn recorded(facts: &Facts, opening: &LoginParameters) -> PduSequence {
+    let mut sequence = PduSequence::opened(facts, opening);
     for _ in 0..2 {
-        speech.command(facts.lun, &[0; 6], pdu::FINAL | 1, 0, &[]);
+        sequence.command(facts.lun, &[0; 6], pdu::FINAL | 1, 0, &[]);
     }
-    speech.command(facts.lun, &[0x12, 0, 0, 0, 96, 0], READ, 96, &[]);
-    speech.command(facts.lun, &write10(8, 1), WRITE, BLOCK, &[0xA5; 512]);
-    // Unsolicited data behind the command when it may, else asked for; the first R2T has the first tag.
+    sequence.command(facts.lun, &[0x12, 0, 0, 0, 96, 0], READ, 96, &[]);
+    sequence.command(facts.lun, &write10(8, 1), WRITE, BLOCK, &[0xA5; 512]);
+    // Data-Out follows the command unsolicited if that is allowed, else as if solicited; the first
+    // R2T has the first tag.
     if opening.initial_r2t {
-        let tag = speech.command(facts.lun, &write10(16, 1), WRITE, BLOCK, &[]);
-        speech.data_out(tag, 1, 0, 0, true, &[0x5A; 512]);
+        let tag = sequence.command(facts.lun, &write10(16, 1), WRITE, BLOCK, &[]);
+        sequence.data_out(tag, 1, 0, 0, true, &[0x5A; 512]);
     } else {
-        let tag = speech.command(facts.lun, &write10(16, 2), WRITE_MORE, 2 * BLOCK, &[0x3C; 512]);
-        speech.data_out(tag, RESERVED_TAG, 0, BLOCK, true, &[0x3C; 512]);
+        let tag = sequence.command(facts.lun, &write10(16, 2), WRITE_MORE, 2 * BLOCK, &[0x3C; 512]);
+        sequence.data_out(tag, RESERVED_TAG, 0, BLOCK, true, &[0x3C; 512]);
     }
-    speech.command(facts.lun, &read10(8, 1), READ, BLOCK, &[]);
-    speech.ping(b"ping");
-    speech.request(Opcode::TEXT_REQUEST, pdu::FINAL, RESERVED_TAG, false, b"SendTargets=\0");
-    speech.request(Opcode::TASK_MANAGEMENT_REQUEST, pdu::FINAL | 1, 77, true, &[]);
-    speech.logout();
-    speech
+    sequence.command(facts.lun, &read10(8, 1), READ, BLOCK, &[]);
+    sequence.ping(b"ping");
+    sequence.request(Opcode::TEXT_REQUEST, pdu::FINAL, RESERVED_TAG, false, b"SendTargets=\0");
+    sequence.request(Opcode::TASK_MANAGEMENT_REQUEST, pdu::FINAL | 1, 77, true, &[]);
+    sequence.logout();
+    sequence
 }
 
 /// Sends the recorded conversation up to byte `index`, through all variants in turn. Every fourth
@@ -121,7 +123,7 @@ fn cut(index: u64, facts: &Facts) -> Vec<Step> {
     let variants: Vec<Vec<u8>> = [(false, false), (true, false), (false, true), (true, true)]
         .into_iter()
         .map(|(digest, initial_r2t)| {
-            let mut opening = Opening::new("cut", 900);
+            let mut opening = LoginParameters::new("cut", 900);
             opening.digests = Digests { header: digest, data: digest };
             opening.initial_r2t = initial_r2t;
             recorded(facts, &opening).stream()
@@ -145,8 +147,8 @@ fn cut(index: u64, facts: &Facts) -> Vec<Step> {
     Vec::new()
 }
 
-/// Bytes that are no iSCSI.
-fn garbage(random: &mut Random, _: &Facts) -> Vec<Step> {
+/// Bytes that are not iSCSI.
+fn garbage(random: &Random, _: &Facts) -> Vec<Step> {
     let bytes = match random.below(5) {
         0 => b"GET / HTTP/1.1\r\nHost: array\r\n\r\n".to_vec(),
         1 => [&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3][..], &[7; 300]].concat(),
@@ -160,8 +162,8 @@ fn garbage(random: &mut Random, _: &Facts) -> Vec<Step> {
     vec![Step::Send(bytes), Step::Read(20)]
 }
 
-/// Something is done to a PDU.
-fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
+/// Applies a random change to a PDU.
+fn mutate(bytes: &mut Vec<u8>, random: &Random) {
     let length = bytes.len() as u64;
     if length == 0 {
         return;
@@ -198,164 +200,164 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-fn mutated_login(random: &mut Random, facts: &Facts) -> Vec<Step> {
-    let speech = Speech::opened(facts, &opening(random));
-    let mut login = speech.stream();
+fn mutated_login(random: &Random, facts: &Facts) -> Vec<Step> {
+    let sequence = PduSequence::opened(facts, &opening(random));
+    let mut login = sequence.stream();
     for _ in 0..1 + random.below(4) {
         mutate(&mut login, random);
     }
     let mut steps = vec![Step::Send(login), Step::Read(20)];
     if random.below(3) == 0 {
-        steps.extend([Step::Send(speech.stream()), Step::Read(20)]);
+        steps.extend([Step::Send(sequence.stream()), Step::Read(20)]);
     }
     steps
 }
 
-/// Commands that move data, as many as asked for.
-fn busy(random: &mut Random, facts: &Facts, opening: &Opening, commands: u64) -> Speech {
-    let mut speech = Speech::opened(facts, opening);
+/// A conversation with `commands` commands that move data.
+fn busy(random: &Random, facts: &Facts, opening: &LoginParameters, commands: u64) -> PduSequence {
+    let mut sequence = PduSequence::opened(facts, opening);
     for _ in 0..commands {
         let lba = u32::from(small(random, 4096));
         let blocks = 1 + small(random, 16);
         let expected = u32::from(blocks) * BLOCK;
         match random.below(8) {
             0 | 1 => {
-                speech.command(facts.lun, &read10(lba, blocks), READ, expected, &[]);
+                sequence.command(facts.lun, &read10(lba, blocks), READ, expected, &[]);
             }
             2 | 3 => {
                 let data = pattern(random, blocks);
-                speech.command(facts.lun, &write10(lba, blocks), WRITE, expected, &data);
+                sequence.command(facts.lun, &write10(lba, blocks), WRITE, expected, &data);
             }
             4 => {
                 let list = [&[0, 22, 0, 16, 0, 0, 0, 0][..], &u64::from(lba).to_be_bytes(), &[0, 0, 0, 8, 0, 0, 0, 0]];
-                speech.command(facts.lun, &[0x42, 0, 0, 0, 0, 0, 0, 0, 24, 0], WRITE, 24, &list.concat());
+                sequence.command(facts.lun, &[0x42, 0, 0, 0, 0, 0, 0, 0, 24, 0], WRITE, 24, &list.concat());
             }
             5 => {
                 let mut cdb = [0; 16];
                 (cdb[0], cdb[1], cdb[13]) = (0x93, 8, 64);
-                speech.command(facts.lun, &cdb, WRITE, BLOCK, &[0; 512]);
+                sequence.command(facts.lun, &cdb, WRITE, BLOCK, &[0; 512]);
             }
             6 => {
                 let mut cdb = [0; 16];
                 (cdb[0], cdb[13]) = (0x89, 1);
-                speech.command(facts.lun, &cdb, WRITE, 2 * BLOCK, &pattern(random, 2));
+                sequence.command(facts.lun, &cdb, WRITE, 2 * BLOCK, &pattern(random, 2));
             }
-            _ => speech.ping(&pattern(random, 1)),
+            _ => sequence.ping(&pattern(random, 1)),
         }
     }
-    speech
+    sequence
 }
 
-fn mutated_conversation(random: &mut Random, facts: &Facts) -> Vec<Step> {
+fn mutated_conversation(random: &Random, facts: &Facts) -> Vec<Step> {
     let opening = opening(random);
     let commands = 3 + random.below(20);
-    let mut speech = busy(random, facts, &opening, commands);
+    let mut sequence = busy(random, facts, &opening, commands);
     let rate = 1 + random.below(8);
-    for pdu in speech.pdus.iter_mut().skip(1) {
+    for pdu in sequence.pdus.iter_mut().skip(1) {
         if random.below(rate) == 0 {
             mutate(pdu, random);
         }
     }
-    vec![Step::Send(speech.stream()), Step::Read(30)]
+    vec![Step::Send(sequence.stream()), Step::Read(30)]
 }
 
-/// PDUs doubled, missing and in another order, the first aside.
-fn reordered(random: &mut Random, facts: &Facts) -> Vec<Step> {
+/// PDUs doubled, missing and in another order, except the first.
+fn reordered(random: &Random, facts: &Facts) -> Vec<Step> {
     let opening = opening(random);
-    let mut speech = busy(random, facts, &opening, 24);
+    let mut sequence = busy(random, facts, &opening, 24);
     for _ in 0..1 + random.below(12) {
-        let count = speech.pdus.len() as u64 - 1;
+        let count = sequence.pdus.len() as u64 - 1;
         let one = 1 + usize::try_from(random.below(count)).unwrap_or(0);
         let other = 1 + usize::try_from(random.below(count)).unwrap_or(0);
         match random.below(3) {
-            0 => speech.pdus.swap(one, other),
-            1 if count > 2 => drop(speech.pdus.remove(one)),
+            0 => sequence.pdus.swap(one, other),
+            1 if count > 2 => drop(sequence.pdus.remove(one)),
             _ => {
-                if let Some(copy) = speech.pdus.get(one).cloned() {
-                    speech.pdus.insert(other, copy);
+                if let Some(copy) = sequence.pdus.get(one).cloned() {
+                    sequence.pdus.insert(other, copy);
                 }
             }
         }
     }
-    vec![Step::Send(speech.stream()), Step::Read(30)]
+    vec![Step::Send(sequence.stream()), Step::Read(30)]
 }
 
-/// CmdSN far away, going back, wrapping; ExpStatSN for what was never sent; tags that are in use.
-fn wrong_numbers(random: &mut Random, facts: &Facts) -> Vec<Step> {
-    let mut speech = Speech::opened(facts, &Opening::new("chaos", qualifier(random)));
+/// CmdSN far away, going back or wrapping; ExpStatSN that was never sent; tags in use.
+fn wrong_numbers(random: &Random, facts: &Facts) -> Vec<Step> {
+    let mut sequence = PduSequence::opened(facts, &LoginParameters::new("chaos", qualifier(random)));
     for _ in 0..40 {
         let blocks = 1 + small(random, 4);
-        let before = speech.cmd_sn;
+        let before = sequence.cmd_sn;
         match random.below(6) {
-            0 => speech.cmd_sn = before.wrapping_add(u32::from(small(random, 300))),
-            1 => speech.cmd_sn = before.wrapping_sub(u32::from(small(random, 300))),
-            2 => speech.cmd_sn = u32::MAX - u32::from(small(random, 3)),
-            3 => speech.exp_stat_sn = u32::try_from(random.next() >> 32).unwrap_or(0),
+            0 => sequence.cmd_sn = before.wrapping_add(u32::from(small(random, 300))),
+            1 => sequence.cmd_sn = before.wrapping_sub(u32::from(small(random, 300))),
+            2 => sequence.cmd_sn = u32::MAX - u32::from(small(random, 3)),
+            3 => sequence.exp_stat_sn = u32::try_from(random.next() >> 32).unwrap_or(0),
             _ => {}
         }
-        speech.command(facts.lun, &read10(0, blocks), READ, u32::from(blocks) * BLOCK, &[]);
+        sequence.command(facts.lun, &read10(0, blocks), READ, u32::from(blocks) * BLOCK, &[]);
         if random.below(2) == 0 {
-            speech.cmd_sn = before.wrapping_add(1);
+            sequence.cmd_sn = before.wrapping_add(1);
         }
         if random.below(4) == 0
-            && let Some(last) = speech.pdus.last().cloned()
+            && let Some(last) = sequence.pdus.last().cloned()
         {
-            speech.pdus.push(last);
+            sequence.pdus.push(last);
         }
     }
-    vec![Step::Send(speech.stream()), Step::Read(30)]
+    vec![Step::Send(sequence.stream()), Step::Read(30)]
 }
 
-/// Immediate commands and pings by the thousand, and nobody reads the answers until the end.
-fn immediate_flood(random: &mut Random, facts: &Facts) -> Vec<Step> {
-    let mut speech = Speech::opened(facts, &Opening::new("chaos", qualifier(random)));
+/// Immediate commands and pings by the thousand, with the answers not read until the end.
+fn immediate_flood(random: &Random, facts: &Facts) -> Vec<Step> {
+    let mut sequence = PduSequence::opened(facts, &LoginParameters::new("chaos", qualifier(random)));
     let data = vec![0x11; usize::from(small(random, 8192))];
     for _ in 0..1500 {
         match random.below(3) {
             0 => {
-                let tag = speech.tag();
+                let tag = sequence.tag();
                 let mut header = pdu::blank(Opcode::SCSI_COMMAND.0 | pdu::IMMEDIATE, READ, tag);
                 header[8..16].copy_from_slice(&facts.lun);
                 put(&mut header, 20, 96);
-                put(&mut header, 24, speech.cmd_sn);
+                put(&mut header, 24, sequence.cmd_sn);
                 header[32..38].copy_from_slice(&[0x12, 0, 0, 0, 96, 0]);
-                speech.say(header, &[]);
+                sequence.push(header, &[]);
             }
-            1 => speech.ping(&data),
+            1 => sequence.ping(&data),
             _ => {
-                speech.request(Opcode::TASK_MANAGEMENT_REQUEST, pdu::FINAL | 1, 5, true, &[]);
+                sequence.request(Opcode::TASK_MANAGEMENT_REQUEST, pdu::FINAL | 1, 5, true, &[]);
             }
         }
     }
-    vec![Step::Send(speech.stream()), Step::Pause(100), Step::Read(20)]
+    vec![Step::Send(sequence.stream()), Step::Pause(100), Step::Read(20)]
 }
 
 /// Writes whose data never comes.
-fn unanswered(random: &mut Random, facts: &Facts) -> Vec<Step> {
-    let mut opening = Opening::new("chaos", qualifier(random));
+fn unanswered(random: &Random, facts: &Facts) -> Vec<Step> {
+    let mut opening = LoginParameters::new("chaos", qualifier(random));
     opening.initial_r2t = random.below(2) == 0;
-    let mut speech = Speech::opened(facts, &opening);
+    let mut sequence = PduSequence::opened(facts, &opening);
     for _ in 0..160 {
         let blocks = 1024 + small(random, 30_000);
         let flags = if opening.initial_r2t || random.below(2) == 0 { WRITE } else { WRITE_MORE };
-        speech.command(facts.lun, &write10(0, blocks), flags, u32::from(blocks) * BLOCK, &[]);
+        sequence.command(facts.lun, &write10(0, blocks), flags, u32::from(blocks) * BLOCK, &[]);
     }
-    let mut steps = vec![Step::Send(speech.stream()), Step::Read(20)];
+    let mut steps = vec![Step::Send(sequence.stream()), Step::Read(20)];
     if random.below(2) == 0 {
-        speech.pdus.clear();
-        speech.data_out(2, 1, 0, 0, false, &[1; 8192]);
-        steps.extend([Step::Send(speech.stream()), Step::Pause(200)]);
+        sequence.pdus.clear();
+        sequence.data_out(2, 1, 0, 0, false, &[1; 8192]);
+        steps.extend([Step::Send(sequence.stream()), Step::Pause(200)]);
     }
     steps
 }
 
-/// Data-Out out of order, too long, for another tag, after the end, twice.
-fn wrong_data_out(random: &mut Random, facts: &Facts) -> Vec<Step> {
+/// Data-Out out of order, too long, for another tag, after the end, or twice.
+fn wrong_data_out(random: &Random, facts: &Facts) -> Vec<Step> {
     let mut opening = opening(random);
     opening.initial_r2t = random.below(2) == 0;
-    let mut speech = Speech::opened(facts, &opening);
+    let mut sequence = PduSequence::opened(facts, &opening);
     let flags = if opening.initial_r2t { WRITE } else { WRITE_MORE };
-    let tag = speech.command(facts.lun, &write10(64, 64), flags, 64 * BLOCK, &[]);
+    let tag = sequence.command(facts.lun, &write10(64, 64), flags, 64 * BLOCK, &[]);
     for _ in 0..1 + random.below(8) {
         let transfer_tag = if opening.initial_r2t { 1 + u32::from(small(random, 2)) } else { RESERVED_TAG };
         let transfer_tag = if random.below(4) == 0 { u32::from(small(random, 9)) } else { transfer_tag };
@@ -367,53 +369,53 @@ fn wrong_data_out(random: &mut Random, facts: &Facts) -> Vec<Step> {
         let tag = if random.below(5) == 0 { tag + u32::from(small(random, 3)) } else { tag };
         let data = vec![0x66; usize::from(small(random, 40_000))];
         let data_sn = u32::from(small(random, 3));
-        speech.data_out(tag, transfer_tag, data_sn, offset, random.below(2) == 0, &data);
+        sequence.data_out(tag, transfer_tag, data_sn, offset, random.below(2) == 0, &data);
     }
-    speech.command(facts.lun, &read10(64, 1), READ, BLOCK, &[]);
-    vec![Step::Send(speech.stream()), Step::Read(30)]
+    sequence.command(facts.lun, &read10(64, 1), READ, BLOCK, &[]);
+    vec![Step::Send(sequence.stream()), Step::Read(30)]
 }
 
-fn wrong_digest(random: &mut Random, facts: &Facts) -> Vec<Step> {
-    let mut opening = Opening::new("chaos", qualifier(random));
+fn wrong_digest(random: &Random, facts: &Facts) -> Vec<Step> {
+    let mut opening = LoginParameters::new("chaos", qualifier(random));
     opening.digests = Digests { header: true, data: true };
-    let mut speech = busy(random, facts, &opening, 6);
-    let count = speech.pdus.len() as u64 - 1;
+    let mut sequence = busy(random, facts, &opening, 6);
+    let count = sequence.pdus.len() as u64 - 1;
     let which = 1 + usize::try_from(random.below(count)).unwrap_or(0);
     let in_data = random.below(2) == 0;
-    if let Some(pdu) = speech.pdus.get_mut(which) {
+    if let Some(pdu) = sequence.pdus.get_mut(which) {
         let at = if in_data { pdu.len() - 1 } else { 48 + usize::from(small(random, 4)) };
         if let Some(byte) = pdu.get_mut(at) {
             *byte ^= 0x10;
         }
     }
-    vec![Step::Send(speech.stream()), Step::Read(30)]
+    vec![Step::Send(sequence.stream()), Step::Read(30)]
 }
 
-/// Connections that say nothing, or half of a header.
-fn half_open(random: &mut Random, facts: &Facts) -> Vec<Step> {
-    let login = Speech::opened(facts, &Opening::new("chaos", 1)).stream();
+/// Connections that send nothing, or half of a header.
+fn half_open(random: &Random, facts: &Facts) -> Vec<Step> {
+    let login = PduSequence::opened(facts, &LoginParameters::new("chaos", 1)).stream();
     let length = usize::try_from(random.below(60)).unwrap_or(0).min(login.len());
     let (front, _) = login.split_at(length);
     vec![Step::Send(front.to_vec()), Step::Pause(300 + random.below(1500))]
 }
 
-/// A lot is read from the medium, and next to nothing from the socket.
-fn slow_reader(random: &mut Random, facts: &Facts) -> Vec<Step> {
-    let mut speech = Speech::opened(facts, &Opening::new("chaos", qualifier(random)));
+/// Large READs whose data is hardly taken from the socket.
+fn slow_reader(random: &Random, facts: &Facts) -> Vec<Step> {
+    let mut sequence = PduSequence::opened(facts, &LoginParameters::new("chaos", qualifier(random)));
     for _ in 0..64 {
-        speech.command(facts.lun, &read10(0, 8192), READ, 8192 * BLOCK, &[]);
+        sequence.command(facts.lun, &read10(0, 8192), READ, 8192 * BLOCK, &[]);
     }
     let sips = 20 + u32::from(small(random, 60));
-    vec![Step::Send(speech.stream()), Step::Sip(sips, 10)]
+    vec![Step::Send(sequence.stream()), Step::Sip(sips, 10)]
 }
 
-fn additional_headers(random: &mut Random, facts: &Facts) -> Vec<Step> {
+fn additional_headers(random: &Random, facts: &Facts) -> Vec<Step> {
     let opening = opening(random);
-    let mut speech = busy(random, facts, &opening, 3);
+    let mut sequence = busy(random, facts, &opening, 3);
     let mut header = pdu::blank(Opcode::SCSI_COMMAND.0, READ, 300);
     header[8..16].copy_from_slice(&facts.lun);
     put(&mut header, 20, BLOCK);
-    put(&mut header, 24, speech.cmd_sn);
+    put(&mut header, 24, sequence.cmd_sn);
     header[32..42].copy_from_slice(&read10(0, 1));
     let words = small(random, 256);
     header[4] = u8::try_from(words).unwrap_or(u8::MAX);
@@ -436,14 +438,14 @@ fn additional_headers(random: &mut Random, facts: &Facts) -> Vec<Step> {
     }
     let cut = if random.below(2) == 0 { whole.len() } else { usize::try_from(random.below(1024)).unwrap_or(0) };
     whole.truncate(cut);
-    speech.pdus.push(whole);
-    speech.command(facts.lun, &[0; 6], pdu::FINAL | 1, 0, &[]);
-    vec![Step::Send(speech.stream()), Step::Read(30)]
+    sequence.pdus.push(whole);
+    sequence.command(facts.lun, &[0; 6], pdu::FINAL | 1, 0, &[]);
+    vec![Step::Send(sequence.stream()), Step::Read(30)]
 }
 
-/// A data segment of up to 16 MiB is announced, and a little of it sent.
-fn huge_segment(random: &mut Random, facts: &Facts) -> Vec<Step> {
-    let mut speech = Speech::opened(facts, &Opening::new("chaos", qualifier(random)));
+/// Announces a data segment of up to 16 MiB, and sends a little of it.
+fn huge_segment(random: &Random, facts: &Facts) -> Vec<Step> {
+    let mut sequence = PduSequence::opened(facts, &LoginParameters::new("chaos", qualifier(random)));
     let in_login = random.below(3) == 0;
     let opcode = if in_login { 0x43 } else { [0x01, 0x00, 0x05, 0x04][usize::from(small(random, 4))] };
     let mut header = pdu::blank(opcode, WRITE, 400);
@@ -451,72 +453,73 @@ fn huge_segment(random: &mut Random, facts: &Facts) -> Vec<Step> {
     let length = [0x00FF_FFFF, 0x0010_0000, 0x0004_0001, 0x2001][usize::from(small(random, 4))];
     put(&mut header, 4, length);
     put(&mut header, 20, length);
-    put(&mut header, 24, speech.cmd_sn);
+    put(&mut header, 24, sequence.cmd_sn);
     header[32..42].copy_from_slice(&write10(0, 1));
     if in_login {
-        speech.pdus.clear();
+        sequence.pdus.clear();
     }
-    speech.pdus.push(header.to_vec());
+    sequence.pdus.push(header.to_vec());
     let part = vec![0x77; usize::from(small(random, 60_000))];
-    speech.pdus.push(part);
-    vec![Step::Send(speech.stream()), Step::Pause(random.below(200)), Step::Read(10)]
+    sequence.pdus.push(part);
+    vec![Step::Send(sequence.stream()), Step::Pause(random.below(200)), Step::Read(10)]
 }
 
-/// Logout while commands wait for data, twice, and commands after it.
-fn logout_in_the_middle(random: &mut Random, facts: &Facts) -> Vec<Step> {
+/// Logout while commands wait for data, once or twice, and commands after it.
+fn logout_in_the_middle(random: &Random, facts: &Facts) -> Vec<Step> {
     let opening = opening(random);
-    let mut speech = busy(random, facts, &opening, 12);
+    let mut sequence = busy(random, facts, &opening, 12);
     for _ in 0..random.below(8) {
-        speech.command(facts.lun, &write10(0, 256), WRITE, 256 * BLOCK, &[]);
+        sequence.command(facts.lun, &write10(0, 256), WRITE, 256 * BLOCK, &[]);
     }
     for _ in 0..1 + random.below(2) {
         let reason = u8::try_from(random.below(4)).unwrap_or(0);
         let immediate = random.below(2) == 0;
-        speech.request(Opcode::LOGOUT_REQUEST, pdu::FINAL | reason, 0, immediate, &[]);
+        sequence.request(Opcode::LOGOUT_REQUEST, pdu::FINAL | reason, 0, immediate, &[]);
     }
-    speech.command(facts.lun, &read10(0, 8), READ, 8 * BLOCK, &[]);
-    let mut steps = vec![Step::Send(speech.stream())];
+    sequence.command(facts.lun, &read10(0, 8), READ, 8 * BLOCK, &[]);
+    let mut steps = vec![Step::Send(sequence.stream())];
     if random.below(2) == 0 {
         steps.push(Step::Read(30));
     }
     steps
 }
 
-/// The same initiator port again and again, with commands in flight: each login ends the session before it.
-fn session_storm(random: &mut Random, facts: &Facts) -> Vec<Step> {
-    let opening = Opening::new("storm", small(random, 2));
-    let mut speech = busy(random, facts, &opening, 8);
-    speech.command(facts.lun, &write10(0, 256), WRITE, 256 * BLOCK, &[]);
+/// The same initiator port again and again, with commands in flight: each login ends the session
+/// before it.
+fn session_storm(random: &Random, facts: &Facts) -> Vec<Step> {
+    let opening = LoginParameters::new("storm", small(random, 2));
+    let mut sequence = busy(random, facts, &opening, 8);
+    sequence.command(facts.lun, &write10(0, 256), WRITE, 256 * BLOCK, &[]);
     match random.below(3) {
-        0 => vec![Step::Send(speech.stream())],
-        1 => vec![Step::Send(speech.stream()), Step::Read(5)],
-        _ => vec![Step::Send(speech.stream()), Step::Pause(random.below(50))],
+        0 => vec![Step::Send(sequence.stream())],
+        1 => vec![Step::Send(sequence.stream()), Step::Read(5)],
+        _ => vec![Step::Send(sequence.stream()), Step::Pause(random.below(50))],
     }
 }
 
-/// Every function, with commands in flight and without.
-fn task_management(random: &mut Random, facts: &Facts) -> Vec<Step> {
+/// All task management functions, with and without commands in flight.
+fn task_management(random: &Random, facts: &Facts) -> Vec<Step> {
     let opening = opening(random);
-    let mut speech = busy(random, facts, &opening, 6);
+    let mut sequence = busy(random, facts, &opening, 6);
     for _ in 0..12 {
-        speech.command(facts.lun, &write10(0, 64), WRITE, 64 * BLOCK, &[]);
+        sequence.command(facts.lun, &write10(0, 64), WRITE, 64 * BLOCK, &[]);
         let function = u8::try_from(1 + random.below(12)).unwrap_or(1);
-        let tag = speech.tag();
+        let tag = sequence.tag();
         let mut header = pdu::blank(Opcode::TASK_MANAGEMENT_REQUEST.0 | pdu::IMMEDIATE, pdu::FINAL | function, tag);
         header[8..16].copy_from_slice(&facts.lun);
         put(&mut header, 20, tag.wrapping_sub(u32::from(small(random, 4))));
-        put(&mut header, 24, speech.cmd_sn);
-        put(&mut header, 32, speech.cmd_sn.wrapping_add(u32::from(small(random, 4))));
-        speech.say(header, &[]);
+        put(&mut header, 24, sequence.cmd_sn);
+        put(&mut header, 32, sequence.cmd_sn.wrapping_add(u32::from(small(random, 4))));
+        sequence.push(header, &[]);
     }
-    vec![Step::Send(speech.stream()), Step::Read(30)]
+    vec![Step::Send(sequence.stream()), Step::Read(30)]
 }
 
-/// SendTargets in every form, keys that do not belong there, text without an end.
-fn text_requests(random: &mut Random, facts: &Facts) -> Vec<Step> {
+/// SendTargets in every form, misplaced keys, text without an end.
+fn text_requests(random: &Random, facts: &Facts) -> Vec<Step> {
     let mut opening = opening(random);
     opening.discovery = random.below(2) == 0;
-    let mut speech = Speech::opened(facts, &opening);
+    let mut sequence = PduSequence::opened(facts, &opening);
     for _ in 0..1 + random.below(12) {
         let keys = match random.below(6) {
             0 => b"SendTargets=All\0".to_vec(),
@@ -528,30 +531,30 @@ fn text_requests(random: &mut Random, facts: &Facts) -> Vec<Step> {
         };
         let flags = [pdu::FINAL, pdu::CONTINUE, 0, pdu::FINAL | pdu::CONTINUE][usize::from(small(random, 4))];
         let transfer_tag = if random.below(2) == 0 { RESERVED_TAG } else { u32::from(small(random, 5)) };
-        speech.request(Opcode::TEXT_REQUEST, flags, transfer_tag, random.below(2) == 0, &keys);
+        sequence.request(Opcode::TEXT_REQUEST, flags, transfer_tag, random.below(2) == 0, &keys);
     }
-    vec![Step::Send(speech.stream()), Step::Read(30)]
+    vec![Step::Send(sequence.stream()), Step::Read(30)]
 }
 
-/// Reads, copies and questions to LUNs that were not granted, and to designators that were not told.
-fn other_logical_units(random: &mut Random, facts: &Facts) -> Vec<Step> {
-    let mut speech = Speech::opened(facts, &opening(random));
-    speech.command([0; 8], &[0xA0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0], READ, 1024, &[]);
+/// READs, INQUIRY and WRITE to LUNs that were not granted.
+fn other_logical_units(random: &Random, facts: &Facts) -> Vec<Step> {
+    let mut sequence = PduSequence::opened(facts, &opening(random));
+    sequence.command([0; 8], &[0xA0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0], READ, 1024, &[]);
     for number in 0..24_u16 {
         let [high, low] = if random.below(8) == 0 { small(random, 16_384).to_be_bytes() } else { number.to_be_bytes() };
         let lun = [if high == 0 { 0 } else { 0x40 | high }, low, 0, 0, 0, 0, 0, 0];
         if lun == facts.lun {
             continue;
         }
-        speech.command(lun, &read10(0, 64), READ, 64 * BLOCK, &[]);
-        speech.command(lun, &[0x12, 1, 0x83, 1, 0, 0], READ, 256, &[]);
-        speech.command(lun, &write10(0, 1), WRITE, BLOCK, &[0xEE; 512]);
+        sequence.command(lun, &read10(0, 64), READ, 64 * BLOCK, &[]);
+        sequence.command(lun, &[0x12, 1, 0x83, 1, 0, 0], READ, 256, &[]);
+        sequence.command(lun, &write10(0, 1), WRITE, BLOCK, &[0xEE; 512]);
     }
-    vec![Step::Send(speech.stream()), Step::Read(30)]
+    vec![Step::Send(sequence.stream()), Step::Read(30)]
 }
 
-/// A good conversation a few bytes at a time.
-fn trickle(random: &mut Random, facts: &Facts) -> Vec<Step> {
+/// A valid conversation, sent a few bytes at a time.
+fn trickle(random: &Random, facts: &Facts) -> Vec<Step> {
     let opening = opening(random);
     let stream = recorded(facts, &opening).stream();
     let piece = 1 + usize::try_from(random.below(40)).unwrap_or(0);

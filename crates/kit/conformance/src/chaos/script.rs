@@ -1,7 +1,7 @@
 //! Script of one connection, determined by seed and number alone.
 
 use super::scenarios;
-use crate::image::Random;
+use random::Random;
 
 /// Facts about the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +38,8 @@ pub struct Script {
 
 /// Builds script `number` of a seed.
 pub fn script(seed: u64, number: u64, facts: &Facts) -> Script {
-    let mut random = Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ number.rotate_left(32));
-    scenarios::choose(&mut random, number, facts)
+    let random = Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ number.rotate_left(32));
+    scenarios::choose(&random, number, facts)
 }
 
 /// A checksum of the first scripts of a seed (FNV-1a): two runs that print the same number sent the same bytes.

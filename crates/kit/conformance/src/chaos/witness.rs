@@ -12,10 +12,10 @@ use thiserror::Error;
 
 use crate::cdb;
 use crate::commands::{CommandError, check};
-use crate::image::Random;
 use crate::initiator::{Session, SessionOptions};
 use crate::sense::Sense;
 use crate::url::Url;
+use random::Random;
 
 /// Number of blocks of one command: 4 KiB.
 const BLOCKS: u32 = 8;
@@ -28,13 +28,13 @@ const ATTENTIONS: usize = 8;
 
 /// Observations of the witness.
 #[derive(Clone, Debug, Default)]
-pub struct Testimony {
+pub struct WitnessReport {
     /// Time of each command, shortest first.
     latencies: Vec<Duration>,
 }
 
-impl Testimony {
-    /// Commands that were answered, all of them well.
+impl WitnessReport {
+    /// Number of commands, all of them successful.
     pub fn commands(&self) -> usize {
         self.latencies.len()
     }
@@ -46,7 +46,7 @@ impl Testimony {
     }
 }
 
-impl fmt::Display for Testimony {
+impl fmt::Display for WitnessReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = |of_1000| self.quantile(of_1000).as_secs_f64() * 1000.0;
         let (median, p99, longest) = (ms(500), ms(990), ms(1000));
@@ -70,7 +70,7 @@ pub enum WitnessError {
 
 /// Secret of 32 bytes that fills every block of the witness.
 pub fn secret(seed: u64) -> Vec<u8> {
-    let mut random = Random::new(seed ^ 0x005E_C2E7);
+    let random = Random::new(seed ^ 0x005E_C2E7);
     (0..4).flat_map(|_| random.next().to_be_bytes()).collect()
 }
 
@@ -81,13 +81,13 @@ pub fn run(
     seed: u64,
     timeout: Duration,
     stop: &AtomicBool,
-) -> Result<Testimony, WitnessError> {
+) -> Result<WitnessReport, WitnessError> {
     let options =
         SessionOptions { initiator_name: initiator_name.into(), qualifier: 1, timeout, ..SessionOptions::default() };
     let mut session = Session::connect(url, &options).map_err(CommandError::from)?;
     let secret = secret(seed);
-    let mut testimony = Testimony::default();
-    let mut random = Random::new(seed);
+    let mut testimony = WitnessReport::default();
+    let random = Random::new(seed);
     for _ in 0..ATTENTIONS {
         let ready = session.execute([0; 16], TransferRequest::None).map_err(CommandError::from)?;
         if !matches!(Sense::parse(&ready.sense), Some(Sense { key: Sense::UNIT_ATTENTION, .. })) {
