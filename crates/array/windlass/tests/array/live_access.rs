@@ -17,7 +17,7 @@ fn a_write_is_for_the_volume_that_stood_there_when_it_came() {
     fixture.ok(&["volume", "create", "v2", "--size", "16M"]);
     let keys = [("InitialR2T", "Yes"), ("ImmediateData", "No")];
     let (mut wire, _) = Wire::full_feature(&url, &SessionOptions::default(), &keys).unwrap();
-    wire.settle().unwrap();
+    wire.clear_unit_attentions().unwrap();
     let bytes = BLOCKS * 512;
     let write = wire.command(200, 0xa0, bytes, &cdb::write16(0, BLOCKS, false));
     wire.send(&write).unwrap();
@@ -27,8 +27,8 @@ fn a_write_is_for_the_volume_that_stood_there_when_it_came() {
     let lun = url.lun.to_string();
     fixture.ok(&["access", "revoke", "v1", "--all", "--yes"]);
     fixture.ok(&["access", "grant", "v2", "--any", "--lun", &lun]);
-    // The host is told, and its data come all the same.
-    wire.settle().unwrap();
+    // The host gets the unit attention, and sends the data nevertheless.
+    wire.clear_unit_attentions().unwrap();
     let data = vec![0xa5; bytes as usize];
     wire.send(&Pdu::new(0x05, 0x80, 200).word(20, asked.get(20)).word(28, wire.exp_stat_sn).data(data)).unwrap();
     let Received::Pdu(answer) = wire.receive().unwrap() else { panic!("no answer to the write") };

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use iscsi::initiator::Completion;
 
-use super::check::{Trouble, Verdict, expect_bytes, failed, hex};
+use super::check::{NotPassed, Verdict, expect_bytes, failed, hex};
 use crate::commands::{CHECK_CONDITION, GOOD, RESERVATION_CONFLICT};
 use crate::sense::Sense;
 
@@ -60,17 +60,17 @@ impl Answer {
         }
     }
 
-    fn wrong<T>(&self, expected: &str) -> Result<T, Trouble> {
+    fn wrong<T>(&self, expected: &str) -> Result<T, NotPassed> {
         failed(format!("command {:02X}h: expected {expected}, found {}", self.opcode, self.found()))
     }
 
-    /// GOOD.
-    pub fn good(self) -> Result<Self, Trouble> {
+    /// Expects GOOD.
+    pub fn good(self) -> Result<Self, NotPassed> {
         if self.completion.response == 0 && self.status() == GOOD { Ok(self) } else { self.wrong("GOOD") }
     }
 
-    /// CHECK CONDITION with this key, additional sense code and qualifier, in fixed format.
-    pub fn check_condition(self, key: u8, code: u8, qualifier: u8) -> Result<Self, Trouble> {
+    /// Expects CHECK CONDITION with this key, additional sense code and qualifier, in fixed format.
+    pub fn check_condition(self, key: u8, code: u8, qualifier: u8) -> Result<Self, NotPassed> {
         if !self.is(key, code, qualifier) {
             return self.wrong(&format!("CHECK CONDITION {key:02x}/{code:02x}/{qualifier:02x}"));
         }
@@ -80,8 +80,8 @@ impl Answer {
         }
     }
 
-    /// CHECK CONDITION with one of these.
-    pub fn one_of(self, allowed: &[(u8, u8, u8)]) -> Result<Self, Trouble> {
+    /// Expects CHECK CONDITION with one of these senses.
+    pub fn one_of(self, allowed: &[(u8, u8, u8)]) -> Result<Self, NotPassed> {
         if allowed.iter().any(|(key, code, qualifier)| self.is(*key, *code, *qualifier)) {
             return Ok(self);
         }
@@ -89,16 +89,16 @@ impl Answer {
         self.wrong(&format!("CHECK CONDITION {}", list.join(" or ")))
     }
 
-    /// CHECK CONDITION with this sense key.
-    pub fn key(self, key: u8) -> Result<Self, Trouble> {
+    /// Expects CHECK CONDITION with this sense key.
+    pub fn key(self, key: u8) -> Result<Self, NotPassed> {
         match self.sense() {
             Some((found, ..)) if found == key && self.status() == CHECK_CONDITION => Ok(self),
             _ => self.wrong(&format!("CHECK CONDITION with sense key {key:02x}h")),
         }
     }
 
-    /// RESERVATION CONFLICT without sense data.
-    pub fn conflict(self) -> Result<Self, Trouble> {
+    /// Expects RESERVATION CONFLICT without sense data.
+    pub fn conflict(self) -> Result<Self, NotPassed> {
         if self.status() != RESERVATION_CONFLICT {
             return self.wrong("RESERVATION CONFLICT");
         }
@@ -115,8 +115,8 @@ impl Answer {
         self.completion.sense.get(at).copied().unwrap_or(0)
     }
 
-    /// Sense key specific data that point to this byte of the CDB (SPC-4 §4.5.2.4.2).
-    pub fn points_to_cdb(self, byte: u16) -> Result<Self, Trouble> {
+    /// Expects sense key specific data that points to this byte of the CDB (SPC-4 §4.5.2.4.2).
+    pub fn points_to_cdb(self, byte: u16) -> Result<Self, NotPassed> {
         let found = u16::from_be_bytes([self.byte(16), self.byte(17)]);
         if self.byte(15) & 0xC0 != 0xC0 {
             return failed(format!(
@@ -128,8 +128,8 @@ impl Answer {
         if found == byte { Ok(self) } else { failed(format!("field pointer: expected {byte}, found {found}")) }
     }
 
-    /// INFORMATION, with VALID set.
-    pub fn information(self, expected: u32) -> Result<Self, Trouble> {
+    /// Expects this INFORMATION, with VALID set.
+    pub fn information(self, expected: u32) -> Result<Self, NotPassed> {
         let found = u32::from_be_bytes([self.byte(3), self.byte(4), self.byte(5), self.byte(6)]);
         if self.byte(0) != 0xF0 {
             return failed(format!("sense data: expected byte 0 F0h (VALID), found {:02x}h", self.byte(0)));
@@ -141,8 +141,8 @@ impl Answer {
         }
     }
 
-    /// Residual in bytes: positive underflow, negative overflow.
-    pub fn residual(self, expected: i64) -> Result<Self, Trouble> {
+    /// Expects this residual in bytes: positive for underflow, negative for overflow.
+    pub fn residual(self, expected: i64) -> Result<Self, NotPassed> {
         let found = self.completion.residual;
         if found == expected {
             Ok(self)
@@ -151,8 +151,8 @@ impl Answer {
         }
     }
 
-    /// So many bytes of Data-In.
-    pub fn length(self, expected: usize) -> Result<Self, Trouble> {
+    /// Expects this number of bytes of Data-In.
+    pub fn length(self, expected: usize) -> Result<Self, NotPassed> {
         let found = self.data().len();
         if found == expected {
             Ok(self)
@@ -161,16 +161,16 @@ impl Answer {
         }
     }
 
-    /// These bytes at this place of Data-In.
-    pub fn bytes(self, at: usize, expected: &[u8]) -> Result<Self, Trouble> {
+    /// Expects these bytes at an offset of Data-In.
+    pub fn bytes(self, at: usize, expected: &[u8]) -> Result<Self, NotPassed> {
         let data = self.data().get(at..).unwrap_or_default();
         let what = format!("command {:02X}h, data from byte {at}", self.opcode);
         expect_bytes(&what, data.get(..data.len().min(expected.len())).unwrap_or_default(), expected)?;
         Ok(self)
     }
 
-    /// A byte of Data-In under a mask.
-    pub fn masked(self, at: usize, mask: u8, expected: u8) -> Result<Self, Trouble> {
+    /// Expects this value of a byte of Data-In under a mask.
+    pub fn masked(self, at: usize, mask: u8, expected: u8) -> Result<Self, NotPassed> {
         match self.data().get(at) {
             Some(byte) if byte & mask == expected => Ok(self),
             Some(byte) => failed(format!(
@@ -181,8 +181,8 @@ impl Answer {
         }
     }
 
-    /// A big-endian number of up to eight bytes of Data-In.
-    pub fn number(&self, at: usize, bytes: usize) -> Result<u64, Trouble> {
+    /// Reads a big-endian number of up to eight bytes from Data-In.
+    pub fn number(&self, at: usize, bytes: usize) -> Result<u64, NotPassed> {
         match self.data().get(at..at + bytes) {
             Some(field) => Ok(field.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))),
             None => failed(format!("command {:02X}h: data end before byte {}", self.opcode, at + bytes)),

@@ -10,13 +10,14 @@ use iscsi::initiator::TransferRequest;
 use iscsi::pdu::{TaskManagementFunction, TaskManagementResponse};
 
 use super::answer::Answer;
-use super::check::{Need, Trouble, Verdict, expect_bytes, failed, skipped};
+use super::check::{Need, NotPassed, Verdict, expect_bytes, failed, skipped};
 use super::hook;
 use super::run::Options;
 use crate::cdb::{self, Cdb};
 use crate::commands::GOOD;
 use crate::initiator::{Session, SessionError, SessionOptions};
 use crate::url::Url;
+use random::Random;
 
 /// Size of a logical block in bytes.
 pub const BLOCK: usize = 512;
@@ -88,18 +89,18 @@ pub struct Bench<'a> {
     stop: &'a AtomicBool,
     sessions: BTreeMap<Nexus, Session>,
     cursor: u64,
-    seed: u64,
+    random: Random,
     pool_filled: Option<Instant>,
 }
 
 impl<'a> Bench<'a> {
     /// Creates a bench without connections. `stop` ends long checks early.
     pub fn new(options: &'a Options, stop: &'a AtomicBool) -> Self {
-        Self { options, stop, sessions: BTreeMap::new(), cursor: 0, seed: 1, pool_filled: None }
+        Self { options, stop, sessions: BTreeMap::new(), cursor: 0, random: Random::new(1), pool_filled: None }
     }
 
-    /// The first thing the check needs that is not there.
-    pub fn lacks(&self, needs: &[Need]) -> Option<Need> {
+    /// First requirement of a check that is not met.
+    pub fn missing_need(&self, needs: &[Need]) -> Option<Need> {
         needs.iter().copied().find(|need| match need {
             Need::Writes => !self.options.destroy_data,
             Need::SecondPortal => self.options.second_portal.is_none(),
@@ -113,15 +114,15 @@ impl<'a> Bench<'a> {
         self.options
     }
 
-    /// Fails when somebody wants the kit to stop.
-    pub fn go_on(&self) -> Verdict {
+    /// Fails once `stop` is set.
+    pub fn check_stopped(&self) -> Verdict {
         if self.stop.load(Ordering::Relaxed) { skipped("interrupted") } else { Ok(()) }
     }
 
     // Nexuses.
 
-    /// Host, port, target and LUN of a path.
-    pub fn url(&self, path: Path) -> Result<Url, Trouble> {
+    /// URL of a path: host, port, target and LUN.
+    pub fn url(&self, path: Path) -> Result<Url, NotPassed> {
         let mut url = self.options.url.clone();
         if path.nexus == Nexus::A2 {
             let Some((host, port)) = &self.options.second_portal else {
@@ -156,12 +157,12 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The session of a nexus; it is made, and its unit attentions are taken off, when there is none.
-    pub fn session(&mut self, path: Path) -> Result<&mut Session, Trouble> {
+    /// Session of a nexus; if there is none, opens it and clears its unit attentions.
+    pub fn session(&mut self, path: Path) -> Result<&mut Session, NotPassed> {
         let (url, options) = (self.url(path)?, self.session_options(path));
         if let Entry::Vacant(place) = self.sessions.entry(path.nexus) {
             place.insert(Session::connect(&url, &options)?);
-            self.settle_nexus(path.nexus)?;
+            self.clear_unit_attentions_of(path.nexus)?;
         }
         match self.sessions.get_mut(&path.nexus) {
             Some(session) => Ok(session),
@@ -201,17 +202,17 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Takes unit attentions off all nexuses; a nexus that broke is forgotten.
-    pub fn settle(&mut self) {
+    /// Clears unit attentions of all nexuses; drops those whose session broke.
+    pub fn clear_unit_attentions(&mut self) {
         let nexuses: Vec<_> = self.sessions.keys().copied().collect();
         for nexus in nexuses {
-            if self.settle_nexus(nexus).is_err() {
+            if self.clear_unit_attentions_of(nexus).is_err() {
                 self.sessions.remove(&nexus);
             }
         }
     }
 
-    fn settle_nexus(&mut self, nexus: Nexus) -> Verdict {
+    fn clear_unit_attentions_of(&mut self, nexus: Nexus) -> Verdict {
         let mut paths = vec![Path { nexus, unit: Unit::First }];
         if self.options.second_lun.is_some() {
             paths.push(Path { nexus, unit: Unit::Second });
@@ -234,43 +235,44 @@ impl<'a> Bench<'a> {
     // Commands.
 
     /// Sends a command and waits for its answer.
-    pub fn send(&mut self, path: Path, cdb: Cdb, transfer: TransferRequest) -> Result<Answer, Trouble> {
+    pub fn send(&mut self, path: Path, cdb: Cdb, transfer: TransferRequest) -> Result<Answer, NotPassed> {
         let task = self.submit(path, cdb, transfer)?;
         self.wait(task)
     }
 
-    /// Sends a command without Data.
-    pub fn ask(&mut self, path: Path, cdb: Cdb) -> Result<Answer, Trouble> {
+    /// Sends a command without data.
+    pub fn ask(&mut self, path: Path, cdb: Cdb) -> Result<Answer, NotPassed> {
         self.send(path, cdb, TransferRequest::None)
     }
 
-    /// Sends a command with room for so many bytes of Data-In.
-    pub fn fetch(&mut self, path: Path, cdb: Cdb, bytes: u32) -> Result<Answer, Trouble> {
+    /// Sends a command with room for `bytes` bytes of Data-In.
+    pub fn fetch(&mut self, path: Path, cdb: Cdb, bytes: u32) -> Result<Answer, NotPassed> {
         self.send(path, cdb, TransferRequest::In(bytes))
     }
 
     /// Sends a command with Data-Out.
-    pub fn give(&mut self, path: Path, cdb: Cdb, data: impl Into<Bytes>) -> Result<Answer, Trouble> {
+    pub fn send_data(&mut self, path: Path, cdb: Cdb, data: impl Into<Bytes>) -> Result<Answer, NotPassed> {
         self.send(path, cdb, TransferRequest::Out(data.into()))
     }
 
-    /// Sends a command.
-    pub fn submit(&mut self, path: Path, cdb: Cdb, transfer: TransferRequest) -> Result<Task, Trouble> {
+    /// Sends a command without waiting for the answer.
+    pub fn submit(&mut self, path: Path, cdb: Cdb, transfer: TransferRequest) -> Result<Task, NotPassed> {
         let lun = self.url(path)?.lun_bytes();
         let tag = self.session(path)?.submit_to(lun, cdb, transfer)?;
         Ok(Task { nexus: path.nexus, tag, opcode: cdb[0] })
     }
 
     /// Waits for the answer to a command.
-    pub fn wait(&mut self, task: Task) -> Result<Answer, Trouble> {
+    pub fn wait(&mut self, task: Task) -> Result<Answer, NotPassed> {
         match self.sessions.get_mut(&task.nexus) {
             Some(session) => Ok(Answer::new(task.opcode, session.wait(task.tag)?)),
             None => failed("the session of a command has ended"),
         }
     }
 
-    /// The answer to a command if it arrives within `patience`; answers to others of the nexus are lost.
-    pub fn wait_for(&mut self, task: Task, patience: Duration) -> Result<Option<Answer>, Trouble> {
+    /// Waits for the answer to a command for at most `patience`; answers to other commands of the
+    /// nexus are lost.
+    pub fn wait_for(&mut self, task: Task, patience: Duration) -> Result<Option<Answer>, NotPassed> {
         let Some(session) = self.sessions.get_mut(&task.nexus) else {
             return failed("the session of a command has ended");
         };
@@ -293,7 +295,7 @@ impl<'a> Bench<'a> {
         path: Path,
         function: TaskManagementFunction,
         task: Option<Task>,
-    ) -> Result<TaskManagementResponse, Trouble> {
+    ) -> Result<TaskManagementResponse, NotPassed> {
         let url = self.url(path)?;
         let session = self.session(path)?;
         session.select(&url);
@@ -309,8 +311,8 @@ impl<'a> Bench<'a> {
 
     // The medium.
 
-    /// Number of blocks, from READ CAPACITY (16). The kit knows blocks of 512 bytes only.
-    pub fn capacity(&mut self, path: Path) -> Result<u64, Trouble> {
+    /// Number of blocks, from READ CAPACITY (16). The kit supports only blocks of 512 bytes.
+    pub fn capacity(&mut self, path: Path) -> Result<u64, NotPassed> {
         let answer = self.fetch(path, cdb::read_capacity16(), 32)?.good()?;
         match answer.number(8, 4)? {
             512 => Ok(answer.number(0, 8)?.saturating_add(1)),
@@ -318,8 +320,9 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A range of blocks to write to, aligned to 1 MiB, on both logical units. Its content is undefined.
-    pub fn scratch(&mut self, blocks: u64) -> Result<u64, Trouble> {
+    /// Reserves a range of blocks to write to, aligned to 1 MiB, on both logical units. Its content
+    /// is undefined.
+    pub fn scratch(&mut self, blocks: u64) -> Result<u64, NotPassed> {
         let mut capacity = self.capacity(A)?;
         if self.options.second_lun.is_some() {
             capacity = capacity.min(self.capacity(A.second())?);
@@ -345,10 +348,10 @@ impl<'a> Bench<'a> {
 
     /// Data without zeros that differs from block to block and from call to call.
     pub fn pattern(&mut self, blocks: usize) -> Vec<u8> {
-        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let first = self.random.next();
         let mut data = Vec::with_capacity(blocks * BLOCK);
         for block in 0..blocks as u64 {
-            let word = self.seed.wrapping_add(block.wrapping_mul(0x9E37_79B9_7F4A_7C15)) | 0x0101_0101_0101_0101;
+            let word = random::combine(first, block) | 0x0101_0101_0101_0101;
             for _ in 0..BLOCK / 8 {
                 data.extend_from_slice(&word.to_be_bytes());
             }
@@ -360,13 +363,13 @@ impl<'a> Bench<'a> {
     pub fn write(&mut self, path: Path, lba: u64, data: &[u8]) -> Verdict {
         for (piece, at) in data.chunks(1 << 20).zip((lba..).step_by(2048)) {
             let blocks = u32::try_from(piece.len() / BLOCK).unwrap_or(u32::MAX);
-            self.give(path, cdb::write16(at, blocks, false), piece.to_vec())?.good()?;
+            self.send_data(path, cdb::write16(at, blocks, false), piece.to_vec())?.good()?;
         }
         Ok(())
     }
 
     /// Reads blocks, in pieces of 1 MiB.
-    pub fn read(&mut self, path: Path, lba: u64, blocks: u32) -> Result<Vec<u8>, Trouble> {
+    pub fn read(&mut self, path: Path, lba: u64, blocks: u32) -> Result<Vec<u8>, NotPassed> {
         let mut data = Vec::new();
         let (mut at, mut left) = (lba, blocks);
         while left > 0 {
@@ -391,7 +394,7 @@ impl<'a> Bench<'a> {
     /// Makes a range read as zeros: by UNMAP, or by writing zeros where there is no UNMAP.
     pub fn clear(&mut self, path: Path, lba: u64, blocks: u32) -> Verdict {
         let list = cdb::unmap_list(&[(lba, blocks)]);
-        let answer = self.give(path, cdb::unmap(24), list)?;
+        let answer = self.send_data(path, cdb::unmap(24), list)?;
         let zeros = vec![0; blocks as usize * BLOCK];
         if answer.status() == GOOD && self.read(path, lba, blocks)? == zeros {
             return Ok(());
@@ -406,8 +409,8 @@ impl<'a> Bench<'a> {
         self.pool_filled.is_some_and(|when| when.elapsed() < time)
     }
 
-    /// Has the administrator do something; returns what the hook printed.
-    pub fn hook(&mut self, arguments: &[&str]) -> Result<String, Trouble> {
+    /// Runs an action of the administrator's hook; returns its output.
+    pub fn hook(&mut self, arguments: &[&str]) -> Result<String, NotPassed> {
         if arguments.first() == Some(&"fill-pool") {
             self.pool_filled = Some(Instant::now());
         }

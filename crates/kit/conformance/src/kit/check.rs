@@ -122,13 +122,13 @@ impl Need {
     }
 }
 
-/// How a check went: passed, or the trouble.
-pub type Verdict = Result<(), Trouble>;
+/// Result of a check: passed, or the reason why not.
+pub type Verdict = Result<(), NotPassed>;
 
 /// Reason why a check did not pass.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum Trouble {
-    /// The target answers wrong; expected and found.
+pub enum NotPassed {
+    /// The target's answer is wrong; states the expected and the found value.
     #[error("{0}")]
     Failed(String),
     /// The check cannot be run here.
@@ -136,26 +136,26 @@ pub enum Trouble {
     Skipped(String),
 }
 
-impl From<SessionError> for Trouble {
+impl From<SessionError> for NotPassed {
     fn from(error: SessionError) -> Self {
         Self::Failed(error.to_string())
     }
 }
 
-impl From<CommandError> for Trouble {
+impl From<CommandError> for NotPassed {
     fn from(error: CommandError) -> Self {
         Self::Failed(error.to_string())
     }
 }
 
-/// A trouble of the first kind.
-pub fn failed<T>(reason: impl Into<String>) -> Result<T, Trouble> {
-    Err(Trouble::Failed(reason.into()))
+/// Fails the check.
+pub fn failed<T>(reason: impl Into<String>) -> Result<T, NotPassed> {
+    Err(NotPassed::Failed(reason.into()))
 }
 
-/// A trouble of the second kind.
-pub fn skipped<T>(reason: impl Into<String>) -> Result<T, Trouble> {
-    Err(Trouble::Skipped(reason.into()))
+/// Skips the check.
+pub fn skipped<T>(reason: impl Into<String>) -> Result<T, NotPassed> {
+    Err(NotPassed::Skipped(reason.into()))
 }
 
 /// Fails unless `found` equals `expected`.

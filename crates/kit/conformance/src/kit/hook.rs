@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::check::{Trouble, failed, skipped};
+use super::check::{NotPassed, failed, skipped};
 
 /// Time limit of one action.
 const LIMIT: Duration = Duration::from_secs(90);
@@ -31,8 +31,8 @@ const UNSUPPORTED: i32 = 3;
 /// Largest number of bytes read from a hook's output.
 const MAX_OUTPUT_BYTES: u64 = 4096;
 
-/// Runs an action and returns what it printed.
-pub(super) fn run(program: &Path, arguments: &[&str]) -> Result<String, Trouble> {
+/// Runs an action and returns its output.
+pub(super) fn run(program: &Path, arguments: &[&str]) -> Result<String, NotPassed> {
     let line = arguments.join(" ");
     let child = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
     let mut child = match child {

@@ -30,7 +30,7 @@ pub mod wire;
 mod write_same;
 
 pub use bench::Bench;
-pub use check::{Check, Need, Trouble, Verdict};
+pub use check::{Check, Need, NotPassed, Verdict};
 pub use report::{Outcome, Report, Row};
 pub use run::{Options, run};
 

@@ -8,7 +8,7 @@ pub(super) use ::iscsi::pdu::TaskManagementFunction;
 pub(super) use super::answer::Answer;
 pub(super) use super::bench::{A, A2, B, BLOCK, Bench, C, Path, Task};
 pub(super) use super::check::{
-    Check, Need, Trouble, Verdict, check, expect, expect_bytes, expect_equal, failed, hex, skipped,
+    Check, Need, NotPassed, Verdict, check, expect, expect_bytes, expect_equal, failed, hex, skipped,
 };
 pub(super) use super::compare_and_write::support::*;
 pub(super) use super::discovery::support::*;

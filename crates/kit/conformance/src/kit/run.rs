@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::bench::Bench;
-use super::check::{Check, Trouble};
+use super::check::{Check, NotPassed};
 use super::report::{Outcome, Report, Row};
 use crate::url::Url;
 
@@ -59,11 +59,11 @@ pub fn run(
     for check in checks {
         let outcome = if stop.load(Ordering::Relaxed) {
             Outcome::Skipped("interrupted".into())
-        } else if let Some(need) = bench.lacks(check.needs) {
+        } else if let Some(need) = bench.missing_need(check.needs) {
             Outcome::Skipped(need.missing().into())
         } else {
             progress(check);
-            bench.settle();
+            bench.clear_unit_attentions();
             match (check.run)(&mut bench) {
                 Ok(()) => Outcome::Passed,
                 Err(trouble) => {
@@ -71,8 +71,8 @@ pub fn run(
                     super::reservations::release_everything(&mut bench);
                     bench.cut_all();
                     match trouble {
-                        Trouble::Failed(reason) => Outcome::Failed(reason),
-                        Trouble::Skipped(reason) => Outcome::Skipped(reason),
+                        NotPassed::Failed(reason) => Outcome::Failed(reason),
+                        NotPassed::Skipped(reason) => Outcome::Skipped(reason),
                     }
                 }
             }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn every_number_is_there_once() {
+fn every_number_exists_once() {
     let numbers: Vec<_> = checks().iter().map(|check| check.number).collect();
     assert_eq!(
         numbers.iter().copied().filter(|number| *number < 200).collect::<Vec<_>>(),

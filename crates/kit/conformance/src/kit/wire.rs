@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use super::check::{Trouble, failed, skipped};
+use super::check::{NotPassed, failed, skipped};
 use crate::initiator::SessionOptions;
 use crate::url::Url;
 
@@ -107,7 +107,7 @@ impl LoginAnswer {
     }
 
     /// Fails unless the key has this value.
-    pub fn expect(&self, key: &str, expected: &str) -> Result<(), Trouble> {
+    pub fn expect(&self, key: &str, expected: &str) -> Result<(), NotPassed> {
         match self.value(key) {
             Some(found) if found == expected => Ok(()),
             Some(found) => failed(format!("{key}: expected {expected}, found {found}")),
@@ -130,9 +130,9 @@ pub fn parse(text: &[u8]) -> Vec<(String, String)> {
 }
 
 impl Wire {
-    /// Connects.
-    pub fn connect(url: &Url, timeout: Duration) -> Result<Self, Trouble> {
-        let broken = |error: std::io::Error| Trouble::Failed(format!("cannot connect to {}: {error}", url.host));
+    /// Opens the TCP connection.
+    pub fn connect(url: &Url, timeout: Duration) -> Result<Self, NotPassed> {
+        let broken = |error: std::io::Error| NotPassed::Failed(format!("cannot connect to {}: {error}", url.host));
         let mut last = None;
         for address in (url.host.as_str(), url.port).to_socket_addrs().map_err(broken)? {
             match TcpStream::connect_timeout(&address, timeout) {
@@ -152,23 +152,23 @@ impl Wire {
         }
     }
 
-    /// A time limit for what is received from now on.
-    pub fn patience(&self, patience: Duration) -> Result<(), Trouble> {
-        self.stream.set_read_timeout(Some(patience)).map_err(|error| Trouble::Failed(error.to_string()))
+    /// Sets the time limit for receiving.
+    pub fn patience(&self, patience: Duration) -> Result<(), NotPassed> {
+        self.stream.set_read_timeout(Some(patience)).map_err(|error| NotPassed::Failed(error.to_string()))
     }
 
     /// Sends bytes.
-    pub fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
-        self.stream.write_all(bytes).map_err(|error| Trouble::Failed(format!("connection lost: {error}")))
+    pub fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), NotPassed> {
+        self.stream.write_all(bytes).map_err(|error| NotPassed::Failed(format!("connection lost: {error}")))
     }
 
     /// Sends a PDU.
-    pub fn send(&mut self, pdu: &Pdu) -> Result<(), Trouble> {
+    pub fn send(&mut self, pdu: &Pdu) -> Result<(), NotPassed> {
         self.send_bytes(&pdu.encoded())
     }
 
-    /// The next PDU, the end of the connection, or nothing within the time limit.
-    pub fn receive(&mut self) -> Result<Received, Trouble> {
+    /// Receives the next PDU, the end of the connection, or nothing within the time limit.
+    pub fn receive(&mut self) -> Result<Received, NotPassed> {
         let mut header = [0; 48];
         if let Some(end) = self.fill(&mut header)? {
             return Ok(end);
@@ -192,7 +192,7 @@ impl Wire {
         Ok(Received::Pdu(Box::new(pdu)))
     }
 
-    fn fill(&mut self, buffer: &mut [u8]) -> Result<Option<Received>, Trouble> {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<Option<Received>, NotPassed> {
         let mut filled = 0;
         while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             match self.stream.read(rest) {
@@ -208,8 +208,8 @@ impl Wire {
         Ok(None)
     }
 
-    /// The next PDU, which has to come.
-    pub fn must_receive(&mut self) -> Result<Pdu, Trouble> {
+    /// Receives the next PDU; fails when none comes.
+    pub fn must_receive(&mut self) -> Result<Pdu, NotPassed> {
         match self.receive()? {
             Received::Pdu(pdu) => Ok(*pdu),
             Received::Closed => failed("expected an answer, found that the connection was closed"),
@@ -217,8 +217,9 @@ impl Wire {
         }
     }
 
-    /// Reads until the end of the connection, which has to come within the time limit of one read.
-    pub fn expect_closed(&mut self) -> Result<(), Trouble> {
+    /// Reads until the end of the connection; fails when it does not come within the time limit of
+    /// one read.
+    pub fn expect_closed(&mut self) -> Result<(), NotPassed> {
         let mut scratch = [0; 4096];
         for _ in 0..16 {
             match self.fill_some(&mut scratch) {
@@ -249,15 +250,20 @@ impl Wire {
         options: &SessionOptions,
         target: &str,
         keys: &[(&str, &str)],
-    ) -> Result<LoginAnswer, Trouble> {
+    ) -> Result<LoginAnswer, NotPassed> {
         let mut all = vec![("InitiatorName", options.initiator_name.as_str()), ("SessionType", "Normal")];
         all.push(("TargetName", target));
         all.extend_from_slice(keys);
         self.login_request(0x87, QUALIFIER, &all)
     }
 
-    /// Sends one Login Request with this byte of flags and stages, and takes the answer.
-    pub fn login_request(&mut self, flags: u8, qualifier: u16, keys: &[(&str, &str)]) -> Result<LoginAnswer, Trouble> {
+    /// Sends one Login Request with this byte of flags and stages, and receives the answer.
+    pub fn login_request(
+        &mut self,
+        flags: u8,
+        qualifier: u16,
+        keys: &[(&str, &str)],
+    ) -> Result<LoginAnswer, NotPassed> {
         let mut text = Vec::new();
         for (key, value) in keys {
             text.extend_from_slice(format!("{key}={value}\0").as_bytes());
@@ -279,7 +285,7 @@ impl Wire {
         url: &Url,
         options: &SessionOptions,
         keys: &[(&str, &str)],
-    ) -> Result<(Self, LoginAnswer), Trouble> {
+    ) -> Result<(Self, LoginAnswer), NotPassed> {
         let mut wire = Self::connect(url, options.timeout)?;
         let answer = wire.login(options, &url.target, keys)?;
         match answer.status {
@@ -298,8 +304,8 @@ impl Wire {
         pdu.word(28, self.exp_stat_sn).bytes(32, cdb)
     }
 
-    /// Takes the unit attentions off that a new nexus has.
-    pub fn settle(&mut self) -> Result<(), Trouble> {
+    /// Clears the unit attentions of a new nexus.
+    pub fn clear_unit_attentions(&mut self) -> Result<(), NotPassed> {
         for tag in 0x7000..0x7010 {
             let pdu = self.command(tag, 0x80, 0, &[0; 16]);
             self.send(&pdu)?;

@@ -16,11 +16,11 @@ pub fn lid4(list: &[u8], list_identifier: u32, flags: u8) -> Vec<u8> {
     header
 }
 
-/// Sends EXTENDED COPY (LID4); skips where there is none.
-pub fn copy4(bench: &mut Bench<'_>, list: Vec<u8>) -> Result<Answer, Trouble> {
+/// Sends EXTENDED COPY (LID4); skips the check if it is not supported.
+pub fn copy4(bench: &mut Bench<'_>, list: Vec<u8>) -> Result<Answer, NotPassed> {
     let mut cdb = cdb::extended_copy(u32::try_from(list.len()).unwrap_or(u32::MAX));
     cdb[1] = 0x01;
-    let answer = bench.give(A, cdb, list)?;
+    let answer = bench.send_data(A, cdb, list)?;
     if is_there(&answer) { Ok(answer) } else { skipped("no EXTENDED COPY (LID4)") }
 }
 
@@ -30,7 +30,7 @@ pub fn is_there(answer: &Answer) -> bool {
 }
 
 /// Whether OPERATING PARAMETERS list this type of descriptor.
-pub fn implements(bench: &mut Bench<'_>, descriptor_type: u8) -> Result<bool, Trouble> {
+pub fn implements(bench: &mut Bench<'_>, descriptor_type: u8) -> Result<bool, NotPassed> {
     let parameters = parameters(bench)?;
     Ok(parameters.data().get(44..).unwrap_or_default().contains(&descriptor_type))
 }
@@ -43,26 +43,26 @@ pub fn protect(bench: &mut Bench<'_>, path: Path, on: bool) -> Verdict {
         session.select(&url);
         Ok(session.set_software_write_protect(on)?)
     });
-    // Others hear of it.
-    bench.settle();
+    // Other nexuses get a unit attention.
+    bench.clear_unit_attentions();
     done
 }
 
-/// The answer to POPULATE TOKEN.
-pub fn populate_answer(bench: &mut Bench<'_>, path: Path, ranges: &[(u64, u32)]) -> Result<Answer, Trouble> {
+/// Sends POPULATE TOKEN; returns its answer.
+pub fn populate_answer(bench: &mut Bench<'_>, path: Path, ranges: &[(u64, u32)]) -> Result<Answer, NotPassed> {
     let list = token::populate_list(0, ranges);
-    bench.give(path, token::populate_token(1, u32::try_from(list.len()).unwrap_or(u32::MAX)), list)
+    bench.send_data(path, token::populate_token(1, u32::try_from(list.len()).unwrap_or(u32::MAX)), list)
 }
 
-/// A token of ranges; skips where there are none.
-pub fn populate(bench: &mut Bench<'_>, path: Path, ranges: &[(u64, u32)]) -> Result<Token, Trouble> {
+/// Creates a token of ranges; skips the check if tokens are not supported.
+pub fn populate(bench: &mut Bench<'_>, path: Path, ranges: &[(u64, u32)]) -> Result<Token, NotPassed> {
     populate_with(bench, path, token::populate_list(0, ranges))
 }
 
-/// A token by a parameter list.
-pub fn populate_with(bench: &mut Bench<'_>, path: Path, list: Vec<u8>) -> Result<Token, Trouble> {
+/// Creates a token from a parameter list.
+pub fn populate_with(bench: &mut Bench<'_>, path: Path, list: Vec<u8>) -> Result<Token, NotPassed> {
     let length = u32::try_from(list.len()).unwrap_or(u32::MAX);
-    let answer = bench.give(path, token::populate_token(1, length), list)?;
+    let answer = bench.send_data(path, token::populate_token(1, length), list)?;
     if !is_there(&answer) {
         return skipped("no POPULATE TOKEN");
     }
@@ -81,13 +81,13 @@ pub fn write_token(
     token: &Token,
     offset: u64,
     ranges: &[(u64, u32)],
-) -> Result<Answer, Trouble> {
+) -> Result<Answer, NotPassed> {
     let list = token::write_list(token, offset, false, ranges);
-    bench.give(path, token::write_using_token(2, u32::try_from(list.len()).unwrap_or(u32::MAX)), list)
+    bench.send_data(path, token::write_using_token(2, u32::try_from(list.len()).unwrap_or(u32::MAX)), list)
 }
 
-/// The descriptors of the third-party copy VPD page: type and data.
-pub fn copy_descriptors(bench: &mut Bench<'_>) -> Result<Vec<(u16, Vec<u8>)>, Trouble> {
+/// Descriptors of the third-party copy VPD page: (type, data).
+pub fn copy_descriptors(bench: &mut Bench<'_>) -> Result<Vec<(u16, Vec<u8>)>, NotPassed> {
     let answer = bench.fetch(A, cdb::inquiry(Some(0x8F), 4096), 4096)?;
     if answer.is(0x05, 0x24, 0x00) {
         return skipped("no third-party copy VPD page");

@@ -9,12 +9,12 @@ check! {
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, _) = source(bench, 8)?;
-    let made = populate(bench, A, &[(lba, 8)])?;
+    let created = populate(bench, A, &[(lba, 8)])?;
     let old = bench.pattern(8);
     bench.write(A, lba + 2048, &old)?;
-    for at in 0..made.len() {
-        bench.go_on()?;
-        let mut forged = made;
+    for at in 0..created.len() {
+        bench.check_stopped()?;
+        let mut forged = created;
         forged[at] ^= 0x80;
         let answer = write_token(bench, A, &forged, 0, &[(lba + 2048, 8)])?;
         if !matches!(answer.sense(), Some((0x05, 0x23, 0x00..=0x0A))) {

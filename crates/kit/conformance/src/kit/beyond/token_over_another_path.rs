@@ -9,7 +9,7 @@ check! {
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 8)?;
-    let made = populate(bench, A, &[(lba, 8)])?;
-    write_token(bench, A2.second(), &made, 0, &[(lba, 8)])?.good()?;
+    let created = populate(bench, A, &[(lba, 8)])?;
+    write_token(bench, A2.second(), &created, 0, &[(lba, 8)])?.good()?;
     bench.expect_content(A.second(), lba, &data)
 }

@@ -9,14 +9,14 @@ check! {
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (lba, data) = source(bench, 64)?;
-    let made = populate(bench, A, &[(lba, 64)])?;
+    let created = populate(bench, A, &[(lba, 64)])?;
     let other = bench.pattern(32);
     bench.write(A, lba, &other)?;
     bench.clear(A, lba + 32, 32)?;
-    write_token(bench, A, &made, 0, &[(lba + 2048, 64)])?.good()?;
+    write_token(bench, A, &created, 0, &[(lba + 2048, 64)])?.good()?;
     bench.expect_content(A, lba + 2048, &data)?;
     bench.expect_content(A, lba, &other)?;
-    // Longer than a mapping unit apart, and not aligned with it.
-    write_token(bench, A, &made, 0, &[(lba + 2200 + 3, 64)])?.good()?;
+    // More than a mapping unit away, and not aligned with it.
+    write_token(bench, A, &created, 0, &[(lba + 2200 + 3, 64)])?.good()?;
     bench.expect_content(A, lba + 2200 + 3, &data)
 }

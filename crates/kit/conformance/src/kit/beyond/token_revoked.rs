@@ -12,12 +12,12 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.write(A.second(), lba, &data)?;
     let old = bench.pattern(8);
     bench.write(A, lba, &old)?;
-    let made = populate(bench, A.second(), &[(lba, 8)])?;
+    let created = populate(bench, A.second(), &[(lba, 8)])?;
     without_second(bench, |bench| {
-        bench.settle();
+        bench.clear_unit_attentions();
         let refused = [(0x05, 0x23, 0x04), (0x05, 0x23, 0x06), (0x05, 0x23, 0x08)];
-        write_token(bench, A, &made, 0, &[(lba, 8)])?.one_of(&refused)?.done()
+        write_token(bench, A, &created, 0, &[(lba, 8)])?.one_of(&refused)?.done()
     })?;
-    bench.settle();
+    bench.clear_unit_attentions();
     bench.expect_content(A, lba, &old)
 }

@@ -24,9 +24,9 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         TaskManagementFunction::LOGICAL_UNIT_RESET,
         TaskManagementFunction::TARGET_WARM_RESET,
     ] {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let ended = ends(bench, lba, function);
-        bench.settle();
+        bench.clear_unit_attentions();
         ended?;
     }
     Ok(())
@@ -37,7 +37,7 @@ fn ends(bench: &mut Bench<'_>, lba: u64, function: TaskManagementFunction) -> Ve
     let (url, options) = (bench.url(B)?, bench.session_options(B));
     bench.cut(B);
     let (mut wire, _) = Wire::full_feature(&url, &options, KEYS)?;
-    wire.settle()?;
+    wire.clear_unit_attentions()?;
     let command = wire.command(200, 0xA0, BYTES, &cdb::write16(lba, BLOCKS, false));
     wire.send(&command)?;
     let asked = wire.must_receive()?;
@@ -47,7 +47,7 @@ fn ends(bench: &mut Bench<'_>, lba: u64, function: TaskManagementFunction) -> Ve
         return skipped("the function is not supported");
     }
     expect(response.0 == 0, || format!("{function:?}: expected response 0, found {}", response.0))?;
-    bench.settle();
+    bench.clear_unit_attentions();
     bench.write(A, lba, &new)?;
     let late = Pdu::new(0x05, 0x80, 200).word(20, asked.get(20)).word(28, wire.exp_stat_sn).data(old);
     wire.send(&late)?;

@@ -12,7 +12,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     expect(most > 0, || "MAXIMUM COMPARE AND WRITE LENGTH: expected 1 or more, found 0".into())?;
     let lba = bench.scratch(512)?;
     for blocks in sizes(bench, most) {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let count = usize::try_from(blocks).unwrap_or(0);
         let (old, new) = (bench.pattern(count + 1), bench.pattern(count));
         bench.write(A, lba, &old)?;
@@ -32,7 +32,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let count = usize::from(blocks);
     let (old, new) = (bench.pattern(count), bench.pattern(count));
     bench.write(A, lba, &old)?;
-    let answer = bench.give(A, cdb::compare_and_write(lba, blocks), [old.clone(), new].concat())?;
+    let answer = bench.send_data(A, cdb::compare_and_write(lba, blocks), [old.clone(), new].concat())?;
     answer.check_condition(0x05, 0x24, 0x00)?;
     bench.expect_content(A, lba, &old)
 }

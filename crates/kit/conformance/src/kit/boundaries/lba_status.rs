@@ -26,21 +26,22 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         lengths.extend(0..=512);
     }
     for length in lengths {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let answer = bench.fetch(A, cdb::get_lba_status(lba, length), length)?.good()?;
         let found = answer.data();
         let what = format!("GET LBA STATUS with allocation length {length}");
         expect(found.len() <= length as usize, || format!("{what}: found {} bytes", found.len()))?;
-        // A target may return fewer descriptors than there are, and tells the length of those; no fewer than fit, and one at least.
-        let told = if length >= 4 { answer.number(0, 4)? } else { descriptors };
+        // A target may return fewer descriptors than exist, and reports the length of those; but no
+        // fewer than fit, and at least one.
+        let length_field = if length >= 4 { answer.number(0, 4)? } else { descriptors };
         let fits = u64::from(length).saturating_sub(8) / 16 * 16 + 4;
-        expect(told >= fits.min(descriptors).min(20), || {
-            format!("{what}: expected a descriptor, found length {told}")
+        expect(length_field >= fits.min(descriptors).min(20), || {
+            format!("{what}: expected a descriptor, found length {length_field}")
         })?;
-        expect((told + 12).is_multiple_of(16), || {
-            format!("{what}: PARAMETER DATA LENGTH {told}, no whole descriptors")
+        expect((length_field + 12).is_multiple_of(16), || {
+            format!("{what}: PARAMETER DATA LENGTH {length_field} is not of whole descriptors")
         })?;
-        let expected = usize::try_from(told + 4).unwrap_or(usize::MAX).min(length as usize);
+        let expected = usize::try_from(length_field + 4).unwrap_or(usize::MAX).min(length as usize);
         let returned = expected.min(whole.data().len());
         expect(found.len() >= returned.min(length as usize), || {
             format!("{what}: {} bytes of {expected}", found.len())

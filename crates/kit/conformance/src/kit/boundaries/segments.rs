@@ -15,7 +15,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let most = announced.min(MOST);
     let naa = naa(bench, A)?;
     for count in sizes(bench, most).into_iter().chain((announced < MOST).then_some(most + 1)) {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let length = usize::try_from(count).unwrap_or(0);
         let lba = bench.scratch(2 * count)?;
         let (source, old) = (bench.pattern(length), bench.pattern(length));

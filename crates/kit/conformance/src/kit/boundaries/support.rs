@@ -16,8 +16,8 @@ pub fn sizes(bench: &Bench<'_>, limit: u64) -> Vec<u64> {
     sizes
 }
 
-/// The first of the logical units that has more than so many blocks.
-pub fn unit_with(bench: &mut Bench<'_>, blocks: u64) -> Result<Option<Path>, Trouble> {
+/// First logical unit that has more than `blocks` blocks.
+pub fn unit_with(bench: &mut Bench<'_>, blocks: u64) -> Result<Option<Path>, NotPassed> {
     if bench.capacity(A)? > blocks {
         return Ok(Some(A));
     }
@@ -27,7 +27,7 @@ pub fn unit_with(bench: &mut Bench<'_>, blocks: u64) -> Result<Option<Path>, Tro
     Ok(None)
 }
 
-/// A number of the Block Limits page.
-pub fn block_limit(bench: &mut Bench<'_>, at: usize, bytes: usize) -> Result<u64, Trouble> {
+/// Number in the Block Limits page.
+pub fn block_limit(bench: &mut Bench<'_>, at: usize, bytes: usize) -> Result<u64, NotPassed> {
     bench.fetch(A, cdb::inquiry(Some(0xB0), 64), 64)?.good()?.number(at, bytes)
 }

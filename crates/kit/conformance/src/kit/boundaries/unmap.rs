@@ -22,7 +22,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let run = block_limit(bench, 28, 4)?.clamp(*RUN.start(), *RUN.end());
     let counts = sizes(bench, most);
     for count in counts.into_iter().chain((announced < FIT).then_some(most + 1)) {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let blocks = count * 2 * run;
         let lba = bench.scratch(blocks)?;
         let old = bench.pattern(usize::try_from(blocks).unwrap_or(0));

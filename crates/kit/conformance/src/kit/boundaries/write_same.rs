@@ -17,7 +17,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         return skipped("MAXIMUM WRITE SAME LENGTH is no limit within these logical units");
     };
     for blocks in sizes(bench, most) {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let marks = [0, 1, blocks, blocks + 1];
         for lba in marks {
             let data = bench.pattern(1);
@@ -25,7 +25,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         }
         let (before, behind) = (bench.read(path, 0, 1)?, bench.read(path, blocks + 1, 1)?);
         let count = u32::try_from(blocks).unwrap_or(u32::MAX);
-        bench.give(path, cdb::write_same16(1, count, true, false), vec![0; BLOCK])?.good()?;
+        bench.send_data(path, cdb::write_same16(1, count, true, false), vec![0; BLOCK])?.good()?;
         bench.expect_content(path, 0, &before)?;
         for lba in [1, 1 + blocks / 2, blocks] {
             bench.expect_content(path, lba, &[0; BLOCK])?;
@@ -35,6 +35,8 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let Ok(blocks) = u32::try_from(most + 1) else { return Ok(()) };
     let data = bench.pattern(1);
     bench.write(path, 1, &data)?;
-    bench.give(path, cdb::write_same16(1, blocks, true, false), vec![0; BLOCK])?.check_condition(0x05, 0x24, 0x00)?;
+    bench
+        .send_data(path, cdb::write_same16(1, blocks, true, false), vec![0; BLOCK])?
+        .check_condition(0x05, 0x24, 0x00)?;
     bench.expect_content(path, 1, &data)
 }

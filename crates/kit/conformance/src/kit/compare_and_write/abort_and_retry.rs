@@ -9,7 +9,7 @@ check! {
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;
     for _ in 0..50 {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let (old, new, last) = (bench.pattern(1), bench.pattern(1), bench.pattern(1));
         bench.write(A, lba, &old)?;
         let task = submit(bench, A, lba, &old, &new)?;

@@ -10,7 +10,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let mut old = bench.pattern(1);
     bench.write(A, lba, &old)?;
     for _ in 0..200 {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let new = bench.pattern(1);
         let task = submit(bench, A, lba, &old, &new)?;
         let read = bench.submit(B, cdb::read16(lba, 1), TransferRequest::In(512))?;

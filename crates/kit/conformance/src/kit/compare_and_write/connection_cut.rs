@@ -8,7 +8,7 @@ check! {
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;
     for _ in 0..20 {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let (old, new) = (bench.pattern(1), bench.pattern(1));
         bench.write(A, lba, &old)?;
         submit(bench, A, lba, &old, &new)?;

@@ -12,7 +12,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.write(A, lba, &old)?;
     let mut cdb = cdb::compare_and_write(lba, 1);
     cdb[1] |= 0x08;
-    let answer = bench.give(A, cdb, [old, new].concat())?;
+    let answer = bench.send_data(A, cdb, [old, new].concat())?;
     if announced {
         answer.good()?;
     } else {

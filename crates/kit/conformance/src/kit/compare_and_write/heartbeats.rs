@@ -25,7 +25,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let (mut beats, mut slow) = (0_u64, 0_u64);
     let started = Instant::now();
     while started.elapsed() < duration {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let round = Instant::now();
         let data = bench.pattern(256);
         let mut tasks = Vec::new();

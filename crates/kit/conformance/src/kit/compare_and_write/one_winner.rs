@@ -12,7 +12,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.write(A, lba, &old)?;
     let paths = [A, B, A2];
     for round in 0..334 {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let news: Vec<_> = paths.iter().map(|_| bench.pattern(1)).collect();
         let mut tasks = Vec::new();
         for (path, new) in paths.iter().zip(&news) {

@@ -14,7 +14,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(256)?;
     let (old, new) = (bench.pattern(count), bench.pattern(count));
     bench.write(A, lba, &old)?;
-    let answer = bench.give(A, cdb::compare_and_write(lba, blocks), [old.clone(), new].concat())?;
+    let answer = bench.send_data(A, cdb::compare_and_write(lba, blocks), [old.clone(), new].concat())?;
     answer.check_condition(0x05, 0x24, 0x00)?.points_to_cdb(13)?;
     bench.expect_content(A, lba, &old)?;
     Ok(())

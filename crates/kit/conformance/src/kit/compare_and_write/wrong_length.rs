@@ -12,7 +12,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     for blocks in [1, 4] {
         let mut data = old.clone();
         data.resize(blocks * BLOCK, 0x55);
-        bench.give(A, cdb::compare_and_write(lba, 1), data)?.key(0x05)?;
+        bench.send_data(A, cdb::compare_and_write(lba, 1), data)?.key(0x05)?;
         bench.expect_content(A, lba, &old)?;
     }
     Ok(())

@@ -9,7 +9,7 @@ pub const NO_UNIT: u16 = 200;
 pub type Designators = Vec<(u8, u8, Vec<u8>)>;
 
 /// Reads VPD page 83h.
-pub fn designators(bench: &mut Bench<'_>, path: Path) -> Result<Designators, Trouble> {
+pub fn designators(bench: &mut Bench<'_>, path: Path) -> Result<Designators, NotPassed> {
     let answer = bench.fetch(path, cdb::inquiry(Some(0x83), 1024), 1024)?.good()?.bytes(1, &[0x83])?;
     let mut rest = answer.data().get(4..).unwrap_or_default();
     let mut all = Vec::new();
@@ -23,8 +23,9 @@ pub fn designators(bench: &mut Bench<'_>, path: Path) -> Result<Designators, Tro
     Ok(all)
 }
 
-/// The first designator of an association (0 logical unit, 1 target port) and type (3 NAA, 4 relative target port, 5 target port group).
-pub fn designator(all: &Designators, association: u8, kind: u8) -> Result<Vec<u8>, Trouble> {
+/// First designator of an association (0 logical unit, 1 target port) and type (3 NAA, 4 relative
+/// target port, 5 target port group).
+pub fn designator(all: &Designators, association: u8, kind: u8) -> Result<Vec<u8>, NotPassed> {
     match all.iter().find(|(a, k, _)| (*a, *k) == (association, kind)) {
         Some((_, _, designator)) => Ok(designator.clone()),
         None => failed(format!(
@@ -33,8 +34,8 @@ pub fn designator(all: &Designators, association: u8, kind: u8) -> Result<Vec<u8
     }
 }
 
-/// REPORT TARGET PORT GROUPS, all of it.
-pub fn port_groups(bench: &mut Bench<'_>, path: Path) -> Result<Vec<u8>, Trouble> {
+/// Sends REPORT TARGET PORT GROUPS, and returns its whole answer.
+pub fn port_groups(bench: &mut Bench<'_>, path: Path) -> Result<Vec<u8>, NotPassed> {
     let answer = bench.fetch(path, cdb::padded(&[0xA3, 0x0A, 0, 0, 0, 0, 0, 0, 0x10, 0]), 4096)?.good()?;
     expect_equal("RETURN DATA LENGTH", answer.number(0, 4)?, answer.data().len() as u64 - 4)?;
     Ok(answer.data().to_vec())

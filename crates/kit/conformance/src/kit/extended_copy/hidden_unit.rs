@@ -13,10 +13,10 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.write(A.second(), lba, &old)?;
     let list = between_units(bench, lba, lba, 8)?;
     without_second(bench, |bench| {
-        bench.settle();
+        bench.clear_unit_attentions();
         copy(bench, A, list)?.check_condition(0x0A, 0x0D, 0x02)?.done()
     })?;
-    bench.settle();
+    bench.clear_unit_attentions();
     bench.expect_content(A.second(), lba, &old)?;
     Ok(())
 }

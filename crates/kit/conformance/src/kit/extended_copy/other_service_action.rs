@@ -6,7 +6,7 @@ check! {
 }
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
-    let answer = bench.give(A, cdb::padded(&[0x83, 0x01, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 48]), vec![0; 48])?;
+    let answer = bench.send_data(A, cdb::padded(&[0x83, 0x01, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 48]), vec![0; 48])?;
     answer.key(0x05)?;
     Ok(())
 }

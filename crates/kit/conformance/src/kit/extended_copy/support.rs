@@ -2,8 +2,8 @@
 
 use super::super::prelude::*;
 
-/// The 16-byte NAA designator of a logical unit.
-pub fn naa(bench: &mut Bench<'_>, path: Path) -> Result<[u8; 16], Trouble> {
+/// 16-byte NAA designator of a logical unit.
+pub fn naa(bench: &mut Bench<'_>, path: Path) -> Result<[u8; 16], NotPassed> {
     let all = designators(bench, path)?;
     match all.iter().find_map(|(association, kind, id)| {
         let id: [u8; 16] = id.as_slice().try_into().ok()?;
@@ -15,35 +15,36 @@ pub fn naa(bench: &mut Bench<'_>, path: Path) -> Result<[u8; 16], Trouble> {
 }
 
 /// Sends EXTENDED COPY with a list.
-pub fn copy(bench: &mut Bench<'_>, path: Path, list: Vec<u8>) -> Result<Answer, Trouble> {
+pub fn copy(bench: &mut Bench<'_>, path: Path, list: Vec<u8>) -> Result<Answer, NotPassed> {
     let length = u32::try_from(list.len()).unwrap_or(u32::MAX);
-    bench.give(path, cdb::extended_copy(length), list)
+    bench.send_data(path, cdb::extended_copy(length), list)
 }
 
-/// OPERATING PARAMETERS, all of them.
-pub fn parameters(bench: &mut Bench<'_>) -> Result<Answer, Trouble> {
+/// OPERATING PARAMETERS, in full.
+pub fn parameters(bench: &mut Bench<'_>) -> Result<Answer, NotPassed> {
     let answer = bench.fetch(A, cdb::receive_copy_results(3, 0, 16_384), 16_384)?.good()?;
     answer.number(40, 4)?;
     Ok(answer)
 }
 
-/// A scratch range of which the first blocks hold data and the rest, from 2048 blocks on, is as long again.
-pub fn source(bench: &mut Bench<'_>, blocks: usize) -> Result<(u64, Vec<u8>), Trouble> {
+/// Reserves a scratch range and fills its first blocks with data; the destination, from 2048 blocks
+/// on, is as long.
+pub fn source(bench: &mut Bench<'_>, blocks: usize) -> Result<(u64, Vec<u8>), NotPassed> {
     let lba = bench.scratch((blocks as u64).max(2048) * 2)?;
     let data = bench.pattern(blocks);
     bench.write(A, lba, &data)?;
     Ok((lba, data))
 }
 
-/// A list with one CSCD descriptor, the first logical unit, and one segment.
-pub fn within(bench: &mut Bench<'_>, source_lba: u64, destination_lba: u64, blocks: u16) -> Result<Vec<u8>, Trouble> {
+/// A list with one CSCD descriptor, that of the first logical unit, and one segment.
+pub fn within(bench: &mut Bench<'_>, source_lba: u64, destination_lba: u64, blocks: u16) -> Result<Vec<u8>, NotPassed> {
     let naa = naa(bench, A)?;
     let segment = CopySegment { source: 0, destination: 0, source_lba, destination_lba, blocks };
     Ok(cdb::extended_copy_list(&[naa], &[segment]))
 }
 
 /// A list that copies no blocks.
-pub fn nothing(bench: &mut Bench<'_>) -> Result<Vec<u8>, Trouble> {
+pub fn nothing(bench: &mut Bench<'_>) -> Result<Vec<u8>, NotPassed> {
     within(bench, 0, 0, 0)
 }
 
@@ -53,7 +54,7 @@ pub fn between_units(
     source_lba: u64,
     destination_lba: u64,
     blocks: u16,
-) -> Result<Vec<u8>, Trouble> {
+) -> Result<Vec<u8>, NotPassed> {
     let units = [naa(bench, A)?, naa(bench, A.second())?];
     let segment = CopySegment { source: 0, destination: 1, source_lba, destination_lba, blocks };
     Ok(cdb::extended_copy_list(&units, &[segment]))

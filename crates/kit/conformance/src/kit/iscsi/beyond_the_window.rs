@@ -8,7 +8,7 @@ check! {
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (url, options) = (bench.url(A)?, bench.session_options(A));
     let (mut wire, _) = Wire::full_feature(&url, &options, &[])?;
-    wire.settle()?;
+    wire.clear_unit_attentions()?;
     let beyond = wire.max_cmd_sn.wrapping_add(10);
     let pdu = wire.command(100, 0x80, 0, &cdb::test_unit_ready()).word(24, beyond);
     wire.cmd_sn = wire.cmd_sn.wrapping_sub(1);

@@ -13,7 +13,7 @@ check! {
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let (url, options) = (bench.url(A)?, bench.session_options(A));
     let (mut wire, _) = Wire::full_feature(&url, &options, ESXI_KEYS)?;
-    wire.settle()?;
+    wire.clear_unit_attentions()?;
     let command = wire.command(300, 0xC0, READ_BYTES, &cdb::read16(0, 512));
     wire.send(&command)?;
     let mut received = 0;

@@ -19,7 +19,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let address = address.split(',').next().unwrap_or_default();
     let moved: Url = format!("iscsi://{address}/{}/{}", url.target, url.lun)
         .parse()
-        .map_err(|error| Trouble::Failed(format!("TargetAddress {address}: {error}")))?;
+        .map_err(|error| NotPassed::Failed(format!("TargetAddress {address}: {error}")))?;
     Session::connect(&Url { chap: url.chap, ..moved }, &options)?.logout()?;
     Ok(())
 }

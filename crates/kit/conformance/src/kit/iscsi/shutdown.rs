@@ -9,10 +9,10 @@ check! {
 fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.session(A)?;
     bench.hook(&["shutdown"])?;
-    let told = bench.session(A)?.wait_event(|event| matches!(event, Event::Async { .. }));
+    let message = bench.session(A)?.wait_event(|event| matches!(event, Event::Async { .. }));
     bench.hook(&["start"])?;
     bench.cut_all();
-    match told {
+    match message {
         Ok(Event::Async { event, .. }) => expect_equal("asynchronous event", event.0, 1)?,
         Ok(_) => return failed("expected asynchronous event 1, found another PDU"),
         Err(error) => return failed(format!("expected asynchronous event 1 before the end, found none: {error}")),

@@ -9,7 +9,7 @@ check! {
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;
     let data = bench.pattern(2048);
-    bench.give(A, cdb::write16(lba, 2048, false), data.clone())?.good()?.residual(0)?;
+    bench.send_data(A, cdb::write16(lba, 2048, false), data.clone())?.good()?.residual(0)?;
     bench.expect_content(A, lba, &data)?;
     Ok(())
 }

@@ -36,8 +36,8 @@ pub const ESXI_KEYS: &[(&str, &str)] = &[
 /// Longest challenge accepted, in bytes.
 const MAX_CHALLENGE_BYTES: usize = 1024;
 
-/// Logs in with these keys and gives the answer; the session ends with it.
-pub fn login_with(bench: &Bench<'_>, keys: &[(&str, &str)]) -> Result<LoginAnswer, Trouble> {
+/// Logs in with these keys and returns the answer; the session ends.
+pub fn login_with(bench: &Bench<'_>, keys: &[(&str, &str)]) -> Result<LoginAnswer, NotPassed> {
     Wire::full_feature(&bench.url(A)?, &bench.session_options(A), keys).map(|(_, answer)| answer)
 }
 
@@ -52,14 +52,14 @@ pub fn expect_refused(outcome: Result<Session, SessionError>, expected: u16) -> 
     }
 }
 
-/// The URL, when it has a user and a password.
-pub fn with_chap(bench: &Bench<'_>) -> Result<Url, Trouble> {
+/// URL of the target; skips the check if it has no user and password.
+pub fn with_chap(bench: &Bench<'_>) -> Result<Url, NotPassed> {
     let url = bench.url(A)?;
     if url.chap.is_some() { Ok(url) } else { skipped("the URL has no user and password for CHAP") }
 }
 
-/// A login up to the challenge for these CHAP algorithms.
-pub fn challenged(bench: &Bench<'_>, algorithms: &str) -> Result<(Wire, LoginAnswer), Trouble> {
+/// Logs in up to the challenge for these CHAP algorithms.
+pub fn challenged(bench: &Bench<'_>, algorithms: &str) -> Result<(Wire, LoginAnswer), NotPassed> {
     let url = with_chap(bench)?;
     let options = bench.session_options(A);
     let mut wire = Wire::connect(&url, options.timeout)?;
@@ -77,8 +77,8 @@ pub fn challenged(bench: &Bench<'_>, algorithms: &str) -> Result<(Wire, LoginAns
     Ok((wire, challenge))
 }
 
-/// CHAP_R for an MD5 challenge.
-pub fn response_to(url: &Url, challenge: &LoginAnswer) -> Result<Vec<u8>, Trouble> {
+/// Computes CHAP_R for an MD5 challenge.
+pub fn response_to(url: &Url, challenge: &LoginAnswer) -> Result<Vec<u8>, NotPassed> {
     challenge.expect("CHAP_A", "5")?;
     let secret = url.chap.as_ref().map(|chap| chap.secret.clone()).unwrap_or_default();
     let identifier = challenge.value("CHAP_I").and_then(|text| text.parse().ok());

@@ -14,7 +14,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let (url, options) = (bench.url(B)?, bench.session_options(B));
     bench.cut(B);
     let (mut wire, _) = Wire::full_feature(&url, &options, ESXI_KEYS)?;
-    wire.settle()?;
+    wire.clear_unit_attentions()?;
     let command = wire.command(200, 0x20, 34 * 512, &cdb::write16(lba, 34, false)).data(data[..8192].to_vec());
     wire.send(&command)?;
     let out = Pdu::new(0x05, 0x80, 200).word(20, 0xFFFF_FFFF).word(28, wire.exp_stat_sn).word(36, 7).word(40, 8192);

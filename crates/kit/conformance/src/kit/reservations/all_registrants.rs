@@ -10,8 +10,8 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(1)?;
     let data = bench.pattern(1);
     pr::reserve_for_all_registrants(bench)?;
-    bench.give(B, cdb::write16(lba, 1, false), data.clone())?.good()?;
-    bench.give(C, cdb::write16(lba, 1, false), data)?.conflict()?;
+    bench.send_data(B, cdb::write16(lba, 1, false), data.clone())?.good()?;
+    bench.send_data(C, cdb::write16(lba, 1, false), data)?.conflict()?;
     bench.fetch(C, cdb::read16(lba, 1), 512)?.good()?;
     pr::out(bench, A, 0x03, 0, 0xA, 0)?.good()?;
     Ok(())

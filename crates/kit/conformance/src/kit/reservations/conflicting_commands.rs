@@ -11,7 +11,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     bench.ask(A, cdb::padded(&[0x16]))?.good()?;
     bench.ask(B, cdb::padded(&[0x16]))?.conflict()?;
     bench.fetch(B, cdb::read16(lba, 1), 512)?.conflict()?;
-    bench.give(B, cdb::write16(lba, 1, false), data)?.conflict()?;
+    bench.send_data(B, cdb::write16(lba, 1, false), data)?.conflict()?;
     bench.ask(B, cdb::test_unit_ready())?.conflict()?;
     bench.fetch(B, cdb::mode_sense6(0x3F), 255)?.conflict()?;
     bench.ask(A, cdb::padded(&[0x17]))?.good()?;

@@ -6,7 +6,7 @@ check! {
 }
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
-    bench.give(A, pr::out_cdb(0x00, 0), pr::out_list(0, 0xA, true))?.good()?;
+    bench.send_data(A, pr::out_cdb(0x00, 0), pr::out_list(0, 0xA, true))?.good()?;
     pr::out(bench, A, 0x01, 7, 0xA, 0)?.good()?;
     bench.hook(&["restart"])?;
     bench.cut_all();

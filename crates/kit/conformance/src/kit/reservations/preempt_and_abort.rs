@@ -12,7 +12,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     pr::reserve_for_all_registrants(bench)?;
     pr::out(bench, B, 0x05, 7, 0xB, 0xA)?.good()?;
     bench.ask(A, cdb::test_unit_ready())?.check_condition(0x06, 0x2A, 0x05)?;
-    bench.give(A, cdb::write16(lba, 1, false), data)?.conflict()?;
+    bench.send_data(A, cdb::write16(lba, 1, false), data)?.conflict()?;
     pr::out(bench, B, 0x03, 0, 0xB, 0)?.good()?;
     Ok(())
 }

@@ -13,7 +13,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let answer = bench.ask(A, cdb::test_unit_ready())?.key(0x06)?;
     expect_equal("additional sense code", answer.sense().map(|(_, code, _)| code), Some(0x29))?;
     bench.ask(A, cdb::test_unit_ready())?.good()?;
-    bench.settle();
+    bench.clear_unit_attentions();
     bench.ask(B, cdb::padded(&[0x16]))?.good()?;
     bench.ask(B, cdb::padded(&[0x17]))?.good()?;
     Ok(())

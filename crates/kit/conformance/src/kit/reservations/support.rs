@@ -12,8 +12,8 @@ pub fn out(
     kind: u8,
     key: u64,
     service_action_key: u64,
-) -> Result<Answer, Trouble> {
-    bench.give(path, out_cdb(service_action, kind), out_list(key, service_action_key, false))
+) -> Result<Answer, NotPassed> {
+    bench.send_data(path, out_cdb(service_action, kind), out_list(key, service_action_key, false))
 }
 
 /// CDB of PERSISTENT RESERVE OUT.
@@ -28,13 +28,13 @@ pub fn out_list(key: u64, service_action_key: u64, through_power_loss: bool) -> 
     list
 }
 
-/// REGISTER: the key that is registered (0 for none) and the new one (0 to unregister).
-pub fn register(bench: &mut Bench<'_>, path: Path, old: u64, new: u64) -> Result<Answer, Trouble> {
+/// Sends REGISTER with the registered key (0 for none) and the new one (0 to unregister).
+pub fn register(bench: &mut Bench<'_>, path: Path, old: u64, new: u64) -> Result<Answer, NotPassed> {
     out(bench, path, 0x00, 0, old, new)
 }
 
-/// PERSISTENT RESERVE IN with a service action.
-pub fn read_in(bench: &mut Bench<'_>, path: Path, service_action: u8) -> Result<Answer, Trouble> {
+/// Sends PERSISTENT RESERVE IN with a service action.
+pub fn read_in(bench: &mut Bench<'_>, path: Path, service_action: u8) -> Result<Answer, NotPassed> {
     bench.fetch(path, cdb::padded(&[0x5E, service_action, 0, 0, 0, 0, 0, 1, 0]), 256)
 }
 
@@ -58,7 +58,7 @@ pub fn release_everything(bench: &mut Bench<'_>) {
             out(bench, A, 0x06, 0, 0, KEY)?.good()?;
             out(bench, A, 0x03, 0, KEY, 0)?.good()?;
         }
-        Ok::<(), Trouble>(())
+        Ok::<(), NotPassed>(())
     })();
     release_units(bench);
 }
@@ -66,7 +66,7 @@ pub fn release_everything(bench: &mut Bench<'_>) {
 /// Removes SPC-2 reservations, which some targets keep when the session of the holder ends. Each
 /// initiator releases its own, and a logical unit that is still reserved is reset.
 fn release_units(bench: &mut Bench<'_>) {
-    bench.settle();
+    bench.clear_unit_attentions();
     let mut units = vec![[A, B, C]];
     if bench.options().second_lun.is_some() {
         units.push([A.second(), B.second(), C.second()]);

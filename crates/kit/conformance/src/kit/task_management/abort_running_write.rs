@@ -9,7 +9,7 @@ check! {
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;
     for _ in 0..20 {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let data = bench.pattern(2048);
         let task = bench.submit(A, cdb::write16(lba, 2048, false), TransferRequest::Out(data.into()))?;
         let response = bench.manage(A, TaskManagementFunction::ABORT_TASK, Some(task))?;

@@ -12,7 +12,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     expect_equal("response", response.0, 0)?;
     let answer = bench.ask(B, cdb::test_unit_ready())?.key(0x06)?;
     expect_equal("additional sense code", answer.sense().map(|(_, code, _)| code), Some(0x29))?;
-    bench.settle();
+    bench.clear_unit_attentions();
     bench.ask(A, cdb::test_unit_ready())?.good()?;
     Ok(())
 }

@@ -8,7 +8,7 @@ check! {
 fn run(bench: &mut Bench<'_>) -> Verdict {
     with_full_pool(bench, |bench, unmapped| {
         let data = bench.pattern(1);
-        bench.give(A, cdb::write16(unmapped, 1, false), data)?.check_condition(0x07, 0x27, 0x07)?.done()
+        bench.send_data(A, cdb::write16(unmapped, 1, false), data)?.check_condition(0x07, 0x27, 0x07)?.done()
     })?;
     Ok(())
 }

@@ -16,8 +16,8 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     expect(after >= before, || format!("used resources: expected {before} or more after a WRITE, found {after}"))?;
     Ok(())
 }
-/// Parameter 0002h of log page 0Ch; parameter 0001h has to be there.
-fn used_resources(bench: &mut Bench<'_>) -> Result<u32, Trouble> {
+/// Value of parameter 0002h of log page 0Ch; parameter 0001h must be present too.
+fn used_resources(bench: &mut Bench<'_>) -> Result<u32, NotPassed> {
     let answer =
         bench.fetch(A, cdb::padded(&[0x4D, 0, 0x4C, 0, 0, 0, 0, 0x02, 0x00]), 512)?.good()?.masked(0, 0x3F, 0x0C)?;
     let mut found = [None, None];

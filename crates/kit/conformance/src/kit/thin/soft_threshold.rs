@@ -19,28 +19,31 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     }
     bench.hook(&["threshold"])?;
     let verdict = (|| {
-        let (mut heard, mut told) = ([0; 2], [false; 2]);
+        let (mut attentions, mut mode_changed) = ([0; 2], [false; 2]);
         let started = Instant::now();
         while started.elapsed() < Duration::from_secs(4) {
-            for ((path, heard), told) in [A, B].into_iter().zip(&mut heard).zip(&mut told) {
-                let answer = bench.give(path, cdb::write16(lba, 1, false), data.clone())?;
-                // A threshold that was set is another mode parameter (mode page 1Ch/02h): a nexus may hear of that, too.
-                if answer.is(0x06, 0x2A, 0x01) && !std::mem::replace(told, true) {
+            for ((path, attentions), mode_changed) in [A, B].into_iter().zip(&mut attentions).zip(&mut mode_changed) {
+                let answer = bench.send_data(path, cdb::write16(lba, 1, false), data.clone())?;
+                // Setting a threshold changes a mode parameter (mode page 1Ch/02h): a nexus may get
+                // a unit attention for that, too.
+                if answer.is(0x06, 0x2A, 0x01) && !std::mem::replace(mode_changed, true) {
                     continue;
                 }
                 if answer.status() != GOOD {
                     answer.check_condition(0x06, 0x38, 0x07)?;
-                    *heard += 1;
-                    bench.give(path, cdb::write16(lba, 1, false), data.clone())?.good()?;
+                    *attentions += 1;
+                    bench.send_data(path, cdb::write16(lba, 1, false), data.clone())?.good()?;
                 }
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        let fine = matches!(heard, [1, 1] | [1, 0] | [0, 1]);
-        expect(fine, || format!("06/38/07 on nexuses A and B: expected once each, or once on one, found {heard:?}"))
+        let fine = matches!(attentions, [1, 1] | [1, 0] | [0, 1]);
+        expect(fine, || {
+            format!("06/38/07 on nexuses A and B: expected once each, or once on one, found {attentions:?}")
+        })
     })();
     bench.hook(&["no-threshold"])?;
-    bench.settle();
+    bench.clear_unit_attentions();
     verdict?;
     Ok(())
 }

@@ -10,7 +10,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let mut failed_at = 0;
     with_full_pool(bench, |bench, unmapped| {
         failed_at = unmapped;
-        bench.give(A, cdb::write16(unmapped, 1, false), data.clone())?.check_condition(0x07, 0x27, 0x07)?.done()
+        bench.send_data(A, cdb::write16(unmapped, 1, false), data.clone())?.check_condition(0x07, 0x27, 0x07)?.done()
     })?;
     bench.write(A, failed_at, &data)?;
     bench.expect_content(A, failed_at, &data)?;

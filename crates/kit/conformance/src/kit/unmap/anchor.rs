@@ -13,6 +13,6 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(8)?;
     let mut cdb = cdb::unmap(24);
     cdb[1] |= 0x01;
-    bench.give(A, cdb, cdb::unmap_list(&[(lba, 8)]))?.check_condition(0x05, 0x24, 0x00)?;
+    bench.send_data(A, cdb, cdb::unmap_list(&[(lba, 8)]))?.check_condition(0x05, 0x24, 0x00)?;
     Ok(())
 }

@@ -6,6 +6,6 @@ check! {
 }
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
-    bench.give(A, cdb::unmap(4), vec![0, 6, 0, 0])?.check_condition(0x05, 0x1A, 0x00)?;
+    bench.send_data(A, cdb::unmap(4), vec![0, 6, 0, 0])?.check_condition(0x05, 0x1A, 0x00)?;
     Ok(())
 }

@@ -11,7 +11,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let mut place = 0;
     let started = Instant::now();
     while started.elapsed() < duration {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let mut tasks = Vec::new();
         for _ in 0..16 {
             let list = cdb::unmap_list(&[(lba + place * 2048, 2048)]);

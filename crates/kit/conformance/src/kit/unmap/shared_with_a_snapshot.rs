@@ -15,8 +15,8 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         return failed(format!("the hook `snapshot {lun}`: expected a LUN, found {copy:?}"));
     };
     let verdict = (|| {
-        // The copy is one logical unit more.
-        bench.settle();
+        // The copy is a new logical unit, which causes unit attentions.
+        bench.clear_unit_attentions();
         unmap(bench, A, &[(lba, 2048)])?.good()?;
         bench.expect_content(A, lba, &vec![0; 2048 * BLOCK])?;
         // The new logical unit has its own unit attentions.

@@ -9,6 +9,6 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(8)?;
     let mut cdb = cdb::write_same16(lba, 8, false, false);
     cdb[1] |= 0x10;
-    bench.give(A, cdb, vec![0; BLOCK])?.check_condition(0x05, 0x24, 0x00)?;
+    bench.send_data(A, cdb, vec![0; BLOCK])?.check_condition(0x05, 0x24, 0x00)?;
     Ok(())
 }

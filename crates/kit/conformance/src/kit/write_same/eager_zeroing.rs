@@ -13,7 +13,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let started = Instant::now();
     let starts: Vec<_> = (0..commands).map(|index| lba + index * 2048).collect();
     for batch in starts.chunks(32) {
-        bench.go_on()?;
+        bench.check_stopped()?;
         let mut tasks = Vec::new();
         for at in batch {
             let zeros = TransferRequest::Out(vec![0; BLOCK].into());

@@ -11,6 +11,6 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         return skipped("WSNZ is 0: no blocks means all to the end of the medium");
     }
     let lba = bench.scratch(1)?;
-    bench.give(A, cdb::write_same16(lba, 0, false, false), vec![0; BLOCK])?.check_condition(0x05, 0x24, 0x00)?;
+    bench.send_data(A, cdb::write_same16(lba, 0, false, false), vec![0; BLOCK])?.check_condition(0x05, 0x24, 0x00)?;
     Ok(())
 }

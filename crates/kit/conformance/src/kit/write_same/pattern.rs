@@ -7,7 +7,7 @@ check! {
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(2048)?;
-    bench.give(A, cdb::write_same16(lba, 2048, false, false), vec![0xA5; BLOCK])?.good()?;
+    bench.send_data(A, cdb::write_same16(lba, 2048, false, false), vec![0xA5; BLOCK])?.good()?;
     bench.expect_content(A, lba, &vec![0xA5; 2048 * BLOCK])?;
     Ok(())
 }

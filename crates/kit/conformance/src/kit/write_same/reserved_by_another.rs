@@ -10,7 +10,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let old = bench.pattern(8);
     bench.write(A, lba, &old)?;
     bench.ask(A, cdb::padded(&[0x16]))?.good()?;
-    bench.give(B, cdb::write_same16(lba, 8, false, false), vec![0; BLOCK])?.conflict()?;
+    bench.send_data(B, cdb::write_same16(lba, 8, false, false), vec![0; BLOCK])?.conflict()?;
     bench.ask(A, cdb::padded(&[0x17]))?.good()?;
     bench.expect_content(A, lba, &old)?;
     Ok(())

@@ -10,7 +10,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let data = bench.pattern(2048);
     bench.write(A, lba, &data)?;
     let [.., b3, b2, b1, b0] = lba.to_be_bytes();
-    bench.give(A, cdb::padded(&[0x41, 0, b3, b2, b1, b0, 0, 0x08, 0x00]), vec![0; BLOCK])?.good()?;
+    bench.send_data(A, cdb::padded(&[0x41, 0, b3, b2, b1, b0, 0, 0x08, 0x00]), vec![0; BLOCK])?.good()?;
     bench.expect_content(A, lba, &vec![0; 2048 * BLOCK])?;
     Ok(())
 }

@@ -11,6 +11,8 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         Ok(1..) if most < bench.capacity(A)? => u32::try_from(most + 1).unwrap_or(u32::MAX),
         _ => return skipped("MAXIMUM WRITE SAME LENGTH is no limit within this logical unit"),
     };
-    bench.give(A, cdb::write_same16(0, blocks, false, false), vec![0; BLOCK])?.check_condition(0x05, 0x24, 0x00)?;
+    bench
+        .send_data(A, cdb::write_same16(0, blocks, false, false), vec![0; BLOCK])?
+        .check_condition(0x05, 0x24, 0x00)?;
     Ok(())
 }

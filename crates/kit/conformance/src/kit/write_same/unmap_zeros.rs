@@ -10,7 +10,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let data = bench.pattern(2048);
     bench.write(A, lba, &data)?;
     expect_equal("provisioning status after a WRITE", provisioning(bench, A, lba)?, MAPPED)?;
-    bench.give(A, cdb::write_same16(lba, 2048, true, false), vec![0; BLOCK])?.good()?;
+    bench.send_data(A, cdb::write_same16(lba, 2048, true, false), vec![0; BLOCK])?.good()?;
     bench.expect_content(other_path(bench), lba, &vec![0; 2048 * BLOCK])?;
     expect_equal("provisioning status after WRITE SAME with UNMAP", provisioning(bench, A, lba)?, DEALLOCATED)?;
     Ok(())

@@ -9,7 +9,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let lba = bench.scratch(8)?;
     let old = bench.pattern(8);
     bench.write(A, lba, &old)?;
-    bench.give(A, cdb::write_same16(lba, 8, false, false), vec![0; 2 * BLOCK])?.key(0x05)?;
+    bench.send_data(A, cdb::write_same16(lba, 8, false, false), vec![0; 2 * BLOCK])?.key(0x05)?;
     bench.expect_content(A, lba, &old)?;
     Ok(())
 }
