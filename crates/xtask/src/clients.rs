@@ -17,10 +17,11 @@ use array_process::{program, text};
 use bytes::Bytes;
 use clap::Args;
 use conformance::disturbance::{self, DisturbanceOptions};
-use conformance::image::{BLOCK_BYTES, Random, fill};
+use conformance::image::{BLOCK_BYTES, fill};
 use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
 use proxy::Proxy;
+use random::Random;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::net::{Ipv6Addr, SocketAddr, TcpListener};
@@ -404,7 +405,7 @@ fn write_image(path: &Path, size_bytes: u64) -> Result<u64> {
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     file.set_len(size_bytes)?;
     let mut output = BufWriter::with_capacity(MIB, file);
-    let mut random = Random::new(size_bytes);
+    let random = Random::new(size_bytes);
     let mut piece = vec![0; MIB];
     let mut data_bytes = 0;
     for index in 0..size_bytes / MIB as u64 {

@@ -6,7 +6,7 @@
 use crate::tally::Tally;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use conformance::image::Random;
+use random::Random;
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 use rustix::io::Errno;
 use std::fs::File;

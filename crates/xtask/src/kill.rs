@@ -6,7 +6,6 @@
 //! compares it with the acknowledged writes. A kill may also happen during a start, before anything
 //! is served.
 
-use crate::split_mix;
 use crate::tally::Tally;
 use anyhow::{Context, Result, anyhow, bail};
 use array_process::array::{Array, ArrayOptions, free_portal};
@@ -67,9 +66,9 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut slowest_start = Duration::ZERO;
     for cycle in 0..u64::from(options.cycles) {
-        let wait = RUN_MS.start + split_mix::finalise(options.seed ^ cycle << 8) % (RUN_MS.end - RUN_MS.start);
-        if !running.goes_on(Duration::from_millis(wait)) {
-            let words = how_it_ended(running.end()?.1, &array, cycle);
+        let wait = RUN_MS.start + random::combine(options.seed, cycle) % (RUN_MS.end - RUN_MS.start);
+        if !running.keeps_running(Duration::from_millis(wait)) {
+            let words = describe_end(running.end()?.1, &array, cycle);
             return keep(tally, directory, &words);
         }
         array.kill()?;
@@ -82,11 +81,11 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
         slowest_start = slowest_start.max(array.started_in());
     }
 
-    // The load has to meet the last restart too.
-    let goes_on = running.goes_on(Duration::from_secs(2));
+    // The load has to work after the last restart too.
+    let keeps_running = running.keeps_running(Duration::from_secs(2));
     let (mut load, result) = running.end()?;
-    if !goes_on {
-        let words = how_it_ended(result, &array, u64::from(options.cycles));
+    if !keeps_running {
+        let words = describe_end(result, &array, u64::from(options.cycles));
         return keep(tally, directory, &words);
     }
     if let Err(error) = result.and_then(|()| load.verify_all()) {
@@ -119,8 +118,8 @@ fn pool_is_clean(windlass: &Path, array: &Array, cycle: u64) -> Result<bool> {
     }
 }
 
-/// The load has ended although nobody asked it to: that is a failure, whatever it says.
-fn how_it_ended(result: Result<(), LoadError>, array: &Array, cycle: u64) -> String {
+/// Describes the end of a load that ended without being asked, which is always a failure.
+fn describe_end(result: Result<(), LoadError>, array: &Array, cycle: u64) -> String {
     let words = result.err().map_or_else(|| "it ended by itself".into(), |error| error.to_string());
     format!("the load failed after {cycle} kills: {words}\n  the array's log ends:\n{}", array.log_end())
 }
@@ -149,8 +148,8 @@ impl Running {
         Self { stop, thread }
     }
 
-    /// Waits, but not beyond the end of the load; false when it has ended.
-    fn goes_on(&self, time: Duration) -> bool {
+    /// Waits for this time, or until the load ends; false when it has ended.
+    fn keeps_running(&self, time: Duration) -> bool {
         let started = Instant::now();
         while started.elapsed() < time && !self.thread.is_finished() {
             thread::sleep(Duration::from_millis(2));

@@ -16,7 +16,6 @@ mod peers;
 mod power_cut;
 mod race;
 mod scorecard;
-mod split_mix;
 mod storm;
 mod suite;
 mod targets;

@@ -31,9 +31,9 @@ use anyhow::{Context, Result, bail, ensure};
 use array_process::array::free_portal;
 use array_process::{program, text};
 use clap::{Args, ValueEnum};
-use conformance::image::Random;
 use copies::Copies;
 use nbd::Server;
+use random::Random;
 use remote::Remote;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::fs::File;
@@ -253,7 +253,7 @@ impl Site {
     /// Runs all cycles and adds to the tally; an error is a failed check.
     fn carry_out(&mut self, options: &Options, tally: &mut Tally) -> Result<()> {
         let started = Instant::now();
-        let mut random = Random::new(options.seed);
+        let random = Random::new(options.seed);
         let mut machine = self.start("make")?;
         let mut urls = Vec::new();
         for volume in VOLUMES {

@@ -6,12 +6,12 @@
 //!
 //! The hosts run `virtual_disk::storm`, behind a hidden command of the program.
 
-use crate::split_mix;
 use crate::tally::Tally;
 use anyhow::{Context, Result, bail};
 use array_process::array::{Array, ArrayOptions, free_portal};
 use array_process::{program, text};
 use clap::{Args, ValueEnum};
+use random::{Random, combine};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs::File;
@@ -126,7 +126,7 @@ impl Storm<'_> {
     /// Starts the next process of a host.
     fn revive(&self, host: &mut Host) -> Result<()> {
         host.lives += 1;
-        let seed = split_mix::next(self.seed ^ split_mix::next(host.lives ^ text_seed(&host.name)));
+        let seed = combine(self.seed, host.lives ^ text_seed(&host.name));
         host.process = self.spawn(&host.name, &host.journal, &host.log, seed)?;
         host.dies = Instant::now() + life(seed);
         Ok(())
@@ -134,7 +134,7 @@ impl Storm<'_> {
 }
 
 fn life(seed: u64) -> Duration {
-    Duration::from_millis(LIFE_MS.start + split_mix::next(seed) % (LIFE_MS.end - LIFE_MS.start))
+    Duration::from_millis(LIFE_MS.start + Random::new(seed).below(LIFE_MS.end - LIFE_MS.start))
 }
 
 fn storm(windlass: &Path, options: &Options, locking: Locking) -> Result<Tally> {
@@ -156,7 +156,7 @@ fn storm(windlass: &Path, options: &Options, locking: Locking) -> Result<Tally> 
     let mut hosts = Vec::new();
     for number in 1..=options.hosts.max(1) {
         let name = format!("h{number}");
-        let seed = split_mix::next(options.seed ^ split_mix::next(text_seed(&name)));
+        let seed = combine(options.seed, text_seed(&name));
         let (journal, log) =
             (directory.path().join(format!("{name}.journal")), directory.path().join(format!("{name}.log")));
         let process = storm.spawn(&name, &journal, &log, seed)?;
@@ -275,5 +275,5 @@ fn keep(directory: tempfile::TempDir, words: &str) -> Result<Tally> {
 }
 
 fn text_seed(text: &str) -> u64 {
-    text.bytes().fold(0, |sum, byte| split_mix::next(sum ^ u64::from(byte)))
+    text.bytes().fold(0, |sum, byte| combine(sum, u64::from(byte)))
 }

@@ -24,11 +24,11 @@ use thiserror::Error;
 
 use crate::cdb;
 use crate::commands::{CommandError, check as check_status};
-use crate::image::Random;
 use crate::initiator::{Session, SessionError, SessionOptions};
 use crate::sense::Sense;
 use crate::url::Url;
-use region::{Fate, Region};
+use random::Random;
+use region::{Region, WriteResult};
 
 /// Number of blocks that each initiator writes, in its own region.
 const REGION_BLOCKS: u64 = 4096;
@@ -207,16 +207,18 @@ impl Writer {
         let Some((lba, blocks)) = self.pending.remove(&completion.initiator_task_tag) else {
             return Err(violation(round, "an answer to a command that had ended"));
         };
-        let fate = match check_status("WRITE (16)", completion) {
-            Ok(_) => Fate::Written,
-            Err(CommandError::Status { sense: Some(Sense { key: Sense::UNIT_ATTENTION, .. }), .. }) => Fate::Refused,
+        let result = match check_status("WRITE (16)", completion) {
+            Ok(_) => WriteResult::Written,
+            Err(CommandError::Status { sense: Some(Sense { key: Sense::UNIT_ATTENTION, .. }), .. }) => {
+                WriteResult::Refused
+            }
             Err(error) => return Err(error.into()),
         };
-        match fate {
-            Fate::Written => summary.acknowledged += 1,
+        match result {
+            WriteResult::Written => summary.acknowledged += 1,
             _ => summary.refused += 1,
         }
-        self.region.decide(lba, blocks, fate);
+        self.region.decide(lba, blocks, result);
         Ok(())
     }
 
@@ -352,7 +354,7 @@ pub fn cut_data_out(options: &DisturbanceOptions) -> Result<Summary, Disturbance
     const FIRST_BYTES: usize = 8192;
     let mut summary = Summary { rounds: options.rounds, ..Summary::default() };
     let mut writer = Writer::new(options.connect(0, 1)?, 0, options.seed)?;
-    let mut random = Random::new(options.seed);
+    let random = Random::new(options.seed);
     for round in 0..options.rounds {
         writer.send();
         writer.collect(round, &HashSet::new(), options.timeout, &mut summary)?;

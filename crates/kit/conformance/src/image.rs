@@ -3,7 +3,9 @@
 //! The image of a stamp is 512 bytes: the stamp, then bytes computed from it, so that a mixture of
 //! two images is detected. Stamp 0 is a block of zeros, like a deallocated block.
 
-/// Bytes in a logical block.
+use random::Random;
+
+/// Size of a logical block in bytes.
 pub const BLOCK_BYTES: usize = 512;
 
 /// Writes the image of a stamp to a block.
@@ -11,7 +13,7 @@ pub fn fill(stamp: u64, block: &mut [u8]) {
     if stamp == 0 {
         return block.fill(0);
     }
-    let mut random = Random::new(stamp);
+    let random = Random::new(stamp);
     for (index, word) in block.chunks_mut(8).enumerate() {
         let value = if index == 0 { stamp } else { random.next() };
         for (to, from) in word.iter_mut().zip(value.to_be_bytes()) {
@@ -31,44 +33,6 @@ pub fn image(stamp: u64) -> [u8; BLOCK_BYTES] {
 pub fn stamp_of(block: &[u8]) -> Option<u64> {
     let stamp = u64::from_be_bytes(block.get(..8)?.try_into().ok()?);
     (block.len() == BLOCK_BYTES && image(stamp) == block).then_some(stamp)
-}
-
-/// SplitMix64: the same seed, the same numbers.
-#[derive(Clone, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// From a seed.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next number.
-    #[expect(clippy::should_implement_trait, reason = "it never ends, so an Option would only be in the way")]
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `limit`, which is not 0.
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit.max(1)
-    }
-
-    /// An index into something of `length` elements.
-    pub fn index(&mut self, length: usize) -> usize {
-        usize::try_from(self.below(length as u64)).unwrap_or(0)
-    }
-
-    /// Brings a list into random order.
-    pub fn shuffle<T>(&mut self, list: &mut [T]) {
-        for last in (1..list.len()).rev() {
-            list.swap(last, self.index(last + 1));
-        }
-    }
 }
 
 #[cfg(test)]

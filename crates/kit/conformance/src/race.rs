@@ -32,12 +32,13 @@ use thiserror::Error;
 
 use crate::cdb::{self, CopySegment};
 use crate::commands::{BUSY, CommandError, Compared, TASK_SET_FULL, check as check_status, compared};
-use crate::image::{self, BLOCK_BYTES, Random};
+use crate::image::{self, BLOCK_BYTES};
 use crate::initiator::{Session, SessionOptions};
 use crate::sense::Sense;
 use crate::token::{self, Token};
 use crate::url::Url;
 use check::{Effect, Operation};
+use random::Random;
 
 /// Largest number of commands in a round.
 pub const MAX_OPERATIONS: usize = 16;
@@ -200,7 +201,7 @@ enum Choice {
     Read,
 }
 
-struct Sent {
+struct SentCommand {
     initiator: usize,
     tag: u32,
     choice: Choice,
@@ -365,7 +366,7 @@ impl<'a> Race<'a> {
         }
     }
 
-    fn send_round(&mut self, content: u64) -> Result<Vec<Sent>, CommandError> {
+    fn send_round(&mut self, content: u64) -> Result<Vec<SentCommand>, CommandError> {
         let mut initiators: Vec<usize> = (0..self.sessions.len()).collect();
         self.random.shuffle(&mut initiators);
         let mut brought = Vec::new();
@@ -388,7 +389,7 @@ impl<'a> Race<'a> {
         for (initiator, choice) in plan {
             let start = Instant::now();
             let tag = self.submit(initiator, choice)?;
-            all.push(Sent { initiator, tag, choice, retries: 0, start, end: None, effect: None });
+            all.push(SentCommand { initiator, tag, choice, retries: 0, start, end: None, effect: None });
         }
         Ok(all)
     }
@@ -434,8 +435,9 @@ impl<'a> Race<'a> {
         }
     }
 
-    /// Waits for all answers of a round, in turns, so that the time of each is near its arrival.
-    fn collect(&mut self, round: u64, sent: &mut [Sent]) -> Result<(), RaceError> {
+    /// Collects all answers of a round, polling the sessions in turn so that each time is close to
+    /// the arrival.
+    fn collect(&mut self, round: u64, sent: &mut [SentCommand]) -> Result<(), RaceError> {
         let fail = |error| RaceError::Command { round, error };
         let deadline = Instant::now() + self.options.timeout;
         while sent.iter().any(|sent| sent.effect.is_none()) {
@@ -455,12 +457,13 @@ impl<'a> Race<'a> {
                     }
                     continue;
                 };
-                let ours = |sent: &&mut Sent| sent.initiator == initiator && sent.tag == completion.initiator_task_tag;
+                let ours =
+                    |sent: &&mut SentCommand| sent.initiator == initiator && sent.tag == completion.initiator_task_tag;
                 let Some(entry) = sent.iter_mut().find(ours) else {
                     continue;
                 };
-                if wants_retry(&completion) && entry.retries < MAX_RETRIES {
-                    // Nothing was done; the time of the first attempt still bounds the command.
+                if needs_retry(&completion) && entry.retries < MAX_RETRIES {
+                    // Nothing was done; the start of the first attempt still bounds the command.
                     entry.retries += 1;
                     self.report.retries += 1;
                     entry.tag = self.submit(initiator, entry.choice).map_err(fail)?;
@@ -513,7 +516,7 @@ impl<'a> Race<'a> {
         Ok(effect)
     }
 
-    fn describe(&mut self, round: u64, before: u64, sent: &[Sent], after: u64) {
+    fn describe(&mut self, round: u64, before: u64, sent: &[SentCommand], after: u64) {
         use fmt::Write;
         self.report.violations += 1;
         if self.report.descriptions.len() >= VIOLATIONS_DESCRIBED {
@@ -538,7 +541,7 @@ impl<'a> Race<'a> {
     }
 }
 
-fn wants_retry(completion: &Completion) -> bool {
+fn needs_retry(completion: &Completion) -> bool {
     matches!(completion.status, BUSY | TASK_SET_FULL)
         || matches!(Sense::parse(&completion.sense), Some(Sense { key: Sense::UNIT_ATTENTION, .. }))
 }

@@ -24,10 +24,11 @@ use thiserror::Error;
 
 use crate::cdb::{self, CopySegment};
 use crate::commands::{BUSY, CommandError, Compared, TASK_SET_FULL, check, compared};
-use crate::image::{self, BLOCK_BYTES, Random};
+use crate::image::{self, BLOCK_BYTES};
 use crate::initiator::{Session, SessionError, SessionOptions};
 use crate::sense::Sense;
 use crate::url::Url;
+use random::Random;
 
 /// Number of blocks per READ when everything is read.
 const VERIFY_BLOCKS: u32 = 1024;
@@ -251,20 +252,20 @@ pub struct VerifyingLoad {
     report: LoadReport,
 }
 
-/// The command that broke, and the state of things.
-enum Trouble {
-    /// To be mended by connecting again.
+/// Error during the load.
+enum StepError {
+    /// Lost connection: the load reconnects.
     Lost(CommandError),
     Final(LoadError),
 }
 
-impl From<SessionError> for Trouble {
+impl From<SessionError> for StepError {
     fn from(error: SessionError) -> Self {
         CommandError::from(error).into()
     }
 }
 
-impl From<CommandError> for Trouble {
+impl From<CommandError> for StepError {
     fn from(error: CommandError) -> Self {
         match &error {
             CommandError::Session(SessionError::Connect { .. } | SessionError::Lost(_) | SessionError::Timeout(_)) => {
@@ -339,8 +340,8 @@ impl VerifyingLoad {
         loop {
             match self.run_connected(stop, &mut since) {
                 Ok(()) => return Ok(()),
-                Err(Trouble::Final(error)) => return Err(error),
-                Err(Trouble::Lost(error)) => {
+                Err(StepError::Final(error)) => return Err(error),
+                Err(StepError::Lost(error)) => {
                     self.lose_connection();
                     let begin = *since.get_or_insert_with(Instant::now);
                     if begin.elapsed() > self.options.outage {
@@ -355,7 +356,7 @@ impl VerifyingLoad {
         }
     }
 
-    fn run_connected(&mut self, stop: &AtomicBool, since: &mut Option<Instant>) -> Result<(), Trouble> {
+    fn run_connected(&mut self, stop: &AtomicBool, since: &mut Option<Instant>) -> Result<(), StepError> {
         self.connect()?;
         if !self.initialized {
             self.initialize()?;
@@ -383,7 +384,7 @@ impl VerifyingLoad {
 
     // Connection.
 
-    fn connect(&mut self) -> Result<(), Trouble> {
+    fn connect(&mut self) -> Result<(), StepError> {
         if !self.sessions.is_empty() {
             return Ok(());
         }
@@ -437,7 +438,7 @@ impl VerifyingLoad {
         self.options.urls.get(unit).map(Url::lun_bytes).unwrap_or_default()
     }
 
-    fn initialize(&mut self) -> Result<(), Trouble> {
+    fn initialize(&mut self) -> Result<(), StepError> {
         let step = self.options.max_extent_blocks.min(2048);
         for unit in 0..self.options.urls.len() {
             let mut start = 0;
@@ -457,7 +458,7 @@ impl VerifyingLoad {
         Ok(())
     }
 
-    fn read_everything(&mut self) -> Result<(), Trouble> {
+    fn read_everything(&mut self) -> Result<(), StepError> {
         for unit in 0..self.options.urls.len() {
             let mut start = 0;
             while start < self.options.blocks {
@@ -563,7 +564,7 @@ impl VerifyingLoad {
         self.known.get(range.unit).and_then(|unit| unit.get(range.indexes())).map(<[u64]>::to_vec).unwrap_or_default()
     }
 
-    fn submit(&mut self, work: Work, retries: u32) -> Result<(), Trouble> {
+    fn submit(&mut self, work: Work, retries: u32) -> Result<(), StepError> {
         let lba = |range: Range| self.options.first_lba + u64::from(range.start);
         let out = |data: Vec<u8>| TransferRequest::Out(Bytes::from(data));
         let (cdb, transfer, new) = match &work {
@@ -613,15 +614,15 @@ impl VerifyingLoad {
         let lun = self.lun(unit);
         // Counted as in flight even when sending it fails half way.
         let Some(session) = self.sessions.get_mut(position) else {
-            return Err(Trouble::Final(LoadError::Options("no session")));
+            return Err(StepError::Final(LoadError::Options("no session")));
         };
         let (tag, result) = session.enqueue(lun, cdb, transfer);
         self.in_flight.insert((position, tag), InFlight { work, new, retries });
-        result.map_err(Trouble::from)
+        result.map_err(StepError::from)
     }
 
-    /// Waits until a command finished, whichever session it is of.
-    fn finish_one(&mut self) -> Result<(), Trouble> {
+    /// Waits until a command of any session has finished.
+    fn finish_one(&mut self) -> Result<(), StepError> {
         if self.in_flight.is_empty() {
             return Ok(());
         }
@@ -645,7 +646,7 @@ impl VerifyingLoad {
         }
     }
 
-    fn finish(&mut self, position: usize, completion: Completion) -> Result<(), Trouble> {
+    fn finish(&mut self, position: usize, completion: Completion) -> Result<(), StepError> {
         let Some(InFlight { work, new, retries }) = self.in_flight.remove(&(position, completion.initiator_task_tag))
         else {
             return Ok(());
@@ -663,11 +664,11 @@ impl VerifyingLoad {
             Work::Read(range) => {
                 let data = check("READ", completion)?;
                 self.report.reads += 1;
-                return self.verify(*range, &data).map_err(Trouble::Final);
+                return self.verify(*range, &data).map_err(StepError::Final);
             }
             Work::CompareAndWrite { range, .. } => {
                 if let Compared::Miscompare(_) = compared(completion)? {
-                    return Err(Trouble::Final(self.mismatch(
+                    return Err(StepError::Final(self.mismatch(
                         *range,
                         0,
                         "a miscompare".to_owned(),
@@ -675,7 +676,7 @@ impl VerifyingLoad {
                     )));
                 }
                 self.report.compare_and_writes += 1;
-                self.settle(work.target(), &new);
+                self.set_known(work.target(), &new);
                 return Ok(());
             }
             Work::Write(..) => ("WRITE", &mut self.report.writes),
@@ -685,12 +686,12 @@ impl VerifyingLoad {
         };
         check(name, completion)?;
         *count += 1;
-        self.settle(work.target(), &new);
+        self.set_known(work.target(), &new);
         Ok(())
     }
 
-    /// The blocks have these contents now.
-    fn settle(&mut self, range: Range, new: &[u64]) {
+    /// Records these contents of the blocks.
+    fn set_known(&mut self, range: Range, new: &[u64]) {
         if let Some(blocks) = self.known.get_mut(range.unit).and_then(|unit| unit.get_mut(range.indexes())) {
             for (block, stamp) in blocks.iter_mut().zip(new) {
                 *block = *stamp;
@@ -713,7 +714,7 @@ impl VerifyingLoad {
                 self.report.blocks_old += u64::from(possible.is_some());
             } else if possible.as_ref().is_some_and(|possible| possible.contains(&stamp)) {
                 self.report.blocks_new += 1;
-                self.settle(Range { start: range.start + index, count: 1, ..range }, &[stamp]);
+                self.set_known(Range { start: range.start + index, count: 1, ..range }, &[stamp]);
             } else {
                 if let Some(possible) = possible {
                     self.doubtful.insert((range.unit, range.start + index), possible);

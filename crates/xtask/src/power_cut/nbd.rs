@@ -12,7 +12,7 @@ mod wire;
 
 use super::volatile_disk::VolatileDisk;
 use anyhow::{Context, Result, anyhow, bail};
-use conformance::image::Random;
+use random::Random;
 use std::io::{self, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};

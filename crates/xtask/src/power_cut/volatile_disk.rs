@@ -7,7 +7,7 @@
 //! the newer. The cache is bounded: when it is full, its older half is made durable.
 
 use anyhow::{Context, Result};
-use conformance::image::Random;
+use random::Random;
 use rustix::fs::{FallocateFlags, fallocate};
 use std::collections::VecDeque;
 use std::fmt;

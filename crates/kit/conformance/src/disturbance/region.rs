@@ -13,10 +13,10 @@ const READ_BLOCKS: u32 = 1024;
 
 /// Result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// Nothing: old and new content are both right.
-    Open,
-    /// It was acknowledged.
+pub(super) enum WriteResult {
+    /// Both old and new content are right.
+    Unknown,
+    /// The write was acknowledged.
     Written,
     /// The write was refused.
     Refused,
@@ -26,16 +26,16 @@ pub(super) enum Fate {
 #[derive(Clone, Copy, Debug)]
 struct Block {
     old: u64,
-    new: Option<(u64, Fate)>,
+    new: Option<(u64, WriteResult)>,
 }
 
 impl Block {
     /// Whether the block may hold the image of `stamp`.
     fn may_hold(&self, stamp: u64) -> bool {
         match self.new {
-            None | Some((_, Fate::Refused)) => stamp == self.old,
-            Some((new, Fate::Written)) => stamp == new,
-            Some((new, Fate::Open)) => stamp == new || stamp == self.old,
+            None | Some((_, WriteResult::Refused)) => stamp == self.old,
+            Some((new, WriteResult::Written)) => stamp == new,
+            Some((new, WriteResult::Unknown)) => stamp == new || stamp == self.old,
         }
     }
 }
@@ -48,22 +48,22 @@ pub(super) struct Region {
     next_stamp: u64,
 }
 
-/// What is wrong with a region.
-pub(super) enum Wrong {
-    /// It cannot be read.
+/// Error found in a region.
+pub(super) enum ReadBackError {
+    /// The region cannot be read.
     Command(CommandError),
     /// A block holds content that is not possible.
     Content(String),
 }
 
-impl From<CommandError> for Wrong {
+impl From<CommandError> for ReadBackError {
     fn from(error: CommandError) -> Self {
         Self::Command(error)
     }
 }
 
-impl Wrong {
-    /// As the error of a round.
+impl ReadBackError {
+    /// Converts to the error of a round.
     pub(super) fn in_round(self, round: u32) -> DisturbanceError {
         match self {
             Self::Command(error) => error.into(),
@@ -101,15 +101,15 @@ impl Region {
         let pieces = data.chunks_mut(BLOCK_BYTES);
         for ((block, piece), stamp) in self.slots(lba, count).zip(pieces).zip(stamps) {
             fill(stamp, piece);
-            block.new = Some((stamp, Fate::Open));
+            block.new = Some((stamp, WriteResult::Unknown));
         }
         data.into()
     }
 
-    /// The fate of a write is known.
-    pub(super) fn decide(&mut self, lba: u64, count: u32, fate: Fate) {
+    /// Records the result of a write.
+    pub(super) fn decide(&mut self, lba: u64, count: u32, result: WriteResult) {
         for block in self.slots(lba, count) {
-            block.new = block.new.map(|(stamp, _)| (stamp, fate));
+            block.new = block.new.map(|(stamp, _)| (stamp, result));
         }
     }
 
@@ -122,13 +122,13 @@ impl Region {
         Ok(())
     }
 
-    /// Reads the region and compares; what is there now is what has to be there from now on.
-    pub(super) fn verify(&mut self, session: &mut Session) -> Result<(), Wrong> {
+    /// Reads the region and compares; from then on the content found is the only possible one.
+    pub(super) fn verify(&mut self, session: &mut Session) -> Result<(), ReadBackError> {
         let stamps = self.stamps(session)?;
         for ((block, stamp), lba) in self.blocks.iter_mut().zip(stamps).zip(self.start..) {
             let Some(stamp) = stamp.filter(|stamp| block.may_hold(*stamp)) else {
                 let found = stamp.map_or("no image".into(), |stamp| format!("image {stamp:#x}"));
-                return Err(Wrong::Content(format!("block {lba} holds {found}, expected of it is {block:x?}")));
+                return Err(ReadBackError::Content(format!("block {lba} holds {found}, expected {block:x?}")));
             };
             *block = Block { old: stamp, new: None };
         }
@@ -153,13 +153,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_holds_what_the_fate_of_its_write_allows() {
-        let block = |fate| Block { old: 1, new: Some((2, fate)) };
+    fn the_result_of_a_write_limits_the_content_of_its_block() {
+        let block = |result| Block { old: 1, new: Some((2, result)) };
         let allowed = |block: Block| [1, 2, 3].map(|stamp| block.may_hold(stamp));
         assert_eq!(allowed(Block { old: 1, new: None }), [true, false, false]);
-        assert_eq!(allowed(block(Fate::Open)), [true, true, false]);
-        assert_eq!(allowed(block(Fate::Written)), [false, true, false]);
-        assert_eq!(allowed(block(Fate::Refused)), [true, false, false]);
+        assert_eq!(allowed(block(WriteResult::Unknown)), [true, true, false]);
+        assert_eq!(allowed(block(WriteResult::Written)), [false, true, false]);
+        assert_eq!(allowed(block(WriteResult::Refused)), [true, false, false]);
     }
 
     #[test]
@@ -168,9 +168,9 @@ mod tests {
         let data = region.new_content(103, 3);
         let stamps: Vec<_> = data.chunks(BLOCK_BYTES).map(stamp_of).collect();
         assert_eq!(stamps, [Some(1), Some(2), Some(3)]);
-        region.decide(104, 1, Fate::Written);
-        let new: Vec<_> = region.blocks.iter().map(|block| block.new.map(|(_, fate)| fate)).collect();
-        let open = Some(Fate::Open);
-        assert_eq!(new, [None, None, None, open, Some(Fate::Written), open, None, None, None, None]);
+        region.decide(104, 1, WriteResult::Written);
+        let new: Vec<_> = region.blocks.iter().map(|block| block.new.map(|(_, result)| result)).collect();
+        let open = Some(WriteResult::Unknown);
+        assert_eq!(new, [None, None, None, open, Some(WriteResult::Written), open, None, None, None, None]);
     }
 }

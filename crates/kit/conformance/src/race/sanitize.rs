@@ -28,11 +28,12 @@ use iscsi::initiator::{Completion, TransferRequest};
 use super::{RaceError, TOKEN_TIMEOUT_S, VIOLATIONS_DESCRIBED};
 use crate::cdb::{self, Cdb, CopySegment, padded};
 use crate::commands::{BUSY, CHECK_CONDITION, CommandError, GOOD, TASK_SET_FULL};
-use crate::image::{self, BLOCK_BYTES, Random};
+use crate::image::{self, BLOCK_BYTES};
 use crate::initiator::{Session, SessionError, SessionOptions};
 use crate::sense::Sense;
 use crate::token::{self, Token};
 use crate::url::Url;
+use random::Random;
 
 /// Number of blocks that are copied from, at the start of the range.
 const SOURCE_BLOCKS: u16 = 64;
@@ -154,8 +155,8 @@ const ALL: [Kind; 9] = [
 
 /// Result of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Ended {
-    /// With GOOD, and this data.
+enum CommandEnd {
+    /// GOOD, with this data.
     Good(Bytes),
     /// Refused because of the operation.
     Refused,
@@ -165,7 +166,7 @@ enum Ended {
 
 /// A command that was sent.
 #[derive(Debug)]
-struct Flight {
+struct InFlight {
     initiator: usize,
     tag: u32,
     kind: Kind,
@@ -175,7 +176,7 @@ struct Flight {
     stamps: Vec<u64>,
     /// Whether the array had received it before SANITIZE.
     before: bool,
-    ended: Option<(Instant, Ended)>,
+    ended: Option<(Instant, CommandEnd)>,
 }
 
 /// Runs the race. The report states whether it passed; an error means that it could not be run.
@@ -368,8 +369,8 @@ impl<'a> Race<'a> {
         }
     }
 
-    /// Sends a command of this kind, or of any.
-    fn send(&mut self, initiator: usize, kind: Option<Kind>) -> Result<Flight, CommandError> {
+    /// Sends a command of this kind, or of a random one.
+    fn send(&mut self, initiator: usize, kind: Option<Kind>) -> Result<InFlight, CommandError> {
         let kind = match kind {
             Some(kind) => kind,
             None => self.choose(),
@@ -452,10 +453,10 @@ impl<'a> Race<'a> {
             return Err(CommandError::Malformed { command: "race", what: "no such initiator" });
         };
         let tag = session.submit_to(lun.unwrap_or(session.lun()), cdb, transfer)?;
-        Ok(Flight { initiator, tag, kind, lba, stamps, before: false, ended: None })
+        Ok(InFlight { initiator, tag, kind, lba, stamps, before: false, ended: None })
     }
 
-    fn collect(&mut self, flights: &mut [Flight]) -> Result<Vec<usize>, CommandError> {
+    fn collect(&mut self, flights: &mut [InFlight]) -> Result<Vec<usize>, CommandError> {
         self.collect_with(flights, &mut |_, _| false)
     }
 
@@ -463,7 +464,7 @@ impl<'a> Race<'a> {
     /// that ended.
     fn collect_with(
         &mut self,
-        flights: &mut [Flight],
+        flights: &mut [InFlight],
         other: &mut dyn FnMut(&Completion, usize) -> bool,
     ) -> Result<Vec<usize>, CommandError> {
         let mut ended = Vec::new();
@@ -475,13 +476,14 @@ impl<'a> Race<'a> {
                     continue;
                 }
                 let tag = completion.initiator_task_tag;
-                let ours =
-                    |flight: &&mut Flight| flight.initiator == initiator && flight.tag == tag && flight.ended.is_none();
+                let ours = |flight: &&mut InFlight| {
+                    flight.initiator == initiator && flight.tag == tag && flight.ended.is_none()
+                };
                 let Some(flight) = flights.iter_mut().find(ours) else { continue };
                 match outcome(flight.kind, completion) {
                     Ok(outcome) => flight.ended = Some((Instant::now(), outcome)),
                     Err(wrong) => {
-                        flight.ended = Some((Instant::now(), Ended::Nothing));
+                        flight.ended = Some((Instant::now(), CommandEnd::Nothing));
                         let description = format!("{:?} from initiator {initiator}: {wrong}", flight.kind);
                         self.violation(description);
                     }
@@ -513,7 +515,7 @@ impl<'a> Race<'a> {
     /// Compares the content read with the allowed content.
     fn judge(
         &mut self,
-        flights: &[Flight],
+        flights: &[InFlight],
         began: Instant,
         late: usize,
         sanitizing: usize,
@@ -522,7 +524,7 @@ impl<'a> Race<'a> {
         for flight in flights {
             let Some((when, ended)) = &flight.ended else { continue };
             match ended {
-                Ended::Good(_) => {
+                CommandEnd::Good(_) => {
                     if let Some(count) = self.report.done.get_mut(flight.kind as usize) {
                         *count += 1;
                     }
@@ -533,14 +535,14 @@ impl<'a> Race<'a> {
                         }
                     }
                 }
-                Ended::Refused => self.report.refused += 1,
-                Ended::Nothing => {}
+                CommandEnd::Refused => self.report.refused += 1,
+                CommandEnd::Nothing => {}
             }
         }
         for (index, flight) in flights.iter().enumerate() {
             let after = index >= late && flight.initiator == sanitizing;
             if flight.kind == Kind::Read
-                && let Some((_, Ended::Good(data))) = &flight.ended
+                && let Some((_, CommandEnd::Good(data))) = &flight.ended
             {
                 self.check_content(flight.lba, data, after.then_some(&allowed), "a READ");
             }
@@ -599,26 +601,30 @@ fn content(stamps: &[u64]) -> Bytes {
     stamps.iter().flat_map(|stamp| image::image(*stamp)).collect::<Vec<u8>>().into()
 }
 
-/// How a command ended, or what is wrong with that.
-fn outcome(kind: Kind, completion: Completion) -> Result<Ended, String> {
+/// Result of a command, or a description of a wrong answer.
+fn outcome(kind: Kind, completion: Completion) -> Result<CommandEnd, String> {
     let sense = Sense::parse(&completion.sense);
     let other = || Err(format!("status {:02x}h, sense {sense:?}", completion.status));
     match (completion.status, sense.map(|sense| (sense.key, sense.code, sense.qualifier))) {
-        (GOOD, _) => Ok(Ended::Good(completion.data_in)),
-        (BUSY | TASK_SET_FULL, _) => Ok(Ended::Nothing),
-        (CHECK_CONDITION, Some((Sense::UNIT_ATTENTION, ..))) => Ok(Ended::Nothing),
-        (CHECK_CONDITION, Some((Sense::MISCOMPARE, 0x1D, 0))) if kind == Kind::CompareAndWrite => Ok(Ended::Nothing),
+        (GOOD, _) => Ok(CommandEnd::Good(completion.data_in)),
+        (BUSY | TASK_SET_FULL, _) => Ok(CommandEnd::Nothing),
+        (CHECK_CONDITION, Some((Sense::UNIT_ATTENTION, ..))) => Ok(CommandEnd::Nothing),
+        (CHECK_CONDITION, Some((Sense::MISCOMPARE, 0x1D, 0))) if kind == Kind::CompareAndWrite => {
+            Ok(CommandEnd::Nothing)
+        }
         (CHECK_CONDITION, Some((2, 0x04, 0x1B))) if kind != Kind::Inquiry => {
             if has_progress(&completion.sense) {
-                Ok(Ended::Refused)
+                Ok(CommandEnd::Refused)
             } else {
                 Err("SANITIZE IN PROGRESS without a progress indication".into())
             }
         }
-        // The token went with the content.
-        (CHECK_CONDITION, Some((5, 0x23, _))) if kind == Kind::WriteUsingToken => Ok(Ended::Nothing),
-        // COPY ABORTED: the unit it was sent to is not the one that is sanitized.
-        (CHECK_CONDITION, Some((0x0A, ..))) if matches!(kind, Kind::Copy | Kind::CopyFromOther) => Ok(Ended::Nothing),
+        // The token ended with the content.
+        (CHECK_CONDITION, Some((5, 0x23, _))) if kind == Kind::WriteUsingToken => Ok(CommandEnd::Nothing),
+        // COPY ABORTED: the unit it was sent to is not the sanitized one.
+        (CHECK_CONDITION, Some((0x0A, ..))) if matches!(kind, Kind::Copy | Kind::CopyFromOther) => {
+            Ok(CommandEnd::Nothing)
+        }
         _ => other(),
     }
 }

@@ -123,7 +123,12 @@ impl Array {
         format!("iscsi://127.0.0.1:{}/{TARGET}/{lun}", self.port).parse().unwrap()
     }
 
-    /// All connections break; with a fault, something acknowledged goes with them.
+    /// Number of WRITEs executed.
+    pub fn writes(&self) -> u64 {
+        self.shared.medium.lock().unwrap().writes
+    }
+
+    /// Breaks all connections; with a fault, acknowledged data is lost.
     pub fn crash(&self) {
         let mut medium = self.shared.medium.lock().unwrap();
         for stream in self.streams.lock().unwrap().drain(..) {
@@ -339,7 +344,7 @@ fn perform(shared: &Shared, unit: usize, cdb: &[u8; 16], data_out: &Bytes) -> Ou
         0x88 => return Outcome::Good(Bytes::copy_from_slice(&medium.units[unit][lba * 512..(lba + count) * 512])),
         0x8A => {
             medium.writes += 1;
-            let half = shared.fault == Fault::LosesHalf && medium.writes == 500;
+            let half = shared.fault == Fault::LosesHalf && medium.writes >= 500;
             let data = if half { &data_out[..data_out.len() / 2] } else { data_out };
             change(&mut medium, unit, lba, data);
         }

@@ -8,7 +8,7 @@ fn options(array: &Array) -> DisturbanceOptions {
 }
 
 #[test]
-fn a_right_target_passes() {
+fn a_correct_target_passes() {
     let array = Array::start(Fault::None);
     let options = options(&array);
     for check in [reset_under_load, abort_task, cut_data_out] {

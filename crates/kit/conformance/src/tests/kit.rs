@@ -72,7 +72,7 @@ fn unmap() {
 
 /// This array has no log pages, no reservations and hardly any task management.
 #[test]
-fn what_is_not_there_fails() {
+fn a_target_without_the_feature_fails() {
     assert!(fails("thin/provisioning_log", Fault::None).contains("05/20/00"));
     assert!(fails("reservations/conflicting_commands", Fault::None).contains("05/20/00"));
     assert!(fails("task_management/reset_of_no_unit", Fault::None).contains("expected 2, found 0"));

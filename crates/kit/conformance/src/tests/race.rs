@@ -8,7 +8,7 @@ fn options(array: &Array) -> RaceOptions {
 }
 
 #[test]
-fn a_right_target_passes() {
+fn a_correct_target_passes() {
     let array = Array::start(Fault::None);
     let options = RaceOptions { rounds: 300, commands_each: 4, ..options(&array) };
     let report = run(&options).unwrap();
@@ -52,7 +52,7 @@ fn sanitize_options(array: &Array) -> SanitizeOptions {
 }
 
 #[test]
-fn a_right_sanitize_is_the_end() {
+fn a_correct_sanitize_passes() {
     let array = Array::start(Fault::None);
     let report = run_sanitize(&sanitize_options(&array)).unwrap();
     assert!(report.passed(), "{report}");
@@ -64,14 +64,14 @@ fn a_right_sanitize_is_the_end() {
 }
 
 #[test]
-fn what_is_refused_during_a_sanitize_operation_must_not_land() {
+fn a_write_refused_during_a_sanitize_operation_must_not_land() {
     let array = Array::start(Fault::SanitizesAndWrites);
     let report = run_sanitize(&sanitize_options(&array)).unwrap();
     assert!(!report.passed() && report.to_string().contains("from before SANITIZE"), "{report}");
 }
 
 #[test]
-fn what_was_acknowledged_before_a_sanitize_operation_must_be_gone() {
+fn a_write_acknowledged_before_a_sanitize_operation_must_be_gone() {
     let array = Array::start(Fault::SanitizesLittle);
     let report = run_sanitize(&SanitizeOptions { rounds: 2, ..sanitize_options(&array) }).unwrap();
     assert!(!report.passed(), "{report}");

@@ -1,5 +1,5 @@
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::array::{Array, Fault};
 use crate::verifying_load::{LoadError, LoadOptions, VerifyingLoad};
@@ -16,17 +16,26 @@ fn options(array: &Array, seed: u64) -> LoadOptions {
     }
 }
 
-/// Runs the load with `crashes` crashes in between.
+/// Waits until the array has executed so many further WRITEs, or the load has ended.
+fn wait_for_writes(array: &Array, writes: u64, has_ended: impl Fn() -> bool) {
+    let (wanted, deadline) = (array.writes() + writes, Instant::now() + Duration::from_secs(60));
+    while array.writes() < wanted && !has_ended() {
+        assert!(Instant::now() < deadline, "the load does not go on");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Runs the load, with `crashes` crashes during it.
 fn run(array: &Array, seed: u64, crashes: u32) -> Result<VerifyingLoad, LoadError> {
     let mut load = VerifyingLoad::new(options(array, seed))?;
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let running = scope.spawn(|| load.run(&stop));
         for _ in 0..crashes {
-            std::thread::sleep(Duration::from_millis(120));
+            wait_for_writes(array, 100, || running.is_finished());
             array.crash();
         }
-        std::thread::sleep(Duration::from_millis(120));
+        wait_for_writes(array, 100, || running.is_finished());
         stop.store(true, Ordering::Relaxed);
         running.join().unwrap()
     })?;
@@ -35,7 +44,7 @@ fn run(array: &Array, seed: u64, crashes: u32) -> Result<VerifyingLoad, LoadErro
 }
 
 #[test]
-fn a_right_array_survives_crashes() {
+fn a_correct_array_survives_crashes() {
     let array = Array::start(Fault::None);
     let load = run(&array, 1, 5).unwrap();
     let report = load.report();
@@ -76,7 +85,8 @@ fn wrong_data_is_noticed_without_a_crash() {
     let stop = AtomicBool::new(false);
     let result = std::thread::scope(|scope| {
         let running = scope.spawn(|| load.run(&stop).and_then(|()| load.verify_all()));
-        std::thread::sleep(Duration::from_secs(2));
+        // From WRITE 500 on the array loses the second half of each.
+        wait_for_writes(&array, 500, || running.is_finished());
         stop.store(true, Ordering::Relaxed);
         running.join().unwrap()
     });
