@@ -155,7 +155,7 @@ impl Bench {
         }
         ensure!(monitor.status()? == "io-error", "the guest did not stay paused");
         self.step(&format!("{locks} COMPARE AND WRITE of a lock that a snapshot shares go on in the full pool"));
-        Lock::grows_not(&mut host)?;
+        Lock::assert_writes_refused(&mut host)?;
         host.logout()?;
         self.step("a write of something new is refused with DATA PROTECT, 27h/07h");
 
@@ -231,8 +231,9 @@ impl Lock {
         Ok(())
     }
 
-    /// What needs new space is refused as it has to be. The write that stopped the guest may have been larger than what is left: that is used up first.
-    fn grows_not(session: &mut Session) -> Result<()> {
+    /// Checks that writes that need new space are refused. The write that stopped the guest may
+    /// have been larger than the remaining space, so that space is used up first.
+    fn assert_writes_refused(session: &mut Session) -> Result<()> {
         session.clear_unit_attentions()?;
         for piece in 1..=LEFT_PIECES {
             match session.write16(piece * PIECE_BLOCKS, block(7).repeat(PIECE_BLOCKS as usize).into()) {

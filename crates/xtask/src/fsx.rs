@@ -103,8 +103,8 @@ pub(crate) fn run(options: &Options) -> Result<Tally> {
     Ok(Tally::one(true))
 }
 
-fn open(path: &Path, anew: bool) -> Result<File> {
-    let file = File::options().read(true).write(true).create(true).truncate(anew).open(path);
+fn open(path: &Path, truncate: bool) -> Result<File> {
+    let file = File::options().read(true).write(true).create(true).truncate(truncate).open(path);
     file.with_context(|| format!("cannot open {}", path.display()))
 }
 

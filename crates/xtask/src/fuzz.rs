@@ -213,7 +213,7 @@ impl Running {
             return Ok(Some(true));
         }
         println!("  {} failed ({status}); its log is {}", self.target.name, self.log.display());
-        for line in words_of_failure(&log) {
+        for line in failure_lines(&log) {
             println!("    {line}");
         }
         for artifact in fs::read_dir(&self.artifacts)? {
@@ -256,8 +256,8 @@ fn summary(log: &str, elapsed: Duration) -> String {
     )
 }
 
-/// The lines that say what happened.
-fn words_of_failure(log: &str) -> Vec<&str> {
+/// Lines that describe a failure.
+fn failure_lines(log: &str) -> Vec<&str> {
     let telling = |line: &&str| {
         line.contains("panicked at") || line.contains("ERROR: libFuzzer") || line.contains("memory allocation of")
     };
@@ -318,7 +318,7 @@ mod tests {
                    stat::number_of_executed_units: 30\nstat::peak_rss_mb:              27\n";
         assert_eq!(summary(log, Duration::from_secs(2)), "30 executions in 2.00 s, 12 edges, 34 features, 27 MiB");
         let log = "thread '<unnamed>' panicked at a.rs:1:2:\nattempt to add\n==1== ERROR: libFuzzer: deadly signal\n";
-        assert_eq!(words_of_failure(log).len(), 3);
+        assert_eq!(failure_lines(log).len(), 3);
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn card(windlass: &Path, target: &'static str, options: &Options) -> Result<Card
     let mut suite = Vec::new();
     if !options.kit_only {
         let tool = program::find("iscsi-test-cu").context("iscsi-test-cu is not installed")?;
-        running = running.anew()?;
+        running = running.restarted()?;
         for name in list_tests(&tool)? {
             let (pattern, url) = (format!("ALL.{name}"), running.url());
             // The suite expects one logical unit through two paths.
@@ -140,8 +140,9 @@ fn card(windlass: &Path, target: &'static str, options: &Options) -> Result<Card
             let word = verdict::judge(&name, finished.status.is_some(), &output).word();
             suite.push((name, word));
             if !matches!(word, "passed" | "skipped") {
-                // What it left behind, such as a reservation, is no matter of the next test.
-                running = running.anew()?;
+                // State that the test left behind, such as a reservation, must not affect the next
+                // test.
+                running = running.restarted()?;
             }
         }
     }

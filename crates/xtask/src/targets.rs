@@ -50,8 +50,8 @@ impl Target {
         Ok(Self { name, windlass: windlass.to_path_buf(), size_mib, place })
     }
 
-    /// The same target without a past, where that is quick.
-    pub(crate) fn anew(self) -> Result<Self> {
+    /// Restarts the target without its state, where that is quick.
+    pub(crate) fn restarted(self) -> Result<Self> {
         match self.place {
             Place::Here(here) => {
                 drop(here);

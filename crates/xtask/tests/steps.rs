@@ -1,4 +1,5 @@
-//! The program as others start it. That there is such a test has `cargo test` build the program, with everything that the tests are built with.
+//! The program as users start it. The existence of this test makes `cargo test` build the program
+//! with the features of the other tests.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use std::process::Command;

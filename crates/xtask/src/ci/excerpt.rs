@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_test_is_named_with_what_it_said() {
+    fn a_failed_test_is_named_with_its_output() {
         let output = "running 3 tests\ntest a ... ok\ntest b::c ... FAILED\ntest d ... ok\n\nfailures:\n\n---- b::c stdout ----\n\n\
                       thread 'b::c' (7) panicked at crates/x/src/y.rs:12:5:\nassertion failed: held\nleft: 1\nright: 2\n\
                       note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n\n\nfailures:\n    b::c\n\n\
@@ -68,14 +68,14 @@ mod tests {
     }
 
     #[test]
-    fn what_programs_under_test_say_does_not_hide_it() {
+    fn output_of_programs_under_test_does_not_hide_it() {
         let output = "error: interrupted (code: interrupted)\n".repeat(LINES) + "test a ... FAILED\n";
         assert_eq!(of(&output), ["test a ... FAILED"]);
         assert_eq!(of("error: could not compile\n"), ["error: could not compile"]);
     }
 
     #[test]
-    fn a_step_that_says_nothing_of_its_failure_is_shown_by_its_end() {
+    fn a_step_without_a_failure_message_is_shown_by_its_last_lines() {
         let output: String = (0..100).map(|number| format!("line {number}\n")).collect();
         let excerpt = of(&output);
         assert_eq!(excerpt.len(), LINES);

@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_come_after_what_they_need() {
+    fn modules_come_after_their_dependencies() {
         let dependencies = Dependencies::parse(
             "k/virtio-ring.ko: k/virtio.ko\nk/virtio.ko:\nk/blk.ko: k/virtio.ko k/virtio-ring.ko\n",
         );

@@ -69,7 +69,7 @@ fn the_old_handshake_then_writes_are_read_back_and_flushed_ones_survive() {
 }
 
 #[test]
-fn the_new_handshake_refuses_what_it_does_not_know_and_tells_size_and_limits() {
+fn the_new_handshake_refuses_unknown_options_and_reports_size_and_limits() {
     let (_directory, server) = server();
     let mut stream = connect(&server, 8, b"");
     let refused = take(&mut stream, 20);

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_first_counts() {
+    fn the_first_difference_counts() {
         let refused = Answer::Completed {
             status: 2,
             sense: Sense::parse(&[0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0]),
