@@ -10,7 +10,7 @@
 use crate::tally::Tally;
 use anyhow::{Context, Result, anyhow};
 use array_process::array::{Array, ArrayOptions, free_portal};
-use array_process::{observe, program, text};
+use array_process::{observe, program};
 use clap::Args;
 use conformance::chaos::{self, ChaosOptions, ChaosReport, script, witness};
 use conformance::url::Url;
@@ -117,9 +117,9 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     check(seen.load_held, "the load that knows what every block holds noticed something");
     println!(
         "  {} resident at most; {} after {}",
-        text::size(seen.most_resident_bytes),
+        text::size::format(seen.most_resident_bytes),
         if seen.alive { "alive" } else { "dead" },
-        text::duration(started.elapsed())
+        text::duration::measured(started.elapsed())
     );
     check(seen.alive, "the array's process has ended");
     check(seen.most_resident_bytes <= RESIDENT_BYTES, "more memory than there should be");

@@ -16,7 +16,6 @@ mod excerpt;
 use crate::tally::Tally;
 use crate::{chaos, clients, conformance, dependencies, fuzz, kill, race, suite, waits, workspace};
 use anyhow::{Context, Result};
-use array_process::text;
 use clap::Args;
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -226,7 +225,7 @@ pub(crate) fn run(options: &Options) -> Result<Tally> {
         }
     }
     ended.extend(beside.drain(..).map(|running| running.end()));
-    println!("all in {}", text::duration(started.elapsed()));
+    println!("all in {}", text::duration::measured(started.elapsed()));
     let failed: Vec<_> = ended.iter().filter(|step| step.tally.failed > 0).collect();
     for step in &failed {
         println!("failed: {}", step.name);
@@ -246,7 +245,7 @@ fn by_itself(step: &Step) -> Tally {
         Tally::one(false)
     });
     let verdict = if tally.failed == 0 { "ok" } else { "FAILED" };
-    println!("{:11} {verdict}: {tally}, {}", step.name, text::duration(started.elapsed()));
+    println!("{:11} {verdict}: {tally}, {}", step.name, text::duration::measured(started.elapsed()));
     tally
 }
 

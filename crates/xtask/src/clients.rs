@@ -13,7 +13,7 @@ mod proxy;
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
 use array_process::array::{Array, ArrayOptions, Volume, free_portal};
-use array_process::{program, text};
+use array_process::program;
 use bytes::Bytes;
 use clap::Args;
 use conformance::disturbance::{self, DisturbanceOptions};
@@ -104,7 +104,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     for check in CHECKS.iter().filter(|check| check.name.contains(&options.only)) {
         let started = Instant::now();
         let result = (check.run)(&bench);
-        let elapsed = text::duration(started.elapsed());
+        let elapsed = text::duration::measured(started.elapsed());
         match &result {
             Ok(words) => println!("  ok      {} ({elapsed}){}", check.name, indented(words)),
             Err(error) => {
@@ -374,18 +374,22 @@ fn qemu_img(bench: &Bench) -> Result<String> {
         arguments.extend_from_slice(&[from, to]);
         succeeds("qemu-img", &arguments)?;
         let sent = proxy.bytes() - bytes;
-        report.push(format!("{what}: {} sent in {}", text::size(sent), text::duration(started.elapsed())));
+        report.push(format!(
+            "{what}: {} sent in {}",
+            text::size::format(sent),
+            text::duration::measured(started.elapsed())
+        ));
         succeeds("qemu-img", &["compare", "-f", "raw", "-F", "raw", image, to]).context("the content differs")?;
         Ok(sent)
     };
     let (through, to) = (proxy.url(source.url())?, proxy.url(copy.url())?);
-    convert(&format!("file with {} of data to a logical unit", text::size(data_bytes)), &[], image, &through)?;
+    convert(&format!("file with {} of data to a logical unit", text::size::format(data_bytes)), &[], image, &through)?;
     convert("logical unit to logical unit by the host", &[], &through, &to)?;
     let used_before = bench.array.pool_number("used_bytes")?;
     let sent = convert("logical unit to logical unit by the array", &["-C"], &through, &proxy.url(offloaded.url())?)?;
     let grown = bench.array.pool_number("used_bytes")?.saturating_sub(used_before);
-    ensure!((sent as f64) < data_bytes as f64 * WIRE_SHARE, "copy offload sent {}", text::size(sent));
-    ensure!(grown < data_bytes / 20, "copy offload took {} of the pool", text::size(grown));
+    ensure!((sent as f64) < data_bytes as f64 * WIRE_SHARE, "copy offload sent {}", text::size::format(sent));
+    ensure!(grown < data_bytes / 20, "copy offload took {} of the pool", text::size::format(grown));
     let refused = bench.array.json(&["offload", "stats"])?;
     let rows = refused.as_array().context("offload stats is no list")?;
     let row = rows.iter().find(|row| {
@@ -394,7 +398,7 @@ fn qemu_img(bench: &Bench) -> Result<String> {
     });
     let row = row.context("offload stats counts no EXTENDED COPY")?;
     ensure!(row.get("refused").and_then(serde_json::Value::as_u64) == Some(0), "an EXTENDED COPY was refused: {row}");
-    report.push(format!("copy offload took {} of the pool", text::size(grown)));
+    report.push(format!("copy offload took {} of the pool", text::size::format(grown)));
     Ok(report.join("\n"))
 }
 

@@ -72,12 +72,12 @@ const LAYERS: &[Layer] = &[
             ("conformance", &["initiator", "iscsi", "scsi"]),
             ("data_mover", &[]),
             ("datastore", &["data_mover"]),
-            ("demo", &["array_process", "conformance"]),
+            ("demo", &["array_process", "conformance", "text"]),
             ("initiator", &["data_mover", "iscsi"]),
-            ("lab", &["data_mover", "datastore", "initiator", "iscsi", "text"]),
+            ("lab", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
             ("lab_report", &["lab", "text"]),
-            ("probe", &["data_mover", "datastore", "initiator", "iscsi", "text"]),
-            ("virtual_disk", &["data_mover", "datastore", "initiator", "iscsi", "text"]),
+            ("probe", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
+            ("virtual_disk", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
         ],
     },
     Layer {
@@ -85,22 +85,26 @@ const LAYERS: &[Layer] = &[
         uses: &["protocol", "engine", "front", "array", "kit", "testing"],
         crates: &[
             ("array_process", &[]),
-            ("array_sim", &["control", "daemon", "initiator", "iscsi", "media", "pool", "scsi_target"]),
-            ("bench", &["array_process", "initiator"]),
+            ("array_sim", &["control", "daemon", "initiator", "iscsi", "media", "pool", "random", "scsi_target"]),
+            ("bench", &["array_process", "initiator", "iscsi", "random", "text"]),
             (
                 "fuzz_targets",
                 &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target", "text", "unit"],
             ),
-            ("sim", &["block", "media", "pool"]),
-            ("simulate", &["array_process", "sim"]),
+            ("sim", &["block", "media", "pool", "random"]),
+            ("simulate", &["array_process", "sim", "text"]),
         ],
     },
     Layer {
         folder: "",
         uses: &["protocol", "kit", "testing"],
         crates: &[
+            ("random", &[]),
             ("text", &[]),
-            ("xtask", &["array_process", "bench", "conformance", "fuzz_targets", "iscsi", "simulate"]),
+            (
+                "xtask",
+                &["array_process", "bench", "conformance", "fuzz_targets", "iscsi", "random", "simulate", "text"],
+            ),
         ],
     },
 ];
@@ -121,7 +125,7 @@ fn place(name: &str) -> Option<(&'static Layer, &'static [&'static str])> {
 /// Whether the layers permit that `from` uses `to`.
 fn layered(from: &Layer, name: &str, to: &str) -> bool {
     let Some((layer, _)) = place(to) else { return false };
-    to == "text" || from.uses.contains(&layer.folder) || EXCEPTIONS.contains(&(name, to))
+    EVERYWHERE.contains(&to) || from.uses.contains(&layer.folder) || EXCEPTIONS.contains(&(name, to))
 }
 
 /// Third-party crates that only some workspace crates may use.

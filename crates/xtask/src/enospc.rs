@@ -16,7 +16,7 @@ use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};
 use array_process::array::{Array, ArrayOptions, free_portal};
-use array_process::{program, text};
+use array_process::program;
 use clap::Args;
 use conformance::commands::{CommandError, Compared};
 use conformance::initiator::{Session, SessionOptions};
@@ -138,7 +138,7 @@ impl Bench {
         );
         self.step(&format!(
             "after {} QEMU reports BLOCK_IO_ERROR, operation write, action stop, nospace true",
-            text::duration(started.elapsed())
+            text::duration::measured(started.elapsed())
         ));
         monitor.wait_for("STOP", FILL_LIMIT, || machine.check())?;
         let status = monitor.status()?;
@@ -165,7 +165,7 @@ impl Bench {
         let verified = Self::until_verified(&mut machine)?;
         self.step(&format!(
             "the pool grows to {POOL_SIZE_THEN}, the guest continues; {} later: e2fsck: {}",
-            text::duration(resumed.elapsed()),
+            text::duration::measured(resumed.elapsed()),
             verified.0
         ));
         self.step(&format!("sha256sum of what the guest wrote: verified{}", verified.1));

@@ -11,7 +11,6 @@
 use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};
-use array_process::text;
 use clap::Args;
 use fuzz_targets::{TARGETS, Target};
 use std::collections::VecDeque;
@@ -137,7 +136,7 @@ fn build() -> Result<PathBuf> {
     cargo.current_dir(workspace::root().join("fuzz"));
     cargo.env("CARGO_TARGET_DIR", directory()).env("RUSTFLAGS", RUSTFLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS");
     ensure!(cargo.status().context("cannot run cargo")?.success(), "the fuzz program does not build");
-    println!("  the targets built in {}", text::duration(started.elapsed()));
+    println!("  the targets built in {}", text::duration::measured(started.elapsed()));
     Ok(directory().join(host).join("debug").join(PROGRAM))
 }
 
@@ -249,7 +248,7 @@ fn summary(log: &str, elapsed: Duration) -> String {
     format!(
         "{} executions in {}, {} edges, {} features, {} MiB",
         stat("stat::number_of_executed_units"),
-        text::duration(elapsed),
+        text::duration::measured(elapsed),
         after("cov:"),
         after("ft:"),
         stat("stat::peak_rss_mb")

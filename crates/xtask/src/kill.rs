@@ -9,7 +9,7 @@
 use crate::tally::Tally;
 use anyhow::{Context, Result, anyhow, bail};
 use array_process::array::{Array, ArrayOptions, free_portal};
-use array_process::{program, text};
+use array_process::program;
 use clap::Args;
 use conformance::url::Url;
 use conformance::verifying_load::{LoadError, LoadOptions, VerifyingLoad};
@@ -97,8 +97,8 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     println!(
         "{} kills in {}, slowest start {}",
         options.cycles,
-        text::duration(started.elapsed()),
-        text::duration(slowest_start)
+        text::duration::measured(started.elapsed()),
+        text::duration::measured(slowest_start)
     );
     println!("{}", load.report());
     Ok(tally)

@@ -12,11 +12,11 @@ use crate::targets::{self, Target};
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
 use array_process::program;
-use array_process::text::{self, Align};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use text::columns::Align;
 
 /// Targets and amount of work.
 #[derive(Args)]
@@ -82,7 +82,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
         let started = Instant::now();
         match one(&windlass, target, options, &place, &mut tally) {
             Ok(found) => {
-                println!("  {target}: done after {}", text::duration(started.elapsed()));
+                println!("  {target}: done after {}", text::duration::measured(started.elapsed()));
                 all.push(found);
             }
             Err(error) => {
@@ -217,7 +217,7 @@ fn table(all: &[Found]) -> Vec<String> {
     for row in &mut rows {
         row.push("|".to_owned());
     }
-    text::columns(&vec![Align::Left; all.len() + 2], &rows)
+    text::columns::lines(&vec![Align::Left; all.len() + 2], &rows)
 }
 
 /// Seconds without and with the primitive; for a case that does not measure time, whether it

@@ -29,7 +29,7 @@ use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};
 use array_process::array::free_portal;
-use array_process::{program, text};
+use array_process::program;
 use clap::{Args, ValueEnum};
 use copies::Copies;
 use nbd::Server;
@@ -262,7 +262,7 @@ impl Site {
         }
         let mut writers = Writers::new(&urls, options.seed, self.interruption.clone())?.verify()?;
         let mut copies = Copies::new(VOLUMES[0], ALL_BLOCKS);
-        println!("  ready after {}", text::duration(started.elapsed()));
+        println!("  ready after {}", text::duration::measured(started.elapsed()));
 
         let (cycles_started, mut cut_starts) = (Instant::now(), 0);
         for cycle in 1..=options.cycles {
@@ -287,9 +287,9 @@ impl Site {
             *tally += Tally::one(true);
             println!(
                 "  cut {cycle:3}: loads ran and died in {}, up again in {}, everything verified in {}",
-                text::duration(cut),
-                text::duration(booted),
-                text::duration(booting.elapsed() - booted),
+                text::duration::measured(cut),
+                text::duration::measured(booted),
+                text::duration::measured(booting.elapsed() - booted),
             );
         }
         let elapsed = cycles_started.elapsed();
@@ -299,9 +299,9 @@ impl Site {
         println!(
             "{} cuts in {}, {} a cycle; {cut_starts} more cuts during a start; slowest start {}",
             options.cycles,
-            text::duration(elapsed),
-            text::duration(elapsed / options.cycles.max(1)),
-            text::duration(self.slowest_start)
+            text::duration::measured(elapsed),
+            text::duration::measured(elapsed / options.cycles.max(1)),
+            text::duration::measured(self.slowest_start)
         );
         let (made, compared) = copies.counts();
         println!("{made} snapshots with a clone, compared {compared} times");

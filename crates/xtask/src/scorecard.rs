@@ -12,13 +12,13 @@ use crate::tally::Tally;
 use crate::targets::{self, Target};
 use anyhow::{Context, Result};
 use array_process::program;
-use array_process::text::{self, Align};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+use text::columns::Align;
 
 /// Targets and output.
 #[derive(Args)]
@@ -90,7 +90,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
         tally += Tally::one(card.is_ok());
         match card {
             Ok(card) => {
-                println!("  {target}: done after {}", text::duration(started.elapsed()));
+                println!("  {target}: done after {}", text::duration::measured(started.elapsed()));
                 cards.push(card);
             }
             Err(error) => println!("  {target}: {error:#}"),
@@ -215,7 +215,7 @@ fn table(cards: &[Card]) -> Result<Vec<String>> {
         row.push("|".to_owned());
     }
     let columns = vec![Align::Left; cards.len() + 2];
-    Ok(text::columns(&columns, &rows))
+    Ok(text::columns::lines(&columns, &rows))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 use crate::tally::Tally;
 use anyhow::{Context, Result, bail};
 use array_process::array::{Array, ArrayOptions, free_portal};
-use array_process::{program, text};
+use array_process::program;
 use clap::{Args, ValueEnum};
 use random::{Random, combine};
 use rustix::process::{Pid, Signal, kill_process};
@@ -180,7 +180,7 @@ fn storm(windlass: &Path, options: &Options, locking: Locking) -> Result<Tally> 
     println!(
         "{}: {kills} kills and {evictions} evictions in {}; {}",
         locking.name(),
-        text::duration(Duration::from_secs(options.seconds)),
+        text::duration::measured(Duration::from_secs(options.seconds)),
         verdict.words.trim()
     );
     if !verdict.held {

@@ -14,7 +14,6 @@ pub(crate) mod verdict;
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
 use array_process::array::{Array, ArrayOptions, Volume, free_portal};
-use array_process::text::{self, Align};
 use array_process::{observe, program};
 use clap::Args;
 use conformance::initiator::{Session, SessionOptions};
@@ -25,6 +24,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use text::columns::Align;
 use verdict::{Verdict, excuse, judge, wants_another_profile};
 
 /// Selection and output.
@@ -93,8 +93,8 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     println!(
         "{} tests in {}, {} of processor time in the array",
         outcomes.len(),
-        text::duration(elapsed),
-        text::duration(run.cpu)
+        text::duration::measured(elapsed),
+        text::duration::measured(run.cpu)
     );
     if let Some(path) = &options.json {
         write_json(path, &outcomes)?;
@@ -150,7 +150,7 @@ impl Run {
                 set_write_protect(&volume, false)?;
             }
             if self.verbose {
-                println!("  {:12} {name:44} {}", verdict.word(), text::duration(finished.elapsed));
+                println!("  {:12} {name:44} {}", verdict.word(), text::duration::measured(finished.elapsed));
             }
             outcomes.push(Outcome { name: name.to_string(), verdict, elapsed: finished.elapsed, output });
         }
@@ -264,7 +264,7 @@ fn table(outcomes: &[Outcome]) -> Vec<String> {
     rows.extend(total);
     let mut alignment = vec![Align::Left];
     alignment.resize(words.len() + 1, Align::Right);
-    let mut lines = text::columns(&alignment, &rows);
+    let mut lines = text::columns::lines(&alignment, &rows);
     for ((word, reason), count) in reasons {
         lines.push(format!("{count:3} {word}: {reason}"));
     }

@@ -16,7 +16,7 @@ mod steps;
 use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
-use array_process::{program, text};
+use array_process::program;
 use clap::Args;
 use image::Image;
 use lab::Lab;
@@ -75,14 +75,14 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     lab.verbose = options.verbose;
     lab.ends_at = started + Duration::from_secs(options.limit * 60);
     let processor = if lab.machine.emulated { ", emulated" } else { ", with KVM" };
-    println!("  the guest is up after {}{processor}", text::duration(started.elapsed()));
+    println!("  the guest is up after {}{processor}", text::duration::measured(started.elapsed()));
     for (step, number) in steps::ALL.iter().zip(1..) {
         if options.only.is_empty() || options.only.iter().any(|name| name == step.name) {
             lab.carry_out(number, step);
         }
     }
     let tally = lab.finish()?;
-    println!("{}", text::duration(started.elapsed()));
+    println!("{}", text::duration::measured(started.elapsed()));
     if tally.failed > 0 {
         println!("  console, logs and pool are kept in {}", directory.keep().display());
     }

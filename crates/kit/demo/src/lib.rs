@@ -15,7 +15,6 @@ mod work;
 
 use anyhow::{Context, Result, bail, ensure};
 use array_process::array::{Array, ArrayOptions, free_portal};
-use array_process::text;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -78,7 +77,7 @@ fn carry_out(executable: &Path, options: &Options, interrupted: &AtomicBool) -> 
     })?;
     say(&format!(
         "array ready in {}: everything is in {}",
-        text::duration(array.started_in()),
+        text::duration::measured(array.started_in()),
         directory.path().display()
     ))?;
 
@@ -115,10 +114,10 @@ fn check_space(directory: &Path, needed_bytes: u64) -> Result<()> {
     let free_bytes = file_system.f_bavail.saturating_mul(file_system.f_frsize);
     ensure!(
         free_bytes >= needed_bytes,
-        "the demo needs {} in {}, which has {} free; name another place with TMPDIR=/some/directory",
-        text::size(needed_bytes),
+        "the demo needs {} in {}, which has {} free; choose another directory with TMPDIR=/some/directory",
+        text::size::format(needed_bytes),
         directory.display(),
-        text::size(free_bytes)
+        text::size::format(free_bytes)
     );
     Ok(())
 }

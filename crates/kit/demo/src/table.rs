@@ -2,8 +2,8 @@
 //! the checks behind the word "identical".
 
 use crate::Outcome;
-use array_process::text::{self, Align};
 use std::time::Duration;
+use text::columns::Align;
 
 /// Readings of the three meters for one method of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Report {
             rows.push(cells);
         }
         let alignment = [Left, Left, Right, Right, Right, Left, Right, Right, Right, Left, Left];
-        let mut lines = text::columns(&alignment, &rows);
+        let mut lines = text::columns::lines(&alignment, &rows);
         lines.push(String::new());
         for check in &self.checks {
             lines.push(format!("  {}  {}", if check.held { "ok    " } else { "FAILED" }, check.statement));
@@ -91,7 +91,7 @@ fn measured(measured: Option<Measured>) -> [String; 3] {
     match measured {
         None => ["–".into(), "–".into(), "–".into()],
         Some(Measured { elapsed, wire_bytes, pool_bytes: (before, after) }) => {
-            [text::duration(elapsed), text::size(wire_bytes), text::size_change(before, after)]
+            [text::duration::measured(elapsed), text::size::format(wire_bytes), text::size::change(before, after)]
         }
     }
 }

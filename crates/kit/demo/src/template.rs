@@ -25,8 +25,8 @@ pub(crate) struct Template {
     pub(crate) bytes: u64,
 }
 
-/// Makes the image, `size_bytes` long, with about `content_bytes` of files in it.
-pub(crate) fn make(tools: &Tools, directory: &Path, size_bytes: u64, content_bytes: u64) -> Result<Template> {
+/// Creates the image, `size_bytes` long, with about `content_bytes` of files in it.
+pub(crate) fn create(tools: &Tools, directory: &Path, size_bytes: u64, content_bytes: u64) -> Result<Template> {
     let tree = directory.join("tree");
     std::fs::create_dir_all(&tree)?;
     let mut harvest = Harvest { files: 0, bytes: 0, wanted_bytes: content_bytes };

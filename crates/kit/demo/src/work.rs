@@ -6,8 +6,8 @@ use crate::template;
 use crate::tools::Tools;
 use anyhow::{Context, Result, ensure};
 use array_process::array::{Array, Volume};
+use array_process::observe;
 use array_process::program::{self, Finished};
-use array_process::{observe, text};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -89,21 +89,26 @@ impl Stage<'_> {
 
     /// Creates a file system and writes it to a new volume. Only the host can do this.
     fn fill_template(&self, report: &mut Report, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<Volume> {
-        say("making a file system with files of this machine (mkfs.ext4)")?;
-        let made = template::make(self.tools, self.directory, self.sizes.template_bytes, self.sizes.content_bytes)?;
+        say("creating a file system with files of this machine (mkfs.ext4)")?;
+        let template =
+            template::create(self.tools, self.directory, self.sizes.template_bytes, self.sizes.content_bytes)?;
         let volume = self.array.create_volume(TEMPLATE, &self.sizes.template_bytes.to_string())?;
-        say(&format!("writing it to volume {TEMPLATE}: {} files, {}", made.files, text::size(made.bytes)))?;
-        let image = made.image.display().to_string();
+        say(&format!(
+            "writing it to volume {TEMPLATE}: {} files, {}",
+            template.files,
+            text::size::format(template.bytes)
+        ))?;
+        let image = template.image.display().to_string();
         let host = self.measure(|| self.convert(&[], &image, volume.url()))?;
         let held = self.identical(&image, volume.url())?;
         report.check(held, "the template on the array is identical to the image of mkfs.ext4");
         report.rows.push(Row {
-            operation: format!("fill a template, {}", text::size(made.bytes)),
+            operation: format!("fill a template, {}", text::size::format(template.bytes)),
             host: Some(host),
             array: None,
             result: verdict(held),
         });
-        std::fs::remove_file(&made.image)?;
+        std::fs::remove_file(&template.image)?;
         Ok(volume)
     }
 
@@ -133,8 +138,8 @@ impl Stage<'_> {
             array.wire_bytes < limit,
             format!(
                 "EXTENDED COPY sent {} over the wire, less than 1 % of the data; the host's copy {}",
-                text::size(array.wire_bytes),
-                text::size(host.wire_bytes)
+                text::size::format(array.wire_bytes),
+                text::size::format(host.wire_bytes)
             ),
         );
         report.check(
@@ -188,21 +193,25 @@ impl Stage<'_> {
                 &[format!("write -q -P 0x5a 0 {part}"), format!("write -q -P 0xa5 {} {part}", 8 * part)],
             )?;
         }
-        say(&format!("zeroing {}: qemu-io writes zeros", text::size(bytes)))?;
+        say(&format!("zeroing {}: qemu-io writes zeros", text::size::format(bytes)))?;
         let writes: Vec<_> = (0..16).map(|index| format!("write -q -P 0 {} {part}", index * part)).collect();
         let host = self.measure(|| self.client(&filled, &writes))?;
-        say(&format!("zeroing {}: qemu-io asks the array (WRITE SAME)", text::size(bytes)))?;
-        // Only the first try meets data, but every try sends the same commands.
+        say(&format!("zeroing {}: qemu-io asks the array (WRITE SAME)", text::size::format(bytes)))?;
+        // Only the first run meets data, but every run sends the same commands.
         let array =
             self.measure_quiet(share(bytes), || self.client(&filled_too, &[format!("write -q -z 0 {bytes}")]))?;
         let held = self.reads_zeros(&filled, bytes)? & self.reads_zeros(&filled_too, bytes)?;
         report.check(held, "both zeroed disks read as zeros (qemu-io)");
         report.check(
             array.wire_bytes < share(bytes),
-            format!("WRITE SAME sent {} over the wire for {}", text::size(array.wire_bytes), text::size(bytes)),
+            format!(
+                "WRITE SAME sent {} over the wire for {}",
+                text::size::format(array.wire_bytes),
+                text::size::format(bytes)
+            ),
         );
         report.rows.push(Row {
-            operation: format!("zero {}", text::size(bytes)),
+            operation: format!("zero {}", text::size::format(bytes)),
             host: Some(host),
             array: Some(array),
             result: if held { "reads zeros".into() } else { "WRONG DATA".into() },
@@ -227,14 +236,14 @@ impl Stage<'_> {
         let mut array = self.measure(|| self.client(host_copy, &discard))?;
         let started = Instant::now();
         while freed(array) < wanted && started.elapsed() < RELEASE_LIMIT {
-            self.go_on()?;
+            self.check_interrupted()?;
             std::thread::sleep(Duration::from_millis(20));
             array.pool_bytes.1 = self.array.pool_number("used_bytes")?;
         }
         let zeros = self.reads_zeros(host_copy, self.sizes.template_bytes)?;
         report.check(zeros, "the unmapped disk reads as zeros (qemu-io)");
         let back = freed(array) >= wanted;
-        report.check(back, format!("unmapping gave {} back to the pool", text::size(freed(array))));
+        report.check(back, format!("unmapping freed {} in the pool", text::size::format(freed(array))));
         let held = self.file_system_is_sound(array_copy)?;
         report.check(held, "the offloaded copy is still sound after its source's other copy was unmapped (e2fsck)");
         report.rows.push(Row {
@@ -289,15 +298,15 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Stops the demo between two steps after Ctrl-C.
-    fn go_on(&self) -> Result<()> {
+    /// Errors after Ctrl-C, to stop the demo between two steps.
+    fn check_interrupted(&self) -> Result<()> {
         ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
         Ok(())
     }
 
     /// Runs an action, and reads the meters before and after.
     fn measure(&self, action: impl FnOnce() -> Result<()>) -> Result<Measured> {
-        self.go_on()?;
+        self.check_interrupted()?;
         let pool_before = self.array.pool_number("used_bytes")?;
         let wire_before = observe::loopback_bytes()?;
         let started = Instant::now();
@@ -344,7 +353,7 @@ impl Stage<'_> {
     }
 
     fn qemu_io(&self, volume: &Volume, commands: &[String]) -> Result<Finished> {
-        self.go_on()?;
+        self.check_interrupted()?;
         let mut arguments = vec!["-f", "raw"];
         for command in commands {
             arguments.extend_from_slice(&["-c", command]);
@@ -363,7 +372,7 @@ impl Stage<'_> {
 
     /// `qemu-img compare`: status 0 is equal, 1 is different, anything else an error.
     fn identical(&self, left: &str, right: &str) -> Result<bool> {
-        self.go_on()?;
+        self.check_interrupted()?;
         let arguments = ["compare", "-f", "raw", "-F", "raw", left, right];
         let finished = program::run(&self.tools.qemu_img, &arguments, CLIENT_LIMIT)?;
         match finished.status.and_then(|status| status.code()) {
@@ -402,7 +411,7 @@ fn freed(measured: Measured) -> u64 {
 
 /// Change of the pool's used space, for display.
 fn growth(measured: Measured) -> String {
-    text::size_change(measured.pool_bytes.0, measured.pool_bytes.1)
+    text::size::change(measured.pool_bytes.0, measured.pool_bytes.1)
 }
 
 /// Word for the result of a comparison.

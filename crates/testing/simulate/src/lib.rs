@@ -7,7 +7,6 @@
 
 use anyhow::{Context, Result, ensure};
 use array_process::tally::Tally;
-use array_process::text;
 use clap::{Args, ValueEnum};
 use sim::{Outcome, Report, RunOptions};
 use std::collections::BTreeSet;
@@ -19,8 +18,8 @@ use std::time::{Duration, Instant};
 
 /// Interval of the progress messages of a long run.
 const PROGRESS: Duration = Duration::from_secs(15);
-/// Failures that are told in full.
-const TOLD: usize = 5;
+/// Number of failures printed in full.
+const PRINTED_FAILURES: usize = 5;
 
 /// Runs and their sizes.
 #[derive(Args, Clone)]
@@ -124,7 +123,7 @@ impl Options {
     pub fn others() -> [Self; 4] {
         let of = |what, count| Self { what, count, ..Self::short() };
         [
-            of(What::Faults, Some(400)),
+            of(What::Faults, Some(1000)),
             of(What::Failures, None),
             of(What::Exhaustive, None),
             Self { times: 4, ..of(What::Corruption, None) },
@@ -211,13 +210,13 @@ fn seeds(options: &Options) -> Result<Tally> {
     let started = Instant::now();
     let story = range.end - range.start == 1 && !options.quiet;
     let found = run_seeds(options, range.clone(), story, false);
-    for (seed, failure) in found.failures.iter().take(TOLD) {
+    for (seed, failure) in found.failures.iter().take(PRINTED_FAILURES) {
         tell(options, *seed, failure);
     }
     let count = range.end - range.start;
     let (time, seconds) = (started.elapsed(), started.elapsed().as_secs_f64().max(1e-9));
     let crashes = found.report.crashes + found.report.recovery_crashes;
-    println!("{count} seeds in {}: {}", text::duration(time), found.report);
+    println!("{count} seeds in {}: {}", text::duration::measured(time), found.report);
     println!(
         "{:.1} seeds/s, {:.0} crashes/s, {} violations",
         count as f64 / seconds,
@@ -272,7 +271,8 @@ fn run_seeds(options: &Options, range: std::ops::Range<u64>, story: bool, until_
                         found.tally += Tally::one(outcome.failure.is_none());
                         if let Some(failure) = outcome.failure {
                             over.store(true, Ordering::Relaxed);
-                            if !until_failure && found.failures.len() < TOLD && range.end - range.start > 1 {
+                            if !until_failure && found.failures.len() < PRINTED_FAILURES && range.end - range.start > 1
+                            {
                                 println!("{}", failure.message);
                             }
                             found.failures.push((seed, failure));
@@ -281,13 +281,13 @@ fn run_seeds(options: &Options, range: std::ops::Range<u64>, story: bool, until_
                 })
             })
             .collect();
-        let mut told = Instant::now();
+        let mut printed = Instant::now();
         while !workers.iter().all(|worker| worker.is_finished()) {
             std::thread::sleep(Duration::from_millis(20));
-            if told.elapsed() < PROGRESS || until_failure {
+            if printed.elapsed() < PROGRESS || until_failure {
                 continue;
             }
-            told = Instant::now();
+            printed = Instant::now();
             let found = lock();
             let resume = found.running.first().copied().unwrap_or_else(|| next.load(Ordering::Relaxed)).min(range.end);
             let done = next.load(Ordering::Relaxed).min(range.end) - range.start - found.running.len() as u64;
@@ -340,7 +340,7 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
                 println!(
                     "{name:22} noticed after {ran} seeds, {} crashes, {}: {description}",
                     found.report.crashes,
-                    text::duration(started.elapsed())
+                    text::duration::measured(started.elapsed())
                 );
                 println!("{:22} {}", "", failure.message);
                 if !options.quiet && rule != "all" {

@@ -6,7 +6,7 @@ use super::steps::Step;
 use crate::tally::Tally;
 use anyhow::{Context, Result, bail, ensure};
 use array_process::array::{Array, ArrayOptions, free_portal};
-use array_process::{program, text};
+use array_process::program;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -153,7 +153,7 @@ END
         self.summary.push(format!(
             "{verdict} {number} {:14} {passed:3} passed, {failed} failed, {}",
             step.name,
-            text::duration(started.elapsed())
+            text::duration::measured(started.elapsed())
         ));
     }
 
@@ -297,7 +297,7 @@ END
                 return Ok(used);
             }
             if started.elapsed() > limit {
-                bail!("the pool uses {}, and not at most {}", text::size(used), text::size(most_bytes));
+                bail!("the pool uses {}, and not at most {}", text::size::format(used), text::size::format(most_bytes));
             }
             std::thread::sleep(Duration::from_millis(200));
         }

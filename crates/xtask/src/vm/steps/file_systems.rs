@@ -5,7 +5,6 @@
 use super::fio;
 use crate::vm::lab::{FILES, INITIATOR, Lab, SECOND};
 use anyhow::{Context, Result, ensure};
-use array_process::text;
 use std::time::Duration;
 
 /// Operations of fsx on each file system.
@@ -53,8 +52,8 @@ fn exercise(lab: &mut Lab, disk: &str, system: &str) -> Result<()> {
     // has been filled meanwhile.
     let freed = lab.wait_for_space(full.saturating_sub(FILE_MIB * MIB), SPACE_LIMIT).and_then(|after| {
         let took = full.saturating_sub(before);
-        ensure!(took > FILE_MIB * MIB, "the files took only {}", text::size(took));
-        let size = |bytes: u64| text::size(bytes);
+        ensure!(took > FILE_MIB * MIB, "the files took only {}", text::size::format(took));
+        let size = |bytes: u64| text::size::format(bytes);
         Ok(format!("{} before, {} with the files, {} after", size(before), size(full), size(after)))
     });
     lab.record(&format!("{system}: fstrim gives the pool its space back"), freed);
@@ -87,7 +86,7 @@ fn discard(lab: &mut Lab) -> Result<()> {
         let space = lab.wait_for_space(before + SLACK_BYTES, SPACE_LIMIT);
         lab.record(
             &format!("{title}: the pool has its space back"),
-            space.map(|used| format!("{} used", text::size(used))),
+            space.map(|used| format!("{} used", text::size::format(used))),
         );
     }
     Ok(())

@@ -2,7 +2,6 @@
 
 use crate::vm::lab::{Lab, quoted};
 use anyhow::{Context, Result, ensure};
-use array_process::text;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ pub(super) struct Finished {
 
 impl std::fmt::Display for Finished {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} I/Os verified, the longest took {}", self.operations, text::duration(self.longest))
+        write!(f, "{} I/Os verified, the longest took {}", self.operations, text::duration::measured(self.longest))
     }
 }
 

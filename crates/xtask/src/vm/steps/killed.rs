@@ -4,7 +4,6 @@
 use super::fio;
 use crate::vm::lab::{INITIATOR, Lab, MULTI};
 use anyhow::{Result, ensure};
-use array_process::text;
 use std::time::{Duration, Instant};
 
 const KILLS: u32 = 3;
@@ -32,7 +31,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<()> {
     }
     let finished = running.finish(lab).and_then(|finished| {
         ensure!(!ended, "fio ended before the last kill");
-        Ok(format!("{finished}; slowest start {}", text::duration(starts)))
+        Ok(format!("{finished}; slowest start {}", text::duration::measured(starts)))
     });
     lab.record(&format!("{KILLS} times kill -9 under fio"), finished);
     let again = format!(

@@ -5,7 +5,6 @@
 use super::fio;
 use crate::vm::lab::{INITIATOR, Lab, MULTI};
 use anyhow::{Context, Result, ensure};
-use array_process::text;
 use std::time::{Duration, Instant};
 
 /// Time limit in seconds for the loss or the return of a path to be noticed.
@@ -100,8 +99,8 @@ pub(super) fn run(lab: &mut Lab) -> Result<()> {
             ensure!(!early, "fio ended before the path was back");
             Ok(format!(
                 "{finished}; the path was missed after {}, and back {} after the cut ended",
-                text::duration(missed),
-                text::duration(back)
+                text::duration::measured(missed),
+                text::duration::measured(back)
             ))
         });
         lab.record(title, words);
