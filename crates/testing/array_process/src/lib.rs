@@ -11,4 +11,3 @@ pub mod array;
 pub mod observe;
 pub mod program;
 pub mod tally;
-pub mod text;

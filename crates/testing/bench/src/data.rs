@@ -1,11 +1,12 @@
 //! Test data: 4 KiB blocks that all differ, each beginning with its own number, so that every read
 //! can be checked.
 
-use crate::initiator::{Completion, Session};
-use crate::load::{self, End, Random};
-use crate::wire;
+use crate::command;
+use crate::load::{self, End};
+use crate::session::{Completion, Session};
 use anyhow::{Result, ensure};
-use std::rc::Rc;
+use bytes::Bytes;
+use random::Random;
 
 /// Bytes of a block.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
@@ -14,7 +15,7 @@ pub(crate) const LOGICAL_BLOCKS: u32 = 8;
 
 /// Content of block `number`: its number, then pseudo-random bytes.
 pub(crate) fn block(number: u64) -> Vec<u8> {
-    let mut random = Random::new(number);
+    let random = Random::new(number);
     let mut bytes = number.to_be_bytes().to_vec();
     while bytes.len() < BLOCK_BYTES as usize {
         bytes.extend_from_slice(&random.next().to_le_bytes());
@@ -37,8 +38,8 @@ pub(crate) fn fill(session: &mut Session, server_pid: u32, size_bytes: u64) -> R
         (first < blocks).then(|| {
             let numbers = first..(first + STEP).min(blocks);
             let count = (numbers.end - numbers.start) as u32 * LOGICAL_BLOCKS;
-            let data: Rc<[u8]> = numbers.flat_map(block).collect();
-            wire::write(first * u64::from(LOGICAL_BLOCKS), count, data)
+            let data: Bytes = numbers.flat_map(block).collect();
+            command::write(first * u64::from(LOGICAL_BLOCKS), count, data)
         })
     };
     load::run(session, server_pid, 8, End::WhenDone, next, |_, _| Ok(()))?;
@@ -53,7 +54,7 @@ mod tests {
     fn blocks_differ_and_carry_their_number() {
         let data = block(7);
         assert_eq!(data.len(), 4096);
-        let good = Completion { tag: 1, status: 0, data };
+        let good = Completion { tag: 1, status: 0, data: data.into(), sense: Bytes::new() };
         assert!(check(7, &good).is_ok() && check(8, &good).is_err());
         assert_ne!(block(7)[8..], block(8)[8..]);
     }

@@ -7,13 +7,13 @@
 //! run are more stable than operations per second.
 #![forbid(unsafe_code)]
 
+mod command;
 mod data;
-mod initiator;
 mod load;
 mod questions;
 mod report;
+mod session;
 mod targets;
-mod wire;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;

@@ -1,8 +1,8 @@
 //! Closed loop: a fixed number of outstanding commands, each replaced when it completes; every
 //! latency is recorded.
 
-use crate::initiator::{Completion, Session};
-use crate::wire::Command;
+use crate::command::Command;
+use crate::session::{Completion, Session};
 use anyhow::{Context, Result, ensure};
 use array_process::observe;
 use std::collections::HashMap;
@@ -117,30 +117,6 @@ pub(crate) fn run(
     })
 }
 
-/// Pseudo-random numbers (xorshift64*), the same in every run of the same seed.
-#[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
-
-impl Random {
-    /// Starts a sequence.
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    /// The next number.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// The next number below `bound`, which is not 0.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound.max(1)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,12 +134,5 @@ mod tests {
         assert_eq!(load.rate(), 50.0);
         assert_eq!(load.server_us(), 10.0);
         assert_eq!(Load::default().latency_us(99), 0.0);
-    }
-
-    #[test]
-    fn the_same_seed_gives_the_same_numbers() {
-        let (mut a, mut b) = (Random::new(7), Random::new(7));
-        assert!((0..100).all(|_| a.next() == b.next()));
-        assert!((0..100).all(|_| a.below(10) < 10));
     }
 }

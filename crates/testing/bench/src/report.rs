@@ -2,8 +2,8 @@
 //! of it as JSON.
 
 use crate::load::Load;
-use array_process::text::{self, Align};
 use serde_json::{Value, json};
+use text::columns::Align;
 
 /// Repetitions of one measurement of one server.
 #[derive(Clone, Debug)]
@@ -147,7 +147,7 @@ impl Report {
         let barred: Vec<Vec<String>> =
             rows.iter().map(|row| row.iter().map(|cell| format!("| {cell}")).collect()).collect();
         let mut lines: Vec<_> =
-            text::columns(&[Align::Left; 8], &barred).into_iter().map(|line| format!("{line} |")).collect();
+            text::columns::lines(&[Align::Left; 8], &barred).into_iter().map(|line| format!("{line} |")).collect();
         let rule = alignment.iter().map(|align| if *align == Align::Left { "---" } else { "---:" }).collect::<Vec<_>>();
         if lines.len() > 1 {
             lines.insert(1, format!("| {} |", rule.join(" | ")));

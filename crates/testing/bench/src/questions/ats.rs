@@ -5,12 +5,12 @@
 use super::MIB;
 use super::small_io::{Subject, random_io};
 use crate::Options;
+use crate::command;
 use crate::data;
-use crate::initiator::Session;
 use crate::load::{self, End, Load};
 use crate::report::Report;
+use crate::session::Session;
 use crate::targets::{Windlass, memory_directory};
-use crate::wire;
 use anyhow::{Result, ensure};
 use std::path::Path;
 
@@ -26,24 +26,24 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     let mut subject = Subject { name: "windlass", pid: array.array.pid(), session: Session::connect(volume.url())? };
     data::fill(&mut subject.session, subject.pid, size_bytes)?;
     let mut counter = 0;
-    subject.session.execute(&wire::write_same(0, 1, lock(counter).into()))?.good()?;
+    subject.session.execute(&command::write_same(0, 1, lock(counter).into()))?.good()?;
     for repetition in 0..options.repetitions() {
         let seed = repetition as u64 + 1;
         let end = End::After(options.time());
         let blocks = size_bytes / data::BLOCK_BYTES;
         let write = random_io(&mut subject, blocks, true, 1, end, seed)?;
         report.load(WRITE, subject.name, write);
-        // A write above may have chosen block 0: the counter starts afresh.
-        subject.session.execute(&wire::write(0, 1, lock(counter).into()))?.good()?;
+        // A write before may have chosen block 0, so the counter is written again.
+        subject.session.execute(&command::write(0, 1, lock(counter).into()))?.good()?;
         let first = counter;
         let next = |index: u64| {
             let value = first + index;
-            Some(wire::compare_and_write(0, [lock(value), lock(value + 1)].concat().into()))
+            Some(command::compare_and_write(0, [lock(value), lock(value + 1)].concat().into()))
         };
         let load = load::run(&mut subject.session, subject.pid, 1, end, next, |_, _| Ok(()))?;
         counter += load.operations;
         report.load(ATS, subject.name, load);
-        let read = subject.session.execute(&wire::read(0, 1))?;
+        let read = subject.session.execute(&command::read(0, 1))?;
         read.good()?;
         ensure!(read.data == lock(counter), "the counter under COMPARE AND WRITE is not at {counter}");
     }
@@ -59,9 +59,9 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     Ok(())
 }
 
-/// The block of a lock that was taken `counter` times. Never all zeros, so that the array stores it.
-fn lock(counter: u64) -> [u8; 512] {
-    let mut block = [0xa5; 512];
+/// Block of a lock that was taken `counter` times. Never all zeros, so that the array stores it.
+fn lock(counter: u64) -> Vec<u8> {
+    let mut block = vec![0xa5; 512];
     for (to, from) in block.iter_mut().zip(counter.to_be_bytes()) {
         *to = from;
     }

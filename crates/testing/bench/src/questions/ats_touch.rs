@@ -11,16 +11,16 @@
 
 use super::MIB;
 use crate::Options;
+use crate::command::{self, Command};
 use crate::data::{self, BLOCK_BYTES, LOGICAL_BLOCKS};
-use crate::initiator::Session;
 use crate::load::Load;
 use crate::report::Report;
+use crate::session::Session;
 use crate::targets::{Windlass, memory_directory};
-use crate::wire::{self, Command};
 use anyhow::{Context, Result, anyhow, ensure};
 use array_process::observe;
+use bytes::Bytes;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -39,13 +39,13 @@ const FIRST_READ_BLOCK: u64 = 16;
 /// Locking of host B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Locks {
-    Nobody,
+    None,
     Reservations,
     CompareAndWrite,
 }
 
 const WAYS: [(Locks, &str); 3] = [
-    (Locks::Nobody, "read 4k, nobody locks"),
+    (Locks::None, "read 4k, no locks"),
     (Locks::Reservations, "read 4k, reservations"),
     (Locks::CompareAndWrite, "read 4k, ats"),
 ];
@@ -76,7 +76,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     for _ in 0..options.repetitions() {
         for (index, (locks, name)) in WAYS.into_iter().enumerate() {
             let (reads, touched) = both(url, pid, locks, options.time(), size_bytes / BLOCK_BYTES)?;
-            ensure!(locks == Locks::Nobody || touched.done > 0, "host B did not get to touch anything");
+            ensure!(locks == Locks::None || touched.done > 0, "host B did not get to touch anything");
             conflicts[index] += reads.conflicts + touched.conflicts;
             touches[index] += touched.done;
             seconds[index] += reads.load.elapsed.as_secs_f64();
@@ -116,7 +116,7 @@ fn both(url: &str, pid: u32, locks: Locks, time: Duration, blocks: u64) -> Resul
     // Before the other host reserves, because a login is followed by TEST UNIT READY.
     let mut session = Session::connect(url).context("host A")?;
     thread::scope(|scope| {
-        let other = (locks != Locks::Nobody).then(|| scope.spawn(|| touch(url, locks, &stop)));
+        let other = (locks != Locks::None).then(|| scope.spawn(|| touch(url, locks, &stop)));
         let reads = read(&mut session, pid, time, blocks);
         stop.store(true, Ordering::Relaxed);
         let touched = match other {
@@ -135,7 +135,7 @@ fn read(session: &mut Session, pid: u32, time: Duration, blocks: u64) -> Result<
     let started = Instant::now();
     let mut number = FIRST_READ_BLOCK;
     while started.elapsed() < time {
-        let command = wire::read(number * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS);
+        let command = command::read(number * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS);
         let submitted = Instant::now();
         loop {
             let completion = session.execute(&command)?;
@@ -168,33 +168,33 @@ fn touch(url: &str, locks: Locks, stop: &AtomicBool) -> Result<Touches> {
     let mut session = Session::connect(url)?;
     let mut touches = Touches::default();
     let (free, held) = (image(0x46), image(0x48));
-    session.execute(&wire::write(LOCK_LBA, 1, free.clone()))?.good()?;
+    session.execute(&command::write(LOCK_LBA, 1, free.clone()))?.good()?;
     while !stop.load(Ordering::Relaxed) {
         change(&mut session, locks, &free, &held, &mut touches)?;
         let stamp = data::block(touches.done).into();
-        session.execute(&wire::write(METADATA_LBA, LOGICAL_BLOCKS, stamp))?.good()?;
+        session.execute(&command::write(METADATA_LBA, LOGICAL_BLOCKS, stamp))?.good()?;
         change(&mut session, locks, &held, &free, &mut touches)?;
         touches.done += 1;
     }
     Ok(touches)
 }
 
-/// Turns the lock's block from one image to the other.
-fn change(session: &mut Session, locks: Locks, from: &Rc<[u8]>, to: &Rc<[u8]>, touches: &mut Touches) -> Result<()> {
+/// Changes the lock's block from one image to the other.
+fn change(session: &mut Session, locks: Locks, from: &Bytes, to: &Bytes, touches: &mut Touches) -> Result<()> {
     match locks {
-        Locks::Nobody => Ok(()),
+        Locks::None => Ok(()),
         Locks::CompareAndWrite => {
             let images = [from.as_ref(), to.as_ref()].concat();
-            session.execute(&wire::compare_and_write(LOCK_LBA, images.into()))?.good()
+            session.execute(&command::compare_and_write(LOCK_LBA, images.into()))?.good()
         }
         Locks::Reservations => {
             while session.execute(&reservation(0x16))?.status != GOOD {
                 touches.conflicts += 1;
             }
-            let found = session.execute(&wire::read(LOCK_LBA, 1))?;
+            let found = session.execute(&command::read(LOCK_LBA, 1))?;
             found.good()?;
-            ensure!(found.data == from.as_ref(), "the lock is not what this host left");
-            session.execute(&wire::write(LOCK_LBA, 1, to.clone()))?.good()?;
+            ensure!(found.data == *from, "the lock is not what this host left");
+            session.execute(&command::write(LOCK_LBA, 1, to.clone()))?.good()?;
             session.execute(&reservation(0x17))?.good()
         }
     }
@@ -204,10 +204,10 @@ fn change(session: &mut Session, locks: Locks, from: &Rc<[u8]>, to: &Rc<[u8]>, t
 fn reservation(operation: u8) -> Command {
     let mut cdb = [0; 16];
     cdb[0] = operation;
-    Command { cdb, ..Command::default() }
+    Command::without_data(cdb)
 }
 
-/// A lock's block.
-fn image(byte: u8) -> Rc<[u8]> {
-    Rc::from([byte; 512])
+/// Image of a lock's block.
+fn image(byte: u8) -> Bytes {
+    vec![byte; 512].into()
 }

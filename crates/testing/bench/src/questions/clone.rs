@@ -9,7 +9,6 @@ use crate::Options;
 use crate::report::{Report, Spread, short};
 use crate::targets::Windlass;
 use anyhow::Result;
-use array_process::text;
 use std::path::Path;
 use std::time::Instant;
 
@@ -36,7 +35,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     let nothing = timed("a command that changes nothing", &|_| words(&["pool", "show", "p0"]))?;
     report.fact(format!("a command that changes nothing: p50 {} ms", short(nothing.median)));
     for copies in sizes {
-        let size = text::size(seed_bytes * copies);
+        let size = text::size::format(seed_bytes * copies);
         let source = format!("source-{copies}");
         mapped_volume(&array, &source, &mut seed, seed_bytes, copies)?;
         let clone = timed(&format!("clone of {size}"), &|index| {

@@ -6,8 +6,8 @@
 use super::small_io::{Shape, Subject, measure, ratio_to_tgt};
 use super::{GIB, MIB};
 use crate::Options;
-use crate::initiator::Session;
 use crate::report::Report;
+use crate::session::Session;
 use crate::targets::{Tgt, Windlass};
 use anyhow::Result;
 use std::path::Path;

@@ -8,13 +8,14 @@
 use super::small_io::{Subject, random_io};
 use super::{GIB, MIB, SEGMENT_BYTES, filled_volume};
 use crate::Options;
+use crate::command::{self, Command};
 use crate::data::BLOCK_BYTES;
-use crate::initiator::Session;
 use crate::load::{self, End, Load};
 use crate::report::{Report, Spread};
+use crate::session::Session;
 use crate::targets::{Windlass, memory_directory};
-use crate::wire::{self, Command};
 use anyhow::{Result, anyhow};
+use bytes::Bytes;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -49,15 +50,15 @@ impl Other<'_> {
     fn work(&self, offload: Offload, time: Duration) -> Result<Load> {
         let mut session = Session::connect(self.destination)?;
         let designators = (Session::connect(self.source)?.designator()?, session.designator()?);
-        let zeros: std::rc::Rc<[u8]> = vec![0; 512].into();
+        let zeros: Bytes = vec![0; 512].into();
         let next = |index: u64| -> Option<Command> {
             Some(match offload {
                 Offload::Copy => {
                     let lba = index * SEGMENT_BYTES % self.size_bytes / 512;
-                    wire::extended_copy(&designators.0, &designators.1, lba, lba, (SEGMENT_BYTES / 512) as u16)
+                    command::extended_copy(&designators.0, &designators.1, lba, lba, (SEGMENT_BYTES / 512) as u16)
                 }
                 Offload::Zero => {
-                    wire::write_same(index * MIB % self.size_bytes / 512, (MIB / 512) as u32, zeros.clone())
+                    command::write_same(index * MIB % self.size_bytes / 512, (MIB / 512) as u32, zeros.clone())
                 }
             })
         };

@@ -10,14 +10,15 @@
 use super::{GIB, MIB};
 use crate::Options;
 use crate::data::{self, BLOCK_BYTES, LOGICAL_BLOCKS};
-use crate::initiator::Session as LoadSession;
-use crate::load::{Load, Random};
+use crate::load::Load;
 use crate::report::{Report, Spread, short};
+use crate::session::Session as LoadSession;
 use crate::targets::{Windlass, memory_directory};
 use anyhow::{Context, Result, anyhow, ensure};
 use array_process::{observe, program};
 use initiator::url::Url;
 use initiator::{LogicalUnit, Session};
+use random::Random;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::cell::{Cell, RefCell};

@@ -6,12 +6,13 @@ use super::small_io::{Subject, random_io};
 use super::{GIB, MIB, filled_volume, mapped_volume};
 use crate::Options;
 use crate::data::BLOCK_BYTES;
-use crate::initiator::Session;
-use crate::load::{End, Random};
+use crate::load::End;
 use crate::report::Report;
+use crate::session::Session;
 use crate::targets::Windlass;
 use anyhow::Result;
-use array_process::{observe, text};
+use array_process::observe;
+use random::Random;
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,13 +32,13 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     let resident = observe::memory(pid)?.resident_bytes;
     report.fact(format!(
         "{clones} clones of {}: pool {}, resident {}",
-        text::size(seed_bytes * copies),
-        text::size_change(used_before, used_after),
-        text::size(resident)
+        text::size::format(seed_bytes * copies),
+        text::size::change(used_before, used_after),
+        text::size::format(resident)
     ));
     let blocks = seed_bytes / BLOCK_BYTES;
     let time = Duration::from_millis(200);
-    let mut random = Random::new(1);
+    let random = Random::new(1);
     for index in 0..used {
         let volume = array.array.publish_volume(&format!("clone-{index}"))?;
         let mut subject = Subject { name: "windlass", pid, session: Session::connect(volume.url())? };
@@ -45,7 +46,10 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
         random_io(&mut subject, blocks, false, 8, End::After(time), random.below(1000))?;
     }
     let memory = observe::memory(pid)?;
-    report.fact(format!("after reading and writing {used} of them: resident {}", text::size(memory.resident_bytes)));
+    report.fact(format!(
+        "after reading and writing {used} of them: resident {}",
+        text::size::format(memory.resident_bytes)
+    ));
     report.at_most("most memory ever resident", memory.peak_resident_bytes as f64 / MIB as f64, 512.0, "MiB");
     Ok(())
 }

@@ -17,12 +17,12 @@ mod xcopy;
 mod zero;
 
 use crate::Options;
+use crate::command;
 use crate::data;
-use crate::initiator::Session;
 use crate::load::{self, End, Load};
 use crate::report::Report;
+use crate::session::Session;
 use crate::targets::Windlass;
-use crate::wire;
 use anyhow::{Context, Result};
 use array_process::array::Volume;
 use array_process::program;
@@ -112,7 +112,8 @@ fn copy_range(
     let next = |index: u64| {
         let offset = index * SEGMENT_BYTES;
         let (from, to) = ((from + offset) / 512, (to + offset) / 512);
-        (index < commands).then(|| wire::extended_copy(&source, &destination, from, to, (SEGMENT_BYTES / 512) as u16))
+        (index < commands)
+            .then(|| command::extended_copy(&source, &destination, from, to, (SEGMENT_BYTES / 512) as u16))
     };
     load::run(session, server_pid, depth, End::WhenDone, next, |_, _| Ok(()))
 }
@@ -123,7 +124,7 @@ fn check_copies(session: &mut Session, seed_bytes: u64, copies: u64) -> Result<(
     for copy in 0..copies {
         for block in [0, blocks / 3, blocks - 1] {
             let lba = (copy * blocks + block) * u64::from(data::LOGICAL_BLOCKS);
-            let completion = session.execute(&wire::read(lba, data::LOGICAL_BLOCKS))?;
+            let completion = session.execute(&command::read(lba, data::LOGICAL_BLOCKS))?;
             completion.good()?;
             data::check(block, &completion)?;
         }

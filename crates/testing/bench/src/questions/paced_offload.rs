@@ -13,15 +13,15 @@
 use super::small_io::{Subject, random_io_beside};
 use super::{GIB, MIB, SEGMENT_BYTES, filled_volume};
 use crate::Options;
+use crate::command::{self, Command};
 use crate::data::BLOCK_BYTES;
-use crate::initiator::Session;
 use crate::load::{End, Load};
 use crate::report::{Report, Spread};
+use crate::session::Session;
 use crate::targets::{Windlass, memory_directory};
-use crate::wire::{self, Command};
 use anyhow::{Context, Result};
+use bytes::Bytes;
 use std::path::Path;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 pub(super) const ASKS: &str = "latency of 4 KiB writes beside offload at a set rate, from one thread";
@@ -101,7 +101,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     let mut subject = Subject { name: "windlass", pid, session };
     let mut other = Session::connect(destination.url())?;
     let designators = (source.designator()?, other.designator()?);
-    let zeros: Rc<[u8]> = vec![0; 512].into();
+    let zeros: Bytes = vec![0; 512].into();
     let p99 = |loads: &[Load]| Spread::of(loads.iter().map(|load| load.latency_us(99)).collect());
 
     for offload in [Offload::Copy, Offload::Zero] {
@@ -118,9 +118,9 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
                     match offload {
                         Offload::Copy => {
                             let blocks = (SEGMENT_BYTES / 512) as u16;
-                            wire::extended_copy(&designators.0, &designators.1, lba, lba, blocks)
+                            command::extended_copy(&designators.0, &designators.1, lba, lba, blocks)
                         }
-                        Offload::Zero => wire::write_same(lba, (MIB / 512) as u32, zeros.clone()),
+                        Offload::Zero => command::write_same(lba, (MIB / 512) as u32, zeros.clone()),
                     }
                 };
                 let mut paced = Paced {

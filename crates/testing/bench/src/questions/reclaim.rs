@@ -6,12 +6,12 @@
 use super::small_io::{Subject, random_io};
 use super::{GIB, SEGMENT_BYTES, filled_volume};
 use crate::Options;
+use crate::command;
 use crate::data::BLOCK_BYTES;
-use crate::initiator::Session;
 use crate::load::{self, End, Load};
 use crate::report::{Report, Spread};
+use crate::session::Session;
 use crate::targets::{Windlass, memory_directory};
-use crate::wire;
 use anyhow::Result;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
             let from = (part * SEGMENT_BYTES + BLOCK_BYTES) / 512;
             let to = (copy * GIB + part * SEGMENT_BYTES) / 512;
             let count = (SEGMENT_BYTES / 512) as u16;
-            (copy < copies).then(|| wire::extended_copy(&designators.0, &designators.1, from, to, count))
+            (copy < copies).then(|| command::extended_copy(&designators.0, &designators.1, from, to, count))
         };
         load::run(&mut seed, pid, 8, End::WhenDone, next, |_, _| Ok(()))?;
     }

@@ -6,12 +6,12 @@
 use super::small_io::{Subject, random_io};
 use super::{GIB, MIB};
 use crate::Options;
+use crate::command;
 use crate::data::{self, BLOCK_BYTES, LOGICAL_BLOCKS};
-use crate::initiator::Session;
 use crate::load::End;
 use crate::report::{Report, Spread, short};
+use crate::session::Session;
 use crate::targets::Windlass;
-use crate::wire;
 use anyhow::Result;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -36,7 +36,8 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
         }
         // Commands in flight when the process dies.
         for number in 0..16 {
-            let command = wire::write(number * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS, data::block(number).into());
+            let command =
+                command::write(number * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS, data::block(number).into());
             subject.session.submit(&command)?;
         }
         subject.session.flush()?;
@@ -44,7 +45,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
         let started = Instant::now();
         array.array.restart()?;
         session = Session::connect(volume.url())?;
-        let read = session.execute(&wire::read(u64::from(LOGICAL_BLOCKS) * 7, LOGICAL_BLOCKS))?;
+        let read = session.execute(&command::read(u64::from(LOGICAL_BLOCKS) * 7, LOGICAL_BLOCKS))?;
         served.push(started.elapsed().as_secs_f64());
         ready.push(array.array.started_in().as_secs_f64());
         read.good()?;

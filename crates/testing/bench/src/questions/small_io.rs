@@ -6,15 +6,16 @@
 
 use super::{GIB, MIB};
 use crate::Options;
+use crate::command::{self, Command};
 use crate::data::{self, BLOCK_BYTES, LOGICAL_BLOCKS};
-use crate::initiator::{Completion, Session};
-use crate::load::{self, End, Load, Random};
+use crate::load::{self, End, Load};
 use crate::report::Report;
+use crate::session::{Completion, Session};
 use crate::targets::{Tgt, Windlass, memory_directory};
-use crate::wire::{self, Command};
 use anyhow::Result;
+use bytes::Bytes;
+use random::Random;
 use std::path::Path;
-use std::rc::Rc;
 
 pub(super) const ASKS: &str = "4 KiB reads and writes, pool in memory, beside tgt";
 
@@ -113,7 +114,7 @@ pub(super) fn random_io_beside(
     // Generating a block costs client time, which must not be measured: writes choose among
     // prepared blocks.
     let count = if writes { 1024.min(blocks) } else { 0 };
-    let prepared: Vec<(u64, Rc<[u8]>)> =
+    let prepared: Vec<(u64, Bytes)> =
         (0..count).map(chosen).map(|number| (number, data::block(number).into())).collect();
     let next = |index: u64| -> Option<Command> {
         if let Err(error) = beside() {
@@ -122,9 +123,9 @@ pub(super) fn random_io_beside(
         }
         if writes {
             let (number, data) = prepared.get((Random::new(index).next() % count) as usize)?;
-            return Some(wire::write(number * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS, data.clone()));
+            return Some(command::write(number * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS, data.clone()));
         }
-        Some(wire::read(chosen(index) * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS))
+        Some(command::read(chosen(index) * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS))
     };
     let check = |index: u64, completion: &Completion| match writes {
         true => Ok(()),

@@ -8,12 +8,11 @@ use super::small_io::{Subject, random_io};
 use super::{GIB, MIB, SEGMENT_BYTES, check_copies, copy_range, filled_volume, mapped_volume};
 use crate::Options;
 use crate::data::BLOCK_BYTES;
-use crate::initiator::Session;
 use crate::load::{self, End};
 use crate::report::{Report, Spread};
+use crate::session::Session;
 use crate::targets::Windlass;
 use anyhow::{Context, Result};
-use array_process::text;
 use rustix::fs::{Mode, OFlags};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -33,7 +32,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
         log_write.median, log_write.least, log_write.greatest
     ));
 
-    let next = |number| (number < if options.small { 200 } else { 5000 }).then(crate::wire::test_unit_ready);
+    let next = |number| (number < if options.small { 200 } else { 5000 }).then(crate::command::test_unit_ready);
     let round_trip = load::run(&mut session, array.array.pid(), 1, End::WhenDone, next, |_, _| Ok(()))?.latency_us(50);
     report.fact(format!("a command that does nothing, one outstanding: p50 {round_trip:.0} µs"));
 
@@ -54,11 +53,11 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
         check_copies(&mut destination, seed_bytes, copies)?;
         report.fact(format!(
             "{name}: {} in {} commands took {}; {} on the wire; pool {}",
-            text::size(total_bytes),
+            text::size::format(total_bytes),
             load.operations,
-            text::duration(load.elapsed),
-            text::size(load.sent_bytes + load.received_bytes),
-            text::size_change(used_before, used_after)
+            text::duration::measured(load.elapsed),
+            text::size::format(load.sent_bytes + load.received_bytes),
+            text::size::change(used_before, used_after)
         ));
         let growth = used_after.saturating_sub(used_before) as f64 * 100.0 / total_bytes as f64;
         report.at_most(&format!("{name}, growth of the pool"), growth, 0.5, "% of the data");
