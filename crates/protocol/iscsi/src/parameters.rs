@@ -148,6 +148,16 @@ fn or_reject(value: Option<String>) -> Answer {
 }
 
 impl Parameters {
+    /// Sets the largest data segment that the target takes, which it declares.
+    pub(crate) fn declare_target_segment(&mut self, bytes: u32) {
+        self.target_max_recv_data_segment_length = bytes;
+    }
+
+    /// Sets the largest data segment that the initiator takes, which it declares.
+    pub(crate) fn declare_initiator_segment(&mut self, bytes: u32) {
+        self.initiator_max_recv_data_segment_length = bytes;
+    }
+
     /// Whether QUERY TASK, QUERY TASK SET, I_T NEXUS RESET and QUERY ASYNCHRONOUS EVENT may be sent (RFC 7144 §6.2).
     pub const fn carries_query_functions(&self) -> bool {
         self.protocol_level >= 2

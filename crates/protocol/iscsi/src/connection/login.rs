@@ -265,7 +265,7 @@ impl Login {
         if self.stage == OPERATIONAL && !self.declared_length {
             self.declared_length = true;
             let length = self.limits.max_recv_data_segment_length;
-            self.parameters.target_max_recv_data_segment_length = length;
+            self.parameters.declare_target_segment(length);
             text::push(&mut self.outbound, "MaxRecvDataSegmentLength", &length.to_string());
         }
         Ok(())

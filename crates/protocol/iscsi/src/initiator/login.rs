@@ -39,9 +39,23 @@ enum Expect {
     Challenge,
     /// The target's CHAP response, if mutual; then the transition.
     SecurityEnd {
-        mutual: Option<(Algorithm, u8, Vec<u8>)>,
+        mutual: Option<Challenge>,
     },
     Operational,
+}
+
+/// Challenge for the target: algorithm, identifier, value.
+type Challenge = (Algorithm, u8, Vec<u8>);
+
+/// Key and value pairs of a response.
+#[derive(Clone, Copy)]
+struct Text<'a>(&'a [(&'a str, &'a str)]);
+
+impl<'a> Text<'a> {
+    /// Value of the first pair with this key.
+    fn value(self, key: &str) -> Option<&'a str> {
+        self.0.iter().find(|(k, _)| *k == key).map(|(_, value)| *value)
+    }
 }
 
 #[derive(Debug)]
@@ -125,11 +139,11 @@ impl Login {
         let Ok(pairs) = text::parse(&inbound) else {
             return Step::ProtocolError("malformed login text");
         };
-        let value = |key: &str| pairs.iter().find(|(k, _)| *k == key).map(|(_, value)| *value);
+        let text = Text(&pairs);
         if status != LoginStatus::SUCCESS {
-            return Step::Failed { status, target_address: value("TargetAddress").map(str::to_owned) };
+            return Step::Failed { status, target_address: text.value("TargetAddress").map(str::to_owned) };
         }
-        if let Some(tag) = value("TargetPortalGroupTag") {
+        if let Some(tag) = text.value("TargetPortalGroupTag") {
             match text::number(tag).and_then(|number| u16::try_from(number).ok()) {
                 Some(tag) => self.target_portal_group_tag = Some(tag),
                 None => return Step::ProtocolError("malformed TargetPortalGroupTag"),
@@ -138,56 +152,57 @@ impl Login {
         if !pairs.iter().all(|(key, value)| parameters.accept(key, value)) {
             return Step::ProtocolError("a key with a value that is not admissible");
         }
+        self.proceed(config, &header, text, cmd_sn, output)
+    }
+
+    /// Takes the step that follows a complete and successful response.
+    fn proceed(
+        &mut self,
+        config: &Config,
+        header: &LoginResponse,
+        answer: Text<'_>,
+        cmd_sn: u32,
+        output: &mut Output,
+    ) -> Step {
         let transit = header.flags & pdu::TRANSIT != 0;
         let next = header.flags & 3;
-        match std::mem::replace(&mut self.expect, Expect::Operational) {
-            Expect::AuthMethod => match (value("AuthMethod"), &config.chap) {
-                (Some("CHAP"), Some(chap)) => {
-                    let numbers: Vec<String> = chap.algorithms.iter().map(|a| a.number().to_string()).collect();
-                    let mut text = Vec::new();
-                    text::push(&mut text, "CHAP_A", &numbers.join(","));
-                    self.expect = Expect::Challenge;
-                    self.send(config, SECURITY << 2, &text, cmd_sn, output);
-                    Step::Continue
-                }
-                _ => Step::ProtocolError("the target did not choose CHAP"),
-            },
+        let mut text = Vec::new();
+        let flags = match std::mem::replace(&mut self.expect, Expect::Operational) {
+            Expect::AuthMethod => {
+                let Some(chap) = config.chap.as_ref().filter(|_| answer.value("AuthMethod") == Some("CHAP")) else {
+                    return Step::ProtocolError("the target did not choose CHAP");
+                };
+                let numbers: Vec<String> = chap.algorithms.iter().map(|a| a.number().to_string()).collect();
+                text::push(&mut text, "CHAP_A", &numbers.join(","));
+                self.expect = Expect::Challenge;
+                SECURITY << 2
+            }
             Expect::Challenge => {
-                let challenge = (value("CHAP_A"), value("CHAP_I"), value("CHAP_C"));
-                let Some(text) = self.answer_challenge(config, challenge) else {
+                let challenge = (answer.value("CHAP_A"), answer.value("CHAP_I"), answer.value("CHAP_C"));
+                let Some(response) = self.answer_challenge(config, challenge) else {
                     return Step::ProtocolError("malformed CHAP challenge");
                 };
-                self.send(config, pdu::TRANSIT | SECURITY << 2 | OPERATIONAL, &text, cmd_sn, output);
-                Step::Continue
+                text = response;
+                pdu::TRANSIT | SECURITY << 2 | OPERATIONAL
             }
             Expect::SecurityEnd { mutual } => {
-                if let Some((algorithm, identifier, challenge)) = mutual {
-                    let proven = config.chap.as_ref().and_then(|chap| chap.target.as_ref()).is_some_and(|target| {
-                        let response = value("CHAP_R").and_then(|text| text::binary(text, MAX_BINARY_BYTES));
-                        value("CHAP_N") == Some(&target.name)
-                            && response.is_some_and(|r| algorithm.verify(identifier, &target.secret, &challenge, &r))
-                    });
-                    if !proven {
-                        let status = LoginStatus::AUTHENTICATION_FAILURE;
-                        return Step::Failed { status, target_address: None };
-                    }
+                if mutual.is_some_and(|challenge| !is_proven(config, &challenge, answer)) {
+                    return Step::Failed { status: LoginStatus::AUTHENTICATION_FAILURE, target_address: None };
                 }
                 if !transit || next != OPERATIONAL {
                     return Step::ProtocolError("the target does not leave the security stage");
                 }
-                let mut text = Vec::new();
                 push_operational(config, &mut text);
-                self.send(config, pdu::TRANSIT | OPERATIONAL << 2 | FULL_FEATURE, &text, cmd_sn, output);
-                Step::Continue
+                pdu::TRANSIT | OPERATIONAL << 2 | FULL_FEATURE
             }
             Expect::Operational if transit && next == FULL_FEATURE => {
-                Step::Done { tsih: header.tsih.get(), target_portal_group_tag: self.target_portal_group_tag }
+                let target_portal_group_tag = self.target_portal_group_tag;
+                return Step::Done { tsih: header.tsih.get(), target_portal_group_tag };
             }
-            Expect::Operational => {
-                self.send(config, pdu::TRANSIT | OPERATIONAL << 2 | FULL_FEATURE, &[], cmd_sn, output);
-                Step::Continue
-            }
-        }
+            Expect::Operational => pdu::TRANSIT | OPERATIONAL << 2 | FULL_FEATURE,
+        };
+        self.send(config, flags, &text, cmd_sn, output);
+        Step::Continue
     }
 
     fn answer_challenge(
@@ -213,6 +228,14 @@ impl Login {
         self.expect = Expect::SecurityEnd { mutual };
         Some(text)
     }
+}
+
+/// Whether the target has answered its challenge.
+fn is_proven(config: &Config, (algorithm, identifier, challenge): &Challenge, answer: Text<'_>) -> bool {
+    let Some(target) = config.chap.as_ref().and_then(|chap| chap.target.as_ref()) else { return false };
+    let response = answer.value("CHAP_R").and_then(|text| text::binary(text, MAX_BINARY_BYTES));
+    answer.value("CHAP_N") == Some(&target.name)
+        && response.is_some_and(|response| algorithm.verify(*identifier, &target.secret, challenge, &response))
 }
 
 fn push_operational(config: &Config, text: &mut Vec<u8>) {

@@ -460,7 +460,7 @@ impl Initiator {
         match step {
             login::Step::Continue => {}
             login::Step::Done { tsih, target_portal_group_tag } => {
-                self.parameters.initiator_max_recv_data_segment_length = self.config.max_recv_data_segment_length;
+                self.parameters.declare_initiator_segment(self.config.max_recv_data_segment_length);
                 self.digests = Digests { header: self.parameters.header_digest, data: self.parameters.data_digest };
                 self.phase = Phase::FullFeature;
                 self.max_cmd_sn = NopIn::from_wire(&pdu.header).max_cmd_sn.get();
