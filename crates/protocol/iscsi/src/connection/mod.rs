@@ -16,29 +16,33 @@
 //! receive buffer in which it arrived, so one 4 KiB write may keep a receive buffer of 256 KiB
 //! alive.
 
+mod config;
 mod data_out;
 mod directory;
+mod events;
 mod full_feature;
 mod login;
 mod tasks;
 mod text_phase;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 
+pub use config::{Config, MissingTaskResponse};
 pub use data_out::DataOutMemory;
 pub use directory::{Admission, Arrival, Authentication, Directory, Refusal, TargetRecord};
+pub use events::{
+    CloseReason, Command, Counters, Event, Response, SessionIdentity, SessionType, TaskManagement, TaskManagementHandle,
+};
 pub use tasks::TaskHandle;
 
 use crate::framing::{self, Digests, FramingError, Output, Pdu};
-use crate::parameters::{Limits, Parameters};
+use crate::parameters::Parameters;
 use crate::pdu::{
     self, AsyncEvent, AsyncMessage, BasicHeader, LoginRequest, LoginResponse, LoginStatus, LogoutReason,
-    LogoutResponse, LogoutResponseCode, NopIn, Opcode, RESERVED_TAG, RawHeader, Reject, RejectReason, TaskAttribute,
-    TaskManagementFunction,
+    LogoutResponse, LogoutResponseCode, NopIn, Opcode, RESERVED_TAG, RawHeader, Reject, RejectReason,
 };
 use data_out::DataOutBudget;
 use login::{Login, LoginFailure, Reply, Step};
@@ -47,229 +51,6 @@ use text_phase::TextPhase;
 
 /// MaxRecvDataSegmentLength during login (RFC 7143 §13.12).
 const LOGIN_DATA_SEGMENT_BYTES: u32 = 8192;
-
-/// What ABORT TASK answers for a task that is not there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MissingTaskResponse {
-    /// "Function complete" for initiators named `iqn.1998-01.com.vmware…`, which take "task does not exist" for a broken target,
-    /// and "task does not exist" for all others.
-    ByInitiatorName,
-    /// "Task does not exist", RFC 7143 §11.6.1.
-    TaskDoesNotExist,
-    /// "Function complete".
-    FunctionComplete,
-}
-
-/// Settings of a connection.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// What to agree to in negotiation.
-    pub limits: Limits,
-    /// Width of the CmdSN window while there is room for tasks. At least 1; hosts expect 128.
-    pub command_window: u32,
-    /// Tasks at once. The window closes as they approach this. Also the most task management functions at once.
-    pub max_tasks: u32,
-    /// Immediate SCSI commands at once; more are rejected.
-    pub max_immediate_tasks: u32,
-    /// Data-Out being assembled or in use by tasks, in bytes; above it R2Ts wait. The most one command can send.
-    pub max_data_out_bytes: usize,
-    /// Data-In being read or waiting to be sent, in bytes; above it SCSI commands wait. Everything else is taken and answered.
-    pub max_data_in_bytes: usize,
-    /// Output of any kind not yet taken, in bytes, above which no input is taken: what the initiator does not read, answers to pings too,
-    /// it has to read before it asks for more. Also the most data of PDUs, SCSI commands aside, that came before their turn.
-    pub max_output_bytes: usize,
-    /// The most Data-In one command can return, in bytes: what a command is taken to need of `max_data_in_bytes`.
-    pub max_transfer_bytes: u32,
-    /// Time from connection to full feature phase.
-    pub login_timeout: Duration,
-    /// Silence after which the initiator is pinged; zero for never.
-    pub keepalive_interval: Duration,
-    /// Time for any sign of life after a ping.
-    pub keepalive_timeout: Duration,
-    /// See [`MissingTaskResponse`].
-    pub missing_task_response: MissingTaskResponse,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            command_window: 128,
-            max_tasks: 512,
-            max_immediate_tasks: 32,
-            max_data_out_bytes: 64 << 20,
-            max_data_in_bytes: 64 << 20,
-            max_output_bytes: 1 << 20,
-            max_transfer_bytes: 16 << 20,
-            login_timeout: Duration::from_secs(15),
-            keepalive_interval: Duration::from_secs(30),
-            keepalive_timeout: Duration::from_secs(30),
-            missing_task_response: MissingTaskResponse::ByInitiatorName,
-        }
-    }
-}
-
-impl Config {
-    /// Commands that may come when there are `tasks` already.
-    fn window_width(&self, tasks: usize) -> u32 {
-        let room = (self.max_tasks.max(1) as usize).saturating_sub(tasks);
-        u32::try_from(room).unwrap_or(u32::MAX).min(self.command_window.max(1))
-    }
-}
-
-/// Kind of a session, RFC 7143 §4.3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionType {
-    /// Text only, to find targets.
-    Discovery,
-    /// Full operation on one target.
-    Normal,
-}
-
-/// Who logged in to what.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionIdentity {
-    /// InitiatorName, normalized.
-    pub initiator_name: Arc<str>,
-    /// InitiatorAlias.
-    pub initiator_alias: Option<String>,
-    /// ISID. With the initiator name it is the initiator port.
-    pub isid: [u8; 6],
-    /// TSIH of the login request; not 0 asks for a connection of an existing session.
-    pub requested_tsih: u16,
-    /// TSIH of this session; 0 before [`Connection::accept_session`].
-    pub tsih: u16,
-    /// CID.
-    pub cid: u16,
-    /// Discovery or normal.
-    pub session_type: SessionType,
-    /// TargetName, normalized; `None` in discovery sessions.
-    pub target_name: Option<Arc<str>>,
-    /// Target Portal Group Tag. With the target name it is the target port.
-    pub target_portal_group_tag: u16,
-    /// CHAP_N, when the initiator authenticated.
-    pub authenticated_as: Option<String>,
-}
-
-/// A SCSI command whose data has arrived.
-#[derive(Clone, Debug)]
-pub struct Command {
-    /// To answer with [`Connection::respond`].
-    pub task: TaskHandle,
-    /// LUN in its canonical form ([`Directory::canonical_lun`]).
-    pub lun: [u8; 8],
-    /// What stood there when the command came.
-    pub arrival: Arrival,
-    /// CDB, or its first 16 bytes.
-    pub cdb: [u8; 16],
-    /// Task attribute.
-    pub attribute: TaskAttribute,
-    /// The I bit.
-    pub immediate: bool,
-    /// The R bit.
-    pub read: bool,
-    /// The W bit.
-    pub write: bool,
-    /// Expected Data Transfer Length: of Data-Out with `write`, else of Data-In.
-    pub expected_data_transfer_length: u32,
-    /// Bytes of Data-In the initiator has room for.
-    pub expected_data_in: u32,
-    /// Data-Out: as many bytes as [`Directory::data_out_bytes`] said, fewer when the initiator expected fewer.
-    pub data_out: Bytes,
-}
-
-/// Result of a SCSI command.
-#[derive(Clone, Debug, Default)]
-pub struct Response<'a> {
-    /// SCSI status.
-    pub status: u8,
-    /// Sense data, empty for none; at most 252 bytes are sent.
-    pub sense: &'a [u8],
-    /// Data-In; what the initiator has no room for is cut off.
-    pub data_in: Bytes,
-    /// Bytes the device server wanted to transfer (Data-In it had, Data-Out it asked for), whatever the initiator had room for.
-    /// The residual is the difference to the Expected Data Transfer Length.
-    pub transfer_bytes: u64,
-}
-
-/// A task management function request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskManagement {
-    /// To answer with [`Connection::respond_task_management`].
-    pub handle: TaskManagementHandle,
-    /// The function; never QUERY TASK, TASK REASSIGN or one that the session does not carry, which are answered here.
-    pub function: TaskManagementFunction,
-    /// LUN in its canonical form; without meaning for resets of target and nexus.
-    pub lun: [u8; 8],
-    /// Whether the task set has tasks of this connection at the LUN: what QUERY TASK SET asks for.
-    pub present: bool,
-    /// Tasks of this connection that the function ends and that the shell has seen, in CmdSN order. No response will be sent for
-    /// them. Answer when they can have no effect any more.
-    pub tasks: Vec<TaskHandle>,
-}
-
-/// Names a task management function request of one connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TaskManagementHandle(u64);
-
-/// Why a connection ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CloseReason {
-    /// The initiator logged out.
-    LoggedOut,
-    /// The login failed with this status.
-    LoginFailed(LoginStatus, &'static str),
-    /// No full feature phase in time.
-    LoginTimeout,
-    /// No answer to a ping.
-    KeepaliveTimeout,
-    /// No logout in the time given by an asynchronous message.
-    LogoutTimeout,
-    /// The initiator broke the protocol in a way that session recovery has to mend.
-    ProtocolError(&'static str),
-    /// A digest does not match.
-    DigestError,
-    /// [`Connection::close`].
-    Requested,
-}
-
-/// What the shell has to deal with.
-#[derive(Clone, Debug)]
-pub enum Event {
-    /// Login is complete but for the session. The shell ends an old session of the same initiator port and target port (session
-    /// reinstatement, RFC 7143 §6.3.5), waits until none of its tasks can have an effect, then calls
-    /// [`Connection::accept_session`] or [`Connection::reject_login`].
-    ///
-    /// With `requested_tsih` not 0 the right answer is [`LoginStatus::SESSION_DOES_NOT_EXIST`], or
-    /// [`LoginStatus::TOO_MANY_CONNECTIONS`] when the session exists.
-    SessionOpening(SessionIdentity),
-    /// A command for the device server, in CmdSN order as far as task attributes ask for it. To be answered with
-    /// [`Connection::respond`], or ended by a task management function or [`Connection::discard`].
-    Command(Command),
-    /// A function for the task manager.
-    TaskManagement(TaskManagement),
-    /// The initiator logs out. The shell ends the tasks, then calls [`Connection::finish_logout`].
-    Logout,
-    /// The last event. Tasks not answered are gone.
-    Closed(CloseReason),
-}
-
-/// Numbers for metrics; all count from the start of the connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// PDUs received.
-    pub pdus_received: u64,
-    /// Reject PDUs sent.
-    pub rejects: u64,
-    /// Commands dropped because their CmdSN was outside the window or came twice.
-    pub commands_dropped: u64,
-    /// Tasks that ended because Data-Out came out of sequence.
-    pub data_out_sequence_errors: u64,
-    /// Data-Out bytes received.
-    pub data_out_bytes: u64,
-    /// Data-In bytes sent.
-    pub data_in_bytes: u64,
-}
 
 #[derive(Debug)]
 enum Phase {
