@@ -1,8 +1,9 @@
 //! Events of a connection, and the values that they and their answers carry.
 
-use super::{Arrival, TaskHandle};
+use super::{Arrival, HeldDataOut, TaskHandle};
 use crate::pdu::{LoginStatus, TaskAttribute, TaskManagementFunction};
 use bytes::Bytes;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Kind of a session, RFC 7143 §4.3.
@@ -67,6 +68,8 @@ pub struct Command {
     /// returned, or fewer if the initiator
     /// expected fewer.
     pub data_out: Bytes,
+    /// Shared memory of `data_out`; to be dropped with the data.
+    pub data_out_memory: Option<Rc<HeldDataOut>>,
 }
 
 /// Result of a SCSI command.

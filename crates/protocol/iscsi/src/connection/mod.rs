@@ -16,38 +16,54 @@
 //! receive buffer in which it arrived, so one 4 KiB write may keep a receive buffer of 256 KiB
 //! alive.
 
+mod budget;
+mod commands;
 mod config;
 mod data_out;
+mod delivery;
 mod directory;
 mod events;
 mod full_feature;
 mod login;
+mod numbering;
+mod outbound;
+mod respond;
+mod tags;
+mod task_management;
 mod tasks;
 mod text_phase;
+mod timers;
+mod transfer;
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 
+pub use budget::{DataOutMemory, HeldDataOut};
 pub use config::{Config, MissingTaskResponse};
-pub use data_out::DataOutMemory;
 pub use directory::{Admission, Arrival, Authentication, Directory, Refusal, TargetRecord};
 pub use events::{
     CloseReason, Command, Counters, Event, Response, SessionIdentity, SessionType, TaskManagement, TaskManagementHandle,
 };
 pub use tasks::TaskHandle;
 
-use crate::framing::{self, Digests, FramingError, Output, Pdu};
+use crate::framing::{self, Digests, FramingError, Pdu};
 use crate::parameters::Parameters;
 use crate::pdu::{
     self, AsyncEvent, AsyncMessage, BasicHeader, LoginRequest, LoginResponse, LoginStatus, LogoutReason,
-    LogoutResponse, LogoutResponseCode, NopIn, Opcode, RESERVED_TAG, RawHeader, Reject, RejectReason,
+    LogoutResponse, LogoutResponseCode, Opcode, RESERVED_TAG, RawHeader, Reject, RejectReason,
 };
-use data_out::DataOutBudget;
+use budget::DataOutBudget;
+use delivery::Delivery;
 use login::{Login, LoginFailure, Reply, Step};
+use numbering::CommandWindow;
+use outbound::Outbound;
+use tags::Tags;
+use task_management::Functions;
 use tasks::TaskTable;
 use text_phase::TextPhase;
+use timers::Timers;
 
 /// MaxRecvDataSegmentLength during login (RFC 7143 §13.12).
 const LOGIN_DATA_SEGMENT_BYTES: u32 = 8192;
@@ -71,44 +87,18 @@ pub struct Connection {
     identity: Option<SessionIdentity>,
     login_constants: login::Constants,
     parameters: Parameters,
-    digests: Digests,
     max_recv_data_segment_length: u32,
-    output: Output,
+    outbound: Outbound,
     events: VecDeque<Event>,
     counters: Counters,
-
-    stat_sn: u32,
-    exp_cmd_sn: u32,
-    max_cmd_sn: u32,
+    window: CommandWindow,
     tasks: TaskTable,
-    next_sequence: u64,
-    immediate_tasks: u32,
-    /// Commands that came before their turn; index 0 stands for ExpCmdSN and is empty.
-    held: VecDeque<Option<full_feature::Held>>,
-    /// Undelivered ORDERED tasks; while there are none, tasks are delivered as their data completes.
-    ordered_undelivered: u32,
-    functions: Vec<full_feature::PendingFunction>,
-    next_function: u64,
-    /// Initiator Task Tags whose late Data-Out is dropped without a word.
-    discarded_tags: VecDeque<u32>,
-    next_target_transfer_tag: u32,
+    delivery: Delivery,
+    functions: Functions,
+    tags: Tags,
     data_out: DataOutBudget,
-    /// Of tasks that the shell was given.
-    data_in_reserved: usize,
-    /// Tasks that wait for others' Data-In to go, oldest first; those that have ended are skipped.
-    ready: VecDeque<TaskHandle>,
     text: TextPhase,
-
-    login_deadline: Option<Instant>,
-    last_received: Instant,
-    ping: Option<Ping>,
-    logout_deadline: Option<Instant>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Ping {
-    target_transfer_tag: u32,
-    sent: Instant,
+    timers: Timers,
 }
 
 impl Connection {
@@ -118,34 +108,21 @@ impl Connection {
         let login = Login::new(config.limits.clone(), seed);
         Self {
             login_constants: login.constants(),
-            login_deadline: now.checked_add(config.login_timeout),
+            timers: Timers::new(now, &config),
             phase: Phase::Login(Box::new(login)),
             identity: None,
             parameters: Parameters::default(),
-            digests: Digests::default(),
             max_recv_data_segment_length: LOGIN_DATA_SEGMENT_BYTES,
-            output: Output::default(),
+            outbound: Outbound::default(),
             events: VecDeque::new(),
             counters: Counters::default(),
-            stat_sn: 0,
-            exp_cmd_sn: 0,
-            max_cmd_sn: 0,
+            window: CommandWindow::default(),
             tasks: TaskTable::default(),
-            next_sequence: 0,
-            immediate_tasks: 0,
-            held: VecDeque::new(),
-            ordered_undelivered: 0,
-            functions: Vec::new(),
-            next_function: 0,
-            discarded_tags: VecDeque::new(),
-            next_target_transfer_tag: 0,
+            delivery: Delivery::default(),
+            functions: Functions::default(),
+            tags: Tags::default(),
             data_out: DataOutBudget::new(config.max_data_out_bytes),
-            data_in_reserved: 0,
-            ready: VecDeque::new(),
             text: TextPhase::default(),
-            last_received: now,
-            ping: None,
-            logout_deadline: None,
             config,
         }
     }
@@ -183,7 +160,7 @@ impl Connection {
     pub fn is_input_held_back(&self) -> bool {
         match self.phase {
             Phase::Login(_) | Phase::FullFeature => {
-                self.output.queued_bytes() >= self.config.max_output_bytes.min(self.config.max_data_in_bytes)
+                self.outbound.queued_bytes() >= self.config.max_output_bytes.min(self.config.max_data_in_bytes)
             }
             Phase::Opening(_) | Phase::LoggingOut(_) | Phase::Closed => true,
         }
@@ -203,7 +180,7 @@ impl Connection {
 
     /// Bytes of queued output.
     pub fn output_bytes(&self) -> usize {
-        self.output.queued_bytes()
+        self.outbound.queued_bytes()
     }
 
     // Input.
@@ -212,10 +189,10 @@ impl Connection {
     /// the rest of the next one.
     pub fn handle_input(&mut self, now: Instant, input: &mut BytesMut, directory: &dyn Directory) {
         while !self.is_input_held_back() {
-            match framing::take_pdu(input, self.digests, self.max_recv_data_segment_length) {
+            match framing::take_pdu(input, self.outbound.digests(), self.max_recv_data_segment_length) {
                 Ok(None) => return,
                 Ok(Some(pdu)) => {
-                    self.last_received = now;
+                    self.timers.received(now);
                     self.counters.pdus_received += 1;
                     self.handle_pdu(pdu, directory);
                 }
@@ -229,42 +206,6 @@ impl Connection {
                 }
             }
         }
-    }
-
-    /// Does what is due at `now`.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        if self.is_closed() {
-            return;
-        }
-        if self.login_deadline.is_some_and(|deadline| now >= deadline) {
-            return match self.phase {
-                // It is not the initiator that is late: the session before this one has not ended yet.
-                Phase::Opening(_) => self.reject_login(LoginStatus::SERVICE_UNAVAILABLE),
-                _ => self.end(CloseReason::LoginTimeout),
-            };
-        }
-        if self.logout_deadline.is_some_and(|deadline| now >= deadline) {
-            return self.end(CloseReason::LogoutTimeout);
-        }
-        if self.keepalive_due().is_none_or(|due| now < due) {
-            return;
-        }
-        if self.is_input_held_back() {
-            // Signs of life may wait in the transport; whether output still flows is for the transport to find out.
-            self.last_received = now;
-            return;
-        }
-        if self.ping.is_some_and(|ping| self.last_received < ping.sent) {
-            return self.end(CloseReason::KeepaliveTimeout);
-        }
-        let target_transfer_tag = self.new_target_transfer_tag();
-        self.ping = Some(Ping { target_transfer_tag, sent: now });
-        let mut header = NopIn::from_wire(&pdu::blank(Opcode::NOP_IN.0, pdu::FINAL, RESERVED_TAG));
-        header.target_transfer_tag = target_transfer_tag.into();
-        header.stat_sn = self.stat_sn.into();
-        header.exp_cmd_sn = self.exp_cmd_sn.into();
-        header.max_cmd_sn = self.max_cmd_sn.into();
-        self.output.push_header(header.to_wire(), self.digests);
     }
 
     // Commands from above.
@@ -283,9 +224,10 @@ impl Connection {
             identity.tsih = tsih;
         }
         self.login_response(LoginStatus::SUCCESS, reply.flags, &reply.text, tsih);
-        self.digests = Digests { header: self.parameters.header_digest, data: self.parameters.data_digest };
+        let digests = Digests { header: self.parameters.header_digest, data: self.parameters.data_digest };
+        self.outbound.set_digests(digests);
         self.max_recv_data_segment_length = self.parameters.target_max_recv_data_segment_length;
-        self.login_deadline = None;
+        self.timers.login_ended();
         true
     }
 
@@ -313,14 +255,14 @@ impl Connection {
                     AsyncMessage::from_wire(&pdu::blank(Opcode::ASYNC_MESSAGE.0, pdu::FINAL, RESERVED_TAG));
                 header.async_event = AsyncEvent::LOGOUT_REQUESTED.0;
                 header.parameter3 = seconds.into();
-                header.stat_sn = self.advance_stat_sn().into();
-                header.exp_cmd_sn = self.exp_cmd_sn.into();
-                header.max_cmd_sn = self.max_cmd_sn.into();
-                self.output.push_header(header.to_wire(), self.digests);
-                self.logout_deadline = now.checked_add(Duration::from_secs(u64::from(seconds)));
+                header.stat_sn = self.outbound.advance_stat_sn().into();
+                header.exp_cmd_sn = self.window.exp_cmd_sn().into();
+                header.max_cmd_sn = self.window.max_cmd_sn().into();
+                self.outbound.push_header(header.to_wire());
+                self.timers.set_logout_deadline(now, seconds);
             }
             Phase::LoggingOut(_) => {
-                self.logout_deadline = now.checked_add(Duration::from_secs(u64::from(seconds)));
+                self.timers.set_logout_deadline(now, seconds);
             }
             Phase::Login(_) | Phase::Opening(_) => {
                 self.fail_login(LoginFailure {
@@ -347,30 +289,12 @@ impl Connection {
 
     /// Next chunk to write. Headers and short data share chunks; long data is a chunk of its own.
     pub fn poll_output(&mut self) -> Option<Bytes> {
-        let chunk = self.output.next_chunk();
+        let chunk = self.outbound.next_chunk();
         self.deliver_ready();
         chunk
     }
 
-    /// When [`Self::handle_timeout`] has something to do. Changes with every call of the other methods.
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        if self.is_closed() {
-            return None;
-        }
-        [self.login_deadline, self.logout_deadline, self.keepalive_due()].into_iter().flatten().min()
-    }
-
-    // Below: what the phases share.
-
-    fn keepalive_due(&self) -> Option<Instant> {
-        if !self.is_full_feature() || self.config.keepalive_interval.is_zero() {
-            return None;
-        }
-        match self.ping {
-            Some(ping) if self.last_received < ping.sent => ping.sent.checked_add(self.config.keepalive_timeout),
-            _ => self.last_received.checked_add(self.config.keepalive_interval),
-        }
-    }
+    // Helpers of all phases.
 
     fn handle_pdu(&mut self, pdu: Pdu, directory: &dyn Directory) {
         if matches!(self.phase, Phase::FullFeature) {
@@ -393,9 +317,8 @@ impl Connection {
         }
         let header = LoginRequest::from_wire(&pdu.header);
         if login.constants().initiator_task_tag == RESERVED_TAG {
-            self.exp_cmd_sn = header.cmd_sn.get();
-            self.max_cmd_sn = self.exp_cmd_sn.wrapping_add(self.config.window_width(0)).wrapping_sub(1);
-            self.stat_sn = header.exp_stat_sn.get();
+            self.window.start(header.cmd_sn.get(), self.config.window_width(0));
+            self.outbound.start(header.exp_stat_sn.get());
         }
         let step = login.handle(&header, &pdu.data, directory);
         self.login_constants = login.constants();
@@ -426,23 +349,24 @@ impl Connection {
         header.status_class = status.class();
         header.status_detail = status.detail();
         if status == LoginStatus::SUCCESS {
-            header.stat_sn = self.advance_stat_sn().into();
+            header.stat_sn = self.outbound.advance_stat_sn().into();
         }
-        header.exp_cmd_sn = self.exp_cmd_sn.into();
-        header.max_cmd_sn = self.max_cmd_sn.into();
-        self.output.push_slice(header.to_wire(), text, Digests::default());
+        header.exp_cmd_sn = self.window.exp_cmd_sn().into();
+        header.max_cmd_sn = self.window.max_cmd_sn().into();
+        // The digests of the session apply from the next PDU on.
+        self.outbound.push_slice(header.to_wire(), text);
     }
 
     fn logout_response(&mut self, initiator_task_tag: u32, response: LogoutResponseCode) {
         let mut header =
             LogoutResponse::from_wire(&pdu::blank(Opcode::LOGOUT_RESPONSE.0, pdu::FINAL, initiator_task_tag));
         header.response = response.0;
-        header.stat_sn = self.advance_stat_sn().into();
-        header.exp_cmd_sn = self.exp_cmd_sn.into();
-        header.max_cmd_sn = self.max_cmd_sn.into();
+        header.stat_sn = self.outbound.advance_stat_sn().into();
+        header.exp_cmd_sn = self.window.exp_cmd_sn().into();
+        header.max_cmd_sn = self.window.max_cmd_sn().into();
         header.time2wait = self.parameters.default_time2wait.into();
         header.time2retain = self.parameters.default_time2retain.into();
-        self.output.push_header(header.to_wire(), self.digests);
+        self.outbound.push_header(header.to_wire());
     }
 
     fn begin_logout(&mut self, initiator_task_tag: u32, reason: LogoutReason, cid: u16) {
@@ -464,10 +388,10 @@ impl Connection {
         self.counters.rejects += 1;
         let mut reject = Reject::from_wire(&pdu::blank(Opcode::REJECT.0, pdu::FINAL, RESERVED_TAG));
         reject.reason = reason.0;
-        reject.stat_sn = self.advance_stat_sn().into();
-        reject.exp_cmd_sn = self.exp_cmd_sn.into();
-        reject.max_cmd_sn = self.max_cmd_sn.into();
-        self.output.push_slice(reject.to_wire(), header, self.digests);
+        reject.stat_sn = self.outbound.advance_stat_sn().into();
+        reject.exp_cmd_sn = self.window.exp_cmd_sn().into();
+        reject.max_cmd_sn = self.window.max_cmd_sn().into();
+        self.outbound.push_slice(reject.to_wire(), header);
     }
 
     /// Sends a Reject and ends the connection: at ErrorRecoveryLevel 0 only session recovery helps
@@ -489,31 +413,15 @@ impl Connection {
             return;
         }
         self.phase = Phase::Closed;
-        self.login_deadline = None;
-        self.logout_deadline = None;
+        self.timers.clear();
         self.tasks = TaskTable::default();
-        self.held = VecDeque::new();
-        self.functions = Vec::new();
+        self.window.clear();
+        self.functions.clear();
         self.data_out.clear();
-        self.data_in_reserved = 0;
-        self.ready = VecDeque::new();
+        self.delivery.clear();
         self.text = TextPhase::default();
         // Other events of a closed connection would only start work whose results are not used.
         self.events.retain(|event| matches!(event, Event::Closed(_)));
         self.events.push_back(Event::Closed(reason));
-    }
-
-    fn advance_stat_sn(&mut self) -> u32 {
-        let stat_sn = self.stat_sn;
-        self.stat_sn = stat_sn.wrapping_add(1);
-        stat_sn
-    }
-
-    fn new_target_transfer_tag(&mut self) -> u32 {
-        self.next_target_transfer_tag = self.next_target_transfer_tag.wrapping_add(1);
-        if self.next_target_transfer_tag == RESERVED_TAG {
-            self.next_target_transfer_tag = 0;
-        }
-        self.next_target_transfer_tag
     }
 }

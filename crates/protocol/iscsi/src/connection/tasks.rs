@@ -1,12 +1,11 @@
 //! Task table of a connection: a slab, accessed by handle directly and by Initiator Task Tag
 //! through an index.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use bytes::{Bytes, BytesMut};
-
 use super::directory::Arrival;
+use super::transfer::Transfer;
 use crate::pdu::TaskAttribute;
 
 /// Identifier of one task of one connection. A handle of an ended task matches no later task.
@@ -29,25 +28,6 @@ pub(super) enum TaskState {
     Delivered,
 }
 
-/// Data-Out received so far, cut to what the device server wants.
-#[derive(Debug)]
-pub(super) enum DataOutBuffer {
-    /// Nothing yet.
-    Empty,
-    /// All of it, shared with the receive buffer.
-    Whole(Bytes),
-    /// Part of it, copied together.
-    Partial(BytesMut),
-}
-
-/// An R2T that has not been answered in full.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OutstandingR2t {
-    pub target_transfer_tag: u32,
-    pub end: u32,
-    pub next_data_sn: u32,
-}
-
 #[derive(Debug)]
 pub(super) struct Task {
     pub initiator_task_tag: u32,
@@ -67,36 +47,16 @@ pub(super) struct Task {
     pub state: TaskState,
     /// Ended by a task management function; no response will be sent.
     pub aborted: bool,
-    /// Data-Out the device server wants.
-    pub wanted: u32,
-    /// Bytes of the transfer that arrived, wanted or not; they arrive in order.
-    pub received: u32,
-    /// The initiator announced more unsolicited Data-Out.
-    pub unsolicited: bool,
-    /// DataSN of the next unsolicited Data-Out.
-    pub unsolicited_data_sn: u32,
-    pub r2ts: VecDeque<OutstandingR2t>,
-    pub next_r2t_sn: u32,
-    /// First byte no R2T has asked for.
-    pub next_r2t_offset: u32,
-    pub waits_for_memory: bool,
-    /// Data-Out went missing: the task ends with CHECK CONDITION after the last of the data that was announced or asked for.
-    pub data_lost: bool,
-    pub data_out: DataOutBuffer,
-    /// Data was refused for want of memory: the task ends with BUSY instead, as one that lost data does.
-    pub data_refused: bool,
-    /// Bytes of the Data-Out budget held.
-    pub data_out_charge: usize,
-    /// Part of it that the task waited for; the rest came unasked.
-    pub data_out_granted: usize,
+    /// Data-Out.
+    pub transfer: Transfer,
     /// Bytes of the Data-In budget held.
     pub data_in_charge: usize,
 }
 
 impl Task {
-    /// True when nothing more of the Data-Out is to come.
-    pub fn data_complete(&self) -> bool {
-        !self.unsolicited && self.received >= self.wanted && self.r2ts.is_empty()
+    /// Whether all tasks before it have to be delivered first, and it before all later ones.
+    pub fn is_ordered(&self) -> bool {
+        self.attribute == TaskAttribute::ORDERED && !self.immediate
     }
 }
 

@@ -66,7 +66,7 @@ impl Connection {
             flags |= pdu::FINAL;
             self.text = TextPhase::default();
         } else {
-            tag = self.new_target_transfer_tag();
+            tag = self.tags.new_target_transfer_tag();
             self.text.expected_tag = Some(tag);
         }
         if more {
@@ -74,10 +74,10 @@ impl Connection {
         }
         let mut header = TextResponse::from_wire(&pdu::blank(Opcode::TEXT_RESPONSE.0, flags, initiator_task_tag));
         header.target_transfer_tag = tag.into();
-        header.stat_sn = self.advance_stat_sn().into();
-        header.exp_cmd_sn = self.exp_cmd_sn.into();
-        header.max_cmd_sn = self.max_cmd_sn.into();
-        self.output.push_slice(header.to_wire(), &text, self.digests);
+        header.stat_sn = self.outbound.advance_stat_sn().into();
+        header.exp_cmd_sn = self.window.exp_cmd_sn().into();
+        header.max_cmd_sn = self.window.max_cmd_sn().into();
+        self.outbound.push_slice(header.to_wire(), &text);
     }
 
     fn answer_text(

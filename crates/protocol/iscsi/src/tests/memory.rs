@@ -42,7 +42,7 @@ impl connection::DataOutMemory for Shared {
         fits
     }
 
-    fn take_unasked(&self, bytes: usize) -> bool {
+    fn take_unsolicited(&self, bytes: usize) -> bool {
         let fits = self.fits(bytes);
         self.unasked.set(self.unasked.get() + if fits { bytes } else { 0 });
         fits
@@ -80,16 +80,57 @@ fn r2ts_wait_for_shared_memory() {
     assert_eq!(pair.completion(tag).map(|done| done.status), Some(0));
     assert_eq!(pair.medium[..data.len()], data);
     assert_eq!((shared.granted.get(), shared.unasked.get()), (0, 0));
-    // A connection that ends gives back what unfinished writes held.
-    pair.serve = false;
-    pair.command(&write10(0, 1024), TransferRequest::Out(data));
+}
+
+/// A connection that ends returns the memory granted for data that has not arrived.
+#[test]
+fn a_closed_connection_returns_the_memory_of_unfinished_writes() {
+    let mut config = Config::new(INITIATOR, TARGET);
+    config.initial_r2t = true;
+    config.immediate_data = false;
+    let mut pair = Pair::logged_in_with(config, connection::Config::default());
+    let shared = Shared::new(512 * 1024);
+    pair.target.share_data_out_memory(shared.clone());
+    let cmd_sn = pair.initiator.take_cmd_sn();
+    let attribute = TaskAttribute::SIMPLE;
+    RawWrite { tag: 5, blocks: 1024, immediate_bytes: 0, flags: pdu::FINAL, attribute }.send(&mut pair, cmd_sn);
     pair.drive();
+    assert!(pair.target.awaits_data_out());
     assert_eq!(shared.granted.get(), 512 * 1024);
     pair.target.close();
     assert_eq!(shared.granted.get(), 0);
 }
 
-/// Data that nobody asked for and that finds no memory is dropped, and its command ends with BUSY.
+/// The data of a command that the shell executes stays booked when its task ends before it: with its
+/// connection, or with a reset that another session asks for. A host could otherwise fill memory by
+/// repeating both while the pool is slow.
+#[test]
+fn data_of_executing_commands_stays_booked() {
+    for reset in [false, true] {
+        let mut pair = Pair::logged_in();
+        let shared = Shared::new(1 << 20);
+        pair.target.share_data_out_memory(shared.clone());
+        pair.serve = false;
+        let bytes = 1024 * 512;
+        pair.command(&write10(0, 1024), TransferRequest::Out(pattern(bytes)));
+        pair.drive();
+        let command = pair.commands.pop().unwrap();
+        assert_eq!((command.data_out.len(), shared.granted.get() + shared.unasked.get()), (bytes, bytes));
+        if reset {
+            assert!(pair.target.discard(command.task));
+        } else {
+            pair.target.close();
+        }
+        assert_eq!(shared.granted.get() + shared.unasked.get(), bytes);
+        let clone = command.clone();
+        drop(command);
+        assert_eq!(shared.granted.get() + shared.unasked.get(), bytes);
+        drop(clone);
+        assert_eq!((shared.granted.get(), shared.unasked.get()), (0, 0));
+    }
+}
+
+/// Unsolicited data without memory is dropped, and its command ends with BUSY.
 #[test]
 fn unsolicited_data_without_memory_ends_with_busy() {
     let mut pair = Pair::logged_in();

@@ -452,7 +452,13 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
             expected_data_out: if command.write { command.expected_data_transfer_length } else { 0 },
             abort: abort.clone(),
         };
-        let execute = async move { reactor.target.execute_arrived(nexus, lun, arrival, request).await };
+        // Data that the engine may still read stays booked, even if the task ends before.
+        let memory = command.data_out_memory;
+        let execute = async move {
+            let response = reactor.target.execute_arrived(nexus, lun, arrival, request).await;
+            drop(memory);
+            response
+        };
         self.execution.start(command.task, volume, held, abort, execute);
     }
 

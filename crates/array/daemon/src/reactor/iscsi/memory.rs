@@ -160,7 +160,7 @@ impl DataOutMemory for Account {
         true
     }
 
-    fn take_unasked(&self, bytes: usize) -> bool {
+    fn take_unsolicited(&self, bytes: usize) -> bool {
         let fits = self.budget.fits(&self.holder, bytes);
         if fits {
             self.hold(self.held_bytes() + bytes, self.holder.exceeding_bytes.get());

@@ -39,7 +39,7 @@ fn no_connection_takes_what_others_need() {
     let (_budget, accounts) = accounts(64 * MIB, 6);
     for (at, account) in accounts.iter().enumerate() {
         let mut taken = 0;
-        while account.take_unasked(64 << 10) {
+        while account.take_unsolicited(64 << 10) {
             taken += 64 << 10;
         }
         let share = (64 * MIB) >> (at + 1);
@@ -82,7 +82,7 @@ fn who_holds_less_comes_first() {
 #[test]
 fn only_the_oldest_task_goes_beyond_the_budget() {
     let (_budget, accounts) = accounts(16 * MIB, 2);
-    while accounts[0].take_unasked(MIB) {}
+    while accounts[0].take_unsolicited(MIB) {}
     assert!(!accounts[1].take(16 * MIB, false));
     assert!(!accounts[0].take(16 * MIB, false));
     assert!(accounts[0].take(16 * MIB, true), "the others may wait for this one");
