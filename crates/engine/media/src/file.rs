@@ -13,6 +13,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 
 use crate::backing::{BackingFile, OpenError, Operation, Request, byte_offset};
 use crate::disk::{block_length, range_error};
+use crate::engine::Engine;
 use crate::growth::{Extended, Growth, GrowthError, GrowthTerms, wanted_blocks};
 use crate::holes::Holes;
 use crate::inline::Inline;
@@ -25,23 +26,7 @@ const THREADS: usize = 4;
 /// Largest recommended request; larger ones work.
 const MAX_REQUEST_BYTES: usize = 1 << 20;
 
-/// What executes requests. One owner; `wait` submits first.
-pub(crate) trait Engine: Send {
-    /// Takes a validated request.
-    fn start(&mut self, request: Request);
-    /// Starts everything taken.
-    fn submit(&mut self);
-    /// See [`Disk::poll`].
-    fn poll(&mut self) -> Option<Completion>;
-    /// See [`Disk::wait`].
-    fn wait(&mut self);
-    /// See [`Disk::outstanding`].
-    fn outstanding(&self) -> usize;
-    /// Requests complete inside `start`.
-    fn immediate(&self) -> bool;
-}
-
-/// Which engine executes the requests of a [`FileDisk`].
+/// Choice of the engine for a [`FileDisk`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
     /// Inline on a memory file system; otherwise io_uring; otherwise, if the kernel refuses it,
@@ -417,10 +402,4 @@ impl Disk for FileDisk {
         // EAGAIN: the descriptor was not readable.
         let _ = rustix::io::read(&self.wake, &mut count);
     }
-}
-
-/// Makes the event descriptor readable.
-pub(crate) fn signal(wake: &OwnedFd) {
-    // EAGAIN: the counter is full, so it is readable.
-    let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
 }

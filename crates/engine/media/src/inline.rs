@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::Completion;
 use crate::backing::{BackingFile, Request};
-use crate::file::Engine;
+use crate::engine::Engine;
 
 /// Executes every request at once.
 pub(crate) struct Inline {

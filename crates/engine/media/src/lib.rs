@@ -14,6 +14,7 @@ mod allocator;
 mod backing;
 mod buffer;
 mod disk;
+mod engine;
 mod file;
 mod growth;
 mod holes;

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use crate::Completion;
 use crate::backing::{BackingFile, Request};
-use crate::file::{Engine, signal};
+use crate::engine::{Engine, signal};
 
 struct Shared {
     backing: Arc<BackingFile>,

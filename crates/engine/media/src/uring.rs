@@ -13,7 +13,7 @@ use io_uring::{IoUring, Probe, opcode, squeue, types};
 use rustix::io::Errno;
 
 use crate::backing::{BackingFile, Operation, Request, byte_offset};
-use crate::file::{Engine, signal};
+use crate::engine::{Engine, signal};
 use crate::{BLOCK_BYTES, Completion};
 
 /// Entries of the submission ring, and most requests in the kernel. The completion ring has twice
