@@ -77,8 +77,8 @@ pub enum OpenError {
     },
 }
 
-/// How long to try for the lock, and how often.
-const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+/// Longest wait for the lock; the interval between attempts follows.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Operation of a request.
@@ -174,12 +174,12 @@ impl BackingFile {
         }
         let busy = |reason: &std::io::Error| reason.raw_os_error() == Some(Errno::BUSY.raw_os_error());
         let mut file =
-            patiently(patient, || options.open(path), busy).map_err(|reason| match reason.raw_os_error() {
+            retry_claim(patient, || options.open(path), busy).map_err(|reason| match reason.raw_os_error() {
                 Some(code) if code == Errno::BUSY.raw_os_error() => OpenError::Busy { path: shown() },
                 _ => failed("opening")(reason),
             })?;
         let lock = || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-        match patiently(patient, lock, |reason| matches!(*reason, Errno::WOULDBLOCK | Errno::INTR)) {
+        match retry_claim(patient, lock, |reason| matches!(*reason, Errno::WOULDBLOCK | Errno::INTR)) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Err(OpenError::InUse { path: shown() }),
             Err(reason) => return Err(failed("locking")(reason.into())),
@@ -351,8 +351,8 @@ impl BackingFile {
         }
     }
 
-    /// An error if the file has become shorter while it was open: what lay behind its end is gone.
-    pub(crate) fn cut_off(&self) -> Option<MediaError> {
+    /// Error if the file was truncated while it was open: the data beyond its end is lost.
+    pub(crate) fn truncation_error(&self) -> Option<MediaError> {
         if self.block_device {
             return None;
         }
@@ -362,7 +362,7 @@ impl BackingFile {
             operation: "flush",
             address: blocks,
             blocks: needed - blocks,
-            reason: format!("{} was cut off while in use: what lay behind is gone", self.path.display()),
+            reason: format!("{} was truncated while in use: the data beyond its end is lost", self.path.display()),
         })
     }
 
@@ -388,13 +388,14 @@ impl BackingFile {
     }
 }
 
-/// Tries to claim a file or device, if `patient` for a while, as long as it is `taken`: the kernel ends the claim of a process that was killed only when it
-/// has taken down its io_uring, some time after the process is gone.
-fn patiently<T, E>(patient: bool, claim: impl Fn() -> Result<T, E>, taken: impl Fn(&E) -> bool) -> Result<T, E> {
+/// Tries to claim a file or device; with `patient` it retries for a while if it is `taken`. The
+/// kernel releases the claim of a killed process only after it has taken down the io_uring, some
+/// time after the process is gone.
+fn retry_claim<T, E>(patient: bool, claim: impl Fn() -> Result<T, E>, taken: impl Fn(&E) -> bool) -> Result<T, E> {
     let started = Instant::now();
     loop {
         match claim() {
-            Err(reason) if patient && taken(&reason) && started.elapsed() < LOCK_PATIENCE => {
+            Err(reason) if patient && taken(&reason) && started.elapsed() < LOCK_TIMEOUT => {
                 std::thread::sleep(LOCK_INTERVAL)
             }
             outcome => return outcome,

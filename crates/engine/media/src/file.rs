@@ -320,7 +320,7 @@ impl Disk for FileDisk {
     }
 
     fn flush(&mut self, ticket: Ticket) {
-        match self.change_error("flush", 0, 0).or_else(|| self.backing.cut_off()) {
+        match self.change_error("flush", 0, 0).or_else(|| self.backing.truncation_error()) {
             Some(error) => self.refuse(ticket, error),
             None => self.start(Request { ticket, operation: Operation::Flush }),
         }

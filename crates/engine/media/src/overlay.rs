@@ -257,8 +257,8 @@ impl<M: Media> Overlay<M> {
         Some(Completion { ticket, result: failed.map_or(Ok(Done::Read(buffer)), Err) })
     }
 
-    /// The inner root arrived. A root that was swapped in since stays.
-    fn learn_root(&mut self, result: Result<Done, MediaError>) -> Result<(Vec<u8>, u64), MediaError> {
+    /// Records the inner root, unless a root has been swapped in since.
+    fn record_root(&mut self, result: Result<Done, MediaError>) -> Result<(Vec<u8>, u64), MediaError> {
         match result {
             Ok(Done::Root(root, version)) => Ok(self.root.get_or_insert((root, version)).clone()),
             Ok(_) => Err(misanswered("root load")),
@@ -287,11 +287,11 @@ impl<M: Media> Overlay<M> {
             Request::Whole { ticket } => Some(Completion { ticket, result }),
             Request::Part { gather, at } => self.gather(gather, at, result),
             Request::Root { ticket } => {
-                let result = self.learn_root(result).map(|(root, version)| Done::Root(root, version));
+                let result = self.record_root(result).map(|(root, version)| Done::Root(root, version));
                 Some(Completion { ticket, result })
             }
             Request::RootForSwaps => {
-                let outcome = self.learn_root(result);
+                let outcome = self.record_root(result);
                 for swap in std::mem::take(&mut self.waiting_swaps) {
                     match &outcome {
                         Ok(_) => self.swap(swap),

@@ -252,7 +252,7 @@ impl Contents {
         if unknown != 0 && !read_only {
             return Err(MediaError::BadRoot(format!(
                 "the pool uses features this release may only read (read-only compatible feature bits {unknown:#x}): open it read-only, or \
-                 with the release that made it, or a newer one"
+                 with the release that created it, or a newer one"
             )));
         }
         Ok(())
@@ -371,7 +371,7 @@ fn members_of(raw: &RawSuperblock, incompatible: u64) -> Result<Vec<Member>, Str
     let members: Vec<Member> = listed.iter().map(|raw| Member { uuid: raw.uuid, blocks: raw.blocks.get() }).collect();
     let sum = members.iter().try_fold(0u64, |sum, member| sum.checked_add(member.blocks).filter(|_| member.blocks > 0));
     if !members.is_empty() && sum != Some(raw.block_count.get()) {
-        return Err("the blocks of its members do not make up the pool".to_owned());
+        return Err("the blocks of its members do not add up to the pool".to_owned());
     }
     Ok(members)
 }
@@ -430,7 +430,7 @@ pub(crate) fn describe(copy: &CopyState) -> String {
         CopyState::Foreign => "other data".to_owned(),
         CopyState::Damaged(reason) => format!("damaged: {reason}"),
         CopyState::Unreadable(reason) => format!("unreadable: {reason}"),
-        CopyState::PlaceUnknown => "not found, as its place depends on the others".to_owned(),
+        CopyState::PlaceUnknown => "not found: its place depends on the other copies".to_owned(),
     }
 }
 

@@ -385,8 +385,8 @@ fn a_file_that_is_cut_off_while_in_use_is_an_error_of_the_next_flush() {
             }
         };
         let error = completion.result.unwrap_err().to_string();
-        assert!(error.contains("was cut off while in use"), "{error}");
-        // It was not made longer again: the next start says what happened.
+        assert!(error.contains("was truncated while in use"), "{error}");
+        // The file was not extended again: the next start reports the truncation.
         drop(media);
         assert_eq!(std::fs::metadata(&scratch.0).unwrap().len(), 1000 * 4096);
     }
