@@ -49,5 +49,21 @@ pub const fn blocks_for(size_bytes: u64) -> u64 {
     size_bytes.div_ceil(BLOCK_BYTES as u64)
 }
 
-/// A pointer to a page: address, level, CRC.
-pub type Pointer = (u64, u8, u32);
+/// Pointer to a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pointer {
+    /// Block of the page; 0 for a pointer to nothing.
+    pub address: u64,
+    /// Level of the page; 0 is a leaf.
+    pub level: u8,
+    /// CRC-32C of the page as stored.
+    pub crc: u32,
+}
+
+impl Pointer {
+    /// True if the pointer points to nothing.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.address == 0
+    }
+}

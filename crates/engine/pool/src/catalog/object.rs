@@ -1,5 +1,6 @@
 //! Objects of the pool in use, and the space promised to reserved ones.
 
+use crate::geometry::Pointer;
 use crate::interface::{ObjectKind, Reservation};
 
 #[derive(Clone, Debug)]
@@ -68,15 +69,20 @@ impl Promises {
 /// Detached sub-tree whose references are not yet given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dropped {
-    pub address: u64,
-    pub level: u8,
-    pub crc: u32,
-    /// Blocks mapped below.
+    /// Root page of the sub-tree.
+    pub pointer: Pointer,
+    /// Number of blocks mapped below it.
     pub mapped: u64,
 }
 
 impl Object {
-    /// An empty volume.
+    /// Pointer to the root page of the map; empty if nothing is mapped.
+    #[inline]
+    pub fn pointer(&self) -> Pointer {
+        Pointer { address: self.root, level: self.level, crc: self.root_crc }
+    }
+
+    /// Creates an empty volume.
     pub fn new(id: u64, size_bytes: u64) -> Self {
         Self {
             id,

@@ -60,11 +60,16 @@ impl Objects {
         self.by_id.get(&id).filter(|object| is_user_object(object.id))
     }
 
-    /// The pointer to the root page; address 0 when nothing is mapped.
+    /// Reads an object, one of the pool's own included.
+    #[inline]
+    pub fn read<T>(&self, id: u64, read: impl FnOnce(&Object) -> T) -> Option<T> {
+        self.by_id.get(&id).map(read)
+    }
+
+    /// The pointer to the root page; its address is 0 for an empty map.
     #[inline]
     pub fn root(&self, id: u64) -> Option<Pointer> {
-        let object = self.by_id.get(&id)?;
-        Some((object.root, object.level, object.root_crc))
+        self.read(id, Object::pointer)
     }
 
     /// Every object by id, the pool's own first.

@@ -11,6 +11,7 @@
 //! ```
 
 use crate::catalog::object::{Dropped, Object};
+use crate::geometry::Pointer;
 use crate::interface::{ObjectKind, Reservation};
 use crate::log::record::Cursor;
 use bytes::Bytes;
@@ -152,10 +153,10 @@ const fn dropped_unit(level: u8) -> u64 {
 pub(crate) fn encode_drops(drops: &[Dropped], parked: &[Dropped]) -> Vec<u8> {
     let mut out = Vec::with_capacity((drops.len() + parked.len()) * 16);
     for d in drops.iter().chain(parked) {
-        out.extend_from_slice(&d.address.to_le_bytes());
-        out.extend_from_slice(&d.crc.to_le_bytes());
-        let mapped = d.mapped.div_ceil(dropped_unit(d.level)).min(0xff_ffff).to_le_bytes();
-        out.extend_from_slice(&[d.level, mapped[0], mapped[1], mapped[2]]);
+        out.extend_from_slice(&d.pointer.address.to_le_bytes());
+        out.extend_from_slice(&d.pointer.crc.to_le_bytes());
+        let mapped = d.mapped.div_ceil(dropped_unit(d.pointer.level)).min(0xff_ffff).to_le_bytes();
+        out.extend_from_slice(&[d.pointer.level, mapped[0], mapped[1], mapped[2]]);
     }
     out
 }
@@ -168,7 +169,7 @@ pub(crate) fn decode_drops(bytes: &[u8]) -> Result<Vec<Dropped>, String> {
             let (address, crc, level) =
                 (c.u64()?, c.u32()?, c.u8().filter(|level| *level <= crate::geometry::MAX_LEVEL)?);
             let mapped = u64::from(u32::from_le_bytes([c.u8()?, c.u8()?, c.u8()?, 0])) * dropped_unit(level);
-            Some(Dropped { address, crc, level, mapped })
+            Some(Dropped { pointer: Pointer { address, level, crc }, mapped })
         })();
         drops.push(drop.ok_or("malformed drop queue")?);
     }

@@ -88,7 +88,7 @@ impl<M: Media> Core<M> {
     /// Handles an unreadable map page. Operations that need it fail; scans skip it.
     fn page_failed(&mut self, address: u64, reason: String) {
         self.incidents.note(Incident::Metadata(reason.clone()));
-        self.map.drops_mut().park(|dropped| dropped.address == address);
+        self.map.drops_mut().park(|dropped| dropped.pointer.address == address);
         let failure = PoolError::Damaged(reason.clone()).into();
         self.schedule.wake_surviving(Key::Page(address), failure, |pending| {
             let survives = pending.operation.survives_bad_pages();

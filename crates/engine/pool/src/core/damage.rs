@@ -33,7 +33,7 @@ impl<M: Media> Core<M> {
             let end = (offset + length).div_ceil(B);
             while block < end && leaves < LEAVES_SEARCHED {
                 let known = self.map.lookup(object, block).is_some();
-                let below = self.map.need().pages.iter().any(|needed| needed.0 == page);
+                let below = self.map.need().pages.iter().any(|needed| needed.address == page);
                 self.map.need_mut().clear();
                 if !known && below {
                     return Some((block * LBAS_PER_BLOCK).max(offset / u64::from(LOGICAL_BLOCK_BYTES)));

@@ -70,8 +70,19 @@ pub(crate) enum Io {
 
 /// Read of a check of the pool in use.
 pub(crate) enum CheckRead {
-    Page { pointer: Pointer, object: u64, mapped: Option<u64> },
+    Page(MapPage),
     Counts { segment: u32, entry: SlotEntry },
+}
+
+/// Map page to read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MapPage {
+    pub pointer: Pointer,
+    pub object: u64,
+    /// First block of the object below the page.
+    pub first: u64,
+    /// Number of mapped blocks according to the parent.
+    pub expected_mapped: Option<u64>,
 }
 
 /// A write of a checkpoint, to be done again when need be.

@@ -2,6 +2,7 @@
 
 use crate::core::Core;
 use crate::core::io::Io;
+use crate::geometry::Pointer;
 use crate::schedule::Key;
 use media::Media;
 
@@ -14,7 +15,7 @@ impl<M: Media> Core<M> {
     pub(super) fn issue_need(&mut self) -> Vec<Key> {
         let mut keys = Vec::new();
         let need = std::mem::take(self.map.need_mut());
-        for &(address, level, crc) in &need.pages {
+        for &Pointer { address, level, crc } in &need.pages {
             let key = Key::Page(address);
             if self.schedule.first_to_wait(key) {
                 self.medium.read(Io::Page { address, level, crc, retried: false }, address, 1);

@@ -41,8 +41,23 @@ pub(crate) const fn pages_of_change(level: u8, before_bytes: usize, after_bytes:
     (nodes + pages_of_value(before_bytes) + pages_of_value(after_bytes)) as u64
 }
 
-/// Computes what `changes` write and free. `None`: something has to be read first. An error says that the stream is full or the tree contradicts
-/// itself. No page below `first_hole` is free.
+/// Largest number of nodes of a tree that is written at once, for this many bytes of entries in its
+/// leaves.
+pub(crate) const fn bulk_nodes(entry_bytes: u64) -> u64 {
+    // A split makes two neighbours larger than one page; an entry of an interior node is at most an
+    // eighth of a page.
+    let leaves = 2 * entry_bytes / CAPACITY as u64 + 1;
+    leaves + leaves / 2 + 1
+}
+
+/// Number of pages of a value that is stored outside its leaf; 0 for an inline value.
+pub(crate) fn long_pages(key: &[u8], value_bytes: usize) -> u64 {
+    if fits_inline(key, value_bytes) { 0 } else { pages_of_value(value_bytes) as u64 }
+}
+
+/// Computes the pages that `changes` write and free. `None`: data has to be read first. The error
+/// means that the stream is full or the tree contradicts itself. `first_hole` is a lower bound of
+/// the free pages.
 pub(crate) fn apply(
     source: &mut impl Source,
     root: IndexRoot,

@@ -114,7 +114,7 @@ impl Map {
 
     /// Returns which blocks of a leaf have exactly one reference now.
     fn in_place(&mut self, object: u64, block: u64, n: usize) -> Vec<bool> {
-        let address = self.pointer(object, block, 0).map_or(0, |(pointer, _)| pointer.0);
+        let address = self.pointer(object, block, 0).map_or(0, |(pointer, _)| pointer.address);
         let Some(page) = self.pages.peek(address).cloned() else { return Vec::new() };
         let entries = page.entries.iter().skip(index_in(block, 0)).take(n);
         entries.map(|entry| self.space.count(entry.address()) == Some(1)).collect()
@@ -122,7 +122,7 @@ impl Map {
 
     fn leaf_is_empty(&mut self, object: u64, block: u64) -> Option<bool> {
         let (pointer, _) = self.pointer(object, block, 0)?;
-        Some(pointer.0 == 0)
+        Some(pointer.is_empty())
     }
 
     /// Replays a write record.
@@ -181,16 +181,16 @@ impl Map {
     /// Removes the mappings of a run: detaches whole sub-trees, and removes the rest entry by
     /// entry.
     pub(crate) fn assign_zero(&mut self, object: u64, first: u64, count: u64) -> Option<()> {
-        let (_, root_level, _) = self.root_of(object)?;
+        let root_level = self.root_of(object)?.level;
         let mut pieces = Vec::new();
         Self::pieces(root_level, first, count, 0, |level, at, entries| pieces.push((level, at, entries)));
         for (level, at, entries) in pieces {
             let (pointer, mapped) = self.pointer(object, at, level)?;
-            if pointer.0 == 0 || mapped == 0 {
+            if pointer.is_empty() || mapped == 0 {
                 continue;
             }
             let from = index_in(at, level);
-            let page = self.pages.peek(pointer.0)?;
+            let page = self.pages.peek(pointer.address)?;
             if page.entries[from..from + entries].iter().all(|e| e.is_empty()) {
                 continue;
             }
@@ -211,7 +211,7 @@ impl Map {
                     if self.space.count(old.address()).is_some_and(|count| count > 1) {
                         self.objects.fewer_shared(object, old.mapped())?;
                     }
-                    self.drop_tree((old.address(), level - 1, old.crc()), old.mapped());
+                    self.drop_tree(old.child_pointer(level), old.mapped());
                 }
             }
             if level > 0 {

@@ -3,9 +3,7 @@
 
 use crate::catalog::object::Object;
 use crate::catalog::stream;
-use crate::geometry::blocks_for;
-use crate::geometry::level_for;
-use crate::geometry::page_span;
+use crate::geometry::{blocks_for, level_for, page_span};
 use crate::interface::ObjectKind;
 use crate::interface::{CatalogChange, Reservation};
 use crate::map::Map;
@@ -39,10 +37,10 @@ impl Map {
         for (at, change) in changes.iter().enumerate() {
             match change {
                 CatalogChange::CloneObject { source, .. } | CatalogChange::Rollback { source, .. } => {
-                    if let Some((root, _, _)) = self.root_of(source.0)
-                        && root != 0
+                    if let Some(root) = self.root_of(source.0)
+                        && !root.is_empty()
                     {
-                        self.need_counts(root);
+                        self.need_counts(root.address);
                     }
                 }
                 CatalogChange::Resize { id, size_bytes } => {
@@ -92,7 +90,7 @@ impl Map {
                 }
                 CatalogChange::DeleteObject { id } => {
                     let object = self.objects.remove(id.0)?;
-                    self.drop_tree((object.root, object.level, object.root_crc), object.mapped);
+                    self.drop_tree(object.pointer(), object.mapped);
                 }
                 CatalogChange::Resize { id, size_bytes } => {
                     let (old, new) = (blocks_for(self.objects.get(id.0)?.size_bytes), blocks_for(*size_bytes));
@@ -138,7 +136,7 @@ impl Map {
     fn roll_back(&mut self, id: u64, source: u64) -> Option<()> {
         let source = self.share_tree(source)?;
         let old = self.objects.get(id)?.clone();
-        self.drop_tree((old.root, old.level, old.root_crc), old.mapped);
+        self.drop_tree(old.pointer(), old.mapped);
         self.objects.adjust(id, |object| {
             (object.root, object.level, object.root_crc) = (source.root, source.level, source.root_crc);
             (object.mapped, object.size_bytes) = (source.mapped, source.size_bytes);

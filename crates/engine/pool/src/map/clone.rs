@@ -1,13 +1,23 @@
 //! Clones of ranges: a run of one object takes over the blocks of a run of another, whole sub-trees
 //! where their alignment agrees.
 
-use crate::geometry::FANOUT;
-use crate::geometry::index_in;
+use crate::geometry::{FANOUT, index_in};
 use crate::map::Map;
 use crate::map::page::Entry;
 use smallvec::SmallVec;
 /// Level, first block and number of entries of each piece of a run that is in one map page.
 type Pieces = SmallVec<[(u8, u64, usize); 8]>;
+/// Entries of the pieces of a run, one piece after the other.
+type Entries = SmallVec<[Entry; 32]>;
+
+/// Number of blocks that entries of a page at `level` map.
+#[inline]
+fn mapped(level: u8, entries: &[Entry]) -> i64 {
+    match level {
+        0 => entries.iter().filter(|entry| !entry.is_empty()).count() as i64,
+        _ => entries.iter().map(|entry| entry.mapped() as i64).sum(),
+    }
+}
 
 impl Map {
     /// Makes a run of the destination share the source's blocks. All source references are taken
@@ -20,24 +30,40 @@ impl Map {
         destination_first: u64,
         count: u64,
     ) -> Option<()> {
-        let (_, destination_level, _) = self.root_of(destination)?;
-        let (_, source_level, _) = self.root_of(source)?;
+        let destination_level = self.root_of(destination)?.level;
+        let source_level = self.root_of(source)?.level;
         let phase = source_first.wrapping_sub(destination_first);
         self.pages.disown();
         let mut pieces = Pieces::new();
         Self::pieces(destination_level.min(source_level), destination_first, count, phase, |level, at, entries| {
             pieces.push((level, at, entries));
         });
-        let mut gathered: SmallVec<[Entry; 32]> = SmallVec::with_capacity(pieces.iter().map(|piece| piece.2).sum());
-        for &(level, at, entries) in &pieces {
-            // The piece lies in one page of the destination, but perhaps in two of the source.
+        let mut gathered = Entries::with_capacity(pieces.iter().map(|piece| piece.2).sum());
+        self.share_source(source, phase, &pieces, &mut gathered)?;
+        let mut rest = &mut gathered[..];
+        let mut shared = 0;
+        for (level, at, entries) in pieces {
+            let exchanged;
+            (exchanged, rest) = rest.split_at_mut(entries);
+            shared += self.exchange(destination, level, at, exchanged)?;
+        }
+        self.objects.more_shared(source, shared, crate::geometry::pages_of_run(count))?;
+        self.objects.more_shared(destination, shared, crate::geometry::pages_of_run(count))
+    }
+
+    /// Takes a reference to all that the source's entries of `pieces` point to, and appends those
+    /// entries to `gathered`. `phase`: distance in blocks from the destination to the source.
+    #[inline]
+    fn share_source(&mut self, source: u64, phase: u64, pieces: &Pieces, gathered: &mut Entries) -> Option<()> {
+        for &(level, at, entries) in pieces {
+            // The piece is in one page of the destination, but may be in two of the source.
             let from = at.wrapping_add(phase);
             let mut done = 0;
             while done < entries {
                 let block = from + done as u64 * crate::geometry::entry_span(level);
                 let index = index_in(block, level);
                 let n = (entries - done).min(FANOUT - index);
-                match self.pointer(source, block, level)?.0.0 {
+                match self.pointer(source, block, level)?.0.address {
                     0 => gathered.resize(gathered.len() + n, Entry::EMPTY),
                     address => {
                         let shared = &self.pages.peek(address)?.entries[index..index + n];
@@ -48,49 +74,38 @@ impl Map {
                 done += n;
             }
         }
-        let mut rest = &mut gathered[..];
-        let mut shared = 0;
-        for (level, at, entries) in pieces {
-            let exchanged;
-            (exchanged, rest) = rest.split_at_mut(entries);
-            let from = index_in(at, level);
-            if exchanged.iter().all(Entry::is_empty) {
-                let address = self.pointer(destination, at, level)?.0.0;
-                if address == 0 || self.pages.peek(address)?.entries[from..from + entries].iter().all(Entry::is_empty) {
-                    continue;
-                }
+        Some(())
+    }
+
+    /// Puts entries into the object's page at `level`, from that of block `at` on, and releases what
+    /// was there. Returns the number of blocks mapped by the new entries.
+    #[inline]
+    fn exchange(&mut self, object: u64, level: u8, at: u64, entries: &mut [Entry]) -> Option<u64> {
+        let places = index_in(at, level)..index_in(at, level) + entries.len();
+        if entries.iter().all(Entry::is_empty) {
+            let address = self.pointer(object, at, level)?.0.address;
+            if address == 0 || self.pages.peek(address)?.entries[places.clone()].iter().all(Entry::is_empty) {
+                return Some(0);
             }
-            let path = self.own_path(destination, at, level)?;
-            let mapped = |entries: &[Entry]| -> i64 {
-                match level {
-                    0 => entries.iter().filter(|entry| !entry.is_empty()).count() as i64,
-                    _ => entries.iter().map(|entry| entry.mapped() as i64).sum(),
-                }
-            };
-            let after = mapped(exchanged);
-            shared += after.unsigned_abs();
-            let page = self.pages.page_mut(path.page())?;
-            let empty = page.mapped() == 0;
-            page.entries[from..from + entries].swap_with_slice(exchanged);
-            if empty {
-                self.finish_path(&path, after)?;
-                continue;
-            }
-            let before = mapped(exchanged);
-            if before > 0 {
-                for old in exchanged.iter().filter(|old| !old.is_empty()) {
-                    match level {
-                        0 => {
-                            self.release_block(old.address())?;
-                        }
-                        _ => self.drop_tree((old.address(), level - 1, old.crc()), old.mapped()),
-                    }
-                }
-            }
-            self.finish_path(&path, after - before)?;
         }
-        self.objects.more_shared(source, shared, crate::geometry::pages_of_run(count))?;
-        self.objects.more_shared(destination, shared, crate::geometry::pages_of_run(count))
+        let path = self.own_path(object, at, level)?;
+        let after = mapped(level, entries);
+        let page = self.pages.page_mut(path.page())?;
+        let empty = page.mapped() == 0;
+        page.entries[places].swap_with_slice(entries);
+        let before = if empty { 0 } else { mapped(level, entries) };
+        if before > 0 {
+            for old in entries.iter().filter(|old| !old.is_empty()) {
+                match level {
+                    0 => {
+                        self.release_block(old.address())?;
+                    }
+                    _ => self.drop_tree(old.child_pointer(level), old.mapped()),
+                }
+            }
+        }
+        self.finish_path(&path, after - before)?;
+        Some(after.unsigned_abs())
     }
 
     /// Plans a clone: like `assign_clone`, without changing anything. False if data is missing.
@@ -102,12 +117,12 @@ impl Map {
         destination_first: u64,
         count: u64,
     ) -> bool {
-        let (Some((_, dl, _)), Some((_, sl, _))) = (self.root_of(destination), self.root_of(source)) else {
+        let (Some(root), Some(source_root)) = (self.root_of(destination), self.root_of(source)) else {
             return false;
         };
         let phase = source_first.wrapping_sub(destination_first);
         let mut pieces = Pieces::new();
-        Self::pieces(dl.min(sl), destination_first, count, phase, |level, at, entries| {
+        Self::pieces(root.level.min(source_root.level), destination_first, count, phase, |level, at, entries| {
             pieces.push((level, at, entries))
         });
         let mut complete = true;
@@ -124,7 +139,7 @@ impl Map {
                 let n = (entries as u64 - i).min((FANOUT - index) as u64);
                 match self.pointer(source, block, level) {
                     None => complete = false,
-                    Some(((0, _, _), _)) => {}
+                    Some((pointer, _)) if pointer.is_empty() => {}
                     Some((pointer, _)) => match self.page(pointer) {
                         None => complete = false,
                         Some(page) => {

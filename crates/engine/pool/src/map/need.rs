@@ -1,10 +1,12 @@
 //! Data that must be in memory before a change can be executed, and the blocks that the change
 //! allocates.
 
-/// What planning found missing.
+use crate::geometry::Pointer;
+
+/// Data that planning found missing.
 #[derive(Default)]
 pub(crate) struct Need {
-    pub pages: Vec<(u64, u8, u32)>,
+    pub pages: Vec<Pointer>,
     pub segments: Vec<u32>,
     pub blocks: Vec<(u64, u32)>,
     /// Number of pages to be allocated.

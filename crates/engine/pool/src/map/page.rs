@@ -7,8 +7,8 @@
 //! write. In memory a page has its form on disk, without the padding.
 
 use crate::checksum::crc32c;
+use crate::geometry::{FANOUT, Pointer, page_span};
 
-use crate::geometry::{FANOUT, page_span};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -73,7 +73,13 @@ impl Entry {
         self.crc.get()
     }
 
-    /// The same entry with another CRC.
+    /// Pointer to the child page of an entry in a page at `level` (≥ 1).
+    #[inline]
+    pub fn child_pointer(&self, level: u8) -> Pointer {
+        Pointer { address: self.address(), level: level - 1, crc: self.crc() }
+    }
+
+    /// Returns the entry with another CRC.
     pub fn with_crc(self, crc: u32) -> Self {
         Self { crc: U32::new(crc), ..self }
     }

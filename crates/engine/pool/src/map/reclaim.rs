@@ -23,11 +23,11 @@ impl Map {
     pub fn reclaim(&mut self, at: usize) -> Reclaimed {
         let dropped = self.drops.queue()[at];
         self.need.clear();
-        self.need_counts(dropped.address);
+        self.need_counts(dropped.pointer.address);
         let mut page = None;
-        if self.need.is_empty() && self.space.count(dropped.address) == Some(1) {
-            page = self.page((dropped.address, dropped.level, dropped.crc));
-            if let (Some(page), 0) = (&page, dropped.level) {
+        if self.need.is_empty() && self.space.count(dropped.pointer.address) == Some(1) {
+            page = self.page(dropped.pointer);
+            if let (Some(page), 0) = (&page, dropped.pointer.level) {
                 self.need_counts_of(&page.entries);
             }
         }
@@ -41,7 +41,7 @@ impl Map {
             };
         }
         self.drops.take(at);
-        match self.reclaim_page(dropped.address, dropped.level, page) {
+        match self.reclaim_page(dropped.pointer.address, dropped.pointer.level, page) {
             Some(()) => Reclaimed::Done,
             None => Reclaimed::Broken,
         }
@@ -62,7 +62,7 @@ impl Map {
             }
         } else {
             for entry in page.entries.iter().filter(|e| !e.is_empty()) {
-                self.drop_tree((entry.address(), level - 1, entry.crc()), entry.mapped());
+                self.drop_tree(entry.child_pointer(level), entry.mapped());
             }
         }
         self.space.decrement(address)?;

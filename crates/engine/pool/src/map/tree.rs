@@ -6,9 +6,7 @@
 //! page's count is the number of parents that point to it, not of objects that reach it.
 
 use crate::catalog::object::Dropped;
-use crate::geometry::Pointer;
-use crate::geometry::index_in;
-use crate::geometry::{FANOUT, entry_span, page_span};
+use crate::geometry::{FANOUT, Pointer, entry_span, index_in, page_span};
 use crate::map::Map;
 use crate::map::page::{Entry, Page};
 use crate::map::pages::Path;
@@ -19,7 +17,8 @@ use std::rc::Rc;
 impl Map {
     /// Returns a page if it is in memory; otherwise notes it in `need`.
     #[inline]
-    pub(crate) fn page(&mut self, (address, level, crc): Pointer) -> Option<Rc<Page>> {
+    pub(crate) fn page(&mut self, pointer: Pointer) -> Option<Rc<Page>> {
+        let Pointer { address, level, .. } = pointer;
         match self.pages.get(address) {
             Some(page) => {
                 if page.level() != level {
@@ -29,7 +28,7 @@ impl Map {
                 Some(page.clone())
             }
             None => {
-                self.need.pages.push((address, level, crc));
+                self.need.pages.push(pointer);
                 None
             }
         }
@@ -65,39 +64,37 @@ impl Map {
     /// notes in `need`.
     #[inline]
     pub(crate) fn lookup(&mut self, object: u64, block: u64) -> Option<Entry> {
-        let (mut address, mut level, mut crc) = self.root_of(object)?;
+        let mut pointer = self.root_of(object)?;
         loop {
-            if address == 0 {
+            if pointer.is_empty() {
                 return Some(Entry::EMPTY);
             }
-            let Some(page) = self.pages.get(address) else {
-                self.need.pages.push((address, level, crc));
+            let Some(page) = self.pages.get(pointer.address) else {
+                self.need.pages.push(pointer);
                 return None;
             };
-            let entry = page.entries[index_in(block, level)];
-            if level == 0 {
+            let entry = page.entries[index_in(block, pointer.level)];
+            if pointer.level == 0 {
                 return Some(entry);
             }
-            address = entry.address();
-            crc = entry.crc();
-            level -= 1;
+            pointer = entry.child_pointer(pointer.level);
         }
     }
 
     /// Returns the pointer to the page at `level` (0: a leaf) that spans `block`, and the number of
     /// blocks mapped below it; the pointer is empty if nothing is mapped there. A level above the object's root is an error of the caller.
     pub(crate) fn pointer(&mut self, object: u64, block: u64, level: u8) -> Option<(Pointer, u64)> {
-        let (mut address, mut at, mut crc) = self.root_of(object)?;
-        let mut mapped = self.objects.get(object)?.mapped;
-        while at > level && address != 0 {
-            let page = self.page((address, at, crc))?;
-            let entry = page.entries[index_in(block, at)];
-            address = entry.address();
-            crc = entry.crc();
+        let (mut pointer, mut mapped) = self.objects.read(object, |object| (object.pointer(), object.mapped))?;
+        while pointer.level > level && !pointer.is_empty() {
+            let page = self.page(pointer)?;
+            let entry = page.entries[index_in(block, pointer.level)];
+            pointer = entry.child_pointer(pointer.level);
             mapped = entry.mapped();
-            at -= 1;
         }
-        Some(((address, level, crc), if address == 0 { 0 } else { mapped }))
+        Some(match pointer.is_empty() {
+            true => (Pointer { level, ..pointer }, 0),
+            false => (pointer, mapped),
+        })
     }
 
     /// Plans to own the path to the page at `level` that spans `block`, and to replace `entries` of
@@ -121,8 +118,8 @@ impl Map {
         let mut pointer = self.root_of(object)?;
         let mut shared = worst;
         loop {
-            let (address, at, _) = pointer;
-            if address == 0 {
+            let Pointer { address, level: at, .. } = pointer;
+            if pointer.is_empty() {
                 self.need.allocations += u64::from(at - level) + 1;
                 self.need.fresh += entries.len() as u64;
                 return Some(entries.len());
@@ -152,7 +149,7 @@ impl Map {
                 return Some(if leaf { self.plan_leaf(&page.entries[entries], shared) } else { entries.len() });
             }
             let entry = page.entries[index_in(block, at)];
-            pointer = (entry.address(), at - 1, entry.crc());
+            pointer = entry.child_pointer(at);
         }
     }
 
@@ -251,7 +248,7 @@ impl Map {
         {
             return Some(*path);
         }
-        let (root, root_level, _) = self.root_of(object)?;
+        let Pointer { address: root, level: root_level, .. } = self.root_of(object)?;
         let mut path = Path { object, pages: [0; 4], root_level, level, block };
         let mut address = self.own(object, root, root_level)?;
         self.objects.set_root(object, address)?;
@@ -322,11 +319,12 @@ impl Map {
         Some(left)
     }
 
-    /// Detaches the sub-tree behind `pointer`, below which `mapped` blocks are mapped; its references are given back in the background.
-    pub(crate) fn drop_tree(&mut self, (address, level, crc): Pointer, mapped: u64) {
-        if address != 0 {
+    /// Detaches the sub-tree at `pointer`, with `mapped` mapped blocks; its references are given
+    /// back in the background.
+    pub(crate) fn drop_tree(&mut self, pointer: Pointer, mapped: u64) {
+        if !pointer.is_empty() {
             self.pages.disown();
-            self.drops.push(Dropped { address, level, crc, mapped });
+            self.drops.push(Dropped { pointer, mapped });
         }
     }
 
@@ -369,15 +367,15 @@ impl Map {
 
     /// Like `plan_pieces`; with `shared` as if every page were shared.
     pub(crate) fn plan_pieces_as(&mut self, object: u64, first: u64, count: u64, shared: bool) -> bool {
-        let Some((_, root_level, _)) = self.root_of(object) else { return false };
+        let Some(root) = self.root_of(object) else { return false };
         let mut pieces = Vec::new();
-        Self::pieces(root_level, first, count, 0, |level, at, entries| pieces.push((level, at, entries)));
+        Self::pieces(root.level, first, count, 0, |level, at, entries| pieces.push((level, at, entries)));
         let mut complete = true;
         self.need.once = true;
         for (level, at, entries) in pieces {
             match self.pointer(object, at, level) {
                 None => complete = false,
-                Some(((0, _, _), _)) => {}
+                Some((pointer, _)) if pointer.is_empty() => {}
                 Some(_) => {
                     let from = index_in(at, level);
                     complete &= self.plan_path(object, at, level, from..from + entries, shared).is_some();

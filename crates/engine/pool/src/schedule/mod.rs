@@ -455,6 +455,7 @@ impl<P> Schedule<P> {
 }
 
 fn keys_of(need: &Need) -> impl Iterator<Item = Key> {
-    let pages = need.pages.iter().map(|page| Key::Page(page.0));
-    pages.chain(need.segments.iter().map(|segment| Key::Segment(*segment)))
+    let pages = need.pages.iter().map(|page| Key::Page(page.address));
+    let blocks = need.blocks.iter().map(|block| Key::Block(block.0));
+    pages.chain(need.segments.iter().map(|segment| Key::Segment(*segment))).chain(blocks)
 }

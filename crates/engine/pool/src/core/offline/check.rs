@@ -8,6 +8,7 @@
 use crate::checksum::crc32c;
 use crate::core::Core;
 use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, is_own, leaf_entries};
+use crate::geometry::Pointer;
 use crate::interface::PoolError;
 use crate::interface::check::CheckReport;
 use crate::medium::blocking::read_many;
@@ -130,7 +131,7 @@ impl<M: Media> Core<M> {
         let mut own = 0;
         while let Some(visits) = walk.next(self) {
             for (item, visit) in &visits {
-                let Item { object, pointer: (address, ..), .. } = *item;
+                let Item { object, pointer: Pointer { address, .. }, .. } = *item;
                 let _ = tally.add(address);
                 if first {
                     self.judge(item, visit, report);
@@ -170,7 +171,7 @@ impl<M: Media> Core<M> {
 
     /// Reports damage of one pointer and of its page.
     fn judge(&self, item: &Item, visit: &Visit, report: &mut CheckReport) {
-        let Item { object, pointer: (address, level, _), says, .. } = *item;
+        let Item { object, pointer: Pointer { address, level, .. }, expected_mapped, .. } = *item;
         let page = match visit {
             Visit::Outside => {
                 return report.find(format!("object {object}: map page address {address} lies outside the data area"));
@@ -179,9 +180,12 @@ impl<M: Media> Core<M> {
             Visit::Again(None) => return,
             Visit::Page(page) | Visit::Again(Some(page)) => page,
         };
-        match says {
-            Some(says) if says != page.mapped() => {
-                report.find(format!("map page {address}: {} blocks mapped, its parent says {says}", page.mapped()));
+        match expected_mapped {
+            Some(expected_mapped) if expected_mapped != page.mapped() => {
+                report.find(format!(
+                    "map page {address}: {} blocks mapped, its parent says {expected_mapped}",
+                    page.mapped()
+                ));
             }
             None if object != 0 => {
                 let mapped = self.map.objects().get(object).map_or(0, |o| o.mapped);
@@ -196,8 +200,9 @@ impl<M: Media> Core<M> {
             let entries = page.entries.iter().filter(|entry| !entry.is_empty());
             let sum: u64 = entries.map(|entry| if level == 0 { 1 } else { entry.mapped() }).sum();
             if sum != page.mapped() {
-                let says = page.mapped();
-                report.find(format!("map page {address}: its entries map {sum} blocks, its header says {says}"));
+                let header_mapped = page.mapped();
+                report
+                    .find(format!("map page {address}: its entries map {sum} blocks, its header says {header_mapped}"));
             }
         }
     }

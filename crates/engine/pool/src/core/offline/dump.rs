@@ -7,6 +7,7 @@ use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::recovery::{Scanner, await_ticket, read_blocks};
 use crate::core::scan::walk::{Item, TreeWalk, Visit, leaf_entries};
+use crate::geometry::Pointer;
 use crate::interface::operation::Options;
 use crate::interface::{ObjectKind, PoolError};
 
@@ -257,9 +258,9 @@ impl<M: Media> Core<M> {
         });
         let drops = self.map.drops().queue().iter().map(|dropped| {
             Shown::Fields(vec![
-                ("address", dropped.address.into()),
-                ("level", u64::from(dropped.level).into()),
-                ("crc", hex32(dropped.crc)),
+                ("address", dropped.pointer.address.into()),
+                ("level", u64::from(dropped.pointer.level).into()),
+                ("crc", hex32(dropped.pointer.crc)),
             ])
         });
         Shown::Fields(vec![
@@ -282,7 +283,7 @@ impl<M: Media> Core<M> {
             && let Some(visits) = walk.next(self)
         {
             for (item, visit) in &visits {
-                let (address, level, _) = item.pointer;
+                let Pointer { address, level, .. } = item.pointer;
                 match visit {
                     Visit::Page(page) => {
                         pages.push((item.first, level, address, page.mapped()));

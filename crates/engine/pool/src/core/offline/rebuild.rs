@@ -12,7 +12,7 @@ use crate::checksum::crc32c;
 use crate::core::Core;
 use crate::core::recovery::{Opened, Progress, damaged};
 use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, children, is_own};
-use crate::geometry::page_span;
+use crate::geometry::{Pointer, page_span};
 use crate::interface::operation::Options;
 use crate::interface::{ObjectKind, PoolError};
 use crate::map::page::Page;
@@ -106,7 +106,7 @@ impl<M: Media> Core<M> {
             let mut tally = Tally::new(layout, from, memory_bytes);
             let mut bad = BadPages::new();
             let mut note = |item: &Item, reason: String| {
-                bad.entry(item.pointer.0).or_insert(reason);
+                bad.entry(item.pointer.address).or_insert(reason);
             };
             let (pages, own) = self.tally(&mut tally, &mut note)?;
             if !bad.is_empty() && self.forget_unreadable_drops(&bad, report) {
@@ -231,7 +231,7 @@ impl<M: Media> Core<M> {
         for id in ids {
             let mapped = match roots.get(&id) {
                 None => 0,
-                Some(&(address, level, crc)) => {
+                Some(&Pointer { address, level, crc }) => {
                     let block = crate::core::recovery::read_blocks(self.medium.media_mut(), address, 1)?;
                     Page::parse(&block, address, level, crc).map_err(PoolError::Damaged)?.mapped()
                 }
@@ -254,9 +254,12 @@ impl<M: Media> Core<M> {
         let tainted = self.tainted(bad);
         let before = report.count;
         self.map.drops_mut().retain(|dropped| {
-            let keep = !tainted.contains(&dropped.address);
+            let keep = !tainted.contains(&dropped.pointer.address);
             if !keep {
-                report.add(format!("a deleted tree (page {}) cannot be walked: its space comes back", dropped.address));
+                report.add(format!(
+                    "a deleted tree (page {}) cannot be walked: its space comes back",
+                    dropped.pointer.address
+                ));
             }
             keep
         });
@@ -272,9 +275,9 @@ impl<M: Media> Core<M> {
             while let Some(visits) = walk.next(self) {
                 for (item, visit) in &visits {
                     if let Visit::Page(page) = visit
-                        && children(item, page).any(|child| tainted.contains(&child.pointer.0))
+                        && children(item, page).any(|child| tainted.contains(&child.pointer.address))
                     {
-                        tainted.insert(item.pointer.0);
+                        tainted.insert(item.pointer.address);
                     }
                 }
             }
@@ -289,12 +292,12 @@ impl<M: Media> Core<M> {
         let tainted = self.tainted(bad);
         let mut sentences = Vec::new();
         let mut roots = self.all_roots();
-        roots.retain(|item| tainted.contains(&item.pointer.0));
+        roots.retain(|item| tainted.contains(&item.pointer.address));
         for root in roots.into_iter().rev() {
             let mut stack = vec![root];
             let mut lost: Vec<(u64, u64, u64)> = Vec::new();
             while let Some(item) = stack.pop() {
-                let (address, level, crc) = item.pointer;
+                let Pointer { address, level, crc } = item.pointer;
                 if bad.contains_key(&address) {
                     lost.push((item.first, item.first + page_span(level), address));
                     continue;
@@ -302,7 +305,7 @@ impl<M: Media> Core<M> {
                 let block = read_many(self.medium.media_mut(), &[(address, 1)]).pop();
                 let page = block.and_then(|block| Page::parse(&block.ok()?, address, level, crc).ok());
                 let Some(page) = page else { continue };
-                stack.extend(children(&item, &page).filter(|child| tainted.contains(&child.pointer.0)));
+                stack.extend(children(&item, &page).filter(|child| tainted.contains(&child.pointer.address)));
             }
             lost.sort_unstable();
             for (first, end, address) in lost {

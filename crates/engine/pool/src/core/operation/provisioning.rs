@@ -23,17 +23,17 @@ impl<M: Media> Core<M> {
         let mut block = offset / B;
         let mut pages = 0;
         while block < end && pages < STEP_PAGES {
-            let Some((root, root_level, _)) = self.map.root_of(object) else {
+            let Some(root) = self.map.root_of(object) else {
                 return Step::Fail(BlockError::Gone.into());
             };
-            // The lowest page over this block, or the empty span in which it lies.
-            let mut level = root_level;
+            // Finds the lowest page over this block, or the empty span that contains it.
+            let mut level = root.level;
             let mut found = None;
-            if root != 0 {
-                for at in (0..=root_level).rev() {
+            if !root.is_empty() {
+                for at in (0..=root.level).rev() {
                     match self.map.pointer(object, block, at) {
                         None => return Step::Wait,
-                        Some(((0, _, _), _)) => break,
+                        Some((pointer, _)) if pointer.is_empty() => break,
                         Some((pointer, _)) => {
                             level = at;
                             found = Some(pointer);

@@ -81,7 +81,7 @@ impl<M: Media> Core<M> {
                 }
             } else {
                 match self.map.pointer(object, block, 0) {
-                    Some(((0, _, _), _)) => entries.extend((0..n).map(|_| (0, 0))),
+                    Some((pointer, _)) if pointer.is_empty() => entries.extend((0..n).map(|_| (0, 0))),
                     Some((pointer, _)) => {
                         if let Some(page) = self.map.page(pointer) {
                             entries.extend(page.entries[index..index + n].iter().map(|e| (e.address(), e.crc())));

@@ -30,7 +30,8 @@ impl<M: Media> Core<M> {
             Record::Clone { destination, destination_first, count, .. } => (destination, destination_first, count),
             Record::Catalog(..) => return Err(damaged(page.reason)),
         };
-        let Some((start, (_, level, crc))) = self.find_page(object, first..first + count, page.address) else {
+        let Some((start, Pointer { level, crc, .. })) = self.find_page(object, first..first + count, page.address)
+        else {
             return Err(damaged(page.reason));
         };
         let end = start + page_span(level);
@@ -57,20 +58,19 @@ impl<M: Media> Core<M> {
     fn find_page(&self, object: u64, blocks: std::ops::Range<u64>, address: u64) -> Option<(u64, Pointer)> {
         let mut block = blocks.start;
         while block < blocks.end {
-            let (mut at, mut level, mut crc) = self.map.root_of(object)?;
+            let mut pointer = self.map.root_of(object)?;
             loop {
+                let level = pointer.level;
                 let start = block / page_span(level) * page_span(level);
-                if at == address {
-                    return Some((start, (at, level, crc)));
+                if pointer.address == address {
+                    return Some((start, pointer));
                 }
-                let page = self.map.pages().peek(at).filter(|_| level > 0);
+                let page = self.map.pages().peek(pointer.address).filter(|_| level > 0);
                 let Some(page) = page else {
                     block = start + page_span(level);
                     break;
                 };
-                let entry = page.entries[index_in(block, level)];
-                (at, crc) = (entry.address(), entry.crc());
-                level -= 1;
+                pointer = page.entries[index_in(block, level)].child_pointer(level);
             }
         }
         None
@@ -80,7 +80,7 @@ impl<M: Media> Core<M> {
     /// that no page has.
     fn poison(&mut self, object: u64, start: u64, level: u8) -> Result<(), PoolError> {
         let broken = || damaged(format!("the map of object {object} contradicts itself"));
-        let (_, root_level, _): Pointer = self.map.root_of(object).ok_or_else(broken)?;
+        let root_level = self.map.root_of(object).ok_or_else(broken)?.level;
         if level == root_level {
             self.map.objects_mut().adjust(object, |object| object.root_crc = LOST).ok_or_else(broken)?;
             return Ok(());

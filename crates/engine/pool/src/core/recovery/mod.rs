@@ -17,7 +17,7 @@ use crate::checksum::crc32c;
 use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::state::DamagedPage;
-use crate::geometry::blocks_for;
+use crate::geometry::{Pointer, blocks_for};
 use crate::interface::operation::{MAX_VOLUME_BYTES, Options};
 use crate::interface::{CatalogChange, Incident, PoolError};
 use crate::log::frame::FrameInfo;
@@ -428,13 +428,13 @@ impl<M: Media> Core<M> {
             }
             out.extend_from_slice(&content);
         }
-        let (root, level, crc) = self.map.root_of(id).unwrap_or_default();
-        let mapped = if root == 0 {
+        let root = self.map.root_of(id).unwrap_or_default();
+        let mapped = if root.is_empty() {
             0
         } else {
             loop {
                 self.map.need_mut().clear();
-                match self.map.page((root, level, crc)) {
+                match self.map.page(root) {
                     Some(page) => break page.mapped(),
                     None => self.load_need()?,
                 }
@@ -451,7 +451,7 @@ impl<M: Media> Core<M> {
             return Err(damaged(reason));
         }
         let pages = std::mem::take(&mut self.map.need_mut().pages);
-        for (address, level, crc) in pages {
+        for Pointer { address, level, crc } in pages {
             if self.map.pages().peek(address).is_some() {
                 continue;
             }

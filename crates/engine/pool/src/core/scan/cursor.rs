@@ -3,10 +3,7 @@
 //! The cursor keeps no pointers. It stores the next block of an object and descends from the root
 //! each time, so each step sees the changes made since the previous one.
 
-use crate::geometry::FANOUT;
-use crate::geometry::MAX_LEVEL;
-use crate::geometry::Pointer;
-use crate::geometry::page_span;
+use crate::geometry::{FANOUT, MAX_LEVEL, Pointer, page_span};
 use crate::interface::Place;
 use crate::interface::ScanStep;
 use crate::map::Map;
@@ -104,13 +101,12 @@ impl Scan {
         mut enter: impl FnMut(&mut Map, &mut Self, Pointer) -> Enter,
     ) -> Visit {
         'from_root: loop {
-            let Some((root, root_level, root_crc)) = map.root_of(object) else { return Visit::End };
-            if root == 0 || self.block >= page_span(root_level) {
+            let Some(mut pointer) = map.root_of(object) else { return Visit::End };
+            if pointer.is_empty() || self.block >= page_span(pointer.level) {
                 return Visit::End;
             }
-            let mut pointer = (root, root_level, root_crc);
             loop {
-                let (address, level, _) = pointer;
+                let Pointer { address, level, .. } = pointer;
                 let span = self.block / page_span(level);
                 let at = usize::from(level);
                 if let Some((_, reason)) = self.bad_pages.iter().find(|(bad, _)| *bad == address) {
@@ -138,8 +134,7 @@ impl Scan {
                 let index = crate::geometry::index_in(self.block, level);
                 match page.entries[index..].iter().position(|entry| !entry.is_empty()) {
                     Some(0) => {
-                        let entry = page.entries[index];
-                        pointer = (entry.address(), level - 1, entry.crc());
+                        pointer = page.entries[index].child_pointer(level);
                     }
                     skip => {
                         let child = page_span(level - 1);

@@ -15,8 +15,7 @@ use crate::core::io::Io;
 use crate::core::scan::cursor::{Enter, Scan, Verify, Visit, narrow};
 use crate::core::state::place;
 use crate::core::{B, Core};
-use crate::geometry::FANOUT;
-use crate::geometry::Pointer;
+use crate::geometry::{FANOUT, Pointer};
 use crate::interface::operation::{OperationId, Output};
 use crate::interface::{PoolError, ScanStep};
 use crate::map::Map;
@@ -107,7 +106,7 @@ impl<M: Media> Core<M> {
             Box::default()
         });
         for _ in 0..self.scan_pages {
-            let visit = scan.visit(&mut self.map, object, |map, scan, (address, _, _)| {
+            let visit = scan.visit(&mut self.map, object, |map, scan, Pointer { address, .. }| {
                 map.need_counts(address);
                 match (map.need().is_empty(), map.space().count(address)) {
                     (false, _) => Enter::Wait,
@@ -327,7 +326,7 @@ impl<M: Media> Core<M> {
             return self.verify_again(id, object, scan, round, suspects);
         }
         let (verified, memory) = (&mut self.verified, self.options.memory_bytes / 16);
-        let visit = scan.visit(&mut self.map, object, |map, _, (address, _, _)| {
+        let visit = scan.visit(&mut self.map, object, |map, _, Pointer { address, .. }| {
             map.need_counts(address);
             if !map.need().is_empty() {
                 return Enter::Wait;
@@ -448,8 +447,9 @@ impl<M: Media> Core<M> {
     }
 }
 
-/// A count looks below a page when it has met all of its references, so that nothing else refers to it.
-fn enter_unique(map: &mut Map, scan: &mut Scan, (address, _, _): Pointer) -> Enter {
+/// Decides for a count: it descends below a page when it has met all of its references, so that
+/// nothing else refers to it.
+fn enter_unique(map: &mut Map, scan: &mut Scan, Pointer { address, .. }: Pointer) -> Enter {
     map.need_counts(address);
     if !map.need().is_empty() {
         return Enter::Wait;

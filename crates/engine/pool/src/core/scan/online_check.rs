@@ -11,9 +11,9 @@
 
 use crate::catalog::object::Dropped;
 use crate::checksum::crc32c;
+use crate::geometry::{Pointer, entry_span};
 
-use crate::core::io::{CheckRead, Io};
-use crate::geometry::Pointer;
+use crate::core::io::{CheckRead, Io, MapPage};
 use crate::interface::check::CheckReport;
 use crate::interface::operation::{Failure, OperationId, Output};
 use crate::interface::{CheckStep, PoolError};
@@ -66,8 +66,8 @@ pub(crate) struct OnlineCheck {
     want: FxHashMap<u32, Counts>,
     /// Number of blocks in use according to the counter, if the window is the whole pool.
     allocated: Option<u64>,
-    /// Pages still to read: pointer, object, mapped blocks as the parent says.
-    stack: Vec<(Pointer, u64, Option<u64>)>,
+    /// Pages still to read.
+    stack: Vec<MapPage>,
     /// Pages met in this pass, a bit for each block of a segment.
     met: FxHashMap<u32, Box<[u64; N / 64]>>,
     outstanding: usize,
@@ -173,8 +173,8 @@ impl OnlineCheck {
         self.outstanding = self.outstanding.saturating_sub(1);
         if !self.spoiled {
             match read {
-                CheckRead::Page { pointer, object, mapped } => {
-                    self.page_arrived(space.layout(), pointer, object, mapped, block);
+                CheckRead::Page(wanted) => {
+                    self.page_arrived(space.layout(), wanted, block);
                 }
                 CheckRead::Counts { segment, entry } => self.counts_arrived(space, segment, entry, block),
             }
@@ -251,8 +251,8 @@ impl OnlineCheck {
     fn read_pages<M: Media>(&mut self, map: &Map, medium: &mut Medium<M, Io>) {
         let layout = map.space().layout();
         while self.outstanding < READS && self.in_this_step < STEP_PAGES {
-            let Some((pointer, object, mapped)) = self.stack.pop() else { return };
-            let address = pointer.0;
+            let Some(wanted) = self.stack.pop() else { return };
+            let MapPage { pointer: Pointer { address, .. }, object, .. } = wanted;
             let Some((segment, index)) = layout.locate(address) else {
                 self.report.find(format!("object {object}: map page address {address} lies outside the data area"));
                 continue;
@@ -264,36 +264,32 @@ impl OnlineCheck {
             self.outstanding += 1;
             self.in_this_step += 1;
             self.done += 1;
-            let read = CheckRead::Page { pointer, object, mapped };
+            let read = CheckRead::Page(wanted);
             medium.read(Io::Check { generation: self.generation, read }, address, 1);
         }
     }
 
-    fn page_arrived(
-        &mut self,
-        layout: Layout,
-        (address, level, crc): Pointer,
-        object: u64,
-        parent_says: Option<u64>,
-        block: Result<Buffer, String>,
-    ) {
+    fn page_arrived(&mut self, layout: Layout, wanted: MapPage, block: Result<Buffer, String>) {
+        let MapPage { pointer: Pointer { address, level, crc }, object, first, expected_mapped } = wanted;
         let page = match block.and_then(|buffer| Page::parse(&buffer, address, level, crc)) {
             Ok(page) => page,
             Err(reason) => return self.report.find(format!("object {object}: {reason}")),
         };
         self.report.pages += 1;
         let mapped = page.mapped();
-        if let Some(says) = parent_says.filter(|says| *says != mapped) {
-            self.report.find(format!("map page {address}: {mapped} blocks mapped, its parent says {says}"));
+        if let Some(expected_mapped) = expected_mapped.filter(|expected_mapped| *expected_mapped != mapped) {
+            self.report.find(format!("map page {address}: {mapped} blocks mapped, its parent says {expected_mapped}"));
         }
-        let entries = page.entries.iter().filter(|e| !e.is_empty());
-        let sum: u64 = entries.clone().map(|e| if level == 0 { 1 } else { e.mapped() }).sum();
+        let entries = (0..).zip(&page.entries).filter(|(_, e)| !e.is_empty());
+        let sum: u64 = entries.clone().map(|(_, e)| if level == 0 { 1 } else { e.mapped() }).sum();
         if sum != mapped {
             self.report.find(format!("map page {address}: its entries map {sum} blocks, its header says {mapped}"));
         }
-        for entry in entries {
+        for (index, entry) in entries {
+            let first: u64 = first + index * entry_span(level);
             if level > 0 {
-                self.stack.push(((entry.address(), level - 1, entry.crc()), object, Some(entry.mapped())));
+                let pointer = entry.child_pointer(level);
+                self.stack.push(MapPage { pointer, object, first, expected_mapped: Some(entry.mapped()) });
                 continue;
             }
             match layout.locate(entry.address()) {
@@ -345,18 +341,20 @@ impl OnlineCheck {
         let objects = map.objects().all();
         self.report.objects = objects.iter().filter(|o| crate::catalog::is_user_object(o.id)).count() as u64;
         for object in objects {
-            let says = crate::catalog::is_user_object(object.id).then_some(object.mapped);
+            let expected_mapped = crate::catalog::is_user_object(object.id).then_some(object.mapped);
             match object.root {
-                0 if says.unwrap_or(0) != 0 => self.report.find(format!(
+                0 if expected_mapped.unwrap_or(0) != 0 => self.report.find(format!(
                     "object {}: {} blocks are said to be mapped, but its map is empty",
                     object.id, object.mapped
                 )),
                 0 => {}
-                root => self.stack.push(((root, object.level, object.root_crc), object.id, says)),
+                _ => {
+                    self.stack.push(MapPage { pointer: object.pointer(), object: object.id, first: 0, expected_mapped })
+                }
             }
         }
-        for &Dropped { address, level, crc, .. } in map.drops().all() {
-            self.stack.push(((address, level, crc), 0, None));
+        for &Dropped { pointer, .. } in map.drops().all() {
+            self.stack.push(MapPage { pointer, object: 0, first: 0, expected_mapped: None });
         }
         self.phase = Phase::WantFlip(epoch);
     }
@@ -387,8 +385,8 @@ impl OnlineCheck {
             }
         }
         self.report.blocks += allocated;
-        if let Some(says) = self.allocated.filter(|says| *says != allocated) {
-            self.report.find(format!("{allocated} blocks are in use, the pool's counter says {says}"));
+        if let Some(counter) = self.allocated.filter(|counter| *counter != allocated) {
+            self.report.find(format!("{allocated} blocks are in use, the pool's counter says {counter}"));
         }
     }
 }

@@ -35,8 +35,8 @@ pub(crate) struct Item {
     pub first: u64,
     /// The page.
     pub pointer: Pointer,
-    /// Mapped blocks below it, as the parent says; `None` for a root.
-    pub says: Option<u64>,
+    /// Number of mapped blocks below it according to the parent; `None` for a root.
+    pub expected_mapped: Option<u64>,
 }
 
 /// Result of following a pointer.
@@ -101,7 +101,7 @@ impl TreeWalk {
         let mut visits: Vec<(Item, Visit)> = Vec::with_capacity(items.len());
         let mut unread: Vec<(usize, bool)> = Vec::new();
         for item in items.into_iter().rev() {
-            let (address, level, _) = item.pointer;
+            let Pointer { address, level, .. } = item.pointer;
             let visit = match layout.locate(address) {
                 None => Visit::Outside,
                 Some((segment, index)) => {
@@ -122,10 +122,10 @@ impl TreeWalk {
             };
             visits.push((item, visit));
         }
-        let runs: Vec<_> = unread.iter().map(|(at, _)| (visits[*at].0.pointer.0, 1)).collect();
+        let runs: Vec<_> = unread.iter().map(|(at, _)| (visits[*at].0.pointer.address, 1)).collect();
         for ((at, new), block) in unread.into_iter().zip(read_many(core.medium.media_mut(), &runs)) {
             let (item, visit) = &mut visits[at];
-            let (address, level, crc) = item.pointer;
+            let Pointer { address, level, crc } = item.pointer;
             *visit = match block.and_then(|block| Page::parse(&block, address, level, crc)) {
                 Ok(page) if new => Visit::Page(Rc::new(page)),
                 Ok(page) => Visit::Again(Some(Rc::new(page))),
@@ -150,8 +150,8 @@ pub(crate) fn children<'a>(item: &Item, page: &'a Page) -> impl Iterator<Item = 
     used.map(move |(index, entry)| Item {
         object,
         first: first + index as u64 * entry_span(level),
-        pointer: (entry.address(), level - 1, entry.crc()),
-        says: Some(entry.mapped()),
+        pointer: entry.child_pointer(level),
+        expected_mapped: Some(entry.mapped()),
     })
 }
 
@@ -248,14 +248,14 @@ impl<M: Media> Core<M> {
     /// Roots of all trees: of objects by id, then of the drop queue.
     pub(crate) fn all_roots(&self) -> Vec<Item> {
         let objects = self.map.objects().all().into_iter().filter_map(|object| {
-            let (object, pointer) = (object.id, (object.root, object.level, object.root_crc));
-            (pointer.0 != 0).then_some(Item { object, first: 0, pointer, says: None })
+            let (object, pointer) = (object.id, object.pointer());
+            (!pointer.is_empty()).then_some(Item { object, first: 0, pointer, expected_mapped: None })
         });
         let drops = self.map.drops().all().map(|dropped| Item {
             object: 0,
             first: 0,
-            pointer: (dropped.address, dropped.level, dropped.crc),
-            says: None,
+            pointer: dropped.pointer,
+            expected_mapped: None,
         });
         // The walk takes the last item first.
         let mut roots: Vec<Item> = objects.chain(drops).collect();
@@ -276,7 +276,7 @@ impl<M: Media> Core<M> {
             for (item, visit) in &visits {
                 let outside = |address: u64| format!("block address {address} lies outside the data area");
                 match visit {
-                    Visit::Outside => bad(item, outside(item.pointer.0)),
+                    Visit::Outside => bad(item, outside(item.pointer.address)),
                     Visit::Bad(reason) => bad(item, reason.clone()),
                     Visit::Page(page) => {
                         for entry in leaf_entries(page) {
@@ -288,8 +288,8 @@ impl<M: Media> Core<M> {
                     }
                     Visit::Again(_) => {}
                 }
-                // An address outside was told above.
-                let _ = tally.add(item.pointer.0);
+                // An address outside was reported above.
+                let _ = tally.add(item.pointer.address);
             }
         }
         Ok((walk.pages, own))

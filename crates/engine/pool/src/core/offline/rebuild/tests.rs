@@ -187,12 +187,12 @@ fn a_bad_page_is_told_for_all_who_share_it() {
     let mut core = core;
     let (pointer, _) = core.map.pointer(b, 256, 0).unwrap();
     drop(core);
-    disk.damage(pointer.0, |block| block[100] ^= 1);
+    disk.damage(pointer.address, |block| block[100] ^= 1);
     let media = LocalMedia::open(disk).unwrap();
     match Core::open_repairing(media, options(), 1 << 20, &mut |_| {}) {
         Err(RepairError::Unprovable { damage, count: 1 }) => {
             let told = damage.join("\n");
-            assert!(told.contains(&format!("volume {b}: LBA 2048 to 4095: map page {}", pointer.0)), "{told}");
+            assert!(told.contains(&format!("volume {b}: LBA 2048 to 4095: map page {}", pointer.address)), "{told}");
             assert!(told.contains("snapshot 18: LBA 0 to 2047: "), "{told}");
             assert!(!told.contains(&format!("volume {a}:")), "{told}");
         }
