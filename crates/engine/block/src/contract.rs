@@ -62,11 +62,14 @@ pub fn holds(fixture: impl Fixture) {
     let mut run = Run(fixture);
     content_is_what_was_written(&mut run);
     what_is_out_of_range_changes_nothing(&mut run);
+    a_call_that_is_too_long_changes_nothing(&mut run);
     compare_and_write_does_both_or_nothing(&mut run);
     unmap_checks_all_before_the_first(&mut run);
     a_copy_ends_and_is_exact(&mut run);
     a_foreign_source_is_refused(&mut run);
     a_capture_keeps_what_was_there(&mut run);
+    data_of_another_length_is_refused(&mut run);
+    only_captures_are_discarded(&mut run);
 }
 
 fn content_is_what_was_written<F: Fixture>(run: &mut Run<F>) {
@@ -117,6 +120,26 @@ fn what_is_out_of_range_changes_nothing<F: Fixture>(run: &mut Run<F>) {
         assert_eq!(run.end(device.zero(empty, Durability::AsConfigured)), Ok(()));
         assert_eq!(run.end(device.copy_from(&device, empty, Lba(lba))).map(|step| step.done_blocks), Ok(0));
     }
+}
+
+fn a_call_that_is_too_long_changes_nothing<F: Fixture>(run: &mut Run<F>) {
+    let limits = run.0.device(BLOCKS).limits();
+    let device = run.0.device(limits.write_blocks.max(limits.compare_and_write_blocks) + 8);
+    let all = |value: u8, count: u64| Bytes::from(vec![value; usize::try_from(count * 512).unwrap_or_default()]);
+    let limit = limits.write_blocks;
+    let data = all(1, limit + 1);
+    let written = run.end(device.write(Extent::new(0, limit + 1), data, Durability::AsConfigured));
+    assert_eq!(written, Err(BlockError::TooLong { count: limit + 1, limit }));
+    let limit = limits.compare_and_write_blocks;
+    let (zeros, data) = (all(0, limit + 1), all(1, limit + 1));
+    let extent = Extent::new(0, limit + 1);
+    let compared = run.end(device.compare_and_write(extent, zeros.clone(), data.clone(), Durability::AsConfigured));
+    assert_eq!(compared, Err(BlockError::TooLong { count: limit + 1, limit }));
+    assert_eq!(run.read(&device, 0, 1), vec![0; 512]);
+    // One block less is not too long.
+    let (extent, zeros, data) = (Extent::new(0, limit), zeros.slice(512..), data.slice(512..));
+    let compared = run.end(device.compare_and_write(extent, zeros, data, Durability::AsConfigured));
+    assert_eq!(compared, Ok(CompareOutcome::Written));
 }
 
 fn compare_and_write_does_both_or_nothing<F: Fixture>(run: &mut Run<F>) {
@@ -217,6 +240,50 @@ fn a_capture_keeps_what_was_there<F: Fixture>(run: &mut Run<F>) {
     let target = run.0.device(BLOCKS);
     assert_eq!(run.end(copy_all(&capture, Extent::new(8, 16), &target, Lba(0))).map(|step| step.done_blocks), Ok(16));
     assert_eq!(run.read(&target, 0, 16), data[8 * 512..24 * 512]);
+    // A read-only device refuses every change, also one of nothing.
+    for count in [0, 1] {
+        let (extent, data) = (Extent::new(8, count), Bytes::from(vec![1; count as usize * 512]));
+        assert_eq!(run.end(capture.write(extent, data, Durability::AsConfigured)), Err(BlockError::ReadOnly));
+        assert_eq!(run.end(capture.zero(extent, Durability::AsConfigured)), Err(BlockError::ReadOnly));
+        assert_eq!(run.end(capture.copy_from(&device, extent, Lba(8))), Err(BlockError::ReadOnly));
+    }
+    let too_far = [Extent::new(BLOCKS, 1)];
+    assert!(matches!(run.end(device.capture(&too_far)), Err(BlockError::OutOfRange { .. })));
     capture.discard();
-    assert!(run.end(capture.read(Extent::new(8, 1))).is_err());
+    for _ in 0..1000 {
+        run.0.turn();
+    }
+    assert_eq!(run.end(capture.read(Extent::new(8, 1))), Err(BlockError::Gone));
+    assert_eq!(run.end(capture.read(Extent::new(8, 0))), Err(BlockError::Gone));
+}
+
+fn data_of_another_length_is_refused<F: Fixture>(run: &mut Run<F>) {
+    let device = run.0.device(BLOCKS);
+    let old = content(11, 4);
+    run.write(&device, 0, &old);
+    let extent = Extent::new(0, 2);
+    for bytes in [0, 512, 1023, 1025, 1536] {
+        let data = Bytes::from(vec![1; bytes]);
+        let written = run.end(device.write(extent, data.clone(), Durability::AsConfigured));
+        assert!(matches!(written, Err(BlockError::Internal { .. })), "{bytes} bytes: {written:?}");
+        let whole = Bytes::copy_from_slice(&old[..1024]);
+        for (compare, data) in [(whole.clone(), data.clone()), (data, whole)] {
+            let compared = run.end(device.compare_and_write(extent, compare, data, Durability::AsConfigured));
+            assert!(matches!(compared, Err(BlockError::Internal { .. })), "{bytes} bytes: {compared:?}");
+        }
+    }
+    assert_eq!(run.read(&device, 0, 4), old);
+}
+
+fn only_captures_are_discarded<F: Fixture>(run: &mut Run<F>) {
+    let device = run.0.device(BLOCKS);
+    let data = content(12, 4);
+    run.write(&device, 0, &data);
+    device.discard();
+    for _ in 0..1000 {
+        run.0.turn();
+    }
+    assert_eq!(run.read(&device, 0, 4), data);
+    let runs = run.end(device.provisioning(Lba(0), 1)).map(|runs| runs.len());
+    assert_eq!(runs, Ok(1));
 }

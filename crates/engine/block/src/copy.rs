@@ -5,6 +5,10 @@ use crate::{BlockDevice, BlockError, Extent, LOGICAL_BLOCK_BYTES, Lba, VolumeId}
 /// Units and step lengths of a device, in logical blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// Longest write.
+    pub write_blocks: u64,
+    /// Longest compare-and-write.
+    pub compare_and_write_blocks: u64,
     /// Unit that is mapped, shared and deallocated as a whole.
     pub mapping_unit_blocks: u64,
     /// Longest step of a copy that moves data, because source and destination differ modulo the
@@ -134,6 +138,8 @@ mod tests {
     use super::*;
 
     const LIMITS: Limits = Limits {
+        write_blocks: 1 << 17,
+        compare_and_write_blocks: 1 << 9,
         mapping_unit_blocks: 8,
         move_step_blocks: 10,
         share_step_blocks: 100,

@@ -109,6 +109,14 @@ pub enum BlockError {
         /// Size of the device in blocks.
         device_blocks: u64,
     },
+    /// The extent is longer than the device takes in one call ([`Limits`]).
+    #[error("{count} blocks in one call, and the device takes {limit}")]
+    TooLong {
+        /// Number of blocks requested.
+        count: u64,
+        /// Most blocks of one call.
+        limit: u64,
+    },
     /// The pool has no space for the new blocks this operation needs.
     #[error("the pool is full")]
     PoolFull,
@@ -123,8 +131,16 @@ pub enum BlockError {
         /// of the call.
         lba: u64,
     },
-    /// The pool stopped after an error of its medium; nothing more is acknowledged.
-    #[error("the pool stopped after a media error: {reason}")]
+    /// The engine cannot carry out the call although its pool works: the call has data of another
+    /// length than its extent, or exceeds a limit of this pool.
+    #[error("the engine cannot carry out the call: {reason}")]
+    Internal {
+        /// Cause, for the log.
+        reason: String,
+    },
+    /// The pool stopped after an error of its medium or in its map, or was closed; nothing more is
+    /// acknowledged.
+    #[error("the pool stopped: {reason}")]
     PoolStopped {
         /// Cause, for the log.
         reason: String,
@@ -135,6 +151,21 @@ pub enum BlockError {
     /// The source of a copy belongs to another engine. Such a copy has to read and write.
     #[error("the source of the copy belongs to another pool")]
     ForeignSource,
+}
+
+impl BlockError {
+    /// [`Self::TooLong`] for an extent of more than `limit` blocks.
+    pub fn check_length(extent: Extent, limit: u64) -> Result<(), Self> {
+        if extent.count > limit { Err(Self::TooLong { count: extent.count, limit }) } else { Ok(()) }
+    }
+
+    /// [`Self::Internal`] for data of another length than its extent.
+    pub fn check_data(extent: Extent, data: &[u8]) -> Result<(), Self> {
+        if extent.bytes() == u64::try_from(data.len()).ok() {
+            return Ok(());
+        }
+        Err(Self::Internal { reason: format!("{} bytes of data for {} blocks", data.len(), extent.count) })
+    }
 }
 
 /// A device of 512-byte logical blocks.

@@ -1,5 +1,7 @@
-//! A block device in memory for tests, with a gate that holds calls back, a full pool and a failing block.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+//! Block device in memory for tests, with a gate that holds calls back, a full pool and a failing
+//! block. Only mapped blocks are stored, and an operation on a long range costs only the mapped
+//! blocks in it.
+#![expect(clippy::unwrap_used, reason = "tests")]
 #![expect(missing_docs, reason = "a fixture: the names say it")]
 
 use crate::{
@@ -10,11 +12,14 @@ use bytes::Bytes;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
+use std::ops::Range;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 /// Limits of the pool: units of 4 KiB and 1 MiB; steps of 1 MiB, 64 MiB and 64 GiB.
 const LIMITS: Limits = Limits {
+    write_blocks: 1 << 17,
+    compare_and_write_blocks: 1 << 9,
     mapping_unit_blocks: 8,
     move_step_blocks: 1 << 11,
     share_step_blocks: 1 << 17,
@@ -38,13 +43,17 @@ struct Inner {
     waiting: RefCell<Vec<Waker>>,
     /// Device of which this is a capture.
     captures: RefCell<Option<Rc<Inner>>>,
-    /// Captures of this that were not discarded.
+    /// Number of captures that this device ever made.
+    captures_made: Cell<u64>,
+    /// Number of captures of this device that were not discarded.
     captured: Cell<u64>,
     captures_full: Cell<bool>,
+    discarded: Cell<bool>,
     stutters: Cell<bool>,
     flushes: Cell<u64>,
     forced: Cell<u64>,
     calls: Cell<u64>,
+    accesses: Cell<u64>,
 }
 
 /// Handle; clones share the device.
@@ -64,12 +73,15 @@ impl MemoryDevice {
             held: Cell::new(false),
             waiting: RefCell::default(),
             captures: RefCell::default(),
+            captures_made: Cell::new(0),
             captured: Cell::new(0),
             captures_full: Cell::new(false),
+            discarded: Cell::new(false),
             stutters: Cell::new(false),
             flushes: Cell::new(0),
             forced: Cell::new(0),
             calls: Cell::new(0),
+            accesses: Cell::new(0),
         }))
     }
 
@@ -121,7 +133,7 @@ impl MemoryDevice {
         self.0.stutters.set(true);
     }
 
-    async fn let_others_go_first(&self) {
+    async fn yield_once(&self) {
         let mut first = self.0.stutters.get();
         poll_fn(|_| if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }).await;
     }
@@ -143,7 +155,16 @@ impl MemoryDevice {
         self.0.calls.get()
     }
 
+    /// Number of calls of any kind that named an extent, refused ones too.
+    pub fn accesses(&self) -> u64 {
+        self.0.accesses.get()
+    }
+
     fn check(&self, extent: Extent) -> Result<(), BlockError> {
+        self.0.accesses.set(self.0.accesses.get() + 1);
+        if self.0.discarded.get() {
+            return Err(BlockError::Gone);
+        }
         let device_blocks = self.0.block_count.get();
         match extent.end() {
             Some(end) if end <= device_blocks => Ok(()),
@@ -168,7 +189,7 @@ impl MemoryDevice {
         if self.0.read_only.get() {
             return Err(BlockError::ReadOnly);
         }
-        self.let_others_go_first().await;
+        self.yield_once().await;
         self.gate().await;
         if durability == Durability::Forced {
             self.0.forced.set(self.0.forced.get() + 1);
@@ -178,15 +199,20 @@ impl MemoryDevice {
     }
 
     fn content(&self, extent: Extent) -> Result<Vec<u8>, BlockError> {
-        let blocks = self.0.blocks.borrow();
-        let mut data = Vec::new();
-        for lba in extent.lba.0..extent.lba.0 + extent.count {
-            if self.0.bad_block.get() == Some(lba) {
-                return Err(BlockError::ReadFailed { lba });
-            }
-            data.extend_from_slice(blocks.get(&lba).unwrap_or(&[0; 512]));
+        self.check_readable(extent)?;
+        let mut data = vec![0; usize::try_from(extent.count).unwrap() * 512];
+        for (lba, block) in self.0.blocks.borrow().range(range(extent)) {
+            let at = usize::try_from(lba - extent.lba.0).unwrap() * 512;
+            data[at..at + 512].copy_from_slice(block);
         }
         Ok(data)
+    }
+
+    fn check_readable(&self, extent: Extent) -> Result<(), BlockError> {
+        match self.0.bad_block.get() {
+            Some(lba) if range(extent).contains(&lba) => Err(BlockError::ReadFailed { lba }),
+            _ => Ok(()),
+        }
     }
 
     fn store(&self, extent: Extent, data: &[u8]) -> Result<(), BlockError> {
@@ -202,8 +228,15 @@ impl MemoryDevice {
     }
 
     fn deallocate(&self, extent: Extent) {
-        self.0.blocks.borrow_mut().retain(|lba, _| *lba < extent.lba.0 || *lba >= extent.lba.0 + extent.count);
+        let mut blocks = self.0.blocks.borrow_mut();
+        let mut rest = blocks.split_off(&extent.lba.0);
+        blocks.append(&mut rest.split_off(&(extent.lba.0 + extent.count)));
     }
+}
+
+/// Addresses of the blocks of `extent`, which a device has checked.
+fn range(extent: Extent) -> Range<u64> {
+    extent.lba.0..extent.lba.0 + extent.count
 }
 
 impl BlockDevice for MemoryDevice {
@@ -230,13 +263,15 @@ impl BlockDevice for MemoryDevice {
     }
 
     async fn read(&self, extent: Extent) -> Result<Bytes, BlockError> {
-        self.let_others_go_first().await;
+        self.yield_once().await;
         self.check(extent)?;
         Ok(Bytes::from(self.content(extent)?))
     }
 
     async fn write(&self, extent: Extent, data: Bytes, durability: Durability) -> Result<(), BlockError> {
         self.enter(extent, durability).await?;
+        BlockError::check_length(extent, LIMITS.write_blocks)?;
+        BlockError::check_data(extent, &data)?;
         self.store(extent, &data)
     }
 
@@ -248,6 +283,9 @@ impl BlockDevice for MemoryDevice {
         durability: Durability,
     ) -> Result<CompareOutcome, BlockError> {
         self.enter(extent, durability).await?;
+        BlockError::check_length(extent, LIMITS.compare_and_write_blocks)?;
+        BlockError::check_data(extent, &compare)?;
+        BlockError::check_data(extent, &data)?;
         let medium = self.content(extent)?;
         match medium.iter().zip(&compare).position(|(found, wanted)| found != wanted) {
             Some(at) => Ok(CompareOutcome::Miscompare { offset_bytes: u32::try_from(at).unwrap() }),
@@ -284,39 +322,30 @@ impl BlockDevice for MemoryDevice {
         let extent = step;
         let target = Extent { lba: destination, count: extent.count };
         self.enter(target, Durability::AsConfigured).await?;
-        let mut content = Vec::new();
-        for lba in extent.lba.0..extent.lba.0 + extent.count {
-            if source.0.bad_block.get() == Some(lba) {
-                return Err(BlockError::ReadFailed { lba });
-            }
-            content.push(source.0.blocks.borrow().get(&lba).copied());
-        }
-        let mut blocks = self.0.blocks.borrow_mut();
-        let new = (0u64..)
-            .zip(&content)
-            .any(|(index, block)| block.is_some() && !blocks.contains_key(&(destination.0 + index)));
-        if self.0.full.get() && new {
+        source.check_readable(extent)?;
+        let content: Blocks = {
+            let blocks = source.0.blocks.borrow();
+            blocks.range(range(extent)).map(|(lba, block)| (destination.0 + (lba - extent.lba.0), *block)).collect()
+        };
+        if self.0.full.get() && content.keys().any(|lba| !self.0.blocks.borrow().contains_key(lba)) {
             return Err(BlockError::PoolFull);
         }
-        for (index, block) in (0u64..).zip(content) {
-            match block {
-                Some(block) => blocks.insert(destination.0 + index, block),
-                None => blocks.remove(&(destination.0 + index)),
-            };
-        }
+        self.deallocate(target);
+        self.0.blocks.borrow_mut().extend(content);
         let bytes = extent.count * 512;
         let (cloned_bytes, copied_bytes) = if LIMITS.shares(extent.lba, destination) { (bytes, 0) } else { (0, bytes) };
         Ok(CopyStep { done_blocks: extent.count, cloned_bytes, copied_bytes })
     }
 
     async fn capture(&self, extents: &[Extent]) -> Result<Self, BlockError> {
-        let held = Self::new(self.0.id.0 + 1000, self.0.block_count.get());
+        let number = self.0.captures_made.replace(self.0.captures_made.get() + 1);
+        let held = Self::new(self.0.id.0 + 1000 * (number + 1), self.0.block_count.get());
         self.gate().await;
         for extent in extents {
             self.check(*extent)?;
             let blocks = self.0.blocks.borrow();
-            let range = blocks.range(extent.lba.0..extent.lba.0 + extent.count);
-            held.0.blocks.borrow_mut().extend(range.map(|(lba, block)| (*lba, *block)));
+            let mapped = blocks.range(range(*extent));
+            held.0.blocks.borrow_mut().extend(mapped.map(|(lba, block)| (*lba, *block)));
         }
         if self.0.full.get() {
             return Err(BlockError::PoolFull);
@@ -328,9 +357,10 @@ impl BlockDevice for MemoryDevice {
     }
 
     fn discard(&self) {
-        let source = self.0.captures.take().expect("only captures are discarded, once");
-        source.captured.set(source.captured.get() - 1);
-        self.0.block_count.set(0);
+        if let Some(source) = self.0.captures.take() {
+            source.captured.set(source.captured.get() - 1);
+            self.0.discarded.set(true);
+        }
     }
 
     async fn flush(&self) -> Result<(), BlockError> {
@@ -344,7 +374,7 @@ impl BlockDevice for MemoryDevice {
         let end = self.0.block_count.get();
         let mut runs: Vec<ProvisioningExtent> = Vec::new();
         let mut at = lba.0;
-        while at < end && runs.len() < limit {
+        while at < end && runs.len() < limit.max(1) {
             let mapped = blocks.contains_key(&at);
             let next = if mapped {
                 (at..end).find(|lba| !blocks.contains_key(lba)).unwrap_or(end)
@@ -361,6 +391,20 @@ impl BlockDevice for MemoryDevice {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_ranges_keep_the_blocks_beside_them() {
+        let device = MemoryDevice::new(1, 1 << 40);
+        device.store(Extent::new(0, 4), &[7; 4 * 512]).unwrap();
+        device.store(Extent::new((1 << 40) - 1, 1), &[8; 512]).unwrap();
+        device.deallocate(Extent::new(1, (1 << 40) - 2));
+        assert_eq!(device.mapped_blocks(), 2);
+        let expected = [[7; 512], [0; 512], [0; 512], [0; 512]].concat();
+        assert_eq!(device.content(Extent::new(0, 4)).unwrap(), expected);
+        device.set_bad_block(Some(2));
+        assert_eq!(device.content(Extent::new(2, 2)), Err(BlockError::ReadFailed { lba: 2 }));
+        assert!(device.content(Extent::new(0, 2)).is_ok() && device.content(Extent::new(3, 1)).is_ok());
+    }
 
     struct Memory(u64);
 

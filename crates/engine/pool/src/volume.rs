@@ -2,7 +2,7 @@
 
 use crate::geometry::FANOUT;
 use crate::handle::Pool;
-use crate::interface::operation::{CopyOutcome, Failure};
+use crate::interface::operation::{CopyOutcome, Failure, MAX_COMPARE_BYTES, MAX_WRITE_BYTES};
 use crate::interface::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError};
 use crate::request::{At, Request};
 use block::{
@@ -17,6 +17,8 @@ const BLOCK: u64 = LOGICAL_BLOCK_BYTES as u64;
 /// Units and steps of a volume: 4 KiB blocks in leaves of 1 MiB. A copy moves 1 MiB per step,
 /// shares 64 MiB block by block, or 64 GiB in whole leaves.
 const LIMITS: Limits = Limits {
+    write_blocks: MAX_WRITE_BYTES as u64 / BLOCK,
+    compare_and_write_blocks: MAX_COMPARE_BYTES as u64 / BLOCK,
     mapping_unit_blocks: BLOCK_BYTES as u64 / BLOCK,
     move_step_blocks: (1 << 20) / BLOCK,
     share_step_blocks: (64 << 20) / BLOCK,
@@ -37,7 +39,7 @@ fn block_error(failure: Failure) -> BlockError {
         Failure::Pool(PoolError::PoolFull) => BlockError::PoolFull,
         Failure::Pool(PoolError::NoSuchObject(_)) => BlockError::Gone,
         Failure::Pool(PoolError::Stopped(reason)) => BlockError::PoolStopped { reason },
-        Failure::Pool(error) => BlockError::PoolStopped { reason: error.to_string() },
+        Failure::Pool(error) => BlockError::Internal { reason: error.to_string() },
     }
 }
 
@@ -125,8 +127,9 @@ impl<M: Media> BlockDevice for Volume<M> {
     }
 
     async fn write(&self, extent: Extent, data: Bytes, durability: Durability) -> Result<(), BlockError> {
-        let (offset, length) = self.range(extent)?;
-        debug_assert_eq!(length, data.len() as u64);
+        let (offset, _) = self.range(extent)?;
+        BlockError::check_length(extent, LIMITS.write_blocks)?;
+        BlockError::check_data(extent, &data)?;
         let forced = durability == Durability::Forced;
         self.run(Request::write(self.id, offset, data, forced)).await
     }
@@ -139,6 +142,9 @@ impl<M: Media> BlockDevice for Volume<M> {
         durability: Durability,
     ) -> Result<CompareOutcome, BlockError> {
         let (offset, _) = self.range(extent)?;
+        BlockError::check_length(extent, LIMITS.compare_and_write_blocks)?;
+        BlockError::check_data(extent, &compare)?;
+        BlockError::check_data(extent, &data)?;
         let forced = durability == Durability::Forced;
         self.run(Request::compare_and_write(self.id, offset, compare, data, forced)).await
     }
@@ -164,6 +170,9 @@ impl<M: Media> BlockDevice for Volume<M> {
         }
         source.range(extent)?;
         self.range(Extent { lba: destination, count: extent.count })?;
+        if self.read_only() {
+            return Err(BlockError::ReadOnly);
+        }
         if extent.count == 0 {
             return Ok(CopyStep::default());
         }
@@ -200,7 +209,10 @@ impl<M: Media> BlockDevice for Volume<M> {
     }
 
     fn discard(&self) {
-        // Nobody waits for it. A pool that has stopped keeps the object until it is opened again.
+        if self.info().is_none_or(|info| info.kind != ObjectKind::Capture) {
+            return;
+        }
+        // The deletion is not awaited. A stopped pool keeps the object until it is opened again.
         self.pool.run_detached(Request::catalog(vec![CatalogChange::DeleteObject { id: ObjectId(self.id) }]));
     }
 

@@ -32,7 +32,8 @@ pub(crate) fn reason(fault: &Fault) -> Option<Reason> {
         | Fault::TooManySegments { .. }
         | Fault::InsufficientResources
         | Fault::NoResourcesForToken
-        | Fault::InsufficientRegistrationResources => Reason::OverLimit,
+        | Fault::InsufficientRegistrationResources
+        | Fault::Block(BlockError::TooLong { .. }) => Reason::OverLimit,
         Fault::TaskAborted => Reason::Aborted,
         Fault::Token(_) => Reason::InvalidToken,
         Fault::SegmentGranularity { .. } => Reason::Misaligned,
@@ -46,6 +47,7 @@ pub(crate) fn reason(fault: &Fault) -> Option<Reason> {
         Fault::Block(BlockError::PoolFull) | Fault::ReservationsNotStored(StoreError::NoRoom) => Reason::NoSpace,
         Fault::Block(BlockError::ReadFailed { .. }) => Reason::MediaError,
         Fault::Block(BlockError::ForeignSource) => Reason::BadDescriptor,
+        Fault::Block(BlockError::Internal { .. }) => Reason::PoolStopped,
         Fault::Block(BlockError::PoolStopped { .. }) | Fault::ReservationsNotStored(StoreError::Failed) => {
             Reason::PoolStopped
         }

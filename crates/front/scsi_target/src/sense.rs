@@ -275,12 +275,15 @@ pub(crate) fn outcome(fault: &Fault) -> Outcome {
         }),
         Fault::Block(error) => match error {
             BlockError::OutOfRange { .. } => illegal(Asc::LOGICAL_BLOCK_ADDRESS_OUT_OF_RANGE),
+            BlockError::TooLong { .. } => illegal(Asc::INVALID_FIELD_IN_CDB),
             BlockError::PoolFull => check(SenseKey::DATA_PROTECT, Asc::SPACE_ALLOCATION_FAILED_WRITE_PROTECT),
             BlockError::ReadOnly => check(SenseKey::DATA_PROTECT, Asc::WRITE_PROTECTED),
             BlockError::ReadFailed { lba } => {
                 FixedSense { information: Some(*lba), ..check(SenseKey::MEDIUM_ERROR, Asc::UNRECOVERED_READ_ERROR) }
             }
-            BlockError::PoolStopped { .. } => check(SenseKey::HARDWARE_ERROR, Asc::INTERNAL_TARGET_FAILURE),
+            BlockError::PoolStopped { .. } | BlockError::Internal { .. } => {
+                check(SenseKey::HARDWARE_ERROR, Asc::INTERNAL_TARGET_FAILURE)
+            }
             BlockError::Gone => illegal(Asc::LOGICAL_UNIT_NOT_SUPPORTED),
             BlockError::ForeignSource => FixedSense::new(SenseKey::COPY_ABORTED, Asc::COPY_TARGET_DEVICE_NOT_REACHABLE),
         },

@@ -171,6 +171,8 @@ impl BlockDevice for SparseDevice {
 
     fn limits(&self) -> Limits {
         Limits {
+            write_blocks: 1 << 17,
+            compare_and_write_blocks: 1 << 9,
             mapping_unit_blocks: 8,
             move_step_blocks: 1 << 11,
             share_step_blocks: 1 << 17,

@@ -504,8 +504,10 @@ impl Run {
                     // Wrong only if the request was valid all the time.
                     !fitted || catalog_effects != self.catalog_effects || !self.fits(&request)
                 }
-                // There is one pool.
-                Failure::Block(BlockError::ForeignSource) => false,
+                // Only one pool exists, no request is that long, and the log takes every write.
+                Failure::Block(
+                    BlockError::ForeignSource | BlockError::TooLong { .. } | BlockError::Internal { .. },
+                ) => false,
                 Failure::Block(BlockError::PoolStopped { .. }) => self.troubled,
                 Failure::Block(BlockError::ReadFailed { .. }) | Failure::Pool(PoolError::Damaged(_)) => self.troubled,
                 Failure::Pool(PoolError::Stopped(_)) => self.troubled,

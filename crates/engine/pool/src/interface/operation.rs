@@ -16,7 +16,10 @@ pub const MAX_DOCUMENT_BYTES: usize = 64 << 10;
 /// Size of the largest single write.
 pub const MAX_WRITE_BYTES: usize = 64 << 20;
 
-/// How the pool uses memory and identifies a run.
+/// Size of the largest single compare-and-write in bytes.
+pub const MAX_COMPARE_BYTES: usize = 256 << 10;
+
+/// Memory of the pool, identity of a run, and options.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Memory for map pages, counts and data blocks together.

@@ -10,7 +10,7 @@ use crate::core::io::Io;
 use crate::core::operation::INLINE_BYTES;
 use crate::core::progress::{Placed, Progress};
 use crate::geometry::FANOUT;
-use crate::interface::operation::{MAX_WRITE_BYTES, OperationId, Output};
+use crate::interface::operation::{Failure, MAX_COMPARE_BYTES, MAX_WRITE_BYTES, OperationId, Output};
 use crate::log::record;
 use crate::log::record::BlockWrite;
 use crate::map::assign::Source;
@@ -206,10 +206,8 @@ impl<M: Media> Core<M> {
         if let Err(failure) = self.writable(object, offset, data.len() as u64) {
             return Step::Fail(failure);
         }
-        if compare.len() != data.len() || data.len() > INLINE_BYTES * 8 {
-            return Step::Fail(
-                BlockError::OutOfRange { lba: offset / 512, count: data.len() as u64 / 512, device_blocks: 0 }.into(),
-            );
+        if compare.len() != data.len() || data.len() > MAX_COMPARE_BYTES {
+            return Step::Fail(too_long(compare.len().max(data.len()), MAX_COMPARE_BYTES));
         }
         if data.is_empty() {
             return Step::Done(Output::Compared(CompareOutcome::Written));
@@ -257,9 +255,7 @@ impl<M: Media> Core<M> {
         progress: &mut Progress,
     ) -> Step {
         if data.len() > MAX_WRITE_BYTES {
-            return Step::Fail(
-                BlockError::OutOfRange { lba: offset / 512, count: data.len() as u64 / 512, device_blocks: 0 }.into(),
-            );
+            return Step::Fail(too_long(data.len(), MAX_WRITE_BYTES));
         }
         let end = offset + data.len() as u64;
         let (first, last) = (offset.div_ceil(B), end / B);
@@ -298,7 +294,7 @@ impl<M: Media> Core<M> {
         }
         let bytes = 2 * Self::inline_record_bytes(1) + 32 + (last - first) as usize * 12;
         if !self.log.could_fit(bytes) {
-            return Step::Fail(BlockError::PoolStopped { reason: "the log is too small for this write".into() }.into());
+            return Step::Fail(BlockError::Internal { reason: "the log is too small for this write".into() }.into());
         }
         if !self.log_takes(bytes) {
             return Step::LogFull;
@@ -430,7 +426,12 @@ impl<M: Media> Core<M> {
     }
 }
 
-/// The source for a block with this content.
+/// Error for a call longer than a volume's [`block::Limits`] allow; both lengths in bytes.
+fn too_long(bytes: usize, most: usize) -> Failure {
+    BlockError::TooLong { count: bytes as u64 / 512, limit: most as u64 / 512 }.into()
+}
+
+/// Returns the source for a block with this content.
 pub(super) fn inline_source(content: [u8; BLOCK_BYTES], detect: bool) -> Source {
     if detect && is_zero(&content) {
         return Source::Zero;
