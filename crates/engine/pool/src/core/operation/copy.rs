@@ -1,7 +1,8 @@
 //! Clones of ranges, and captures: sub-trees are shared, no content moves.
 
+use super::edges::{Cut, Edges};
 use super::zero::merge;
-use super::{ZEROS, broken};
+use super::{ZEROS, acknowledged, broken};
 use crate::core::B;
 
 use crate::core::Core;
@@ -29,73 +30,38 @@ impl<M: Media> Core<M> {
         if let Err(failure) = self.readable(source, source_offset, length) {
             return Step::Fail(failure);
         }
-        if let Err(failure) = self.writable(destination, destination_offset, length) {
-            return Step::Fail(failure);
-        }
+        let durable = match self.writable(destination, destination_offset, length) {
+            Ok(write_cache) => !write_cache,
+            Err(failure) => return Step::Fail(failure),
+        };
         if length == 0 {
             return Step::Done(Output::Copied(CopyOutcome::default()));
         }
         debug_assert_eq!(source_offset % B, destination_offset % B);
-        let end = destination_offset + length;
-        let (first, last) = (destination_offset.div_ceil(B), end / B);
+        let cut = Cut::new(destination_offset, destination_offset + length);
         let delta = source_offset.wrapping_sub(destination_offset);
-        let mut parts = Vec::new();
-        if first > last {
-            parts.push((destination_offset, length));
-        } else {
-            if !destination_offset.is_multiple_of(B) {
-                parts.push((destination_offset, first * B - destination_offset));
-            }
-            if !end.is_multiple_of(B) {
-                parts.push((last * B, end - last * B));
-            }
-        }
-        let count = last.saturating_sub(first);
-        let mut complete = true;
-        let mut new = 0;
-        let mut edges = Vec::new();
-        for (at, bytes) in parts {
-            match self.map.plan_blocks(destination, at / B, 1) {
-                Some(n) => new += n.max(1),
-                None => complete = false,
-            }
-            let Some(content) = self.content(source, at.wrapping_add(delta) / B) else {
-                complete = false;
-                continue;
-            };
-            let from = (at % B) as usize;
-            let piece = match &content {
-                Some(data) => &data[from..from + bytes as usize],
-                None => &ZEROS[..bytes as usize],
-            };
-            match self.sources(destination, at, piece) {
-                Some(s) => edges.push((at / B, s)),
-                None => complete = false,
-            }
-        }
+        let (first, count) = (cut.blocks.start, cut.count());
+        let source_first = (first * B).wrapping_add(delta) / B;
+        let mut edges = self.plan_copied_edges(source, destination, delta, &cut);
         if count > 0 {
-            complete &= self.map.plan_clone(source, (first * B).wrapping_add(delta) / B, destination, first, count);
+            edges.waits |= !self.map.plan_clone(source, source_first, destination, first, count);
         }
-        if !complete || !self.map.need().is_empty() {
+        if edges.waits || !self.map.need().is_empty() {
             return Step::Wait;
         }
         let promise = self.map.promise_of_sharing(source, destination, count);
-        if let Err(step) = self.room(Ask { promise, ..self.map.ask_for(destination, new) }, progress) {
+        if let Err(step) = self.room(Ask { promise, ..self.map.ask_for(destination, edges.new) }, progress) {
             return step;
         }
-        if !self.log_takes(edges.len() * Self::inline_record_bytes(1) + 48) {
+        if !self.log_takes(Self::edges_record_bytes(&edges) + 48) {
             return Step::LogFull;
         }
         let committed = (|| {
             if count > 0 {
-                let source_first = (first * B).wrapping_add(delta) / B;
                 self.map.assign_clone(source, source_first, destination, first, count)?;
                 self.log.append(|out| record::encode_clone(out, source, source_first, destination, first, count));
             }
-            for (block, sources) in &edges {
-                self.commit_inline(destination, *block, sources)?;
-            }
-            Some(())
+            self.commit_edges(destination, &edges)
         })();
         if committed.is_none() {
             self.stop("the map contradicts itself (clone)");
@@ -103,7 +69,30 @@ impl<M: Media> Core<M> {
         }
         let cloned_bytes = count * B;
         let outcome = CopyOutcome { cloned_bytes, copied_bytes: length - cloned_bytes };
-        self.acknowledged(destination, false, Output::Copied(outcome))
+        acknowledged(durable, Output::Copied(outcome))
+    }
+
+    /// Plans the parts of blocks at the ends of a clone: their content is copied. `delta`: distance
+    /// in bytes from the destination to the source.
+    fn plan_copied_edges(&mut self, source: u64, destination: u64, delta: u64, cut: &Cut) -> Edges {
+        let mut edges = Edges::default();
+        for &(at, bytes) in &cut.edges {
+            let Some(content) = self.content(source, at.wrapping_add(delta) / B) else {
+                // Planned all the same, so that the pages of both objects are read at once.
+                self.map.plan_blocks(destination, at / B, 1);
+                edges.waits = true;
+                continue;
+            };
+            let from = (at % B) as usize;
+            let piece = match &content {
+                Some(data) => &data[from..from + bytes as usize],
+                None => &ZEROS[..bytes as usize],
+            };
+            let before = edges.new;
+            self.plan_edge(&mut edges, destination, at, piece);
+            edges.new = edges.new.max(before + 1);
+        }
+        edges
     }
 
     pub(in crate::core) fn capture_step(

@@ -2,12 +2,13 @@
 
 mod catalog;
 mod copy;
+mod edges;
 mod provisioning;
 pub(crate) mod read;
 mod write;
 mod zero;
 
-use crate::catalog::object::Object;
+use crate::catalog::is_user_object;
 use crate::core::Core;
 
 use crate::interface::ObjectKind;
@@ -25,44 +26,64 @@ pub(crate) fn broken() -> Step {
     Step::Fail(Failure::Block(BlockError::PoolStopped { reason: "the map contradicts itself".into() }))
 }
 
-/// True when all bytes are zero.
+/// Failure of a request for a range outside of an object of this size; `None`: the object does not
+/// exist.
+#[cold]
+#[inline(never)]
+fn outside(size_bytes: Option<u64>, offset: u64, length: u64) -> Failure {
+    match size_bytes {
+        None => BlockError::Gone.into(),
+        Some(size_bytes) => {
+            BlockError::OutOfRange { lba: offset / 512, count: length / 512, device_blocks: size_bytes / 512 }.into()
+        }
+    }
+}
+
+/// True if all bytes are zero.
 pub(crate) fn is_zero(bytes: &[u8]) -> bool {
     let (words, rest) = bytes.as_chunks::<64>();
     words.iter().all(|w| w.iter().fold(0, |a, b| a | b) == 0) && rest.iter().all(|b| *b == 0)
 }
 
 impl<M: Media> Core<M> {
-    /// The object, if the range lies inside it.
-    pub(in crate::core) fn readable(&self, object: u64, offset: u64, length: u64) -> Result<&Object, Failure> {
-        let Some(o) = self.map.objects().user(object) else {
-            return Err(BlockError::Gone.into());
-        };
-        if offset.checked_add(length).is_none_or(|end| end > o.size_bytes)
-            || !offset.is_multiple_of(512)
-            || !length.is_multiple_of(512)
-        {
-            let device_blocks = o.size_bytes / 512;
-            return Err(BlockError::OutOfRange { lba: offset / 512, count: length / 512, device_blocks }.into());
+    /// Returns kind, size in bytes and write cache of the object if the range is inside of it.
+    #[inline]
+    pub(in crate::core) fn readable(
+        &self,
+        object: u64,
+        offset: u64,
+        length: u64,
+    ) -> Result<(ObjectKind, u64, bool), Failure> {
+        let found = self.map.objects().read(object, |object| (object.kind, object.size_bytes, object.write_cache));
+        match found.filter(|_| is_user_object(object)) {
+            Some((kind, size_bytes, write_cache))
+                if offset.checked_add(length).is_some_and(|end| end <= size_bytes)
+                    && (offset | length).is_multiple_of(512) =>
+            {
+                Ok((kind, size_bytes, write_cache))
+            }
+            found => Err(outside(found.map(|(_, size_bytes, _)| size_bytes), offset, length)),
         }
-        Ok(o)
     }
 
-    pub(in crate::core) fn writable(&self, object: u64, offset: u64, length: u64) -> Result<(), Failure> {
-        match self.readable(object, offset, length)?.kind {
+    /// Returns whether the object's write cache is on, if it is a volume and the range is inside of
+    /// it.
+    #[inline]
+    pub(in crate::core) fn writable(&self, object: u64, offset: u64, length: u64) -> Result<bool, Failure> {
+        let (kind, _, write_cache) = self.readable(object, offset, length)?;
+        match kind {
             ObjectKind::Snapshot | ObjectKind::Capture => Err(BlockError::ReadOnly.into()),
-            ObjectKind::Volume => Ok(()),
-        }
-    }
-
-    fn acknowledged(&self, object: u64, forced: bool, output: Output) -> Step {
-        match self.map.objects().get(object) {
-            Some(o) if o.write_cache && !forced => Step::Done(output),
-            _ => Step::Durable(output),
+            ObjectKind::Volume => Ok(write_cache),
         }
     }
 
     /// True if blocks of zeros are not stored for this object.
     fn detects_zeros(&self, object: u64) -> bool {
-        self.map.objects().get(object).is_none_or(|o| o.zero_detection)
+        self.map.objects().read(object, |object| object.zero_detection).unwrap_or(true)
     }
+}
+
+/// Ends a change that took effect. `durable`: its reply waits until it is durable.
+fn acknowledged(durable: bool, output: Output) -> Step {
+    if durable { Step::Durable(output) } else { Step::Done(output) }
 }

@@ -15,7 +15,7 @@ const STEP_PAGES: usize = 1024;
 impl<M: Media> Core<M> {
     pub(in crate::core) fn provisioning_step(&mut self, object: u64, offset: u64, limit: usize) -> Step {
         let size = match self.readable(object, offset, 512) {
-            Ok(object) => object.size_bytes,
+            Ok((_, size_bytes, _)) => size_bytes,
             Err(failure) => return Step::Fail(failure),
         };
         let mut runs: Vec<ProvisioningExtent> = Vec::new();

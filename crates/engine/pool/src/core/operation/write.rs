@@ -1,6 +1,7 @@
 //! Writes and COMPARE AND WRITE: small ones go through the log, large ones straight to their place.
 
-use super::{broken, is_zero};
+use super::edges::{Cut, Edges};
+use super::{acknowledged, broken, is_zero};
 use crate::checksum::crc32c;
 use crate::content::blocks::Data;
 use crate::core::B;
@@ -50,13 +51,14 @@ impl<M: Media> Core<M> {
         forced: bool,
         progress: &mut Progress,
     ) -> Step {
-        if let Err(failure) = self.writable(object, offset, data.len() as u64) {
-            return Step::Fail(failure);
-        }
+        let durable = match self.writable(object, offset, data.len() as u64) {
+            Ok(write_cache) => forced || !write_cache,
+            Err(failure) => return Step::Fail(failure),
+        };
         match data.len() {
             0 => Step::Done(Output::Done),
-            1..=INLINE_BYTES => self.write_inline(object, offset, data, forced, Inline::Write, progress),
-            _ => self.write_placed(id, object, offset, data, forced, progress),
+            1..=INLINE_BYTES => self.write_inline(object, offset, data, durable, Inline::Write, progress),
+            _ => self.write_placed(id, object, offset, data, durable, progress),
         }
     }
 
@@ -151,12 +153,12 @@ impl<M: Media> Core<M> {
         object: u64,
         offset: u64,
         data: &[u8],
-        forced: bool,
+        durable: bool,
         kind: Inline,
         progress: &mut Progress,
     ) -> Step {
         if self.overwrite(object, offset, data) {
-            return self.acknowledged(object, forced, kind.output());
+            return acknowledged(durable, kind.output());
         }
         let first = offset / B;
         let count = (offset + data.len() as u64 - 1) / B - first + 1;
@@ -191,7 +193,7 @@ impl<M: Media> Core<M> {
             self.stop("the map contradicts itself (write)");
             return broken();
         }
-        self.acknowledged(object, forced, kind.output())
+        acknowledged(durable, kind.output())
     }
 
     pub(in crate::core) fn compare_step(
@@ -203,9 +205,10 @@ impl<M: Media> Core<M> {
         forced: bool,
         progress: &mut Progress,
     ) -> Step {
-        if let Err(failure) = self.writable(object, offset, data.len() as u64) {
-            return Step::Fail(failure);
-        }
+        let durable = match self.writable(object, offset, data.len() as u64) {
+            Ok(write_cache) => forced || !write_cache,
+            Err(failure) => return Step::Fail(failure),
+        };
         if compare.len() != data.len() || data.len() > MAX_COMPARE_BYTES {
             return Step::Fail(too_long(compare.len().max(data.len()), MAX_COMPARE_BYTES));
         }
@@ -242,7 +245,7 @@ impl<M: Media> Core<M> {
         if let Some(offset_bytes) = difference {
             return Step::Done(Output::Compared(CompareOutcome::Miscompare { offset_bytes }));
         }
-        self.write_inline(object, offset, data, forced, Inline::CompareAndWrite, progress)
+        self.write_inline(object, offset, data, durable, Inline::CompareAndWrite, progress)
     }
 
     pub(super) fn write_placed(
@@ -251,48 +254,36 @@ impl<M: Media> Core<M> {
         object: u64,
         offset: u64,
         data: &Bytes,
-        forced: bool,
+        durable: bool,
         progress: &mut Progress,
     ) -> Step {
         if data.len() > MAX_WRITE_BYTES {
             return Step::Fail(too_long(data.len(), MAX_WRITE_BYTES));
         }
-        let end = offset + data.len() as u64;
-        let (first, last) = (offset.div_ceil(B), end / B);
+        let cut = Cut::new(offset, offset + data.len() as u64);
         let Some(placed) = &progress.placed else {
-            let step = self.place(id, object, offset, data, first..last, progress);
+            let step = self.place(id, object, offset, data, cut.blocks, progress);
             return match step {
-                Step::Space => self.write_through_log(object, offset, data, forced, progress),
+                Step::Space => self.write_through_log(object, offset, data, durable, progress),
                 step => step,
             };
         };
         if !placed.flushed {
             return Step::Io;
         }
-        let head = (!offset.is_multiple_of(B)).then(|| &data[..(first * B - offset) as usize]);
-        let tail = (!end.is_multiple_of(B)).then(|| &data[(last * B - offset) as usize..]);
-        let mut complete = self.map.plan_blocks(object, first, last - first).is_some();
-        let mut new = 0;
-        let mut edge = |core: &mut Self, at: u64, piece: Option<&[u8]>| match piece {
-            None => Some(Vec::new()),
-            Some(piece) => {
-                match core.map.plan_blocks(object, at / B, 1) {
-                    Some(blocks) => new += blocks,
-                    None => complete = false,
-                }
-                core.sources(object, at, piece)
-            }
-        };
-        let head_sources = edge(self, offset, head);
-        let tail_sources = edge(self, last * B, tail);
-        let (Some(head_sources), Some(tail_sources)) = (head_sources, tail_sources) else { return Step::Wait };
-        if !complete || !self.map.need().is_empty() {
+        let mut edges = Edges::default();
+        for &(at, bytes) in &cut.edges {
+            let from = (at - offset) as usize;
+            self.plan_edge(&mut edges, object, at, &data[from..from + bytes as usize]);
+        }
+        edges.waits |= self.map.plan_blocks(object, cut.blocks.start, cut.count()).is_none();
+        if edges.waits || !self.map.need().is_empty() {
             return Step::Wait;
         }
-        if let Err(step) = self.room(self.map.ask_to_free(object, new), progress) {
+        if let Err(step) = self.room(self.map.ask_to_free(object, edges.new), progress) {
             return step;
         }
-        let bytes = 2 * Self::inline_record_bytes(1) + 32 + (last - first) as usize * 12;
+        let bytes = Self::edges_record_bytes(&edges) + 32 + cut.count() as usize * 12;
         if !self.log.could_fit(bytes) {
             return Step::Fail(BlockError::Internal { reason: "the log is too small for this write".into() }.into());
         }
@@ -308,21 +299,16 @@ impl<M: Media> Core<M> {
             .collect();
         let committed = (|| {
             let sequence = self.log.next_sequence();
+            let first = cut.blocks.start;
             let written: Vec<BlockWrite> = self.map.assign_write(object, first, &middle, sequence)?;
             self.log.append(|out| record::encode_placed(out, object, first, &written));
-            if !head_sources.is_empty() {
-                self.commit_inline(object, offset / B, &head_sources)?;
-            }
-            if !tail_sources.is_empty() {
-                self.commit_inline(object, last, &tail_sources)?;
-            }
-            Some(())
+            self.commit_edges(object, &edges)
         })();
         if committed.is_none() {
             self.stop("the map contradicts itself (large write)");
             return broken();
         }
-        self.acknowledged(object, forced, Output::Done)
+        acknowledged(durable, Output::Done)
     }
 
     /// Handles a large write that finds no space for its blocks: it goes through the log instead,
@@ -332,7 +318,7 @@ impl<M: Media> Core<M> {
         object: u64,
         offset: u64,
         data: &Bytes,
-        forced: bool,
+        durable: bool,
         progress: &mut Progress,
     ) -> Step {
         let first = offset / B;
@@ -353,7 +339,7 @@ impl<M: Media> Core<M> {
                     || (self.map.need().fresh == 0 && data.len() <= SMALL_BYTES) =>
             {
                 self.map.need_mut().clear();
-                self.write_inline(object, offset, data, forced, Inline::Write, progress)
+                self.write_inline(object, offset, data, durable, Inline::Write, progress)
             }
             Some(_) => Step::Space,
         }

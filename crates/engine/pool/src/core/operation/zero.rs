@@ -1,8 +1,9 @@
 //! Zeroing and unmapping: whole blocks of the ranges are removed, partial blocks at their ends are
 //! overwritten.
 
+use super::edges::{Cut, Edges};
 use super::write::inline_source;
-use super::{ZEROS, broken};
+use super::{ZEROS, acknowledged, broken};
 use crate::core::B;
 use crate::core::Core;
 use crate::core::progress::Progress;
@@ -20,85 +21,68 @@ impl<M: Media> Core<M> {
         forced: bool,
         progress: &mut Progress,
     ) -> Step {
+        let mut durable = forced;
         for &(offset, length) in ranges {
-            if let Err(failure) = self.writable(object, offset, length) {
-                return Step::Fail(failure);
+            match self.writable(object, offset, length) {
+                Ok(write_cache) => durable |= !write_cache,
+                Err(failure) => return Step::Fail(failure),
             }
         }
         // Overlapping edges of several ranges would need each other's results; therefore the ranges
         // are merged first.
         let ranges = merge(ranges);
-        let mut edges: Vec<(u64, Vec<Source>)> = Vec::new();
-        let mut middles = Vec::new();
-        let mut complete = true;
-        let mut new = 0;
-        for &(offset, length) in &ranges {
-            let end = offset + length;
-            let size = self.map.objects().get(object).map_or(0, |o| o.size_bytes);
-            // The last block of a volume may be short: zeroing to the end takes it whole.
-            let aligned_end = if end == size { end.next_multiple_of(B) } else { end };
-            let (first, last) = (offset.div_ceil(B), aligned_end / B);
-            let mut parts = Vec::new();
-            if first > last {
-                parts.push((offset, length));
-            } else {
-                if !offset.is_multiple_of(B) {
-                    parts.push((offset, first * B - offset));
-                }
-                if !aligned_end.is_multiple_of(B) {
-                    parts.push((last * B, end - last * B));
-                }
-                if last > first {
-                    complete &= self.map.plan_pieces(object, first, last - first);
-                    middles.push((first, last - first));
-                }
-            }
-            for (at, bytes) in parts {
-                let Some(entry) = self.map.lookup(object, at / B) else {
-                    complete = false;
-                    continue;
-                };
-                if entry.is_empty() {
-                    continue;
-                }
-                match self.map.plan_blocks(object, at / B, 1) {
-                    Some(n) => new += n,
-                    None => complete = false,
-                }
-                match self.sources(object, at, &ZEROS[..bytes as usize]) {
-                    Some(s) => match edges.last_mut() {
-                        // Two ranges end and begin in one block: apply both to its content.
-                        Some((block, last)) if *block == at / B => merge_zero(last, at, bytes),
-                        _ => edges.push((at / B, s)),
-                    },
-                    None => complete = false,
-                }
-            }
-        }
-        if !complete || !self.map.need().is_empty() {
+        let (edges, runs) = self.plan_zeros(object, &ranges);
+        if edges.waits || !self.map.need().is_empty() {
             return Step::Wait;
         }
-        if let Err(step) = self.room(self.map.ask_to_free(object, new), progress) {
+        if let Err(step) = self.room(self.map.ask_to_free(object, edges.new), progress) {
             return step;
         }
-        if !self.log_takes(edges.len() * Self::inline_record_bytes(1) + middles.len() * 32) {
+        if !self.log_takes(Self::edges_record_bytes(&edges) + runs.len() * 32) {
             return Step::LogFull;
         }
         let committed = (|| {
-            for (first, count) in middles {
+            for (first, count) in runs {
                 self.map.assign_zero(object, first, count)?;
                 self.log.append(|out| record::encode_zero(out, object, first, count));
             }
-            for (block, sources) in &edges {
-                self.commit_inline(object, *block, sources)?;
-            }
-            Some(())
+            self.commit_edges(object, &edges)
         })();
         if committed.is_none() {
             self.stop("the map contradicts itself (zero)");
             return broken();
         }
-        self.acknowledged(object, forced, Output::Done)
+        acknowledged(durable, Output::Done)
+    }
+
+    /// Plans to zero merged ranges of bytes. Also returns the runs of whole blocks: first block, and
+    /// number of blocks.
+    fn plan_zeros(&mut self, object: u64, ranges: &[(u64, u64)]) -> (Edges, Vec<(u64, u64)>) {
+        let mut edges = Edges::default();
+        let mut runs = Vec::new();
+        let size = self.map.objects().length(object);
+        for &(offset, length) in ranges {
+            let end = offset + length;
+            // The last block of a volume may be short: zeroing up to the end covers it as a whole.
+            let cut = Cut::new(offset, if end == size { end.next_multiple_of(B) } else { end });
+            if cut.count() > 0 {
+                edges.waits |= !self.map.plan_pieces(object, cut.blocks.start, cut.count());
+                runs.push((cut.blocks.start, cut.count()));
+            }
+            for (at, bytes) in cut.edges {
+                let Some(entry) = self.map.lookup(object, at / B) else {
+                    edges.waits = true;
+                    continue;
+                };
+                match edges.contents.last_mut() {
+                    _ if entry.is_empty() => {}
+                    // Two ranges end and begin in one block: both apply to its content.
+                    Some((block, content)) if *block == at / B => merge_zero(content, at, bytes),
+                    _ => self.plan_edge(&mut edges, object, at, &ZEROS[..bytes as usize]),
+                }
+            }
+        }
+        (edges, runs)
     }
 }
 
