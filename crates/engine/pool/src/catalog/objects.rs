@@ -267,8 +267,8 @@ impl Objects {
         self.recount_due
     }
 
-    /// What reserved volumes share has to be counted anew.
-    pub fn want_recount(&mut self) {
+    /// Requests a recount of the shared blocks of reserved volumes.
+    pub fn request_recount(&mut self) {
         self.recount_due = true;
     }
 

@@ -45,7 +45,7 @@ impl<M: Media> Core<M> {
             Purpose::Growing => self.map.reserve_blocks() + self.map.working_blocks(),
         };
         let kept = match uncovered + ask.promise {
-            0 if !ask.partly => 0,
+            0 if !ask.partial => 0,
             0 => owed,
             _ => owed + DROP_GROWTH + reserve,
         };
@@ -53,7 +53,7 @@ impl<M: Media> Core<M> {
         if available < needed || crate::mutations::allocation_fails() {
             let left = (available + ask.promise + blocks).saturating_sub(needed);
             progress.refused = Some(Refused {
-                entitled: uncovered <= ask.taken && ask.promise == 0 && !ask.partly,
+                entitled: uncovered <= ask.taken && ask.promise == 0 && !ask.partial,
                 needed,
                 promise: (ask.promise > 0).then_some((ask.promise, left)),
             });
@@ -82,8 +82,9 @@ impl<M: Media> Core<M> {
         self.map.objects_mut().change_in_flight(placed.object, |in_flight| in_flight - placed.covered);
     }
 
-    /// True when a large write that has taken blocks can go on: it gives back what it did not need.
-    pub(super) fn placed_go_on(&self) -> bool {
+    /// True if a large write that has taken blocks can continue; it gives back the blocks that it
+    /// did not need.
+    pub(super) fn placed_can_continue(&self) -> bool {
         let waiting = self.schedule.count_space_waiters(|pending| pending.progress.placed.is_some());
         self.placed.in_progress() > waiting
     }
@@ -94,8 +95,8 @@ impl<M: Media> Core<M> {
         !self.map.drops().queue().is_empty() || self.map.space().pinned() > 0 || self.checkpoints.in_flight()
     }
 
-    /// While operations wait for space, a check of the pool must not hold any back.
-    pub(crate) fn let_go_of_held_space(&mut self) {
+    /// Cancels the hold of an online check on freed blocks while operations wait for space.
+    pub(crate) fn release_held_space(&mut self) {
         if self.schedule.waits_for_space()
             && let Some(check) = &mut self.online_check
         {
@@ -108,7 +109,7 @@ impl<M: Media> Core<M> {
     /// with promised space stay as long as that space is about to become free.
     pub(crate) fn fail_or_retry_space(&mut self) {
         let coming = self.map.coming_blocks();
-        let busy = self.placed_go_on();
+        let busy = self.placed_can_continue();
         self.schedule.retry_space(|pending| {
             let refused = pending.progress.refused;
             let entitled = refused.is_some_and(|refused| refused.entitled);

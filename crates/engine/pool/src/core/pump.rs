@@ -105,7 +105,7 @@ impl<M: Media> Core<M> {
             || self.map.space().dirty_segments() * SEGMENT_MEMORY > memory / 8
             || (self.schedule.waits_for_log() && !self.checkpoints.in_flight() && !self.memory_is_full())
             || (self.schedule.waits_for_space() && self.map.space().pinned() > 0)
-            || self.much_given_back()
+            || self.enough_given_back()
         {
             self.checkpoints.request();
         }
@@ -268,12 +268,12 @@ impl<M: Media> Core<M> {
         if !self.map.drops().queue().is_empty() {
             self.reclaim(256);
         }
-        self.let_go_of_held_space();
+        self.release_held_space();
         if self.space_is_coming() && self.stopped.is_none() {
             // A checkpoint in flight ends by itself, and one that cannot start waits for a read.
             return !self.checkpoints.in_flight() && self.checkpoints.request();
         }
-        if self.placed_go_on() && self.stopped.is_none() {
+        if self.placed_can_continue() && self.stopped.is_none() {
             return false;
         }
         self.fail_or_retry_space();

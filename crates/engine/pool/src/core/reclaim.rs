@@ -43,8 +43,9 @@ impl<M: Media> Core<M> {
         self.map.need_mut().clear();
     }
 
-    /// True when what was given back of detached sub-trees is worth a checkpoint, which makes it allocatable.
-    pub(super) fn much_given_back(&self) -> bool {
+    /// True if detached sub-trees have returned enough blocks for a checkpoint, which makes them
+    /// allocatable.
+    pub(super) fn enough_given_back(&self) -> bool {
         let (drops, space) = (self.map.drops(), self.map.space());
         drops.given_back()
             && drops.queue().is_empty()

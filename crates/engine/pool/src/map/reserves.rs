@@ -45,9 +45,10 @@ pub(crate) struct Ask {
     pub passing: u64,
     /// Number of further blocks that must be promised to reserved volumes.
     pub promise: u64,
-    /// The promise to the volume is not for everything, so it must not be kept at the cost of others.
-    pub partly: bool,
-    /// What it is for.
+    /// True if the promise to the volume is partial, and so must not be kept at the cost of other
+    /// volumes.
+    pub partial: bool,
+    /// Purpose of the request.
     pub purpose: Purpose,
 }
 
@@ -102,8 +103,8 @@ impl Map {
     /// Restores deficits after opening: for volumes with an overwrite reserve below 100 % they are
     /// not stored.
     pub(crate) fn restore_deficits(&mut self) {
-        let partly = |o: &&Object| o.reservation.is_some_and(|r| r.overwrite_percent < 100);
-        let ids: Vec<u64> = self.objects.users().filter(partly).map(|object| object.id).collect();
+        let partial = |o: &&Object| o.reservation.is_some_and(|r| r.overwrite_percent < 100);
+        let ids: Vec<u64> = self.objects.users().filter(partial).map(|object| object.id).collect();
         for id in ids {
             let overdrawn = self.overdrawn_blocks();
             self.objects.adjust_in_memory(id, |object| object.deficit += overdrawn.min(object.promised()));
@@ -128,20 +129,20 @@ impl Map {
         let fresh = self.need.fresh.min(new);
         let parted = Object { shared: reserved.shared.saturating_sub(new - fresh), ..reserved.clone() };
         let shared = reserved.promised().saturating_sub(parted.promised());
-        let partly = reserved.reservation.is_some_and(|reservation| reservation.overwrite_percent < 100);
-        // What stores nothing works in any case.
-        let partly = partly && new + pages > 0;
+        let partial = reserved.reservation.is_some_and(|reservation| reservation.overwrite_percent < 100);
+        // An operation that stores nothing always works.
+        let partial = partial && new + pages > 0;
         let due = fresh + shared.min(new - fresh);
         // Two concurrent writes of one block both take a block, and only one of these was promised.
         let left = reserved.promised().saturating_sub(reserved.pages_due + reserved.in_flight);
         let covered_blocks = due.min(left);
         let taken = due - covered_blocks;
-        Ask { lasting: new + pages, covered: pages + covered_blocks, covered_blocks, taken, partly, ..ask }
+        Ask { lasting: new + pages, covered: pages + covered_blocks, covered_blocks, taken, partial, ..ask }
     }
 
     /// Like [`Map::ask_for`], for an operation that frees space.
     pub(crate) fn ask_to_free(&self, object: u64, new: u64) -> Ask {
-        Ask { purpose: Purpose::Freeing, partly: false, ..self.ask_for(object, new) }
+        Ask { purpose: Purpose::Freeing, partial: false, ..self.ask_for(object, new) }
     }
 
     /// Largest number of further blocks that must be promised when `source` shares `count` blocks

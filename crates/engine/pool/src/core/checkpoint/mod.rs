@@ -403,7 +403,7 @@ impl<M: Media> Core<M> {
         self.checkpoints.root_version += 1;
         self.map.pages_mut().commit(frozen.epoch);
         self.map.content_mut().thaw();
-        self.let_go_of_held_space();
+        self.release_held_space();
         let hold = self.online_check.as_ref().is_some_and(|check| check.holds());
         self.map.space_mut().release(hold);
         self.growth_done();

@@ -527,7 +527,7 @@ impl<M: Media> Core<M> {
             return Err(damaged("the log changed while it was read"));
         }
         self.replaying = None;
-        self.map.objects_mut().want_recount();
+        self.map.objects_mut().request_recount();
         self.map.restore_deficits();
         if named {
             self.map.space_mut().permit_all();
