@@ -248,12 +248,19 @@ impl BackingFile {
         let failed = |operation| move |reason: std::io::Error| GrowthError::System { path: path(), operation, reason };
         let bytes = (&self.file).seek(SeekFrom::End(0)).map_err(failed("finding the size"))?;
         let needed_bytes = byte_offset(blocks);
-        if bytes < needed_bytes {
-            if self.block_device {
-                return Err(GrowthError::DeviceNotGrown { path: path(), bytes, needed_bytes });
+        if bytes < needed_bytes && self.block_device {
+            return Err(GrowthError::DeviceNotGrown { path: path(), bytes, needed_bytes });
+        }
+        if !self.block_device {
+            if bytes < needed_bytes {
+                self.file.set_len(needed_bytes).map_err(failed("setting the size"))?;
             }
-            self.file.set_len(needed_bytes).map_err(failed("setting the size"))?;
-            self.file.sync_all().map_err(failed("writing the new size"))?;
+            if let Err(reason) = self.write(byte_offset(blocks.saturating_sub(1)), &Buffer::zeroed(1), false) {
+                // Nothing uses the new end yet. A file that stays longer does no harm.
+                let _ = self.file.set_len(bytes);
+                return Err(failed("allocating its new last block")(reason));
+            }
+            self.file.sync_all().map_err(|reason| GrowthError::FlushFailed { path: path(), reason })?;
         }
         self.block_count.store(bytes.max(needed_bytes) / BLOCK_BYTES as u64, Ordering::Relaxed);
         Ok(())

@@ -61,7 +61,8 @@ pub struct Grown {
     pub data_end: u64,
 }
 
-/// Why a pool cannot grow as asked. Nothing that the pool uses was changed.
+/// Reason why a pool cannot grow as requested. Nothing that the pool uses was changed, except by
+/// [`GrowthError::FlushFailed`].
 #[derive(Debug, Error)]
 pub enum GrowthError {
     /// The requested size is not larger than the present one.
@@ -80,8 +81,8 @@ pub enum GrowthError {
         /// Size that the pool would have.
         wanted_bytes: u64,
     },
-    /// The device under the pool has not grown that much.
-    #[error("{path} has {bytes} bytes and would need {needed_bytes}: make the device larger first")]
+    /// The device under the pool has not grown far enough.
+    #[error("{path} has {bytes} bytes and would need {needed_bytes}: enlarge the device first")]
     DeviceNotGrown {
         /// Path of the last device of the pool.
         path: String,
@@ -119,8 +120,8 @@ pub enum GrowthError {
     /// The pool has the maximum number of members.
     #[error("the pool has {MAX_MEMBERS} files and devices, and cannot have more")]
     TooManyMembers,
-    /// One is memory, the other is not.
-    #[error("{path}: files in memory and others cannot be mixed in one pool")]
+    /// Either the pool or the new file is on a memory file system, but not both.
+    #[error("{path}: a pool cannot mix files on memory file systems with other files")]
     Mixed {
         /// Path as given.
         path: String,
@@ -144,7 +145,16 @@ pub enum GrowthError {
         /// Error of the operating system.
         reason: std::io::Error,
     },
-    /// This back end cannot.
+    /// The flush of a file or device in use failed: earlier writes that were completed but not flushed
+    /// may be lost, and a later flush does not mention them. The pool must stop.
+    #[error("{path}: the flush of a growth failed: {reason}")]
+    FlushFailed {
+        /// Path of the file or device.
+        path: String,
+        /// Error of the operating system.
+        reason: std::io::Error,
+    },
+    /// The back end does not support this growth.
     #[error("{0} cannot grow like that")]
     Unsupported(&'static str),
 }

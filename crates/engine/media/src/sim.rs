@@ -493,8 +493,24 @@ impl Disk for SimDisk {
             return Err(GrowthError::Unsupported("a simulated disk"));
         };
         let block_count = wanted_blocks(*bytes, terms, 0, 0)?;
-        if block_count > Disk::block_count(self) {
-            self.resize(block_count);
+        let state = &mut *self.state.borrow_mut();
+        // A file system allocates the new last block.
+        let effect = state.faults.strike(FaultOperation::Write, block_count - 1, 1);
+        if let Some(FaultEffect::Error | FaultEffect::ErrorAfterEffect | FaultEffect::NoSpace) = effect {
+            state.counters.faults += 1;
+            let (path, operation) = ("the disk".to_owned(), "allocating its new last block");
+            let reason = std::io::Error::other(format!("{effect:?} (simulated)"));
+            return Err(GrowthError::System { path, operation, reason });
+        }
+        if state.faults.strike(FaultOperation::Flush, 0, 0) == Some(FaultEffect::Error) {
+            state.counters.faults += 1;
+            state.image.abandon(state.image.completed_writes());
+            let reason = std::io::Error::other("Input/output error (simulated)");
+            return Err(GrowthError::FlushFailed { path: "the disk".to_owned(), reason });
+        }
+        if block_count > state.options.block_count {
+            state.options.block_count = block_count;
+            state.image.truncate(block_count);
         }
         Ok(Extended { block_count, members: Vec::new() })
     }

@@ -384,6 +384,8 @@ impl Span {
         if !leftover && let Some(block) = first_data(&mut disk).map_err(failed("reading"))? {
             return Err(GrowthError::NotBlank { path: shown(), block });
         }
+        // The last superblock copy gets its place there, which must not fail for lack of space.
+        disk.write_now(physical - 1, Buffer::zeroed(1)).map_err(failed("allocating its last block"))?;
         let mut uuid = [0; 16];
         getrandom::fill(&mut uuid)
             .map_err(|reason| failed("finding random numbers")(std::io::Error::other(reason.to_string())))?;
@@ -398,7 +400,7 @@ impl Span {
             last.blocks = start - self.parts.last().map_or(0, |part| part.first);
         }
         places.push(Place { member: uuid, blocks, path: absolute.clone() });
-        self.write_table(terms, places).map_err(failed("writing the table of members"))?;
+        self.write_table(terms, places)?;
         if let Some(last) = self.parts.last_mut() {
             last.blocks = start - last.first;
         }
@@ -416,16 +418,11 @@ impl Span {
         let blocks = wanted - last.first;
         last.disk.grow(blocks + last.skip)?;
         if several {
-            let path = last.path.display().to_string();
             let mut places = self.places(terms);
             if let Some(place) = places.last_mut() {
                 place.blocks = blocks;
             }
-            self.write_table(terms, places).map_err(|reason| GrowthError::System {
-                path,
-                operation: "writing the table of members",
-                reason,
-            })?;
+            self.write_table(terms, places)?;
         }
         if let Some(last) = self.parts.last_mut() {
             last.blocks = blocks;
@@ -441,14 +438,18 @@ impl Span {
         self.parts.iter().enumerate().map(place).collect()
     }
 
-    /// Writes both copies, one durable before the other begins.
-    fn write_table(&mut self, terms: &GrowthTerms, places: Vec<Place>) -> std::io::Result<()> {
+    /// Writes both copies, the first one durable before the second begins.
+    fn write_table(&mut self, terms: &GrowthTerms, places: Vec<Place>) -> Result<(), GrowthError> {
         self.generation += 1;
         let table = Table { pool: terms.pool, generation: self.generation, places }.encode();
         let Some(first) = self.parts.first_mut() else { return Ok(()) };
         for block in TABLE_BLOCKS {
-            first.disk.write_now(block, table.clone())?;
-            first.disk.flush_now()?;
+            let path = || first.path.display().to_string();
+            let operation = "writing the table of members";
+            let written = first.disk.write_now(block, table.clone());
+            written.map_err(|reason| GrowthError::System { path: path(), operation, reason })?;
+            let flushed = first.disk.flush_now();
+            flushed.map_err(|reason| GrowthError::FlushFailed { path: path(), reason })?;
         }
         Ok(())
     }

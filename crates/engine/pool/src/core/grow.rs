@@ -19,22 +19,13 @@ use crate::interface::operation::{Operation, OperationId, Output};
 use crate::interface::{Growth, PoolError};
 use crate::schedule::step::Step;
 use crate::space::layout::{GROUP_ZONES, ZONE_BLOCKS};
-use media::Media;
+use media::{GrowthError, Media};
 
 /// Largest size that the medium accepts: the one that the root has room for.
 const _: () =
     assert!(media::MAX_GROWN_BLOCKS == crate::core::checkpoint::root::MAX_GROUPS as u64 * GROUP_ZONES * ZONE_BLOCKS);
 /// Largest number of reads of the last segment's counts before a growth is given up.
 const TRIES: u8 = 3;
-
-impl From<&Growth> for media::Growth {
-    fn from(growth: &Growth) -> Self {
-        match growth {
-            Growth::Size(bytes) => Self::Size(*bytes),
-            Growth::Device(path) => Self::Device(path.clone()),
-        }
-    }
-}
 
 impl<M: Media> Core<M> {
     /// Grows the pool and waits for the result; other operations run meanwhile. For tools and
@@ -54,7 +45,7 @@ impl<M: Media> Core<M> {
     pub(crate) fn grow_step(&mut self, id: OperationId, growth: &Growth) -> Step {
         match &mut self.growing {
             None => {
-                let (growth, stage) = (growth.into(), Stage::Waiting);
+                let (growth, stage) = (growth.clone(), Stage::Waiting);
                 self.growing = Some(Growing { growth, operation: id, stage, answer: None, answered: false, tries: 0 });
                 Step::Io
             }
@@ -115,6 +106,7 @@ impl<M: Media> Core<M> {
                 growing.stage = Stage::Extended { data_end: grown.data_end };
                 self.request_checkpoint();
             }
+            Err(error @ GrowthError::FlushFailed { .. }) => self.stop(error.to_string()),
             Err(error) => self.end_growth(Err(PoolError::CannotGrow(error.to_string()))),
         }
     }

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod operation;
 
 use bytes::Bytes;
+pub use media::Growth;
 use thiserror::Error;
 
 /// Identity of an object (a volume or snapshot). Never reused within a pool.
@@ -32,16 +33,7 @@ pub struct Reservation {
     pub overwrite_percent: u8,
 }
 
-/// How a pool is made larger.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Growth {
-    /// The last file or device of the pool has this many bytes from now on. A file is extended, a device must have grown already.
-    Size(u64),
-    /// One more block device, or file, which must be blank. It becomes part of the pool for good.
-    Device(std::path::PathBuf),
-}
-
-/// A block of the pool, for messages and for asking again. Opaque outside the pool.
+/// Block of the pool, for messages and queries. Opaque outside the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(pub u64);
 

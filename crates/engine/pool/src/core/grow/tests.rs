@@ -4,7 +4,9 @@ use crate::core::B;
 use crate::space::layout::{Layout, ZONE_BLOCKS};
 use crate::{CatalogChange, Core, Failure, Growth, ObjectId, Operation, Options, Output, PoolError, initial_root};
 use block::BlockError;
-use media::{BLOCK_BYTES, Fate, FormatOptions, LocalMedia, Media, SimDisk, SimOptions};
+use media::{
+    BLOCK_BYTES, Fate, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, Media, SimDisk, SimOptions,
+};
 
 type Engine = Core<LocalMedia<SimDisk>>;
 /// The data area begins at block 2048: log of 256 KiB.
@@ -153,7 +155,7 @@ fn a_pool_grows_over_the_borders_of_zones_and_groups() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_changes_nothing() {
+fn an_impossible_growth_is_refused_and_changes_nothing() {
     let (_, mut core) = made(quiet(2048 * 4));
     let object = volume(&mut core);
     let before = (core.space(), core.counters().checkpoints);
@@ -246,4 +248,75 @@ fn a_crash_anywhere_inside_a_growth_leaves_the_old_or_the_new_size() {
         step += 1;
     }
     assert!(step > 10 && sizes.len() == 2, "{step} {sizes:?}");
+}
+
+/// Growing flushes the file. Where that flush fails, the disk may have dropped data that a large write
+/// has placed, and the write's own flush succeeds all the same.
+#[test]
+fn a_growth_whose_flush_fails_loses_no_write_that_is_acknowledged_later() {
+    let (disk, mut core) = made(SimOptions { delay: 256, reorder: false, ..SimOptions::new(1, 2048 * 4) });
+    let object = volume(&mut core);
+    let data: Vec<u8> = (0..16u64).flat_map(|b| (b + 1).to_le_bytes().repeat(512)).collect();
+    let writing = core.submit(Operation::Write { object, offset: 0, data: data.into(), forced: true });
+    core.pump(0);
+    core.medium.media_mut().wait(); // its data is in the disk's cache
+    disk.plant(Fault::once(FaultOperation::Flush, FaultEffect::Error));
+    core.grow(Growth::Size(2048 * 5 * B)).unwrap_err();
+    assert!(core.stopped().is_some_and(|reason| reason.contains("the flush of a growth failed")));
+    assert!(core.take_finished(writing).is_some_and(|written| written.is_err()));
+    opened(disk.crashed_copy(|_| Fate::Lost));
+}
+
+/// The new last block of a sparse file gets superblock copy 3, and the file system has no room for it.
+#[test]
+fn a_growth_without_room_for_its_last_block_is_refused_and_changes_nothing() {
+    let (disk, mut core) = made(quiet(2048 * 4));
+    let object = volume(&mut core);
+    write(&mut core, object, 0, 10).unwrap();
+    core.checkpoint().unwrap();
+    let last = 2048 * 5 - 1;
+    disk.plant(Fault::sticky(FaultOperation::Write, FaultEffect::NoSpace).on_blocks(last..last + 1));
+    match core.grow(Growth::Size(2048 * 5 * B)) {
+        Err(PoolError::CannotGrow(reason)) => assert!(reason.contains("allocating its new last block"), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+    core.checkpoint().unwrap();
+    let mut again = opened(disk.clone());
+    write(&mut again, object, 0, 10).unwrap();
+    again.checkpoint().unwrap();
+    assert_eq!((core.stopped(), again.stopped()), (None, None));
+}
+
+/// A pool whose growth left a hole at the place of superblock copy 3 starts and serves, and continues
+/// when there is room.
+#[test]
+fn a_root_without_room_for_one_of_its_copies_waits_for_it() {
+    let (disk, mut core) = made(quiet(2048 * 4));
+    let object = volume(&mut core);
+    write(&mut core, object, 0, 10).unwrap();
+    core.grow(Growth::Size(2048 * 5 * B)).unwrap();
+    let last = 2048 * 5 - 1;
+    disk.plant(Fault::sticky(FaultOperation::Write, FaultEffect::NoSpace).on_blocks(last..last + 1));
+    write(&mut core, object, 0, 10).unwrap();
+    assert_eq!(core.checkpoint(), Err(PoolError::PoolFull));
+    assert!(core.starved() && core.stopped().is_none());
+    holds(&mut core, object, 0..10);
+    drop(core);
+    // The block becomes a hole, as an earlier release left it.
+    disk.damage(last, |bytes| bytes.fill(0));
+    for _ in 0..2 {
+        let mut again = opened(disk.clone());
+        holds(&mut again, object, 0..10);
+        assert_eq!(again.checkpoint(), Err(PoolError::PoolFull));
+        assert_eq!(again.stopped(), None);
+    }
+    let mut again = opened(disk.clone());
+    assert_eq!(again.checkpoint(), Err(PoolError::PoolFull));
+    disk.clear_faults();
+    // The waiting write is tried again every few pumps.
+    assert!((0..20).any(|_| again.checkpoint().is_ok()));
+    assert!(!again.starved());
+    let mut again = opened(disk.crashed_copy(|_| Fate::Lost));
+    holds(&mut again, object, 0..10);
+    assert!(again.media().damaged_copies().is_empty());
 }
