@@ -155,7 +155,13 @@ impl Map {
                     if !matches!(self.space.increment(write.address)?, 1 | STICKY) {
                         return None;
                     }
-                    self.space.permit(write.address);
+                    self.space.put_into_use(write.address);
+                    if contents.is_none() {
+                        // Content of an earlier use of the block, which replay has not seen freed because
+                        // its counts were given up.
+                        self.content.free(write.address);
+                        self.content.place(write.address..write.address + 1);
+                    }
                 } else if write.address != 0 && old.address() != write.address {
                     return None;
                 }

@@ -133,12 +133,20 @@ impl SpaceMap {
         }
     }
 
-    /// Ends `forbid` for a block: its record was replayed.
-    pub fn permit(&mut self, address: u64) {
-        if let Some((segment, i)) = self.layout.locate(address)
-            && let Some(bits) = self.future.get_mut(&segment)
-        {
+    /// Ends `forbid` for a block that a replayed record puts into use.
+    ///
+    /// Replay may have freed the block before: a checkpoint that released it in between was lost
+    /// again, because the disk acknowledged a flush that it had not carried out. The next
+    /// checkpoint must not release the block.
+    pub fn put_into_use(&mut self, address: u64) {
+        let Some((segment, i)) = self.layout.locate(address) else { return };
+        if let Some(bits) = self.future.get_mut(&segment) {
             clear(bits, i);
+        }
+        let Some(s) = self.resident.get_mut(segment) else { return };
+        for waiting in [&mut s.freed, &mut s.frozen] {
+            self.pinned -= u64::from(bit(waiting, i));
+            clear(waiting, i);
         }
     }
 

@@ -48,3 +48,29 @@ fn forbidden_blocks_are_not_allocated() {
         assert!(a >= 2048 * 3);
     }
 }
+
+/// Replay frees a block, and a later record names it again: a checkpoint released it in between,
+/// and the disk has lost that checkpoint.
+#[test]
+fn a_block_that_replay_frees_and_uses_again_is_not_released() {
+    for checkpoint_between in [false, true] {
+        let mut map = map();
+        assert!(map.prepare(1, &mut Vec::new()));
+        let address = map.allocate(Stream::Small).unwrap_or(0);
+        assert_eq!(map.increment(address), Some(1));
+        map.forbid(address);
+        assert_eq!(map.decrement(address), Some(0));
+        if checkpoint_between {
+            map.freeze();
+        }
+        assert_eq!(map.increment(address), Some(1));
+        map.put_into_use(address);
+        assert_eq!(map.pinned(), 0);
+        if !checkpoint_between {
+            map.freeze();
+        }
+        map.release(false);
+        assert!(!map.is_allocatable(address));
+        assert_eq!((map.count(address), map.pinned()), (Some(1), 0));
+    }
+}
