@@ -158,6 +158,10 @@ impl<M: Media> Core<M> {
             Err(MediaError::NoSpace { .. }) => Some(BlockError::PoolFull),
             Err(error) => return self.stop(format!("a data write failed: {error}")),
         };
+        if failure.is_some() && self.starved.note_refused() {
+            // The checkpoint finds out whether acknowledged data still fits below.
+            self.checkpoints.request();
+        }
         let Some(pending) = self.schedule.get_mut(id) else { return };
         let Some(placed) = &mut pending.progress.placed else { return };
         placed.writes -= 1;
@@ -167,7 +171,10 @@ impl<M: Media> Core<M> {
         }
         match (last, pending.is_failing()) {
             (false, _) => {}
-            (true, false) => self.placed.note_written(id),
+            (true, false) => {
+                self.starved.note_placed();
+                self.placed.note_written(id);
+            }
             (true, true) => self.schedule.make_ready(id),
         }
     }

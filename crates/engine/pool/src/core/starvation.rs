@@ -14,9 +14,35 @@ pub(crate) struct Starved {
     parked: VecDeque<Io>,
     probe: Option<Ticket>,
     pumps: u32,
+    /// Checkpoints since a host's write was refused for lack of space; absent once a later write
+    /// found space.
+    refused: Option<u8>,
 }
 
 impl Starved {
+    /// True while writes wait, and after the refusal of a host's write until space is likely again:
+    /// until another such write, or all writes of two checkpoints, found space.
+    pub fn is_full_below(&self) -> bool {
+        self.is_starved() || self.refused.is_some()
+    }
+
+    /// Records that a host's write found no space. True if the pool was not full below before.
+    pub fn note_refused(&mut self) -> bool {
+        let first = !self.is_full_below();
+        self.refused = Some(0);
+        first
+    }
+
+    /// Records that a host's write found space.
+    pub fn note_placed(&mut self) {
+        self.refused = None;
+    }
+
+    /// Records a finished checkpoint: all its writes found space.
+    pub fn note_checkpoint(&mut self) {
+        self.refused = self.refused.filter(|checkpoints| *checkpoints == 0).map(|_| 1);
+    }
+
     /// True while writes wait.
     #[inline]
     pub fn is_starved(&self) -> bool {

@@ -307,7 +307,7 @@ impl<M: Media> Core<M> {
             metadata_bytes: fixed + self.map.metadata_blocks() * block,
             promised_bytes: self.map.objects().promises().promised * block,
             reclaimable_bytes: (self.map.space().pinned() + self.map.drops().mapped()) * block,
-            starved: self.starved(),
+            starved: self.starved.is_full_below(),
         }
     }
 

@@ -318,3 +318,64 @@ fn what_the_pool_asks_of_itself_waits_until_the_log_has_room() {
     assert!(!core.starved() && core.schedule.is_empty());
     assert!(core.object(id.0).unwrap().promised_bytes < promised);
 }
+
+/// Regression: the alert came only with the next checkpoint, and nothing explained why a large
+/// write was refused for lack of space in the file system.
+#[test]
+fn a_refused_write_reports_that_the_file_system_below_is_full() {
+    let (_, mut core, full) = made(5);
+    let id = ObjectId(core.new_object_id());
+    run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 40 }])).unwrap();
+    core.checkpoint().unwrap();
+    let refused = Err(BlockError::PoolFull.into());
+    full.set(true);
+    assert!(!core.space().starved);
+    assert_eq!(write(&mut core, id.0, 0, 64, 1), refused);
+    assert!(core.space().starved, "the write was refused, and the pool does not report why");
+    // The checkpoint that the refusal requested finds no space; a write that finds space ends the
+    // state.
+    assert_eq!(core.checkpoint(), Err(PoolError::PoolFull));
+    full.set(false);
+    for _ in 0..1000 {
+        core.pump(1);
+        core.medium.media_mut().wait();
+    }
+    write(&mut core, id.0, 0, 64, 1).unwrap();
+    assert!(!core.space().starved);
+}
+
+/// Hosts need not write again after a refusal: two checkpoints that find space suffice to end the
+/// state, one does not.
+#[test]
+fn two_checkpoints_that_find_room_end_the_report_of_a_refused_write() {
+    let (_, mut core, full) = made(6);
+    let id = ObjectId(core.new_object_id());
+    run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 40 }])).unwrap();
+    core.checkpoint().unwrap();
+    full.set(true);
+    assert_eq!(write(&mut core, id.0, 0, 64, 1), Err(BlockError::PoolFull.into()));
+    full.set(false);
+    // The refusal requested the first checkpoint.
+    let checkpoints = core.counters().checkpoints;
+    while core.counters().checkpoints == checkpoints {
+        core.pump(1);
+        core.medium.media_mut().wait();
+    }
+    assert!(core.space().starved && !core.starved());
+    core.checkpoint().unwrap();
+    assert!(!core.space().starved);
+}
+
+/// A check read pages of the documents that waited to be written, and called them damaged.
+#[test]
+fn a_check_of_a_starved_pool_finds_nothing_wrong() {
+    let (_, mut core, full) = made(7);
+    let put = |round: u8| CatalogChange::PutDocument { key: "document".to_owned(), value: vec![round; 8192].into() };
+    run(&mut core, Operation::Catalog(vec![put(1)])).unwrap();
+    core.checkpoint().unwrap();
+    run(&mut core, Operation::Catalog(vec![put(2)])).unwrap();
+    full.set(true);
+    assert_eq!(core.checkpoint(), Err(PoolError::PoolFull));
+    assert!(core.starved());
+    assert_eq!(core.check(true, &mut |_| {}).unwrap().findings, Vec::<String>::new());
+}
