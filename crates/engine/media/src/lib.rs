@@ -42,6 +42,7 @@ pub use sim::{
     DiscardOutcome, Event, Fate, Fault, FaultEffect, FaultOperation, PendingWrite, SimCounters, SimDisk, SimOptions,
 };
 pub use span::Span;
+pub use superblock::FEATURE_INDEX;
 
 use std::os::fd::BorrowedFd;
 
@@ -182,8 +183,15 @@ pub trait LogStore {
 pub trait RootStore {
     /// Reads the newest valid root.
     fn load_root(&mut self, ticket: Ticket);
-    /// Replaces the root when its version is still `version`; the new version is `version` + 1. Durable on completion.
-    /// `root` has at most [`MAX_ROOT_BYTES`] bytes.
+    /// Marks the pool as one that uses these incompatible features, so that a program that does
+    /// not know them refuses it. In force from the next `swap_root` on, in the same atomic step.
+    fn require_features(&mut self, incompatible: u64);
+    /// Incompatible features that the pool is marked with.
+    fn features(&self) -> u64;
+    /// Replaces the root if its version is still `version`; the new version is `version` + 1.
+    /// Durable on completion. `root` has at most [`MAX_ROOT_BYTES`] bytes. After
+    /// [`MediaError::NoSpace`] the caller repeats the call with the same root; until it succeeds,
+    /// either root may be in force after a crash. After another error of the disk the root is unknown.
     fn swap_root(&mut self, fence: &Fence, ticket: Ticket, version: u64, root: &[u8]);
 }
 

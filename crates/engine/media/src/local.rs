@@ -131,7 +131,9 @@ pub struct LocalMedia<D: Disk> {
     waiting_swaps: VecDeque<(Ticket, u64, Vec<u8>)>,
     /// Growth of the disk that the next swap records in the superblock.
     extended: Option<Extended>,
-    /// Set when a swap failed: what is on disk is unknown until the pool is opened again.
+    /// Incompatible features that the next swap records in the superblock.
+    required_features: u64,
+    /// Error of a failed swap: the root on disk is then unknown until the pool is opened again.
     root_lost: Option<MediaError>,
     statistics: Statistics,
 }
@@ -223,6 +225,7 @@ impl<D: Disk> LocalMedia<D> {
             swap: None,
             waiting_swaps: VecDeque::new(),
             extended: None,
+            required_features: 0,
             root_lost: None,
             statistics: Statistics::default(),
         }
@@ -378,6 +381,7 @@ impl<D: Disk> LocalMedia<D> {
                 }
                 contents.members = members;
             }
+            contents.incompatible |= self.required_features;
             let groups = write_groups(self.holds);
             self.swap = Some(Swap { ticket, contents, groups, step: 0, outstanding: 0 });
             self.start_swap_step();
@@ -569,6 +573,14 @@ impl<D: Disk> RootStore for LocalMedia<D> {
             None => Ok(Done::Root(self.contents.root.clone(), self.contents.version)),
         };
         self.complete(ticket, result);
+    }
+
+    fn require_features(&mut self, incompatible: u64) {
+        self.required_features |= incompatible;
+    }
+
+    fn features(&self) -> u64 {
+        self.contents.incompatible
     }
 
     fn swap_root(&mut self, fence: &Fence, ticket: Ticket, version: u64, root: &[u8]) {

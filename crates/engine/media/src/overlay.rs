@@ -70,6 +70,8 @@ pub struct Overlay<M: Media> {
     /// Root in force and its version, once known.
     root: Option<(Vec<u8>, u64)>,
     waiting_swaps: VecDeque<WaitingSwap>,
+    /// Incompatible features required of the pool in memory.
+    required_features: u64,
     newest_epoch: u64,
     requests: HashMap<Ticket, Request>,
     gathers: HashMap<u64, Gather>,
@@ -92,6 +94,7 @@ impl<M: Media> Overlay<M> {
             log: Blocks::new(),
             root: None,
             waiting_swaps: VecDeque::new(),
+            required_features: 0,
             newest_epoch: 0,
             requests: HashMap::new(),
             gathers: HashMap::new(),
@@ -400,6 +403,15 @@ impl<M: Media> RootStore for Overlay<M> {
                 self.inner.load_root(inner);
             }
         }
+    }
+
+    /// No other program opens what is only in memory.
+    fn require_features(&mut self, incompatible: u64) {
+        self.required_features |= incompatible;
+    }
+
+    fn features(&self) -> u64 {
+        self.inner.features() | self.required_features
     }
 
     fn swap_root(&mut self, fence: &Fence, ticket: Ticket, version: u64, root: &[u8]) {

@@ -54,9 +54,11 @@ const MAX_BLOCKS: u64 = 1 << 40;
 
 /// The pool has several members.
 pub(crate) const FEATURE_MEMBERS: u64 = 1;
-/// Incompatible features this build knows.
-const KNOWN_INCOMPATIBLE: u64 = FEATURE_MEMBERS;
-/// Features this build may ignore only while it does not write: none yet.
+/// The pool's documents stand in a paged index. docs/on-disk-format.md is the register of bits.
+pub const FEATURE_INDEX: u64 = 1 << 9;
+/// Incompatible features that this build supports.
+const KNOWN_INCOMPATIBLE: u64 = FEATURE_MEMBERS | FEATURE_INDEX;
+/// Features that this build may ignore while it does not write: none yet.
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
 /// One copy on disk. 4 096 bytes, little-endian. Magic, `format_version` and `checksum` keep their

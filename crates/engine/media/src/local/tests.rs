@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::superblock::FORMAT_VERSION;
+use crate::superblock::{FEATURE_INDEX, FORMAT_VERSION};
 use crate::{Block, Fate, Fault, FaultEffect, FaultOperation, SimDisk, SimOptions};
 
 const BLOCKS: u64 = 4096;
@@ -451,7 +451,24 @@ fn a_newer_format_or_unknown_features_are_refused() {
     assert_eq!(compatible.peek(0).0[32], 1, "an unknown compatible bit survives a swap");
 }
 
-/// Wild values under a good checksum must not lead anywhere.
+#[test]
+fn a_required_feature_comes_into_force_with_the_next_root_and_stays() {
+    let (disk, mut media) = pool(quiet());
+    let bits =
+        |disk: &SimDisk| COPY_BLOCKS.map(|block| u16::from_le_bytes([disk.peek(block).0[16], disk.peek(block).0[17]]));
+    media.require_features(FEATURE_INDEX);
+    assert_eq!(bits(&disk), [0; 4]);
+    swap(&mut media, 1).unwrap();
+    assert_eq!(bits(&disk), [1 << 9; 4]);
+    swap(&mut media, 2).unwrap();
+    drop(media);
+    let disk = rest(&disk);
+    let mut media = LocalMedia::open(disk.clone()).unwrap();
+    swap(&mut media, 3).unwrap();
+    assert_eq!(bits(&disk), [1 << 9; 4], "kept by a run that does not ask for it");
+}
+
+/// Invalid values under a valid checksum are refused, or lead to a pool within the disk.
 #[test]
 fn nonsense_under_a_good_checksum_is_refused() {
     let (disk, _) = pool(quiet());

@@ -79,6 +79,11 @@ impl<M: Media, T> Medium<M, T> {
         self.media.discard(&self.fence, ticket, BlockAddress(address), blocks);
     }
 
+    /// Marks the pool, from the next root on, as one that uses these incompatible features.
+    pub fn require_features(&mut self, incompatible: u64) {
+        self.media.require_features(incompatible);
+    }
+
     /// Replaces the root of `version`.
     pub fn swap_root(&mut self, purpose: T, version: u64, root: &[u8]) {
         let ticket = self.ticket(purpose);

@@ -74,6 +74,12 @@ impl RootStore for Thin {
     fn load_root(&mut self, ticket: Ticket) {
         self.inner.load_root(ticket);
     }
+    fn require_features(&mut self, incompatible: u64) {
+        self.inner.require_features(incompatible);
+    }
+    fn features(&self) -> u64 {
+        self.inner.features()
+    }
     fn swap_root(&mut self, fence: &Fence, ticket: Ticket, version: u64, root: &[u8]) {
         self.inner.swap_root(fence, ticket, version, root);
     }
