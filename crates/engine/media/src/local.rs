@@ -114,6 +114,11 @@ struct Swap {
     /// Twice the number of the group, plus one during its flush.
     step: usize,
     outstanding: usize,
+    /// Error of a write of this step for which the file system below has no room.
+    no_space: Option<MediaError>,
+    /// True if the swap has failed for lack of space: the next request for the same root continues
+    /// it at this step. Until then either root may be in force after a crash, as during any swap.
+    parked: bool,
 }
 
 /// A pool on one disk.
@@ -357,7 +362,7 @@ impl<D: Disk> LocalMedia<D> {
 
     /// Starts the next swap if none is in progress.
     fn start_next_swap(&mut self) {
-        while self.swap.is_none()
+        while self.swap.as_ref().is_none_or(|swap| swap.parked)
             && let Some((ticket, expected, root)) = self.waiting_swaps.pop_front()
         {
             if let Some(error) = self.root_lost.clone() {
@@ -367,6 +372,16 @@ impl<D: Disk> LocalMedia<D> {
             if expected != self.contents.version {
                 let found = self.contents.version;
                 self.complete(ticket, Err(MediaError::RootConflict { expected, found }));
+                continue;
+            }
+            if let Some(swap) = &mut self.swap {
+                if swap.contents.root != root {
+                    let reason = "another root waits until the file system has room".to_owned();
+                    self.complete(ticket, Err(MediaError::BadRoot(reason)));
+                    continue;
+                }
+                (swap.ticket, swap.parked) = (ticket, false);
+                self.start_swap_step();
                 continue;
             }
             let Some(version) = expected.checked_add(1) else {
@@ -383,7 +398,7 @@ impl<D: Disk> LocalMedia<D> {
             }
             contents.incompatible |= self.required_features;
             let groups = write_groups(self.holds);
-            self.swap = Some(Swap { ticket, contents, groups, step: 0, outstanding: 0 });
+            self.swap = Some(Swap { ticket, contents, groups, step: 0, outstanding: 0, no_space: None, parked: false });
             self.start_swap_step();
         }
     }
@@ -417,13 +432,24 @@ impl<D: Disk> LocalMedia<D> {
 
     /// Handles the completion of one of the swap's requests.
     fn advance_swap(&mut self, result: Result<Done, MediaError>) {
-        if let Err(error) = result {
-            self.root_lost.get_or_insert(error);
-        }
         let Some(swap) = &mut self.swap else { return };
+        match result {
+            Ok(_) => {}
+            // A write without room has changed nothing; a flush without room has lost something.
+            Err(error @ MediaError::NoSpace { .. }) if swap.step.is_multiple_of(2) => swap.no_space = Some(error),
+            Err(error) => drop(self.root_lost.get_or_insert(error)),
+        }
         swap.outstanding = swap.outstanding.saturating_sub(1);
         if swap.outstanding > 0 {
             return;
+        }
+        if self.root_lost.is_none()
+            && let Some(error) = swap.no_space.take()
+        {
+            swap.parked = true;
+            let ticket = swap.ticket;
+            self.complete(ticket, Err(error));
+            return self.start_next_swap();
         }
         swap.step += 1;
         if self.root_lost.is_none() && swap.step < 2 * swap.groups.len() {

@@ -59,6 +59,7 @@ impl<M: Media> Core<M> {
             },
             Io::Swap => match result {
                 Ok(_) => self.checkpoint_done(),
+                Err(MediaError::NoSpace { .. }) => self.park(Io::Swap),
                 Err(error) => self.stop(format!("the superblock could not be written: {error}")),
             },
         }

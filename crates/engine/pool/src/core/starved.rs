@@ -56,6 +56,7 @@ impl<M: Media> Core<M> {
                 (*address, self.medium.stock().copy_of(data.iter().map(|(_, data)| data)))
             }
             Io::Checkpoint { rewrite, .. } => rewrite.request(self.medium.stock()),
+            Io::Swap => return self.swap_frozen_root(),
             _ => return None, // nothing else is parked
         };
         Some(self.medium.write(io, address, buffer))

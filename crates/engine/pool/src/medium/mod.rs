@@ -85,9 +85,10 @@ impl<M: Media, T> Medium<M, T> {
     }
 
     /// Replaces the root of `version`.
-    pub fn swap_root(&mut self, purpose: T, version: u64, root: &[u8]) {
+    pub fn swap_root(&mut self, purpose: T, version: u64, root: &[u8]) -> Ticket {
         let ticket = self.ticket(purpose);
         self.media.swap_root(&self.fence, ticket, version, root);
+        ticket
     }
 
     /// Writes a block and waits for it. No other request may be in flight.

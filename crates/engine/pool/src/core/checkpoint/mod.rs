@@ -30,7 +30,7 @@ use crate::map::pages::SealedPage;
 use crate::mutations::{Mutation, leaves_out};
 use crate::space::{SpaceWrites, Stream};
 use media::Buffer;
-use media::{BLOCK_BYTES, Media};
+use media::{BLOCK_BYTES, Media, Ticket};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -394,8 +394,14 @@ impl<M: Media> Core<M> {
     pub(crate) fn checkpoint_flushed(&mut self) {
         let Some(frozen) = &mut self.checkpoints.frozen else { return };
         frozen.stage = Stage::Swapping;
-        let root = frozen.root.encode();
-        self.medium.swap_root(Io::Swap, self.checkpoints.root_version, &root);
+        self.swap_frozen_root();
+    }
+
+    /// Makes the root of the checkpoint in flight the one in force; repeated until there is room for
+    /// it.
+    pub(crate) fn swap_frozen_root(&mut self) -> Option<Ticket> {
+        let root = self.checkpoints.frozen.as_ref()?.root.encode();
+        Some(self.medium.swap_root(Io::Swap, self.checkpoints.root_version, &root))
     }
 
     pub(crate) fn checkpoint_done(&mut self) {
