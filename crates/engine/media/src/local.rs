@@ -181,6 +181,9 @@ impl<D: Disk> LocalMedia<D> {
                 contents.geometry.block_count
             )));
         }
+        if !disk.read_only() {
+            confirm_root(&mut disk, &contents, &copies)?;
+        }
         disk.settle(&contents.members);
         let places = contents.geometry.copy_blocks();
         let mut media = Self::new(disk, contents);
@@ -470,7 +473,58 @@ impl<D: Disk> LocalMedia<D> {
     }
 }
 
-/// Reads what is at the place of each copy, with that place. A copy that the first two do not lead to is looked for at the end of the disk.
+/// Makes the root in force durable before anything relies on it, unless all four copies hold it.
+/// Blocks.
+///
+/// A swap whose flush failed leaves copies of the new root that the disk returns but that may never
+/// reach the medium, and a later flush may not mention them any more. They are written again. A
+/// single copy of the older root is reason enough: with a copy in doubt that reverts to it, it
+/// brings the older root back into force. So is a copy that is damaged or cannot be read.
+///
+/// A power failure may tear the copy that is being written, and the three others must then agree on
+/// a root. So the copies are written one after the other, each with its flush, in this order:
+///
+/// 1. Copies that hold neither the root in force nor the one before it: damaged, unreadable, or
+///    stray. Tearing one of them changes nothing. One that cannot be written is left to the next
+///    swap.
+/// 2. Copies of the root in force. At a power failure each of the three others has the root in
+///    force or the one before it, so two agree. Without the first step it might be one copy each,
+///    and a third that is worthless.
+///
+/// Copies of the root before it are written only by the next swap: while they exist, the newer root
+/// may be in doubt, and once they are gone, it is durable.
+///
+/// [`MediaError::NoSpace`]: the file system below does not write in place and is full. All places
+/// but one that a growth has added were written when the pool was made, so no other file system
+/// needs room here.
+fn confirm_root<D: Disk>(
+    disk: &mut D,
+    contents: &Contents,
+    copies: &[(u64, CopyState); COPIES],
+) -> Result<(), MediaError> {
+    let newest = |state: &CopyState| state.contents() == Some(contents);
+    if copies.iter().all(|(_, state)| newest(state)) {
+        return Ok(());
+    }
+    let intact = copies.iter().filter_map(|(_, state)| state.contents());
+    let before = intact.filter(|other| other.version < contents.version).max_by_key(|other| other.version);
+    let worthless = |state: &CopyState| !newest(state) && (state.contents().is_none() || state.contents() != before);
+    let places = contents.geometry.copy_blocks();
+    let copies = || copies.iter().zip(places).enumerate().map(|(index, ((_, state), block))| (index, state, block));
+    for (index, _, block) in copies().filter(|(_, state, _)| worthless(state)) {
+        if format::write_now(disk, &[(block, contents.encode(index))]).is_ok() {
+            format::flush_now(disk)?;
+        }
+    }
+    for (index, _, block) in copies().filter(|(_, state, _)| newest(state)) {
+        format::write_now(disk, &[(block, contents.encode(index))])?;
+        format::flush_now(disk)?;
+    }
+    Ok(())
+}
+
+/// Reads each superblock copy, with its block. If copies 0 and 1 do not lead to copy 3, looks for
+/// it at the end of the disk.
 fn read_copies<D: Disk>(disk: &mut D) -> [(u64, CopyState); COPIES] {
     let read = |disk: &mut D, index, block| match format::read_now(disk, block) {
         Ok(found) => (block, CopyState::examine(&found, index, block)),

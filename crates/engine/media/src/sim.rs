@@ -398,6 +398,8 @@ impl State {
                             self.image.write(id, elsewhere, &buffer, durable);
                         }
                     }
+                    // The data reached the cache, and the flush behind it failed.
+                    Some(FaultEffect::ErrorAfterEffect) if durable => self.image.write_abandoned(id, block, &buffer),
                     Some(FaultEffect::ErrorAfterEffect) | None => self.image.write(id, block, &buffer, durable),
                 }
                 match effect {

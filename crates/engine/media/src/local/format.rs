@@ -118,7 +118,7 @@ pub(super) fn read_now<D: Disk>(disk: &mut D, block: u64) -> Result<Block, Media
     }
 }
 
-fn write_now<D: Disk>(disk: &mut D, blocks: &[(u64, Block)]) -> Result<(), MediaError> {
+pub(super) fn write_now<D: Disk>(disk: &mut D, blocks: &[(u64, Block)]) -> Result<(), MediaError> {
     for (block, content) in blocks {
         disk.write(0, *block, Buffer::from_blocks(vec![content.clone()]), false);
     }

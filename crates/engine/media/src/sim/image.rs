@@ -245,6 +245,13 @@ impl Image {
         }
     }
 
+    /// Applies a completed write that no flush makes durable any more.
+    pub(super) fn write_abandoned(&mut self, id: u64, block: u64, buffer: &Buffer) {
+        let before = self.pending.len();
+        self.write(id, block, buffer, false);
+        self.abandoned.extend(self.pending.drain(before..));
+    }
+
     /// Changes stored content, durable or not.
     pub(super) fn damage(&mut self, block: u64, change: impl FnOnce(&mut [u8])) {
         let slot = self.slots.entry(block).or_default();
