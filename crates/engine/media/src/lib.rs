@@ -13,6 +13,8 @@
 mod allocator;
 mod backing;
 mod buffer;
+#[cfg(any(test, feature = "testing"))]
+pub mod contract;
 mod disk;
 mod engine;
 mod file;

@@ -719,3 +719,56 @@ fn a_crash_inside_the_swap_of_a_growth_leaves_the_old_or_the_new_pool() {
         assert!(seen.len() > 8, "{seen:?}");
     }
 }
+
+/// Simulated disk, and pools on it.
+struct Pools(u64);
+
+impl crate::contract::Fixture for Pools {
+    type Media = LocalMedia<SimDisk>;
+
+    fn create(&mut self, root: &[u8]) -> Self::Media {
+        self.0 += 1;
+        let format = FormatOptions { root: root.to_vec(), ..options() };
+        LocalMedia::format(SimDisk::new(SimOptions::new(self.0, BLOCKS)), format).unwrap()
+    }
+
+    fn reopen(&mut self, media: Self::Media) -> Self::Media {
+        LocalMedia::open(media.disk().crash()).unwrap()
+    }
+}
+
+#[test]
+fn a_simulated_disk_keeps_the_contract() {
+    for seed in 0..20 {
+        crate::contract::holds(Pools(seed << 32));
+    }
+}
+
+/// No room for one of the copies, in each place: the swap fails and continues with the same root. A
+/// crash in between leaves the old or the new one.
+#[test]
+fn a_swap_without_room_is_repeated() {
+    for place in COPY_BLOCKS {
+        let (disk, mut media) = pool(quiet());
+        disk.plant(Fault::sticky(FaultOperation::Write, FaultEffect::NoSpace).on_blocks(place..place + 1));
+        for _ in 0..2 {
+            assert!(matches!(swap(&mut media, 1), Err(MediaError::NoSpace { .. })), "copy at {place}");
+            assert_eq!(loaded(&mut media), (root(1), 1));
+            for fate in [Fate::Applied, Fate::Lost] {
+                let after = disk.crashed_copy(|_| fate);
+                after.clear_faults();
+                let mut media = LocalMedia::open(after).unwrap();
+                let (found, version) = loaded(&mut media);
+                assert!(found == root(version) && version <= 2, "copy at {place}, {version}");
+            }
+        }
+        media.swap_root(&FENCE, 79, 1, b"another");
+        assert!(matches!(finish(&mut media).result, Err(MediaError::BadRoot(_))));
+        disk.clear_faults();
+        swap(&mut media, 1).unwrap();
+        assert_eq!(loaded(&mut media), (root(2), 2));
+        swap(&mut media, 2).unwrap();
+        let mut media = LocalMedia::open(disk.crashed_copy(|_| Fate::Lost)).unwrap();
+        assert_eq!(loaded(&mut media), (root(3), 3));
+    }
+}

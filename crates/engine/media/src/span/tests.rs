@@ -366,3 +366,28 @@ fn formatting_over_a_pool_of_two_forgets_its_second_file() {
     let media = open(&first);
     assert_eq!((media.disk().paths().len(), media.block_count()), (1, 16 * 256));
 }
+
+/// Files in a folder, each with a pool.
+struct Files(Folder, u64);
+
+impl crate::contract::Fixture for Files {
+    type Media = LocalMedia<Span>;
+
+    fn create(&mut self, root: &[u8]) -> Self::Media {
+        self.1 += 1;
+        let path = self.0.blank(&self.1.to_string(), 16 * MIB);
+        let uuid = *b"0123456789abcdef";
+        let format = FormatOptions { uuid, log_bytes: 64 << 10, root: root.to_vec(), overwrite: false };
+        LocalMedia::format(Span::open(&path, &options()).unwrap(), format).unwrap()
+    }
+
+    fn reopen(&mut self, media: Self::Media) -> Self::Media {
+        drop(media);
+        open(&self.0.0.join(self.1.to_string()))
+    }
+}
+
+#[test]
+fn a_file_keeps_the_contract() {
+    crate::contract::holds(Files(Folder::new(), 0));
+}
