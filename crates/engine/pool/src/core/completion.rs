@@ -42,6 +42,10 @@ impl<M: Media> Core<M> {
             Io::Placed { operation } => self.placed_written(operation, result),
             Io::PlacedFlush { operations } => self.placed_flushed(operations, result),
             Io::Frame { position } => self.frame_written(position, result),
+            Io::Confirm { position, frame } => match result {
+                Err(MediaError::NoSpace { .. }) => self.park(Io::Confirm { position, frame }),
+                result => self.frame_written(position, result.map(|_| Done::Written(None))),
+            },
             Io::Destage { addresses, data, retried } => self.destage_written(addresses, data, retried, result),
             Io::Checkpoint { blocks, rewrite } => match result {
                 Ok(_) => self.checkpoint_written(blocks),

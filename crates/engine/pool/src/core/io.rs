@@ -51,6 +51,11 @@ pub(crate) enum Io {
     Frame {
         position: u64,
     },
+    /// Repeated write of a replayed frame.
+    Confirm {
+        position: u64,
+        frame: Buffer,
+    },
     Destage {
         addresses: Vec<u64>,
         data: Vec<(u64, Data)>,

@@ -57,7 +57,11 @@ impl<M: Media> Core<M> {
             }
             Io::Checkpoint { rewrite, .. } => rewrite.request(self.medium.stock()),
             Io::Swap => return self.swap_frozen_root(),
-            _ => return None, // nothing else is parked
+            Io::Confirm { position, frame } => {
+                let (offset, frame) = (position % self.media().log_bytes(), frame.clone());
+                return Some(self.medium.append_again(io, offset, frame));
+            }
+            _ => return None, // no other kind of write is parked
         };
         Some(self.medium.write(io, address, buffer))
     }

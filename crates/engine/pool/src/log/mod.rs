@@ -74,7 +74,19 @@ impl Log {
         self.previous_crc = previous_crc;
     }
 
-    /// Number of the next record.
+    /// After [`Self::resume`]: notes a replayed frame whose write is repeated. Until
+    /// [`Self::frame_durable`], neither its records nor later ones are durable. Called in the order of
+    /// the log. False if a checkpoint has made the frame dispensable.
+    pub fn expect(&mut self, position: u64, first_sequence: u64, end_sequence: u64) -> bool {
+        if position < self.tail {
+            return false;
+        }
+        self.durable_sequence = self.durable_sequence.min(first_sequence);
+        self.in_flight.push_back(Frame { position, end_sequence, durable: false });
+        true
+    }
+
+    /// Sequence number of the next record.
     pub fn next_sequence(&self) -> u64 {
         self.next_sequence
     }

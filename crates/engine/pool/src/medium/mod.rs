@@ -67,6 +67,13 @@ impl<M: Media, T> Medium<M, T> {
         self.media.append(&self.fence, ticket, offset, frame);
     }
 
+    /// Like [`Self::append`], for a repeated write; returns its ticket.
+    pub fn append_again(&mut self, purpose: T, offset: u64, frame: Buffer) -> Ticket {
+        let ticket = self.ticket(purpose);
+        self.media.append(&self.fence, ticket, offset, frame);
+        ticket
+    }
+
     /// Makes completed writes durable.
     pub fn flush(&mut self, purpose: T) {
         let ticket = self.ticket(purpose);

@@ -8,6 +8,7 @@
 //! checkpoint for which the file system below has no room waits, and replay continues in memory:
 //! such a pool opens starved. These functions block; only tools and start-up call them.
 
+mod confirm;
 pub(crate) mod lost;
 
 use crate::catalog::documents::Documents;
@@ -16,6 +17,7 @@ use crate::catalog::{DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE, is_user_
 use crate::checksum::crc32c;
 use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
+use crate::core::recovery::confirm::Doubtful;
 use crate::core::state::DamagedPage;
 use crate::geometry::{Pointer, blocks_for};
 use crate::interface::operation::{MAX_VOLUME_BYTES, Options};
@@ -35,6 +37,7 @@ use crate::space::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::space::slot::SlotEntry;
 use crate::space::{SpaceMap, unwritten};
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, Ticket};
+use std::collections::VecDeque;
 use zerocopy::FromBytes;
 
 /// Number of bytes read at once while the log is scanned.
@@ -488,7 +491,8 @@ impl<M: Media> Core<M> {
         let capacity = self.media().log_bytes();
         let mut scanner = Scanner::new(capacity, self.uuid, start);
         let mut named = false;
-        while let Some((_, content)) = scanner.next(self.medium.media_mut())? {
+        let mut doubtful = VecDeque::new();
+        while let Some((info, content)) = scanner.next(self.medium.media_mut())? {
             for record in records_of(&content) {
                 if let Record::Write { blocks, .. } = record? {
                     for block in blocks.iter().filter(|b| b.new && !leaves_out(Mutation::Reserve)) {
@@ -497,9 +501,14 @@ impl<M: Media> Core<M> {
                     }
                 }
             }
+            while doubtful.front().is_some_and(|before: &Doubtful| before.end_sequence() <= info.durable_sequence) {
+                doubtful.pop_front();
+            }
+            doubtful.push_back(Doubtful { info, content });
         }
         scanner.prove_end(self.medium.media_mut())?;
         let end = scanner.point;
+        let doubtful = self.confirm(doubtful)?;
         let mut opened = Opened::default();
         let mut scanner = Scanner::new(capacity, self.uuid, start);
         self.replaying = Some(start);
@@ -533,6 +542,7 @@ impl<M: Media> Core<M> {
             self.map.space_mut().permit_all();
         }
         self.log.resume(end.position, end.sequence, end.previous_crc);
+        self.confirm_later(doubtful);
         Ok(opened)
     }
 
