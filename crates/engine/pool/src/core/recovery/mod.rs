@@ -280,15 +280,18 @@ impl Scanner {
     /// end: the frame that overwrote it may be the last one.
     fn prove_end<M: Media>(&mut self, media: &mut M) -> Result<(), PoolError> {
         let end = self.point;
-        let mut position = end.position;
-        while position < end.position + PROOF_BYTES.min(self.capacity / 2) {
-            if self.was_durable(media, position, end.sequence)? {
-                return Err(damaged(format!(
-                    "the log is damaged at position {}: record {} was durable, but its frame cannot be read",
-                    end.position, end.sequence
-                )));
+        let lap = end.position + self.capacity;
+        let behind = end.position..end.position + PROOF_BYTES.min(self.capacity);
+        let before = lap - PROOF_BYTES.min(self.capacity)..lap;
+        for positions in [behind, before] {
+            for position in positions.step_by(BLOCK_BYTES) {
+                if self.was_durable(media, position, end.sequence)? {
+                    return Err(damaged(format!(
+                        "the log is damaged at position {}: record {} was durable, but its frame cannot be read",
+                        end.position, end.sequence
+                    )));
+                }
             }
-            position += BLOCK_BYTES as u64;
         }
         Ok(())
     }
