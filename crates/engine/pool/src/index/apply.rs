@@ -34,11 +34,10 @@ pub(crate) struct Batch {
     pub first_hole: PageNumber,
 }
 
-/// Pages that one change writes and frees at most, in a tree whose top node is at `level`: on each level a node
-/// that is split in three, or a node and the neighbours that it joins; and the pages of a long value before and after.
-pub(crate) const fn pages_of_change(level: u8, before_bytes: usize, after_bytes: usize) -> u64 {
-    let nodes = 4 * (level as usize + 2);
-    (nodes + pages_of_value(before_bytes) + pages_of_value(after_bytes)) as u64
+/// Largest number of nodes that one change writes in a tree whose top node is at `level`: on each
+/// level a node split in three, and a new top node. Several changes write at most the sum.
+pub(crate) const fn written_nodes(level: u8) -> u64 {
+    3 * (level as u64 + 1) + 1
 }
 
 /// Largest number of nodes of a tree that is written at once, for this many bytes of entries in its

@@ -1,6 +1,7 @@
 //! Verification of a tree: order and bounds of the keys, levels, uniqueness of page references, and
 //! the number of entries.
 
+use super::IndexRoot;
 use super::page::{Node, PAGES, PageNumber, Target, Value};
 use bytes::Bytes;
 
@@ -15,7 +16,28 @@ pub(crate) struct Checked {
     pub findings: Vec<String>,
 }
 
-/// A set of pages, a bit each.
+impl Checked {
+    /// Findings after a walk over a whole tree, in a stream of `blocks` blocks of which `mapped` are
+    /// mapped.
+    pub fn finish(self, root: IndexRoot, blocks: u64, mapped: u64) -> Vec<String> {
+        let Self { entries, named, mut findings } = self;
+        let (last, count) = (named.last().map_or(0, u64::from), named.count());
+        if !findings.is_empty() {
+            return findings;
+        }
+        if entries != root.entries {
+            findings.push(format!("the index holds {entries} entries, the root says {}", root.entries));
+        } else if count != mapped {
+            findings.push(format!("{count} pages belong to the index, {mapped} are stored"));
+        }
+        if last >= blocks && count > 0 {
+            findings.push(format!("page {last} belongs to the index, the root gives it {blocks} blocks"));
+        }
+        findings
+    }
+}
+
+/// Set of pages, a bit each.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     words: Vec<u64>,
@@ -40,6 +62,12 @@ impl Numbers {
     #[cfg(test)]
     pub fn contains(&self, number: PageNumber) -> bool {
         self.words.get(number as usize / 64).is_some_and(|word| word & (1 << (number % 64)) != 0)
+    }
+
+    /// Highest page.
+    fn last(&self) -> Option<PageNumber> {
+        let (at, word) = self.words.iter().enumerate().rfind(|(_, word)| **word != 0)?;
+        Some(64 * at as PageNumber + word.ilog2())
     }
 
     /// Number of pages.

@@ -18,12 +18,10 @@ pub(crate) mod page;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use apply::{ApplyError, Batch, Changes, apply, pages_of_change};
+pub(crate) use apply::{ApplyError, Batch, Changes, apply, bulk_nodes, long_pages, written_nodes};
 pub(crate) use check::{Checked, Expected, check_node};
-pub(crate) use page::{Block, Node, PAGES, PageNumber, Value};
+pub(crate) use page::{Block, MAX_LEVEL, Node, PAGES, PageNumber, Value};
 
-use bytes::Bytes;
-use page::{Entry, Target};
 use std::rc::Rc;
 
 /// Start of a tree, and its number of entries. Stored in the pool's root.
@@ -42,9 +40,8 @@ pub(crate) trait Source {
     /// Returns a node; `None` if it is not available now, because it has to be read or is damaged.
     /// The source notes which.
     fn node(&mut self, number: PageNumber, level: u8) -> Option<Rc<Node>>;
-    /// Content of a page of a long value, as for [`Source::node`].
-    fn long_value(&mut self, number: PageNumber, position: u32) -> Option<Bytes>;
-    /// The first page from `from` on that the stream does not map. `Err` when the stream is full; `None` as for [`Source::node`].
+    /// Returns the first page from `from` on that the stream does not map. `Err` if the stream is
+    /// full; `None` as for [`Source::node`].
     fn hole(&mut self, from: PageNumber) -> Option<Result<PageNumber, Full>>;
     /// Notes that the tree contradicts itself: the requested data can never become available.
     fn broken(&mut self, reason: String);
@@ -53,76 +50,3 @@ pub(crate) trait Source {
 /// Error: the stream has no room for another page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
-
-/// The value of a key. The outer `None`: a page has to be read first.
-pub(crate) fn find(source: &mut impl Source, root: IndexRoot, key: &[u8]) -> Option<Option<Value>> {
-    if root.page == 0 {
-        return Some(None);
-    }
-    let (mut number, mut level) = (root.page, root.level);
-    loop {
-        let node = source.node(number, level)?;
-        if level == 0 {
-            return Some(node.value(key).cloned());
-        }
-        number = node.child(node.position_of(key))?;
-        level -= 1;
-    }
-}
-
-/// The bytes of a value.
-pub(crate) fn bytes_of(source: &mut impl Source, value: &Value) -> Option<Bytes> {
-    match value {
-        Value::Inline(value) => Some(value.clone()),
-        Value::Long { length, pages } => {
-            let mut out = Vec::with_capacity(*length as usize);
-            let mut complete = true;
-            for (position, number) in pages.iter().enumerate() {
-                match source.long_value(*number, position as u32) {
-                    Some(content) => out.extend_from_slice(&content),
-                    None => complete = false,
-                }
-            }
-            if complete && out.len() != *length as usize {
-                source.broken(format!("index: a value of {length} bytes has {} in its pages", out.len()));
-                return None;
-            }
-            complete.then(|| out.into())
-        }
-    }
-}
-
-/// Entries in the order of their keys, a leaf at a time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Range {
-    /// Entries of one leaf.
-    pub entries: Vec<(Bytes, Value)>,
-    /// Where the next leaf begins; `None` after the last one.
-    pub next: Option<Bytes>,
-}
-
-/// The entries of the leaf that covers `from`, from that key on. The key to continue with may not exist any more by then, which does no harm.
-pub(crate) fn range(source: &mut impl Source, root: IndexRoot, from: &[u8]) -> Option<Range> {
-    if root.page == 0 {
-        return Some(Range::default());
-    }
-    let (mut number, mut level) = (root.page, root.level);
-    let mut next: Option<Bytes> = None;
-    loop {
-        let node = source.node(number, level)?;
-        if level == 0 {
-            let first = node.entries.partition_point(|entry| entry.key.as_ref() < from);
-            let entries = node.entries.iter().skip(first).filter_map(|entry| match &entry.target {
-                Target::Value(value) => Some((entry.key.clone(), value.clone())),
-                Target::Child(_) => None,
-            });
-            return Some(Range { entries: entries.collect(), next });
-        }
-        let at = node.position_of(from);
-        if let Some(Entry { key, .. }) = node.entries.get(at + 1) {
-            next = Some(key.clone());
-        }
-        number = node.child(at)?;
-        level -= 1;
-    }
-}

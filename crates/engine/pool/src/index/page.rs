@@ -127,12 +127,7 @@ impl Node {
         self.entries.iter().map(Entry::bytes).sum()
     }
 
-    /// Position of the child that covers `key`.
-    pub fn position_of(&self, key: &[u8]) -> usize {
-        self.entries.partition_point(|entry| entry.key.as_ref() <= key).saturating_sub(1)
-    }
-
-    /// The child at a position.
+    /// Child at a position.
     pub fn child(&self, at: usize) -> Option<PageNumber> {
         match self.entries.get(at)?.target {
             Target::Child(number) => Some(number),
@@ -140,13 +135,12 @@ impl Node {
         }
     }
 
-    /// The value of a key.
-    pub fn value(&self, key: &[u8]) -> Option<&Value> {
-        let at = self.entries.binary_search_by(|entry| entry.key.as_ref().cmp(key)).ok()?;
-        match &self.entries.get(at)?.target {
-            Target::Value(value) => Some(value),
+    /// Entries of a leaf; none for an interior node.
+    pub fn into_values(self) -> impl Iterator<Item = (Bytes, Value)> {
+        self.entries.into_iter().filter_map(|entry| match entry.target {
+            Target::Value(value) => Some((entry.key, value)),
             Target::Child(_) => None,
-        }
+        })
     }
 
     /// Encodes the node as page `number`. `None` if it does not fit, which is a defect of the
@@ -255,11 +249,14 @@ fn content(block: &[u8], magic: u32, number: PageNumber) -> Result<&[u8], String
     used.get(HEADER_BYTES..).ok_or_else(|| format!("index page {number}: its header is malformed"))
 }
 
-/// Verifies page `number`, whichever kind it is.
-pub(crate) fn inspect(block: &[u8], number: PageNumber) -> Result<(), String> {
-    match block.starts_with(&VALUE_MAGIC.to_le_bytes()) {
-        true => content(block, VALUE_MAGIC, number).map(|_| ()),
-        false => Node::decode(block, number).map(|_| ()),
+/// Identity in a block: the number of the page, and for a page of a long value its position in the
+/// value. `None`: not a page of an index.
+pub(crate) fn identify(block: &[u8]) -> Option<(PageNumber, Option<u32>)> {
+    let word = |at: usize| block.get(at..at + 4).map_or(0, |raw| u32::from_le_bytes([raw[0], raw[1], raw[2], raw[3]]));
+    match word(0) {
+        NODE_MAGIC => Some((word(8), None)),
+        VALUE_MAGIC => Some((word(4), Some(word(8)))),
+        _ => None,
     }
 }
 

@@ -1,14 +1,114 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 //! Random changes against an ordered map, with pages that are missing at first; damage; sizes.
 
-use super::page::{CAPACITY, MAX_KEY_BYTES, decode_value, pages_of_value};
+use super::page::{CAPACITY, Entry, MAX_KEY_BYTES, Target, decode_value, fits_inline, pages_of_value};
 use super::*;
 use crate::checksum::crc32c;
+use bytes::Bytes;
 use media::BLOCK_BYTES;
 use random::Random;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-/// A stream in memory: its pages with their checksums, and which of them have been read.
+impl Node {
+    /// Position of the child that covers `key`.
+    fn position_of(&self, key: &[u8]) -> usize {
+        self.entries.partition_point(|entry| entry.key.as_ref() <= key).saturating_sub(1)
+    }
+
+    /// The value of a key.
+    fn value(&self, key: &[u8]) -> Option<&Value> {
+        let at = self.entries.binary_search_by(|entry| entry.key.as_ref().cmp(key)).ok()?;
+        match &self.entries.get(at)?.target {
+            Target::Value(value) => Some(value),
+            Target::Child(_) => None,
+        }
+    }
+}
+
+/// Largest number of pages that one change writes and frees in a tree whose top node is at `level`:
+/// on each level a node split in three, or a node and the neighbours that it joins; and the pages
+/// of a long value before and after.
+const fn pages_of_change(level: u8, before_bytes: usize, after_bytes: usize) -> u64 {
+    let nodes = 4 * (level as usize + 2);
+    (nodes + pages_of_value(before_bytes) + pages_of_value(after_bytes)) as u64
+}
+
+/// Returns the value of a key. The outer `None`: a page has to be read first.
+fn find(source: &mut Stream, root: IndexRoot, key: &[u8]) -> Option<Option<Value>> {
+    if root.page == 0 {
+        return Some(None);
+    }
+    let (mut number, mut level) = (root.page, root.level);
+    loop {
+        let node = source.node(number, level)?;
+        if level == 0 {
+            return Some(node.value(key).cloned());
+        }
+        number = node.child(node.position_of(key))?;
+        level -= 1;
+    }
+}
+
+/// Returns the bytes of a value.
+fn bytes_of(source: &mut Stream, value: &Value) -> Option<Bytes> {
+    match value {
+        Value::Inline(value) => Some(value.clone()),
+        Value::Long { length, pages } => {
+            let mut out = Vec::with_capacity(*length as usize);
+            let mut complete = true;
+            for (position, number) in pages.iter().enumerate() {
+                match source.long_value(*number, position as u32) {
+                    Some(content) => out.extend_from_slice(&content),
+                    None => complete = false,
+                }
+            }
+            if complete && out.len() != *length as usize {
+                source.broken(format!("index: a value of {length} bytes has {} in its pages", out.len()));
+                return None;
+            }
+            complete.then(|| out.into())
+        }
+    }
+}
+
+/// Entries in the order of their keys, one leaf at a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Range {
+    /// Entries of one leaf.
+    entries: Vec<(Bytes, Value)>,
+    /// Start of the next leaf; `None` after the last one.
+    next: Option<Bytes>,
+}
+
+/// Returns the entries of the leaf that covers `from`, starting with that key. The key for the next
+/// call may have been removed by then.
+fn range(source: &mut Stream, root: IndexRoot, from: &[u8]) -> Option<Range> {
+    if root.page == 0 {
+        return Some(Range::default());
+    }
+    let (mut number, mut level) = (root.page, root.level);
+    let mut next: Option<Bytes> = None;
+    loop {
+        let node = source.node(number, level)?;
+        if level == 0 {
+            let first = node.entries.partition_point(|entry| entry.key.as_ref() < from);
+            let entries = node.entries.iter().skip(first).filter_map(|entry| match &entry.target {
+                Target::Value(value) => Some((entry.key.clone(), value.clone())),
+                Target::Child(_) => None,
+            });
+            return Some(Range { entries: entries.collect(), next });
+        }
+        let at = node.position_of(from);
+        if let Some(Entry { key, .. }) = node.entries.get(at + 1) {
+            next = Some(key.clone());
+        }
+        number = node.child(at)?;
+        level -= 1;
+    }
+}
+
+/// Stream in memory: its pages with their checksums, and the set of those that have been read.
 #[derive(Default)]
 struct Stream {
     pages: BTreeMap<PageNumber, (Vec<u8>, u32)>,
@@ -124,6 +224,14 @@ impl Stream {
     }
 }
 
+impl Stream {
+    /// Content of a page of a long value.
+    fn long_value(&mut self, number: PageNumber, position: u32) -> Option<Bytes> {
+        let block = self.page(number)?;
+        self.keep(decode_value(&block, number, position).map(Bytes::copy_from_slice))
+    }
+}
+
 impl Source for Stream {
     fn node(&mut self, number: PageNumber, level: u8) -> Option<Rc<Node>> {
         let block = self.page(number)?;
@@ -133,11 +241,6 @@ impl Source for Stream {
             return None;
         }
         Some(Rc::new(node))
-    }
-
-    fn long_value(&mut self, number: PageNumber, position: u32) -> Option<Bytes> {
-        let block = self.page(number)?;
-        self.keep(decode_value(&block, number, position).map(Bytes::copy_from_slice))
     }
 
     fn hole(&mut self, from: PageNumber) -> Option<Result<PageNumber, Full>> {
@@ -166,7 +269,7 @@ fn random_key(random: &Random, keys: u64) -> Bytes {
 }
 
 #[test]
-fn it_holds_what_an_ordered_map_holds() {
+fn it_agrees_with_an_ordered_map() {
     for seed in 0..12 {
         let random = Random::new(seed);
         let (mut stream, mut model) = (Stream::default(), BTreeMap::new());
@@ -264,10 +367,46 @@ fn a_change_touches_no_more_pages_than_it_says() {
         let (key, value) = (random_key(&random, 3000), (random.below(3) > 0).then(|| random_value(&random)));
         let before = stream.get(&key).unwrap().map_or(0, |value| value.len());
         let after = value.as_ref().map_or(0, Bytes::len);
-        let most = pages_of_change(stream.root.level, before, after);
-        let batch = stream.apply(&[(key, value)].into()).unwrap();
+        let level = stream.root.level;
+        let most = pages_of_change(level, before, after);
+        let batch = stream.apply(&[(key.clone(), value)].into()).unwrap();
         let touched = (batch.writes.len() + batch.freed.len()) as u64;
         assert!(touched <= most, "{touched} pages, at most {most} were expected");
+        let written = batch.writes.len() as u64;
+        let most = written_nodes(level) + long_pages(&key, after);
+        assert!(written <= most, "{written} pages written, at most {most} were expected");
+    }
+}
+
+/// Verifies the number of pages that a checkpoint keeps free for its writes.
+#[test]
+fn many_changes_write_no_more_pages_than_they_say() {
+    let random = Random::new(5);
+    for round in 0..300 {
+        let mut stream = Stream::default();
+        // Entries of similar size fill pages worst.
+        let size = 1 + random.below(2100) as usize;
+        for batch in 0..3 {
+            let level = stream.root.level;
+            let changes: Changes = (0..1 + random.below(300))
+                .map(|_| {
+                    let length = (size + random.below(9) as usize).saturating_sub(random.below(2000) as usize / 10);
+                    (random_key(&random, 4000), (random.below(8) > 0).then(|| vec![1; length].into()))
+                })
+                .collect();
+            let pages = |(key, value): (&Bytes, &Option<Bytes>)| long_pages(key, value.as_ref().map_or(0, Bytes::len));
+            let single: u64 = changes.iter().map(|change| written_nodes(level) + pages(change)).sum();
+            let entry = |(key, value): (&Bytes, &Option<Bytes>)| {
+                let value = value.as_ref().map_or(0, Bytes::len);
+                let rest = if fits_inline(key, value) { value } else { 4 * pages_of_value(value) };
+                (6 + key.len() + rest) as u64
+            };
+            let stored = || changes.iter().filter(|(_, value)| value.is_some());
+            let bulk = bulk_nodes(stored().map(entry).sum()) + stored().map(pages).sum::<u64>();
+            let written = stream.apply(&changes).unwrap().writes.len() as u64;
+            let most = if batch == 0 { bulk } else { single };
+            assert!(written <= most, "round {round}: {written} pages written, at most {most} were expected");
+        }
     }
 }
 
@@ -365,9 +504,6 @@ fn a_stream_without_room_changes_nothing() {
     impl Source for Tight {
         fn node(&mut self, number: PageNumber, level: u8) -> Option<Rc<Node>> {
             self.0.node(number, level)
-        }
-        fn long_value(&mut self, number: PageNumber, position: u32) -> Option<Bytes> {
-            self.0.long_value(number, position)
         }
         fn hole(&mut self, from: PageNumber) -> Option<Result<PageNumber, Full>> {
             Some(if from > 3 { Err(Full) } else { Ok(from) })
