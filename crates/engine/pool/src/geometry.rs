@@ -8,7 +8,9 @@ use media::BLOCK_BYTES;
 pub const FANOUT: usize = 256;
 /// Highest level of a volume's root: level 3 spans 2³² blocks (16 TiB).
 pub const MAX_LEVEL: u8 = 3;
-/// Blocks that one entry of a page at `level` spans: 1 in a leaf (level 0).
+/// Level of the root page of one of the pool's own streams.
+pub const STREAM_LEVEL: u8 = 2;
+/// Number of blocks that one entry of a page at `level` spans: 1 in a leaf (level 0).
 pub const fn entry_span(level: u8) -> u64 {
     1 << (8 * level as u32)
 }

@@ -11,7 +11,6 @@ mod content;
 mod core;
 mod geometry;
 mod handle;
-#[expect(dead_code, unused_imports, reason = "documents do not stand in it yet")]
 mod index;
 mod interface;
 mod log;

@@ -64,8 +64,13 @@ impl Machine {
         shared.troubled.set(false);
         let random = Random::new(shared.world.seed ^ incarnation << 50);
         let memory_bytes = [256 << 10, 1 << 20, 8 << 20][random.below(3) as usize];
-        let options =
-            Options { memory_bytes, incarnation, destage_batch: 16, discard: shared.world.seed.is_multiple_of(2) };
+        let options = Options {
+            memory_bytes,
+            incarnation,
+            destage_batch: 16,
+            discard: shared.world.seed.is_multiple_of(2),
+            ..Options::default()
+        };
         let media = LocalMedia::open(disk.clone()).map_err(|error| format!("the pool is refused: {error}"))?;
         let (core, _) =
             Core::open(media, options, &mut |_| {}).map_err(|error| format!("the pool is refused: {error}"))?;

@@ -133,6 +133,10 @@ fn prepared(world: World, report_story: bool) -> Result<Run, String> {
     for (number, step) in (1..).zip(steps) {
         run.execute(&Numbered { number, step })?;
     }
+    if run.world.index_from > 0 {
+        // From here on documents are stored as an index.
+        run.execute(&Numbered { number: 50, step: Step::Crash { inside: Vec::new() } })?;
+    }
     Ok(run)
 }
 
@@ -149,6 +153,7 @@ pub fn exhaustive(sequence: u64, length: u32) -> Outcome {
     }
     let mut world = World::tiny(sequence);
     world.log_bytes = 128 << 10;
+    world.index_from = if sequence.is_multiple_of(3) { 2 } else { 0 };
     let mut report = Report::default();
     let result = guard::catch(|| {
         let mut run = prepared(world.clone(), false)?;

@@ -193,9 +193,14 @@ impl Generator {
                 let (id, _) = self.writable(model).unwrap_or((object, sectors));
                 Catalog::Reserve { id, percent: self.of(&[None, Some(100), Some(100), Some(100), Some(30), Some(0)]) }
             }
-            Kind::Document if self.one_in(4) => Catalog::Remove { key: self.below(5) as u8 },
             Kind::Document => {
-                Catalog::Put { key: self.below(5) as u8, tag: self.tag(), bytes: self.below(9000) as u32 }
+                let key = self.below(world.documents) as u8;
+                // Now and then a document goes, or many of them in a row.
+                if self.one_in(if key % 4 == 3 { 2 } else { 5 }) {
+                    return Catalog::Remove { key };
+                }
+                let most = self.of(&world.document_bytes);
+                Catalog::Put { key, tag: self.tag(), bytes: self.below(most) as u32 }
             }
             _ => Catalog::WriteCache { id: object, enabled: self.one_in(2) },
         }
@@ -320,7 +325,11 @@ impl Generator {
                         Kind::WriteCache,
                         Kind::Resize,
                     ]);
-                    let change = self.catalog(kind, world, model);
+                    let mut change = self.catalog(kind, world, model);
+                    if let Catalog::Put { bytes, .. } = &mut change {
+                        // All changes of a commit have to fit in one frame of the smallest log.
+                        *bytes %= 9000;
+                    }
                     if let Catalog::Clone { id, source, snapshot: false } = change
                         && let Some(source) = model.objects.get(&source)
                         && self.one_in(3)

@@ -368,11 +368,15 @@ impl Model {
 
 /// Key of document number `key`. Some are long.
 pub(crate) fn document_key(key: u8) -> String {
-    format!("document/{key}")
+    let kind = if key % 8 == 6 { "kind/".repeat(key as usize % 45) } else { String::new() };
+    format!("{kind}document/{key}")
 }
 
 /// Content of a document. One in eight is zeros.
 pub(crate) fn document(tag: u32, bytes: u32) -> Vec<u8> {
+    if tag % 8 == 7 {
+        return vec![0; bytes as usize];
+    }
     (0..bytes).map(|i| (tag.wrapping_mul(31).wrapping_add(i)) as u8).collect()
 }
 

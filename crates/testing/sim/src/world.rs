@@ -59,7 +59,7 @@ const USUAL: &[(Kind, u64)] = &[
     (Kind::Delete, 12),
     (Kind::Resize, 10),
     (Kind::WriteCache, 8),
-    (Kind::Document, 10),
+    (Kind::Document, 16),
     (Kind::Batch, 5),
     (Kind::Rollback, 6),
     (Kind::Reserve, 5),
@@ -103,6 +103,11 @@ pub(crate) struct World {
     pub small_sectors: [u64; 4],
     /// Longest large write in sectors.
     pub large_sectors: u64,
+    /// Documents at most, and their sizes in bytes at most.
+    pub documents: u64,
+    pub document_bytes: [u64; 4],
+    /// Runs of the pool before this one store documents as releases before the index did.
+    pub index_from: u64,
     pub faults: Faults,
     pub weights: Vec<(Kind, u64)>,
 }
@@ -125,6 +130,9 @@ impl World {
         let window_sectors = choose(&random, &[64, 512, 1024, 4096]);
         let objects = choose(&random, &[2, 4, 6]) as usize;
         let large_sectors = choose(&random, &[100, 400, if tiny { 400 } else { 3000 }]);
+        let documents = choose(&random, if tiny { &[3, 8] } else { &[5, 40, 150] });
+        let document_bytes = if tiny { [60, 600, 9000, 9000] } else { [60, 600, 9000, 65_536] };
+        let index_from = choose(&random, &[0, 0, 2, 3, 6]);
         let mut weights: Vec<(Kind, u64)> = USUAL.to_vec();
         for (kind, weight) in &mut weights {
             let factor = [0, 2, 4, 4, 4, 8, 20][random.below(7) as usize];
@@ -143,6 +151,9 @@ impl World {
             objects,
             small_sectors: [1, 8, 8, 64],
             large_sectors,
+            documents,
+            document_bytes,
+            index_from,
             faults: Faults::None,
             weights,
         };
@@ -241,6 +252,9 @@ impl World {
             objects: 4,
             small_sectors: [1, 8, 8, 64],
             large_sectors: 200,
+            documents: 5,
+            document_bytes: [60, 600, 9000, 9000],
+            index_from: 0,
             faults: Faults::None,
             weights: USUAL.to_vec(),
         }
@@ -259,6 +273,7 @@ impl World {
             incarnation,
             destage_batch: 16,
             discard: self.seed.is_multiple_of(2),
+            list_documents: incarnation < self.index_from,
         }
     }
 

@@ -86,7 +86,12 @@ impl Objects {
 
     /// Blocks of the object table that may change until the next freeze, at most.
     pub fn table_blocks(&self) -> u64 {
-        (self.by_id.len() as u64 + self.deleted).min(self.next.div_ceil(stream::SLOTS_PER_BLOCK))
+        (self.by_id.len() as u64 + self.deleted).min(self.table_length())
+    }
+
+    /// Number of blocks of an object table that ends with the largest id used so far.
+    pub fn table_length(&self) -> u64 {
+        self.next.div_ceil(stream::SLOTS_PER_BLOCK)
     }
 
     /// Smallest id never used.

@@ -12,6 +12,7 @@
 
 use crate::catalog::object::{Dropped, Object};
 use crate::geometry::Pointer;
+use crate::interface::operation::MAX_DOCUMENT_BYTES;
 use crate::interface::{ObjectKind, Reservation};
 use crate::log::record::Cursor;
 use bytes::Bytes;
@@ -24,8 +25,11 @@ const NO_ZERO_DETECTION: u8 = 2;
 const RESERVED: u8 = 4;
 /// Longest accepted length of the pool's own streams, except the object table.
 pub(crate) const MAX_STREAM_BYTES: u64 = 4 << 30;
-/// Above every object's id: the object table ends there.
-pub(crate) const MAX_OBJECT: u64 = MAX_STREAM_BYTES / SLOT_BYTES as u64;
+/// Longest accepted object table: the span of a map of three levels. A table longer than
+/// [`MAX_STREAM_BYTES`] sets a feature bit.
+pub(crate) const MAX_TABLE_BYTES: u64 = 64 << 30;
+/// Upper bound of object ids: the object table ends there.
+pub(crate) const MAX_OBJECT: u64 = MAX_TABLE_BYTES / SLOT_BYTES as u64;
 /// Slots in a 4 KiB block.
 pub(crate) const SLOTS_PER_BLOCK: u64 = (media::BLOCK_BYTES / SLOT_BYTES) as u64;
 
@@ -114,9 +118,17 @@ pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, Stri
     read().filter(sane).map(bounded).map(Some).ok_or_else(bad)
 }
 
-/// Length of a document in its stored form.
-pub(crate) fn document_bytes(key: &str, value: &Bytes) -> u64 {
-    8 + key.len() as u64 + value.len() as u64
+/// Longest key of a document in bytes.
+const MAX_KEY_BYTES: usize = 255;
+
+/// True if a document may have a key and a value of these lengths.
+pub(crate) fn is_document(key_bytes: usize, value_bytes: usize) -> bool {
+    key_bytes <= MAX_KEY_BYTES && value_bytes <= MAX_DOCUMENT_BYTES
+}
+
+/// Bytes of a document in its stored form.
+pub(crate) fn document_bytes(key_bytes: usize, value_bytes: usize) -> u64 {
+    8 + key_bytes as u64 + value_bytes as u64
 }
 
 pub(crate) fn encode_documents(documents: &BTreeMap<String, Bytes>) -> Vec<u8> {
@@ -139,6 +151,10 @@ pub(crate) fn decode_documents(bytes: &[u8]) -> Result<BTreeMap<String, Bytes>, 
             Some((key, Bytes::copy_from_slice(c.bytes()?)))
         })();
         let (key, value) = entry.ok_or("malformed document store")?;
+        if !is_document(key.len(), value.len()) {
+            let (key, value) = (key.len(), value.len());
+            return Err(format!("a document has a key of {key} bytes and a value of {value} bytes"));
+        }
         documents.insert(key, value);
     }
     Ok(documents)

@@ -2,14 +2,12 @@
 
 use crate::catalog::objects::Objects;
 use crate::catalog::{is_user_object, stream};
-use crate::interface::operation::{MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES};
+use crate::interface::operation::MAX_VOLUME_BYTES;
 use crate::interface::{CatalogChange, PoolError};
 use media::BLOCK_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longest key of a document in bytes.
-const MAX_KEY_BYTES: usize = 255;
-/// Bytes of a logical block: sizes are multiples of it.
+/// Bytes of a logical block; sizes are multiples of it.
 const LOGICAL_BLOCK_BYTES: u64 = 512;
 
 impl Objects {
@@ -72,12 +70,10 @@ impl Validation<'_> {
                     false => Ok(()),
                 }
             }
-            CatalogChange::PutDocument { key, value } => {
-                match key.len() > MAX_KEY_BYTES || value.len() > MAX_DOCUMENT_BYTES {
-                    true => Err(PoolError::BadDocument { key: key.clone(), bytes: value.len() }),
-                    false => Ok(()),
-                }
-            }
+            CatalogChange::PutDocument { key, value } => match stream::is_document(key.len(), value.len()) {
+                true => Ok(()),
+                false => Err(PoolError::BadDocument { key: key.clone(), bytes: value.len() }),
+            },
             CatalogChange::DeleteDocument { .. } => Ok(()),
         }
     }

@@ -92,7 +92,10 @@ impl<M: Media> Core<M> {
     /// True if blocks are about to become allocatable: freed ones, or those kept back for documents
     /// that the next checkpoint stores.
     pub(super) fn space_is_coming(&self) -> bool {
-        !self.map.drops().queue().is_empty() || self.map.space().pinned() > 0 || self.checkpoints.in_flight()
+        !self.map.drops().queue().is_empty()
+            || self.map.space().pinned() > 0
+            || self.map.documents().has_changed()
+            || self.checkpoints.in_flight()
     }
 
     /// Cancels the hold of an online check on freed blocks while operations wait for space.

@@ -150,8 +150,10 @@ impl<M: Media> Core<M> {
             // The operations are planned again, since the block may have been overwritten
             // meanwhile; one that still needs it fails.
             Ok(_) | Err(_) => {
+                let reason = || PoolError::Damaged(format!("block {address} fails its checksum or cannot be read"));
+                let failure = self.schedule.is_unawaited(key).then(|| reason().into());
                 self.schedule.for_waiters(key, |pending| pending.progress.bad_block = Some((address, crc)));
-                self.schedule.wake(key, None);
+                self.schedule.wake(key, failure);
             }
         }
     }

@@ -3,6 +3,7 @@
 use crate::content::blocks::Data;
 use crate::content::stock::Stock;
 use crate::geometry::Pointer;
+use crate::index::{Expected, PageNumber};
 use crate::interface::operation::OperationId;
 use crate::map::page::{PAGE_BYTES, Page};
 use crate::space::slot::SlotEntry;
@@ -76,6 +77,7 @@ pub(crate) enum Io {
 /// Read of a check of the pool in use.
 pub(crate) enum CheckRead {
     Page(MapPage),
+    Index(IndexRead),
     Counts { segment: u32, entry: SlotEntry },
 }
 
@@ -90,7 +92,25 @@ pub(crate) struct MapPage {
     pub expected_mapped: Option<u64>,
 }
 
-/// A write of a checkpoint, to be done again when need be.
+/// Page of the index to read.
+pub(crate) enum IndexRead {
+    /// Node, with its place in the tree.
+    Node(Expected),
+    /// Page of a long value, with its position in the value.
+    Value(PageNumber, u32),
+}
+
+impl IndexRead {
+    /// Number of the page.
+    pub fn number(&self) -> PageNumber {
+        match self {
+            Self::Node(expected) => expected.number,
+            Self::Value(number, _) => *number,
+        }
+    }
+}
+
+/// Write of a checkpoint; can be repeated.
 pub(crate) enum Rewrite {
     /// Neighbouring pages; the address is that of the first one.
     Pages(Vec<(u64, Rc<Page>)>),

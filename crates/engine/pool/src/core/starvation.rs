@@ -57,7 +57,12 @@ impl Starved {
         first
     }
 
-    /// Called by every pump: the write to try again now, if any.
+    /// Writes that wait.
+    pub fn parked(&self) -> impl Iterator<Item = &Io> {
+        self.parked.iter()
+    }
+
+    /// Called by every pump: returns the write to retry now, if any.
     pub fn due(&mut self) -> Option<Io> {
         if self.parked.is_empty() || self.probe.is_some() {
             return None;

@@ -10,11 +10,11 @@
 mod tests;
 
 use crate::core::Core;
-use crate::core::io::Io;
+use crate::core::io::{Io, Rewrite};
 use crate::interface::PoolError;
 use crate::interface::operation::{Failure, Operation};
 use block::BlockError;
-use media::{Media, Ticket};
+use media::{Buffer, Media, Ticket};
 
 impl<M: Media> Core<M> {
     /// Parks a write that found no space.
@@ -47,6 +47,16 @@ impl<M: Media> Core<M> {
         for io in self.starved.note_completed(ticket, succeeded) {
             self.again(io);
         }
+    }
+
+    /// Content of a block of the pool's own streams that the checkpoint in progress has still to write.
+    pub(in crate::core) fn unwritten_block(&self, address: u64) -> Option<Buffer> {
+        let parked = self.starved.parked().filter_map(|io| match io {
+            Io::Checkpoint { rewrite: Rewrite::Blocks(at, buffer), .. } => Some((*at, buffer)),
+            _ => None,
+        });
+        let mut unwritten = parked.chain(self.checkpoints.blocks_to_write());
+        unwritten.find(|(at, _)| *at == address).map(|(_, buffer)| buffer.clone())
     }
 
     fn again(&mut self, io: Io) -> Option<Ticket> {

@@ -13,6 +13,7 @@ use crate::interface::operation::{Failure, OperationId, Options, Output};
 use crate::interface::{BlockId, Incident, ObjectId, ObjectInfo, Place, PoolSpace};
 use crate::log::{Log, ReplayPoint};
 use crate::map::Map;
+use crate::map::reserves::DROP_GROWTH;
 use crate::medium::Medium;
 use crate::schedule::Schedule;
 use block::BlockError;
@@ -296,9 +297,10 @@ impl<M: Media> Core<M> {
     pub fn space(&self) -> PoolSpace {
         let block = BLOCK_BYTES as u64;
         let size = self.media().block_count() * block;
-        // What is kept back for freeing space, for checkpoints and for work in a full pool is not for new data.
-        let fixed = size
-            - self.map.space().usable().saturating_sub(self.map.reserve_blocks() + self.map.working_blocks()) * block;
+        // Blocks kept back for freeing space, for checkpoints and for work in a full pool cannot
+        // take new data.
+        let kept = self.map.reserve_blocks() + self.map.working_blocks() + self.map.checkpoint_blocks() + DROP_GROWTH;
+        let fixed = size - self.map.space().usable().saturating_sub(kept) * block;
         let used = (fixed + self.map.space().allocated() * block).min(size);
         PoolSpace {
             size_bytes: size,

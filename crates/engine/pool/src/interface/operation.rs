@@ -31,11 +31,14 @@ pub struct Options {
     /// Discards long runs of freed blocks in the file system or device below. Reusing such a block
     /// costs its allocation there.
     pub discard: bool,
+    /// Keeps storing documents as a list in a pool that has one, as releases before the index did,
+    /// so that they can read it. For tests.
+    pub list_documents: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { memory_bytes: 256 << 20, incarnation: 0, destage_batch: 256, discard: false }
+        Self { memory_bytes: 256 << 20, incarnation: 0, destage_batch: 256, discard: false, list_documents: false }
     }
 }
 

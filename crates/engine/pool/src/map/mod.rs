@@ -8,6 +8,7 @@
 pub(crate) mod assign;
 mod changes;
 mod clone;
+pub(crate) mod documents;
 pub(crate) mod drops;
 pub(crate) mod need;
 pub(crate) mod page;
@@ -16,7 +17,6 @@ pub(crate) mod reclaim;
 pub(crate) mod reserves;
 mod tree;
 
-use crate::catalog::DOCUMENTS;
 use crate::catalog::DROP_QUEUE;
 use crate::catalog::documents::Documents;
 use crate::catalog::objects::Objects;
@@ -151,6 +151,6 @@ impl Map {
     /// Notes the length of the drop queue, which the next checkpoint may have to remove from the
     /// map.
     pub fn note_stored(&mut self) {
-        self.stored_bytes = self.objects.length(DROP_QUEUE) + self.objects.length(DOCUMENTS);
+        self.stored_bytes = self.objects.length(DROP_QUEUE);
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct Need {
     pub counted: [(u64, u64); 4],
     /// Contradiction in the stored map.
     pub damaged: Option<String>,
+    /// A contradiction in the index of the documents.
+    pub damaged_index: Option<String>,
 }
 
 impl Need {
@@ -34,8 +36,10 @@ impl Need {
         self.fresh = 0;
         self.counted = Default::default();
         self.damaged = None;
+        self.damaged_index = None;
     }
     pub fn is_empty(&self) -> bool {
-        self.pages.is_empty() && self.segments.is_empty() && self.blocks.is_empty() && self.damaged.is_none()
+        let complete = self.pages.is_empty() && self.segments.is_empty() && self.blocks.is_empty();
+        complete && self.damaged.is_none() && self.damaged_index.is_none()
     }
 }

@@ -4,12 +4,18 @@
 //! operation; the blocks promised to reserved volumes, from all others; the reserve for operations
 //! that free space; and the working reserve, from every operation that grows.
 
+use crate::catalog::DOCUMENTS;
 use crate::catalog::object::Object;
+use crate::catalog::stream::SLOTS_PER_BLOCK;
+use crate::geometry::page_span;
 use crate::interface::CatalogChange;
 use crate::map::Map;
 use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
-/// Blocks that a checkpoint takes for a changed block of the object table: itself and its path.
+use std::collections::BTreeMap;
+
+/// Largest number of blocks that a checkpoint writes for a changed block of the object table: the
+/// block and its path.
 pub(crate) const TABLE_PATH: u64 = 5;
 /// Largest number of blocks by which one operation that detaches sub-trees extends the stored drop
 /// queue.
@@ -52,6 +58,14 @@ pub(crate) struct Ask {
     pub purpose: Purpose,
 }
 
+/// Largest number of blocks that a checkpoint allocates for `blocks` changed blocks of an object
+/// table with `length` blocks: these blocks, and each page above them once (leaves of the map,
+/// interior pages, the root).
+fn table_path(blocks: u64, length: u64) -> u64 {
+    // Interior pages are at most as many as leaves.
+    blocks + 2 * blocks.min(length / page_span(0) + 1) + 1
+}
+
 impl Map {
     /// Number of blocks kept back for operations that free space.
     pub(crate) fn reserve_blocks(&self) -> u64 {
@@ -63,20 +77,85 @@ impl Map {
         (self.space.usable() / 256).clamp(32, 65_536)
     }
 
-    /// Blocks that the next checkpoint allocates at most: the pool's own streams, written anew, with the pages above them. Nothing else may
-    /// take them, not even what frees space, or the checkpoint that would release the freed blocks could never be taken.
+    /// Largest number of blocks that the next checkpoint allocates: the pool's own streams,
+    /// rewritten, with the pages above them. No operation may take them, even if it frees space:
+    /// otherwise the checkpoint that would release the freed blocks could never be taken.
+    #[inline]
     pub(crate) fn checkpoint_blocks(&self) -> u64 {
-        // Every object may be changed until then, so that changing one takes nothing from anybody.
-        let table = self.objects.table_blocks();
-        // What shrank is taken out of the map block by block, which needs the pages above it.
-        let blocks =
-            (self.drops.stored_bytes() + self.documents.stored_bytes() + self.stored_bytes) / BLOCK_BYTES as u64 + 2;
-        // A leaf holds 256 blocks, with up to three pages above; a plan counts each block of the table with its own path.
-        blocks + (blocks / 256 + 4) * 4 + table * TABLE_PATH + 32
+        // Counts every object as changed, so that changing one takes no further blocks.
+        let table = table_path(self.objects.table_blocks(), self.objects.table_length());
+        // A shrunken queue is removed from the map block by block, which needs the pages above it.
+        let drops = (self.drops.stored_bytes() + self.stored_bytes) / BLOCK_BYTES as u64 + 1;
+        // A leaf holds 256 blocks, with up to three pages above.
+        let drops = drops + (drops / 256 + 2) * 4;
+        drops + self.blocks_of_stored_documents() + table + 32
     }
 
-    /// Blocks that are owed to reserved volumes or kept for the next checkpoint, and are neither free nor on their way to be: 0, unless the
-    /// accounting of promises is wrong.
+    /// Largest number of blocks that the next checkpoint allocates for the present documents.
+    #[inline]
+    fn blocks_of_stored_documents(&self) -> u64 {
+        if self.documents.is_unsettled() { self.document_blocks(self.documents.pages_to_write()) } else { 0 }
+    }
+
+    /// True if the next checkpoint may replace a list of the documents by an index: every reserve
+    /// remains.
+    pub(crate) fn index_has_room(&self) -> bool {
+        let others = self.checkpoint_blocks() - self.blocks_of_stored_documents();
+        let index = self.document_blocks(self.documents.pages_of_whole_index());
+        let kept = self.objects.promises().owed + DROP_GROWTH + self.reserve_blocks() + self.working_blocks();
+        self.space.available() >= others + index + kept
+    }
+
+    /// Largest number of further blocks that the next checkpoint allocates for objects created by
+    /// these changes.
+    pub(crate) fn blocks_of_created(&self, changes: &[CatalogChange]) -> u64 {
+        let (mut created, mut length) = (0, self.objects.table_length());
+        for change in changes {
+            if let CatalogChange::CreateVolume { id, .. }
+            | CatalogChange::CreateCapture { id, .. }
+            | CatalogChange::CloneObject { id, .. } = change
+            {
+                created += 1;
+                length = length.max(id.0 / SLOTS_PER_BLOCK + 1);
+            }
+        }
+        let now = self.objects.table_blocks();
+        let after = table_path((now + created).min(length), length);
+        after.saturating_sub(table_path(now, self.objects.table_length()))
+    }
+
+    /// Largest number of blocks that a checkpoint allocates for documents if it writes this many
+    /// pages of their index.
+    fn document_blocks(&self, pages: u64) -> u64 {
+        if pages == 0 && !self.documents.has_changed() {
+            return 0;
+        }
+        // Each page above them is written once, wherever they are in the stream. Freed pages are in
+        // the present stream.
+        let stream = crate::geometry::blocks_for(self.objects.length(DOCUMENTS)) + pages;
+        pages + Self::pages_of_stream(stream)
+    }
+
+    /// Largest number of further blocks that the next checkpoint allocates because of these changes
+    /// of documents.
+    pub(crate) fn blocks_of_documents(&self, changes: &[CatalogChange]) -> u64 {
+        let mut values: BTreeMap<&str, Option<usize>> = BTreeMap::new();
+        for change in changes {
+            match change {
+                CatalogChange::PutDocument { key, value } => values.insert(key, Some(value.len())),
+                CatalogChange::DeleteDocument { key } => values.insert(key, None),
+                _ => continue,
+            };
+        }
+        if values.is_empty() {
+            return 0;
+        }
+        let after = self.document_blocks(self.documents.pages_to_write_after(&values));
+        after.saturating_sub(self.blocks_of_stored_documents())
+    }
+
+    /// Number of blocks that are owed to reserved volumes or kept for the next checkpoint, and
+    /// neither free nor about to be: 0 unless the accounting of promises is wrong.
     pub(crate) fn overdrawn_blocks(&self) -> u64 {
         (self.objects.promises().owed + self.checkpoint_blocks()).saturating_sub(self.coming_blocks())
     }

@@ -264,6 +264,11 @@ impl<P> Schedule<P> {
         }
     }
 
+    /// True if no operation waits for `key`: the pool itself requested it.
+    pub fn is_unawaited(&self, key: Key) -> bool {
+        self.waiters.get(&key).is_none_or(Vec::is_empty)
+    }
+
     /// Calls `f` with each operation that waits for `key`.
     pub fn for_waiters(&mut self, key: Key, mut f: impl FnMut(&mut Pending<P>)) {
         for id in self.waiters.get(&key).into_iter().flatten() {
@@ -285,7 +290,12 @@ impl<P> Schedule<P> {
         reasons.all(|reason| reason.is_some()).then_some(first)
     }
 
-    /// What could not be read is asked for again.
+    /// Why one of the blocks in `need` cannot be read, if that is so.
+    pub fn why_block_unreadable(&self, need: &Need) -> Option<&String> {
+        need.blocks.iter().find_map(|(address, _)| self.unreadable.get(&Key::Block(*address)))
+    }
+
+    /// Allows further requests for unreadable data.
     pub fn forget_unreadable(&mut self) {
         self.unreadable.clear();
     }

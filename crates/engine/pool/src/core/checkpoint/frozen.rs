@@ -5,6 +5,7 @@ use crate::core::checkpoint::pace::Pace;
 use crate::core::checkpoint::root::Root;
 use crate::map::pages::SealedPage;
 use crate::space::SpaceWrites;
+use media::Buffer;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,11 @@ impl Checkpoints {
     /// State without a checkpoint in flight; `root_version` is in force.
     pub fn new(root_version: u64) -> Self {
         Self { root_version, ..Self::default() }
+    }
+
+    /// Blocks that the checkpoint in flight has not handed to the medium yet, map pages aside.
+    pub fn blocks_to_write(&self) -> impl Iterator<Item = (u64, &Buffer)> {
+        self.frozen.iter().flat_map(|frozen| frozen.blocks.iter().map(|(address, buffer)| (*address, buffer)))
     }
 
     /// True while a checkpoint is in flight.

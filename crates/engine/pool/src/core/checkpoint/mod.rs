@@ -11,6 +11,8 @@ pub(crate) mod frozen;
 pub(crate) mod pace;
 pub(crate) mod root;
 
+use crate::catalog::documents::Stored;
+use crate::catalog::stream::MAX_STREAM_BYTES;
 use crate::catalog::{DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
 use crate::checksum::crc32c;
 use crate::content::blocks::Data;
@@ -21,16 +23,19 @@ use crate::core::checkpoint::frozen::Stage;
 use crate::core::checkpoint::pace::Pace;
 use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::io::{Io, Rewrite};
+use crate::core::operation::is_zero;
 use crate::geometry::blocks_for;
+use crate::interface::Incident;
 
 use crate::log::ReplayPoint;
 use crate::map::assign::Source;
+use crate::map::documents::DocumentPages;
 
 use crate::map::pages::SealedPage;
 use crate::mutations::{Mutation, leaves_out};
 use crate::space::{SpaceWrites, Stream};
 use media::Buffer;
-use media::{BLOCK_BYTES, Media, Ticket};
+use media::{BLOCK_BYTES, FEATURE_INDEX, Media, Ticket};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -69,28 +74,33 @@ impl<M: Media> Core<M> {
     /// Freezes the map. Returns false if data must be read first: the read is issued, and the
     /// freeze is retried later.
     fn freeze(&mut self) -> bool {
-        // What changes in the pool's own streams, block by block.
-        let drops = self.map.drops().encode_changed();
-        let documents = self.map.documents().encode_changed();
-        let table = self.map.objects().changed_blocks();
+        // Changes of the pool's own streams, block by block.
         self.map.need_mut().clear();
-        let mut complete = true;
+        let drops = self.map.drops().encode_changed();
+        let table = self.map.objects().changed_blocks();
+        let keep_list = self.options.list_documents || !self.map.index_has_room();
+        let documents = self.map.documents_to_write(keep_list);
+        let mut complete = documents.is_some();
+        let documents = documents.flatten();
         let mut new = 0;
-        for (id, bytes) in [(DROP_QUEUE, &drops), (DOCUMENTS, &documents)] {
-            let Some(bytes) = bytes else { continue };
-            let old = blocks_for(self.map.objects().length(id));
+        if let Some(bytes) = &drops {
+            let old = blocks_for(self.map.objects().length(DROP_QUEUE));
             let now = blocks_for(bytes.len() as u64);
             new += now;
-            complete &= self.map.plan_blocks(id, 0, now.max(old)).is_some();
+            complete &= self.map.plan_blocks(DROP_QUEUE, 0, now.max(old)).is_some();
         }
-        for block in &table {
-            new += 1;
-            complete &= self.map.plan_blocks(OBJECT_TABLE, *block, 1).is_some();
+        if let Some(DocumentPages { writes, freed, .. }) = &documents {
+            new += writes.len() as u64;
+            let touched: BTreeSet<_> = writes.keys().chain(freed).map(|block| u64::from(*block)).collect();
+            complete &= self.map.plan_stream(DOCUMENTS, touched.into_iter());
         }
+        new += table.len() as u64;
+        complete &= self.map.plan_stream(OBJECT_TABLE, table.iter().copied());
         if !complete || !self.map.need().is_empty() {
             if let Some(reason) = self.map.need_mut().damaged.take() {
                 self.stop(reason);
             }
+            self.note_index_damage();
             self.issue_need_or_stop();
             return false;
         }
@@ -105,7 +115,22 @@ impl<M: Media> Core<M> {
         true
     }
 
-    /// Finds the blocks that a freeze allocates. False when counts have to be read first, or there are none now.
+    /// Notes damage of the index of the documents that the plan of a freeze met: the next attempt
+    /// writes a new index. The blocks of the damaged one are not read for that.
+    fn note_index_damage(&mut self) {
+        // Only the index needs the content of blocks.
+        let unreadable = self.schedule.why_block_unreadable(self.map.need()).cloned();
+        let Some(reason) = self.map.need_mut().damaged_index.take().or(unreadable) else { return };
+        if self.map.documents().damage().is_some() {
+            return self.stop(reason);
+        }
+        self.map.need_mut().blocks.clear();
+        self.incidents.note(Incident::Metadata(format!("{reason}; the index of the documents is written anew")));
+        self.map.documents_mut().note_damage(reason);
+    }
+
+    /// Finds the blocks that a freeze allocates. Returns false if counts must be read first, or if
+    /// there are none now.
     fn find_space_to_freeze(&mut self, needed: u64) -> bool {
         let mut segments = Vec::new();
         if self.map.space_mut().prepare(needed, &mut segments) {
@@ -118,8 +143,10 @@ impl<M: Media> Core<M> {
                 return false;
             }
             let (kept, left) = (self.map.checkpoint_blocks(), self.map.space().available());
+            let damage = self.map.documents().damage().map(|damage| format!("{damage}; "));
             self.stop(format!(
-                "no space is left for a checkpoint: {needed} blocks are needed, {kept} were kept back, {left} are left"
+                "{}no space is left for a checkpoint: {needed} blocks are needed, {kept} were kept back, {left} are left",
+                damage.unwrap_or_default()
             ));
         }
         self.map.need_mut().segments = segments;
@@ -127,8 +154,8 @@ impl<M: Media> Core<M> {
         false
     }
 
-    /// Freezes the map as planned. `drops`: the drop queue is written, too.
-    fn freeze_planned(&mut self, drops: bool, documents: Option<Vec<u8>>, table: &BTreeSet<u64>) -> Option<()> {
+    /// Freezes the map as planned. `drops`: write the drop queue as well.
+    fn freeze_planned(&mut self, drops: bool, documents: Option<DocumentPages>, table: &BTreeSet<u64>) -> Option<()> {
         let epoch = self.map.pages().epoch();
         let mut blocks: SpaceWrites = Vec::new();
         let pages = self.freeze_map(drops, documents, table, &mut blocks)?;
@@ -174,7 +201,7 @@ impl<M: Media> Core<M> {
     fn freeze_map(
         &mut self,
         drops: bool,
-        documents: Option<Vec<u8>>,
+        documents: Option<DocumentPages>,
         table: &BTreeSet<u64>,
         blocks: &mut SpaceWrites,
     ) -> Option<Vec<SealedPage>> {
@@ -186,13 +213,20 @@ impl<M: Media> Core<M> {
         if let (true, Some(bytes)) = (drops, self.map.drops().encode_changed()) {
             self.write_stream(DROP_QUEUE, &bytes, blocks)?;
         }
-        if let Some(bytes) = &documents {
-            self.write_stream(DOCUMENTS, bytes, blocks)?;
-            self.map.documents_mut().note_frozen();
+        if let Some(documents) = documents {
+            self.write_documents(&documents, blocks)?;
         }
+        // Freed blocks come last, as `Map::plan_stream` demands.
+        let mut emptied = Vec::new();
         for block in table {
             let content = self.map.objects().table_block(*block);
-            self.write_stream_block(OBJECT_TABLE, *block, &content, blocks)?;
+            match is_zero(&content) {
+                true => emptied.push((*block, content)),
+                false => self.write_stream_block(OBJECT_TABLE, *block, &content, blocks)?,
+            }
+        }
+        for (block, content) in emptied {
+            self.write_stream_block(OBJECT_TABLE, block, &content, blocks)?;
         }
         let objects = self.map.objects_mut();
         if let Some(last) = table.last() {
@@ -229,6 +263,7 @@ impl<M: Media> Core<M> {
             data_end: layout.end,
             objects: tree(OBJECT_TABLE),
             documents: tree(DOCUMENTS),
+            stored_documents: self.map.documents().stored(),
             drops: tree(DROP_QUEUE),
             clean: false,
             groups: space.groups().to_vec(),
@@ -259,6 +294,20 @@ impl<M: Media> Core<M> {
         Some(())
     }
 
+    /// Writes the changes of the documents. Freed pages come last, as
+    /// [`crate::map::Map::plan_stream`] demands.
+    fn write_documents(&mut self, documents: &DocumentPages, blocks: &mut SpaceWrites) -> Option<()> {
+        for (number, content) in &documents.writes {
+            self.write_stream_block(DOCUMENTS, u64::from(*number), content, blocks)?;
+        }
+        for number in &documents.freed {
+            self.write_stream_block(DOCUMENTS, u64::from(*number), &[0; BLOCK_BYTES], blocks)?;
+        }
+        self.map.objects_mut().set_length(DOCUMENTS, documents.length)?;
+        self.map.documents_mut().note_frozen(documents.stored, documents.first_hole);
+        Some(())
+    }
+
     fn write_stream_block(
         &mut self,
         id: u64,
@@ -266,7 +315,7 @@ impl<M: Media> Core<M> {
         content: &[u8; BLOCK_BYTES],
         writes: &mut SpaceWrites,
     ) -> Option<()> {
-        let source = if crate::core::operation::is_zero(content) {
+        let source = if is_zero(content) {
             Source::Zero
         } else {
             let address = self.map.space_mut().allocate(Stream::Metadata)?;
@@ -394,6 +443,10 @@ impl<M: Media> Core<M> {
     pub(crate) fn checkpoint_flushed(&mut self) {
         let Some(frozen) = &mut self.checkpoints.frozen else { return };
         frozen.stage = Stage::Swapping;
+        let long_table = frozen.root.objects.length.get() > MAX_STREAM_BYTES;
+        if frozen.root.stored_documents != Stored::List || long_table {
+            self.medium.require_features(FEATURE_INDEX);
+        }
         self.swap_frozen_root();
     }
 

@@ -1,5 +1,8 @@
 //! The root: the result of a checkpoint in the superblock, from which everything else is found.
 
+use crate::catalog::documents::Stored;
+use crate::geometry::{self, STREAM_LEVEL};
+use crate::index::{IndexRoot, MAX_LEVEL, PAGES};
 use crate::space::slot::SlotEntry;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -44,6 +47,44 @@ impl TreeRoot {
     }
 }
 
+/// Stored form of the documents. 16 bytes; zero for a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct RawIndex {
+    /// Page of the top node; 0 = no entries.
+    page: U32,
+    /// Level of the top node.
+    level: u8,
+    /// Kind; 1: an index.
+    kind: u8,
+    reserved: [u8; 2],
+    /// Number of entries of the index.
+    entries: U64,
+}
+const _: () = assert!(size_of::<RawIndex>() == 16);
+
+impl RawIndex {
+    fn new(stored: Stored) -> Self {
+        match stored {
+            Stored::List => Self::default(),
+            Stored::Index(IndexRoot { page, level, entries }) => {
+                Self { page: U32::new(page), level, kind: 1, reserved: [0; 2], entries: U64::new(entries) }
+            }
+        }
+    }
+
+    /// Decodes the fields; `None` for values that no pool has.
+    fn decode(&self) -> Option<Stored> {
+        let (page, level, entries) = (self.page.get(), self.level, self.entries.get());
+        let sane = page < PAGES && level <= MAX_LEVEL && entries < MAX_GROWN && (page == 0) == (entries == 0);
+        match self.kind {
+            0 => (*self == Self::default()).then_some(Stored::List),
+            1 => sane.then_some(Stored::Index(IndexRoot { page, level, entries })),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct RootHeader {
@@ -64,10 +105,25 @@ struct RootHeader {
     documents: TreeRoot,
     drops: TreeRoot,
     clean: u8,
-    reserved: [u8; 63],
+    reserved: [u8; 7],
+    index: RawIndex,
+    reserved_after_index: [u8; 40],
 }
 
-/// Fields stand where docs/on-disk-format.md says.
+/// Verifies level and length of the stream of the documents: everything that is stored there relies
+/// on them.
+fn check_documents(tree: &TreeRoot, stored: Stored) -> Result<(), String> {
+    if tree.address.get() != 0 && tree.level != STREAM_LEVEL {
+        return Err(format!("the root gives the map of the documents level {}", tree.level));
+    }
+    let length = tree.length.get();
+    if stored != Stored::List && geometry::blocks_for(length) > u64::from(PAGES) {
+        return Err(format!("the root gives the index of the documents a length of {length} bytes"));
+    }
+    Ok(())
+}
+
+/// Offsets as in docs/on-disk-format.md.
 const _: () = {
     use std::mem::offset_of;
     assert!(offset_of!(RootHeader, magic) == 0);
@@ -87,6 +143,7 @@ const _: () = {
     assert!(offset_of!(RootHeader, documents) == 128);
     assert!(offset_of!(RootHeader, drops) == 152);
     assert!(offset_of!(RootHeader, clean) == 176);
+    assert!(offset_of!(RootHeader, index) == 184);
 };
 const _: () = assert!(size_of::<RootHeader>() == 240);
 const _: () = assert!(size_of::<RootHeader>() + MAX_GROUPS * size_of::<SlotEntry>() <= media::MAX_ROOT_BYTES);
@@ -118,7 +175,9 @@ pub struct Root {
     pub objects: TreeRoot,
     /// Stream of the documents.
     pub documents: TreeRoot,
-    /// The drop queue.
+    /// Stored form of that stream.
+    pub stored_documents: Stored,
+    /// Drop queue.
     pub drops: TreeRoot,
     /// True if the log held no record to replay at the checkpoint (clean shutdown).
     pub clean: bool,
@@ -147,7 +206,9 @@ impl Root {
             documents: self.documents,
             drops: self.drops,
             clean: u8::from(self.clean),
-            reserved: [0; 63],
+            reserved: [0; 7],
+            index: RawIndex::new(self.stored_documents),
+            reserved_after_index: [0; 40],
         };
         let mut bytes = header.as_bytes().to_vec();
         bytes.extend_from_slice(self.groups.as_bytes());
@@ -173,14 +234,17 @@ impl Root {
             .and_then(|b| <[SlotEntry]>::ref_from_bytes(b).ok())
             .ok_or("the pool's root is too short")?
             .to_vec();
+        let stored_documents = header.index.decode().ok_or("the pool's root says of its documents what no pool has")?;
         let grown = [&header.epoch, &header.log_position, &header.log_sequence, &header.next_object];
         let blocks = [&header.allocated_blocks, &header.metadata_blocks, &header.data_start, &header.data_end];
         let sane = grown.iter().all(|number| number.get() < MAX_GROWN)
             && blocks.iter().all(|number| number.get() <= MAX_BLOCKS)
+            && [&header.objects, &header.documents, &header.drops].iter().all(|tree| tree.level <= geometry::MAX_LEVEL)
             && header.log_position.get().is_multiple_of(media::BLOCK_BYTES as u64);
         if !sane {
             return Err("the pool's root has numbers that no pool has".into());
         }
+        check_documents(&header.documents, stored_documents)?;
         Ok(Self {
             uuid: header.uuid,
             epoch: header.epoch.get(),
@@ -194,6 +258,7 @@ impl Root {
             data_end: header.data_end.get(),
             objects: header.objects,
             documents: header.documents,
+            stored_documents,
             drops: header.drops,
             clean: header.clean != 0,
             groups,

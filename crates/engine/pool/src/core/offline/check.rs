@@ -5,6 +5,8 @@
 //! over an overlay. [`CheckOptions::memory_bytes`] limits the memory: counts that do not fit are
 //! compared in further passes over the map.
 
+use crate::catalog::DOCUMENTS;
+use crate::catalog::documents::Stored;
 use crate::checksum::crc32c;
 use crate::core::Core;
 use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, is_own, leaf_entries};
@@ -68,6 +70,7 @@ impl<M: Media> Core<M> {
         let mut state = CheckProgress { verified: 0, total: self.map.space().allocated() };
         let layout = self.map.space().layout();
         self.check_objects(&mut report);
+        self.check_documents(&mut report);
         let (mut from, mut found, mut allocated) = (0, 0, 0);
         while from < layout.segments() {
             let mut tally = Tally::new(layout, from, options.memory_bytes);
@@ -102,6 +105,15 @@ impl<M: Media> Core<M> {
                 let mapped = object.mapped;
                 report.find(format!("object {id}: {mapped} blocks are said to be mapped, but its map is empty"));
             }
+        }
+    }
+
+    /// Checks the index of the documents: its pages, the order of its keys, the number of entries.
+    fn check_documents(&mut self, report: &mut CheckReport) {
+        let Stored::Index(root) = self.map.documents().stored() else { return };
+        match self.read_index_tree(DOCUMENTS, root, &mut |_, _| {}) {
+            Ok(findings) => findings.iter().for_each(|finding| report.find(format!("the documents: {finding}"))),
+            Err(error) => report.find(format!("the documents: {error}")),
         }
     }
 
@@ -150,9 +162,13 @@ impl<M: Media> Core<M> {
                         Err(()) => continue,
                     }
                     state.verified += 1;
-                    // Content below a detached sub-tree is no longer anybody's: a block of it may have been overwritten in place by its other
-                    // owner.
-                    if data && object != 0 && self.map.content_mut().get(entry.address(), entry.crc()).is_none() {
+                    // Content below a detached sub-tree has no owner: the other owner of a block
+                    // may have overwritten it in place.
+                    if data
+                        && object != 0
+                        && self.map.content_mut().get(entry.address(), entry.crc()).is_none()
+                        && self.unwritten_block(entry.address()).is_none()
+                    {
                         unread.push((object, entry.address(), entry.crc()));
                     }
                 }
@@ -188,7 +204,7 @@ impl<M: Media> Core<M> {
                 ));
             }
             None if object != 0 => {
-                let mapped = self.map.objects().get(object).map_or(0, |o| o.mapped);
+                let mapped = self.map.objects().read(object, |object| object.mapped).unwrap_or(0);
                 if mapped != page.mapped() {
                     let found = page.mapped();
                     report.find(format!("object {object}: {found} blocks are mapped, its entry says {mapped}"));

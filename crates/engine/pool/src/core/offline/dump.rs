@@ -2,12 +2,15 @@
 //! needed to read them.
 
 use crate::catalog::FIRST_OBJECT;
+use crate::catalog::documents::Stored;
 use crate::checksum::crc32c;
 use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::recovery::{Scanner, await_ticket, read_blocks};
 use crate::core::scan::walk::{Item, TreeWalk, Visit, leaf_entries};
 use crate::geometry::Pointer;
+use crate::index::page::Target;
+use crate::index::{self, IndexRoot, Node, Value};
 use crate::interface::operation::Options;
 use crate::interface::{ObjectKind, PoolError};
 
@@ -66,7 +69,49 @@ fn tree(root: &TreeRoot) -> Shown {
     ])
 }
 
-/// The fields of a root blob.
+fn show_stored(documents: Stored) -> Shown {
+    match documents {
+        Stored::List => "none: the documents are a list".into(),
+        Stored::Index(IndexRoot { page, level, entries }) => Shown::Fields(vec![
+            ("page", u64::from(page).into()),
+            ("level", u64::from(level).into()),
+            ("entries", entries.into()),
+        ]),
+    }
+}
+
+/// Shows a block as a page of the index: header and entries, values only by their length, since
+/// documents may hold secrets. `None` for any other block.
+fn show_index_page(block: &[u8], address: u64) -> Option<Result<Shown, String>> {
+    let (number, part) = index::page::identify(block)?;
+    let mut fields = vec![("address", address.into()), ("page", u64::from(number).into())];
+    if let Some(position) = part {
+        let shown = index::page::decode_value(block, number, position).map(|content| {
+            fields
+                .extend([("position_in_value", u64::from(position).into()), ("bytes", (content.len() as u64).into())]);
+            Shown::Fields(fields)
+        });
+        return Some(shown);
+    }
+    Some(Node::decode(block, number).map(|node| {
+        let entries = node.entries.iter().map(|entry| {
+            let mut fields = vec![("key", String::from_utf8_lossy(&entry.key).into_owned().into())];
+            match &entry.target {
+                Target::Child(child) => fields.push(("page", u64::from(*child).into())),
+                Target::Value(Value::Inline(value)) => fields.push(("bytes", (value.len() as u64).into())),
+                Target::Value(Value::Long { length, pages }) => fields.extend([
+                    ("bytes", u64::from(*length).into()),
+                    ("pages", Shown::List(pages.iter().map(|page| u64::from(*page).into()).collect())),
+                ]),
+            }
+            Shown::Fields(fields)
+        });
+        fields.extend([("level", u64::from(node.level).into()), ("entries", Shown::List(entries.collect()))]);
+        Shown::Fields(fields)
+    }))
+}
+
+/// Shows the fields of an encoded root.
 pub fn show_root(blob: &[u8]) -> Result<Shown, String> {
     let root = Root::decode(blob)?;
     let groups = root.groups.iter().enumerate().filter_map(|(group, entry)| {
@@ -90,6 +135,7 @@ pub fn show_root(blob: &[u8]) -> Result<Shown, String> {
         ("data_end", root.data_end.into()),
         ("objects", tree(&root.objects)),
         ("documents", tree(&root.documents)),
+        ("documents_index", show_stored(root.stored_documents)),
         ("drops", tree(&root.drops)),
         ("clean", Shown::Flag(root.clean)),
         ("groups", Shown::List(groups.collect())),
@@ -330,7 +376,7 @@ impl<M: Media> Core<M> {
     /// Shows a block as a map page, or as a page of the index of the documents.
     pub fn show_page_at(&mut self, address: u64) -> Result<Shown, PoolError> {
         let block = read_blocks(self.medium.media_mut(), address, 1)?;
-        show_page(&block, address).map_err(PoolError::Damaged)
+        show_index_page(&block, address).unwrap_or_else(|| show_page(&block, address)).map_err(PoolError::Damaged)
     }
 
     /// Shows a block of the data area: its purpose, the number of references to it, and its
@@ -366,8 +412,12 @@ impl<M: Media> Core<M> {
                         Err(error) => error.to_string().into(),
                     },
                 };
-                let page = Page::inspect(&block).is_some();
-                fields.push(("use", if page { "looks like a map page" } else { "data, catalog, or free" }.into()));
+                let looks = match (Page::inspect(&block), index::page::identify(&block)) {
+                    (Some(_), _) => "looks like a map page",
+                    (_, Some(_)) => "looks like a page of the index",
+                    _ => "data, catalog, or free",
+                };
+                fields.push(("use", looks.into()));
                 fields.push(("reference_count", count));
             }
         }

@@ -236,9 +236,10 @@ impl<M: Media> Core<M> {
                     Page::parse(&block, address, level, crc).map_err(PoolError::Damaged)?.mapped()
                 }
             };
-            let Some(object) = self.map.objects().get(id).filter(|object| object.mapped != mapped) else { continue };
-            report.add(format!("object {id}: {mapped} blocks are mapped, its entry said {}", object.mapped));
-            // What is promised to it is another amount then, too.
+            let said = self.map.objects().read(id, |object| object.mapped);
+            let Some(said) = said.filter(|said| *said != mapped) else { continue };
+            report.add(format!("object {id}: {mapped} blocks are mapped, its entry said {said}"));
+            // This also changes the blocks promised to the object.
             self.map.objects_mut().adjust(id, |object| {
                 object.mapped = mapped;
                 object.shared = object.shared.min(mapped);

@@ -13,7 +13,7 @@ use crate::log::record;
 use crate::core::progress::Progress;
 use crate::schedule::step::Step;
 
-use media::{BLOCK_BYTES, Media};
+use media::Media;
 
 impl<M: Media> Core<M> {
     pub(in crate::core) fn catalog_step(&mut self, changes: &[CatalogChange], progress: &mut Progress) -> Step {
@@ -40,10 +40,11 @@ impl<M: Media> Core<M> {
         let created = changes.iter().filter(creates).count() as u64;
         let growth = self.map.growth_of_documents(changes);
         let deletes = changes.iter().any(|c| matches!(c, CatalogChange::DeleteObject { .. }));
-        // A document takes its space when the next checkpoint writes the store anew.
-        let stored = bytes as u64 / BLOCK_BYTES as u64 + 1;
+        // A document takes its space when the next checkpoint stores it.
+        let stored = self.map.blocks_of_documents(changes) + 1;
         let promise = self.map.promise_of_changes(changes);
-        let blocks = self.map.need().allocations + TABLE_PATH * (created + 1) + stored;
+        let table = TABLE_PATH * (1 + created.min(1)) + self.map.blocks_of_created(changes);
+        let blocks = self.map.need().allocations + table + stored;
         let ask = if deletes || (created == 0 && growth == 0) {
             let purpose = if promise == 0 { Purpose::Freeing } else { Purpose::Growing };
             Ask { passing: blocks, promise, purpose, ..Ask::default() }

@@ -9,17 +9,19 @@
 //! such a pool opens starved. These functions block; only tools and start-up call them.
 
 mod confirm;
+mod index;
 pub(crate) mod lost;
 
-use crate::catalog::documents::Documents;
+use crate::catalog::documents::{Documents, Stored};
 use crate::catalog::object::Object;
+use crate::catalog::stream::is_document;
 use crate::catalog::{DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE, is_user_object, stream};
 use crate::checksum::crc32c;
 use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::recovery::confirm::Doubtful;
 use crate::core::state::DamagedPage;
-use crate::geometry::{Pointer, blocks_for};
+use crate::geometry::{Pointer, STREAM_LEVEL, blocks_for};
 use crate::interface::operation::{MAX_VOLUME_BYTES, Options};
 use crate::interface::{CatalogChange, Incident, PoolError};
 use crate::log::frame::FrameInfo;
@@ -36,7 +38,7 @@ use crate::mutations::{Mutation, leaves_out};
 use crate::space::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::space::slot::SlotEntry;
 use crate::space::{SpaceMap, unwritten};
-use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, Media, Ticket};
+use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, FEATURE_INDEX, Media, Ticket};
 use std::collections::VecDeque;
 use zerocopy::FromBytes;
 
@@ -83,6 +85,7 @@ pub fn initial_root(uuid: [u8; 16]) -> Vec<u8> {
         data_end: 0,
         objects: TreeRoot::default(),
         documents: TreeRoot::default(),
+        stored_documents: Stored::List,
         drops: TreeRoot::default(),
         clean: true,
         groups: Vec::new(),
@@ -342,6 +345,9 @@ impl<M: Media> Core<M> {
             return Err(damaged("the medium answered a root load with something else"));
         };
         let mut root = Root::decode(&blob).map_err(damaged)?;
+        if root.stored_documents != Stored::List && media.features() & FEATURE_INDEX == 0 {
+            return Err(damaged("the root names an index of the documents, but the superblock lacks its feature bit"));
+        }
         if root.data_end == 0 {
             root.data_start = media.data_start().0;
             root.data_end = media.data_end().0;
@@ -382,11 +388,11 @@ impl<M: Media> Core<M> {
             core.map.objects_mut().load(Object {
                 root: tree.address.get(),
                 root_crc: tree.crc.get(),
-                level: if tree.address.get() == 0 { 2 } else { tree.level },
+                level: if tree.address.get() == 0 { STREAM_LEVEL } else { tree.level },
                 ..Object::new(id, tree.length.get())
             });
         }
-        core.load_streams()?;
+        core.load_streams(root.stored_documents)?;
 
         let start = ReplayPoint {
             position: root.log_position,
@@ -396,11 +402,13 @@ impl<M: Media> Core<M> {
         Ok((core, start))
     }
 
-    fn load_streams(&mut self) -> Result<(), PoolError> {
+    fn load_streams(&mut self, documents: Stored) -> Result<(), PoolError> {
         let table = self.read_stream(OBJECT_TABLE)?;
         self.map.objects_mut().load_table(&table).map_err(damaged)?;
-        let documents = self.read_stream(DOCUMENTS)?;
-        *self.map.documents_mut() = Documents::load(&documents).map_err(damaged)?;
+        *self.map.documents_mut() = match documents {
+            Stored::List => Documents::load_list(&self.read_stream(DOCUMENTS)?).map_err(damaged)?,
+            Stored::Index(root) => Documents::load_index(root, self.load_documents(root)?),
+        };
         let drops = self.read_stream(DROP_QUEUE)?;
         *self.map.drops_mut() = Drops::load(&drops).map_err(damaged)?;
         self.map.note_stored();
@@ -434,6 +442,13 @@ impl<M: Media> Core<M> {
             }
             out.extend_from_slice(&content);
         }
+        self.count_mapped(id)?;
+        out.truncate(length as usize);
+        Ok(out)
+    }
+
+    /// Counts the mapped blocks of one of the pool's own streams.
+    fn count_mapped(&mut self, id: u64) -> Result<(), PoolError> {
         let root = self.map.root_of(id).unwrap_or_default();
         let mapped = if root.is_empty() {
             0
@@ -447,8 +462,7 @@ impl<M: Media> Core<M> {
             }
         };
         self.map.objects_mut().set_mapped(id, mapped);
-        out.truncate(length as usize);
-        Ok(out)
+        Ok(())
     }
 
     /// Reads everything in `need`, blocking.
@@ -573,7 +587,8 @@ impl<M: Media> Core<M> {
     /// Runs until the requested checkpoint is complete, blocking.
     fn run_checkpoint(&mut self) -> Result<(), PoolError> {
         let target = self.counters.checkpoints + 1;
-        while self.counters.checkpoints < target {
+        // An older one may have been in flight: the requested one starts when that is complete.
+        while self.counters.checkpoints < target || self.checkpoints.in_flight() {
             self.pump(0);
             if let Some(reason) = &self.stopped {
                 return Err(PoolError::Stopped(reason.clone()));
@@ -581,7 +596,7 @@ impl<M: Media> Core<M> {
             if self.starved() && self.medium.in_flight() == 0 {
                 return Err(PoolError::PoolFull);
             }
-            if self.counters.checkpoints < target {
+            if self.counters.checkpoints < target || self.checkpoints.in_flight() {
                 self.medium.wait();
             }
         }
@@ -630,7 +645,8 @@ impl<M: Media> Core<M> {
                 | CatalogChange::SetZeroDetection { id, .. }
                 | CatalogChange::SetReservation { id, .. }
                 | CatalogChange::Rollback { id, .. } => is_user_object(id.0),
-                CatalogChange::PutDocument { .. } | CatalogChange::DeleteDocument { .. } => true,
+                CatalogChange::PutDocument { key, value } => is_document(key.len(), value.len()),
+                CatalogChange::DeleteDocument { .. } => true,
             }),
         }
     }

@@ -6,6 +6,7 @@
 
 mod check_step;
 pub(crate) mod cursor;
+mod index_check;
 pub(crate) mod online_check;
 pub(crate) mod verified;
 pub(crate) mod walk;

@@ -9,11 +9,14 @@
 //! set aside takes several passes, each with its own picture. When space gets scarce, the held
 //! blocks are released and the pass starts again.
 
+use crate::catalog::DOCUMENTS;
+use crate::catalog::documents::Stored;
 use crate::catalog::object::Dropped;
 use crate::checksum::crc32c;
-use crate::geometry::{Pointer, entry_span};
+use crate::geometry::{Pointer, blocks_for, entry_span};
 
 use crate::core::io::{CheckRead, Io, MapPage};
+use crate::core::scan::index_check::IndexCheck;
 use crate::interface::check::CheckReport;
 use crate::interface::operation::{Failure, OperationId, Output};
 use crate::interface::{CheckStep, PoolError};
@@ -47,6 +50,8 @@ enum Phase {
     Counts,
     /// Pages are being read.
     Walk,
+    /// Pages of the index of the documents are being read.
+    Index,
 }
 
 /// Check in progress.
@@ -68,6 +73,8 @@ pub(crate) struct OnlineCheck {
     allocated: Option<u64>,
     /// Pages still to read.
     stack: Vec<MapPage>,
+    /// Check of the index of the documents; only in the first pass.
+    index: Option<IndexCheck>,
     /// Pages met in this pass, a bit for each block of a segment.
     met: FxHashMap<u32, Box<[u64; N / 64]>>,
     outstanding: usize,
@@ -93,6 +100,7 @@ impl OnlineCheck {
             want: FxHashMap::default(),
             allocated: None,
             stack: Vec::new(),
+            index: None,
             met: FxHashMap::default(),
             outstanding: 0,
             step: None,
@@ -119,6 +127,7 @@ impl OnlineCheck {
         self.unread.clear();
         self.want.clear();
         self.stack.clear();
+        self.index = None;
         self.met.clear();
         self.spoiled = false;
     }
@@ -173,8 +182,11 @@ impl OnlineCheck {
         self.outstanding = self.outstanding.saturating_sub(1);
         if !self.spoiled {
             match read {
-                CheckRead::Page(wanted) => {
-                    self.page_arrived(space.layout(), wanted, block);
+                CheckRead::Page(wanted) => self.page_arrived(space.layout(), wanted, block),
+                CheckRead::Index(read) => {
+                    if let Some(index) = &mut self.index {
+                        index.arrived(&read, block);
+                    }
                 }
                 CheckRead::Counts { segment, entry } => self.counts_arrived(space, segment, entry, block),
             }
@@ -187,8 +199,10 @@ impl OnlineCheck {
     pub fn advance<M: Media>(&mut self, map: &Map, medium: &mut Medium<M, Io>, starved: bool) -> Step {
         loop {
             if self.outstanding > 0 {
-                if self.phase == Phase::Walk && self.outstanding < READS && !self.spoiled {
-                    self.read_pages(map, medium);
+                match self.phase {
+                    Phase::Walk if !self.spoiled => self.read_pages(map, medium),
+                    Phase::Index if !self.spoiled => self.read_index(medium),
+                    _ => {}
                 }
                 return Step::Io;
             }
@@ -229,7 +243,13 @@ impl OnlineCheck {
                 }
                 Phase::Walk if !self.stack.is_empty() && self.in_this_step < STEP_PAGES => self.read_pages(map, medium),
                 Phase::Walk if !self.stack.is_empty() => return self.progress(map, None),
-                Phase::Walk => {
+                Phase::Walk => self.phase = Phase::Index,
+                Phase::Index if self.index_has_more() && self.in_this_step < STEP_PAGES => self.read_index(medium),
+                Phase::Index if self.index_has_more() => return self.progress(map, None),
+                Phase::Index => {
+                    for finding in self.index.take().map(IndexCheck::findings).unwrap_or_default() {
+                        self.report.find(format!("the documents: {finding}"));
+                    }
                     self.compare_window(map.space());
                     self.from += self.length;
                     let report =
@@ -246,6 +266,22 @@ impl OnlineCheck {
         let total = (map.metadata_blocks() * passes).max(self.done).max(1);
         let done = if report.is_some() { total } else { self.done.min(total - 1) };
         Step::Done(Output::Check(Box::new(CheckStep { done, total, report })))
+    }
+
+    fn index_has_more(&self) -> bool {
+        self.index.as_ref().is_some_and(IndexCheck::has_more)
+    }
+
+    fn read_index<M: Media>(&mut self, medium: &mut Medium<M, Io>) {
+        while self.outstanding < READS
+            && self.in_this_step < STEP_PAGES
+            && let Some((read, address)) = self.index.as_mut().and_then(IndexCheck::next)
+        {
+            self.outstanding += 1;
+            self.in_this_step += 1;
+            self.done += 1;
+            medium.read(Io::Check { generation: self.generation, read: CheckRead::Index(read) }, address, 1);
+        }
     }
 
     fn read_pages<M: Media>(&mut self, map: &Map, medium: &mut Medium<M, Io>) {
@@ -291,6 +327,9 @@ impl OnlineCheck {
                 let pointer = entry.child_pointer(level);
                 self.stack.push(MapPage { pointer, object, first, expected_mapped: Some(entry.mapped()) });
                 continue;
+            }
+            if let (DOCUMENTS, Some(index)) = (object, &mut self.index) {
+                index.note_place(first, entry.address(), entry.crc());
             }
             match layout.locate(entry.address()) {
                 Some((segment, index)) => self.refer(segment, index),
@@ -338,10 +377,10 @@ impl OnlineCheck {
         }
         let whole = self.from == 0 && to == layout.segments();
         self.allocated = whole.then_some(space.allocated());
-        let objects = map.objects().all();
-        self.report.objects = objects.iter().filter(|o| crate::catalog::is_user_object(o.id)).count() as u64;
-        for object in objects {
+        self.report.objects = 0;
+        for object in map.objects().all() {
             let expected_mapped = crate::catalog::is_user_object(object.id).then_some(object.mapped);
+            self.report.objects += u64::from(expected_mapped.is_some());
             match object.root {
                 0 if expected_mapped.unwrap_or(0) != 0 => self.report.find(format!(
                     "object {}: {} blocks are said to be mapped, but its map is empty",
@@ -356,6 +395,12 @@ impl OnlineCheck {
         for &Dropped { pointer, .. } in map.drops().all() {
             self.stack.push(MapPage { pointer, object: 0, first: 0, expected_mapped: None });
         }
+        self.index = match map.documents().stored() {
+            Stored::Index(root) if self.from == 0 => {
+                Some(IndexCheck::new(root, blocks_for(map.objects().length(DOCUMENTS))))
+            }
+            _ => None,
+        };
         self.phase = Phase::WantFlip(epoch);
     }
 
