@@ -20,7 +20,7 @@ impl<T> Request<T> {
     pub fn reply(reply: fn(Output) -> Option<T>, output: Output) -> Result<T, Failure> {
         reply(output).ok_or_else(|| {
             let reason = "the engine answered an operation with the reply of another".into();
-            Failure::Block(BlockError::PoolStopped { reason })
+            Failure::Block(BlockError::Internal { reason })
         })
     }
 
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn an_output_of_another_kind_is_an_error() {
         let refused = |reply: Result<(), Failure>| {
-            assert!(matches!(reply, Err(Failure::Block(BlockError::PoolStopped { .. }))), "{reply:?}");
+            assert!(matches!(reply, Err(Failure::Block(BlockError::Internal { .. }))), "{reply:?}");
         };
         let compare = Request::compare_and_write(1, 0, Bytes::new(), Bytes::new(), false).into_parts().1;
         refused(Request::reply(compare, Output::Done).map(|_| ()));

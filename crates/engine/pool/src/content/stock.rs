@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_comes_back_when_nobody_reads_it_any_more() {
+    fn a_buffer_comes_back_after_its_last_reader() {
         let stock = Stock::default();
         let mut buffer = stock.take(2);
         buffer.fill(7);

@@ -248,8 +248,9 @@ pub enum PoolError {
     /// No space for the metadata of this change.
     #[error("the pool is full")]
     PoolFull,
-    /// A reservation, or a snapshot or clone of a reserved volume, needs more space than nobody has been promised.
-    #[error("the reservation needs {needed_bytes} bytes that nobody else was promised, and {available_bytes} are left")]
+    /// A reservation, or a snapshot or clone of a reserved volume, needs more unpromised space than
+    /// is left.
+    #[error("the reservation needs {needed_bytes} bytes of unpromised space, and {available_bytes} are left")]
     NoRoomForReservation {
         /// Further bytes that would have to be kept free.
         needed_bytes: u64,

@@ -110,7 +110,7 @@ impl Layout {
     pub fn given_up(&self, segment: u32) -> String {
         let (first, blocks) = (self.segment_start(segment), self.segment_blocks(segment));
         format!(
-            "the reference counts of blocks {first} to {} were lost: nothing there is allocated or given back until a repair",
+            "the reference counts of blocks {first} to {} were lost: no block there is allocated or freed until a repair",
             first + blocks - 1
         )
     }
