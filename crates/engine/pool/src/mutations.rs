@@ -25,7 +25,10 @@ pub enum Mutation {
     ReleaseNamed,
     /// The flip releases blocks that were allocated and freed during the checkpoint, although records after its replay point name them.
     ReleaseUnnamed,
-    /// The handle delivers the result of every operation that another submit finishes; without, the first of them wakes nobody.
+    /// An object is put to rest before a freeze has completed its entry.
+    Rest,
+    /// The handle delivers the result of every operation that another submit finishes. Without the
+    /// rule, the first of these results wakes no future.
     LostWakeup,
 }
 
@@ -34,8 +37,8 @@ impl Mutation {
     /// of the whole array does.
     pub const OF_THE_HANDLE: [Self; 1] = [Self::LostWakeup];
 
-    /// Every rule of the core.
-    pub const ALL: [Self; 8] = [
+    /// All rules of the core.
+    pub const ALL: [Self; 9] = [
         Self::Pin,
         Self::LogBeforeDestage,
         Self::DataBeforeLog,
@@ -44,6 +47,7 @@ impl Mutation {
         Self::Finish,
         Self::ReleaseNamed,
         Self::ReleaseUnnamed,
+        Self::Rest,
     ];
 
     /// Name on a command line.
@@ -57,6 +61,7 @@ impl Mutation {
             Self::Finish => "finish",
             Self::ReleaseNamed => "release-named",
             Self::ReleaseUnnamed => "release-unnamed",
+            Self::Rest => "rest",
             Self::LostWakeup => "lost-wakeup",
         }
     }
@@ -72,6 +77,7 @@ impl Mutation {
             Self::Finish => "a checkpoint flips the root without destaging what its replay point leaves behind",
             Self::ReleaseNamed => "the flip releases blocks freed in flight that the checkpoint names",
             Self::ReleaseUnnamed => "the flip releases blocks allocated and freed in flight",
+            Self::Rest => "an object comes to rest without the checksum of its new root page",
             Self::LostWakeup => "a submit that finishes other operations does not wake the first of them",
         }
     }

@@ -6,6 +6,7 @@
 pub(crate) mod documents;
 pub(crate) mod object;
 pub(crate) mod objects;
+pub(crate) mod rest;
 pub(crate) mod stream;
 mod validate;
 

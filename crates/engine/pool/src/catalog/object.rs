@@ -3,7 +3,7 @@
 use crate::geometry::Pointer;
 use crate::interface::{ObjectKind, Reservation};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Object {
     pub id: u64,
     pub kind: ObjectKind,
@@ -26,7 +26,10 @@ pub(crate) struct Object {
     /// Promised blocks that large writes in flight have already taken; the promise shrinks when
     /// these take effect.
     pub in_flight: u64,
-    /// Blocks that are not promised although the reservation asks for them; see [`Object::unmap`]. Not stored.
+    /// True while a change of the object is unreported. Not stored.
+    pub unreported: bool,
+    /// Blocks that the reservation asks for and that are not promised; see [`Object::unmap`]. Not
+    /// stored.
     pub deficit: u64,
 }
 
@@ -100,6 +103,7 @@ impl Object {
             pages_due: 0,
             tracked: false,
             in_flight: 0,
+            unreported: false,
             deficit: 0,
         }
     }

@@ -5,10 +5,13 @@
 //! An object comes into use when it changes, and is put to rest after a freeze has stored it.
 
 use crate::catalog::object::{Object, Promises};
+use crate::catalog::rest::AtRest;
 use crate::catalog::{FIRST_OBJECT, is_user_object, stream};
 use crate::geometry::Pointer;
+use crate::mutations::{Mutation, leaves_out};
 use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// Blocks and pages that became shared during the count of an object.
@@ -21,15 +24,27 @@ pub(crate) struct Missed {
 /// Set of all objects. An object changes only through these methods, which keep the account of
 /// promises and note what the next checkpoint has to write.
 pub(crate) struct Objects {
-    by_id: FxHashMap<u64, Object>,
-    /// Objects whose entry in the table is out of date.
+    /// Objects in use: the pool's own, those with a reservation, those that changed lately.
+    in_use: FxHashMap<u64, Object>,
+    /// All other objects.
+    at_rest: AtRest,
+    /// Number of objects in use from which on some are put to rest.
+    rest_from: usize,
+    /// Objects whose stored entry is out of date. They are in use, since a freeze completes them.
     changed: BTreeSet<u64>,
+    /// One of them that is likely to change again; 0: none.
+    last_changed: u64,
+    /// Ids of objects with unreported changes, each once.
+    unreported: Vec<u64>,
     /// Smallest id never used.
     next: u64,
     /// Number of objects deleted since the last freeze.
     deleted: u64,
     promises: Promises,
-    /// Reserved volumes whose shared blocks are being counted, and what each count may have missed.
+    /// Ids of objects with a reservation.
+    reserved: BTreeSet<u64>,
+    /// Reserved volumes whose shared blocks are being counted, with what each count may have
+    /// missed.
     counts: FxHashMap<u64, Missed>,
     /// True if blocks were given back since the shared blocks of reserved volumes were counted.
     recount_due: bool,
@@ -38,55 +53,87 @@ pub(crate) struct Objects {
 impl Objects {
     pub fn new() -> Self {
         Self {
-            by_id: FxHashMap::default(),
+            in_use: FxHashMap::default(),
+            at_rest: AtRest::default(),
+            rest_from: 0,
             changed: BTreeSet::new(),
+            last_changed: 0,
+            unreported: Vec::new(),
             next: FIRST_OBJECT,
             deleted: 0,
             promises: Promises::default(),
+            reserved: BTreeSet::new(),
             counts: FxHashMap::default(),
             recount_due: false,
         }
     }
 
-    /// An object, one of the pool's own included.
-    #[inline]
-    pub fn get(&self, id: u64) -> Option<&Object> {
-        self.by_id.get(&id)
+    /// Returns an object, including the pool's own.
+    pub fn get(&self, id: u64) -> Option<Cow<'_, Object>> {
+        match self.in_use.get(&id) {
+            Some(object) => Some(Cow::Borrowed(object)),
+            None => self.at_rest.get(id).map(Cow::Owned),
+        }
     }
 
     /// Returns what `read` takes from an object, the pool's own included.
     #[inline]
-    pub fn user(&self, id: u64) -> Option<&Object> {
-        self.by_id.get(&id).filter(|object| is_user_object(object.id))
-    }
-
-    /// Reads an object, one of the pool's own included.
-    #[inline]
     pub fn read<T>(&self, id: u64, read: impl FnOnce(&Object) -> T) -> Option<T> {
-        self.by_id.get(&id).map(read)
+        match self.in_use.get(&id) {
+            Some(object) => Some(read(object)),
+            None => self.read_at_rest(id, read),
+        }
     }
 
-    /// The pointer to the root page; its address is 0 for an empty map.
+    #[cold]
+    #[inline(never)]
+    fn read_at_rest<T>(&self, id: u64, read: impl FnOnce(&Object) -> T) -> Option<T> {
+        self.at_rest.get(id).map(|object| read(&object))
+    }
+
+    /// Returns a volume, snapshot or capture.
+    pub fn user(&self, id: u64) -> Option<Cow<'_, Object>> {
+        self.get(id).filter(|object| is_user_object(object.id))
+    }
+
+    /// Pointer to the root page; its address is 0 for an empty map.
     #[inline]
     pub fn root(&self, id: u64) -> Option<Pointer> {
         self.read(id, Object::pointer)
     }
 
-    /// Every object by id, the pool's own first.
-    pub fn all(&self) -> Vec<&Object> {
-        let mut all: Vec<_> = self.by_id.values().collect();
-        all.sort_unstable_by_key(|object| object.id);
-        all
+    /// Ids of all objects, ascending, the pool's own first.
+    pub fn ids(&self) -> impl Iterator<Item = u64> {
+        let mut in_use: Vec<u64> = self.in_use.keys().copied().collect();
+        in_use.sort_unstable();
+        let (mut in_use, mut at_rest) = (in_use.into_iter().peekable(), self.at_rest.ids(0).peekable());
+        std::iter::from_fn(move || match (in_use.peek(), at_rest.peek()) {
+            (Some(one), Some(other)) if one > other => at_rest.next(),
+            (Some(_), _) => in_use.next(),
+            (None, _) => at_rest.next(),
+        })
     }
 
-    /// Every volume, snapshot and capture by id.
-    pub fn users(&self) -> impl Iterator<Item = &Object> {
-        self.all().into_iter().filter(|object| is_user_object(object.id))
+    /// All objects by id, the pool's own first.
+    pub fn all(&self) -> impl Iterator<Item = Cow<'_, Object>> {
+        self.ids().filter_map(|id| self.get(id))
     }
 
-    /// Blocks of the object table that may change until the next freeze, at most.
+    /// Ids of all volumes, snapshots and captures, ascending.
+    pub fn user_ids(&self) -> impl Iterator<Item = u64> {
+        self.ids().filter(|id| is_user_object(*id))
+    }
+
+    /// Smallest id of a volume, snapshot or capture that is not below `id`.
+    pub fn first_user_from(&self, id: u64) -> Option<u64> {
+        let from = id.max(FIRST_OBJECT);
+        let in_use = self.in_use.keys().copied().filter(|id| *id >= from).min();
+        in_use.into_iter().chain(self.at_rest.ids(from).next()).min()
+    }
+
+    /// Largest number of blocks of the object table that may change until the next freeze.
     pub fn table_blocks(&self) -> u64 {
-        (self.by_id.len() as u64 + self.deleted).min(self.table_length())
+        ((self.in_use.len() + self.at_rest.len()) as u64 + self.deleted).min(self.table_length())
     }
 
     /// Number of blocks of an object table that ends with the largest id used so far.
@@ -114,19 +161,72 @@ impl Objects {
     pub fn load(&mut self, object: Object) {
         self.raise_next(object.id + 1);
         self.promises.add(&object);
-        self.by_id.insert(object.id, object);
+        if object.reservation.is_some() {
+            self.reserved.insert(object.id);
+        }
+        self.in_use.insert(object.id, object);
+    }
+
+    /// Brings an object at rest into use.
+    #[cold]
+    #[inline(never)]
+    fn wake(&mut self, id: u64) -> Option<&mut Object> {
+        let object = self.at_rest.take(id)?;
+        Some(self.in_use.entry(id).or_insert(object))
+    }
+
+    /// Puts all objects to rest that can be, if more than `most` are in use.
+    #[inline]
+    pub fn rest(&mut self, most: usize) {
+        if self.in_use.len() > most.max(self.rest_from) {
+            self.rest_now(most);
+        }
+    }
+
+    fn rest_now(&mut self, most: usize) {
+        let Self { in_use, at_rest, changed, .. } = self;
+        // The checksum of a changed object's root page is not known before the next freeze.
+        let complete = |id: &u64| !changed.contains(id) || leaves_out(Mutation::Rest);
+        in_use.retain(|id, object| !(is_user_object(*id) && complete(id) && at_rest.insert(object)));
+        // The next attempt pays only after a freeze, or with many more objects in use.
+        self.rest_from = 2 * in_use.len();
+        if in_use.capacity() > 16 * in_use.len().max(most) {
+            in_use.shrink_to(2 * most);
+        }
+    }
+
+    /// Takes at most `most` volumes, snapshots and captures that changed since this last returned
+    /// them, or were deleted.
+    pub fn take_unreported(&mut self, most: usize) -> Vec<u64> {
+        let mut taken = Vec::new();
+        while taken.len() < most
+            && let Some(id) = self.unreported.pop()
+        {
+            match self.in_use.get_mut(&id) {
+                Some(object) => object.unreported = false,
+                None => self.at_rest.note_reported(id),
+            }
+            taken.extend(is_user_object(id).then_some(id));
+        }
+        taken
     }
 
     /// Adds a new object.
-    pub fn insert(&mut self, object: Object) {
+    pub fn insert(&mut self, mut object: Object) {
         self.changed.insert(object.id);
+        object.unreported = true;
+        self.unreported.push(object.id);
         self.load(object);
     }
 
     /// Removes an object and returns it.
     pub fn remove(&mut self, id: u64) -> Option<Object> {
-        let object = self.by_id.remove(&id)?;
+        let object = self.in_use.remove(&id).or_else(|| self.at_rest.take(id))?;
         self.promises.remove(&object);
+        self.reserved.remove(&id);
+        if !object.unreported {
+            self.unreported.push(id);
+        }
         self.recount_due = true;
         self.deleted += 1;
         self.changed.insert(id);
@@ -135,15 +235,32 @@ impl Objects {
 
     /// Changes an object, and updates its promise.
     pub fn adjust(&mut self, id: u64, change: impl FnOnce(&mut Object)) -> Option<()> {
-        let object = self.by_id.get_mut(&id)?;
+        let object = match self.in_use.get_mut(&id) {
+            Some(object) => object,
+            None => {
+                self.wake(id)?;
+                self.in_use.get_mut(&id)?
+            }
+        };
+        let reserved = object.reservation.is_some();
         self.promises.change(object, change);
+        if reserved != object.reservation.is_some() {
+            match reserved {
+                true => self.reserved.remove(&id),
+                false => self.reserved.insert(id),
+            };
+        }
+        report(&mut self.unreported, object);
         self.changed.insert(id);
         Some(())
     }
 
     /// Changes parts of an object that are not stored, and updates its promise.
     pub fn adjust_in_memory(&mut self, id: u64, change: impl FnOnce(&mut Object)) {
-        if let Some(object) = self.by_id.get_mut(&id) {
+        // An object at rest has no such parts yet.
+        if (self.in_use.contains_key(&id) || self.wake(id).is_some())
+            && let Some(object) = self.in_use.get_mut(&id)
+        {
             self.promises.change(object, change);
         }
     }
@@ -151,13 +268,22 @@ impl Objects {
     /// Sets the address of the root page; 0: the object has none.
     #[inline]
     pub fn set_root(&mut self, id: u64, address: u64) -> Option<()> {
-        self.by_id.get_mut(&id)?.root = address;
+        match self.in_use.get_mut(&id) {
+            Some(object) => object.root = address,
+            None => self.wake(id)?.root = address,
+        }
         Some(())
     }
 
     /// Sets a new root page at `address` on `level`; its checksum is not known yet.
     pub fn raise_root(&mut self, id: u64, address: u64, level: u8) -> Option<()> {
-        let object = self.by_id.get_mut(&id)?;
+        let object = match self.in_use.get_mut(&id) {
+            Some(object) => object,
+            None => {
+                self.wake(id)?;
+                self.in_use.get_mut(&id)?
+            }
+        };
         object.root = address;
         object.root_crc = 0;
         object.level = level;
@@ -167,7 +293,14 @@ impl Objects {
     /// Changes the number of mapped blocks by `delta`.
     #[inline]
     pub fn change_mapped(&mut self, id: u64, delta: i64) -> Option<()> {
-        let object = self.by_id.get_mut(&id)?;
+        let object = match self.in_use.get_mut(&id) {
+            Some(object) => object,
+            None => {
+                self.wake(id)?;
+                self.in_use.get_mut(&id)?
+            }
+        };
+        report(&mut self.unreported, object);
         if object.tracked {
             self.promises.remove(object);
         }
@@ -179,7 +312,10 @@ impl Objects {
             object.shared = object.shared.min(object.mapped);
             self.promises.add(object);
         }
-        self.changed.insert(id);
+        if self.last_changed != id {
+            self.last_changed = id;
+            self.changed.insert(id);
+        }
         if delta < 0 && !self.counts.is_empty() {
             self.note_more_shared(id, delta.unsigned_abs(), 0);
         }
@@ -189,7 +325,7 @@ impl Objects {
     /// Sets the number of mapped blocks of one of the pool's own streams, as counted while reading
     /// it.
     pub fn set_mapped(&mut self, id: u64, mapped: u64) {
-        if let Some(object) = self.by_id.get_mut(&id) {
+        if let Some(object) = self.in_use.get_mut(&id) {
             object.mapped = mapped;
         }
     }
@@ -197,28 +333,47 @@ impl Objects {
     /// Size of an object, or length of one of the pool's own streams, in bytes; 0 if it does not
     /// exist.
     pub fn length(&self, id: u64) -> u64 {
-        self.by_id.get(&id).map_or(0, |object| object.size_bytes)
+        self.read(id, |object| object.size_bytes).unwrap_or(0)
     }
 
     /// Sets the length of one of the pool's own streams.
     pub fn set_length(&mut self, id: u64, bytes: u64) -> Option<()> {
-        self.by_id.get_mut(&id)?.size_bytes = bytes;
+        self.in_use.get_mut(&id)?.size_bytes = bytes;
         Some(())
     }
 
-    /// Up to `blocks` that an object has mapped, and as many pages, may be shared from now on.
+    /// Notes that up to `blocks` mapped blocks of an object, and as many pages, may be shared from
+    /// now on.
+    #[inline]
     pub fn more_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
+        match self.in_use.get(&id) {
+            Some(object) if !object.tracked && self.counts.is_empty() => Some(()),
+            _ => self.more_shared_of_tracked(id, blocks, pages),
+        }
+    }
+
+    #[inline(never)]
+    fn more_shared_of_tracked(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
         self.note_more_shared(id, blocks, pages);
-        match self.by_id.get(&id)?.tracked {
+        match self.is_tracked(id)? {
             true => self.adjust(id, |object| object.share(blocks, pages)),
             false => Some(()),
         }
     }
 
-    /// So many blocks of an object were shared, and are its own now.
+    /// True if the object is tracked; objects at rest are not.
+    #[inline]
+    fn is_tracked(&self, id: u64) -> Option<bool> {
+        match self.in_use.get(&id) {
+            Some(object) => Some(object.tracked),
+            None => self.read_at_rest(id, |object| object.tracked),
+        }
+    }
+
+    /// Notes that this many shared blocks are the object's own now.
     #[inline]
     pub fn fewer_shared(&mut self, id: u64, blocks: u64) -> Option<()> {
-        if blocks == 0 || !self.by_id.get(&id)?.tracked {
+        if blocks == 0 || !self.is_tracked(id)? {
             return Some(());
         }
         self.adjust(id, |object| object.shared = object.shared.saturating_sub(blocks))
@@ -227,7 +382,7 @@ impl Objects {
     /// Notes that the object has got a page of its own.
     #[inline]
     pub fn page_given(&mut self, id: u64) -> Option<()> {
-        if !self.by_id.get(&id)?.tracked {
+        if !self.is_tracked(id)? {
             return Some(());
         }
         self.adjust(id, |object| object.pages_due = object.pages_due.saturating_sub(1))
@@ -280,13 +435,16 @@ impl Objects {
     /// Takes the due recount: reserved volumes with shared blocks that are not being counted.
     pub fn take_due_recounts(&mut self) -> Vec<u64> {
         self.recount_due = false;
-        let reserved = self.by_id.values().filter(|object| object.reservation.is_some() && object.shared > 0);
-        let mut ids: Vec<u64> = reserved.map(|object| object.id).filter(|id| !self.counts.contains_key(id)).collect();
-        ids.sort_unstable();
-        ids
+        let reserved = self.reserved.iter().filter_map(|id| self.in_use.get(id)).filter(|object| object.shared > 0);
+        reserved.map(|object| object.id).filter(|id| !self.counts.contains_key(id)).collect()
     }
 
-    /// What is promised to all reserved volumes.
+    /// Ids of the objects with a reservation, ascending.
+    pub fn reserved_ids(&self) -> impl Iterator<Item = u64> {
+        self.reserved.iter().copied()
+    }
+
+    /// Space promised to all reserved volumes.
     #[inline]
     pub fn promises(&self) -> &Promises {
         &self.promises
@@ -297,7 +455,7 @@ impl Objects {
     pub fn reserved(&self, id: u64) -> Option<&Object> {
         match self.promises.objects {
             0 => None,
-            _ => self.by_id.get(&id).filter(|object| object.reservation.is_some()),
+            _ => self.in_use.get(&id).filter(|object| object.reservation.is_some()),
         }
     }
 
@@ -316,33 +474,41 @@ impl Objects {
     /// Content of a block of the object table.
     pub fn table_block(&self, block: u64) -> [u8; BLOCK_BYTES] {
         let mut content = [0u8; BLOCK_BYTES];
-        for (i, slot) in content.chunks_exact_mut(stream::SLOT_BYTES).enumerate() {
-            if let Some(object) = self.user(block * stream::SLOTS_PER_BLOCK + i as u64) {
+        let mut at_rest = self.at_rest.in_block(block).peekable();
+        for (id, slot) in (block * stream::SLOTS_PER_BLOCK..).zip(content.chunks_exact_mut(stream::SLOT_BYTES)) {
+            if let Some(object) = at_rest.next_if(|object| object.id == id) {
+                stream::encode_object(&object, slot);
+            } else if let Some(object) = self.in_use.get(&id).filter(|_| is_user_object(id)) {
                 stream::encode_object(object, slot);
             }
         }
         content
     }
 
-    /// The objects that a stored table holds are added.
-    pub fn load_table(&mut self, table: &[u8]) -> Result<(), String> {
-        for (id, slot) in table.chunks_exact(stream::SLOT_BYTES).enumerate() {
-            if let Some(object) = stream::decode_object(id as u64, slot)? {
-                self.load(object);
-            }
+    /// Adds the objects in a block of the stored table.
+    pub fn load_block(&mut self, block: u64, content: &[u8; BLOCK_BYTES]) -> Result<(), String> {
+        let mut objects = Vec::with_capacity(stream::SLOTS_PER_BLOCK as usize);
+        for (id, slot) in (block * stream::SLOTS_PER_BLOCK..).zip(content.chunks_exact(stream::SLOT_BYTES)) {
+            objects.extend(stream::decode_object(id, slot)?);
         }
+        if let Some(last) = objects.last() {
+            self.raise_next(last.id + 1);
+        }
+        self.at_rest.insert_block(block, &objects).into_iter().for_each(|object| self.load(object.clone()));
         Ok(())
     }
 
     /// Notes that the freeze has written the changes.
     pub fn note_frozen(&mut self) {
+        self.rest_from = 0;
         self.changed.clear();
+        self.last_changed = 0;
         self.deleted = 0;
     }
 
     /// Takes over the checksum of one object's sealed root page, if `crcs` has it.
     pub fn seal_root(&mut self, id: u64, crcs: &FxHashMap<u64, u32>) -> Option<()> {
-        let object = self.by_id.get_mut(&id)?;
+        let object = self.in_use.get_mut(&id)?;
         if let Some(crc) = crcs.get(&object.root) {
             object.root_crc = *crc;
         }
@@ -351,10 +517,124 @@ impl Objects {
 
     /// Takes over the checksums of sealed root pages; `crcs` has them by address.
     pub fn seal_roots(&mut self, crcs: &FxHashMap<u64, u32>) {
-        for object in self.by_id.values_mut() {
-            if let Some(crc) = crcs.get(&object.root) {
+        // A root is sealed in the epoch in which it was placed, and placing it changed its object.
+        debug_assert!(self.in_use.values().all(|o| !crcs.contains_key(&o.root) || self.changed.contains(&o.id)));
+        for id in &self.changed {
+            if let Some(object) = self.in_use.get_mut(id)
+                && let Some(crc) = crcs.get(&object.root)
+            {
                 object.root_crc = *crc;
             }
         }
+    }
+}
+
+/// Records a change of an object, unless one is unreported already.
+#[inline]
+fn report(unreported: &mut Vec<u64>, object: &mut Object) {
+    if !std::mem::replace(&mut object.unreported, true) {
+        unreported.push(object.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::interface::Reservation;
+
+    fn volume(id: u64) -> Object {
+        Object::new(id, 1 << 20)
+    }
+
+    fn frozen(ids: std::ops::Range<u64>) -> Objects {
+        let mut objects = Objects::new();
+        objects.load(volume(crate::catalog::OBJECT_TABLE));
+        ids.for_each(|id| objects.insert(volume(id)));
+        objects.take_unreported(usize::MAX);
+        objects.note_frozen();
+        objects
+    }
+
+    #[test]
+    fn only_objects_that_a_freeze_has_stored_rest() {
+        let mut objects = frozen(16..26);
+        objects.change_mapped(20, 1).unwrap();
+        objects.rest(10);
+        assert_eq!((objects.in_use.len(), objects.at_rest.len()), (2, 9), "the table and the changed object");
+        objects.set_root(20, 500).unwrap();
+        objects.seal_roots(&FxHashMap::from_iter([(500, 99)]));
+        objects.note_frozen();
+        objects.rest(1);
+        assert_eq!((objects.in_use.len(), objects.at_rest.len()), (1, 10));
+        assert_eq!(objects.root(20), Some(Pointer { address: 500, level: 0, crc: 99 }));
+    }
+
+    #[test]
+    fn few_objects_in_use_do_not_rest() {
+        let mut objects = frozen(16..26);
+        objects.rest(11);
+        assert_eq!(objects.in_use.len(), 11);
+    }
+
+    /// Otherwise every turn of the pool would look at all objects, as long as none may rest.
+    #[test]
+    fn an_attempt_is_repeated_after_a_freeze_or_with_more_objects_only() {
+        let mut objects = frozen(16..16);
+        (16..26).for_each(|id| objects.insert(volume(id)));
+        objects.rest(1);
+        assert_eq!((objects.at_rest.len(), objects.rest_from), (0, 22));
+        objects.note_frozen();
+        objects.rest(1);
+        assert_eq!((objects.at_rest.len(), objects.rest_from), (10, 2));
+    }
+
+    #[test]
+    fn objects_with_a_promise_stay_in_use() {
+        let mut objects = frozen(16..26);
+        let reservation = Some(Reservation { overwrite_percent: 100 });
+        objects.adjust(18, |object| (object.reservation, object.tracked) = (reservation, true)).unwrap();
+        objects.note_frozen();
+        objects.rest(0);
+        assert_eq!(objects.in_use.keys().copied().collect::<BTreeSet<_>>(), BTreeSet::from([1, 18]));
+        let stored = objects.table_block(0);
+        let mut loaded = Objects::new();
+        loaded.load_block(0, &stored).unwrap();
+        assert_eq!(loaded.in_use.keys().collect::<Vec<_>>(), [&18]);
+        assert_eq!((loaded.promises.promised, loaded.promises.objects), (256, 1));
+        assert_eq!((loaded.table_block(0), loaded.next_id()), (stored, 26));
+    }
+
+    #[test]
+    fn all_objects_are_listed_in_order_wherever_they_are() {
+        let mut objects = frozen(16..26);
+        objects.rest(0);
+        objects.insert(volume(30));
+        objects.adjust(17, |object| object.write_cache = true).unwrap();
+        assert_eq!(objects.remove(18).map(|object| object.id), Some(18));
+        let expected: Vec<u64> = [16, 17].into_iter().chain(19..26).chain([30]).collect();
+        assert_eq!(objects.user_ids().collect::<Vec<_>>(), expected);
+        assert_eq!(objects.ids().next(), Some(1));
+        let first_from = [0, 17, 18, 26, 31].map(|id| objects.first_user_from(id));
+        assert_eq!(first_from, [Some(16), Some(17), Some(19), Some(30), None]);
+        assert_eq!(objects.table_blocks(), 1);
+        assert!(objects.get(18).is_none() && objects.adjust(18, |_| ()).is_none());
+    }
+
+    /// The list of unreported changes names an object once, or it would grow with every change of
+    /// an object that rests in between.
+    #[test]
+    fn a_change_is_reported_once_although_the_object_rests() {
+        let mut objects = frozen(16..18);
+        for _ in 0..3 {
+            objects.adjust(16, |object| object.write_cache = true).unwrap();
+            objects.note_frozen();
+            objects.rest(0);
+            assert!(objects.at_rest.contains(16));
+        }
+        assert_eq!(objects.take_unreported(9), [16]);
+        objects.adjust(16, |object| object.write_cache = false).unwrap();
+        assert_eq!(objects.take_unreported(9), [16]);
+        assert_eq!(objects.take_unreported(9), []);
     }
 }

@@ -98,6 +98,7 @@ pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, Stri
             tracked: reservation.is_some(),
             in_flight: 0,
             deficit: 0,
+            unreported: false,
         })
     };
     let sane = |o: &Object| {

@@ -13,7 +13,10 @@ use crate::schedule::step::Step;
 use block::BlockError;
 use media::{BLOCK_BYTES, Media};
 
-/// Memory of a segment's counts, with what finding it takes.
+/// Part of the memory of the pool that lets one more object stay in use. An object in use takes far
+/// less; an object at rest comes into use again in less than a microsecond.
+const MEMORY_PER_OBJECT: usize = 64 << 10;
+/// Memory of a segment's counts and of its table entry, in bytes.
 const SEGMENT_MEMORY: usize = 5000;
 
 impl<M: Media> Core<M> {
@@ -281,7 +284,9 @@ impl<M: Media> Core<M> {
     }
 
     fn evict(&mut self) {
-        // While a checkpoint cannot start, too, or the dirty pages that it would clean leave no room for what it needs.
+        self.map.objects_mut().rest(self.options.memory_bytes / MEMORY_PER_OBJECT);
+        // Eviction also stops while a checkpoint cannot start: the dirty pages that it would clean
+        // leave no room for the pages that it needs.
         if self.schedule.is_starving() || self.checkpoints.freeze_waits() > MANY_WAITS {
             return;
         }

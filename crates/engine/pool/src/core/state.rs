@@ -1,5 +1,6 @@
 //! State of a pool in use: its parts, and their common queries.
 
+use crate::catalog::is_user_object;
 use crate::core::checkpoint::frozen::Checkpoints;
 use crate::core::growing::Growing;
 use crate::core::incidents::Incidents;
@@ -256,22 +257,29 @@ impl<M: Media> Core<M> {
 
     /// Properties of an object.
     pub fn object(&self, id: u64) -> Option<ObjectInfo> {
-        let o = self.map.objects().user(id)?;
-        Some(ObjectInfo {
-            id: ObjectId(o.id),
-            kind: o.kind,
-            parent: (o.parent != 0).then_some(ObjectId(o.parent)),
-            size_bytes: o.size_bytes,
-            mapped_bytes: o.mapped * BLOCK_BYTES as u64,
-            write_cache: o.write_cache,
-            zero_detection: o.zero_detection,
-            reservation: o.reservation,
-            promised_bytes: o.promised() * BLOCK_BYTES as u64,
-        })
+        self.map
+            .objects()
+            .read(id, |o| ObjectInfo {
+                id: ObjectId(o.id),
+                kind: o.kind,
+                parent: (o.parent != 0).then_some(ObjectId(o.parent)),
+                size_bytes: o.size_bytes,
+                mapped_bytes: o.mapped * BLOCK_BYTES as u64,
+                write_cache: o.write_cache,
+                zero_detection: o.zero_detection,
+                reservation: o.reservation,
+                promised_bytes: o.promised() * BLOCK_BYTES as u64,
+            })
+            .filter(|_| is_user_object(id))
     }
 
-    /// Whether a block (4 KiB, counted from the start of the object) is mapped. `None` when a map page has to be read first, and for an
-    /// object that does not exist.
+    /// Takes at most `most` objects that changed since this last returned them.
+    pub fn take_changed(&mut self, most: usize) -> Vec<ObjectId> {
+        self.map.objects_mut().take_unreported(most).into_iter().map(ObjectId).collect()
+    }
+
+    /// Whether a block (4 KiB, counted from the start of the object) is mapped. `None` if a map
+    /// page has to be read first, and for an object that does not exist.
     pub fn is_mapped(&mut self, object: u64, block: u64) -> Option<bool> {
         let entry = self.map.lookup(object, block);
         self.map.need_mut().clear();
@@ -280,7 +288,7 @@ impl<M: Media> Core<M> {
 
     /// Ids of all objects, sorted.
     pub fn object_ids(&self) -> Vec<u64> {
-        self.map.objects().users().map(|object| object.id).collect()
+        self.map.objects().user_ids().collect()
     }
 
     /// Returns an unused object id.

@@ -135,7 +135,7 @@ impl Map {
 
     fn roll_back(&mut self, id: u64, source: u64) -> Option<()> {
         let source = self.share_tree(source)?;
-        let old = self.objects.get(id)?.clone();
+        let old = self.objects.get(id)?.into_owned();
         self.drop_tree(old.pointer(), old.mapped);
         self.objects.adjust(id, |object| {
             (object.root, object.level, object.root_crc) = (source.root, source.level, source.root_crc);
@@ -152,7 +152,7 @@ impl Map {
     /// state at that time.
     fn share_tree(&mut self, id: u64) -> Option<Object> {
         self.objects.more_shared(id, u64::MAX, u64::MAX)?;
-        let object = self.objects.get(id)?.clone();
+        let object = self.objects.get(id)?.into_owned();
         if object.root != 0 {
             // An earlier change in the list may own paths to it.
             self.pages.disown();
@@ -163,7 +163,7 @@ impl Map {
 
     /// Puts a new root above the old one.
     fn raise_root(&mut self, id: u64) -> Option<()> {
-        let object = self.objects.get(id)?.clone();
+        let object = self.objects.get(id)?.into_owned();
         let level = object.level + 1;
         if object.root == 0 {
             return self.objects.raise_root(id, 0, level);

@@ -12,6 +12,7 @@ use crate::interface::CatalogChange;
 use crate::map::Map;
 use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Largest number of blocks that a checkpoint writes for a changed block of the object table: the
@@ -182,8 +183,10 @@ impl Map {
     /// Restores deficits after opening: for volumes with an overwrite reserve below 100 % they are
     /// not stored.
     pub(crate) fn restore_deficits(&mut self) {
-        let partial = |o: &&Object| o.reservation.is_some_and(|r| r.overwrite_percent < 100);
-        let ids: Vec<u64> = self.objects.users().filter(partial).map(|object| object.id).collect();
+        let partial = |id: &u64| {
+            self.objects.reserved(*id).and_then(|o| o.reservation).is_some_and(|r| r.overwrite_percent < 100)
+        };
+        let ids: Vec<u64> = self.objects.reserved_ids().filter(partial).collect();
         for id in ids {
             let overdrawn = self.overdrawn_blocks();
             self.objects.adjust_in_memory(id, |object| object.deficit += overdrawn.min(object.promised()));
@@ -239,8 +242,9 @@ impl Map {
     /// Number of further blocks that must be promised after these changes.
     pub(crate) fn promise_of_changes(&self, changes: &[CatalogChange]) -> u64 {
         let mut after: FxHashMap<u64, Object> = FxHashMap::default();
-        let known =
-            |after: &FxHashMap<u64, Object>, id: u64| after.get(&id).cloned().or_else(|| self.objects.get(id).cloned());
+        let known = |after: &FxHashMap<u64, Object>, id: u64| {
+            after.get(&id).cloned().or_else(|| self.objects.get(id).map(Cow::into_owned))
+        };
         for change in changes {
             match change {
                 CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
@@ -290,7 +294,7 @@ impl Map {
                 | CatalogChange::DeleteDocument { .. } => {}
             }
         }
-        let before: u64 = after.keys().filter_map(|id| self.objects.get(*id)).map(Object::promised).sum();
+        let before: u64 = after.keys().filter_map(|id| self.objects.read(*id, Object::promised)).sum();
         let after: u64 = after.values().map(Object::promised).sum();
         after.saturating_sub(before)
     }

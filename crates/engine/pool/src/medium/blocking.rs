@@ -49,3 +49,48 @@ pub(crate) fn read_many<M: Media>(media: &mut M, runs: &[(u64, usize)]) -> Vec<R
         .map(|result| result.unwrap_or_else(|| Err("the medium did not answer a read".to_owned())))
         .collect()
 }
+
+/// Reads several runs of blocks like [`read_many`], and passes each to `take` when it arrives: the
+/// index of the request and its result. Only the content of the runs in flight is in memory; their
+/// buffers come from `spare` and return there.
+pub(crate) fn read_each<M: Media>(
+    media: &mut M,
+    runs: &[(u64, usize)],
+    spare: &mut Vec<Buffer>,
+    mut take: impl FnMut(usize, Result<&Buffer, String>),
+) {
+    let mut unanswered: Vec<bool> = vec![true; runs.len()];
+    let (mut started, mut finished) = (0, 0);
+    while finished < runs.len() {
+        while started < runs.len() && started - finished < IN_FLIGHT {
+            let (address, blocks) = runs[started];
+            let mut buffer = spare.pop().unwrap_or_default();
+            buffer.resize(blocks);
+            media.read(started as u64, BlockAddress(address), buffer);
+            started += 1;
+        }
+        media.wait();
+        let before = finished;
+        while let Some(completion) = media.poll() {
+            let index = completion.ticket as usize;
+            if !unanswered.get_mut(index).is_some_and(std::mem::take) {
+                continue;
+            }
+            finished += 1;
+            match completion.result {
+                Ok(Done::Read(buffer)) => {
+                    take(index, Ok(&buffer));
+                    spare.push(buffer);
+                }
+                Ok(_) => take(index, Err("the medium answered a read with something else".to_owned())),
+                Err(error) => take(index, Err(error.to_string())),
+            }
+        }
+        if finished == before {
+            break; // no request is outstanding
+        }
+    }
+    for (index, _) in unanswered.iter().enumerate().filter(|(_, unanswered)| **unanswered) {
+        take(index, Err("the medium did not answer a read".to_owned()));
+    }
+}

@@ -297,8 +297,7 @@ impl<M: Media> Core<M> {
 
     /// Shows objects, keys of documents, and detached trees of the checkpoint.
     pub fn show_objects(&self) -> Shown {
-        let objects =
-            self.map.objects().all().into_iter().filter_map(|object| self.show_one(object.id).map(Shown::Fields));
+        let objects = self.map.objects().ids().filter_map(|id| self.show_one(id).map(Shown::Fields));
         let documents = self.map.documents().all().iter().map(|(key, value)| {
             Shown::Fields(vec![("key", key.as_str().into()), ("bytes", (value.len() as u64).into())])
         });

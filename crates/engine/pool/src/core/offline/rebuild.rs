@@ -227,7 +227,7 @@ impl<M: Media> Core<M> {
         for item in self.all_roots().into_iter().filter(|item| item.object != 0 && !is_own(item.object)) {
             roots.insert(item.object, item.pointer);
         }
-        let ids: Vec<u64> = self.map.objects().users().map(|object| object.id).collect();
+        let ids: Vec<u64> = self.map.objects().user_ids().collect();
         for id in ids {
             let mapped = match roots.get(&id) {
                 None => 0,

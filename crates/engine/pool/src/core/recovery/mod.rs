@@ -11,6 +11,7 @@
 mod confirm;
 mod index;
 pub(crate) mod lost;
+mod table;
 
 use crate::catalog::documents::{Documents, Stored};
 use crate::catalog::object::Object;
@@ -403,8 +404,7 @@ impl<M: Media> Core<M> {
     }
 
     fn load_streams(&mut self, documents: Stored) -> Result<(), PoolError> {
-        let table = self.read_stream(OBJECT_TABLE)?;
-        self.map.objects_mut().load_table(&table).map_err(damaged)?;
+        self.load_table()?;
         *self.map.documents_mut() = match documents {
             Stored::List => Documents::load_list(&self.read_stream(DOCUMENTS)?).map_err(damaged)?,
             Stored::Index(root) => Documents::load_index(root, self.load_documents(root)?),

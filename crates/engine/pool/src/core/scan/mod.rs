@@ -179,11 +179,10 @@ impl<M: Media> Core<M> {
     /// Finds every place that is stored in one of the blocks.
     pub(crate) fn places_step(&mut self, blocks: &[u64], progress: &mut Progress) -> Step {
         let wanted: FxHashSet<u64> = blocks.iter().copied().collect();
-        let objects = self.object_ids();
         let mut scan = progress.scan.take().unwrap_or_default();
         for _ in 0..self.scan_pages {
-            // Objects may come and go meanwhile; the scan goes on with the next id.
-            let Some(&object) = objects.iter().find(|id| **id >= scan.object as u64) else {
+            // Objects may appear and disappear meanwhile; the scan continues with the next id.
+            let Some(object) = self.map.objects().first_user_from(scan.object as u64) else {
                 scan.places.sort_unstable();
                 return Step::Done(Output::Places(std::mem::take(&mut scan.places)));
             };
@@ -228,7 +227,7 @@ impl<M: Media> Core<M> {
             progress.scan = Some(scan);
             return Step::Wait;
         };
-        let size = self.map.objects().get(object).map_or(0, |o| o.size_bytes);
+        let size = self.map.objects().length(object);
         // The last block of a volume may be short.
         for range in &mut ranges {
             range.1 = range.1.min(size.saturating_sub(range.0));

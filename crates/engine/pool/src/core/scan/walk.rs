@@ -247,7 +247,7 @@ pub(crate) fn is_own(object: u64) -> bool {
 impl<M: Media> Core<M> {
     /// Roots of all trees: of objects by id, then of the drop queue.
     pub(crate) fn all_roots(&self) -> Vec<Item> {
-        let objects = self.map.objects().all().into_iter().filter_map(|object| {
+        let objects = self.map.objects().all().filter_map(|object| {
             let (object, pointer) = (object.id, object.pointer());
             (!pointer.is_empty()).then_some(Item { object, first: 0, pointer, expected_mapped: None })
         });

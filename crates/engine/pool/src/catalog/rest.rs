@@ -1,0 +1,322 @@
+//! Objects at rest: those without changes for the next checkpoint, in 24 bytes each. Most objects
+//! of a large pool are unused for a long time, and all of them stay in memory.
+//!
+//! An object at rest keeps what the object table stores for an object without a reservation, except
+//! the counts of shared blocks and due pages, which have a meaning for tracked objects only.
+
+use crate::catalog::object::Object;
+use crate::catalog::stream::SLOTS_PER_BLOCK;
+use crate::interface::ObjectKind;
+use std::collections::BTreeMap;
+
+/// Bytes of a logical block; the size of an object at rest is a multiple of it.
+const SECTOR_BYTES: u64 = 512;
+/// Bits of [`Entry::head`] that hold the kind.
+const KIND: u8 = 0b11;
+/// First of the two bits that hold the level of the root page.
+const LEVEL_SHIFT: u32 = 2;
+const WRITE_CACHE: u8 = 1 << 4;
+const ZERO_DETECTION: u8 = 1 << 5;
+const UNREPORTED: u8 = 1 << 6;
+
+/// Object without its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    /// Kind, level of the root page, flags.
+    head: u8,
+    /// Size in logical blocks.
+    size: [u8; 5],
+    parent: [u8; 4],
+    /// Address of the root page.
+    root: [u8; 5],
+    /// CRC-32C of the root page.
+    root_crc: [u8; 4],
+    /// Number of mapped blocks.
+    mapped: [u8; 5],
+}
+const _: () = assert!(size_of::<Entry>() == 24);
+
+/// Returns the low bytes of a number if the others are zero.
+fn narrow<const N: usize>(number: u64) -> Option<[u8; N]> {
+    let bytes = number.to_le_bytes();
+    let (low, high) = bytes.split_first_chunk::<N>()?;
+    high.iter().all(|byte| *byte == 0).then_some(*low)
+}
+
+fn wide<const N: usize>(bytes: [u8; N]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+impl Entry {
+    /// Returns `None` if the object has state that an entry does not hold.
+    fn of(object: &Object) -> Option<Self> {
+        let kept = object.tracked || object.reservation.is_some() || object.in_flight > 0 || object.deficit > 0;
+        if kept || object.level > crate::geometry::MAX_LEVEL || !object.size_bytes.is_multiple_of(SECTOR_BYTES) {
+            return None;
+        }
+        let kind = match object.kind {
+            ObjectKind::Volume => 1,
+            ObjectKind::Snapshot => 2,
+            ObjectKind::Capture => 3,
+        };
+        let flag = |set: bool, bit: u8| if set { bit } else { 0 };
+        Some(Self {
+            head: kind
+                | object.level << LEVEL_SHIFT
+                | flag(object.write_cache, WRITE_CACHE)
+                | flag(object.zero_detection, ZERO_DETECTION)
+                | flag(object.unreported, UNREPORTED),
+            size: narrow(object.size_bytes / SECTOR_BYTES)?,
+            parent: narrow(object.parent)?,
+            root: narrow(object.root)?,
+            root_crc: object.root_crc.to_le_bytes(),
+            mapped: narrow(object.mapped)?,
+        })
+    }
+
+    fn object(&self, id: u64) -> Object {
+        Object {
+            kind: match self.head & KIND {
+                1 => ObjectKind::Volume,
+                2 => ObjectKind::Snapshot,
+                _ => ObjectKind::Capture,
+            },
+            parent: wide(self.parent),
+            root: wide(self.root),
+            root_crc: u32::from_le_bytes(self.root_crc),
+            level: self.head >> LEVEL_SHIFT & 0b11,
+            mapped: wide(self.mapped),
+            write_cache: self.head & WRITE_CACHE != 0,
+            zero_detection: self.head & ZERO_DETECTION != 0,
+            unreported: self.head & UNREPORTED != 0,
+            ..Object::new(id, wide(self.size) * SECTOR_BYTES)
+        }
+    }
+}
+
+/// Objects of one block of the object table.
+#[derive(Default)]
+struct Block {
+    /// Slots of objects at rest, a bit each.
+    slots: u64,
+    /// Objects in the order of their slots.
+    entries: Vec<Entry>,
+}
+const _: () = assert!(SLOTS_PER_BLOCK == u64::BITS as u64);
+
+impl Block {
+    /// Index of the object in a slot, or of the next one if the slot is empty.
+    fn index(&self, slot: u32) -> usize {
+        (self.slots & ((1 << slot) - 1)).count_ones() as usize
+    }
+
+    fn has(&self, slot: u32) -> bool {
+        self.slots >> slot & 1 != 0
+    }
+
+    fn get(&self, slot: u32) -> Option<&Entry> {
+        self.entries.get(self.index(slot)).filter(|_| self.has(slot))
+    }
+
+    /// Used slots, ascending.
+    fn used(&self) -> impl Iterator<Item = u32> + use<> {
+        let mut left = self.slots;
+        std::iter::from_fn(move || {
+            let slot = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (slot < u64::BITS).then_some(slot)
+        })
+    }
+}
+
+/// Set of objects at rest.
+#[derive(Default)]
+pub(crate) struct AtRest {
+    blocks: BTreeMap<u64, Block>,
+    count: usize,
+}
+
+/// Block of the object table and slot of an object.
+const fn place(id: u64) -> (u64, u32) {
+    (id / SLOTS_PER_BLOCK, (id % SLOTS_PER_BLOCK) as u32)
+}
+
+impl AtRest {
+    /// Number of objects.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    #[cfg(test)]
+    pub fn contains(&self, id: u64) -> bool {
+        let (block, slot) = place(id);
+        self.blocks.get(&block).is_some_and(|block| block.has(slot))
+    }
+
+    pub fn get(&self, id: u64) -> Option<Object> {
+        let (block, slot) = place(id);
+        self.blocks.get(&block)?.get(slot).map(|entry| entry.object(id))
+    }
+
+    /// Adds an object that is not in the set. False, without effect, if it has state that an object
+    /// at rest does not keep.
+    pub fn insert(&mut self, object: &Object) -> bool {
+        let Some(entry) = Entry::of(object) else { return false };
+        let (block, slot) = place(object.id);
+        let block = self.blocks.entry(block).or_default();
+        debug_assert!(!block.has(slot));
+        block.entries.insert(block.index(slot), entry);
+        block.slots |= 1 << slot;
+        self.count += 1;
+        true
+    }
+
+    /// Adds objects, ascending, of a block of the object table that has none in the set. Returns
+    /// those that have state that an object at rest does not keep.
+    pub fn insert_block<'a>(&mut self, number: u64, objects: &'a [Object]) -> Vec<&'a Object> {
+        let (mut block, mut refused) = (Block::default(), Vec::new());
+        block.entries.reserve_exact(objects.len());
+        for object in objects {
+            match Entry::of(object) {
+                Some(entry) => {
+                    block.entries.push(entry);
+                    block.slots |= 1 << place(object.id).1;
+                }
+                None => refused.push(object),
+            }
+        }
+        if !block.entries.is_empty() {
+            self.count += block.entries.len();
+            self.blocks.insert(number, block);
+        }
+        refused
+    }
+
+    /// Removes an object.
+    pub fn take(&mut self, id: u64) -> Option<Object> {
+        let (number, slot) = place(id);
+        let block = self.blocks.get_mut(&number)?;
+        if !block.has(slot) {
+            return None;
+        }
+        let entry = block.entries.remove(block.index(slot));
+        block.slots &= !(1 << slot);
+        self.count -= 1;
+        if block.entries.is_empty() {
+            self.blocks.remove(&number);
+        } else if block.entries.capacity() > 2 * block.entries.len() + 4 {
+            block.entries.shrink_to_fit();
+        }
+        Some(entry.object(id))
+    }
+
+    /// Notes that the change of an object was reported.
+    pub fn note_reported(&mut self, id: u64) {
+        let (block, slot) = place(id);
+        if let Some(block) = self.blocks.get_mut(&block).filter(|block| block.has(slot)) {
+            let index = block.index(slot);
+            block.entries[index].head &= !UNREPORTED;
+        }
+    }
+
+    /// Objects in a block of the object table, ascending.
+    pub fn in_block(&self, number: u64) -> impl Iterator<Item = Object> {
+        let block = self.blocks.get(&number);
+        block.into_iter().flat_map(move |block| {
+            let ids = block.used().map(move |slot| number * SLOTS_PER_BLOCK + u64::from(slot));
+            ids.zip(&block.entries).map(|(id, entry)| entry.object(id))
+        })
+    }
+
+    /// Ids from `from` on, ascending.
+    pub fn ids(&self, from: u64) -> impl Iterator<Item = u64> {
+        let ids = |(number, block): (&u64, &Block)| {
+            let first = number * SLOTS_PER_BLOCK;
+            block.used().map(move |slot| first + u64::from(slot))
+        };
+        self.blocks.range(place(from).0..).flat_map(ids).skip_while(move |id| *id < from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interface::Reservation;
+    use crate::interface::operation::MAX_VOLUME_BYTES;
+
+    fn largest(id: u64) -> Object {
+        Object {
+            kind: ObjectKind::Capture,
+            parent: crate::catalog::stream::MAX_OBJECT - 1,
+            root: (1 << 40) - 1,
+            root_crc: u32::MAX,
+            level: crate::geometry::MAX_LEVEL,
+            mapped: crate::geometry::blocks_for(MAX_VOLUME_BYTES),
+            write_cache: true,
+            zero_detection: false,
+            unreported: true,
+            ..Object::new(id, MAX_VOLUME_BYTES)
+        }
+    }
+
+    fn small(id: u64, kind: ObjectKind) -> Object {
+        Object { kind, root: 77, root_crc: 1, mapped: 1, ..Object::new(id, SECTOR_BYTES) }
+    }
+
+    #[test]
+    fn objects_come_back_as_they_were() {
+        let mut objects = vec![largest(16), Object::new(17, 1 << 30), largest(63), largest(64), largest((1 << 30) - 1)];
+        let kinds = [ObjectKind::Volume, ObjectKind::Snapshot, ObjectKind::Capture];
+        objects.extend((100..).zip(kinds).map(|(id, kind)| small(id, kind)));
+        let mut at_rest = AtRest::default();
+        for object in objects.iter().rev() {
+            assert!(at_rest.insert(object));
+        }
+        let ids: Vec<u64> = objects.iter().map(|object| object.id).collect();
+        let mut sorted = ids.clone();
+        sorted.sort_unstable();
+        assert_eq!(at_rest.ids(0).collect::<Vec<_>>(), sorted);
+        assert_eq!(at_rest.ids(64).next(), Some(64));
+        assert_eq!(at_rest.ids(65).next(), Some(100));
+        assert_eq!(at_rest.in_block(0).map(|object| object.id).collect::<Vec<_>>(), [16, 17, 63]);
+        assert_eq!(at_rest.len(), objects.len());
+        for object in &objects {
+            assert_eq!(at_rest.get(object.id).as_ref(), Some(object));
+            assert_eq!(at_rest.take(object.id).as_ref(), Some(object));
+            assert!(!at_rest.contains(object.id) && at_rest.take(object.id).is_none());
+        }
+        assert_eq!((at_rest.len(), at_rest.blocks.len()), (0, 0));
+    }
+
+    #[test]
+    fn state_that_an_entry_does_not_hold_keeps_an_object_in_use() {
+        let mut at_rest = AtRest::default();
+        let one = || Object::new(16, 1 << 20);
+        let refused = [
+            Object { reservation: Some(Reservation { overwrite_percent: 0 }), ..one() },
+            Object { tracked: true, ..one() },
+            Object { in_flight: 1, ..one() },
+            Object { deficit: 1, ..one() },
+            Object { size_bytes: 513, ..one() },
+            Object { parent: 1 << 32, ..one() },
+            Object { root: 1 << 40, ..one() },
+            Object { mapped: 1 << 40, ..one() },
+            Object { level: 4, ..one() },
+        ];
+        for object in refused {
+            assert!(!at_rest.insert(&object), "{object:?}");
+        }
+        assert_eq!(at_rest.len(), 0);
+        assert!(at_rest.insert(&one()));
+    }
+
+    #[test]
+    fn a_reported_change_is_forgotten_at_rest() {
+        let mut at_rest = AtRest::default();
+        at_rest.insert(&largest(20));
+        at_rest.note_reported(20);
+        at_rest.note_reported(21);
+        assert_eq!(at_rest.get(20), Some(Object { unreported: false, ..largest(20) }));
+    }
+}
