@@ -5,6 +5,7 @@
 mod captures;
 mod clones;
 mod common;
+mod documents;
 mod integrity;
 mod reservations;
 mod structure;

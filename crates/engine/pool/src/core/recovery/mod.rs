@@ -12,6 +12,8 @@ mod confirm;
 mod index;
 pub(crate) mod lost;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use crate::catalog::documents::{Documents, Stored};
 use crate::catalog::object::Object;

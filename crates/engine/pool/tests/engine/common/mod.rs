@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use media::{FormatOptions, LocalMedia, SimDisk, SimOptions};
-use pool::{CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, Options, Output, Reservation};
+use pool::{CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, Options, Output, PoolError, Reservation};
 
 pub const BLOCK: u64 = 4096;
 
@@ -29,7 +29,15 @@ impl Rig {
         Self { disk, core, incarnation: 1, finished: Vec::new() }
     }
 
-    /// Runs an operation to its end; background work goes on meanwhile.
+    /// Opens the pool on a disk with these options.
+    pub fn on(disk: SimDisk, options: Options) -> Result<Self, PoolError> {
+        let media = LocalMedia::open(disk.clone()).unwrap();
+        let incarnation = options.incarnation;
+        let (core, _) = Core::open(media, options, &mut |_| {})?;
+        Ok(Self { disk, core, incarnation, finished: Vec::new() })
+    }
+
+    /// Runs an operation to its end, with background work.
     pub fn run(&mut self, operation: Operation) -> Result<Output, Failure> {
         let id = self.core.submit(operation);
         for _ in 0..1_000_000 {
@@ -170,19 +178,6 @@ impl Rig {
     }
 }
 
-fn options(incarnation: u64) -> Options {
+pub fn options(incarnation: u64) -> Options {
     Options { memory_bytes: 16 << 20, incarnation, destage_batch: 64, ..Options::default() }
-}
-
-/// Numbers that look random, from a seed.
-pub struct Numbers(pub u64);
-
-impl Numbers {
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ (x >> 31)) % n
-    }
 }
