@@ -57,7 +57,9 @@ fn a_pool_of_100_tib_opens_fast_and_in_bounded_memory() {
     for zone in 0..core.map.space().layout().zones() {
         core.map.space_mut().distrust(zone);
     }
+    let started_ns = thread_cpu_ns();
     core.checkpoint().unwrap();
+    let written = Duration::from_nanos(thread_cpu_ns() - started_ns);
     drop(core);
 
     let before = resident_bytes();
@@ -65,10 +67,10 @@ fn a_pool_of_100_tib_opens_fast_and_in_bounded_memory() {
     let mut core = open(file.path());
     let took = Duration::from_nanos(thread_cpu_ns() - started_ns);
     let held = resident_bytes().saturating_sub(before);
-    println!("opened in {took:?}, {} MiB more in memory", held >> 20);
+    println!("opened in {took:?}, its index written in {written:?}, {} MiB more in memory", held >> 20);
     assert!(core.space().size_bytes == POOL_BYTES);
-    // 0.5 s of processor time; the time on the clock depends on what else the machine does.
-    assert!(took.as_secs_f64() < 2.0, "{took:?}");
+    // Processor time, a few times that of writing the index at most: both depend on the machine.
+    assert!(took < 4 * written, "{took:?} to open, {written:?} to write the index");
     assert!(held < 300 << 20, "{held}");
     run(&mut core, Operation::Read { object: id.0, offset: 63 << 36, length: 4096 });
 }

@@ -7,6 +7,7 @@ mod clones;
 mod common;
 mod documents;
 mod integrity;
+mod objects;
 mod reservations;
 mod structure;
 mod unique;

@@ -114,9 +114,14 @@ fn made(seed: u64) -> (SimDisk, Core<Thin>, Rc<Cell<bool>>) {
 }
 
 fn run<M: Media>(core: &mut Core<M>, operation: Operation) -> Result<Output, Failure> {
+    run_with_background(core, operation, 1)
+}
+
+/// Runs an operation and, in each turn, background work on up to `pages` pages.
+fn run_with_background<M: Media>(core: &mut Core<M>, operation: Operation, pages: usize) -> Result<Output, Failure> {
     let id = core.submit(operation);
     for _ in 0..100_000 {
-        core.pump(1);
+        core.pump(pages);
         if let Some(result) = core.take_finished(id) {
             return result;
         }
@@ -275,46 +280,44 @@ fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
 /// count of a reserved volume's shared blocks was lost, and its result, which has no waiter, leaked
 /// in the reactor's table of futures.
 #[test]
-fn what_the_pool_asks_of_itself_waits_until_the_log_has_room() {
+fn internal_operations_wait_until_the_log_has_room() {
     let (_, mut core, full) = made(3);
-    let id = ObjectId(core.new_object_id());
-    let snapshot = ObjectId(core.new_object_id());
-    run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 256 * B }])).unwrap();
+    let [id, snapshot, filler] = [(); 3].map(|()| ObjectId(core.new_object_id()));
+    for (id, blocks) in [(id, 256), (filler, 64)] {
+        run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: blocks * B }])).unwrap();
+    }
     let reservation = Some(crate::Reservation { overwrite_percent: 100 });
     run(&mut core, Operation::Catalog(vec![CatalogChange::SetReservation { id, reservation }])).unwrap();
     write(&mut core, id.0, 0, 256, 1).unwrap();
+    write(&mut core, filler.0, 0, 64, 1).unwrap();
     let kind = crate::ObjectKind::Snapshot;
     run(&mut core, Operation::Catalog(vec![CatalogChange::CloneObject { source: id, id: snapshot, kind }])).unwrap();
     core.checkpoint().unwrap();
     let promised = core.object(id.0).unwrap().promised_bytes;
-    run(&mut core, Operation::Catalog(vec![CatalogChange::DeleteObject { id: snapshot }])).unwrap();
 
     // The snapshot is deleted; its shared blocks are counted only when the log has no room left,
     // not even for a small record.
     full.set(true);
-    core.request_checkpoint();
-    let mut refused = false;
-    for round in 0..10_000 {
-        let operation = Operation::Catalog(vec![CatalogChange::SetZeroDetection { id, enabled: round % 2 == 0 }]);
-        let submitted = core.submit(operation);
-        for _ in 0..100 {
-            core.pump(0);
-            core.medium.media_mut().wait();
-            if let Some(result) = core.take_finished(submitted) {
-                refused = result.is_err();
-                break;
-            }
-        }
-        if refused {
-            break;
-        }
-    }
-    assert!(refused && core.starved());
+    let delete = Operation::Catalog(vec![CatalogChange::DeleteObject { id: snapshot }]);
+    run_with_background(&mut core, delete, 0).unwrap();
+    let refused = Err(Failure::Block(BlockError::PoolFull));
+    let overwrite = |round: u64| Operation::Write {
+        object: filler.0,
+        offset: round % 64 * B,
+        data: vec![round as u8 | 1; BLOCK_BYTES].into(),
+        forced: true,
+    };
+    assert!((0..10_000).any(|round| run_with_background(&mut core, overwrite(round), 0) == refused));
+    let zero = |block: u64| Operation::Zero { object: filler.0, ranges: vec![(block * B, B)], forced: true };
+    assert!((0..64).any(|block| run_with_background(&mut core, zero(block), 0) == refused), "the log is not full");
+    assert!(core.starved() && core.schedule.is_empty());
     for _ in 0..100 {
         core.pump(4);
         core.medium.media_mut().wait();
-        assert_eq!(core.poll_finished(), None, "nobody submitted that");
+        assert_eq!(core.poll_finished(), None, "a result that no host waits for");
     }
+    assert!(!core.schedule.is_empty(), "the count does not wait for the log");
+    assert_eq!(core.object(id.0).unwrap().promised_bytes, promised);
 
     full.set(false);
     for _ in 0..1000 {

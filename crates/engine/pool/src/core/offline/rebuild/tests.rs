@@ -84,7 +84,7 @@ fn counts_spoiled(core: &mut Engine, free_one: bool) {
 }
 
 #[test]
-fn wrong_counts_and_counters_are_made_anew_before_the_log_is_replayed() {
+fn wrong_counts_and_counters_are_rebuilt_before_the_log_is_replayed() {
     for memory_bytes in [1, 1 << 20] {
         let (disk, mut core, [_, b]) = filled();
         assert!(core.check(true, &mut |_| {}).unwrap().is_clean());
@@ -159,7 +159,7 @@ fn a_crash_inside_a_repair_leaves_a_pool_that_can_be_repaired() {
 /// A block that the counts offered although it was in use, and that was reused: the owner of its
 /// content is unknown.
 #[test]
-fn what_was_written_over_is_refused() {
+fn a_reused_block_that_was_in_use_is_refused() {
     for written in [false, true] {
         let (disk, mut core, [_, b]) = filled();
         counts_spoiled(&mut core, true);
@@ -181,7 +181,7 @@ fn what_was_written_over_is_refused() {
 }
 
 #[test]
-fn a_bad_page_is_told_for_all_who_share_it() {
+fn a_bad_page_is_reported_for_every_object_that_shares_it() {
     let (disk, core, [a, b]) = filled();
     // The leaf that both volumes and the snapshot share.
     let mut core = core;
