@@ -17,7 +17,7 @@ use crate::{Report, Story};
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
 use media::{Disk, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimDisk};
-use pool::{CatalogChange, Core, Failure, Incident, ObjectId, ObjectKind, Operation, OperationId, Output, PoolError};
+use pool::{CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, OperationId, Output, PoolError};
 use random::combine;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -67,6 +67,9 @@ pub(crate) struct Run {
     must_survive: u64,
     /// Size to which the pool has grown, and which it must not lose.
     grown_bytes: u64,
+    /// Whether the pool met damaged reference counts: it takes all blocks of their segment as
+    /// allocated until a repair, and in a pool this small that is nearly every block.
+    counts_lost: bool,
     catalog_effects: u64,
     /// Chunks changed since the last comparison; for listed objects, all chunks.
     touched: BTreeSet<(u64, u64)>,
@@ -115,6 +118,7 @@ impl Run {
             in_flight: BTreeMap::new(),
             must_survive,
             grown_bytes: 0,
+            counts_lost: false,
             catalog_effects: 0,
             touched: BTreeSet::new(),
             touched_objects: BTreeSet::new(),
@@ -171,6 +175,7 @@ impl Run {
             in_flight: BTreeMap::new(),
             must_survive: recovered,
             grown_bytes: 0,
+            counts_lost: self.counts_lost,
             catalog_effects: 0,
             touched: BTreeSet::new(),
             touched_objects: BTreeSet::new(),
@@ -618,7 +623,7 @@ impl Run {
             Err(error) => return Err(format!("recovery: {error}")),
         };
         self.core = core;
-        let gave_up = self.core.take_incidents().iter().any(|incident| matches!(incident, Incident::Metadata(_)));
+        let gave_up = self.see_incidents();
         if gave_up && !self.damaged {
             return Err("a map page was given up although nothing was damaged".into());
         }
@@ -653,7 +658,8 @@ impl Run {
         // Planted faults stay; without them, and without damage, no operation may fail any more.
         if !self.damaged {
             self.disk.clear_faults();
-            self.troubled = false;
+            // A pool that met a full file system while it opened stays starved until its next probe.
+            self.troubled = self.core.space().starved;
         }
         self.compare(full, number)
     }

@@ -208,6 +208,14 @@ impl fmt::Display for Catalog {
     }
 }
 
+impl Step {
+    /// True when it promises space to a volume.
+    pub(crate) fn reserves(&self) -> bool {
+        let promises = |change: &Catalog| matches!(change, Catalog::Reserve { percent: Some(_), .. });
+        matches!(self, Self::Submit(Request::Catalog(changes)) if changes.iter().any(promises))
+    }
+}
+
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
