@@ -18,7 +18,7 @@ pub(super) const ASKS: &str = "instructions of a map lookup, a 4 KiB write and a
 /// Kind, description, two numbers of operations, and the budget, if any.
 const KINDS: [(&str, &str, [u64; 2], Option<f64>); 4] = [
     ("lookup", "map lookup", [3200, 6400], Some(300.0)),
-    ("write", "4 KiB write into the log and the map", [3200, 6400], Some(1500.0)),
+    ("write", "4 KiB write into the log and the map", [3200, 6400], Some(1350.0)),
     ("steady", "4 KiB write that goes on to its place, checkpoints included", [6400, 12800], None),
     ("clone", "aligned 16 MiB clone", [800, 4000], Some(5000.0)),
 ];

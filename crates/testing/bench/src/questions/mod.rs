@@ -2,6 +2,7 @@
 
 mod ats;
 mod ats_touch;
+mod catalog;
 mod clone;
 mod disk;
 mod engine;
@@ -43,6 +44,7 @@ pub(crate) struct Question {
 pub(crate) const ALL: &[Question] = &[
     Question { name: "instructions", asks: instructions::ASKS, answer: instructions::answer },
     Question { name: "engine", asks: engine::ASKS, answer: engine::answer },
+    Question { name: "catalog", asks: catalog::ASKS, answer: catalog::answer },
     Question { name: "small-io", asks: small_io::ASKS, answer: small_io::answer },
     Question { name: "initiator", asks: initiator::ASKS, answer: initiator::answer },
     Question { name: "disk", asks: disk::ASKS, answer: disk::answer },
