@@ -14,7 +14,7 @@
 mod excerpt;
 
 use crate::tally::Tally;
-use crate::{chaos, clients, conformance, dependencies, fuzz, kill, race, suite, waits, workspace};
+use crate::{chaos, clients, conformance, dependencies, fuzz, kill, race, structure, suite, waits, workspace};
 use anyhow::{Context, Result};
 use clap::Args;
 use std::fs::File;
@@ -84,7 +84,18 @@ const STEPS: &[Step] = &[
         run: || cargo("fmt", &["fmt", "--all", "--check"]),
         beside: Beside::Next,
     },
-    Step { name: "deps", what: "crates depend only on what they may", run: dependencies::run, beside: Beside::Next },
+    Step {
+        name: "deps",
+        what: "crates depend only on crates that the table allows",
+        run: dependencies::run,
+        beside: Beside::Next,
+    },
+    Step {
+        name: "structure",
+        what: "imports without cycles, private state",
+        run: structure::run,
+        beside: Beside::Next,
+    },
     Step { name: "waits", what: "tests wait for conditions, not for time", run: waits::run, beside: Beside::Next },
     Step {
         name: "clippy",
@@ -96,7 +107,7 @@ const STEPS: &[Step] = &[
         name: "test",
         what: "unit, wire, state machine and crash tests",
         run: || cargo("test", &["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]),
-        beside: Beside::Next,
+        beside: Beside::Others,
     },
     Step {
         name: "doc",

@@ -17,6 +17,7 @@ mod power_cut;
 mod race;
 mod scorecard;
 mod storm;
+mod structure;
 mod suite;
 mod targets;
 mod vm;
@@ -88,7 +89,9 @@ enum Command {
     Sim(simulate::Options),
     /// The allowed edges between our crates, and the licences of all dependencies.
     Deps,
-    /// No test sleeps a fixed time for something to happen, or asserts that something was quick.
+    /// Check the inside of crates: imports without cycles, private state, sizes.
+    Structure,
+    /// Checks that no test sleeps a fixed time for an event, or asserts a short duration.
     Waits,
 }
 
@@ -130,6 +133,7 @@ fn run(arguments: &Arguments) -> Result<Tally> {
         Command::Fuzz(options) => fuzz::run(options),
         Command::Sim(options) => simulate::run(options),
         Command::Deps => dependencies::run(),
+        Command::Structure => structure::run(),
         Command::Waits => waits::run(),
     }
 }

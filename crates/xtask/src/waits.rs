@@ -15,20 +15,11 @@ use std::path::Path;
 
 /// Files with their permitted number of fixed waits, each with the reason.
 const ALLOWED: &[(&str, usize, &str)] = &[
+    ("engine/pool/src/core/large_tests.rs", 1, "processor time of its own thread, against that of another step"),
+    ("testing/array_sim/src/host/tests.rs", 1, "virtual time"),
+    ("testing/array_sim/src/tests.rs", 1, "virtual time"),
     ("array/windlass/tests/array/tokens.rs", 1, "a token expires with time; the pauses grow until it has"),
-    ("array/windlass/tests/array/administration.rs", 1, "a job is cancelled within seconds, not at its end"),
-    (
-        "engine/pool/src/core/large_tests.rs",
-        1,
-        "growth of the work with the size of the pool, in seconds against minutes",
-    ),
     ("kit/conformance/src/tests/array.rs", 2, "the target under test is slow on purpose"),
-    (
-        "kit/conformance/src/tests/verifying_load.rs",
-        3,
-        "the load runs this long; nothing is expected of how far it comes",
-    ),
-    ("kit/initiator/src/driver/tests.rs", 3, "room for bytes that must not be sent; they would be seen later too"),
 ];
 
 /// Lines before and after a sleep in which a loop or a deadline makes it a poll.

@@ -9,6 +9,5 @@ mod documents;
 mod integrity;
 mod objects;
 mod reservations;
-mod structure;
 mod unique;
 mod working_reserve;
