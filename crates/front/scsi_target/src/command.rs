@@ -3,7 +3,7 @@
 //! OPERATION CODES.
 
 use crate::commands::{COMMANDS, Operation};
-use crate::invocation::{BLOCK, Reply};
+use crate::device::invocation::{BLOCK, Reply};
 use crate::limits::Limits;
 use crate::logical_unit::BlockRange;
 use crate::sense::Fault;

@@ -4,13 +4,13 @@
 
 use crate::command::{Command, DataDirection, Medium, UnitAttention};
 use crate::commands;
-use crate::invocation::{Arrival, Invocation, Reply, Request, Response};
+use crate::device::invocation::{Arrival, Invocation, Reply, Request, Response};
 use crate::logical_unit::LogicalUnit;
 use crate::nexus::{ItlNexus, Nexus, NexusId};
-use crate::port_groups;
+use crate::device::port_groups;
 use crate::refusal;
 use crate::sense::{self, Fault};
-use crate::target::ScsiTarget;
+use crate::device::ScsiTarget;
 use crate::task_set::{TaskAttribute, TaskGuard, Wait};
 use block::BlockDevice;
 use bytes::Bytes;

@@ -11,40 +11,33 @@
 //! pages, REPORT SUPPORTED OPERATION CODES and the checks all read the same rows and limits.
 #![forbid(unsafe_code)]
 
-mod access;
-mod background;
 mod command;
 mod commands;
 mod copies;
+mod device;
 mod execution;
-mod invocation;
 mod limits;
 mod logical_unit;
 mod nexus;
-mod persistent_reservations;
-mod port_groups;
 mod profile;
 mod refusal;
 mod sanitize;
 mod sense;
-mod target;
-mod task_management;
 mod task_set;
 #[cfg(test)]
 mod tests;
-mod thresholds;
 mod tokens;
 
-pub use access::{AccessError, Grant};
-pub use invocation::{Arrival, Request, Response};
+pub use device::access::{AccessError, Grant};
+pub use device::invocation::{Arrival, Request, Response};
 pub use limits::{Limits, TokenLimits};
 pub use logical_unit::{LogicalUnitConfig, Profile};
 pub use nexus::{NexusId, NexusInfo};
-pub use persistent_reservations::{RegistrationInfo, ReservationReport, initiator_port, registrant};
-pub use port_groups::{TargetPort, TargetPortGroup};
+pub use device::persistent_reservations::{RegistrationInfo, ReservationReport, initiator_port, registrant};
+pub use device::port_groups::{TargetPort, TargetPortGroup};
 pub use scsi::LogicalUnitNumber;
-pub use target::{Clock, ScsiTarget, TargetIdentity, TargetOptions};
-pub use task_management::TaskManagementError;
+pub use device::{Clock, ScsiTarget, TargetIdentity, TargetOptions};
+pub use device::task_management::TaskManagementError;
 pub use task_set::TaskAttribute;
 
 pub use profile::UnknownWord;

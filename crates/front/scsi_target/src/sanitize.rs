@@ -2,7 +2,7 @@
 
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;
-use crate::target::ScsiTarget;
+use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use unit::{Begun, PersistedSanitize};
 

@@ -2,7 +2,7 @@
 //! with its own length and limits.
 
 use crate::command::DataOutQuery;
-use crate::invocation::Invocation;
+use crate::device::invocation::Invocation;
 use crate::limits::TokenLimits;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};

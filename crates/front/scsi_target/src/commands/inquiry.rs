@@ -4,7 +4,7 @@ mod vpd;
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
-use crate::invocation::{Invocation, Reply};
+use crate::device::invocation::{Invocation, Reply};
 use crate::logical_unit::{PRODUCT, VENDOR};
 use crate::sense::Fault;
 use block::BlockDevice;

@@ -43,7 +43,7 @@ mod write_same;
 pub(crate) mod write_using_token;
 
 use crate::command::{Command, WithoutUnit};
-use crate::invocation::{Invocation, Reply};
+use crate::device::invocation::{Invocation, Reply};
 use crate::nexus::Nexus;
 use crate::sense::Fault;
 use block::BlockDevice;

@@ -6,7 +6,7 @@
 use super::mode_sense;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
-use crate::invocation::{Invocation, Reply};
+use crate::device::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;

@@ -2,8 +2,8 @@
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
-use crate::invocation::{Invocation, Reply};
-use crate::persistent_reservations::port_of;
+use crate::device::invocation::{Invocation, Reply};
+use crate::device::persistent_reservations::port_of;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::persistent_reservation::{self, TransportId};

@@ -10,8 +10,8 @@ pub(super) mod reserve;
 
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
-use crate::invocation::{Invocation, Reply};
-use crate::persistent_reservations;
+use crate::device::invocation::{Invocation, Reply};
+use crate::device::persistent_reservations;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;

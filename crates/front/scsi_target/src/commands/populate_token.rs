@@ -2,11 +2,11 @@
 //! first half of an offloaded data transfer.
 
 use super::block_ranges::{self, Place};
-use crate::background::Work;
+use crate::device::background::Work;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
 use crate::copies::Running;
-use crate::invocation::{Invocation, Reply};
+use crate::device::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use crate::tokens::NewToken;
 use block::{BlockDevice, BlockError, Extent};

@@ -3,7 +3,7 @@
 use super::receive_copy_results::STATUS_LID4;
 use crate::command::Command;
 use crate::commands::Operation;
-use crate::invocation::{Invocation, Reply};
+use crate::device::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;

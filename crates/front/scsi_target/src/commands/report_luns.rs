@@ -2,7 +2,7 @@
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
-use crate::invocation::Reply;
+use crate::device::invocation::Reply;
 use crate::nexus::Nexus;
 use crate::sense::Fault;
 use hex_literal::hex;

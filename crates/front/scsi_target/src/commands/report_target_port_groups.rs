@@ -3,8 +3,8 @@
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
-use crate::invocation::{Invocation, Reply};
-use crate::port_groups::PortGroup;
+use crate::device::invocation::{Invocation, Reply};
+use crate::device::port_groups::PortGroup;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;

@@ -4,8 +4,8 @@
 
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
-use crate::invocation::{Invocation, Reply};
-use crate::port_groups::{ExplicitChange, settable};
+use crate::device::invocation::{Invocation, Reply};
+use crate::device::port_groups::{ExplicitChange, settable};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;

@@ -2,7 +2,7 @@
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
-use crate::invocation::{Invocation, Reply};
+use crate::device::invocation::{Invocation, Reply};
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;

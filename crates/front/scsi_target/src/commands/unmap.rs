@@ -2,7 +2,7 @@
 
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
-use crate::invocation::{BLOCK, Invocation, Reply};
+use crate::device::invocation::{BLOCK, Invocation, Reply};
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;

@@ -2,7 +2,7 @@
 
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
-use crate::invocation::{BLOCK, Invocation, Reply, blocks_in};
+use crate::device::invocation::{BLOCK, Invocation, Reply, blocks_in};
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::logical_unit::LogicalUnit;
 use crate::sense::Fault;

@@ -2,11 +2,11 @@
 //! second half of an offloaded data transfer.
 
 use super::block_ranges::{self, Place};
-use crate::background::Work;
+use crate::device::background::Work;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::commands::Operation;
 use crate::copies::Running;
-use crate::invocation::{BLOCK, Invocation, Reply};
+use crate::device::invocation::{BLOCK, Invocation, Reply};
 use crate::sense::{CopyCause, Fault, TokenFault};
 use crate::tokens::{InUse, Token};
 use block::{BlockDevice, BlockError, Durability, Extent, Lba};

@@ -2,7 +2,7 @@
 //! enforce; the third-party copy page lists the rows of the command table.
 
 use crate::commands::{COMMANDS, populate_token};
-use crate::invocation::{BLOCK, Invocation};
+use crate::device::invocation::{BLOCK, Invocation};
 use crate::limits::{OPTIMAL_TRANSFER_BLOCKS, TokenLimits};
 use crate::sense::Fault;
 use block::BlockDevice;

@@ -3,7 +3,7 @@
 use super::{BASIS, fault};
 use crate::command::Command;
 use crate::commands::Operation;
-use crate::persistent_reservations::{Ports, registrant_of};
+use crate::device::persistent_reservations::{Ports, registrant_of};
 use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::FieldPointer;

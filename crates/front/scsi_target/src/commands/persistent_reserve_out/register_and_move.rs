@@ -4,7 +4,7 @@ use super::register::initiator_ports;
 use super::{BASIS, fault};
 use crate::command::Command;
 use crate::commands::Operation;
-use crate::persistent_reservations::{Ports, registrant_of};
+use crate::device::persistent_reservations::{Ports, registrant_of};
 use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::FieldPointer;

@@ -6,7 +6,7 @@ mod report;
 pub use report::{RegistrationInfo, ReservationReport};
 
 use crate::nexus::{Nexus, NexusId};
-use crate::target::ScsiTarget;
+use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::AdditionalSense;
 use scsi::persistent_reservation::InitiatorPort;

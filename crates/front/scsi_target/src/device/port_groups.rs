@@ -9,7 +9,7 @@
 use crate::command::{Command, Exists};
 use crate::nexus::{Nexus, NexusId};
 use crate::sense::Fault;
-use crate::target::ScsiTarget;
+use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::AdditionalSense;
 use scsi::target_port_groups::{self, access_state, status_code};

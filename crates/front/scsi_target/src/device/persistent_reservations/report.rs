@@ -1,6 +1,6 @@
 //! Registrations and reservations of a logical unit, for people.
 
-use crate::target::ScsiTarget;
+use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use unit::{Registrant, ReservationType};
 

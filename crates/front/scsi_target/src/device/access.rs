@@ -4,7 +4,7 @@
 //! that it still sees.
 
 use crate::nexus::{ItlNexus, Nexus};
-use crate::target::ScsiTarget;
+use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::{AdditionalSense, LogicalUnitNumber};
 use std::collections::{BTreeMap, BTreeSet};

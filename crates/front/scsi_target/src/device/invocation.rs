@@ -5,7 +5,7 @@ use crate::copies::{self, Running};
 use crate::logical_unit::{BlockRange, LogicalUnit};
 use crate::nexus::Nexus;
 use crate::sense::Fault;
-use crate::target::ScsiTarget;
+use crate::device::ScsiTarget;
 use crate::task_set::{TaskAttribute, TaskGuard};
 use block::{Durability, LOGICAL_BLOCK_BYTES, VolumeId};
 use bytes::Bytes;

@@ -4,8 +4,8 @@
 //! counts of threshold sets, in the unit and about the resources of the logical block provisioning
 //! log page. A host can only change whether a threshold is reported to one I_T nexus or to all.
 
-use crate::invocation::BLOCK;
-use crate::target::ScsiTarget;
+use crate::device::invocation::BLOCK;
+use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::AdditionalSense;
 use scsi::inquiry::THRESHOLD_EXPONENT;

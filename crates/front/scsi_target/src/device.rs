@@ -1,12 +1,20 @@
 //! The SCSI target device: its logical units, attached nexuses and access, and the way of a command through it.
 
-use crate::access::Access as AccessEntry;
-use crate::background::Background;
+pub(crate) mod access;
+pub(crate) mod background;
+pub(crate) mod invocation;
+pub(crate) mod persistent_reservations;
+pub(crate) mod port_groups;
+pub(crate) mod task_management;
+pub(crate) mod thresholds;
+
+
+use crate::device::access::Access as AccessEntry;
+use crate::device::background::Background;
 use crate::limits::Limits;
 use crate::logical_unit::{LogicalUnit, LogicalUnitConfig};
 use crate::nexus::{NexusId, NexusInfo, NexusTable};
-use crate::persistent_reservations;
-use crate::port_groups::{ExplicitChange, PortGroup, TargetPort, TargetPortGroup};
+use crate::device::port_groups::{ExplicitChange, PortGroup, TargetPort, TargetPortGroup};
 use crate::tokens::Tokens;
 use block::{BlockDevice, VolumeId};
 use scsi::AdditionalSense;

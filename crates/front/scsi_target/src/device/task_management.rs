@@ -3,7 +3,7 @@
 //! and answers afterwards.
 
 use crate::nexus::{Nexus, NexusId};
-use crate::target::ScsiTarget;
+use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::{AdditionalSense, LogicalUnitNumber, SenseKey};
 use std::rc::Rc;

@@ -6,11 +6,11 @@
 use crate::command::Command;
 use crate::commands::{extended_copy, populate_token, write_using_token};
 use crate::copies::Running;
-use crate::invocation::{Invocation, Request};
+use crate::device::invocation::{Invocation, Request};
 use crate::logical_unit::LogicalUnit;
 use crate::nexus::{Nexus, NexusId};
 use crate::sense::Fault;
-use crate::target::ScsiTarget;
+use crate::device::ScsiTarget;
 use crate::task_set::TaskAttribute;
 use block::{BlockDevice, VolumeId};
 use futures_util::stream::{FuturesUnordered, StreamExt};
