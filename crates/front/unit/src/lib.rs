@@ -8,6 +8,7 @@
 
 mod abort;
 mod access_state;
+mod copy;
 mod extents;
 mod in_flight;
 mod offload;
@@ -24,6 +25,7 @@ mod working_memory;
 
 pub use abort::AbortFlag;
 pub use access_state::{AccessState, AccessStateError, StateOrigin};
+pub use copy::lock_copy;
 pub use extents::{AccessClass, CONFLICTS, ExtentGuard, ExtentLocks, Lock};
 pub use in_flight::{Earlier, InFlight, InFlightGuard};
 pub use offload::{OffloadStatistics, OffloadWork, Primitive, VolumeOffload};
