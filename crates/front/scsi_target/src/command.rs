@@ -2,10 +2,9 @@
 //! by CDB validation, reservation checks, medium checks, offload accounting and REPORT SUPPORTED
 //! OPERATION CODES.
 
-use crate::commands::{COMMANDS, Operation};
-use crate::device::invocation::{BLOCK, Reply};
+use crate::blocks::{BLOCK, BlockRange};
 use crate::limits::Limits;
-use crate::logical_unit::BlockRange;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use scsi::{Cdb, FieldPointer};
 use unit::Primitive;
@@ -100,8 +99,6 @@ pub(crate) enum UnitAttention {
 pub(crate) struct Command {
     /// Name in the standard.
     pub name: &'static str,
-    /// What executes it.
-    pub operation: Operation,
     /// Byte 0 of the CDB.
     pub opcode: u8,
     /// Bits 4-0 of byte 1, when the operation code has service actions.
@@ -142,39 +139,8 @@ pub(crate) struct Command {
     pub offload: Option<Primitive>,
 }
 
-const NO_ROW: u8 = 0xff;
-
-/// First row of each operation code, or [`NO_ROW`].
-static FIRST_ROW: [u8; 256] = {
-    assert!(COMMANDS.len() < NO_ROW as usize);
-    let mut first = [NO_ROW; 256];
-    let mut row = COMMANDS.len();
-    while row > 0 {
-        row -= 1;
-        first[COMMANDS[row].opcode as usize] = row as u8;
-    }
-    first
-};
-
 impl Command {
-    /// The row of a CDB. An unknown operation code and an unknown service action are different faults.
-    pub fn find(cdb: &Cdb) -> Result<&'static Self, Fault> {
-        let opcode = cdb.opcode();
-        let row = FIRST_ROW.get(usize::from(opcode)).copied().unwrap_or(NO_ROW);
-        let first: &'static Self = *COMMANDS.get(usize::from(row)).ok_or(Fault::InvalidOperationCode)?;
-        if first.service_action.is_none() {
-            return Ok(first);
-        }
-        Self::with_service_action(opcode, cdb.service_action())
-            .ok_or(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(1, 4)))
-    }
-
-    /// The row with this operation code and service action.
-    pub fn with_service_action(opcode: u8, service_action: u8) -> Option<&'static Self> {
-        COMMANDS.iter().copied().find(|row| row.opcode == opcode && row.service_action == Some(service_action))
-    }
-
-    /// Needs of this CDB against reservations.
+    /// Access class of this CDB against reservations.
     pub fn access_of(&self, cdb: &Cdb) -> Access {
         if self.harmless.is_some_and(|harmless| harmless(cdb)) { Access::Condition } else { self.access }
     }
@@ -211,124 +177,5 @@ impl Command {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_row_is_found_by_its_own_cdb() {
-        for row in COMMANDS {
-            let mut cdb = [0; 16];
-            cdb[0] = row.opcode;
-            cdb[1] = row.service_action.unwrap_or(0);
-            let found = Command::find(&Cdb(cdb)).expect("each row is found");
-            assert_eq!(found.name, row.name);
-            assert!(row.validate(&Cdb(cdb)).is_ok(), "{}", row.name);
-        }
-    }
-
-    #[test]
-    fn rows_are_in_alphabetical_order_and_well_formed() {
-        let names: Vec<_> = COMMANDS.iter().map(|row| row.name).collect();
-        let mut sorted = names.clone();
-        sorted.sort_unstable();
-        assert_eq!(names, sorted);
-        for row in COMMANDS {
-            assert_eq!(row.cdb_usage.first(), Some(&row.opcode), "{}", row.name);
-            assert!(matches!(row.cdb_usage.len(), 6 | 10 | 12 | 16), "{}", row.name);
-            let length_by_group = match row.opcode >> 5 {
-                0 => 6,
-                1 | 2 => 10,
-                4 => 16,
-                _ => 12,
-            };
-            assert_eq!(row.cdb_usage.len(), length_by_group, "{}", row.name);
-            if let Some(service_action) = row.service_action {
-                assert_eq!(row.cdb_usage.get(1).map(|byte| byte & 0x1f), Some(service_action), "{}", row.name);
-            }
-        }
-    }
-
-    #[test]
-    fn the_facts_of_a_row_agree() {
-        let by_steps = ["EXTENDED COPY", "SANITIZE", "WRITE USING TOKEN"];
-        for row in COMMANDS {
-            let name = row.name;
-            let (writes, needs_none) = (row.access == Access::Write, row.medium == Medium::NotNeeded);
-            match row.io {
-                Some(Io::Read) => assert!(row.access == Access::Read && !row.takes_data() && !needs_none, "{name}"),
-                Some(Io::Write) => assert!(writes && row.takes_data() && row.medium == Medium::Writable, "{name}"),
-                None => {}
-            }
-            assert_eq!(row.awaited, writes && !by_steps.iter().any(|steps| name.starts_with(steps)), "{name}");
-            assert!(row.offload.is_none() || row.takes_data(), "{name}");
-            assert!(row.harmless.is_none() || row.access == Access::Control, "{name}");
-            assert!(!row.while_sanitizing || needs_none, "{name}");
-            assert!(row.works_down_to < AccessState::Transitioning || needs_none, "{name}");
-            let alone = !matches!(row.without_unit, WithoutUnit::Refused);
-            assert!(!alone || row.unit_attention == UnitAttention::Kept && row.access == Access::Always, "{name}");
-        }
-    }
-
-    /// Nothing that a CDB says makes the transport buffer more than a transfer of the largest size.
-    #[test]
-    fn no_cdb_asks_for_more_data_than_the_limits_allow() {
-        let limits = Limits::default();
-        let most = u64::from(limits.transfer_blocks) * BLOCK;
-        for row in COMMANDS {
-            for fill in [0x00, 0x01, 0x55, 0x80, 0xff] {
-                let mut cdb = [0; 16];
-                cdb.iter_mut().zip(row.cdb_usage).for_each(|(byte, usage)| *byte = usage & fill);
-                cdb[0] = row.opcode;
-                cdb[1] = row.service_action.unwrap_or(cdb[1]);
-                let bytes = row.data_out_bytes(&Cdb(cdb), &limits, u64::MAX);
-                assert!(bytes <= most && (row.takes_data() || bytes == 0), "{}: {bytes}", row.name);
-            }
-        }
-    }
-
-    /// SPC-4 §5.15.2.4, what ESXi asks of a standby port, and SBC-4 §4.11.2.
-    #[test]
-    fn rows_work_where_the_standards_say() {
-        let starting = |words: &[&'static str]| -> Vec<&'static str> {
-            let named = |row: &&&Command| words.iter().any(|word| row.name.starts_with(word));
-            COMMANDS.iter().filter(named).map(|row| row.name).collect()
-        };
-        let down_to = |state: AccessState| -> Vec<&'static str> {
-            COMMANDS.iter().filter(|row| row.works_down_to == state).map(|row| row.name).collect()
-        };
-        let always = ["INQUIRY", "REPORT LUNS", "REPORT TARGET", "REQUEST SENSE", "SET TARGET"];
-        assert_eq!(down_to(AccessState::Transitioning), starting(&always));
-        let probes = ["MODE SENSE", "READ CAPACITY", "RELEASE", "REPORT SUPPORTED", "RESERVE", "TEST UNIT READY"];
-        assert_eq!(down_to(AccessState::Unavailable), starting(&probes));
-        let standby = ["LOG SENSE", "MODE SELECT", "PERSISTENT RESERVE", "SEND DIAGNOSTIC"];
-        assert_eq!(down_to(AccessState::Standby), starting(&standby));
-        assert_eq!(down_to(AccessState::ActiveOptimized), [""; 0]);
-        let while_sanitizing: Vec<_> = COMMANDS.iter().filter(|row| row.while_sanitizing).map(|row| row.name).collect();
-        let reports = [&always[..], &["LOG SENSE", "MODE SENSE", "REPORT SUPPORTED", "SANITIZE"]].concat();
-        assert_eq!(while_sanitizing, starting(&reports));
-    }
-
-    #[test]
-    fn a_reserved_bit_is_refused_with_its_position() {
-        let mut cdb = [0; 16];
-        cdb[0] = scsi::opcode::READ_16;
-        cdb[1] = 0x20;
-        let row = Command::find(&Cdb(cdb)).expect("READ (16) is there");
-        let Err(Fault::InvalidFieldInCdb(at)) = row.validate(&Cdb(cdb)) else { panic!("RDPROTECT was accepted") };
-        assert_eq!(at, FieldPointer::cdb_bit(1, 5));
-    }
-
-    #[test]
-    fn an_unknown_service_action_is_an_invalid_field() {
-        let mut cdb = [0; 16];
-        cdb[0] = scsi::opcode::THIRD_PARTY_COPY_OUT;
-        cdb[1] = 0x1f;
-        assert!(matches!(Command::find(&Cdb(cdb)), Err(Fault::InvalidFieldInCdb(_))));
-        cdb[0] = 0xe7;
-        assert!(matches!(Command::find(&Cdb(cdb)), Err(Fault::InvalidOperationCode)));
     }
 }

@@ -249,8 +249,8 @@ impl Ending {
 }
 
 impl Running {
-    /// The command that started the operation has its answer.
-    pub fn goes_to_background(&self) {
+    /// Marks the operation as background: its command has been answered.
+    pub fn mark_background(&self) {
         self.record.state.set(State::Running { background: true });
     }
 

@@ -8,17 +8,23 @@ pub(crate) mod port_groups;
 pub(crate) mod task_management;
 pub(crate) mod thresholds;
 
+pub use access::{AccessError, Grant};
+pub(crate) use background::Work;
+pub(crate) use invocation::Invocation;
+pub use invocation::{Arrival, Request, Response};
+pub use task_management::TaskManagementError;
 
 use crate::device::access::Access as AccessEntry;
 use crate::device::background::Background;
 use crate::limits::Limits;
 use crate::logical_unit::{LogicalUnit, LogicalUnitConfig};
-use crate::nexus::{NexusId, NexusInfo, NexusTable};
+use crate::nexus::{Nexus, NexusInfo, NexusTable};
+use crate::nexus_id::NexusId;
 use crate::device::port_groups::{ExplicitChange, PortGroup, TargetPort, TargetPortGroup};
 use crate::tokens::Tokens;
 use block::{BlockDevice, VolumeId};
 use scsi::AdditionalSense;
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use unit::{
@@ -83,6 +89,38 @@ pub struct ScsiTarget<D> {
     pub(crate) settled: RefCell<Vec<PortGroup>>,
     pub(crate) clock: Rc<dyn Clock>,
     pub(crate) log: RefCell<RefusalLog>,
+}
+
+impl<D> ScsiTarget<D> {
+    /// Announced and enforced limits.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// ROD tokens.
+    pub(crate) fn tokens(&self) -> &Tokens<D> {
+        &self.tokens
+    }
+
+    /// Name, groups and ports.
+    pub(crate) fn identity(&self) -> Ref<'_, TargetIdentity> {
+        self.identity.borrow()
+    }
+
+    /// Whether initiators may change access states (SET TARGET PORT GROUPS).
+    pub(crate) fn explicit_access(&self) -> bool {
+        self.explicit_access
+    }
+
+    /// Nanoseconds since a fixed instant.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.clock.monotonic_ns()
+    }
+
+    /// Attached I_T nexus.
+    pub(crate) fn nexus(&self, nexus: NexusId) -> Option<Rc<Nexus<D>>> {
+        self.nexuses.borrow().get(nexus)
+    }
 }
 
 impl<D: BlockDevice> ScsiTarget<D> {

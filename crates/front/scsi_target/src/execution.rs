@@ -3,19 +3,18 @@
 //! accounting.
 
 use crate::command::{Command, DataDirection, Medium, UnitAttention};
-use crate::commands;
-use crate::device::invocation::{Arrival, Invocation, Reply, Request, Response};
+use crate::commands::{self, Row};
+use crate::device::{Arrival, Invocation, Request, Response, ScsiTarget, port_groups};
 use crate::logical_unit::LogicalUnit;
-use crate::nexus::{ItlNexus, Nexus, NexusId};
-use crate::device::port_groups;
+use crate::nexus::{ItlNexus, Nexus};
+use crate::nexus_id::NexusId;
 use crate::refusal;
+use crate::reply::Reply;
 use crate::sense::{self, Fault};
-use crate::device::ScsiTarget;
 use crate::task_set::{TaskAttribute, TaskGuard, Wait};
 use block::BlockDevice;
 use bytes::Bytes;
 use scsi::{Cdb, LogicalUnitNumber, Status};
-use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::Poll;
@@ -27,22 +26,23 @@ struct Addressed<D> {
     path: Rc<ItlNexus<D>>,
 }
 
-impl<D: BlockDevice> ScsiTarget<D> {
-    /// Bytes of Data-Out that the command wants before it is executed, at most `expected` (what the transport announced). 0 for a
-    /// command that will be refused for its CDB, so that nothing is buffered for it.
+impl<D: BlockDevice + 'static> ScsiTarget<D> {
+    /// Bytes of Data-Out that the command needs before it is executed, at most `expected` (the
+    /// announced length). 0 for a command whose CDB will be refused, so that nothing is buffered
+    /// for it.
     pub fn data_out_bytes(&self, nexus: NexusId, lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {
         let Some(path) = self.path(nexus, lun) else { return 0 };
         let cdb = Cdb(*cdb);
-        let Ok(command) = Command::find(&cdb) else { return 0 };
+        let Ok(Row { command, .. }) = commands::find(&cdb) else { return 0 };
         if !command.takes_data() || command.validate(&cdb).is_err() {
             return 0;
         }
-        let wanted = command.data_out_bytes(&cdb, &self.limits, path.unit.block_count());
+        let wanted = command.data_out_bytes(&cdb, self.limits(), path.unit.block_count());
         u32::try_from(wanted).unwrap_or(u32::MAX).min(expected)
     }
 
     fn path(&self, nexus: NexusId, lun: [u8; 8]) -> Option<Rc<ItlNexus<D>>> {
-        self.nexuses.borrow().get(nexus)?.at(LogicalUnitNumber::decode(lun)?)
+        self.nexus(nexus)?.at(LogicalUnitNumber::decode(lun)?)
     }
 
     /// Logical unit that is at a LUN now, for [`Self::execute_arrived`].
@@ -89,13 +89,14 @@ impl<D: BlockDevice> ScsiTarget<D> {
                 },
                 Err(fault) => return Self::failure(&fault, 0),
             };
-            let command = match self.accept(&at, &cdb, arrival) {
-                Ok(command) => command,
+            let row = match self.accept(&at, &cdb, arrival) {
+                Ok(row) => row,
                 Err(fault) => return Self::failure(&fault, 0),
             };
+            let command = row.command;
             let _in_flight = at.path.unit.statistics.enter();
             let started_ns = if command.is_timed() { self.now_ns() } else { 0 };
-            let result = self.run(&at.nexus, &at.path.unit, command, cdb, request, place).await;
+            let result = self.run(&at.nexus, &at.path.unit, row, request, place).await;
             if command.is_timed() {
                 self.account(&at, command, started_ns, &result);
             }
@@ -109,7 +110,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// Finds the logical unit that the command addresses. `Err`: the response where there is none.
     fn address(&self, nexus: NexusId, lun: [u8; 8], arrival: Arrival, cdb: &Cdb) -> Result<Addressed<D>, Response> {
         let refused = || Self::failure(&Fault::LogicalUnitNotSupported, 0);
-        let nexus = self.nexuses.borrow().get(nexus).ok_or_else(refused)?;
+        let nexus = self.nexus(nexus).ok_or_else(refused)?;
         let lun = LogicalUnitNumber::decode(lun);
         let path = lun.and_then(|lun| nexus.at(lun));
         if path.as_ref().map(|path| path.unit.volume()) != arrival.volume {
@@ -153,15 +154,16 @@ impl<D: BlockDevice> ScsiTarget<D> {
         Ok((place, Some(Box::pin(turn))))
     }
 
-    /// The row of a command that may begin: a pending unit attention goes first, then the table, the state of the port, and the content
-    /// that its Data-Out was sent for.
-    fn accept(&self, at: &Addressed<D>, cdb: &Cdb, arrival: Arrival) -> Result<&'static Command, Fault> {
-        let command = Command::find(cdb);
-        let kept = matches!(command, Ok(command) if command.unit_attention == UnitAttention::Kept);
+    /// Finds the row of a command that may begin. A pending unit attention is reported first; then
+    /// the table, the port's state and the content generation of the Data-Out are checked.
+    fn accept(&self, at: &Addressed<D>, cdb: &Cdb, arrival: Arrival) -> Result<&'static Row, Fault> {
+        let row = commands::find(cdb);
+        let kept = matches!(row, Ok(row) if row.command.unit_attention == UnitAttention::Kept);
         if !kept && let Some(attention) = at.path.take_attention() {
             return Err(Fault::UnitAttention(attention));
         }
-        let command = command?;
+        let row = row?;
+        let command = row.command;
         if !self.has(command) {
             return Err(Fault::InvalidOperationCode);
         }
@@ -169,7 +171,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         if command.takes_data() {
             at.path.unit.check_content(arrival.content_generation)?;
         }
-        Ok(command)
+        Ok(row)
     }
 
     /// Admits and executes. A fault is returned with the bytes that the command wanted to move.
@@ -177,25 +179,24 @@ impl<D: BlockDevice> ScsiTarget<D> {
         &self,
         nexus: &Nexus<D>,
         unit: &LogicalUnit<D>,
-        command: &'static Command,
-        cdb: Cdb,
+        row: &'static Row,
         request: Request,
         place: TaskGuard,
     ) -> Result<Reply, (Fault, u64)> {
-        let wanted_bytes = || command.data_out_bytes(&cdb, &self.limits, unit.block_count());
+        let (command, cdb) = (row.command, Cdb(request.cdb));
+        let wanted_bytes = || command.data_out_bytes(&cdb, self.limits(), unit.block_count());
         let admitted = Self::admit(nexus, unit, command, &cdb);
         let admitted = admitted.and_then(|()| Self::check_direction(command, &request, wanted_bytes));
         admitted.map_err(|fault| (fault, wanted_bytes()))?;
         // From the reservation check to here nothing awaits, so a RESERVE either refuses this command or waits for it.
         let _in_flight = command.awaited.then(|| unit.writes.enter());
         let content_generation = unit.content_generation();
-        let place = RefCell::new(Some(place));
-        let call = Invocation { target: self, nexus, unit, command, cdb, request, content_generation, place };
-        commands::execute(&call).await.map_err(|fault| (fault, wanted_bytes()))
+        let call = Invocation::new(self, nexus, unit, command, request, content_generation, Some(place));
+        commands::execute(row, &call).await.map_err(|fault| (fault, wanted_bytes()))
     }
 
     fn admit(nexus: &Nexus<D>, unit: &LogicalUnit<D>, command: &Command, cdb: &Cdb) -> Result<(), Fault> {
-        unit.check_access(nexus, command.access_of(cdb))?;
+        nexus.check_access(unit, command.access_of(cdb))?;
         command.validate(cdb)?;
         if !command.while_sanitizing {
             unit.sanitize.check()?;
@@ -274,11 +275,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         }
     }
 
-    pub(crate) fn now_ns(&self) -> u64 {
-        self.clock.monotonic_ns()
-    }
-
-    /// Accounts what an operation did whose command was answered, and counted, before.
+    /// Counts the work of a background operation, whose command was answered and counted before.
     pub(crate) fn account_background(&self, call: &Invocation<'_, D>, result: Result<&OffloadWork, &Fault>) {
         let Some(primitive) = call.command.offload else { return };
         let origin = Origin { primitive, command: call.command, nexus: call.nexus, latency_ns: 0 };

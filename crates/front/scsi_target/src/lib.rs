@@ -11,16 +11,20 @@
 //! pages, REPORT SUPPORTED OPERATION CODES and the checks all read the same rows and limits.
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod command;
 mod commands;
 mod copies;
+mod copy_segments;
 mod device;
 mod execution;
 mod limits;
 mod logical_unit;
 mod nexus;
+mod nexus_id;
 mod profile;
 mod refusal;
+mod reply;
 mod sanitize;
 mod sense;
 mod task_set;
@@ -28,16 +32,15 @@ mod task_set;
 mod tests;
 mod tokens;
 
-pub use device::access::{AccessError, Grant};
-pub use device::invocation::{Arrival, Request, Response};
+pub use device::{AccessError, Arrival, Grant, Request, Response, TaskManagementError};
 pub use limits::{Limits, TokenLimits};
 pub use logical_unit::{LogicalUnitConfig, Profile};
-pub use nexus::{NexusId, NexusInfo};
+pub use nexus::NexusInfo;
+pub use nexus_id::NexusId;
 pub use device::persistent_reservations::{RegistrationInfo, ReservationReport, initiator_port, registrant};
 pub use device::port_groups::{TargetPort, TargetPortGroup};
 pub use scsi::LogicalUnitNumber;
 pub use device::{Clock, ScsiTarget, TargetIdentity, TargetOptions};
-pub use device::task_management::TaskManagementError;
 pub use task_set::TaskAttribute;
 
 pub use profile::UnknownWord;

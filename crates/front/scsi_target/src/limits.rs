@@ -1,7 +1,7 @@
 //! Limits that the device server announces and enforces: one set of numbers, read by VPD pages B0h
 //! and 8Fh, by RECEIVE COPY OPERATING PARAMETERS and by the commands.
 
-use crate::commands::extended_copy::segments::IMPLEMENTED_DESCRIPTORS;
+use crate::copy_segments::IMPLEMENTED_DESCRIPTORS;
 use scsi::third_party_copy::OperatingParameters;
 
 /// OPTIMAL TRANSFER LENGTH, blocks (1 MiB).

@@ -1,13 +1,15 @@
 //! Logical unit: a [`Unit`] with SCSI's identity, mode parameters, medium state and task set.
 
+use crate::blocks::BlockRange;
 use crate::limits::Limits;
-use crate::nexus::{Nexus, NexusId};
+use crate::nexus::Nexus;
+use crate::nexus_id::NexusId;
 use crate::sense::Fault;
 use crate::task_set::TaskSet;
 use block::{BlockDevice, Extent};
 use scsi::inquiry::{self, Association, CodeSet, DesignatorType};
 use scsi::mode::{self, CachingPage, ControlPage, InformationalExceptionsPage, PageControl, ThresholdDescriptor};
-use scsi::{AdditionalSense, Cdb, FieldPointer};
+use scsi::{AdditionalSense, FieldPointer};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -48,32 +50,8 @@ pub struct Profile {
     pub write_same_to_end: bool,
 }
 
-/// Blocks that a CDB names, and where their number stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BlockRange {
-    pub lba: u64,
-    pub count: u64,
-    /// Byte of the CDB where NUMBER OF LOGICAL BLOCKS (TRANSFER LENGTH) begins.
-    pub count_at: u16,
-}
-
-impl BlockRange {
-    /// Reads LBA and count by the CDB's length, at the positions that READ and WRITE have. In 6-byte CDBs a count of 0 means 256.
-    pub fn decode(cdb: &Cdb, cdb_length: usize) -> Self {
-        match cdb_length {
-            6 => {
-                let lba = cdb.be32::<0>() & 0x1f_ffff;
-                let count = cdb.byte::<4>();
-                Self { lba: u64::from(lba), count: if count == 0 { 256 } else { u64::from(count) }, count_at: 4 }
-            }
-            10 => Self { lba: u64::from(cdb.be32::<2>()), count: u64::from(cdb.be16::<7>()), count_at: 7 },
-            12 => Self { lba: u64::from(cdb.be32::<2>()), count: u64::from(cdb.be32::<6>()), count_at: 6 },
-            _ => Self { lba: cdb.be64::<2>(), count: u64::from(cdb.be32::<10>()), count_at: 10 },
-        }
-    }
-}
-
-/// A logical unit. Shared by every I_T nexus that sees it; what other protocols share of the volume is its [`Unit`].
+/// Logical unit, shared by every I_T nexus that sees it. State shared with other protocols is in
+/// its [`Unit`].
 #[derive(Debug)]
 pub(crate) struct LogicalUnit<D> {
     unit: Rc<Unit<D>>,

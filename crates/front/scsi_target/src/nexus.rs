@@ -3,28 +3,16 @@
 
 use crate::copies::Copies;
 use crate::logical_unit::LogicalUnit;
+use crate::nexus_id::NexusId;
+use crate::sense::Fault;
 use scsi::{AdditionalSense, LogicalUnitNumber};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use unit::{AccessState, ClientId, Registrant};
+use unit::{Access, AccessState, Registrant};
 
-/// Names an attached I_T nexus. Never reused while the target lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NexusId {
-    slot: u32,
-    generation: u32,
-}
-
-impl NexusId {
-    /// The nexus among the clients of all protocols.
-    pub(crate) fn client(self) -> ClientId {
-        ClientId { protocol: "SCSI", number: u64::from(self.slot) << 32 | u64::from(self.generation) }
-    }
-}
-
-/// What was said of a nexus when it was attached.
+/// Facts of a nexus, given when it was attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NexusInfo {
     /// Identifier.
@@ -152,6 +140,14 @@ impl<D> Nexus<D> {
         }
     }
 
+    /// Checks that a command of this class does not conflict with reservations of a logical unit.
+    pub fn check_access(&self, unit: &LogicalUnit<D>, access: Access) -> Result<(), Fault>
+    where
+        D: block::BlockDevice,
+    {
+        unit.check_access(self, access)
+    }
+
     /// Gives back what was put aside of a logical unit.
     pub fn take_aside(&self, unit: &Rc<LogicalUnit<D>>) -> VecDeque<AdditionalSense> {
         let mut put_aside = self.put_aside.borrow_mut();
@@ -196,7 +192,6 @@ impl<D> NexusTable<D> {
             self.slots.len() - 1
         });
         let slot = u32::try_from(index).unwrap_or(u32::MAX);
-        let mut id = NexusId { slot, generation: 0 };
         let make = |id| {
             Rc::new(Nexus {
                 id,
@@ -213,21 +208,20 @@ impl<D> NexusTable<D> {
         };
         if let Some((generation, place)) = self.slots.get_mut(index) {
             *generation += 1;
-            id.generation = *generation;
-            let nexus = make(id);
+            let nexus = make(NexusId::new(slot, *generation));
             *place = Some(Rc::clone(&nexus));
             return nexus;
         }
-        make(id)
+        make(NexusId::new(slot, 0))
     }
 
     pub fn get(&self, id: NexusId) -> Option<Rc<Nexus<D>>> {
-        let (_, nexus) = self.slots.get(usize::try_from(id.slot).ok()?)?;
+        let (_, nexus) = self.slots.get(id.slot()?)?;
         nexus.as_ref().filter(|nexus| nexus.id == id).cloned()
     }
 
     pub fn remove(&mut self, id: NexusId) -> Option<Rc<Nexus<D>>> {
-        let (_, nexus) = self.slots.get_mut(usize::try_from(id.slot).ok()?)?;
+        let (_, nexus) = self.slots.get_mut(id.slot()?)?;
         if nexus.as_ref()?.id == id { nexus.take() } else { None }
     }
 

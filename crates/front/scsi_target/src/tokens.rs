@@ -237,7 +237,8 @@ impl<D> Tokens<D> {
         self.live.borrow().values().filter(|token| &*token.initiator == initiator).cloned().collect()
     }
 
-    /// How many there are.
+    /// Number of live tokens.
+    #[cfg(test)]
     pub fn count(&self) -> usize {
         self.live.borrow().len()
     }
@@ -283,7 +284,7 @@ impl<D: BlockDevice> Tokens<D> {
     }
 
     /// Cancels the oldest tokens while they hold more than the pool has free.
-    pub fn give_way(&self) {
+    pub fn cancel_oldest_above_free_space(&self) {
         let mut held = self.held_bytes();
         loop {
             let oldest = self.live.borrow().values().next().cloned();

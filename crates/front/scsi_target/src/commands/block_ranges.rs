@@ -2,7 +2,7 @@
 //! with its own length and limits.
 
 use crate::command::DataOutQuery;
-use crate::device::invocation::Invocation;
+use crate::device::Invocation;
 use crate::limits::TokenLimits;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
@@ -47,7 +47,7 @@ pub(super) fn parameter_list<D: BlockDevice>(
     if given_bytes == 0 {
         return Ok(None);
     }
-    let limits = &call.target.limits.tokens;
+    let limits = &call.target.limits().tokens;
     if given_bytes > longest_parameter_list(header_bytes, limits) {
         let count = given_bytes.saturating_sub(header_bytes as u64).div_ceil(RANGE_BYTES as u64);
         return Err(Fault::TooManySegments { count, limit: limits.ranges.into() });
@@ -67,7 +67,7 @@ pub(super) fn parse<D: BlockDevice>(
     list: &[u8],
     place: &Place,
 ) -> Result<Vec<Extent>, Fault> {
-    let limits = &call.target.limits.tokens;
+    let limits = &call.target.limits().tokens;
     let invalid = |at: usize| Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at));
     let length = usize::from(place.length);
     if length == 0 || !length.is_multiple_of(RANGE_BYTES) {

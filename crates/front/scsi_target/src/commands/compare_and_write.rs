@@ -1,8 +1,9 @@
 //! COMPARE AND WRITE (89h), SBC-3 §5.2. VMware calls it Atomic Test and Set (ATS).
 
+use crate::blocks::BLOCK;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{BLOCK, Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, CompareOutcome};
 use hex_literal::hex;
@@ -13,7 +14,6 @@ use unit::{OffloadWork, Primitive};
 
 pub(super) const COMMAND: Command = Command {
     name: "COMPARE AND WRITE",
-    operation: Operation::CompareAndWrite,
     opcode: scsi::opcode::COMPARE_AND_WRITE,
     service_action: None,
     cdb_usage: &hex!("89 18 ffffffffffffffff 000000 ff 3f 00"),
@@ -48,7 +48,7 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     const COUNT_AT: FieldPointer = FieldPointer::cdb(13);
     let count = u64::from(call.cdb.byte::<13>());
-    let limit = u64::from(call.target.limits.compare_and_write_blocks);
+    let limit = u64::from(call.target.limits().compare_and_write_blocks);
     if count > limit {
         return Err(Fault::AboveLimit { requested: count, limit, at: COUNT_AT });
     }

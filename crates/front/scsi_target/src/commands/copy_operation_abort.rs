@@ -1,8 +1,8 @@
 //! COPY OPERATION ABORT (83h/1Ch), SPC-4 §6.3.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -12,7 +12,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "COPY OPERATION ABORT",
-    operation: Operation::CopyOperationAbort,
     opcode: scsi::opcode::THIRD_PARTY_COPY_OUT,
     service_action: Some(service_action::COPY_OPERATION_ABORT),
     cdb_usage: &hex!("83 1c ffffffff 0000000000000000 00 00"),

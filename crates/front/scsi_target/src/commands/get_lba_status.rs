@@ -1,8 +1,8 @@
 //! GET LBA STATUS (9Eh/12h), SBC-3 §5.4.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Lba};
 use hex_literal::hex;
@@ -12,7 +12,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "GET LBA STATUS",
-    operation: Operation::GetLbaStatus,
     opcode: scsi::opcode::SERVICE_ACTION_IN_16,
     service_action: Some(service_action::GET_LBA_STATUS),
     cdb_usage: &hex!("9e 12 ffffffffffffffff ffffffff 00 00"),

@@ -3,9 +3,9 @@
 mod vpd;
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
 use crate::logical_unit::{PRODUCT, VENDOR};
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -17,7 +17,6 @@ use zerocopy::byteorder::big_endian::U16;
 
 pub(super) const COMMAND: Command = Command {
     name: "INQUIRY",
-    operation: Operation::Inquiry,
     opcode: scsi::opcode::INQUIRY,
     service_action: None,
     cdb_usage: &hex!("12 01 ff ffff 00"),
@@ -78,8 +77,8 @@ fn base() -> StandardInquiry {
 fn standard<D: BlockDevice>(call: &Invocation<'_, D>) -> StandardInquiry {
     let mut data = base();
     data.removable = if call.unit.profile.removable { 0x80 } else { 0 };
-    let explicit = call.target.explicit_access;
+    let explicit = call.target.explicit_access();
     data.flags5 = if explicit { 0x30 } else { 0x10 } | 0x08; // TPGS: implicit, and perhaps explicit; 3PC
-    data.flags6 = if call.target.identity.borrow().ports.len() > 1 { 0x10 } else { 0 }; // MULTIP
+    data.flags6 = if call.target.identity().ports.len() > 1 { 0x10 } else { 0 }; // MULTIP
     data
 }

@@ -1,8 +1,9 @@
 //! LOG SENSE (4Dh), SPC-4 §6.8: free space of the pool and space that the volume uses.
 
+use crate::blocks::BLOCK;
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{BLOCK, Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -16,7 +17,6 @@ use zerocopy::IntoBytes;
 // only current values exist.
 pub(super) const COMMAND: Command = Command {
     name: "LOG SENSE",
-    operation: Operation::LogSense,
     opcode: scsi::opcode::LOG_SENSE,
     service_action: None,
     cdb_usage: &hex!("4d 00 ff ff 00 ffff ffff 00"),

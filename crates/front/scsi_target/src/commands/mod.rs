@@ -4,7 +4,7 @@
 mod block_ranges;
 mod compare_and_write;
 mod copy_operation_abort;
-pub(crate) mod extended_copy;
+mod extended_copy;
 mod get_lba_status;
 mod inquiry;
 mod log_sense;
@@ -13,7 +13,7 @@ mod mode_sense;
 mod orwrite;
 mod persistent_reserve_in;
 mod persistent_reserve_out;
-pub(crate) mod populate_token;
+mod populate_token;
 mod pre_fetch;
 mod prevent_allow_medium_removal;
 mod read;
@@ -40,97 +40,109 @@ mod write;
 mod write_and_verify;
 mod write_atomic;
 mod write_same;
-pub(crate) mod write_using_token;
+mod write_using_token;
 
 use crate::command::{Command, WithoutUnit};
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
 use crate::nexus::Nexus;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
-use scsi::{Cdb, LogicalUnitNumber};
+use scsi::{Cdb, FieldPointer, LogicalUnitNumber};
 
-/// The command table, by name.
-pub(crate) const COMMANDS: &[&Command] = &[
-    &compare_and_write::COMMAND,
-    &copy_operation_abort::COMMAND,
-    &extended_copy::LID1,
-    &extended_copy::LID4,
-    &get_lba_status::COMMAND,
-    &inquiry::COMMAND,
-    &log_sense::COMMAND,
-    &mode_select::MODE_SELECT_10,
-    &mode_select::MODE_SELECT_6,
-    &mode_sense::MODE_SENSE_10,
-    &mode_sense::MODE_SENSE_6,
-    &orwrite::COMMAND,
-    &persistent_reserve_in::READ_FULL_STATUS,
-    &persistent_reserve_in::READ_KEYS,
-    &persistent_reserve_in::READ_RESERVATION,
-    &persistent_reserve_in::REPORT_CAPABILITIES,
-    &persistent_reserve_out::clear::COMMAND,
-    &persistent_reserve_out::preempt::PREEMPT,
-    &persistent_reserve_out::preempt::PREEMPT_AND_ABORT,
-    &persistent_reserve_out::register::REGISTER,
-    &persistent_reserve_out::register::REGISTER_AND_IGNORE_EXISTING_KEY,
-    &persistent_reserve_out::register_and_move::COMMAND,
-    &persistent_reserve_out::release::COMMAND,
-    &persistent_reserve_out::reserve::COMMAND,
-    &populate_token::COMMAND,
-    &pre_fetch::PRE_FETCH_10,
-    &pre_fetch::PRE_FETCH_16,
-    &prevent_allow_medium_removal::COMMAND,
-    &read::READ_10,
-    &read::READ_12,
-    &read::READ_16,
-    &read::READ_6,
-    &read_capacity::READ_CAPACITY_10,
-    &read_capacity::READ_CAPACITY_16,
-    &read_defect_data::READ_DEFECT_DATA_10,
-    &read_defect_data::READ_DEFECT_DATA_12,
-    &receive_copy_results::DATA_LID1,
-    &receive_copy_results::DATA_LID4,
-    &receive_copy_results::FAILURE_DETAILS,
-    &receive_copy_results::OPERATING_PARAMETERS,
-    &receive_copy_results::STATUS_LID1,
-    &receive_copy_results::STATUS_LID4,
-    &receive_rod_token_information::COMMAND,
-    &release::COMMAND,
-    &receive_rod_token_information::ALL,
-    &report_luns::COMMAND,
-    &report_supported_operation_codes::COMMAND,
-    &report_supported_task_management_functions::COMMAND,
-    &report_target_port_groups::COMMAND,
-    &request_sense::COMMAND,
-    &reserve::COMMAND,
-    &sanitize::BLOCK_ERASE,
-    &sanitize::EXIT_FAILURE_MODE,
-    &sanitize::OVERWRITE,
-    &send_diagnostic::COMMAND,
-    &set_target_port_groups::COMMAND,
-    &start_stop_unit::COMMAND,
-    &synchronize_cache::SYNCHRONIZE_CACHE_10,
-    &synchronize_cache::SYNCHRONIZE_CACHE_16,
-    &test_unit_ready::COMMAND,
-    &unmap::COMMAND,
-    &verify::VERIFY_10,
-    &verify::VERIFY_12,
-    &verify::VERIFY_16,
-    &write::WRITE_10,
-    &write::WRITE_12,
-    &write::WRITE_16,
-    &write::WRITE_6,
-    &write_and_verify::WRITE_AND_VERIFY_10,
-    &write_and_verify::WRITE_AND_VERIFY_12,
-    &write_and_verify::WRITE_AND_VERIFY_16,
-    &write_atomic::COMMAND,
-    &write_same::WRITE_SAME_10,
-    &write_same::WRITE_SAME_16,
-    &write_using_token::COMMAND,
+/// Row of the command table.
+pub(crate) struct Row {
+    /// Facts of the command.
+    pub command: &'static Command,
+    operation: Operation,
+}
+
+const fn row(command: &'static Command, operation: Operation) -> Row {
+    Row { command, operation }
+}
+
+/// Command table, by name: the facts of each command, and the code that executes it.
+const COMMANDS: &[Row] = &[
+    row(&compare_and_write::COMMAND, Operation::CompareAndWrite),
+    row(&copy_operation_abort::COMMAND, Operation::CopyOperationAbort),
+    row(&extended_copy::LID1, Operation::ExtendedCopy),
+    row(&extended_copy::LID4, Operation::ExtendedCopy),
+    row(&get_lba_status::COMMAND, Operation::GetLbaStatus),
+    row(&inquiry::COMMAND, Operation::Inquiry),
+    row(&log_sense::COMMAND, Operation::LogSense),
+    row(&mode_select::MODE_SELECT_10, Operation::ModeSelect),
+    row(&mode_select::MODE_SELECT_6, Operation::ModeSelect),
+    row(&mode_sense::MODE_SENSE_10, Operation::ModeSense),
+    row(&mode_sense::MODE_SENSE_6, Operation::ModeSense),
+    row(&orwrite::COMMAND, Operation::OrWrite),
+    row(&persistent_reserve_in::READ_FULL_STATUS, Operation::PersistentReserveInFullStatus),
+    row(&persistent_reserve_in::READ_KEYS, Operation::PersistentReserveInKeys),
+    row(&persistent_reserve_in::READ_RESERVATION, Operation::PersistentReserveInReservation),
+    row(&persistent_reserve_in::REPORT_CAPABILITIES, Operation::PersistentReserveInCapabilities),
+    row(&persistent_reserve_out::clear::COMMAND, Operation::PersistentReserveOutClear),
+    row(&persistent_reserve_out::preempt::PREEMPT, Operation::PersistentReserveOutPreempt),
+    row(&persistent_reserve_out::preempt::PREEMPT_AND_ABORT, Operation::PersistentReserveOutPreempt),
+    row(&persistent_reserve_out::register::REGISTER, Operation::PersistentReserveOutRegister),
+    row(&persistent_reserve_out::register::REGISTER_AND_IGNORE_EXISTING_KEY, Operation::PersistentReserveOutRegister),
+    row(&persistent_reserve_out::register_and_move::COMMAND, Operation::PersistentReserveOutRegisterAndMove),
+    row(&persistent_reserve_out::release::COMMAND, Operation::PersistentReserveOutRelease),
+    row(&persistent_reserve_out::reserve::COMMAND, Operation::PersistentReserveOutReserve),
+    row(&populate_token::COMMAND, Operation::PopulateToken),
+    row(&pre_fetch::PRE_FETCH_10, Operation::PreFetch),
+    row(&pre_fetch::PRE_FETCH_16, Operation::PreFetch),
+    row(&prevent_allow_medium_removal::COMMAND, Operation::PreventAllowMediumRemoval),
+    row(&read::READ_10, Operation::Read),
+    row(&read::READ_12, Operation::Read),
+    row(&read::READ_16, Operation::Read),
+    row(&read::READ_6, Operation::Read),
+    row(&read_capacity::READ_CAPACITY_10, Operation::ReadCapacity10),
+    row(&read_capacity::READ_CAPACITY_16, Operation::ReadCapacity16),
+    row(&read_defect_data::READ_DEFECT_DATA_10, Operation::ReadDefectData),
+    row(&read_defect_data::READ_DEFECT_DATA_12, Operation::ReadDefectData),
+    row(&receive_copy_results::DATA_LID1, Operation::ReceiveCopyDataLid1),
+    row(&receive_copy_results::DATA_LID4, Operation::ReceiveCopyDataLid4),
+    row(&receive_copy_results::FAILURE_DETAILS, Operation::ReceiveCopyFailureDetails),
+    row(&receive_copy_results::OPERATING_PARAMETERS, Operation::ReceiveCopyOperatingParameters),
+    row(&receive_copy_results::STATUS_LID1, Operation::ReceiveCopyStatusLid1),
+    row(&receive_copy_results::STATUS_LID4, Operation::ReceiveCopyStatusLid4),
+    row(&receive_rod_token_information::COMMAND, Operation::ReceiveRodTokenInformation),
+    row(&release::COMMAND, Operation::Release),
+    row(&receive_rod_token_information::ALL, Operation::ReportAllRodTokens),
+    row(&report_luns::COMMAND, Operation::ReportLuns),
+    row(&report_supported_operation_codes::COMMAND, Operation::ReportSupportedOperationCodes),
+    row(&report_supported_task_management_functions::COMMAND, Operation::ReportSupportedTaskManagementFunctions),
+    row(&report_target_port_groups::COMMAND, Operation::ReportTargetPortGroups),
+    row(&request_sense::COMMAND, Operation::RequestSense),
+    row(&reserve::COMMAND, Operation::Reserve),
+    row(&sanitize::BLOCK_ERASE, Operation::Sanitize),
+    row(&sanitize::EXIT_FAILURE_MODE, Operation::Sanitize),
+    row(&sanitize::OVERWRITE, Operation::Sanitize),
+    row(&send_diagnostic::COMMAND, Operation::SendDiagnostic),
+    row(&set_target_port_groups::COMMAND, Operation::SetTargetPortGroups),
+    row(&start_stop_unit::COMMAND, Operation::StartStopUnit),
+    row(&synchronize_cache::SYNCHRONIZE_CACHE_10, Operation::SynchronizeCache),
+    row(&synchronize_cache::SYNCHRONIZE_CACHE_16, Operation::SynchronizeCache),
+    row(&test_unit_ready::COMMAND, Operation::TestUnitReady),
+    row(&unmap::COMMAND, Operation::Unmap),
+    row(&verify::VERIFY_10, Operation::Verify),
+    row(&verify::VERIFY_12, Operation::Verify),
+    row(&verify::VERIFY_16, Operation::Verify),
+    row(&write::WRITE_10, Operation::Write),
+    row(&write::WRITE_12, Operation::Write),
+    row(&write::WRITE_16, Operation::Write),
+    row(&write::WRITE_6, Operation::Write),
+    row(&write_and_verify::WRITE_AND_VERIFY_10, Operation::WriteAndVerify),
+    row(&write_and_verify::WRITE_AND_VERIFY_12, Operation::WriteAndVerify),
+    row(&write_and_verify::WRITE_AND_VERIFY_16, Operation::WriteAndVerify),
+    row(&write_atomic::COMMAND, Operation::WriteAtomic),
+    row(&write_same::WRITE_SAME_10, Operation::WriteSame),
+    row(&write_same::WRITE_SAME_16, Operation::WriteSame),
+    row(&write_using_token::COMMAND, Operation::WriteUsingToken),
 ];
 
-/// The code that executes a row. Commands that differ only in the size of their CDB share one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
+/// Code that executes a command. Commands that differ only in the size of their CDB share one.
+#[derive(Clone, Copy)]
+enum Operation {
     CompareAndWrite,
     CopyOperationAbort,
     ExtendedCopy,
@@ -187,9 +199,42 @@ pub(crate) enum Operation {
     WriteUsingToken,
 }
 
-/// Executes an admitted command. Rare ones with large state are boxed, so that a READ or WRITE costs no more than its own.
-pub(crate) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    match call.command.operation {
+const NO_ROW: u8 = 0xff;
+
+/// First row of each operation code, or [`NO_ROW`].
+static FIRST_ROW: [u8; 256] = {
+    assert!(COMMANDS.len() < NO_ROW as usize);
+    let mut first = [NO_ROW; 256];
+    let mut row = COMMANDS.len();
+    while row > 0 {
+        row -= 1;
+        first[COMMANDS[row].command.opcode as usize] = row as u8;
+    }
+    first
+};
+
+/// Finds the row of a CDB. An unknown operation code and an unknown service action are different
+/// faults.
+pub(crate) fn find(cdb: &Cdb) -> Result<&'static Row, Fault> {
+    let opcode = cdb.opcode();
+    let row = FIRST_ROW.get(usize::from(opcode)).copied().unwrap_or(NO_ROW);
+    let first = COMMANDS.get(usize::from(row)).ok_or(Fault::InvalidOperationCode)?;
+    if first.command.service_action.is_none() {
+        return Ok(first);
+    }
+    let wanted = |row: &&Row| row.command.opcode == opcode && row.command.service_action == Some(cdb.service_action());
+    COMMANDS.iter().find(wanted).ok_or(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(1, 4)))
+}
+
+/// Facts of every command, by name.
+pub(crate) fn commands() -> impl Iterator<Item = &'static Command> {
+    COMMANDS.iter().map(|row| row.command)
+}
+
+/// Executes an admitted command. Rare commands with large state are boxed, so that the future of a
+/// READ or WRITE stays small.
+pub(crate) async fn execute<D: BlockDevice + 'static>(row: &Row, call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    match row.operation {
         Operation::Read => read::execute(call).await,
         Operation::Write => write::execute(call).await,
         Operation::CompareAndWrite => Box::pin(compare_and_write::execute(call)).await,
@@ -252,7 +297,7 @@ pub(crate) fn without_logical_unit<D: BlockDevice>(
     lun: Option<LogicalUnitNumber>,
     cdb: &Cdb,
 ) -> Result<Reply, Fault> {
-    let command = Command::find(cdb).map_err(|_| Fault::LogicalUnitNotSupported)?;
+    let command = find(cdb).map_err(|_| Fault::LogicalUnitNotSupported)?.command;
     match command.without_unit {
         WithoutUnit::Answered(answer) => {
             command.validate(cdb)?;
@@ -265,3 +310,6 @@ pub(crate) fn without_logical_unit<D: BlockDevice>(
         WithoutUnit::ListsUnits | WithoutUnit::Refused => Err(Fault::LogicalUnitNotSupported),
     }
 }
+
+#[cfg(test)]
+mod tests;

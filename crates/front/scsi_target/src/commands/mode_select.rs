@@ -5,8 +5,8 @@
 
 use super::mode_sense;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
@@ -17,7 +17,6 @@ use zerocopy::FromBytes;
 
 pub(super) const MODE_SELECT_6: Command = Command {
     name: "MODE SELECT (6)",
-    operation: Operation::ModeSelect,
     opcode: scsi::opcode::MODE_SELECT_6,
     service_action: None,
     cdb_usage: &hex!("15 10 0000 ff 00"), // SP is refused: nothing can be saved

@@ -1,8 +1,8 @@
 //! MODE SENSE (1Ah, 5Ah), SPC-4 §6.13 and §6.14.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
@@ -14,7 +14,6 @@ use zerocopy::byteorder::big_endian::U32;
 
 pub(super) const MODE_SENSE_6: Command = Command {
     name: "MODE SENSE (6)",
-    operation: Operation::ModeSense,
     opcode: scsi::opcode::MODE_SENSE_6,
     service_action: None,
     cdb_usage: &hex!("1a 08 ff ff ff 00"),

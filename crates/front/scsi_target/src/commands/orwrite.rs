@@ -1,9 +1,10 @@
 //! ORWRITE (8Bh), SBC-3 §5.7.
 
+use crate::blocks::BLOCK;
 use crate::command::{Command, DataDirection, DataOut, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{BLOCK, Invocation, Reply};
+use crate::device::Invocation;
 use crate::logical_unit::LogicalUnit;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, CompareOutcome, Durability, Extent};
 use bytes::Bytes;
@@ -14,7 +15,6 @@ use unit::{Access, AccessState, Io};
 
 pub(super) const COMMAND: Command = Command {
     name: "ORWRITE (16)",
-    operation: Operation::OrWrite,
     opcode: scsi::opcode::ORWRITE_16,
     service_action: None,
     cdb_usage: &hex!("8b 18 ffffffffffffffff ffffffff 3f 00"),
@@ -42,7 +42,7 @@ const STEP_BLOCKS: u64 = 128;
 /// a snapshot) is not lost either. After a failure halfway the initiator can send the command again
 /// without harm.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
+    let limit = LogicalUnit::<D>::transfer_limit(call.target.limits());
     let range = call.range();
     let extent = call.unit.checked_extent(range, limit)?;
     let needed_bytes = extent.count * BLOCK;

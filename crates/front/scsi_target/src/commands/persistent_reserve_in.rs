@@ -1,9 +1,9 @@
 //! PERSISTENT RESERVE IN (5Eh), SPC-4 §6.15: registrations, reservation and capabilities.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
 use crate::device::persistent_reservations::port_of;
+use crate::reply::Reply;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::persistent_reservation::{self, TransportId};
@@ -11,7 +11,6 @@ use unit::{Access, AccessState};
 
 pub(super) const READ_KEYS: Command = Command {
     name: "PERSISTENT RESERVE IN, READ KEYS",
-    operation: Operation::PersistentReserveInKeys,
     opcode: scsi::opcode::PERSISTENT_RESERVE_IN,
     service_action: Some(service_action::READ_KEYS),
     cdb_usage: &hex!("5e 00 0000000000 ffff 00"),
@@ -31,7 +30,6 @@ pub(super) const READ_KEYS: Command = Command {
 
 pub(super) const READ_RESERVATION: Command = Command {
     name: "PERSISTENT RESERVE IN, READ RESERVATION",
-    operation: Operation::PersistentReserveInReservation,
     service_action: Some(service_action::READ_RESERVATION),
     cdb_usage: &hex!("5e 01 0000000000 ffff 00"),
     ..READ_KEYS
@@ -39,7 +37,6 @@ pub(super) const READ_RESERVATION: Command = Command {
 
 pub(super) const READ_FULL_STATUS: Command = Command {
     name: "PERSISTENT RESERVE IN, READ FULL STATUS",
-    operation: Operation::PersistentReserveInFullStatus,
     service_action: Some(service_action::READ_FULL_STATUS),
     cdb_usage: &hex!("5e 03 0000000000 ffff 00"),
     ..READ_KEYS
@@ -47,7 +44,6 @@ pub(super) const READ_FULL_STATUS: Command = Command {
 
 pub(super) const REPORT_CAPABILITIES: Command = Command {
     name: "PERSISTENT RESERVE IN, REPORT CAPABILITIES",
-    operation: Operation::PersistentReserveInCapabilities,
     service_action: Some(service_action::REPORT_CAPABILITIES),
     cdb_usage: &hex!("5e 02 0000000000 ffff 00"),
     ..READ_KEYS

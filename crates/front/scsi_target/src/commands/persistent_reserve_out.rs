@@ -9,9 +9,9 @@ pub(super) mod release;
 pub(super) mod reserve;
 
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
 use crate::device::persistent_reservations;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -28,7 +28,6 @@ use unit::{Registrant, ReservationType};
 /// where they have no meaning.
 const BASIS: Command = Command {
     name: "PERSISTENT RESERVE OUT",
-    operation: Operation::PersistentReserveOutRegister,
     opcode: scsi::opcode::PERSISTENT_RESERVE_OUT,
     service_action: None,
     cdb_usage: &hex!("5f 00 ff 0000 ffffffff 00"),
@@ -99,9 +98,9 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let actor = call.nexus.registrant.as_ref().ok_or(Fault::InsufficientRegistrationResources)?;
     let preempted = {
         let _turn = call.unit.reservations.turn().await;
-        // While this waited, a RESERVE (6) may have been done.
-        call.unit.check_access(call.nexus, Access::Reservation)?;
-        let mut change = Transition::new(&call.unit.reservations.state(), actor, call.target.limits.registrations);
+        // A RESERVE (6) may have been executed during the wait.
+        call.nexus.check_access(call.unit, Access::Reservation)?;
+        let mut change = Transition::new(&call.unit.reservations.state(), actor, call.target.limits().registrations);
         let applied = apply(call, &mut change, &list);
         if matches!(applied, Err(Fault::ReservationConflict)) {
             call.unit.statistics.count_conflict();
@@ -127,10 +126,10 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
 /// Reads the parameter list.
 fn read<D>(call: &Invocation<'_, D>, length: u64) -> Result<ParameterList, Fault> {
     let wrong_length = |needed: usize| Fault::ParameterListLength { given_bytes: length, needed_bytes: needed as u64 };
-    if length > u64::from(call.target.limits.persistent_reserve_out_bytes) {
+    if length > u64::from(call.target.limits().persistent_reserve_out_bytes) {
         return Err(wrong_length(Basic::BYTES));
     }
-    let moves = call.command.operation == Operation::PersistentReserveOutRegisterAndMove;
+    let moves = call.cdb.service_action() == service_action::REGISTER_AND_MOVE;
     let bytes = call.parameter_list(length)?;
     if moves {
         let list = RegisterAndMove::parse(&bytes).ok_or_else(|| wrong_length(RegisterAndMove::BYTES))?;
@@ -158,11 +157,11 @@ fn apply<D>(call: &Invocation<'_, D>, change: &mut Transition<'_>, list: &Parame
     let ports = call.target.reservation_ports();
     match list {
         ParameterList::Move(list) => register_and_move::apply(change, list, &ports),
-        ParameterList::Basic(basic, transport_ids) => match call.command.operation {
-            Operation::PersistentReserveOutReserve => reserve::apply(change, basic, asked),
-            Operation::PersistentReserveOutRelease => release::apply(change, basic, asked),
-            Operation::PersistentReserveOutClear => clear::apply(change, basic),
-            Operation::PersistentReserveOutPreempt => preempt::apply(change, basic, asked),
+        ParameterList::Basic(basic, transport_ids) => match call.cdb.service_action() {
+            service_action::RESERVE => reserve::apply(change, basic, asked),
+            service_action::RELEASE => release::apply(change, basic, asked),
+            service_action::CLEAR => clear::apply(change, basic),
+            service_action::PREEMPT | service_action::PREEMPT_AND_ABORT => preempt::apply(change, basic, asked),
             _ => {
                 let ignore = call.cdb.service_action() == service_action::REGISTER_AND_IGNORE_EXISTING_KEY;
                 register::apply(change, basic, transport_ids, ignore, &ports)

@@ -2,14 +2,14 @@
 //! first half of an offloaded data transfer.
 
 use super::block_ranges::{self, Place};
-use crate::device::background::Work;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
 use crate::copies::Running;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::{Invocation, Work};
+use crate::reply::Reply;
 use crate::sense::Fault;
 use crate::tokens::NewToken;
 use block::{BlockDevice, BlockError, Extent};
+use futures_util::future::LocalBoxFuture;
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
@@ -29,7 +29,6 @@ pub(crate) const ROD_TYPE: RodType = RodType::POINT_IN_TIME;
 
 pub(super) const COMMAND: Command = Command {
     name: "POPULATE TOKEN",
-    operation: Operation::PopulateToken,
     opcode: scsi::opcode::THIRD_PARTY_COPY_OUT,
     service_action: Some(service_action::POPULATE_TOKEN),
     cdb_usage: &hex!("83 10 00000000 ffffffff ffffffff 3f 00"),
@@ -48,7 +47,7 @@ pub(super) const COMMAND: Command = Command {
 };
 
 /// A checked parameter list.
-pub(crate) struct Request {
+pub(super) struct Request {
     ranges: Vec<Extent>,
     timeout_s: u32,
 }
@@ -60,16 +59,16 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 
 /// Captures the ranges at one instant. The token is fetched with RECEIVE ROD TOKEN INFORMATION.
 ///
-/// * `NoResourcesForToken`: the initiator, or all together, have as many as they may.
-/// * `NoResourcesForRod`: the pool has no room for what the token may come to hold.
-pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+/// * `NoResourcesForToken`: limit of tokens reached, for the initiator or for all together.
+/// * `NoResourcesForRod`: the pool has no room for the blocks that the token may come to hold.
+pub(super) async fn execute<D: BlockDevice + 'static>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let Some(list) = block_ranges::parameter_list(call, HEADER_BYTES)? else { return Ok(Reply::good()) };
     let length = list.len() as u64;
     let (immediate, request) = parse(call, &list)?;
-    call.target.tokens.check_room(&call.nexus.initiator, &call.target.limits.tokens)?;
+    call.target.tokens().check_room(&call.nexus.initiator, &call.target.limits().tokens)?;
     let running = call.start_copy(call.cdb.be32::<6>(), TransferCountUnits::LogicalBlocks)?;
     if immediate {
-        call.target.leave_to_background(call, running, Work::PopulateToken(request))?;
+        call.target.leave_to_background(call, running, Box::new(request))?;
         return Ok(Reply::took(length));
     }
     let result = populate(call, request, &running).await;
@@ -79,7 +78,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
 
 fn parse<D: BlockDevice>(call: &Invocation<'_, D>, list: &[u8]) -> Result<(bool, Request), Fault> {
     let invalid = |at: usize| Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)));
-    let limits = &call.target.limits.tokens;
+    let limits = &call.target.limits().tokens;
     let too_short =
         |_| Fault::ParameterListLength { given_bytes: list.len() as u64, needed_bytes: HEADER_BYTES as u64 };
     let (header, _) = PopulateTokenHeader::read_from_prefix(list).map_err(too_short)?;
@@ -103,15 +102,29 @@ fn parse<D: BlockDevice>(call: &Invocation<'_, D>, list: &[u8]) -> Result<(bool,
     Ok((header.flags & IMMED != 0, Request { ranges, timeout_s }))
 }
 
-/// Makes the token.
-pub(crate) async fn populate<D: BlockDevice>(
+impl<D: BlockDevice> Work<D> for Request {
+    fn execute<'a>(
+        self: Box<Self>,
+        call: &'a Invocation<'a, D>,
+        running: &'a Running,
+    ) -> LocalBoxFuture<'a, (bool, Result<OffloadWork, Fault>)>
+    where
+        D: 'a,
+        Self: 'a,
+    {
+        Box::pin(async move { (true, populate(call, *self, running).await) })
+    }
+}
+
+/// Creates the token.
+async fn populate<D: BlockDevice>(
     call: &Invocation<'_, D>,
     request: Request,
     running: &Running,
 ) -> Result<OffloadWork, Fault> {
     let _blocks = call.unit.extents.lock(AccessClass::Read, &request.ranges).await;
     call.check_step()?;
-    call.unit.check_access(call.nexus, Access::Read)?;
+    call.nexus.check_access(call.unit, Access::Read)?;
     call.unit.check_present()?;
     let source = call.unit.device();
     let device = source.capture(&request.ranges).await.map_err(|error| match error {
@@ -128,10 +141,10 @@ pub(crate) async fn populate<D: BlockDevice>(
         timeout_s: request.timeout_s,
     };
     let target = call.target;
-    let token = target.tokens.make(new, &target.limits.tokens, target.now_ns())?;
-    // The volume may have been deleted meanwhile, for one.
+    let token = target.tokens().make(new, &target.limits().tokens, target.now_ns())?;
+    // The volume may have been deleted meanwhile, for example.
     if let Err(fault) = call.check_step() {
-        target.tokens.cancel(&token);
+        target.tokens().cancel(&token);
         return Err(fault);
     }
     running.transferred(token.blocks);

@@ -1,8 +1,8 @@
 //! PRE-FETCH (34h, 90h), SBC-3 §5.8 and §5.9.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -10,7 +10,6 @@ use unit::{Access, AccessState};
 
 pub(super) const PRE_FETCH_10: Command = Command {
     name: "PRE-FETCH (10)",
-    operation: Operation::PreFetch,
     opcode: scsi::opcode::PRE_FETCH_10,
     service_action: None,
     cdb_usage: &hex!("34 02 ffffffff 3f ffff 00"),

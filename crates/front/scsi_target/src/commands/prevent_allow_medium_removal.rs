@@ -1,8 +1,8 @@
 //! PREVENT ALLOW MEDIUM REMOVAL (1Eh), SBC-3 §5.7.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -11,7 +11,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "PREVENT ALLOW MEDIUM REMOVAL",
-    operation: Operation::PreventAllowMediumRemoval,
     opcode: scsi::opcode::PREVENT_ALLOW_MEDIUM_REMOVAL,
     service_action: None,
     cdb_usage: &hex!("1e 00 0000 03 00"),

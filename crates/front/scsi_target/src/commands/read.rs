@@ -1,9 +1,10 @@
 //! READ (08h, 28h, A8h, 88h), SBC-3 §5.10 to §5.13.
 
+use crate::blocks::BLOCK;
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{BLOCK, Invocation, Reply};
+use crate::device::Invocation;
 use crate::logical_unit::LogicalUnit;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
@@ -12,7 +13,6 @@ use unit::{Access, AccessState, Io};
 
 const READ: Command = Command {
     name: "READ (6)",
-    operation: Operation::Read,
     opcode: scsi::opcode::READ_6,
     service_action: None,
     cdb_usage: &hex!("08 1fffff ff 00"),
@@ -54,7 +54,7 @@ pub(super) const READ_16: Command = Command {
 /// FUA with a write cache flushes the cache first: the data returned is on the medium (SBC-3
 /// §4.15).
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
+    let limit = LogicalUnit::<D>::transfer_limit(call.target.limits());
     let extent = call.unit.checked_extent(call.range(), limit)?;
     let receivable = u64::from(call.request.expected_data_in).div_ceil(BLOCK);
     let wanted = Extent { count: extent.count.min(receivable), ..extent };

@@ -1,8 +1,8 @@
 //! READ CAPACITY (25h, 9Eh/10h), SBC-3 §5.15 and §5.16.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
@@ -14,7 +14,6 @@ use zerocopy::{FromZeros, IntoBytes};
 
 pub(super) const READ_CAPACITY_10: Command = Command {
     name: "READ CAPACITY (10)",
-    operation: Operation::ReadCapacity10,
     opcode: scsi::opcode::READ_CAPACITY_10,
     service_action: None,
     cdb_usage: &hex!("25 00 00000000 0000 00 00"), // LBA and PMI are obsolete
@@ -34,7 +33,6 @@ pub(super) const READ_CAPACITY_10: Command = Command {
 
 pub(super) const READ_CAPACITY_16: Command = Command {
     name: "READ CAPACITY (16)",
-    operation: Operation::ReadCapacity16,
     opcode: scsi::opcode::SERVICE_ACTION_IN_16,
     service_action: Some(service_action::READ_CAPACITY_16),
     cdb_usage: &hex!("9e 10 0000000000000000 ffffffff 00 00"),

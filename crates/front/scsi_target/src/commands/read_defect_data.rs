@@ -2,8 +2,8 @@
 //! are empty in every format.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -12,7 +12,6 @@ use unit::{Access, AccessState};
 
 pub(super) const READ_DEFECT_DATA_10: Command = Command {
     name: "READ DEFECT DATA (10)",
-    operation: Operation::ReadDefectData,
     opcode: scsi::opcode::READ_DEFECT_DATA_10,
     service_action: None,
     cdb_usage: &hex!("37 00 1f 00000000 ffff 00"),

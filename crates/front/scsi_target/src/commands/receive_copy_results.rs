@@ -3,9 +3,9 @@
 //! Status and data have two forms, for list identifiers of one byte (LID1) and of four (LID4).
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
 use crate::copies::CopyRecord;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -17,7 +17,6 @@ use unit::{Access, AccessState};
 
 pub(super) const STATUS_LID1: Command = Command {
     name: "RECEIVE COPY STATUS (LID1)",
-    operation: Operation::ReceiveCopyStatusLid1,
     opcode: scsi::opcode::THIRD_PARTY_COPY_IN,
     service_action: Some(service_action::RECEIVE_COPY_STATUS_LID1),
     cdb_usage: &hex!("84 00 ff 00000000000000 ffffffff 00 00"),
@@ -37,7 +36,6 @@ pub(super) const STATUS_LID1: Command = Command {
 
 pub(super) const DATA_LID1: Command = Command {
     name: "RECEIVE COPY DATA (LID1)",
-    operation: Operation::ReceiveCopyDataLid1,
     service_action: Some(service_action::RECEIVE_COPY_DATA_LID1),
     cdb_usage: &hex!("84 01 ff 00000000000000 ffffffff 00 00"),
     ..STATUS_LID1
@@ -45,7 +43,6 @@ pub(super) const DATA_LID1: Command = Command {
 
 pub(super) const OPERATING_PARAMETERS: Command = Command {
     name: "RECEIVE COPY OPERATING PARAMETERS",
-    operation: Operation::ReceiveCopyOperatingParameters,
     service_action: Some(service_action::RECEIVE_COPY_OPERATING_PARAMETERS),
     cdb_usage: &hex!("84 03 ff 00000000000000 ffffffff 00 00"),
     ..STATUS_LID1
@@ -53,7 +50,6 @@ pub(super) const OPERATING_PARAMETERS: Command = Command {
 
 pub(super) const FAILURE_DETAILS: Command = Command {
     name: "RECEIVE COPY FAILURE DETAILS (LID1)",
-    operation: Operation::ReceiveCopyFailureDetails,
     service_action: Some(service_action::RECEIVE_COPY_FAILURE_DETAILS_LID1),
     cdb_usage: &hex!("84 04 ff 00000000000000 ffffffff 00 00"),
     ..STATUS_LID1
@@ -61,7 +57,6 @@ pub(super) const FAILURE_DETAILS: Command = Command {
 
 pub(super) const STATUS_LID4: Command = Command {
     name: "RECEIVE COPY STATUS (LID4)",
-    operation: Operation::ReceiveCopyStatusLid4,
     service_action: Some(service_action::RECEIVE_COPY_STATUS_LID4),
     cdb_usage: &hex!("84 05 ffffffff 00000000 ffffffff 00 00"),
     ..STATUS_LID1
@@ -69,7 +64,6 @@ pub(super) const STATUS_LID4: Command = Command {
 
 pub(super) const DATA_LID4: Command = Command {
     name: "RECEIVE COPY DATA (LID4)",
-    operation: Operation::ReceiveCopyDataLid4,
     service_action: Some(service_action::RECEIVE_COPY_DATA_LID4),
     cdb_usage: &hex!("84 06 ffffffff 00000000 ffffffff 00 00"),
     ..STATUS_LID4
@@ -77,11 +71,16 @@ pub(super) const DATA_LID4: Command = Command {
 
 const LIST_ID_AT: FieldPointer = FieldPointer::cdb(2);
 
+/// Whether the list identifier has four bytes.
+fn is_lid4<D>(call: &Invocation<'_, D>) -> bool {
+    matches!(
+        call.command.service_action,
+        Some(service_action::RECEIVE_COPY_STATUS_LID4 | service_action::RECEIVE_COPY_DATA_LID4)
+    )
+}
+
 fn record<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<(u32, Rc<CopyRecord>), Fault> {
-    let list_id = match call.command.operation {
-        Operation::ReceiveCopyStatusLid4 | Operation::ReceiveCopyDataLid4 => call.cdb.be32::<2>(),
-        _ => u32::from(call.cdb.byte::<2>()),
-    };
+    let list_id = if is_lid4(call) { call.cdb.be32::<2>() } else { u32::from(call.cdb.byte::<2>()) };
     let record = call.nexus.copies.get(list_id).ok_or(Fault::InvalidFieldInCdb(LIST_ID_AT))?;
     Ok((list_id, record))
 }
@@ -108,10 +107,7 @@ pub(super) fn data<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fa
     let (_, record) = record(call)?;
     let held = record.held().ok_or(Fault::InvalidFieldInCdb(LIST_ID_AT))?;
     let data = third_party_copy::copy_data(&held);
-    let data = match call.command.operation {
-        Operation::ReceiveCopyDataLid4 => record.information(&data),
-        _ => data,
-    };
+    let data = if is_lid4(call) { record.information(&data) } else { data };
     if is_returned(call, &data) {
         record.discard_held();
     }
@@ -120,7 +116,7 @@ pub(super) fn data<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fa
 
 /// Returns the limits of the copy manager. The list identifier is ignored.
 pub(super) fn operating_parameters<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    Ok(Reply::parameter_data(call.target.limits.copy.encode(), call.cdb.be32::<10>()))
+    Ok(Reply::parameter_data(call.target.limits().copy.encode(), call.cdb.be32::<10>()))
 }
 
 /// Returns the sense data of a copy that failed, and discards it.

@@ -2,8 +2,8 @@
 
 use super::receive_copy_results::STATUS_LID4;
 use crate::command::Command;
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -14,7 +14,6 @@ use unit::Access;
 
 pub(super) const COMMAND: Command = Command {
     name: "RECEIVE ROD TOKEN INFORMATION",
-    operation: Operation::ReceiveRodTokenInformation,
     service_action: Some(service_action::RECEIVE_ROD_TOKEN_INFORMATION),
     cdb_usage: &hex!("84 07 ffffffff 00000000 ffffffff 00 00"),
     access: Access::Read, // permission to read the data is permission to have its token
@@ -23,7 +22,6 @@ pub(super) const COMMAND: Command = Command {
 
 pub(super) const ALL: Command = Command {
     name: "REPORT ALL ROD TOKENS",
-    operation: Operation::ReportAllRodTokens,
     service_action: Some(service_action::REPORT_ALL_ROD_TOKENS),
     cdb_usage: &hex!("84 08 0000000000000000 ffffffff 00 00"),
     ..STATUS_LID4
@@ -40,7 +38,7 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
 
 /// Returns the first bytes of each token of the initiator; tokens of other initiators are hidden.
 pub(super) fn all<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let tokens = call.target.tokens.of_initiator(&call.nexus.initiator);
+    let tokens = call.target.tokens().of_initiator(&call.nexus.initiator);
     let data = rod_token::all_tokens(tokens.iter().map(|token| token.bytes()));
     Ok(Reply::parameter_data(data, call.cdb.be32::<10>()))
 }

@@ -1,8 +1,8 @@
 //! RELEASE (17h), SPC-2 §7.16: six-byte form, whole logical unit.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -10,7 +10,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "RELEASE (6)",
-    operation: Operation::Release,
     opcode: scsi::opcode::RELEASE_6,
     service_action: None,
     cdb_usage: &hex!("17 00 0000 00 00"),

@@ -1,9 +1,8 @@
 //! REPORT LUNS (A0h), SPC-4 §6.33.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::Reply;
 use crate::nexus::Nexus;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::{AdditionalSense, Cdb, FieldPointer};
@@ -11,7 +10,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT LUNS",
-    operation: Operation::ReportLuns,
     opcode: scsi::opcode::REPORT_LUNS,
     service_action: None,
     cdb_usage: &hex!("a0 00 ff 000000 ffffffff 00 00"),

@@ -1,9 +1,9 @@
 //! REPORT SUPPORTED OPERATION CODES (A3h/0Ch), SPC-4 §6.35: the command table, as the initiator sees it.
 
-use super::COMMANDS;
+use super::commands;
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -14,7 +14,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT SUPPORTED OPERATION CODES",
-    operation: Operation::ReportSupportedOperationCodes,
     opcode: scsi::opcode::MAINTENANCE_IN,
     service_action: Some(service_action::REPORT_SUPPORTED_OPERATION_CODES),
     cdb_usage: &hex!("a3 0c 87 ff ffff ffffffff 00 00"),
@@ -39,12 +38,12 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
     let timeouts = call.cdb.bit::<2>(0x80);
     let opcode = call.cdb.byte::<3>();
     let wanted = call.cdb.be16::<4>();
-    let rows = || COMMANDS.iter().copied().filter(|row| call.target.has(row));
+    let rows = || commands().filter(|row| call.target.has(row));
     let has_service_actions = rows().any(|row| row.opcode == opcode && row.service_action.is_some());
     let plain = || rows().find(|row| row.opcode == opcode && row.service_action.is_none());
     let by_service_action = || {
-        let row = Command::with_service_action(opcode, u8::try_from(wanted).ok()?)?;
-        call.target.has(row).then_some(row)
+        let service_action = u8::try_from(wanted).ok()?;
+        rows().find(|row| row.opcode == opcode && row.service_action == Some(service_action))
     };
     let opcode_at = FieldPointer::cdb(3);
     let service_action_at = FieldPointer::cdb(4);

@@ -1,8 +1,8 @@
 //! REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS (A3h/0Dh), SPC-4 §6.36.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -12,7 +12,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS",
-    operation: Operation::ReportSupportedTaskManagementFunctions,
     opcode: scsi::opcode::MAINTENANCE_IN,
     service_action: Some(service_action::REPORT_SUPPORTED_TASK_MANAGEMENT_FUNCTIONS),
     cdb_usage: &hex!("a3 0d 80 000000 ffffffff 00 00"),

@@ -2,9 +2,9 @@
 //! administrator chooses which of them hosts should use.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
 use crate::device::port_groups::PortGroup;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -14,7 +14,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT TARGET PORT GROUPS",
-    operation: Operation::ReportTargetPortGroups,
     opcode: scsi::opcode::MAINTENANCE_IN,
     service_action: Some(service_action::REPORT_TARGET_PORT_GROUPS),
     cdb_usage: &hex!("a3 ea 00000000 ffffffff 00 00"),

@@ -2,8 +2,8 @@
 //! little is left for this command.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::{self, Fault};
 use block::BlockDevice;
 use hex_literal::hex;
@@ -12,7 +12,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "REQUEST SENSE",
-    operation: Operation::RequestSense,
     opcode: scsi::opcode::REQUEST_SENSE,
     service_action: None,
     cdb_usage: &hex!("03 00 0000 ff 00"), // DESC is refused: sense data has fixed format

@@ -1,10 +1,10 @@
 //! RESERVE (16h), SPC-2 §7.21: six-byte form, whole logical unit, no third party. VMFS uses it while it formats, even with ATS.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
 use crate::logical_unit::LogicalUnit;
-use crate::nexus::NexusId;
+use crate::nexus_id::NexusId;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -12,7 +12,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "RESERVE (6)",
-    operation: Operation::Reserve,
     opcode: scsi::opcode::RESERVE_6,
     service_action: None,
     cdb_usage: &hex!("16 00 0000 00 00"),
@@ -41,7 +40,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         // A PERSISTENT RESERVE OUT that has begun completes first: the two kinds of reservation
         // exclude each other.
         let _turn = call.unit.reservations.turn().await;
-        call.unit.check_access(call.nexus, call.command.access)?;
+        call.nexus.check_access(call.unit, call.command.access)?;
         if super::release::is_covered(call)? {
             return Ok(Reply::good());
         }
@@ -51,8 +50,9 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     };
     call.unit.writes.drained().await;
     taken.give_back = false;
-    // A reset while waiting has taken the reservation back, and another nexus may have it; the command is then one that the reset aborted.
-    call.unit.check_access(call.nexus, call.command.access)?;
+    // A reset during the wait removes the reservation, and another nexus may have taken it. This
+    // command then counts as aborted by the reset.
+    call.nexus.check_access(call.unit, call.command.access)?;
     Ok(Reply::good())
 }
 

@@ -3,8 +3,8 @@
 //! encrypted, so there is no key to erase.
 
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
@@ -17,7 +17,6 @@ use unit::{PersistedSanitize, SanitizeMethod};
 // ZNR is refused: there are no zones.
 pub(super) const BLOCK_ERASE: Command = Command {
     name: "SANITIZE, BLOCK ERASE",
-    operation: Operation::Sanitize,
     opcode: scsi::opcode::SANITIZE,
     service_action: Some(service_action::BLOCK_ERASE),
     cdb_usage: &hex!("48 a2 0000000000 0000 00"), // PARAMETER LIST LENGTH has to be 0

@@ -2,8 +2,8 @@
 //! background self-tests, whose results a log page would keep.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -11,7 +11,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "SEND DIAGNOSTIC",
-    operation: Operation::SendDiagnostic,
     opcode: scsi::opcode::SEND_DIAGNOSTIC,
     service_action: None,
     // PF, SELFTEST, DEVOFFL, UNITOFFL; SELF-TEST CODE and PARAMETER LIST LENGTH have to be 0.

@@ -3,9 +3,9 @@
 //! it in TPGS).
 
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
 use crate::device::port_groups::{ExplicitChange, settable};
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -15,7 +15,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "SET TARGET PORT GROUPS",
-    operation: Operation::SetTargetPortGroups,
     opcode: scsi::opcode::MAINTENANCE_OUT,
     service_action: Some(service_action::SET_TARGET_PORT_GROUPS),
     cdb_usage: &hex!("a4 0a 00000000 ffffffff 00 00"),

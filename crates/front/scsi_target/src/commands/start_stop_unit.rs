@@ -1,8 +1,8 @@
 //! START STOP UNIT (1Bh), SBC-3 §5.25.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -11,7 +11,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "START STOP UNIT",
-    operation: Operation::StartStopUnit,
     opcode: scsi::opcode::START_STOP_UNIT,
     service_action: None,
     cdb_usage: &hex!("1b 01 00 0f f7 00"),

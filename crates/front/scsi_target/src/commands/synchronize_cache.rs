@@ -1,8 +1,8 @@
 //! SYNCHRONIZE CACHE (35h, 91h), SBC-3 §5.26 and §5.27.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -10,7 +10,6 @@ use unit::{Access, AccessState};
 
 pub(super) const SYNCHRONIZE_CACHE_10: Command = Command {
     name: "SYNCHRONIZE CACHE (10)",
-    operation: Operation::SynchronizeCache,
     opcode: scsi::opcode::SYNCHRONIZE_CACHE_10,
     service_action: None,
     cdb_usage: &hex!("35 06 ffffffff 3f ffff 00"),

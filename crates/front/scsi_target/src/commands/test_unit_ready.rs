@@ -1,8 +1,8 @@
 //! TEST UNIT READY (00h), SPC-4 §6.47.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -10,7 +10,6 @@ use unit::{Access, AccessState};
 
 pub(super) const COMMAND: Command = Command {
     name: "TEST UNIT READY",
-    operation: Operation::TestUnitReady,
     opcode: scsi::opcode::TEST_UNIT_READY,
     service_action: None,
     cdb_usage: &hex!("00 00 0000 00 00"),

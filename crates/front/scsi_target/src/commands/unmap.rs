@@ -1,8 +1,9 @@
 //! UNMAP (42h), SBC-3 §5.28.
 
+use crate::blocks::BLOCK;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{BLOCK, Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
@@ -15,7 +16,6 @@ use zerocopy::FromBytes;
 
 pub(super) const COMMAND: Command = Command {
     name: "UNMAP",
-    operation: Operation::Unmap,
     opcode: scsi::opcode::UNMAP,
     service_action: None,
     cdb_usage: &hex!("42 00 00000000 3f ffff 00"), // ANCHOR is refused: ANC_SUP is 0
@@ -56,7 +56,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         .and_then(|bytes| <[UnmapBlockDescriptor]>::ref_from_bytes(bytes).ok())
         .ok_or(Fault::ParameterListLength { given_bytes: length, needed_bytes: 8 + descriptor_bytes as u64 })?;
 
-    let limits = &call.target.limits;
+    let limits = call.target.limits();
     let count = descriptors.len() as u64;
     if count > u64::from(limits.unmap_descriptors) {
         let at = FieldPointer::parameter_list(2);

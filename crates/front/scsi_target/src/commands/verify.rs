@@ -1,10 +1,11 @@
 //! VERIFY (2Fh, AFh, 8Fh), SBC-3 §5.29 and §5.30.
 
+use crate::blocks::{BLOCK, blocks_in};
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{BLOCK, Invocation, Reply, blocks_in};
+use crate::device::Invocation;
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::logical_unit::LogicalUnit;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
@@ -14,7 +15,6 @@ use unit::{Access, AccessState};
 
 pub(super) const VERIFY_10: Command = Command {
     name: "VERIFY (10)",
-    operation: Operation::Verify,
     opcode: scsi::opcode::VERIFY_10,
     service_action: None,
     cdb_usage: &hex!("2f 16 ffffffff 3f ffff 00"),
@@ -66,7 +66,7 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 /// * When the initiator announces less Data-Out than BYTCHK = 01b needs, only the blocks that it
 ///   sends are compared.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
+    let limit = LogicalUnit::<D>::transfer_limit(call.target.limits());
     let extent = call.unit.checked_extent(call.range(), limit)?;
     let (data, needed_bytes, blocks) = match byte_check(&call.cdb) {
         0b00 => (None, 0, extent.count),

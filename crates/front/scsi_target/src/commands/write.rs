@@ -1,9 +1,10 @@
 //! WRITE (0Ah, 2Ah, AAh, 8Ah), SBC-3 §5.31 to §5.34.
 
+use crate::blocks::{BLOCK, blocks_in};
 use crate::command::{Command, DataDirection, DataOut, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{BLOCK, Invocation, Reply, blocks_in};
+use crate::device::Invocation;
 use crate::logical_unit::LogicalUnit;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
@@ -12,7 +13,6 @@ use unit::{Access, AccessState, Io};
 
 const WRITE: Command = Command {
     name: "WRITE (6)",
-    operation: Operation::Write,
     opcode: scsi::opcode::WRITE_6,
     service_action: None,
     cdb_usage: &hex!("0a 1fffff ff 00"),
@@ -56,7 +56,7 @@ pub(super) const WRITE_16: Command = Command {
 /// Stores Data-Out. When the initiator announces fewer bytes than the CDB names, only the blocks
 /// that it sends are stored.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
+    let limit = LogicalUnit::<D>::transfer_limit(call.target.limits());
     let extent = call.unit.checked_extent(call.range(), limit)?;
     let needed_bytes = extent.count * BLOCK;
     let data = call.block_data_out(needed_bytes)?;

@@ -1,10 +1,11 @@
 //! WRITE AND VERIFY (2Eh, AEh, 8Eh), SBC-3 §5.35 to §5.37.
 
+use crate::blocks::{BLOCK, blocks_in};
 use crate::command::{Command, DataDirection, DataOut, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{BLOCK, Invocation, Reply, blocks_in};
+use crate::device::Invocation;
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
 use crate::logical_unit::LogicalUnit;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Durability, Extent};
 use hex_literal::hex;
@@ -13,7 +14,6 @@ use unit::{Access, AccessState, Io};
 
 pub(super) const WRITE_AND_VERIFY_10: Command = Command {
     name: "WRITE AND VERIFY (10)",
-    operation: Operation::WriteAndVerify,
     opcode: scsi::opcode::WRITE_AND_VERIFY_10,
     service_action: None,
     cdb_usage: &hex!("2e 12 ffffffff 3f ffff 00"),
@@ -48,7 +48,7 @@ pub(super) const WRITE_AND_VERIFY_16: Command = Command {
 /// Stores Data-Out durably and reads it back; with BYTCHK = 01b compares it. BYTCHK values 10b and 11b are reserved: bit 2 of byte 1
 /// is not in the usage data.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let limit = LogicalUnit::<D>::transfer_limit(&call.target.limits);
+    let limit = LogicalUnit::<D>::transfer_limit(call.target.limits());
     let extent = call.unit.checked_extent(call.range(), limit)?;
     let needed_bytes = extent.count * BLOCK;
     let data = call.block_data_out(needed_bytes)?;

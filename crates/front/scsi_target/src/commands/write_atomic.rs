@@ -1,9 +1,10 @@
 //! WRITE ATOMIC (9Ch), SBC-4 §5.48: stores all of the data or none of it, whatever crashes. Every
 //! WRITE behaves like this here; WRITE ATOMIC guarantees it.
 
+use crate::blocks::BLOCK;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{BLOCK, Invocation, Reply};
+use crate::device::Invocation;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
@@ -14,7 +15,6 @@ use unit::{Access, AccessState, Io};
 // ATOMIC BOUNDARY (bytes 10 and 11) is refused, because MAXIMUM ATOMIC BOUNDARY SIZE is 0.
 pub(super) const COMMAND: Command = Command {
     name: "WRITE ATOMIC (16)",
-    operation: Operation::WriteAtomic,
     opcode: scsi::opcode::WRITE_ATOMIC_16,
     service_action: None,
     cdb_usage: &hex!("9c 18 ffffffffffffffff 0000 ffff 3f 00"),
@@ -50,7 +50,7 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 /// transport has to announce exactly the length that the CDB names.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let (lba, count) = range(&call.cdb);
-    let limit = u64::from(call.target.limits.atomic_blocks());
+    let limit = u64::from(call.target.limits().atomic_blocks());
     let extent = call.unit.checked_range(lba, count)?;
     if count > limit {
         return Err(Fault::AboveLimit { requested: count, limit, at: COUNT_AT });

@@ -1,9 +1,10 @@
 //! WRITE SAME (41h, 93h), SBC-3 §5.44 and §5.45. VMware's Block Zero.
 
+use crate::blocks::BLOCK;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
-use crate::device::invocation::{BLOCK, Invocation, Reply};
+use crate::device::Invocation;
 use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
+use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Durability, Extent};
 use bytes::Bytes;
@@ -17,7 +18,6 @@ use unit::{OffloadWork, Primitive};
 
 pub(super) const WRITE_SAME_10: Command = Command {
     name: "WRITE SAME (10)",
-    operation: Operation::WriteSame,
     opcode: scsi::opcode::WRITE_SAME_10,
     service_action: None,
     cdb_usage: &hex!("41 08 ffffffff 3f ffff 00"),
@@ -63,7 +63,7 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let range = call.range();
     let count_at = FieldPointer::cdb(range.count_at);
-    let limit = u64::from(call.target.limits.write_same_blocks);
+    let limit = u64::from(call.target.limits().write_same_blocks);
     let count = if range.count > 0 {
         range.count
     } else if call.unit.profile.write_same_to_end {

@@ -2,14 +2,15 @@
 //! second half of an offloaded data transfer.
 
 use super::block_ranges::{self, Place};
-use crate::device::background::Work;
+use crate::blocks::BLOCK;
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
-use crate::commands::Operation;
 use crate::copies::Running;
-use crate::device::invocation::{BLOCK, Invocation, Reply};
+use crate::device::{Invocation, Work};
+use crate::reply::Reply;
 use crate::sense::{CopyCause, Fault, TokenFault};
 use crate::tokens::{InUse, Token};
 use block::{BlockDevice, BlockError, Durability, Extent, Lba};
+use futures_util::future::LocalBoxFuture;
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
@@ -26,7 +27,6 @@ const LEAST_DATA_LENGTH: u16 = 0x226;
 
 pub(super) const COMMAND: Command = Command {
     name: "WRITE USING TOKEN",
-    operation: Operation::WriteUsingToken,
     opcode: scsi::opcode::THIRD_PARTY_COPY_OUT,
     service_action: Some(service_action::WRITE_USING_TOKEN),
     cdb_usage: &hex!("83 11 00000000 ffffffff ffffffff 3f 00"),
@@ -53,7 +53,7 @@ enum Rod<D> {
 }
 
 /// A checked parameter list.
-pub(crate) struct Request<D> {
+pub(super) struct Request<D> {
     rod: Rod<D>,
     offset: u64,
     ranges: Vec<Extent>,
@@ -70,13 +70,13 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 ///
 /// * `Token`: this initiator cannot use the token; nothing is written.
 /// * `InvalidFieldInParameterList`: the ranges reach beyond the end of the ROD.
-pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+pub(super) async fn execute<D: BlockDevice + 'static>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let Some(list) = block_ranges::parameter_list(call, HEADER_BYTES)? else { return Ok(Reply::good()) };
     let length = list.len() as u64;
     let (immediate, request) = parse(call, &list)?;
     let running = call.start_copy(call.cdb.be32::<6>(), TransferCountUnits::LogicalBlocks)?;
     if immediate {
-        call.target.leave_to_background(call, running, Work::WriteUsingToken(request))?;
+        call.target.leave_to_background(call, running, Box::new(request))?;
         return Ok(Reply::took(length));
     }
     let result = write(call, &request, &running).await;
@@ -117,7 +117,7 @@ fn find<D: BlockDevice>(call: &Invocation<'_, D>, header: &WriteUsingTokenHeader
         return if raw.length.get() == TOKEN_LENGTH { Ok(Rod::Zeros) } else { Err(TokenFault::InvalidLength) };
     }
     let target = call.target;
-    let token = target.tokens.find(&header.token, &call.nexus.initiator, target.now_ns())?;
+    let token = target.tokens().find(&header.token, &call.nexus.initiator, target.now_ns())?;
     check_source(call, &token)?;
     Ok(Rod::Token(token))
 }
@@ -132,7 +132,7 @@ fn check_source<D: BlockDevice>(call: &Invocation<'_, D>, token: &Token<D>) -> R
 /// Repeats the admission checks before each step: much time may have passed since.
 fn check_step<D: BlockDevice>(call: &Invocation<'_, D>, rod: &Rod<D>) -> Result<(), Fault> {
     call.check_step()?;
-    call.unit.check_access(call.nexus, Access::Write)?;
+    call.nexus.check_access(call.unit, Access::Write)?;
     call.unit.check_writable()?;
     if let Rod::Token(token) = rod {
         check_source(call, token)?;
@@ -140,8 +140,22 @@ fn check_step<D: BlockDevice>(call: &Invocation<'_, D>, rod: &Rod<D>) -> Result<
     Ok(())
 }
 
+impl<D: BlockDevice> Work<D> for Request<D> {
+    fn execute<'a>(
+        self: Box<Self>,
+        call: &'a Invocation<'a, D>,
+        running: &'a Running,
+    ) -> LocalBoxFuture<'a, (bool, Result<OffloadWork, Fault>)>
+    where
+        D: 'a,
+        Self: 'a,
+    {
+        Box::pin(async move { (true, write(call, &self, running).await) })
+    }
+}
+
 /// Writes the ranges.
-pub(crate) async fn write<D: BlockDevice>(
+async fn write<D: BlockDevice>(
     call: &Invocation<'_, D>,
     request: &Request<D>,
     running: &Running,
@@ -181,11 +195,11 @@ pub(crate) async fn write<D: BlockDevice>(
     if let Rod::Token(token) = &request.rod
         && request.delete
     {
-        call.target.tokens.delete(token);
+        call.target.tokens().delete(token);
     }
     if work.copied_bytes > 0 && work.cloned_bytes == 0 {
         let detail =
-            format!("{} bytes copied: source and destination differ in their place within 4 KiB", work.copied_bytes);
+            format!("{} bytes copied: source and destination have different offsets within 4 KiB", work.copied_bytes);
         work.not_offloaded = Some((Reason::Misaligned, detail));
     }
     Ok(work)
@@ -218,6 +232,6 @@ async fn copy<D: BlockDevice>(
     })?;
     work.cloned_bytes += outcome.cloned_bytes;
     work.copied_bytes += outcome.copied_bytes;
-    call.target.tokens.touch(token, call.target.now_ns());
+    call.target.tokens().touch(token, call.target.now_ns());
     Ok(outcome.done_blocks)
 }

@@ -3,16 +3,16 @@
 //!
 //! The target has no runtime: its owner polls [`ScsiTarget::run_background`] beside the commands.
 
+use super::{Invocation, Request, ScsiTarget};
 use crate::command::Command;
-use crate::commands::{extended_copy, populate_token, write_using_token};
 use crate::copies::Running;
-use crate::device::invocation::{Invocation, Request};
 use crate::logical_unit::LogicalUnit;
-use crate::nexus::{Nexus, NexusId};
+use crate::nexus::Nexus;
+use crate::nexus_id::NexusId;
 use crate::sense::Fault;
-use crate::device::ScsiTarget;
 use crate::task_set::TaskAttribute;
 use block::{BlockDevice, VolumeId};
+use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use scsi::Cdb;
 use std::cell::{Cell, RefCell};
@@ -20,13 +20,19 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
-use unit::{AbortFlag, WaitQueue};
+use unit::{AbortFlag, OffloadWork, WaitQueue};
 
-/// What is to be done.
-pub(crate) enum Work<D> {
-    ExtendedCopy(extended_copy::Request<D>),
-    PopulateToken(populate_token::Request),
-    WriteUsingToken(write_using_token::Request<D>),
+/// Operation that can continue in the background.
+pub(crate) trait Work<D> {
+    /// Executes the operation. True: its results are kept for the application client.
+    fn execute<'a>(
+        self: Box<Self>,
+        call: &'a Invocation<'a, D>,
+        running: &'a Running,
+    ) -> LocalBoxFuture<'a, (bool, Result<OffloadWork, Fault>)>
+    where
+        D: 'a,
+        Self: 'a;
 }
 
 /// Queued operation with its context.
@@ -38,7 +44,7 @@ struct Job<D> {
     abort: AbortFlag,
     content_generation: u64,
     running: Running,
-    work: Work<D>,
+    work: Box<dyn Work<D>>,
 }
 
 /// Queue of background operations.
@@ -55,13 +61,13 @@ impl<D> Default for Background<D> {
     }
 }
 
-impl<D: BlockDevice> ScsiTarget<D> {
-    /// Leaves an operation to [`Self::run_background`].
+impl<D: BlockDevice + 'static> ScsiTarget<D> {
+    /// Queues an operation for [`Self::run_background`].
     pub(crate) fn leave_to_background(
         &self,
         call: &Invocation<'_, D>,
         running: Running,
-        work: Work<D>,
+        work: Box<dyn Work<D>>,
     ) -> Result<(), Fault> {
         let limit = usize::from(self.limits.copy.total_concurrent_copies);
         if self.background.count.get() >= limit {
@@ -70,7 +76,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         let nexus = self.nexuses.borrow().get(call.nexus.id).ok_or(Fault::LogicalUnitNotSupported)?;
         let path = nexus.find(|unit| std::ptr::eq(unit, call.unit)).ok_or(Fault::LogicalUnitNotSupported)?;
         let unit = Rc::clone(&path.unit);
-        running.goes_to_background();
+        running.mark_background();
         let (command, cdb, abort) = (call.command, call.cdb, call.request.abort.clone());
         let job = Job { nexus, unit, command, cdb, abort, content_generation: call.content_generation, running, work };
         self.background.count.set(self.background.count.get() + 1);
@@ -110,16 +116,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
             abort,
         };
         // The command has been answered: it is no longer in the task set.
-        let place = RefCell::new(None);
-        let call =
-            Invocation { target: self, nexus: &nexus, unit: &unit, command, cdb, request, content_generation, place };
-        let (keep, result) = match work {
-            Work::ExtendedCopy(request) => {
-                (request.keeps_results(), extended_copy::copy(&call, &request, Some(&running)).await)
-            }
-            Work::PopulateToken(request) => (true, populate_token::populate(&call, request, &running).await),
-            Work::WriteUsingToken(request) => (true, write_using_token::write(&call, &request, &running).await),
-        };
+        let call = Invocation::new(self, &nexus, &unit, command, request, content_generation, None);
+        let (keep, result) = work.execute(&call, &running).await;
         self.account_background(&call, result.as_ref());
         running.finish(keep, result.as_ref().map(|_| ()));
     }
@@ -150,10 +148,11 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// the pool has free. To be called about once a second.
     pub fn expire_tokens(&self) {
         self.tokens.expire(self.now_ns());
-        self.tokens.give_way();
+        self.tokens.cancel_oldest_above_free_space();
     }
 
-    /// How many ROD tokens there are.
+    /// Number of live ROD tokens.
+    #[cfg(test)]
     pub fn token_count(&self) -> usize {
         self.tokens.count()
     }

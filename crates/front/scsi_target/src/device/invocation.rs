@@ -1,25 +1,21 @@
 //! Request, response, and the context in which the code of a command runs.
 
+use super::ScsiTarget;
+use crate::blocks::{BLOCK, BlockRange};
 use crate::command::Command;
 use crate::copies::{self, Running};
-use crate::logical_unit::{BlockRange, LogicalUnit};
+use crate::logical_unit::LogicalUnit;
 use crate::nexus::Nexus;
 use crate::sense::Fault;
-use crate::device::ScsiTarget;
 use crate::task_set::{TaskAttribute, TaskGuard};
-use block::{Durability, LOGICAL_BLOCK_BYTES, VolumeId};
+use block::{Durability, VolumeId};
 use bytes::Bytes;
 use scsi::third_party_copy::TransferCountUnits;
-use scsi::{Cdb, FieldPointer, FixedSense};
+use scsi::{Cdb, FieldPointer};
 use std::cell::RefCell;
-use unit::AbortFlag;
-use unit::OffloadWork;
-use unit::Room;
+use unit::{AbortFlag, Room};
 
-/// Bytes in a logical block, for sums.
-pub(crate) const BLOCK: u64 = LOGICAL_BLOCK_BYTES as u64;
-
-/// A command as the transport received it.
+/// Command as the transport received it.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// CDB; bytes after a shorter CDB are ignored.
@@ -62,48 +58,7 @@ pub struct Response {
     pub transfer_bytes: u64,
 }
 
-/// What a command that completed with GOOD status returns.
-#[derive(Debug, Default)]
-pub(crate) struct Reply {
-    pub data_in: Bytes,
-    pub transfer_bytes: u64,
-    pub offload: Option<Box<OffloadWork>>,
-    /// Sense data beside GOOD status.
-    pub sense: Option<FixedSense>,
-}
-
-impl Reply {
-    /// Nothing to return, nothing moved.
-    pub fn good() -> Self {
-        Self::default()
-    }
-
-    /// Parameter data, cut to the allocation length.
-    pub fn parameter_data(data: Vec<u8>, allocation_length: impl Into<u64>) -> Self {
-        let allocation_length = usize::try_from(allocation_length.into()).unwrap_or(usize::MAX);
-        let data_in = Bytes::from(scsi::truncate(data, allocation_length));
-        let transfer_bytes = data_in.len() as u64;
-        Self { data_in, transfer_bytes, ..Self::default() }
-    }
-
-    /// Block data; the command's full length is `transfer_bytes`.
-    pub fn blocks(data_in: Bytes, transfer_bytes: u64) -> Self {
-        Self { data_in, transfer_bytes, ..Self::default() }
-    }
-
-    /// Data-Out of this length was taken.
-    pub fn took(transfer_bytes: u64) -> Self {
-        Self { transfer_bytes, ..Self::default() }
-    }
-
-    /// With what an offload did.
-    pub fn offloaded(mut self, work: OffloadWork) -> Self {
-        self.offload = Some(Box::new(work));
-        self
-    }
-}
-
-/// A command that was admitted: reserved bits, reservation and medium are checked.
+/// Admitted command: reserved bits, reservation and medium are checked.
 pub(crate) struct Invocation<'a, D> {
     pub target: &'a ScsiTarget<D>,
     pub nexus: &'a Nexus<D>,
@@ -113,8 +68,24 @@ pub(crate) struct Invocation<'a, D> {
     pub request: Request,
     /// [`LogicalUnit::content_generation`] when the command began.
     pub content_generation: u64,
-    /// Its place in the order of the logical unit's commands.
-    pub place: RefCell<Option<TaskGuard>>,
+    /// Place of the command in the task set.
+    place: RefCell<Option<TaskGuard>>,
+}
+
+impl<'a, D> Invocation<'a, D> {
+    /// Admitted command. `place`: its place in the task set, if it has one.
+    pub fn new(
+        target: &'a ScsiTarget<D>,
+        nexus: &'a Nexus<D>,
+        unit: &'a LogicalUnit<D>,
+        command: &'static Command,
+        request: Request,
+        content_generation: u64,
+        place: Option<TaskGuard>,
+    ) -> Self {
+        let cdb = Cdb(request.cdb);
+        Self { target, nexus, unit, command, cdb, request, content_generation, place: RefCell::new(place) }
+    }
 }
 
 impl<D> Invocation<'_, D> {
@@ -166,7 +137,7 @@ impl<D> Invocation<'_, D> {
             received_on: self.unit.volume(),
             abort: self.request.abort.clone(),
         };
-        let limit = usize::from(self.target.limits.copy.maximum_concurrent_copies);
+        let limit = usize::from(self.target.limits().copy.maximum_concurrent_copies);
         self.nexus.copies.start(list_id, operation, limit)
     }
 
@@ -223,9 +194,4 @@ impl<D> Invocation<'_, D> {
             _ => Err(Fault::DataOutMissing { arrived_bytes: data.len() as u64, needed_bytes }),
         }
     }
-}
-
-/// Blocks in `bytes`, a multiple of the block length.
-pub(crate) fn blocks_in(data: &Bytes) -> u64 {
-    data.len() as u64 / BLOCK
 }

@@ -5,7 +5,8 @@ mod report;
 
 pub use report::{RegistrationInfo, ReservationReport};
 
-use crate::nexus::{Nexus, NexusId};
+use crate::nexus::Nexus;
+use crate::nexus_id::NexusId;
 use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::AdditionalSense;

@@ -7,7 +7,8 @@
 //! not know it.
 
 use crate::command::{Command, Exists};
-use crate::nexus::{Nexus, NexusId};
+use crate::nexus::Nexus;
+use crate::nexus_id::NexusId;
 use crate::sense::Fault;
 use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};

@@ -2,7 +2,8 @@
 //! set. The transport owns the tasks; it lets their futures finish before it calls these functions,
 //! and answers afterwards.
 
-use crate::nexus::{Nexus, NexusId};
+use crate::nexus::Nexus;
+use crate::nexus_id::NexusId;
 use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::{AdditionalSense, LogicalUnitNumber, SenseKey};

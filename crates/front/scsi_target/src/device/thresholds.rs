@@ -4,7 +4,7 @@
 //! counts of threshold sets, in the unit and about the resources of the logical block provisioning
 //! log page. A host can only change whether a threshold is reported to one I_T nexus or to all.
 
-use crate::device::invocation::BLOCK;
+use crate::blocks::BLOCK;
 use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::AdditionalSense;

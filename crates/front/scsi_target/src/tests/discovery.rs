@@ -190,7 +190,7 @@ fn operation_codes_are_reported_from_the_table() {
         assert_eq!((response.status, response.sense[12]), (CHECK_CONDITION, 0x24));
     }
     let all = array.lun0().command(&hex!("a3 0c 00 00 0000 00010000 00 00")).data_in;
-    assert_eq!(all.len(), 4 + 8 * crate::commands::COMMANDS.len());
+    assert_eq!(all.len(), 4 + 8 * crate::commands::commands().count());
     let unknown = array.lun0().command(&hex!("a3 0c 01 e7 0000 00010000 00 00")).data_in;
     assert_eq!(unknown.as_ref(), hex!("00 01 0000"));
     let timed = array.lun0().command(&hex!("a3 0c 81 00 0000 00010000 00 00")).data_in;
@@ -212,7 +212,7 @@ fn commands_that_do_not_exist_are_refused_as_such() {
 #[test]
 fn every_row_of_the_table_is_dispatched() {
     let array = Array::explicit();
-    for row in crate::commands::COMMANDS {
+    for row in crate::commands::commands() {
         let mut cdb = [0; 16];
         cdb[0] = row.opcode;
         cdb[1] = row.service_action.unwrap_or(0);

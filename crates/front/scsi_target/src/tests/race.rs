@@ -6,8 +6,9 @@
 //! calls, and the random generator chooses the command that continues.
 
 use super::extended_copy::list_between;
-use super::garbage::Random;
+
 use super::*;
+use random::Random;
 use std::pin::Pin;
 
 /// Blocks that all commands write: COMPARE AND WRITE covers the first of them, longer commands all.
@@ -48,7 +49,7 @@ const KINDS: [Kind; 12] = [
 
 type Running<'a> = (Kind, Pin<Box<dyn Future<Output = Response> + 'a>>);
 
-fn start<'a>(array: &'a Array, random: &mut Random, blocks: u32) -> Running<'a> {
+fn start<'a>(array: &'a Array, random: &Random, blocks: u32) -> Running<'a> {
     let kind = KINDS[usize::try_from(random.next() % KINDS.len() as u64).unwrap()];
     let nexus = [array.a, array.a2, array.b][usize::try_from(random.next() % 3).unwrap()];
     let path = array.on(nexus, 0);
@@ -122,12 +123,12 @@ fn race(seed: u64, blocks: u32) {
     for volume in &array.volumes {
         volume.stutter();
     }
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let random = Random::new(seed);
     let mut running: Vec<Running<'_>> = Vec::new();
     let (mut begun, mut polls, mut swapped) = (0, 0, 0);
     while begun < COMMANDS || !running.is_empty() {
         while running.len() < AT_ONCE && begun < COMMANDS {
-            running.push(start(&array, &mut random, blocks));
+            running.push(start(&array, &random, blocks));
             begun += 1;
             // First poll at once: commands arrive in this order.
             let newest = running.len() - 1;
@@ -163,7 +164,7 @@ fn no_swap_is_lost() {
     for (seed, blocks) in [(1, 1usize), (2, 255)] {
         let array = Array::with(Profile::default(), limits);
         array.volumes[0].stutter();
-        let mut random = Random(seed);
+        let random = Random::new(seed);
         let image = |value: u8| pattern(value, blocks);
         let attempt = |value: u8| {
             let mut cdb = cdb16(0x89, 0, 0, 0);

@@ -2,7 +2,7 @@
 //! from bytes to checked values. Every fault that SPC-4 §6.4.3 and §6.5.3 let a copy manager report
 //! before it starts is reported here.
 
-use super::segments::{self, Segment};
+use crate::copy_segments::{self, Segment};
 use crate::sense::Fault;
 use block::LOGICAL_BLOCK_BYTES;
 use scsi::FieldPointer;
@@ -155,7 +155,7 @@ impl ParameterList {
             immediate: header.flags & ParameterListHeaderLid4::IMMED != 0,
             good_with_sense: header.flags & ParameterListHeaderLid4::G_SENSE != 0,
             endpoints,
-            segments: segments::parse(segments, segments_at, limits, too_short)?,
+            segments: copy_segments::parse(segments, segments_at, limits, too_short)?,
         })
     }
 }

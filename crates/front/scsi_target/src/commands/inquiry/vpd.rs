@@ -1,8 +1,9 @@
 //! Vital product data pages: SPC-4 §7.8, SBC-3 §6.6. The limits are the numbers that the commands
 //! enforce; the third-party copy page lists the rows of the command table.
 
-use crate::commands::{COMMANDS, populate_token};
-use crate::device::invocation::{BLOCK, Invocation};
+use crate::blocks::BLOCK;
+use crate::commands::{self, populate_token};
+use crate::device::Invocation;
 use crate::limits::{OPTIMAL_TRANSFER_BLOCKS, TokenLimits};
 use crate::sense::Fault;
 use block::BlockDevice;
@@ -43,7 +44,7 @@ pub(super) fn page<D: BlockDevice>(call: &Invocation<'_, D>, page_code: u8) -> R
 
 fn device_identification<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     let port = Association::TARGET_PORT;
-    let identity = call.target.identity.borrow();
+    let identity = call.target.identity();
     let relative = call.nexus.relative_target_port;
     let [relative_high, relative_low] = relative.to_be_bytes();
     let mut designators = call.unit.designators().to_vec();
@@ -78,7 +79,7 @@ fn mapping_unit_blocks<D: BlockDevice>(call: &Invocation<'_, D>) -> u16 {
 
 fn block_limits<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     const UGAVALID: u32 = 0x8000_0000;
-    let limits = &call.target.limits;
+    let limits = call.target.limits();
     let mapping_unit = mapping_unit_blocks(call);
     let mut page = BlockLimitsPage::empty();
     page.wsnz = u8::from(!call.unit.profile.write_same_to_end);
@@ -96,10 +97,10 @@ fn block_limits<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
 }
 
 fn third_party_copy<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
-    let copy = &call.target.limits.copy;
+    let copy = &call.target.limits().copy;
     let mut commands = Vec::new();
     for opcode in [THIRD_PARTY_COPY_OUT, THIRD_PARTY_COPY_IN] {
-        let rows = COMMANDS.iter().filter(|row| row.opcode == opcode);
+        let rows = commands::commands().filter(|row| row.opcode == opcode);
         let mut service_actions: Vec<u8> = rows.filter_map(|row| row.service_action).collect();
         service_actions.sort_unstable();
         commands.push(opcode);
@@ -123,7 +124,7 @@ fn third_party_copy<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     general.push(copy.data_segment_granularity);
     general.resize(0x20, 0);
 
-    let tokens = &call.target.limits.tokens;
+    let tokens = &call.target.limits().tokens;
     let mut rod_limits = vec![0; 6];
     rod_limits.extend_from_slice(&tokens.ranges.to_be_bytes());
     rod_limits.extend_from_slice(&tokens.maximum_inactivity_s.to_be_bytes());

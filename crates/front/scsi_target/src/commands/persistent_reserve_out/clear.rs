@@ -2,7 +2,6 @@
 
 use super::{BASIS, fault};
 use crate::command::Command;
-use crate::commands::Operation;
 use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::opcode::service_action;
@@ -11,7 +10,6 @@ use unit::reservations::Transition;
 
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "PERSISTENT RESERVE OUT, CLEAR",
-    operation: Operation::PersistentReserveOutClear,
     service_action: Some(service_action::CLEAR),
     cdb_usage: &hex!("5f 03 ff 0000 ffffffff 00"),
     ..BASIS

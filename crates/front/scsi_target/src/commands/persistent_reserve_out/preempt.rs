@@ -2,7 +2,6 @@
 
 use super::{BASIS, ScopeAndType, fault};
 use crate::command::Command;
-use crate::commands::Operation;
 use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::opcode::service_action;
@@ -11,7 +10,6 @@ use unit::reservations::{Refused, Transition};
 
 pub(in crate::commands) const PREEMPT: Command = Command {
     name: "PERSISTENT RESERVE OUT, PREEMPT",
-    operation: Operation::PersistentReserveOutPreempt,
     service_action: Some(service_action::PREEMPT),
     cdb_usage: &hex!("5f 04 ff 0000 ffffffff 00"),
     ..BASIS
@@ -19,7 +17,6 @@ pub(in crate::commands) const PREEMPT: Command = Command {
 
 pub(in crate::commands) const PREEMPT_AND_ABORT: Command = Command {
     name: "PERSISTENT RESERVE OUT, PREEMPT AND ABORT",
-    operation: Operation::PersistentReserveOutPreempt,
     service_action: Some(service_action::PREEMPT_AND_ABORT),
     cdb_usage: &hex!("5f 05 ff 0000 ffffffff 00"),
     ..BASIS

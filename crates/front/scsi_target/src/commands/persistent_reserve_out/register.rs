@@ -2,7 +2,6 @@
 
 use super::{BASIS, fault};
 use crate::command::Command;
-use crate::commands::Operation;
 use crate::device::persistent_reservations::{Ports, registrant_of};
 use crate::sense::Fault;
 use hex_literal::hex;
@@ -15,7 +14,6 @@ use unit::reservations::Transition;
 
 pub(in crate::commands) const REGISTER: Command = Command {
     name: "PERSISTENT RESERVE OUT, REGISTER",
-    operation: Operation::PersistentReserveOutRegister,
     service_action: Some(service_action::REGISTER),
     cdb_usage: &hex!("5f 00 ff 0000 ffffffff 00"),
     ..BASIS
@@ -23,7 +21,6 @@ pub(in crate::commands) const REGISTER: Command = Command {
 
 pub(in crate::commands) const REGISTER_AND_IGNORE_EXISTING_KEY: Command = Command {
     name: "PERSISTENT RESERVE OUT, REGISTER AND IGNORE EXISTING KEY",
-    operation: Operation::PersistentReserveOutRegister,
     service_action: Some(service_action::REGISTER_AND_IGNORE_EXISTING_KEY),
     cdb_usage: &hex!("5f 06 ff 0000 ffffffff 00"),
     ..BASIS

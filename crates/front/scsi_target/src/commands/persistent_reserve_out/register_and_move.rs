@@ -3,7 +3,6 @@
 use super::register::initiator_ports;
 use super::{BASIS, fault};
 use crate::command::Command;
-use crate::commands::Operation;
 use crate::device::persistent_reservations::{Ports, registrant_of};
 use crate::sense::Fault;
 use hex_literal::hex;
@@ -14,7 +13,6 @@ use unit::reservations::Transition;
 
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "PERSISTENT RESERVE OUT, REGISTER AND MOVE",
-    operation: Operation::PersistentReserveOutRegisterAndMove,
     service_action: Some(service_action::REGISTER_AND_MOVE),
     cdb_usage: &hex!("5f 07 ff 0000 ffffffff 00"),
     ..BASIS

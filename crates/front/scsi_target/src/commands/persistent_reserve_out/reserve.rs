@@ -2,7 +2,6 @@
 
 use super::{BASIS, ScopeAndType, fault};
 use crate::command::Command;
-use crate::commands::Operation;
 use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::opcode::service_action;
@@ -11,7 +10,6 @@ use unit::reservations::Transition;
 
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "PERSISTENT RESERVE OUT, RESERVE",
-    operation: Operation::PersistentReserveOutReserve,
     service_action: Some(service_action::RESERVE),
     cdb_usage: &hex!("5f 01 ff 0000 ffffffff 00"),
     ..BASIS

@@ -2,7 +2,7 @@
 //! standards' tables.
 
 use super::*;
-use crate::commands::COMMANDS;
+use crate::commands::commands;
 use unit::Access;
 
 /// Classes of the tables in SPC-4 and SBC-3, by opcode and service action. Written a second time,
@@ -25,7 +25,7 @@ fn expected(opcode: u8, service_action: Option<u8>, write_exclusive: bool, let_i
 
 #[test]
 fn every_row_is_let_in_as_the_tables_say() {
-    for row in COMMANDS {
+    for row in commands() {
         for kind in TYPES {
             let array = Array::explicit();
             let (a, a2, b) = (array.lun0(), array.on(array.a2, 0), array.on(array.b, 0));

@@ -2,21 +2,10 @@
 //! machine.
 
 use super::*;
+use random::Random;
 
-/// xorshift64*.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % bound
-    }
-
-    fn choice<T: Copy>(&mut self, from: &[T]) -> T {
-        from[usize::try_from(self.below(from.len() as u64)).unwrap()]
-    }
+fn choice<T: Copy>(random: &Random, from: &[T]) -> T {
+    from[random.index(from.len())]
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -167,7 +156,7 @@ impl Model {
 #[test]
 fn random_service_actions_agree_with_the_model() {
     for seed in 1..=24u64 {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let random = Random::new(seed);
         let array = Array::new();
         let c = array.target.attach_nexus("iqn.c,i,0x1", "iqn.c", 1);
         array.settle(c);
@@ -175,21 +164,24 @@ fn random_service_actions_agree_with_the_model() {
         let mut model = Model { keys: [0; 4], holder: NOBODY, kind: 0, generation: 0 };
         let mut taken_over = 0;
         for step in 0..600 {
-            let nexus = random.choice(&[0, 1, 2, 3]);
-            let action = random.choice(&[
-                REGISTER,
-                REGISTER,
-                REGISTER_AND_IGNORE,
-                RESERVE,
-                RESERVE,
-                RELEASE,
-                CLEAR,
-                PREEMPT,
-                PREEMPT,
-                PREEMPT_AND_ABORT,
-            ]);
+            let nexus = choice(&random, &[0, 1, 2, 3]);
+            let action = choice(
+                &random,
+                &[
+                    REGISTER,
+                    REGISTER,
+                    REGISTER_AND_IGNORE,
+                    RESERVE,
+                    RESERVE,
+                    RELEASE,
+                    CLEAR,
+                    PREEMPT,
+                    PREEMPT,
+                    PREEMPT_AND_ABORT,
+                ],
+            );
             let action = if action == CLEAR && random.below(4) != 0 { RESERVE } else { action };
-            let kind = if random.below(16) == 0 { 2 } else { random.choice(&TYPES) };
+            let kind = if random.below(16) == 0 { 2 } else { choice(&random, &TYPES) };
             let kind = if action == RELEASE && random.below(3) != 0 { model.kind } else { kind };
             let key = if random.below(6) == 0 { random.below(4) } else { model.keys[nexus] };
             let other = random.below(4);

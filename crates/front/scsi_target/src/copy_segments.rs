@@ -4,7 +4,7 @@
 //! Segments of stream devices are left out, and with them all inline data, which can go to stream
 //! devices only (SPC-4 §6.4.6.6).
 
-use crate::device::invocation::BLOCK;
+use crate::blocks::BLOCK;
 use crate::sense::Fault;
 use block::LOGICAL_BLOCK_BYTES;
 use scsi::FieldPointer;
