@@ -75,11 +75,16 @@ pub use ports::{
     Port, PortGroupList, PortGroupSet, PortGroupShow, PortGroupView, PortalList, PortalOptions, PortalSet, PortalShow,
     PortalView,
 };
-pub use record::{
-    AccessRecord, ArrayRecord, BadRange, Chap, CheckRecord, Commitment, HostGroupRecord, HostRecord, MutualChap,
-    OverwriteRecord, PoolRecord, PortGroupRecord, PortalRecord, RedirectRecord, RegistrationRecord, ReservationsRecord,
-    SanitizeRecord, ScrubRecord, SnapshotRecord, SourceRecord, To, VolumeRecord,
-};
+pub use access::record::{AccessRecord, To};
+pub use host_groups::record::HostGroupRecord;
+pub use hosts::record::{Chap, HostRecord, MutualChap};
+pub use pools::record::{BadRange, CheckRecord, Commitment, PoolRecord, ScrubRecord};
+pub use ports::record::{PortGroupRecord, PortalRecord, RedirectRecord};
+pub use reservations::record::{RegistrationRecord, ReservationsRecord};
+pub use sanitize::record::{OverwriteRecord, SanitizeRecord};
+pub use snapshots::record::SnapshotRecord;
+pub use volumes::record::{SourceRecord, VolumeRecord};
+pub use system::ArrayRecord;
 pub use request::{Outcome, Request};
 pub use reservations::{RegistrationView, ReservationList, ReservationShow, ReservationsView};
 pub use sessions::{SessionDrop, SessionList, SessionView};

@@ -1,5 +1,7 @@
 //! Status of the whole array, and counters of a scrape.
 
+use crate::record::Document;
+use serde::{Deserialize, Serialize};
 use crate::pools::count;
 use crate::{
     AlertView, ConnectionCounters, Control, ControlError, JobKind, JobState, JobView, OffloadRow, OffloadView,
@@ -10,6 +12,23 @@ use pool::{ObjectId, ObjectInfo};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use uuid::Uuid;
+
+/// Identity of the array, created at its first start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArrayRecord {
+    /// Random id; part of every designator.
+    pub id: Uuid,
+    /// Creation time.
+    pub created: Timestamp,
+}
+
+impl Document for ArrayRecord {
+    const PREFIX: &'static str = "array";
+    fn key(&self) -> String {
+        Self::PREFIX.to_owned()
+    }
+}
 
 /// How long a scrape waits for counts of bytes.
 const SCRAPE_PATIENCE: Duration = Duration::from_millis(200);

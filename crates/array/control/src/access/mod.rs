@@ -5,6 +5,8 @@
 //! granted both ways. What is granted to a host group, every member sees as the same number; the same rules hold for
 //! what a host sees by itself and by its groups together.
 
+pub(crate) mod record;
+
 use crate::events::Draft;
 use crate::names::{MAX_LUN, check_lun};
 use crate::record::Document;

@@ -1,6 +1,8 @@
 //! Host groups: list, show, create, change, delete. What is granted to a group, every member sees as the same logical unit
 //! number; a host that joins or leaves gains or loses it at once.
 
+pub(crate) mod record;
+
 use crate::access::check_member;
 use crate::environment::new_id;
 use crate::events::Draft;

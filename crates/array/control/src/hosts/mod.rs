@@ -2,6 +2,8 @@
 
 mod edit;
 
+pub(crate) mod record;
+
 pub use edit::{ChapSet, HostCreate, HostSet, MutualChapSet};
 
 use crate::events::Draft;

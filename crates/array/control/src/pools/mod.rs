@@ -4,6 +4,8 @@ pub(crate) mod integrity;
 pub(crate) mod thresholds;
 pub(crate) mod unique;
 
+pub(crate) mod record;
+
 use crate::events::Draft;
 use crate::record::Document;
 use crate::{

@@ -14,6 +14,8 @@
 mod groups;
 mod portals;
 
+pub(crate) mod record;
+
 pub use groups::{PortGroupList, PortGroupSet, PortGroupShow, PortGroupView};
 pub use portals::{PortalList, PortalSet, PortalShow, PortalView};
 

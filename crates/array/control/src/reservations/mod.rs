@@ -3,6 +3,8 @@
 
 mod store;
 
+pub(crate) mod record;
+
 use crate::{Control, ControlError, Directory, Registration, Request, Reservations, VolumeRecord};
 
 /// Registrations and reservations of all volumes that have any, by name.

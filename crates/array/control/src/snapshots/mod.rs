@@ -4,6 +4,8 @@
 mod create;
 mod tree;
 
+pub(crate) mod record;
+
 pub use create::{SnapshotCreate, SnapshotGroup};
 pub use tree::{SnapshotTree, TreeView};
 

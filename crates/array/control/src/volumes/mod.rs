@@ -6,6 +6,8 @@ mod rollback;
 mod set;
 mod space;
 
+pub(crate) mod record;
+
 pub use create::{Reserve, VolumeCreate};
 pub use delete::VolumeDelete;
 pub use rollback::VolumeRollback;

@@ -1,6 +1,8 @@
 //! Sanitize operations (SBC-4 §4.11) that outlive a loss of power: one document for each volume that is being sanitized, or where that has failed. They
 //! go with the volume; neither a clone nor a snapshot has them.
 
+pub(crate) mod record;
+
 use crate::environment::new_id;
 use crate::events::{Draft, Severity};
 use crate::record::{Document, load};

@@ -1,0 +1,53 @@
+//! Documents of hosts.
+
+use crate::Secret;
+use crate::record::Document;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// A host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostRecord {
+    /// Id.
+    pub id: Uuid,
+    /// Unique name.
+    pub name: String,
+    /// Initiators of the host; no other host has them.
+    pub iqns: Vec<String>,
+    /// Credentials if CHAP is required.
+    pub chap: Option<Chap>,
+    /// Creation time.
+    pub created: Timestamp,
+}
+
+impl Document for HostRecord {
+    const PREFIX: &'static str = "host/";
+    fn key(&self) -> String {
+        format!("{}{}", Self::PREFIX, self.id)
+    }
+}
+
+/// CHAP credentials of a host. CHAP needs the plain secret (RFC 1994 §4.1), so it is stored
+/// unencrypted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chap {
+    /// Name that the host presents.
+    pub user: String,
+    /// Secret of the host.
+    pub secret: Secret,
+    /// Credentials of the array, if it authenticates too.
+    pub mutual: Option<MutualChap>,
+}
+
+/// CHAP credentials of the array towards a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MutualChap {
+    /// Name that the array presents.
+    pub user: String,
+    /// Secret of the array.
+    pub secret: Secret,
+}
