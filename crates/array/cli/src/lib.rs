@@ -18,7 +18,6 @@ mod offload;
 mod output;
 mod percent;
 mod pool;
-mod pool_file;
 mod portal;
 mod reservation;
 mod secret;
@@ -31,7 +30,6 @@ mod volume;
 pub use console::Console;
 pub use output::Format;
 pub use pool::{Verb as PoolVerb, is_path};
-pub use pool_file::{FileVerb, Structure};
 
 use client::Client;
 use error::CliError;

@@ -68,9 +68,6 @@ pub enum Verb {
         #[command(flatten)]
         start: job::Start,
     },
-    /// On a file or device
-    #[command(flatten)]
-    File(crate::pool_file::FileVerb),
 }
 
 /// Settings that `pool set` changes.
@@ -148,7 +145,6 @@ pub(crate) const fn state(state: PoolState) -> &'static str {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::File(_) => Err(CliError::usage("this command works on a file, not through the array".to_owned())),
         Verb::List => output.list(&client.get::<List<Pool>>("/api/v1/pools").await?.items),
         Verb::Show { name } => {
             let pool = match name {

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::check::{CheckOptions, CheckStage, check};
@@ -23,20 +22,19 @@ const CLEAR_LINE: &str = "\r\x1b[K";
 /// changed.
 ///
 /// Exit status: 0 clean, 9 findings, 1 not a pool or damaged beyond opening, 3 no such file, 4 in use, 5 access denied.
-#[derive(Args, Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckArguments {
     /// File or block device that holds the pool.
     pub file: PathBuf,
-    /// Leave out reading the data blocks; verify only metadata.
-    #[arg(long)]
+    /// Verify only metadata; do not read the data blocks.
     pub quick: bool,
-    /// Bytes of memory for reference counts: 4 KiB for each 8 MiB of the pool in use. With less, the map is walked several times.
-    #[arg(long, value_name = "BYTES")]
+    /// Bytes of memory for reference counts: 4 KiB for each 8 MiB of the pool in use. With less,
+    /// the check walks the map several times.
     pub memory: Option<usize>,
 }
 
-/// Form of the result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+/// Format of the result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutputFormat {
     /// A summary for people.
     #[default]

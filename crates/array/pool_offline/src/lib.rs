@@ -18,6 +18,7 @@ mod repair;
 mod repair_command;
 #[cfg(test)]
 mod tests;
+mod verbs;
 
 pub use check::{CheckOptions, CheckStage, check};
 pub use command::{CheckArguments, OutputFormat, main_check, run_check};
@@ -28,6 +29,7 @@ pub use identity_command::{IdentityArguments, main_identity, run_identity};
 pub use outcome::CheckOutcome;
 pub use repair::{RepairOutcome, plan_repair, repair};
 pub use repair_command::{RepairArguments, Streams, main_repair, run_repair};
+pub use verbs::{Verb, main_verb};
 
 /// Exit status of a check without findings.
 pub const EXIT_CLEAN: u8 = 0;

@@ -13,7 +13,6 @@ use media::{EngineChoice, FileDisk, LocalMedia, OpenOptions, Overlay};
 use pool::{Core, ObjectId, Options};
 
 use crate::{CheckArguments, CheckStage, EXIT_CLEAN, OutputFormat, check, run_check};
-use clap::{Args, FromArgMatches};
 use fixture::{DATA_BLOCKS, Fixture, Ran};
 
 #[test]
@@ -152,21 +151,4 @@ fn a_result_that_cannot_be_written_is_an_error_unless_the_reader_left() {
         assert_eq!(run(std::io::ErrorKind::BrokenPipe), EXIT_CLEAN);
         assert_eq!(run(std::io::ErrorKind::StorageFull), crate::EXIT_FAILED);
     }
-}
-
-#[test]
-fn arguments_are_a_file_and_quick() {
-    let command = || CheckArguments::augment_args(clap::Command::new("check"));
-    command().debug_assert();
-    let parse = |arguments: &[&str]| {
-        let matches = command().try_get_matches_from([&["check"], arguments].concat()).ok()?;
-        CheckArguments::from_arg_matches(&matches).ok()
-    };
-    assert_eq!(parse(&["a.pool"]), Some(CheckArguments { file: "a.pool".into(), quick: false, memory: None }));
-    assert_eq!(
-        parse(&["a.pool", "--quick"]),
-        Some(CheckArguments { file: "a.pool".into(), quick: true, memory: None })
-    );
-    assert_eq!(parse(&[]), None);
-    assert_eq!(parse(&["a", "b"]), None);
 }

@@ -10,9 +10,9 @@ mod lab_report;
 mod probe;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use cli::{Console, FileVerb, Format, Globals, Noun, PoolVerb, Structure};
+use cli::{Console, Format, Globals, Noun, PoolVerb};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -98,8 +98,28 @@ fn without_secrets(mut error: clap::Error) -> clap::Error {
     error
 }
 
+/// Builds the command line. Its verbs on pool files appear beside the verbs of `windlass pool` for
+/// an array.
+fn command() -> clap::Command {
+    Arguments::command().mut_subcommand("pool", |pool| {
+        let about = pool.get_about().cloned().unwrap_or_default();
+        pool_offline::Verb::augment_subcommands(pool).about(about).long_about(None)
+    })
+}
+
 fn main() -> ExitCode {
-    let Arguments { globals, command } = Arguments::try_parse().unwrap_or_else(|error| without_secrets(error).exit());
+    let mut command = command();
+    let matches =
+        command.try_get_matches_from_mut(std::env::args_os()).unwrap_or_else(|error| without_secrets(error).exit());
+    if let Some(("pool", pool)) = matches.subcommand()
+        && let Ok(verb) = pool_offline::Verb::from_arg_matches(pool)
+    {
+        let globals = Globals::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        return pool_offline::main_verb(&verb, offline_format(globals.output));
+    }
+    let arguments = Arguments::from_arg_matches(&matches);
+    let Arguments { globals, command } =
+        arguments.unwrap_or_else(|error| without_secrets(error.format(&mut command)).exit());
     match command {
         Command::Noun(Noun::Pool(PoolVerb::Check { target: Some(file), quick, start })) if cli::is_path(&file) => {
             if !start.is_plain() {
@@ -110,13 +130,9 @@ fn main() -> ExitCode {
                 );
                 return ExitCode::from(2);
             }
-            let format = match globals.output {
-                Format::Json => pool_offline::OutputFormat::Json,
-                _ => pool_offline::OutputFormat::Text,
-            };
-            pool_offline::main_check(&pool_offline::CheckArguments { file, quick, memory: None }, format)
+            let arguments = pool_offline::CheckArguments { file, quick, memory: None };
+            pool_offline::main_check(&arguments, offline_format(globals.output))
         }
-        Command::Noun(Noun::Pool(PoolVerb::File(verb))) => run_on_file(verb, globals.output),
         Command::Serve(options) => match daemon::serve(options, daemon::run_reactor) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error),
@@ -141,37 +157,16 @@ fn main() -> ExitCode {
         Command::Version => print(&format!("windlass {}\n", daemon::VERSION)),
         Command::Completion { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Arguments::command(), "windlass", &mut script);
+            clap_complete::generate(shell, &mut self::command(), "windlass", &mut script);
             print(&String::from_utf8_lossy(&script))
         }
     }
 }
 
-fn run_on_file(verb: FileVerb, format: Format) -> ExitCode {
-    let format = match format {
+fn offline_format(format: Format) -> pool_offline::OutputFormat {
+    match format {
         Format::Json => pool_offline::OutputFormat::Json,
         _ => pool_offline::OutputFormat::Text,
-    };
-    match verb {
-        FileVerb::Repair { file, dry_run, yes } => {
-            pool_offline::main_repair(&pool_offline::RepairArguments { file, dry_run, yes }, format)
-        }
-        FileVerb::NewIdentity { file, yes } => {
-            pool_offline::main_identity(&pool_offline::IdentityArguments { file, yes }, format)
-        }
-        FileVerb::Dump { file, what } => {
-            use pool_offline::DumpWhat;
-            let what = match what {
-                Structure::Superblock => DumpWhat::Superblock,
-                Structure::Root => DumpWhat::Root,
-                Structure::Objects => DumpWhat::Objects,
-                Structure::Log { limit } => DumpWhat::Log { limit },
-                Structure::Page { address } => DumpWhat::Page { address },
-                Structure::Block { address } => DumpWhat::Block { address },
-                Structure::Object { id, limit } => DumpWhat::Object { id, limit },
-            };
-            pool_offline::main_dump(&pool_offline::DumpArguments { file, what }, format)
-        }
     }
 }
 
@@ -206,8 +201,7 @@ fn fail(error: &daemon::ServeError) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use super::Arguments;
-    use clap::{Command, CommandFactory};
+    use clap::Command;
 
     #[test]
     fn every_verb_shows_an_example() {
@@ -226,7 +220,7 @@ mod tests {
                 check(verb, &path);
             }
         }
-        let command = Arguments::command();
+        let command = super::command();
         command.clone().debug_assert();
         check(&command, "");
     }
