@@ -196,15 +196,7 @@ fn list(globals: &Globals, listing: &Listing) -> String {
 
 /// Formats rows as columns that are two spaces apart.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..rows.iter().map(Vec::len).max().unwrap_or(0)).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
-    };
-    rows.iter().map(line).collect()
+    text::columns::lines(&[], rows).into_iter().map(|line| line + "\n").collect()
 }
 
 /// Prints an error with its code and help, and returns its exit status.
