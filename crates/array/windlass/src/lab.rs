@@ -384,7 +384,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cases_and_units_are_told_apart() {
+    fn cases_and_units_are_distinguished() {
         let split = |words: &[&str]| split(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
         let url = "iscsi://h/iqn.x:t/0";
         let (names, urls) = split(&["eager-zero", "clone-cpu", "eager-zero", url, url]).unwrap();

@@ -19,7 +19,7 @@ fn unit_ready(session: &mut Session) -> Option<(u8, u8, u8)> {
 }
 
 #[test]
-fn a_session_learns_what_an_administrator_changed() {
+fn a_session_gets_a_unit_attention_for_each_administrative_change() {
     let fixture = Fixture::start("256M", &[]);
     fixture.array.create_volume("v1", "1G").unwrap();
     let mut session = fixture.log_in("v1");
@@ -58,7 +58,7 @@ fn a_session_learns_what_an_administrator_changed() {
 }
 
 #[test]
-fn what_hosts_offload_is_counted() {
+fn offloaded_work_is_counted() {
     let fixture = Fixture::start("256M", &[]);
     let volume = fixture.array.create_volume("v1", "1G").unwrap();
     let mut session = fixture.log_in(&volume.name);
@@ -129,9 +129,9 @@ fn a_restart_keeps_everything_and_a_stop_does_not_wait_for_hosts() {
     for private in ["windlass.sock", "p0.pool", "admin.token", "tls/key.pem"] {
         assert_eq!(mode(private), 0o600, "{private}");
     }
-    let started = Instant::now();
+    // The host stays logged in. A stop that waited for it would not end within the limit of `stop`.
     fixture.array.stop().unwrap();
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert!(session.test_unit_ready().is_err());
     assert!(!state.join("windlass.sock").exists());
     fixture.array.restart().unwrap();
     assert_eq!(seen(&fixture), before);
@@ -141,7 +141,7 @@ fn a_restart_keeps_everything_and_a_stop_does_not_wait_for_hosts() {
 
 /// A full pool refuses volumes with a message, and still accepts deletions.
 #[test]
-fn a_full_pool_says_so_and_can_be_emptied() {
+fn a_full_pool_is_reported_and_can_be_emptied() {
     let fixture = Fixture::start("256M", &[]);
     fixture.array.create_volume("v1", "1G").unwrap();
     let mut session = fixture.log_in("v1");
@@ -185,7 +185,7 @@ fn a_full_pool_says_so_and_can_be_emptied() {
 
 /// The array notifies systemd when the portals accept connections, and when it begins to stop.
 #[test]
-fn the_service_manager_is_told() {
+fn the_service_manager_gets_ready_watchdog_and_stopping() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();

@@ -196,7 +196,7 @@ fn settings_have_esxi_s_names_and_say_who_does_the_work() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_what_to_do() {
+fn errors_name_the_problem_and_the_remedy() {
     let fixture = Fixture::start("256M", &[]);
     let host = Host::new(&fixture);
     let url = host.unit("one", "128M");

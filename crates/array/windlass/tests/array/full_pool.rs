@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Data without zeros and without repetitions.
 fn data(seed: u64, blocks: usize) -> Vec<u8> {
-    (0..blocks as u64 * 64).flat_map(|word| (word.wrapping_mul(0x9e37_79b9) ^ (seed << 40) | 1).to_le_bytes()).collect()
+    random::pattern(seed, blocks as u64 * 512)
 }
 
 /// Runs an action, again after each unit attention: thresholds are reported as unit attentions.
@@ -107,7 +107,7 @@ fn write_paths(lba: u64, naa: &[u8; 16]) -> Vec<(&'static str, Cdb, Vec<u8>)> {
 /// Every path reports DATA PROTECT, writes nothing, and neither reports BUSY or COPY ABORTED nor
 /// waits. After an UNMAP the same commands succeed at once.
 #[test]
-fn every_write_path_says_that_the_pool_is_full() {
+fn every_write_path_reports_a_full_pool() {
     let (fixture, mut session) = full_pool();
     let naa = session.naa_designator().unwrap();
     // Each path has its own MiB, so that none reuses blocks of another.

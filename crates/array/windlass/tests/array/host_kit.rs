@@ -21,7 +21,7 @@ fn mover(settings: Settings) -> Rc<DataMover> {
 }
 
 fn pattern(seed: u64, bytes: u64) -> bytes::Bytes {
-    (0..bytes / 8).flat_map(|word| (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed | 1).to_le_bytes()).collect()
+    random::pattern(seed, bytes).into()
 }
 
 async fn content(disk: &VirtualDisk<LogicalUnit>) -> Vec<u8> {
@@ -33,7 +33,7 @@ async fn content(disk: &VirtualDisk<LogicalUnit>) -> Vec<u8> {
 }
 
 #[test]
-fn a_unit_says_what_it_can() {
+fn a_unit_reports_its_size_and_limits() {
     let fixture = Fixture::start("256M", &[]);
     fixture.array.create_volume("v1", "16M").unwrap();
     run(async {
@@ -192,7 +192,7 @@ fn a_unit_is_not_overwritten_under_a_host_that_has_its_datastore_mounted() {
 /// Regression: the write test restored the old content over data that a guest had written meanwhile
 /// and that had been acknowledged.
 #[test]
-fn a_write_test_ends_where_somebody_else_writes() {
+fn a_write_test_ends_when_another_host_writes() {
     let fixture = Fixture::start("256M", &[]);
     fixture.array.create_volume("v1", "16M").unwrap();
     let url = fixture.array.volume("v1").unwrap().url().to_owned();
@@ -231,7 +231,7 @@ fn a_write_test_ends_where_somebody_else_writes() {
 }
 
 #[test]
-fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
+fn a_probe_reports_the_unit_and_leaves_it_unchanged() {
     let mut fixture = Fixture::start("256M", &[]);
     fixture.array.create_volume("v1", "16M").unwrap();
     let url = fixture.array.volume("v1").unwrap().url().to_owned();
@@ -329,7 +329,7 @@ fn probe_says_what_is_there_and_leaves_the_unit_as_it_was() {
 
 /// Regression: the reservation of a hanging host was never broken.
 #[test]
-fn a_reservation_that_stands_is_broken_and_its_owner_hears_of_it_before_it_writes() {
+fn the_reservation_of_a_hanging_host_is_broken_and_its_next_write_is_refused() {
     let fixture = Fixture::start("256M", &[]);
     fixture.array.create_volume("v1", "16M").unwrap();
     run(async {

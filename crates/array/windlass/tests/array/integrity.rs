@@ -33,7 +33,7 @@ fn rot(path: &Path, content: &[u8]) {
 }
 
 #[test]
-fn what_rots_is_named_and_an_overwrite_heals_it() {
+fn a_rotten_block_is_reported_and_an_overwrite_repairs_it() {
     let mut fixture = Fixture::start("256M", &[]);
     fixture.array.create_volume("tmpl", "16M").unwrap();
     fixture.array.create_volume("other", "16M").unwrap();

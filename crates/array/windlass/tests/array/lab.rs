@@ -118,7 +118,7 @@ fn a_unit_with_data_is_refused_until_it_is_named() {
 }
 
 #[test]
-fn what_cannot_run_says_why() {
+fn cases_that_cannot_run_give_the_reason() {
     let (fixture, urls) = start();
     let no_lun = urls[0].replace("/0", "/77");
     for (words, status, expected) in [
@@ -139,7 +139,7 @@ fn what_cannot_run_says_why() {
 }
 
 #[test]
-fn a_cancelled_run_keeps_what_it_had_and_wipes_its_scratch() {
+fn a_cancelled_run_keeps_its_results_and_wipes_its_scratch() {
     let (fixture, urls) = start();
     let child = spawn(&fixture, &["eager-zero", "ats-touch", &urls[0], "--size", "128M", "--pairs", "100"]);
     let pid = rustix::process::Pid::from_child(&child);
@@ -168,21 +168,26 @@ fn an_array_that_is_restarted_in_the_middle_costs_a_case_and_not_the_run() {
     let run = kept(&fixture);
     // On a busy machine the first case may have ended before the kill.
     let passed: Vec<_> = run["cases"].as_array().unwrap().iter().map(|case| case["check_passed"].as_bool()).collect();
-    assert_eq!((passed, &run["ended_early"]), (vec![Some(false), Some(true)], &Value::Null), "{said}");
+    let one_failed = [[Some(false), Some(true)], [Some(true), Some(false)]].iter().any(|one| passed == one);
+    assert!(one_failed && run["ended_early"] == Value::Null, "{passed:?}: {said}");
     assert_eq!(mapped(&fixture, "v1"), 0);
 }
 
 #[test]
-fn an_array_that_dies_in_the_middle_is_told_and_what_was_found_is_kept() {
+fn an_array_that_dies_during_a_run_is_reported_and_earlier_results_are_kept() {
     let (mut fixture, urls) = start();
     let child = spawn(&fixture, &["ats-touch", "eager-zero", &urls[0], "--size", "128M", "--pairs", "100"]);
     fixture.array.kill().unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("the run ended early: ats-touch: the connection to"), "{said}");
-    assert!(said.contains("still holds what the run wrote"), "{said}");
+    // On a busy machine the first case may have ended before the kill.
+    let named = ["ats-touch", "eager-zero"]
+        .iter()
+        .any(|case| said.contains(&format!("the run ended early: {case}: the connection to")));
+    assert!(named && said.contains("still holds data of the run"), "{said}");
     let run = kept(&fixture);
-    assert_eq!(run["cases"][0]["check_passed"], false, "{run:#}");
+    let last = run["cases"].as_array().and_then(|cases| cases.last()).unwrap();
+    assert_eq!(last["check_passed"], false, "{run:#}");
     fixture.array.restart().unwrap();
 }

@@ -59,8 +59,7 @@ fn options(host: &str, policy: Policy) -> MultipathOptions {
 }
 
 fn stamped(place: u64, generation: u64) -> Bytes {
-    let seed = place.rotate_left(40) ^ generation;
-    (0..BYTES as u64 / 8).flat_map(|word| (seed ^ word.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_le_bytes()).collect()
+    random::pattern(random::combine(place, generation), BYTES as u64).into()
 }
 
 /// Sixteen guests write and read their own places until `stop` is set; every read must return the

@@ -24,7 +24,7 @@ fn block(byte: u8) -> bytes::Bytes {
 }
 
 #[test]
-fn what_persists_outlives_a_crash_and_a_fenced_host_stays_fenced() {
+fn persistent_reservations_survive_a_crash_and_a_fenced_host_stays_fenced() {
     let mut fixture = Fixture::start("512M", &[]);
     fixture.array.create_volume("v1", "16M").unwrap();
     let (mut one, mut two) = (fixture.log_in_as("one", "v1"), fixture.log_in_as("two", "v1"));

@@ -100,7 +100,7 @@ fn a_rollback_is_seen_by_the_host() {
 }
 
 #[test]
-fn a_threshold_is_told_once_over_a_restart() {
+fn a_threshold_is_reported_once_across_a_restart() {
     let mut fixture = Fixture::start("512M", &[]);
     fixture.array.create_volume("v1", "4M").unwrap();
     fixture.ok(&["volume", "set", "v1", "--warn", "50%"]);

@@ -127,7 +127,7 @@ fn a_token_copies_the_source_as_it_was() {
 }
 
 #[test]
-fn what_is_forged_expired_cancelled_or_anothers_is_refused() {
+fn forged_expired_cancelled_and_foreign_tokens_are_refused() {
     let fixture = Fixture::start("512M", &[]);
     fixture.array.create_volume("source", "16M").unwrap();
     fixture.array.create_volume("target", "16M").unwrap();
