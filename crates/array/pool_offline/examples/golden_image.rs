@@ -91,6 +91,11 @@ impl Story {
         story.resize(b, 2 << 30);
         story.cache(b, true);
         story.document("volume/17", r#"{"name":"b"}"#);
+        // So many, and one so long, that their index has several levels.
+        for n in 0..90 {
+            story.document(&format!("host/{n}"), &format!("{n:0>200}"));
+        }
+        story.document("events", &"event ".repeat(2000));
         story.checkpoint();
         if !clean {
             // One record of each kind, for the log.
@@ -108,6 +113,7 @@ impl Story {
             story.document("snapshot/21", r#"{"of":"b"}"#);
             story.run(Operation::Catalog(vec![CatalogChange::DeleteDocument { key: "volume/16".to_owned() }]));
             story.documents.remove("volume/16");
+            story.document("host/20", &"h".repeat(1500));
             assert!(story.objects.contains_key(&second.0));
         }
         story.manifest()

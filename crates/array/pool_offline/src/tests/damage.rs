@@ -2,6 +2,7 @@
 
 use super::fixture::{CATALOG_BLOCKS, DATA_BLOCKS, FIRST_BLOCK, Fixture, POOL_BYTES};
 use crate::{EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, OutputFormat};
+use random::Random;
 
 const LAST_COPY: u64 = POOL_BYTES - 4096;
 
@@ -60,6 +61,31 @@ fn a_damaged_page_of_a_volume_is_a_finding_and_one_of_the_catalog_keeps_the_pool
     assert!(findings > 0 && closed > 0, "{findings} {closed}");
 }
 
+/// Pages of the index are the catalog's: without one of them it is not known which documents there are.
+#[test]
+fn a_damaged_page_of_the_index_of_documents_keeps_the_pool_closed() {
+    let mut pool = Fixture::indexed();
+    let pages = pool.find(|block| block.starts_with(b"WLix") || block.starts_with(b"WLiv"));
+    assert!(pages.len() > 12, "{pages:?}");
+    for offset in pages {
+        for at in [0, 13, 200] {
+            pool.change(offset, |block| block[at] ^= 1);
+            for quick in [false, true] {
+                let ran = pool.run(quick);
+                assert_eq!(ran.status, EXIT_FAILED, "{}", ran.output);
+                assert!(
+                    ran.errors.contains("the pool cannot be opened: damaged: the documents: index page ")
+                        && ran.errors.contains(&format!("catalog block {} fails its checksum", offset / 4096)),
+                    "{}",
+                    ran.errors
+                );
+            }
+            pool.change(offset, |block| block[at] ^= 1);
+        }
+    }
+    assert_eq!(pool.run(false).status, EXIT_CLEAN);
+}
+
 #[test]
 fn damaged_superblock_copies_are_findings_while_two_are_left() {
     let third = 272 * 4096 + ((1 << 20) - (64 << 10));
@@ -93,23 +119,17 @@ fn a_log_frame_lost_before_a_durable_one_keeps_the_pool_closed() {
 /// change the file.
 #[test]
 fn any_damaged_block_leads_to_a_verdict() {
-    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = move |below: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        usize::try_from(seed % u64::try_from(below).unwrap()).unwrap()
-    };
+    let random = Random::new(1);
     for make in [Fixture::checkpointed, Fixture::killed] {
         let mut pool = make();
         for offset in pool.stored().into_iter().step_by(3) {
             let mut whole = [0; 4096];
             pool.change(offset, |block| {
                 whole = *block;
-                match random(3) {
+                match random.below(3) {
                     0 => block.fill(0),
-                    1 => block[random(4096)] ^= 1 << random(8),
-                    _ => block[random(4096)..].fill(0xff),
+                    1 => block[random.index(4096)] ^= 1 << random.below(8),
+                    _ => block[random.index(4096)..].fill(0xff),
                 }
             });
             let ran = pool.run(false);

@@ -44,6 +44,37 @@ fn structures_are_shown_as_text() {
 }
 
 #[test]
+fn the_index_of_the_documents_is_shown() {
+    let pool = Fixture::indexed();
+    let root = dump(&pool.path, DumpWhat::Root).unwrap().0;
+    let index = &root["documents_index"];
+    assert_eq!((&index["level"], &index["entries"]), (&1.into(), &202.into()));
+    let stream = dump(&pool.path, DumpWhat::Object { id: 2, limit: 1000 }).unwrap().0;
+    let runs = stream["runs"].as_array().unwrap().iter();
+    let number = |value: &serde_json::Value| value.as_u64().unwrap();
+    let places = runs.flat_map(|run| {
+        let (block, address) = (number(&run["first_block"]), number(&run["address"]));
+        (0..number(&run["blocks"])).map(move |n| (block + n, address + n))
+    });
+    let (mut keys, mut parts) = (Vec::new(), 0);
+    for (block, address) in places {
+        assert!(text(&pool, DumpWhat::Block { address }).contains("looks like a page of the index"));
+        let page = dump(&pool.path, DumpWhat::Page { address }).unwrap().0;
+        assert_eq!(page["page"], block);
+        if page["level"] == 0 {
+            keys.extend(page["entries"].as_array().unwrap().iter().map(|entry| entry["key"].to_string()));
+        }
+        parts += u64::from(page["position_in_value"].is_u64());
+        assert!(!page.to_string().contains("ddd"), "documents may hold secrets");
+    }
+    keys.sort();
+    keys.dedup();
+    assert_eq!((keys.len(), parts), (202, 3));
+    let before = dump(Fixture::empty().path.as_path(), DumpWhat::Root).unwrap().0;
+    assert_eq!(before["documents_index"], "none: the documents are a list");
+}
+
+#[test]
 fn what_is_not_there_is_an_error() {
     let pool = Fixture::checkpointed();
     for (what, words, code, status) in [
@@ -65,13 +96,13 @@ fn what_is_not_there_is_an_error() {
 
 #[test]
 fn golden_images_can_be_dumped() {
-    for image in ["v1-clean", "v1-killed"] {
+    for image in ["v1-clean", "v1-killed", "v2-index-clean", "v2-index-killed"] {
         let pool = unpack(image);
         let objects = dump(pool.path(), DumpWhat::Objects).unwrap().0;
         assert!(objects["objects"].as_array().unwrap().len() >= 6, "{objects}");
         assert_eq!(objects["drops"].as_array().unwrap().len(), 1);
         let log = dump(pool.path(), DumpWhat::Log { limit: 100 }).unwrap().0;
-        assert_eq!(log["frames"].as_array().unwrap().is_empty(), image == "v1-clean");
+        assert_eq!(log["frames"].as_array().unwrap().is_empty(), image.ends_with("clean"));
         for id in [1, 2, 3, 16, 17, 18, 19] {
             dump(pool.path(), DumpWhat::Object { id, limit: 10 }).unwrap();
         }

@@ -79,7 +79,20 @@ impl Fixture {
         })
     }
 
-    /// A pool of content with the identity of an array and a persistent reservation, in the log.
+    /// A pool with content, with so many documents that their index has several levels (one of them
+    /// long), and a checkpoint after it.
+    pub fn indexed() -> Self {
+        Self::made(|engine| {
+            fill(engine);
+            let put = |key: String, bytes: usize| CatalogChange::PutDocument { key, value: vec![b'd'; bytes].into() };
+            let mut documents: Vec<_> = (0..200).map(|n| put(format!("document/{n}"), 200)).collect();
+            documents.push(put("long".to_owned(), 9000));
+            run(engine, Operation::Catalog(documents));
+            engine.checkpoint().unwrap();
+        })
+    }
+
+    /// A pool with content; the identity of an array and a persistent reservation are in the log.
     pub fn identified(array: &str) -> Self {
         Self::made(|engine| {
             fill(engine);
@@ -216,7 +229,8 @@ pub fn read<M: Media>(engine: &mut Core<M>, object: ObjectId, offset: u64, lengt
     }
 }
 
-fn run<M: Media>(engine: &mut Core<M>, operation: Operation) -> Output {
+/// Runs an operation to its end.
+pub fn run<M: Media>(engine: &mut Core<M>, operation: Operation) -> Output {
     let id = engine.submit(operation);
     loop {
         if let Some((found, result)) = engine.poll_finished() {

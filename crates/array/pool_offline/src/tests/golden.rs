@@ -8,13 +8,13 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use media::{EngineChoice, FileDisk, LocalMedia, OpenOptions};
-use pool::{Core, ObjectId, ObjectKind, Options};
+use pool::{CatalogChange, Core, ObjectId, ObjectKind, Operation, Options};
 use serde_json::Value;
 
 use super::fixture;
-use crate::check;
+use crate::{DumpWhat, check, dump};
 
-const IMAGES: [&str; 2] = ["v1-clean", "v1-killed"];
+const IMAGES: [&str; 4] = ["v1-clean", "v1-killed", "v2-index-clean", "v2-index-killed"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
@@ -53,8 +53,24 @@ fn golden_images_open_check_clean_and_hold_what_they_held() {
         core.checkpoint().unwrap();
         fixture::write(&mut core, ObjectId(16), 8192, vec![9; 4096]);
         core.checkpoint().unwrap();
+        // A list of documents becomes an index with the first that changes.
+        for (key, bytes) in [("volume/16", 900), ("zeros", 0), ("long", 30_000)] {
+            let value = vec![b' '; bytes].into();
+            fixture::run(
+                &mut core,
+                Operation::Catalog(vec![CatalogChange::PutDocument { key: key.to_owned(), value }]),
+            );
+        }
+        core.checkpoint().unwrap();
+        let documents = core.documents().clone();
         drop(core);
-        assert!(check(pool.path(), Default::default(), &mut |_| {}).unwrap().clean, "{image}");
+        let outcome = check(pool.path(), Default::default(), &mut |_| {}).unwrap();
+        assert!(outcome.clean, "{image}: {:?}", outcome.findings);
+        let superblock = dump(pool.path(), DumpWhat::Superblock).unwrap().0.to_string();
+        assert_eq!(superblock.matches(r#""incompatible_features":"0x200""#).count(), 4, "{image}: {superblock}");
+        let media = LocalMedia::open(FileDisk::open(pool.path(), &open).unwrap()).unwrap();
+        let options = Options { incarnation: 3, ..Options::default() };
+        assert_eq!(Core::open(media, options, &mut |_| {}).unwrap().0.documents(), &documents, "{image}");
     }
 }
 

@@ -63,6 +63,18 @@ fn mends(damage: impl Fn(&mut Fixture), words: &str) {
     }
 }
 
+/// Pages of the index of documents are blocks of a stream, and counted as such.
+#[test]
+fn counts_of_a_pool_with_many_documents_are_made_anew() {
+    let mut pool = Fixture::indexed();
+    space_map(&pool).2.iter().for_each(|offset| flip(&mut pool, *offset));
+    let ran = repair(&pool, false, true, None);
+    assert_eq!(ran.status, EXIT_CLEAN, "{}{}", ran.output, ran.errors);
+    let outcome = check(&pool.path, CheckOptions::default(), &mut |_| {}).unwrap();
+    assert!(outcome.clean, "{:?}", outcome.findings);
+    assert_eq!(outcome.documents, 202);
+}
+
 #[test]
 fn damaged_counts_and_indexes_are_made_anew() {
     mends(|pool| space_map(pool).2.iter().for_each(|offset| flip(pool, *offset)), "fail their checksum");
