@@ -179,7 +179,7 @@ impl Configuration {
                 .socket
                 .clone()
                 .or(server.socket)
-                .unwrap_or_else(|| state_dir.join(crate::state_dir::SOCKET_NAME)),
+                .unwrap_or_else(|| state_dir.join(crate::paths::SOCKET_NAME)),
             http: options.http.or(server.listen),
             tls: tls_mode(file.tls, &options.http_name)?,
             iscsi,
@@ -342,7 +342,7 @@ fn limits(section: &file::Limits) -> Limits {
 /// Converts the TLS section; names from `--http-name` replace the file's names.
 fn tls_mode(tls: Tls, names: &[String]) -> Result<TlsMode, ServeError> {
     let names = if names.is_empty() { tls.names.unwrap_or_default() } else { names.to_vec() };
-    if let Some(name) = names.iter().find(|name| !crate::tls::is_name(name)) {
+    if let Some(name) = names.iter().find(|name| !crate::network::is_name(name)) {
         return Err(wrong(format!("[tls] names: {name:?} is neither a DNS name nor an IP address")));
     }
     match (tls.mode.as_deref(), tls.cert, tls.key) {

@@ -57,7 +57,7 @@ pub enum ServeError {
         free_bytes: u64,
     },
     /// A second signal came before the array had stopped.
-    #[error("stopped at once, without waiting for the array; nothing acknowledged is lost")]
+    #[error("stopped at once, without waiting for the array; acknowledged data is safe")]
     Forced,
     /// Any other error.
     #[error("{0:#}")]
@@ -85,7 +85,7 @@ impl ServeError {
         match self {
             Self::Configuration(_) => None,
             Self::Locked { state_dir, .. } => {
-                let socket = state_dir.join(crate::state_dir::SOCKET_NAME);
+                let socket = state_dir.join(crate::paths::SOCKET_NAME);
                 Some(format!(
                     "talk to it with  windlass --server unix:{} status  or give this one another --state-dir",
                     socket.display()
@@ -110,11 +110,11 @@ impl ServeError {
                     Some("choose an address of this machine; they are in  ip -brief address".to_owned())
                 }
                 ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-                    Some("make room there, or choose another --state-dir or --pool-size".to_owned())
+                    Some("free space there, or choose another --state-dir or --pool-size".to_owned())
                 }
                 _ => None,
             },
-            Self::NoRoom { .. } => Some("make room there, or choose another --state-dir or a smaller --pool-size".to_owned()),
+            Self::NoRoom { .. } => Some("free space there, or choose another --state-dir or a smaller --pool-size".to_owned()),
             Self::Forced => None,
         }
     }

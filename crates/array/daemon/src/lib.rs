@@ -19,8 +19,10 @@ mod logging;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod metrics;
+mod network;
 mod notice;
 mod notify;
+mod paths;
 mod portal;
 mod reactor;
 mod starter;

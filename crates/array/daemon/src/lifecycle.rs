@@ -80,7 +80,7 @@ async fn supervise(
     let running = listeners.run(&array);
     let status = ready_line(&ready, &configuration.socket, http);
     tracing::info!("{status}");
-    say(&status);
+    print_line(&status);
     crate::notify::ready(&status);
     let watchdog = tokio::spawn(crate::notify::feed_watchdog(array.clone()));
     let mut outcome = Ok(());
@@ -225,7 +225,7 @@ impl Signals {
 }
 
 /// Writes a line to standard output.
-fn say(line: &str) {
+fn print_line(line: &str) {
     let mut output = std::io::stdout().lock();
     if let Err(error) = writeln!(output, "{line}").and_then(|()| output.flush()) {
         tracing::warn!(%error, "standard output is closed");
@@ -236,10 +236,10 @@ fn say(line: &str) {
 /// state: a nexus that is never taken down, tasks that others wait for. A process that ends leaves
 /// the state of a power cut, which the next start can repair and which hosts can wait for.
 fn abort_on_panic() {
-    let told = std::panic::take_hook();
+    let log = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        told(panic);
-        tracing::error!(%panic, "a defect: the array ends here, and is to be started again");
+        log(panic);
+        tracing::error!(%panic, "internal error: the array aborts and must be restarted");
         std::process::abort();
     }));
 }

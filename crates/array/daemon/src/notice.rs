@@ -10,8 +10,8 @@ const INTERVAL: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub(crate) struct Notice {
     total: Cell<u64>,
-    told: Cell<u64>,
-    told_at: Cell<Option<Instant>>,
+    logged: Cell<u64>,
+    logged_at: Cell<Option<Instant>>,
 }
 
 impl Notice {
@@ -19,11 +19,11 @@ impl Notice {
     /// last log line, including this one.
     pub fn count(&self, now: Instant) -> Option<u64> {
         self.total.set(self.total.get().saturating_add(1));
-        if self.told_at.get().is_some_and(|at| now.saturating_duration_since(at) < INTERVAL) {
+        if self.logged_at.get().is_some_and(|at| now.saturating_duration_since(at) < INTERVAL) {
             return None;
         }
-        self.told_at.set(Some(now));
-        Some(self.total.get() - self.told.replace(self.total.get()))
+        self.logged_at.set(Some(now));
+        Some(self.total.get() - self.logged.replace(self.total.get()))
     }
 
     /// Total number of occurrences.
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_told_at_once_and_then_once_in_a_while() {
+    fn x() {
         let notice = Notice::default();
         let start = Instant::now();
         assert_eq!(notice.count(start), Some(1));

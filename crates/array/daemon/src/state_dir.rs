@@ -8,9 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-/// The administrative socket's name in the state directory.
-pub(crate) const SOCKET_NAME: &str = "windlass.sock";
-/// The lock file's name.
+/// Name of the lock file.
 const LOCK_NAME: &str = "windlass.lock";
 /// Longest path of a Unix socket in bytes (`sun_path`, unix(7)).
 const MAX_SOCKET_PATH_BYTES: usize = 107;

@@ -5,6 +5,7 @@
 //! and subject, so that `windlass --ca` with an older copy of the file accepts the new one.
 
 use crate::TlsMode;
+use crate::network::is_name;
 use crate::state_dir::write_private;
 use anyhow::{Context, anyhow};
 use rcgen::{CertificateParams, DnType, KeyPair, SerialNumber, date_time_ymd};
@@ -67,12 +68,7 @@ impl Names {
     }
 }
 
-/// True for a DNS name or an IP address.
-pub(crate) fn is_name(name: &str) -> bool {
-    ServerName::try_from(name).is_ok()
-}
-
-/// The machine's addresses but for loopback and link-local ones.
+/// Addresses of the machine except loopback and link-local ones.
 fn machine_addresses() -> Vec<IpAddr> {
     let interfaces = if_addrs::get_if_addrs().unwrap_or_else(|error| {
         tracing::warn!(%error, "the machine's addresses are not known; name them with --http-name");

@@ -4,7 +4,7 @@
 //! generates one and stores it in `STATE_DIR/admin.token` for its owner. If
 //! `STATE_DIR/admin.token.sha256` is deleted, the next start generates a new one.
 
-use crate::http::connections::network;
+use crate::network::network;
 use crate::state_dir::write_private;
 use anyhow::{Context, ensure};
 use sha2::{Digest, Sha256};

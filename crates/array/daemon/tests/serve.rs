@@ -87,5 +87,5 @@ fn a_panic_ends_the_process() {
     assert_eq!(output.status.signal(), Some(6), "not ended by SIGABRT: {output:?}");
     let told = [output.stdout, output.stderr].concat();
     let told = String::from_utf8_lossy(&told);
-    assert!(told.contains("on purpose") && told.contains("a defect: the array ends here"), "{told}");
+    assert!(told.contains("on purpose") && told.contains("internal error: the array aborts"), "{told}");
 }

@@ -8,6 +8,7 @@
 //! connections displace each other. Trusted connections are displaced only if there is no other. An
 //! untrusted connection counts as idle again when its request takes longer than [`SLOW_REQUEST`].
 
+use crate::network::network;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -208,14 +209,6 @@ impl Drop for Membership {
     fn drop(&mut self) {
         self.shared.state().members.remove(&self.id);
         self.shared.room.notify_one();
-    }
-}
-
-/// The part of an address that has one owner: an IPv4 address or an IPv6 /64.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),
-        v4 @ IpAddr::V4(_) => v4,
     }
 }
 

@@ -24,9 +24,9 @@ pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool<Sto
     let own = matches!(&opened, Err(error) if !matches!(error, ServeError::PoolInUse { .. }));
     if own && !existed && path.exists() {
         match std::fs::remove_file(path) {
-            Ok(()) => tracing::debug!(pool = %path.display(), "the file that was begun is removed"),
+            Ok(()) => tracing::debug!(pool = %path.display(), "the incomplete pool file is removed"),
             Err(error) => {
-                tracing::warn!(pool = %path.display(), %error, "the file that was begun could not be removed")
+                tracing::warn!(pool = %path.display(), %error, "the incomplete pool file could not be removed")
             }
         }
     }
