@@ -95,6 +95,8 @@ pub enum AbortOfFinishedTask {
 pub struct PoolConfiguration {
     /// Name of the pool in every interface.
     pub name: String,
+    /// Required type of the path, if configured.
+    pub backend: Option<PoolBackend>,
     /// File or block device.
     pub path: PathBuf,
     /// Size of a new pool.
@@ -107,7 +109,17 @@ pub struct PoolConfiguration {
     pub limits: Limits,
 }
 
-/// Where the certificate comes from.
+/// Kind of storage below a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PoolBackend {
+    /// File, created if it does not exist.
+    File,
+    /// Block device. It must exist; no file is created in its place.
+    Disk,
+}
+
+/// Source of the certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TlsMode {
     /// Generated at the first start and kept in the state directory.
@@ -162,9 +174,6 @@ impl Configuration {
             .map_err(|pools| {
                 wrong(format!("there are {} [[pool]] sections, and an array has one pool", pools.len()))
             })?;
-        if pool.backend.as_deref().is_some_and(|backend| !matches!(backend, "file" | "disk")) {
-            return Err(wrong("[[pool]] backend is \"file\" or \"disk\"".to_owned()));
-        }
         let server = file.server;
         let state_dir =
             options.state_dir.clone().or(server.state_dir).unwrap_or_else(|| PathBuf::from("/var/lib/windlass"));
@@ -192,6 +201,7 @@ impl Configuration {
             target_name: file.iscsi.name,
             metrics: file.metrics.listen,
             pool: PoolConfiguration {
+                backend: pool.backend,
                 path: pool.path.unwrap_or_else(|| state_dir.join(format!("{name}.pool"))),
                 size_bytes: options.pool_size.or(pool.size.map(|size| size.0)).unwrap_or(DEFAULT_POOL_BYTES),
                 size_is_given: options.pool_size.is_some() || pool.size.is_some(),
@@ -308,7 +318,7 @@ impl Configuration {
             background: Background { share: Some(self.background_share_percent) },
             pool: vec![Pool {
                 name: Some(self.pool.name.clone()),
-                backend: None,
+                backend: self.pool.backend,
                 path: Some(self.pool.path.clone()),
                 size: Some(file::Size(self.pool.size_bytes)),
                 discard: Some(self.pool.discard),

@@ -32,7 +32,7 @@ mod token;
 
 pub use array::{ArrayHandle, Work, answer};
 pub use config::{
-    AbortOfFinishedTask, Configuration, LogFormat, PoolConfiguration, ServeOptions, TlsMode, check_config,
+    AbortOfFinishedTask, Configuration, LogFormat, PoolBackend, PoolConfiguration, ServeOptions, TlsMode, check_config,
 };
 pub use environment::SystemEnvironment;
 pub use error::ServeError;

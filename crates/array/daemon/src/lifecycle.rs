@@ -158,6 +158,7 @@ impl Reactor {
         let reactor_configuration = ReactorConfiguration {
             state_dir: state_dir.path().to_owned(),
             pool_path: configuration.pool.path.clone(),
+            pool_backend: configuration.pool.backend,
             pool_size_bytes: configuration.pool.size_bytes,
             pool_size_is_given: configuration.pool.size_is_given,
             pool_discard: configuration.pool.discard,

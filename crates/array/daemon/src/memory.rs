@@ -87,6 +87,7 @@ pub fn spawn(prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send 
     let configuration = ReactorConfiguration {
         state_dir: PathBuf::new(),
         pool_path: PathBuf::new(),
+        pool_backend: None,
         pool_size_bytes: 64 << 30,
         pool_size_is_given: false,
         pool_discard: false,

@@ -1,5 +1,6 @@
 //! Interface between this crate's life cycle and the reactor.
 
+use crate::config::PoolBackend;
 use crate::{AbortOfFinishedTask, ServeError, Work};
 use control::{ArrayOptions, Portal};
 use std::net::SocketAddr;
@@ -13,6 +14,8 @@ pub struct ReactorConfiguration {
     pub state_dir: PathBuf,
     /// File or block device of the pool; created as a sparse file if it does not exist.
     pub pool_path: PathBuf,
+    /// Required type of the path, if configured.
+    pub pool_backend: Option<PoolBackend>,
     /// Size of a new pool. An existing one keeps its size.
     pub pool_size_bytes: u64,
     /// True if the size was configured; false if it is the built-in one.

@@ -1,6 +1,6 @@
 //! Format of the configuration file.
 
-use super::{AbortOfFinishedTask, portal_address};
+use super::{AbortOfFinishedTask, PoolBackend, portal_address};
 use crate::LogFormat;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -81,7 +81,7 @@ impl Metrics {
 pub(super) struct Pool {
     pub(super) name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) backend: Option<String>,
+    pub(super) backend: Option<PoolBackend>,
     pub(super) path: Option<PathBuf>,
     pub(super) size: Option<Size>,
     pub(super) discard: Option<bool>,

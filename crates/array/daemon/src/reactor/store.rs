@@ -2,10 +2,12 @@
 
 use super::ArrayPool;
 use crate::ServeError;
+use crate::config::PoolBackend;
 use crate::starter::ReactorConfiguration;
 use anyhow::anyhow;
 use media::{FormatOptions, LocalMedia, OpenError, OpenOptions, Span, default_log_bytes};
 use pool::{Core, Options, Pool};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// Space for the first checkpoint of a new pool.
@@ -18,6 +20,7 @@ pub(crate) type Store = LocalMedia<Span>;
 /// an interrupted first start. On failure, removes a file that it created.
 pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool<Store>, ServeError> {
     let path = &configuration.pool_path;
+    check_backend(configuration.pool_backend, path)?;
     let existed = path.exists();
     let opened = open_disk(configuration).and_then(|disk| open_pool(configuration, disk));
     // A file that another process holds was created by that process.
@@ -31,6 +34,23 @@ pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool<Sto
         }
     }
     opened
+}
+
+/// Refuses a path of another type than configured. Without this check, a missing disk would become
+/// a file of its name below /dev, in memory.
+fn check_backend(backend: Option<PoolBackend>, path: &Path) -> Result<(), ServeError> {
+    let reason = match (backend, std::fs::metadata(path)) {
+        (Some(PoolBackend::Disk), Err(error)) => format!("the configuration says that it is a disk: {error}"),
+        (Some(PoolBackend::Disk), Ok(found)) if !found.file_type().is_block_device() => {
+            "the configuration says that it is a disk, and it is not one ([[pool]] backend)".to_owned()
+        }
+        (Some(PoolBackend::File), Ok(found)) if found.file_type().is_block_device() => {
+            tracing::warn!(pool = %path.display(), "the pool is a disk, and [[pool]] backend says \"file\"");
+            return Ok(());
+        }
+        _ => return Ok(()),
+    };
+    Err(ServeError::PoolRefused { path: path.to_owned(), reason })
 }
 
 fn open_disk(configuration: &ReactorConfiguration) -> Result<Span, ServeError> {
@@ -135,4 +155,29 @@ fn check_room(path: &Path, bytes: u64) -> Result<(), ServeError> {
         tracing::warn!(pool = %path.display(), size, free, "the file system has less free space than the pool may take: should it fill up, the pool takes no new data until there is space again");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+    use super::*;
+    use crate::memory::TemporaryDirectory;
+
+    #[test]
+    fn a_disk_that_is_missing_or_a_file_is_refused_and_nothing_is_created() {
+        let directory = TemporaryDirectory::new();
+        let missing = directory.path().join("by-id");
+        let refusal = check_backend(Some(PoolBackend::Disk), &missing).unwrap_err().to_string();
+        assert!(refusal.contains("says that it is a disk: No such file"), "{refusal}");
+        assert!(!missing.exists());
+        let file = directory.path().join("file");
+        std::fs::write(&file, b"content").unwrap();
+        let refusal = check_backend(Some(PoolBackend::Disk), &file).unwrap_err().to_string();
+        assert!(refusal.contains("it is not one"), "{refusal}");
+        for fine in [None, Some(PoolBackend::File)] {
+            check_backend(fine, &missing).unwrap();
+            check_backend(fine, &file).unwrap();
+        }
+    }
 }
