@@ -12,6 +12,7 @@ mod clock;
 mod control;
 mod frontend;
 mod iscsi;
+mod memory;
 mod pump;
 mod share;
 #[cfg(feature = "simulation")]

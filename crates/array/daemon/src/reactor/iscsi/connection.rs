@@ -5,13 +5,14 @@
 //! write and one pump of the pool.
 
 use super::super::clock;
+use super::super::memory::{Moved, Ration};
 #[cfg(feature = "simulation")]
 use super::super::simulation::{Mutation, without};
 use super::Iscsi;
+use super::data_out::DataOut;
 use super::directory::PortalDirectory;
 use super::execute::{Execution, Finished};
 use super::listener::MAX_SESSIONS;
-use super::ration::{Ration, volume_of};
 use super::registry::{Member, Order};
 use super::socket::Socket;
 use super::task_management::manage;
@@ -48,8 +49,8 @@ struct ConnectionTask<M: Media + 'static, S> {
     directory: PortalDirectory<M>,
     member: Rc<Member>,
     execution: Execution,
-    ration: Ration,
-    /// Received bytes may be waiting that were held back.
+    ration: Ration<Command>,
+    /// True if received bytes that were held back may be waiting.
     retry_input: bool,
     opening: Option<Boxed<SessionIdentity>>,
     logging_out: bool,
@@ -142,9 +143,9 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
             missing_task_response: iscsi.missing_task_response,
             ..Config::default()
         };
-        let ration = Ration::new(&iscsi.data_in, &iscsi.data_out, member, config.max_transfer_bytes);
+        let ration = Ration::new(&iscsi.data_in, &iscsi.data_out, &member.wake, config.max_transfer_bytes);
         let mut core = Connection::new(now, config, seed);
-        core.share_data_out_memory(ration.data_out());
+        core.share_data_out_memory(Rc::new(DataOut(ration.data_out())));
         Self {
             wire: Wire::new(socket),
             core,
@@ -219,14 +220,15 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
     fn abort(&mut self, volume: VolumeId, done: oneshot::Sender<bool>) {
         // Commands that the previous order released are included.
         self.take_events();
-        let concerned: Vec<TaskHandle> =
-            self.execution.on_volume(volume).chain(self.ration.waiting_on(volume)).collect();
+        let waiting = self.ration.waiting().filter(|command| volume_of(command) == Some(volume));
+        let waiting = waiting.map(|command| command.task);
+        let concerned: Vec<TaskHandle> = self.execution.on_volume(volume).chain(waiting).collect();
         let receiving = self.core.discard_receiving(volume.0);
         for task in &concerned {
             self.core.discard(*task);
         }
         self.execution.abort(&concerned);
-        self.ration.forget(&concerned);
+        self.ration.forget(|command| concerned.contains(&command.task));
         let any = receiving || !concerned.is_empty();
         self.execution.wait_for(concerned, any, done);
     }
@@ -418,15 +420,23 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
             self.start(command);
             progress = true;
         }
-        self.ration.update(&mut self.core);
+        if self.core.waits_for_data_out_memory() {
+            self.core.data_out_memory_available();
+        }
+        self.ration.update(self.core.waits_for_data_out_memory());
         progress
     }
 
     /// Handles a request of connections that wait for memory: ends this connection if it holds
     /// memory and its initiator neither reads nor sends.
     fn give_way(&mut self) {
-        let (written, has_output) = (self.wire.written(), self.wire.has_output());
-        if let Some(what) = self.ration.stalled(&self.core, written, has_output) {
+        let moved = Moved {
+            written: self.wire.written(),
+            has_output: self.wire.has_output(),
+            received: self.core.counters().data_out_bytes,
+            awaits_data: self.core.awaits_data_out(),
+        };
+        if let Some(what) = self.ration.stalled(moved) {
             tracing::warn!(peer = %self.member.peer, "connection closed: the initiator {what} its data, and others wait for the memory");
             self.core.close();
         }
@@ -468,7 +478,7 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         self.execution.abort(&request.tasks);
         let (done, own) = oneshot::channel();
         self.execution.wait_for(request.tasks.clone(), !request.tasks.is_empty(), done);
-        self.ration.forget(&request.tasks);
+        self.ration.forget(|command| request.tasks.contains(&command.task));
         let member = self.member.id;
         let TaskManagement { handle, function, lun, present, .. } = request;
         self.execution.start_function(async move {
@@ -514,7 +524,12 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
     }
 }
 
-/// The task attribute of a command, RFC 7143 §11.3.1.
+/// Volume that a command addresses.
+fn volume_of(command: &Command) -> Option<VolumeId> {
+    command.arrival.logical_unit.map(VolumeId)
+}
+
+/// Task attribute of a command (RFC 7143 §11.3.1).
 fn attribute(attribute: iscsi::pdu::TaskAttribute) -> TaskAttribute {
     match attribute {
         iscsi::pdu::TaskAttribute::UNTAGGED | iscsi::pdu::TaskAttribute::SIMPLE => TaskAttribute::Simple,

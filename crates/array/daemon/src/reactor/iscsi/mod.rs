@@ -2,13 +2,11 @@
 //! servers.
 
 mod connection;
+mod data_out;
 mod directory;
 mod execute;
 pub(super) mod isns;
 pub(super) mod listener;
-mod memory;
-mod movement;
-mod ration;
 mod registry;
 pub(crate) mod socket;
 mod task_management;
@@ -17,6 +15,7 @@ mod wire;
 use super::array::{ArraySetup, Reactor};
 use super::clock;
 use super::frontend::Frontend;
+use super::memory::DataMemory;
 use crate::AbortOfFinishedTask;
 use block::VolumeId;
 use control::{Change, ConnectionCounters, Directory, Portal, SessionInfo};
@@ -24,7 +23,6 @@ use futures_util::future::{LocalBoxFuture, ready};
 use iscsi::connection::{MissingTaskResponse, SessionIdentity, SessionType};
 use listener::{MAX_CONNECTIONS_WITHOUT_SESSION, MAX_SESSIONS};
 use media::Media;
-use memory::DataMemory;
 use registry::{Order, Registry};
 use scsi_target::NexusId;
 use std::rc::Rc;

@@ -33,27 +33,27 @@ pub(crate) enum Order {
 /// Connection as other connections see it.
 #[derive(Debug)]
 pub(crate) struct Member {
-    pub id: u64,
-    pub portal: SocketAddr,
-    pub peer: SocketAddr,
-    pub session: RefCell<Option<SessionIdentity>>,
-    /// The host that it has logged in as; absent for an initiator that is nobody's.
-    pub host: Cell<Option<Uuid>>,
-    pub nexus: Cell<Option<NexusId>>,
-    /// It has a normal session.
-    pub normal: Cell<bool>,
-    pub since: Cell<Option<Timestamp>>,
-    pub last_io: Cell<Option<Instant>>,
-    pub commands: Cell<u64>,
-    pub read_bytes: Cell<u64>,
-    pub written_bytes: Cell<u64>,
-    pub orders: RefCell<Vec<Order>>,
-    pub wake: Notify,
-    /// Notified when the connection's last task is done and its nexus is gone.
-    pub ended: Notify,
-    pub gone: Cell<bool>,
-    /// Told to make room; it counts no more.
-    pub leaving: Cell<bool>,
+    pub(super) id: u64,
+    pub(super) portal: SocketAddr,
+    pub(super) peer: SocketAddr,
+    pub(super) session: RefCell<Option<SessionIdentity>>,
+    /// Host that it has logged in as; absent if the initiator belongs to no host.
+    pub(super) host: Cell<Option<Uuid>>,
+    pub(super) nexus: Cell<Option<NexusId>>,
+    /// True if it has a normal session.
+    pub(super) normal: Cell<bool>,
+    pub(super) since: Cell<Option<Timestamp>>,
+    pub(super) last_io: Cell<Option<Instant>>,
+    pub(super) commands: Cell<u64>,
+    pub(super) read_bytes: Cell<u64>,
+    pub(super) written_bytes: Cell<u64>,
+    pub(super) orders: RefCell<Vec<Order>>,
+    pub(super) wake: Rc<Notify>,
+    /// Notified when the connection's last task is done and its nexus has ended.
+    pub(super) ended: Notify,
+    pub(super) gone: Cell<bool>,
+    /// True if it was ordered to close to make room; it is no longer counted.
+    pub(super) leaving: Cell<bool>,
 }
 
 impl Member {
@@ -179,7 +179,7 @@ impl Registry {
             read_bytes: Cell::new(0),
             written_bytes: Cell::new(0),
             orders: RefCell::new(Vec::new()),
-            wake: Notify::new(),
+            wake: Rc::default(),
             ended: Notify::new(),
             gone: Cell::new(false),
             leaving: Cell::new(false),

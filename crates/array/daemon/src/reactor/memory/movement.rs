@@ -1,6 +1,6 @@
 //! Detects connections that move no data, so that their memory can go to other connections.
 
-use super::memory::SHARE_BYTES;
+use super::SHARE_BYTES;
 use std::time::{Duration, Instant};
 
 /// Time after which a connection is closed that holds memory others wait for and moves no data.

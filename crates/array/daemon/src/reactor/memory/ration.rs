@@ -2,14 +2,12 @@
 //! commands, and the decision to close a connection whose host moves no data.
 
 use super::super::clock;
-use super::memory::{Account, DataMemory};
 use super::movement::Movement;
-use super::registry::Member;
-use block::VolumeId;
-use iscsi::connection::{Command, Connection, DataOutMemory, TaskHandle};
+use super::{Account, DataMemory};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 
 /// Time that a connection waits for memory before it asks others to give way.
 const GIVE_WAY_FIRST: Duration = Duration::from_secs(1);
@@ -18,13 +16,32 @@ const GIVE_WAY_INTERVAL: Duration = Duration::from_secs(5);
 /// Time for which refused data counts as waiting: the host sends its command again.
 const REFUSED: Duration = Duration::from_secs(30);
 
-/// The memory of one connection.
-pub(super) struct Ration {
+/// Command of a protocol that may wait for memory.
+pub(crate) trait Queued {
+    /// Most bytes of data that the host has room for.
+    fn data_in_bytes(&self) -> u32;
+}
+
+/// Progress of a connection's data, as its protocol reports it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moved {
+    /// Bytes written to the socket.
+    pub written: u64,
+    /// Output waits for the host.
+    pub has_output: bool,
+    /// Bytes of data received.
+    pub received: u64,
+    /// The host has to send before its commands can continue.
+    pub awaits_data: bool,
+}
+
+/// Memory of one connection, and its commands `C` that wait for memory.
+pub(crate) struct Ration<C> {
     data_in: Account,
     data_out: Rc<Account>,
-    /// Commands that wait for memory for their Data-In, and those behind them.
-    waiting: VecDeque<Command>,
-    /// The most Data-In of one command, in bytes.
+    /// Commands that wait for Data-In memory, and commands queued behind them.
+    waiting: VecDeque<C>,
+    /// Largest Data-In of one command in bytes.
     max_transfer_bytes: u32,
     /// Queued Data-In: output position after its last byte, and the bytes of `data_in` held until
     /// then.
@@ -37,16 +54,16 @@ pub(super) struct Ration {
     data_out_movement: Movement,
 }
 
-impl Ration {
+impl<C: Queued> Ration<C> {
     pub fn new(
         data_in: &Rc<DataMemory>,
         data_out: &Rc<DataMemory>,
-        member: &Rc<Member>,
+        wake: &Rc<Notify>,
         max_transfer_bytes: u32,
     ) -> Self {
         Self {
-            data_in: Account::new(data_in.clone(), member.clone()),
-            data_out: Rc::new(Account::new(data_out.clone(), member.clone())),
+            data_in: Account::new(data_in.clone(), wake.clone()),
+            data_out: Rc::new(Account::new(data_out.clone(), wake.clone())),
             waiting: VecDeque::new(),
             max_transfer_bytes,
             unsent: VecDeque::new(),
@@ -62,13 +79,14 @@ impl Ration {
         self.data_out.clone()
     }
 
-    /// Bytes of memory for Data-In that a command takes.
-    pub fn needed_bytes(&self, command: &Command) -> usize {
-        command.expected_data_in.min(self.max_transfer_bytes) as usize
+    /// Bytes of Data-In memory that a command needs.
+    pub fn needed_bytes(&self, command: &C) -> usize {
+        command.data_in_bytes().min(self.max_transfer_bytes) as usize
     }
 
-    /// Takes memory for a command and returns it, or keeps the command until there is memory, behind those that wait already.
-    pub fn admit(&mut self, command: Command) -> Option<Command> {
+    /// Takes memory for a command and returns the command, or queues it behind those that wait
+    /// already.
+    pub fn admit(&mut self, command: C) -> Option<C> {
         if self.waiting.is_empty() && self.data_in.take(self.needed_bytes(&command), true) {
             return Some(command);
         }
@@ -76,21 +94,19 @@ impl Ration {
         None
     }
 
-    /// The next command that waited and has memory now.
-    pub fn next_admitted(&mut self) -> Option<Command> {
+    /// Returns the next waiting command that has been granted memory.
+    pub fn next_admitted(&mut self) -> Option<C> {
         let needed_bytes = self.needed_bytes(self.waiting.front()?);
         self.data_in.take(needed_bytes, true).then(|| self.waiting.pop_front()).flatten()
     }
 
-    /// Brings places in the lines for memory, and the time to ask others to give way, up to date.
-    pub fn update(&mut self, core: &mut Connection) {
-        if core.waits_for_data_out_memory() {
-            core.data_out_memory_available();
-        }
+    /// Updates the connection's places in the memory queues and the instant of the next request to
+    /// give way. `waits_for_data_out`: commands still wait for memory for data from the host.
+    pub fn update(&mut self, waits_for_data_out: bool) {
         if self.waiting.is_empty() && self.data_in.waits() {
             self.data_in.withdraw();
         }
-        if self.data_out.waits() && !core.waits_for_data_out_memory() {
+        if self.data_out.waits() && !waits_for_data_out {
             self.data_out.withdraw();
         }
         let now = clock::now();
@@ -112,7 +128,7 @@ impl Ration {
         if data_in_bytes > 0 {
             self.unsent.push_back((end, data_in_bytes));
         }
-        self.data_in.give_back(held - data_in_bytes, 0);
+        self.data_in.give_back(held - data_in_bytes);
     }
 
     /// Releases the memory of Data-In up to a written output position.
@@ -121,18 +137,18 @@ impl Ration {
             && end <= position
         {
             self.unsent.pop_front();
-            self.data_in.give_back(held, 0);
+            self.data_in.give_back(held);
         }
     }
 
-    /// Waiting commands on a volume.
-    pub fn waiting_on(&self, volume: VolumeId) -> impl Iterator<Item = TaskHandle> + '_ {
-        self.waiting.iter().filter(move |command| volume_of(command) == Some(volume)).map(|command| command.task)
+    /// Waiting commands.
+    pub fn waiting(&self) -> impl Iterator<Item = &C> {
+        self.waiting.iter()
     }
 
     /// Drops waiting commands that were aborted.
-    pub fn forget(&mut self, tasks: &[TaskHandle]) {
-        self.waiting.retain(|command| !tasks.contains(&command.task));
+    pub fn forget(&mut self, aborted: impl Fn(&C) -> bool) {
+        self.waiting.retain(|command| !aborted(command));
     }
 
     /// Drops all waiting commands.
@@ -146,17 +162,16 @@ impl Ration {
         self.data_in.withdraw();
     }
 
-    /// Whether the initiator holds memory that others wait for and does not move its data: the reason to close the connection.
-    /// `written`: bytes written to the socket. `has_output`: output waits for the initiator.
-    pub fn stalled(&mut self, core: &Connection, written: u64, has_output: bool) -> Option<&'static str> {
+    /// Returns the reason to close the connection if its host holds memory that others wait for and
+    /// moves no data.
+    pub fn stalled(&mut self, moved: Moved) -> Option<&'static str> {
         let now = clock::now();
-        let reads_nothing = has_output
+        let reads_nothing = moved.has_output
             && self.data_in.is_beyond_share()
-            && self.data_in_movement.is_stalled(now, written, self.data_in.held_bytes());
-        let received = core.counters().data_out_bytes;
-        let sends_nothing = core.awaits_data_out()
+            && self.data_in_movement.is_stalled(now, moved.written, self.data_in.held_bytes());
+        let sends_nothing = moved.awaits_data
             && self.data_out.is_beyond_share()
-            && self.data_out_movement.is_stalled(now, received, self.data_out.held_bytes());
+            && self.data_out_movement.is_stalled(now, moved.received, self.data_out.held_bytes());
         match (reads_nothing, sends_nothing) {
             (true, _) => Some("does not read"),
             (_, true) => Some("does not send"),
@@ -177,9 +192,4 @@ impl Ration {
         }
         due
     }
-}
-
-/// The volume that a command is for.
-pub(super) fn volume_of(command: &Command) -> Option<VolumeId> {
-    command.arrival.logical_unit.map(VolumeId)
 }

@@ -1,17 +1,10 @@
-use super::super::registry::Registry;
 use super::*;
-use std::net::SocketAddr;
 
 const MIB: usize = 1 << 20;
 
-fn account(registry: &Registry, budget: &Rc<DataMemory>) -> Account {
-    let address = SocketAddr::from(([127, 0, 0, 1], 3260));
-    Account::new(budget.clone(), registry.join(address, address))
-}
-
 fn accounts(limit_bytes: usize, count: usize) -> (Rc<DataMemory>, Vec<Account>) {
-    let (registry, budget) = (Registry::default(), DataMemory::new(limit_bytes));
-    let accounts = (0..count).map(|_| account(&registry, &budget)).collect();
+    let budget = DataMemory::new(limit_bytes);
+    let accounts = (0..count).map(|_| Account::new(budget.clone(), Rc::default())).collect();
     (budget, accounts)
 }
 
@@ -24,7 +17,7 @@ fn connections_share_the_budget_in_turn() {
     assert_eq!(granted, [0, 1], "one within the budget, one beyond it");
     // Every connection gets its small share, ahead of the queue.
     assert!(accounts[39].take(SHARE_BYTES, true));
-    accounts[0].give_back(8 * MIB, 0);
+    accounts[0].give_back(8 * MIB);
     assert!(!accounts[3].take(8 * MIB, true), "it is not its turn");
     assert!(accounts[2].take(8 * MIB, true));
     assert!(!accounts[2].waits());
@@ -58,8 +51,8 @@ fn small_requests_pass_large_ones_that_do_not_fit() {
     assert!(accounts[2].take(16 * MIB, true), "beyond the budget");
     assert!(!accounts[3].take(16 * MIB, true), "one at a time");
     assert!(accounts[4].take(MIB, true) && accounts[4].take(MIB, true));
-    // The large one has its turn when the other one has ended, whatever small ones come.
-    accounts[2].give_back(16 * MIB, 0);
+    // The large request is served when the other one has ended, even if small ones keep arriving.
+    accounts[2].give_back(16 * MIB);
     assert!(accounts[5].take(4 * MIB, true));
     assert!(accounts[3].take(16 * MIB, true));
 }
@@ -72,7 +65,7 @@ fn who_holds_less_comes_first() {
     assert!(accounts[1].take(16 * MIB, true), "beyond the budget");
     assert!(!accounts[0].take(4 * MIB, true));
     assert!(!accounts[2].take(8 * MIB, true));
-    accounts[1].give_back(16 * MIB, 0);
+    accounts[1].give_back(16 * MIB);
     assert!(!accounts[0].take(4 * MIB, true));
     assert!(accounts[2].take(8 * MIB, true));
 }

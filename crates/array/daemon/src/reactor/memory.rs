@@ -10,10 +10,14 @@
 //! may exceed the budget, one connection at a time, so that a command of any size can run and large
 //! commands do not starve. Unsolicited data does not wait; it is refused.
 
-use super::registry::Member;
-use iscsi::connection::DataOutMemory;
+mod movement;
+mod ration;
+
+pub(super) use ration::{Moved, Queued, Ration};
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use tokio::sync::Notify;
 
 /// Memory that each connection may hold without a request.
 pub(crate) const SHARE_BYTES: usize = 64 << 10;
@@ -33,7 +37,8 @@ pub(crate) struct DataMemory {
 /// Connection in the queue of the budget.
 #[derive(Debug)]
 struct Holder {
-    member: Rc<Member>,
+    /// Wakes the connection.
+    wake: Rc<Notify>,
     held_bytes: Cell<usize>,
     /// Part of `held_bytes` that was granted beyond the budget. It is released first.
     exceeding_bytes: Cell<usize>,
@@ -76,7 +81,7 @@ impl DataMemory {
 
     fn wake_next(&self) {
         if let Some((next, _)) = self.next(&self.waiting.borrow()) {
-            next.member.wake.notify_one();
+            next.wake.notify_one();
         }
     }
 }
@@ -91,10 +96,10 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// An account that holds nothing.
-    pub fn new(budget: Rc<DataMemory>, member: Rc<Member>) -> Self {
+    /// Creates an account that holds nothing. `wake`: wakes the connection when it may take memory.
+    pub fn new(budget: Rc<DataMemory>, wake: Rc<Notify>) -> Self {
         let holder = Rc::new(Holder {
-            member,
+            wake,
             held_bytes: Cell::new(0),
             exceeding_bytes: Cell::new(0),
             wanted: Cell::new((0, false)),
@@ -134,8 +139,11 @@ impl Account {
     }
 }
 
-impl DataOutMemory for Account {
-    fn take(&self, bytes: usize, oldest: bool) -> bool {
+impl Account {
+    /// Takes bytes for a request that can wait. If false, the connection is in the queue, and is
+    /// woken when it may try again. `oldest`: the request depends on no other one of the connection,
+    /// so that its bytes will be returned; it may exceed the budget.
+    pub fn take(&self, bytes: usize, oldest: bool) -> bool {
         let (budget, holder) = (&self.budget, &self.holder);
         let mut beyond = false;
         let shared = self.held_bytes() + bytes > SHARE_BYTES;
@@ -146,7 +154,7 @@ impl DataOutMemory for Account {
             }
             let Some((next, exceeds)) = budget.next(&budget.waiting.borrow()) else { return false };
             if !Rc::ptr_eq(&next, holder) {
-                next.member.wake.notify_one();
+                next.wake.notify_one();
                 return false;
             }
             beyond = exceeds;
@@ -160,7 +168,8 @@ impl DataOutMemory for Account {
         true
     }
 
-    fn take_unsolicited(&self, bytes: usize) -> bool {
+    /// Takes bytes for data that has arrived. If false, the data has to be dropped.
+    pub fn take_unsolicited(&self, bytes: usize) -> bool {
         let fits = self.budget.fits(&self.holder, bytes);
         if fits {
             self.hold(self.held_bytes() + bytes, self.holder.exceeding_bytes.get());
@@ -170,8 +179,8 @@ impl DataOutMemory for Account {
         fits
     }
 
-    fn give_back(&self, granted_bytes: usize, unasked_bytes: usize) {
-        let bytes = granted_bytes + unasked_bytes;
+    /// Returns bytes.
+    pub fn give_back(&self, bytes: usize) {
         if bytes > 0 {
             let exceeding_bytes = self.holder.exceeding_bytes.get().saturating_sub(bytes);
             self.hold(self.held_bytes().saturating_sub(bytes), exceeding_bytes);
@@ -179,7 +188,8 @@ impl DataOutMemory for Account {
         }
     }
 
-    fn withdraw(&self) {
+    /// Leaves the queue.
+    pub fn withdraw(&self) {
         self.budget.waiting.borrow_mut().retain(|holder| !Rc::ptr_eq(holder, &self.holder));
         self.budget.wake_next();
     }
@@ -187,7 +197,7 @@ impl DataOutMemory for Account {
 
 impl Drop for Account {
     fn drop(&mut self) {
-        self.give_back(self.held_bytes(), 0);
+        self.give_back(self.held_bytes());
         self.withdraw();
     }
 }
