@@ -13,6 +13,8 @@ mod control;
 mod frontend;
 mod iscsi;
 mod memory;
+#[cfg(feature = "simulation")]
+mod mutations;
 mod pump;
 mod share;
 #[cfg(feature = "simulation")]

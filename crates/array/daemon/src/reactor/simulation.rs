@@ -4,13 +4,13 @@
 
 pub use super::array::ArraySetup;
 pub use super::iscsi::socket::Socket;
+pub use super::mutations::{Mutation, leave_out};
 
 use super::array::Array;
 use crate::ServeError;
 use control::{Control, Environment};
 use media::Media;
 use pool::{Core, Pool};
-use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -62,56 +62,4 @@ impl<M: Media + 'static> SimulatedArray<M> {
         self.array.shut_down_frontends().await;
         self.array.close().await
     }
-}
-
-/// A rule of the glue that is left out. One thread, one array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mutation {
-    /// An order to a connection does not wake it.
-    OrderWithoutWake,
-    /// A finished command does not release those that wait for its end.
-    WaiterForgotten,
-    /// The nexus of a connection goes before its last command is done.
-    NexusBeforeDrain,
-    /// A response is lost when others are queued before it.
-    ReplyLost,
-}
-
-impl Mutation {
-    /// Every rule.
-    pub const ALL: [Self; 4] = [Self::OrderWithoutWake, Self::WaiterForgotten, Self::NexusBeforeDrain, Self::ReplyLost];
-
-    /// Its name on a command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OrderWithoutWake => "order-without-wake",
-            Self::WaiterForgotten => "waiter-forgotten",
-            Self::NexusBeforeDrain => "nexus-before-drain",
-            Self::ReplyLost => "reply-lost",
-        }
-    }
-
-    /// What is left out, in a sentence.
-    pub const fn description(self) -> &'static str {
-        match self {
-            Self::OrderWithoutWake => "an order to a connection does not wake it",
-            Self::WaiterForgotten => "a finished command does not release the functions that wait for its end",
-            Self::NexusBeforeDrain => "a nexus may log in again before the last command of its old session is done",
-            Self::ReplyLost => "the response of a command is lost when another is queued before it",
-        }
-    }
-}
-
-thread_local! {
-    static MUTATION: Cell<Option<Mutation>> = const { Cell::new(None) };
-}
-
-/// Leaves a rule out in the arrays of this thread.
-pub fn leave_out(mutation: Option<Mutation>) {
-    MUTATION.set(mutation);
-}
-
-/// True when the rule is left out.
-pub(super) fn without(mutation: Mutation) -> bool {
-    MUTATION.get() == Some(mutation)
 }

@@ -7,7 +7,7 @@
 use super::super::clock;
 use super::super::memory::{Moved, Ration};
 #[cfg(feature = "simulation")]
-use super::super::simulation::{Mutation, without};
+use super::super::mutations::{Mutation, without};
 use super::Iscsi;
 use super::data_out::DataOut;
 use super::directory::PortalDirectory;

@@ -1,7 +1,7 @@
 //! Commands and task management functions in flight of one connection.
 
 #[cfg(feature = "simulation")]
-use super::super::simulation::{Mutation, without};
+use super::super::mutations::{Mutation, without};
 use super::task_management::Managed;
 use block::VolumeId;
 use futures_util::stream::{FuturesUnordered, StreamExt};

@@ -1,7 +1,7 @@
 //! Registry of all connections: their logins, and orders from one connection to another.
 
 #[cfg(feature = "simulation")]
-use super::super::simulation::{Mutation, without};
+use super::super::mutations::{Mutation, without};
 use crate::notice::Notice;
 use block::VolumeId;
 use iscsi::connection::{CloseReason, SessionIdentity};
