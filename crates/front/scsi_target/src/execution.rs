@@ -18,7 +18,7 @@ use scsi::{Cdb, LogicalUnitNumber, Status};
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::Poll;
-use unit::{LogEntry, OffloadWork, Primitive, Reason};
+use unit::{Ending, LogEntry, OffloadWork, Primitive, Reason};
 
 /// Nexus and logical unit that a command addresses.
 struct Addressed<D> {
@@ -75,6 +75,10 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         request: Request,
     ) -> impl Future<Output = Response> {
         async move {
+            // A function in the same batch of PDUs may end a command before it begins.
+            if request.abort.is_set() {
+                return Self::failure(&Fault::TaskAborted, 0);
+            }
             let cdb = Cdb(request.cdb);
             let at = match self.address(nexus, lun, arrival, &cdb) {
                 Ok(at) => at,
@@ -257,7 +261,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
 
     fn account_success(&self, origin: &Origin<'_, D>, receiver: &Rc<LogicalUnit<D>>, reply: &Reply) {
         let work = reply.offload.as_deref();
-        let unit = work.and_then(|work| work.volume).and_then(|volume| self.unit(volume));
+        let unit = work.and_then(|work| work.volume).and_then(|volume| self.logical_unit(volume));
         let unit = unit.as_ref().unwrap_or(receiver);
         unit.statistics.account(origin.primitive, |statistics| {
             statistics.commands += 1;
@@ -271,7 +275,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
             }
         });
         if let Some((reason, detail)) = work.and_then(|work| work.not_offloaded.as_ref()) {
-            self.write_log(origin, unit, *reason, detail.clone());
+            self.write_log(origin, unit, Ending::Ineffective, (*reason, detail.clone()));
         }
     }
 
@@ -281,12 +285,12 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         let origin = Origin { primitive, command: call.command, nexus: call.nexus, latency_ns: 0 };
         match result {
             Ok(work) => {
-                let unit = work.volume.and_then(|volume| self.unit(volume));
+                let unit = work.volume.and_then(|volume| self.logical_unit(volume));
                 unit.as_deref().unwrap_or(call.unit).statistics.account(primitive, |statistics| statistics.add(work));
             }
             Err(fault) => {
                 if let Some(reason) = refusal::reason(fault) {
-                    self.write_log(&origin, call.unit, reason, refusal::detail(fault));
+                    self.write_log(&origin, call.unit, ending(reason), (reason, refusal::detail(fault)));
                 }
             }
         }
@@ -297,36 +301,51 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         unit.statistics.account(origin.primitive, |statistics| {
             statistics.commands += 1;
             statistics.latency.record(origin.latency_ns);
-            if let Some(reason) = reason {
-                statistics.refusals.add(reason);
-            }
             match reason {
                 None => statistics.miscompares += 1,
-                Some(Reason::MediaError | Reason::PoolStopped) => statistics.errors += 1,
-                Some(_) => statistics.refused += 1,
+                Some(reason) if reason.is_failure() => {
+                    statistics.errors += 1;
+                    statistics.failures.add(reason);
+                }
+                Some(reason) => {
+                    statistics.refused += 1;
+                    statistics.refusals.add(reason);
+                }
             }
         });
         if let Some(reason) = reason {
-            self.write_log(origin, unit, reason, refusal::detail(fault));
+            self.write_log(origin, unit, ending(reason), (reason, refusal::detail(fault)));
         }
     }
 
-    fn write_log(&self, origin: &Origin<'_, D>, unit: &LogicalUnit<D>, reason: Reason, detail: String) {
-        self.log.borrow_mut().push(LogEntry {
+    fn write_log(
+        &self,
+        origin: &Origin<'_, D>,
+        unit: &LogicalUnit<D>,
+        ending: Ending,
+        (reason, detail): (Reason, String),
+    ) {
+        self.units().log_refusal(LogEntry {
             sequence: 0,
-            unix_ms: self.clock.unix_ms(),
+            unix_ms: 0,
             volume: unit.volume(),
             volume_name: unit.name().to_string(),
             initiator: origin.nexus.initiator.to_string(),
             primitive: origin.primitive,
             command: origin.command.name,
+            ending,
             reason,
             detail,
         });
     }
 }
 
-/// Where an offload command came from, and how long it took.
+/// How a command ended that did not complete for this reason.
+const fn ending(reason: Reason) -> Ending {
+    if reason.is_failure() { Ending::Failed } else { Ending::Refused }
+}
+
+/// Source of an offload command, with its latency.
 struct Origin<'a, D> {
     primitive: Primitive,
     command: &'static Command,

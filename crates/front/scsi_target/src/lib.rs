@@ -25,22 +25,22 @@ mod nexus_id;
 mod profile;
 mod refusal;
 mod reply;
-mod sanitize;
 mod sense;
 mod task_set;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
-pub use device::{AccessError, Arrival, Grant, Request, Response, TaskManagementError};
+pub use device::persistent_reservations::{initiator_port, registrant};
+pub use device::port_groups::{TargetPort, TargetPortGroup};
+pub use device::{
+    AccessError, Arrival, Grant, Request, Response, ScsiTarget, TargetIdentity, TargetOptions, TaskManagementError,
+};
 pub use limits::{Limits, TokenLimits};
 pub use logical_unit::{LogicalUnitConfig, Profile};
 pub use nexus::NexusInfo;
 pub use nexus_id::NexusId;
-pub use device::persistent_reservations::{RegistrationInfo, ReservationReport, initiator_port, registrant};
-pub use device::port_groups::{TargetPort, TargetPortGroup};
 pub use scsi::LogicalUnitNumber;
-pub use device::{Clock, ScsiTarget, TargetIdentity, TargetOptions};
 pub use task_set::TaskAttribute;
 
 pub use profile::UnknownWord;

@@ -24,8 +24,6 @@ pub struct Limits {
     pub registrations: usize,
     /// Longest parameter list of PERSISTENT RESERVE OUT, bytes.
     pub persistent_reserve_out_bytes: u32,
-    /// Memory that commands may work with beside their data, all together, bytes.
-    pub working_bytes: u64,
     /// Limits of the copy manager.
     pub copy: OperatingParameters,
     /// Limits of ROD tokens.
@@ -69,7 +67,6 @@ impl Default for Limits {
             unmap_descriptors: 256,
             registrations: 256,
             persistent_reserve_out_bytes: 0x8000,
-            working_bytes: 32 << 20,
             copy: OperatingParameters {
                 maximum_cscd_count: 64,
                 maximum_segment_count: 64,

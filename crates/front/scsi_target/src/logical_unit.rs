@@ -2,7 +2,6 @@
 
 use crate::blocks::BlockRange;
 use crate::limits::Limits;
-use crate::nexus::Nexus;
 use crate::nexus_id::NexusId;
 use crate::sense::Fault;
 use crate::task_set::TaskSet;
@@ -14,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::rc::Rc;
-use unit::{Access, Unit};
+use unit::Unit;
 use zerocopy::IntoBytes;
 
 /// T10 VENDOR IDENTIFICATION of every logical unit.
@@ -26,14 +25,12 @@ pub(crate) const PRODUCT: &str = "VOLUME";
 /// Configuration of a new logical unit.
 #[derive(Debug)]
 pub struct LogicalUnitConfig<D> {
-    /// The device that holds its blocks. Its [`block::VolumeId`] names the logical unit in every call.
-    pub device: D,
-    /// NAA designator (type 6), stable for the life of the volume and never reused.
+    /// Unit of the volume. Its [`block::VolumeId`] names the logical unit in every call.
+    pub unit: Rc<Unit<D>>,
+    /// NAA designator (type 6), constant for the life of the volume and never reused.
     pub naa: [u8; 16],
     /// Unit serial number, printable ASCII; the first 8 characters should be unique.
     pub serial: String,
-    /// The volume's name, for counters and the refusal log.
-    pub name: String,
     /// Geometry and medium.
     pub profile: Profile,
 }
@@ -61,9 +58,7 @@ pub(crate) struct LogicalUnit<D> {
     software_write_protect: Cell<bool>,
     loaded: Cell<bool>,
     prevents: RefCell<BTreeSet<NexusId>>,
-    /// Holder of RESERVE (6).
-    reserved_by: Cell<Option<NexusId>>,
-    /// Order of commands by their attributes.
+    /// Order of commands by task attribute.
     pub task_set: TaskSet,
     /// SITUA bit of the logical block provisioning mode page.
     single_initiator_threshold: Cell<bool>,
@@ -78,7 +73,14 @@ impl<D> Deref for LogicalUnit<D> {
 }
 
 impl<D> LogicalUnit<D> {
-    /// COMMANDS CLEARED BY DEVICE SERVER for a command that began under an older content generation than the present one.
+    /// Counts a conflict and returns its fault.
+    pub fn conflict(&self) -> Fault {
+        self.statistics.count_conflict();
+        Fault::ReservationConflict
+    }
+
+    /// Returns COMMANDS CLEARED BY DEVICE SERVER for a command that began under an older content
+    /// generation.
     pub fn check_content(&self, generation: u64) -> Result<(), Fault> {
         if self.content_generation() == generation {
             return Ok(());
@@ -90,14 +92,13 @@ impl<D> LogicalUnit<D> {
 impl<D: BlockDevice> LogicalUnit<D> {
     pub fn new(config: LogicalUnitConfig<D>) -> Self {
         Self {
-            unit: Rc::new(Unit::new(config.device, &config.name)),
+            unit: config.unit,
             naa: config.naa,
             serial: config.serial,
             profile: config.profile,
             software_write_protect: Cell::new(false),
             loaded: Cell::new(true),
             prevents: RefCell::default(),
-            reserved_by: Cell::new(None),
             task_set: TaskSet::default(),
             single_initiator_threshold: Cell::new(false),
         }
@@ -263,34 +264,11 @@ impl<D: BlockDevice> LogicalUnit<D> {
 
     // Reservations: RESERVE (SPC-2 §5.5.1: whole logical unit, one I_T nexus) and persistent ones.
 
-    /// The I_T nexus that has reserved the logical unit with RESERVE.
-    pub fn reserved_by(&self) -> Option<NexusId> {
-        self.reserved_by.get()
-    }
-
-    pub fn set_reserved_by(&self, holder: Option<NexusId>) {
-        self.reserved_by.set(holder);
-    }
-
-    /// Refuses a command that a reservation keeps the nexus from.
-    pub fn check_access(&self, nexus: &Nexus<D>, access: Access) -> Result<(), Fault> {
-        let reserved = self.reserved_by.get().is_some_and(|holder| access.conflicts_with_reserve(holder == nexus.id));
-        if reserved || !self.reservations.permits(nexus.registrant.as_ref(), access) {
-            return Err(self.conflict());
-        }
-        Ok(())
-    }
-
-    /// A conflict, counted.
-    pub fn conflict(&self) -> Fault {
-        self.statistics.count_conflict();
-        Fault::ReservationConflict
-    }
-
-    /// Takes back what an I_T nexus held: it is gone.
+    /// Releases the RESERVE and the prevention of removal of an I_T nexus that is lost.
     pub fn forget(&self, nexus: NexusId) {
-        if self.reserved_by.get() == Some(nexus) {
-            self.reserved_by.set(None);
+        if self.reservations.whole() == Some(nexus.client()) {
+            self.statistics.note_use();
+            self.reservations.set_whole(None);
         }
         self.prevents.borrow_mut().remove(&nexus);
     }
@@ -298,7 +276,8 @@ impl<D: BlockDevice> LogicalUnit<D> {
     /// Logical unit reset, SAM-5 §6.3.3: RESERVE, prevention of removal and mode parameters return
     /// to their defaults. Persistent reservations stay.
     pub fn reset(&self) {
-        self.reserved_by.set(None);
+        self.statistics.note_use();
+        self.reservations.set_whole(None);
         self.prevents.borrow_mut().clear();
         self.software_write_protect.set(false);
         self.single_initiator_threshold.set(false);

@@ -78,8 +78,8 @@ impl<D> ItlNexus<D> {
     }
 }
 
-/// Unit attentions of a logical unit that is out of sight.
-type PutAside<D> = (Weak<LogicalUnit<D>>, VecDeque<AdditionalSense>);
+/// Unit attentions of a logical unit that the nexus does not see at present.
+type HiddenAttentions<D> = (Weak<LogicalUnit<D>>, VecDeque<AdditionalSense>);
 
 /// An attached I_T nexus.
 #[derive(Debug)]
@@ -90,16 +90,17 @@ pub(crate) struct Nexus<D> {
     pub relative_target_port: u16,
     /// Visible logical units, ascending by LUN.
     view: RefCell<Vec<Rc<ItlNexus<D>>>>,
-    /// Unit attentions of logical units that it does not see now: they wait until it does again.
-    put_aside: RefCell<Vec<PutAside<D>>>,
+    /// Unit attentions of logical units that the nexus does not see now, kept until it sees them
+    /// again.
+    hidden_attentions: RefCell<Vec<HiddenAttentions<D>>>,
     pub copies: Copies,
     /// Owner of the nexus's registrations; `None` when the initiator port has no name by which it
     /// could be found again.
     pub registrant: Option<Registrant>,
-    /// State of the port's group, where every command looks.
-    pub access_state: Cell<AccessState>,
-    /// The transport can carry QUERY TASK and its kin.
-    pub query_functions: Cell<bool>,
+    /// State of the port's group, copied here because every command checks it.
+    access_state: Cell<AccessState>,
+    /// The session carries QUERY TASK and the other functions of RFC 7144.
+    query_functions: Cell<bool>,
 }
 
 impl<D> Nexus<D> {
@@ -130,29 +131,47 @@ impl<D> Nexus<D> {
         self.view.replace(view);
     }
 
-    /// Keeps the unit attentions of a logical unit that the nexus does not see any more.
-    pub fn put_aside(&self, path: &ItlNexus<D>) {
-        let mut put_aside = self.put_aside.borrow_mut();
-        put_aside.retain(|(unit, _)| unit.strong_count() > 0);
+    /// Keeps the unit attentions of a logical unit that the nexus no longer sees.
+    pub fn keep_attentions(&self, path: &ItlNexus<D>) {
+        let mut hidden = self.hidden_attentions.borrow_mut();
+        hidden.retain(|(unit, _)| unit.strong_count() > 0);
         let attentions = path.take_attentions();
         if !attentions.is_empty() {
-            put_aside.push((Rc::downgrade(&path.unit), attentions));
+            hidden.push((Rc::downgrade(&path.unit), attentions));
         }
     }
 
-    /// Checks that a command of this class does not conflict with reservations of a logical unit.
-    pub fn check_access(&self, unit: &LogicalUnit<D>, access: Access) -> Result<(), Fault>
-    where
-        D: block::BlockDevice,
-    {
-        unit.check_access(self, access)
+    /// Returns and removes the kept unit attentions of a logical unit.
+    pub fn restore_attentions(&self, unit: &Rc<LogicalUnit<D>>) -> VecDeque<AdditionalSense> {
+        let mut hidden = self.hidden_attentions.borrow_mut();
+        let at = hidden.iter().position(|(other, _)| std::ptr::eq(other.as_ptr(), Rc::as_ptr(unit)));
+        at.map(|at| hidden.swap_remove(at).1).unwrap_or_default()
     }
 
-    /// Gives back what was put aside of a logical unit.
-    pub fn take_aside(&self, unit: &Rc<LogicalUnit<D>>) -> VecDeque<AdditionalSense> {
-        let mut put_aside = self.put_aside.borrow_mut();
-        let at = put_aside.iter().position(|(other, _)| std::ptr::eq(other.as_ptr(), Rc::as_ptr(unit)));
-        at.map(|at| put_aside.swap_remove(at).1).unwrap_or_default()
+    /// State of the port's group.
+    pub fn access_state(&self) -> AccessState {
+        self.access_state.get()
+    }
+
+    pub fn set_access_state(&self, state: AccessState) {
+        self.access_state.set(state);
+    }
+
+    /// The session carries QUERY TASK and the other functions of RFC 7144.
+    pub fn query_functions(&self) -> bool {
+        self.query_functions.get()
+    }
+
+    pub fn set_query_functions(&self, carried: bool) {
+        self.query_functions.set(carried);
+    }
+
+    /// Refuses a command that a reservation of the logical unit forbids to this nexus.
+    pub fn check_access(&self, unit: &LogicalUnit<D>, access: Access) -> Result<(), Fault> {
+        if !unit.reservations.permits(self.id.client(), self.registrant.as_ref(), access) {
+            return Err(unit.conflict());
+        }
+        Ok(())
     }
 
     pub fn info(&self) -> NexusInfo {
@@ -199,7 +218,7 @@ impl<D> NexusTable<D> {
                 initiator: Arc::from(initiator),
                 relative_target_port,
                 view: RefCell::default(),
-                put_aside: RefCell::default(),
+                hidden_attentions: RefCell::default(),
                 copies: Copies::default(),
                 registrant,
                 access_state: Cell::default(),

@@ -47,7 +47,7 @@ pub(crate) fn reason(fault: &Fault) -> Option<Reason> {
         Fault::Block(BlockError::PoolFull) | Fault::ReservationsNotStored(StoreError::NoRoom) => Reason::NoSpace,
         Fault::Block(BlockError::ReadFailed { .. }) => Reason::MediaError,
         Fault::Block(BlockError::ForeignSource) => Reason::BadDescriptor,
-        Fault::Block(BlockError::Internal { .. }) => Reason::PoolStopped,
+        Fault::Block(BlockError::Internal { .. }) => Reason::InternalError,
         Fault::Block(BlockError::PoolStopped { .. }) | Fault::ReservationsNotStored(StoreError::Failed) => {
             Reason::PoolStopped
         }
@@ -76,8 +76,8 @@ pub(crate) fn detail(fault: &Fault) -> String {
         Fault::DataOutLength { expected_bytes, needed_bytes, .. } => {
             format!("{expected_bytes} bytes of data announced, {needed_bytes} needed")
         }
-        Fault::WrongDirection => "the transport was told to move data the other way".to_owned(),
-        Fault::PartialBlock { expected_bytes } => format!("{expected_bytes} bytes are no whole blocks"),
+        Fault::WrongDirection => "the transport announced data in the other direction".to_owned(),
+        Fault::PartialBlock { expected_bytes } => format!("{expected_bytes} bytes are not a whole number of blocks"),
         Fault::DataOutMissing { arrived_bytes, needed_bytes } => {
             format!("{arrived_bytes} bytes of data arrived, {needed_bytes} needed")
         }
@@ -139,7 +139,7 @@ fn token_detail(fault: TokenFault) -> &'static str {
         TokenFault::UnsupportedType => "its ROD type is not supported",
         TokenFault::InvalidLength => "its length is wrong",
         TokenFault::Unknown => "there is no such token for this initiator",
-        TokenFault::Corrupt => "it was not made by this array, or was changed",
+        TokenFault::Corrupt => "this array did not create it, or it was altered",
         TokenFault::Revoked => "the source is not granted to the initiator any more",
         TokenFault::Expired => "it has expired",
         TokenFault::Cancelled => "its source was deleted, or the pool needed the space",

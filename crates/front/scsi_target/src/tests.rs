@@ -21,6 +21,7 @@ mod steps;
 mod store;
 mod thresholds;
 mod tokens;
+mod transport;
 mod unconfirmed;
 mod unmap;
 mod working_memory;
@@ -28,9 +29,10 @@ mod write_same;
 mod writes;
 
 use self::store::TestStore;
+use self::transport::TestTransport;
 use crate::{
-    Clock, Grant, Limits, LogicalUnitConfig, NexusId, Profile, Request, Response, ScsiTarget, TargetIdentity,
-    TargetOptions, TargetPort, TargetPortGroup, TaskAttribute,
+    Grant, Limits, LogicalUnitConfig, NexusId, Profile, Request, Response, ScsiTarget, TargetIdentity, TargetOptions,
+    TargetPort, TargetPortGroup, TaskAttribute,
 };
 use block::VolumeId;
 use block::memory::MemoryDevice;
@@ -39,9 +41,9 @@ use scsi::LogicalUnitNumber;
 use std::cell::Cell;
 use std::future::Future;
 use std::pin::pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
-use unit::{AbortFlag, StoreError, UnitStore};
+use unit::{AbortFlag, Adapter, Clock, StoreError, Unit, UnitStore, Units, UnitsOptions};
 
 pub(crate) const GOOD: u8 = 0x00;
 pub(crate) const CHECK_CONDITION: u8 = 0x02;
@@ -79,12 +81,14 @@ impl Clock for TestClock {
 /// Target with volumes 10 and 11 as LUN 0 and 1 for any initiator, and volume 12 granted to no
 /// initiator. Initiator A is logged in through two ports, B through one.
 pub(crate) struct Array {
-    pub target: ScsiTarget<MemoryDevice>,
+    pub units: Rc<Units<MemoryDevice>>,
+    pub target: Rc<ScsiTarget<MemoryDevice>>,
     pub volumes: [MemoryDevice; 3],
     pub a: NexusId,
     pub a2: NexusId,
     pub b: NexusId,
     pub store: Rc<TestStore>,
+    pub transport: Rc<TestTransport>,
     clock: Rc<TestClock>,
 }
 
@@ -100,35 +104,47 @@ impl Array {
     }
 
     pub fn with(profile: Profile, limits: Limits) -> Self {
-        Self::build(profile, limits, false)
+        Self::build(profile, limits, 32 << 20, false)
     }
 
-    fn build(profile: Profile, limits: Limits, explicit_access: bool) -> Self {
+    /// Array with little working memory.
+    pub fn with_working_memory(working_bytes: u64) -> Self {
+        Self::build(Profile::default(), Limits::default(), working_bytes, false)
+    }
+
+    fn build(profile: Profile, limits: Limits, working_bytes: u64, explicit_access: bool) -> Self {
         let store = TestStore::new();
         let volumes = [10, 11, 12].map(|id| MemoryDevice::new(id, BLOCKS));
         let clock = Rc::new(TestClock::default());
-        let target = ScsiTarget::new(TargetOptions {
-            identity: TargetIdentity {
-                name: "iqn.2026-01.org.example:test".into(),
-                groups: vec![TargetPortGroup::new(1)],
-                ports: vec![
-                    TargetPort { relative_identifier: 1, portal_group_tag: 1, group: 1 },
-                    TargetPort { relative_identifier: 2, portal_group_tag: 2, group: 1 },
-                ],
-            },
-            limits,
-            clock: Rc::clone(&clock) as Rc<dyn Clock>,
-            refusal_log_entries: 1024,
+        let units = Rc::new(Units::new(UnitsOptions {
             store: Rc::clone(&store) as Rc<dyn UnitStore>,
-            explicit_access,
-            token_key: [7; 32],
-        });
+            clock: Rc::clone(&clock) as Rc<dyn Clock>,
+            working_bytes,
+            refusal_log_entries: 1024,
+        }));
+        let target = Rc::new(ScsiTarget::new(
+            Rc::clone(&units),
+            TargetOptions {
+                identity: TargetIdentity {
+                    name: "iqn.2026-01.org.example:test".into(),
+                    groups: vec![TargetPortGroup::new(1)],
+                    ports: vec![
+                        TargetPort { relative_identifier: 1, portal_group_tag: 1, group: 1 },
+                        TargetPort { relative_identifier: 2, portal_group_tag: 2, group: 1 },
+                    ],
+                },
+                limits,
+                explicit_access,
+                token_key: [7; 32],
+            },
+        ));
+        let transport = TestTransport::new(&target);
+        units.serve_by(Rc::downgrade(&transport) as Weak<dyn Adapter>);
         for device in &volumes {
             target.add_logical_unit(LogicalUnitConfig {
-                device: device.clone(),
+                unit: units.add(device.clone(), &format!("v{}", device.id().0)),
                 naa: naa(device.id().0),
                 serial: format!("{:08x}", device.id().0),
-                name: format!("v{}", device.id().0),
                 profile,
             });
         }
@@ -138,7 +154,7 @@ impl Array {
         let a = target.attach_nexus("iqn.a,i,0x1", "iqn.a", 1);
         let a2 = target.attach_nexus("iqn.a,i,0x2", "iqn.a", 2);
         let b = target.attach_nexus("iqn.b,i,0x1", "iqn.b", 1);
-        let array = Self { target, volumes, a, a2, b, store, clock };
+        let array = Self { units, target, volumes, a, a2, b, store, transport, clock };
         for nexus in [a, a2, b] {
             array.settle(nexus);
         }
@@ -147,9 +163,31 @@ impl Array {
 
     /// Array with SET TARGET PORT GROUPS, and a store that fails.
     pub fn explicit() -> Self {
-        let array = Self::build(Profile::default(), Limits::default(), true);
+        let array = Self::build(Profile::default(), Limits::default(), 32 << 20, true);
         array.store.error.set(Some(StoreError::Failed));
         array
+    }
+
+    pub fn unit(&self, volume: u64) -> Rc<Unit<MemoryDevice>> {
+        self.units.get(VolumeId(volume)).unwrap()
+    }
+
+    /// Deletes a volume. False when it does not exist.
+    pub fn remove(&self, volume: VolumeId) -> bool {
+        self.units.remove(volume) & self.target.remove_logical_unit(volume)
+    }
+
+    /// Rolls a volume back. False when it does not exist.
+    pub fn replace_device(&self, volume: VolumeId, device: MemoryDevice) -> bool {
+        let replaced = self.units.replace_device(volume, device);
+        self.target.resized(volume);
+        replaced
+    }
+
+    /// Nexus that has reserved a volume with RESERVE.
+    pub fn holder(&self, volume: u64) -> Option<NexusId> {
+        let client = self.unit(volume).reservations.whole()?;
+        self.target.nexus_of(client).map(|nexus| nexus.id)
     }
 
     /// Takes every pending unit attention of LUN 0 and 1.

@@ -8,11 +8,17 @@
 
 mod abort;
 mod access_state;
+mod adapter;
+mod clock;
 mod copy;
 mod extents;
 mod in_flight;
+mod latency;
 mod offload;
+mod primitive;
 mod refusals;
+mod registrant;
+mod reservation_type;
 pub mod reservations;
 mod sanitize;
 mod statistics;
@@ -20,24 +26,32 @@ mod store;
 mod thresholds;
 mod turn;
 mod unit;
+mod units;
 mod wait;
 mod working_memory;
 
 pub use abort::AbortFlag;
 pub use access_state::{AccessState, AccessStateError, StateOrigin};
+pub use adapter::Adapter;
+pub use clock::Clock;
 pub use copy::lock_copy;
 pub use extents::{AccessClass, CONFLICTS, ExtentGuard, ExtentLocks, Lock};
 pub use in_flight::{Earlier, InFlight, InFlightGuard};
-pub use offload::{OffloadStatistics, OffloadWork, Primitive, VolumeOffload};
-pub use refusals::{LogEntry, Reason, ReasonCounts, RefusalLog};
-pub use reservations::{
-    Access, PersistedRegistration, PersistedReservations, Registrant, ReservationType, Reservations,
+pub use latency::LatencyHistogram;
+pub use offload::{OffloadStatistics, OffloadWork, VolumeOffload};
+pub use primitive::Primitive;
+pub use refusals::{Ending, LogEntry, Reason, ReasonCounts, RefusalLog};
+pub use registrant::Registrant;
+pub use reservation_type::ReservationType;
+pub use reservations::{Access, ReservationReport, Reservations};
+pub use sanitize::{Begun, Sanitize, SanitizeError};
+pub use statistics::{CommandInFlight, Io, IoLatency, IoStatistics, Statistics, UsedUnits};
+pub use store::{
+    PersistedRegistration, PersistedReservations, PersistedSanitize, SanitizeMethod, StoreError, StoreFuture, UnitStore,
 };
-pub use sanitize::{Begun, PersistedSanitize, Sanitize, SanitizeError, SanitizeMethod};
-pub use statistics::{CommandInFlight, Io, IoLatency, IoStatistics, LatencyHistogram, Statistics};
-pub use store::{StoreError, StoreFuture, UnitStore};
 pub use thresholds::SoftThreshold;
 pub use turn::{Turn, TurnGuard};
 pub use unit::Unit;
+pub use units::{Units, UnitsOptions};
 pub use wait::WaitQueue;
 pub use working_memory::{ClientId, Room, WorkingMemory};

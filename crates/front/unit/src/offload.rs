@@ -1,59 +1,12 @@
 //! Accounting of storage offload: work, latency and refusals of each primitive on each volume.
 
+use crate::latency::LatencyHistogram;
+use crate::primitive::Primitive;
 use crate::refusals::{Reason, ReasonCounts};
-use crate::statistics::LatencyHistogram;
 use block::VolumeId;
-use std::fmt;
 
-/// An offload primitive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Primitive {
-    /// COMPARE AND WRITE.
-    Ats,
-    /// EXTENDED COPY.
-    Xcopy,
-    /// WRITE SAME.
-    Zero,
-    /// UNMAP.
-    Unmap,
-}
-
-impl Primitive {
-    /// How many there are.
-    pub const COUNT: usize = 4;
-    /// All of them, in the order of every table.
-    pub const ALL: [Self; Self::COUNT] = [Self::Ats, Self::Xcopy, Self::Zero, Self::Unmap];
-
-    /// The name in counters, log and API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ats => "ats",
-            Self::Xcopy => "xcopy",
-            Self::Zero => "zero",
-            Self::Unmap => "unmap",
-        }
-    }
-
-    /// The primitive's element of a table with one for each.
-    pub fn of_mut<T>(self, table: &mut [T; Self::COUNT]) -> &mut T {
-        let [ats, xcopy, zero, unmap] = table;
-        match self {
-            Self::Ats => ats,
-            Self::Xcopy => xcopy,
-            Self::Zero => zero,
-            Self::Unmap => unmap,
-        }
-    }
-}
-
-impl fmt::Display for Primitive {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
-/// Counters of one primitive on one volume, since the logical unit was added. `commands` is the sum of `ok`, `refused`, `miscompares`
-/// and `errors`.
+/// Counters of one primitive on one volume, since the logical unit was added. `commands` = `ok` +
+/// `refused` + `miscompares` + `errors`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OffloadStatistics {
     /// Commands, without those answered with a unit attention.
@@ -83,7 +36,10 @@ pub struct OffloadStatistics {
     pub latency: LatencyHistogram,
     /// Reasons of refusals; their sum is `refused`.
     pub refusals: ReasonCounts,
-    /// Why commands completed without the benefit; each of them is counted in `ok` too.
+    /// Reasons of failures; their sum is `errors`.
+    pub failures: ReasonCounts,
+    /// Reasons why completed commands had no benefit; each of these commands is counted in `ok`
+    /// too.
     pub ineffective: ReasonCounts,
 }
 
@@ -127,7 +83,9 @@ pub struct VolumeOffload {
     pub volume: VolumeId,
     /// Name of the volume; of a deleted volume, its last name.
     pub name: String,
-    /// The primitive.
+    /// True when the volume was deleted.
+    pub deleted: bool,
+    /// Primitive.
     pub primitive: Primitive,
     /// Counters.
     pub statistics: OffloadStatistics,

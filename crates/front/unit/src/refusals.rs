@@ -5,9 +5,9 @@
 //! that had to move data, an UNMAP below the mapping unit). A miscompare of COMPARE AND WRITE is
 //! ordinary contention and is only counted.
 
-use crate::offload::Primitive;
+use crate::primitive::Primitive;
 use block::VolumeId;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 
 /// Reason why an offload command was refused, or had no benefit.
@@ -49,12 +49,14 @@ pub enum Reason {
     MediaError,
     /// The pool stopped.
     PoolStopped,
+    /// The engine could not carry out the command, although the pool works.
+    InternalError,
 }
 
 impl Reason {
-    /// How many there are.
-    pub const COUNT: usize = 18;
-    /// All of them, in their order.
+    /// Number of reasons.
+    pub const COUNT: usize = 19;
+    /// All reasons, in declaration order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::InvalidField,
         Self::BadDescriptor,
@@ -74,6 +76,7 @@ impl Reason {
         Self::Aborted,
         Self::MediaError,
         Self::PoolStopped,
+        Self::InternalError,
     ];
 
     /// Stable code for counters and API.
@@ -97,6 +100,7 @@ impl Reason {
             Self::Aborted => "aborted",
             Self::MediaError => "media-error",
             Self::PoolStopped => "pool-stopped",
+            Self::InternalError => "internal-error",
         }
     }
 }
@@ -122,7 +126,8 @@ impl Reason {
             Self::InvalidToken => "the token cannot be used",
             Self::Aborted => "another command aborted it",
             Self::MediaError => "stored data could not be read",
-            Self::PoolStopped => "the pool stopped after a media error",
+            Self::PoolStopped => "the pool stopped",
+            Self::InternalError => "the engine could not carry it out",
         }
     }
 }
@@ -133,7 +138,36 @@ impl fmt::Display for Reason {
     }
 }
 
-/// How often each reason was given, since the logical unit was added. Unlike the log it forgets nothing.
+impl Reason {
+    /// True when the array could not do what it should have: a failure and no refusal.
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::MediaError | Self::PoolStopped | Self::InternalError)
+    }
+}
+
+/// Ending of a command of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ending {
+    /// Command refused: the initiator may not have what it asked for, or not now.
+    Refused,
+    /// Command failed inside the array.
+    Failed,
+    /// Command completed without the benefit of the offload.
+    Ineffective,
+}
+
+impl Ending {
+    /// The name in log and API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+            Self::Ineffective => "ineffective",
+        }
+    }
+}
+
+/// Count of each reason since the logical unit was added. Unlike the log it is not bounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReasonCounts([u64; Reason::COUNT]);
 
@@ -167,7 +201,9 @@ pub struct LogEntry {
     pub primitive: Primitive,
     /// Name of the command in the standard.
     pub command: &'static str,
-    /// Why.
+    /// Ending of the command.
+    pub ending: Ending,
+    /// Reason of the refusal.
     pub reason: Reason,
     /// Details as text.
     pub detail: String,
@@ -178,21 +214,20 @@ pub struct LogEntry {
 pub struct RefusalLog {
     entries: VecDeque<LogEntry>,
     capacity: usize,
+    /// Entries ever written.
     total: u64,
-    by_reason: BTreeMap<(Primitive, Reason), u64>,
 }
 
 impl RefusalLog {
     /// Creates an empty log that keeps `capacity` entries.
     pub fn new(capacity: usize) -> Self {
-        Self { entries: VecDeque::new(), capacity, total: 0, by_reason: BTreeMap::new() }
+        Self { entries: VecDeque::new(), capacity, total: 0 }
     }
 
     /// Appends an entry and sets its sequence number. Drops the oldest entry when the log is full.
     pub fn push(&mut self, mut entry: LogEntry) {
         entry.sequence = self.total;
         self.total += 1;
-        *self.by_reason.entry((entry.primitive, entry.reason)).or_default() += 1;
         self.entries.push_back(entry);
         while self.entries.len() > self.capacity {
             self.entries.pop_front();
@@ -202,16 +237,6 @@ impl RefusalLog {
     /// Entries with a sequence number of at least `sequence`, oldest first.
     pub fn since(&self, sequence: u64) -> Vec<LogEntry> {
         self.entries.iter().filter(|entry| entry.sequence >= sequence).cloned().collect()
-    }
-
-    /// Entries ever written.
-    pub fn total(&self) -> u64 {
-        self.total
-    }
-
-    /// Entries ever written, by primitive and reason; zeros are left out.
-    pub fn by_reason(&self) -> Vec<(Primitive, Reason, u64)> {
-        self.by_reason.iter().map(|((primitive, reason), count)| (*primitive, *reason, *count)).collect()
     }
 }
 
@@ -230,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_keeps_the_newest_and_counts_all() {
+    fn the_log_keeps_the_newest_and_numbers_all() {
         let mut log = RefusalLog::new(2);
         for detail in ["a", "b", "c"] {
             log.push(LogEntry {
@@ -241,13 +266,12 @@ mod tests {
                 initiator: String::new(),
                 primitive: Primitive::Unmap,
                 command: "UNMAP",
+                ending: Ending::Refused,
                 reason: Reason::OverLimit,
                 detail: detail.into(),
             });
         }
         let kept: Vec<_> = log.since(0).into_iter().map(|entry| (entry.sequence, entry.detail)).collect();
         assert_eq!(kept, [(1, "b".to_owned()), (2, "c".to_owned())]);
-        assert_eq!(log.total(), 3);
-        assert_eq!(log.by_reason(), [(Primitive::Unmap, Reason::OverLimit, 3)]);
     }
 }

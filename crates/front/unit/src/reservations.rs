@@ -10,19 +10,20 @@
 //! which excludes the clients of every protocol.
 
 mod access;
-mod kind;
-mod persisted;
+mod report;
 mod state;
 mod transition;
 
 pub use access::Access;
-pub use kind::ReservationType;
-pub use persisted::{PersistedRegistration, PersistedReservations};
-pub use state::{Registrant, Reservation, Role, State};
+pub use report::{RegistrationInfo, ReservationReport};
+pub use state::{Reservation, Role, State};
 pub use transition::{Notice, Refused, Transition};
 
-use crate::store::{StoreError, UnitStore};
+use crate::registrant::Registrant;
+use crate::reservation_type::ReservationType;
+use crate::store::{PersistedReservations, StoreError, UnitStore};
 use crate::turn::{Turn, TurnGuard};
+use crate::working_memory::ClientId;
 use block::VolumeId;
 use std::cell::{Cell, Ref, RefCell};
 
@@ -32,6 +33,8 @@ pub struct Reservations {
     state: RefCell<State>,
     /// Type of the reservation, copied here because every command checks it.
     held: Cell<Option<ReservationType>>,
+    /// Client that has reserved the whole unit.
+    whole: Cell<Option<ClientId>>,
     turn: Turn,
 }
 
@@ -48,12 +51,25 @@ impl Reservations {
         Some((kind, registrant.map_or(Role::Unregistered, |registrant| self.state.borrow().role(registrant))))
     }
 
-    /// Whether the reservation permits a command of this class to a client.
-    pub fn permits(&self, registrant: Option<&Registrant>, access: Access) -> bool {
-        self.role(registrant).is_none_or(|(kind, role)| access.permits(kind, role))
+    /// Whether the reservations permit a command of this class to a client. `registrant`: owner of
+    /// the client's registrations; `None` if it cannot register.
+    pub fn permits(&self, client: ClientId, registrant: Option<&Registrant>, access: Access) -> bool {
+        let reserved = self.whole.get().is_some_and(|holder| access.conflicts_with_reserve(holder == client));
+        !reserved && self.role(registrant).is_none_or(|(kind, role)| access.permits(kind, role))
     }
 
-    /// Waits for the right to change reservations.
+    /// Client that has reserved the whole unit.
+    pub fn whole(&self) -> Option<ClientId> {
+        self.whole.get()
+    }
+
+    /// Reserves the whole unit for a client, or releases it. The caller has checked
+    /// [`Self::permits`].
+    pub fn set_whole(&self, holder: Option<ClientId>) {
+        self.whole.set(holder);
+    }
+
+    /// Waits for the exclusive right to change reservations.
     pub async fn turn(&self) -> TurnGuard<'_> {
         self.turn.take().await
     }

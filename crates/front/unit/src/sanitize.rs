@@ -15,10 +15,10 @@
 //! encrypted.
 
 use crate::abort::AbortFlag;
-use crate::store::{StoreError, UnitStore};
-use crate::unit::Unit;
+use crate::in_flight::InFlight;
+use crate::store::{PersistedSanitize, SanitizeMethod, StoreError, UnitStore};
 use crate::wait::WaitQueue;
-use block::{BlockDevice, BlockError, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba, ProvisioningExtent};
+use block::{BlockDevice, BlockError, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba, ProvisioningExtent, VolumeId};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use std::cell::{Cell, RefCell};
@@ -37,47 +37,7 @@ const SHARING_STEPS: u64 = 16_384;
 /// Most runs of mapped and unmapped blocks in one step.
 const RUNS: usize = 256;
 
-/// Method of making content unreadable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SanitizeMethod {
-    /// Everything is deallocated.
-    BlockErase,
-    /// A pattern is written over it.
-    Overwrite {
-        /// Write passes, 1 to 31.
-        count: u8,
-        /// The pattern is inverted from pass to pass.
-        invert: bool,
-        /// Repeated in each logical block; at most one of them.
-        pattern: Vec<u8>,
-    },
-}
-
-/// A sanitize operation, as it is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PersistedSanitize {
-    /// Its method.
-    pub method: SanitizeMethod,
-    /// A failure may be ended by a client (AUSE, EXIT FAILURE MODE). Otherwise only another operation that succeeds ends it.
-    pub unrestricted_exit: bool,
-    /// Reason of its failure; `None`: it has to be done anew from the start.
-    pub failed: Option<String>,
-}
-
-impl SanitizeMethod {
-    /// `bytes` bytes as pass number `pass` (from 0) writes them, a multiple of a logical block. The last pass is never inverted. Zeros for
-    /// a block erase.
-    fn content(&self, pass: u8, bytes: usize) -> Vec<u8> {
-        let Self::Overwrite { count, invert, pattern } = self else { return vec![0; bytes] };
-        let inverted = *invert && count.saturating_sub(1).saturating_sub(pass) % 2 == 1;
-        let mask = if inverted { 0xff } else { 0 };
-        let block_bytes = LOGICAL_BLOCK_BYTES as usize;
-        let block: Vec<u8> = pattern.iter().cycle().take(block_bytes).map(|byte| byte ^ mask).collect();
-        block.iter().copied().cycle().take(bytes).collect()
-    }
-}
-
-/// Why a command is refused because of a sanitize operation.
+/// Reason why a command is refused because of a sanitize operation.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum SanitizeError {
     /// An operation is in progress.
@@ -222,99 +182,97 @@ impl Begun {
     }
 }
 
-impl<D: BlockDevice> Unit<D> {
-    /// Begins an operation: from now on, only commands that report about it are executed. When it cannot be kept, nothing has happened.
-    pub async fn begin_sanitize(
+impl Sanitize {
+    /// Begins an operation: from now on only commands that report about it are executed. On error
+    /// nothing has happened.
+    pub(crate) async fn begin(
         &self,
+        volume: VolumeId,
         store: &dyn UnitStore,
         operation: PersistedSanitize,
     ) -> Result<Begun, SanitizeError> {
         let running = Rc::new(Running::new(operation));
-        let before = self.sanitize.0.replace(State::Running(Rc::clone(&running)));
-        if let Err(error) = store.store_sanitize(self.volume(), Some(running.persisted(None))).await {
-            self.sanitize.0.replace(before);
+        let before = self.0.replace(State::Running(Rc::clone(&running)));
+        if let Err(error) = store.store_sanitize(volume, Some(running.persisted(None))).await {
+            self.0.replace(before);
             running.end(false);
             return Err(SanitizeError::NotStored(error));
         }
-        self.renew_content();
-        store.start_sanitize(self.volume());
         Ok(Begun(running))
     }
 
-    /// Ends the failure of an operation as if it had succeeded (EXIT FAILURE MODE). Without a failure, nothing is to be done.
-    pub async fn exit_sanitize_failure(&self, store: &dyn UnitStore) -> Result<(), SanitizeError> {
-        match &*self.sanitize.0.borrow() {
+    /// Clears the failure of an operation as if it had succeeded (EXIT FAILURE MODE). Without a
+    /// failure, does nothing.
+    pub async fn exit_failure(&self, volume: VolumeId, store: &dyn UnitStore) -> Result<(), SanitizeError> {
+        match &*self.0.borrow() {
             State::Idle => return Ok(()),
             State::Running(running) => return Err(SanitizeError::InProgress { progress: running.progress.get() }),
             State::Failed { unrestricted_exit: false } => return Err(SanitizeError::ExitRestricted),
             State::Failed { unrestricted_exit: true } => {}
         }
-        store.store_sanitize(self.volume(), None).await.map_err(SanitizeError::ExitNotStored)?;
+        store.store_sanitize(volume, None).await.map_err(SanitizeError::ExitNotStored)?;
         // Unless another operation has begun meanwhile.
-        if matches!(&*self.sanitize.0.borrow(), State::Failed { .. }) {
-            self.sanitize.0.replace(State::Idle);
+        if matches!(&*self.0.borrow(), State::Failed { .. }) {
+            self.0.replace(State::Idle);
         }
         Ok(())
     }
 
-    /// Progress of the operation: bytes of the volume that are done, and all of them. `None` without an operation.
-    #[must_use]
-    pub fn sanitize_progress(&self) -> Option<(u64, u64)> {
-        let running = self.sanitize.running()?;
-        let bytes = |blocks: u64| blocks.saturating_mul(u64::from(LOGICAL_BLOCK_BYTES));
-        let blocks = self.block_count();
-        Some((bytes(running.next.get().min(blocks)), bytes(blocks)))
+    /// Logical blocks that the operation has processed; `None` without an operation.
+    pub(crate) fn done_blocks(&self) -> Option<u64> {
+        self.running().map(|running| running.next.get())
     }
 
-    /// Runs one step of the operation and returns the bytes of content that it worked on; `None` without an operation, or at its end.
-    pub async fn sanitize_step(&self, store: &dyn UnitStore) -> Option<u64> {
-        let running = self.sanitize.running()?;
+    /// Runs one step of the operation on `device` and returns the bytes of content that it
+    /// processed; `None` at the end or without an operation. `writes`: commands that may change the
+    /// medium.
+    pub(crate) async fn step<D: BlockDevice>(
+        &self,
+        device: &D,
+        writes: &InFlight,
+        store: &dyn UnitStore,
+    ) -> Option<u64> {
+        let running = self.running()?;
         if !running.alone.replace(true) {
-            // Writes that were admitted before must not land on what was erased.
-            self.writes.drained().await;
+            // Writes that were admitted before must not land on erased blocks.
+            writes.drained().await;
         }
         let step = match &running.method {
-            SanitizeMethod::BlockErase => erase(self).await,
-            SanitizeMethod::Overwrite { count, .. } => overwrite_step(self, *count, &running).await,
+            SanitizeMethod::BlockErase => erase(device).await,
+            SanitizeMethod::Overwrite { count, .. } => overwrite_step(device, *count, &running).await,
         };
         match step {
             Ok(Some(bytes)) => return Some(bytes),
-            Ok(None) => self.end_sanitize(store, &running, Ok(())).await,
-            Err(error) => self.end_sanitize(store, &running, Err(error)).await,
+            Ok(None) => self.end(device.volume(), store, &running, Ok(())).await,
+            Err(error) => self.end(device.volume(), store, &running, Err(error)).await,
         }
         None
     }
 
-    async fn end_sanitize(&self, store: &dyn UnitStore, running: &Rc<Running>, ended: Result<(), BlockError>) {
+    async fn end(&self, volume: VolumeId, store: &dyn UnitStore, running: &Rc<Running>, ended: Result<(), BlockError>) {
         let succeeded = ended.is_ok();
         let kept = ended.err().map(|error| running.persisted(Some(error.to_string())));
-        let stored = store.store_sanitize(self.volume(), kept).await.is_ok();
-        // As long as it is kept as unfinished, the next start would erase what is written from now on.
+        let stored = store.store_sanitize(volume, kept).await.is_ok();
+        // Without a stored end, the next start would erase blocks written after this.
         let succeeded = succeeded && stored;
-        let is_this = self.sanitize.running().is_some_and(|other| Rc::ptr_eq(&other, running));
+        let is_this = self.running().is_some_and(|other| Rc::ptr_eq(&other, running));
         if is_this {
             let failed = State::Failed { unrestricted_exit: running.unrestricted_exit };
-            self.sanitize.0.replace(if succeeded { State::Idle } else { failed });
+            self.0.replace(if succeeded { State::Idle } else { failed });
         }
         running.end(succeeded);
     }
 }
 
-/// The whole block erase: the engine deallocates any number of blocks at once.
-async fn erase<D: BlockDevice>(unit: &Unit<D>) -> Result<Option<u64>, BlockError> {
-    let device = unit.device();
+/// Executes a block erase in one step: the engine deallocates any number of blocks at once.
+async fn erase<D: BlockDevice>(device: &D) -> Result<Option<u64>, BlockError> {
     device.zero(Extent::new(0, device.block_count()), Durability::Forced).await?;
     device.flush().await?;
     Ok(None)
 }
 
-/// The next mebibyte of an overwrite; `None` at the end.
-async fn overwrite_step<D: BlockDevice>(
-    unit: &Unit<D>,
-    count: u8,
-    running: &Running,
-) -> Result<Option<u64>, BlockError> {
-    let device = unit.device();
+/// Overwrites the next mebibyte; `None` at the end.
+async fn overwrite_step<D: BlockDevice>(device: &D, count: u8, running: &Running) -> Result<Option<u64>, BlockError> {
     let device_blocks = device.block_count();
     let first = running.next.get();
     if first >= device_blocks {
@@ -338,17 +296,17 @@ async fn overwrite_step<D: BlockDevice>(
         let is_source = from < source + STEP_BLOCKS;
         if mapped {
             for pass in 0..=last_pass {
-                write_pattern(&*device, run, &running.method, pass).await?;
+                write_pattern(device, run, &running.method, pass).await?;
             }
             bytes += run.count * u64::from(LOGICAL_BLOCK_BYTES);
         } else if zeros {
             // Unmapped blocks read as zeros already.
         } else if is_source {
-            write_pattern(&*device, run, &running.method, last_pass).await?;
+            write_pattern(device, run, &running.method, last_pass).await?;
             bytes += run.count * u64::from(LOGICAL_BLOCK_BYTES);
         } else {
             let like = Extent::new(source + from % STEP_BLOCKS, run.count);
-            block::copy_all(&*device, like, &*device, run.lba).await?;
+            block::copy_all(device, like, device, run.lba).await?;
         }
         at = to;
     }

@@ -1,60 +1,13 @@
 //! Counters and latencies of a volume's commands.
 
-use crate::offload::{OffloadStatistics, Primitive};
+use crate::latency::LatencyHistogram;
+use crate::offload::OffloadStatistics;
+use crate::primitive::Primitive;
+use block::VolumeId;
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
-/// Latencies in buckets that double: bucket `i` counts those below 2^i microseconds that no smaller bucket counts; the last counts
-/// everything longer too.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LatencyHistogram {
-    /// Counts, not cumulative.
-    pub buckets: [u64; Self::BUCKETS],
-    /// Number of latencies.
-    pub count: u64,
-    /// Their sum in nanoseconds.
-    pub sum_ns: u64,
-}
-
-impl LatencyHistogram {
-    /// Number of buckets: the last begins at 2^26 µs, about a minute.
-    pub const BUCKETS: usize = 28;
-
-    /// Upper bound of a bucket in microseconds, exclusive.
-    pub const fn upper_bound_us(bucket: u32) -> u64 {
-        1 << bucket
-    }
-
-    /// Adds one latency.
-    pub fn record(&mut self, latency_ns: u64) {
-        let us = latency_ns / 1000;
-        let bucket = usize::try_from(u64::BITS - us.leading_zeros()).unwrap_or(usize::MAX).min(Self::BUCKETS - 1);
-        if let Some(count) = self.buckets.get_mut(bucket) {
-            *count += 1;
-        }
-        self.count += 1;
-        self.sum_ns = self.sum_ns.saturating_add(latency_ns);
-    }
-
-    /// The upper bound in microseconds of the bucket that holds the given quantile (0 to 1); 0 when nothing was recorded.
-    pub fn quantile_us(&self, quantile: f64) -> u64 {
-        let mut below = 0u64;
-        for (bucket, count) in (0u32..).zip(self.buckets) {
-            below += count;
-            if count > 0 && below as f64 >= quantile * self.count as f64 {
-                return Self::upper_bound_us(bucket);
-            }
-        }
-        0
-    }
-}
-
-impl Default for LatencyHistogram {
-    fn default() -> Self {
-        Self { buckets: [0; Self::BUCKETS], count: 0, sum_ns: 0 }
-    }
-}
-
-/// Reads and writes of a volume since it was added.
+/// Counters of a volume's reads and writes since it was added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoStatistics {
     /// Completed reads.
@@ -97,9 +50,26 @@ impl IoLatency {
     }
 }
 
+/// The units whose counters or reservations changed since they were taken, each once.
+#[derive(Clone, Debug, Default)]
+pub struct UsedUnits(Rc<RefCell<Vec<VolumeId>>>);
+
+impl UsedUnits {
+    /// At most `most` of them. Its [`Statistics::reported`] has to follow for each.
+    pub fn take(&self, most: usize) -> Vec<VolumeId> {
+        let mut used = self.0.borrow_mut();
+        let kept = used.len().saturating_sub(most);
+        used.split_off(kept)
+    }
+}
+
 /// All counters of one volume.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Statistics {
+    volume: VolumeId,
+    used: UsedUnits,
+    /// The volume is among the used units.
+    is_used: Cell<bool>,
     io: Cell<IoStatistics>,
     latency: RefCell<IoLatency>,
     /// Commands of any kind in flight.
@@ -109,15 +79,42 @@ pub struct Statistics {
 
 /// Command in flight, from [`Statistics::enter`] until it is dropped.
 #[derive(Debug)]
-pub struct CommandInFlight<'a>(&'a Cell<u64>);
+pub struct CommandInFlight<'a>(&'a Statistics);
 
 impl Drop for CommandInFlight<'_> {
     fn drop(&mut self) {
-        self.0.set(self.0.get().saturating_sub(1));
+        self.0.note_use();
+        self.0.in_flight.set(self.0.in_flight.get().saturating_sub(1));
     }
 }
 
 impl Statistics {
+    /// The counters of a volume, which is named in `used` when they change.
+    pub(crate) fn new(volume: VolumeId, used: UsedUnits) -> Self {
+        Self {
+            volume,
+            used,
+            is_used: Cell::new(false),
+            io: Cell::default(),
+            latency: RefCell::default(),
+            in_flight: Cell::new(0),
+            offload: RefCell::default(),
+        }
+    }
+
+    /// Names the volume among the used units: its counters or reservations change.
+    #[inline]
+    pub fn note_use(&self) {
+        if !self.is_used.replace(true) {
+            self.used.0.borrow_mut().push(self.volume);
+        }
+    }
+
+    /// The volume was taken from the used units.
+    pub fn reported(&self) {
+        self.is_used.set(false);
+    }
+
     /// Reads and writes so far.
     pub fn io(&self) -> IoStatistics {
         self.io.get()
@@ -140,8 +137,9 @@ impl Statistics {
 
     /// Counts a command as in flight until the result is dropped.
     pub fn enter(&self) -> CommandInFlight<'_> {
+        self.note_use();
         self.in_flight.set(self.in_flight.get() + 1);
-        CommandInFlight(&self.in_flight)
+        CommandInFlight(self)
     }
 
     /// Counts a read of `bytes`.
@@ -166,6 +164,7 @@ impl Statistics {
     }
 
     fn count(&self, change: impl FnOnce(&mut IoStatistics)) {
+        self.note_use();
         let mut io = self.io.get();
         change(&mut io);
         self.io.set(io);
@@ -178,23 +177,7 @@ impl Statistics {
 
     /// Changes the counters of a primitive.
     pub fn account(&self, primitive: Primitive, change: impl FnOnce(&mut OffloadStatistics)) {
+        self.note_use();
         change(primitive.of_mut(&mut self.offload.borrow_mut()));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn latencies_fall_into_doubling_buckets() {
-        let mut histogram = LatencyHistogram::default();
-        for ns in [0, 999, 1_000, 1_999, 2_000, 1_000_000, u64::MAX] {
-            histogram.record(ns);
-        }
-        assert_eq!(histogram.buckets.get(..3), Some(&[2, 2, 1][..]));
-        assert_eq!(histogram.buckets.get(10), Some(&1));
-        assert_eq!(histogram.buckets.last(), Some(&1));
-        assert_eq!(histogram.quantile_us(0.5), 2);
     }
 }

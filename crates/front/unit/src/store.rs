@@ -1,9 +1,13 @@
-//! The one interface through which units reach the rest of the array: what has to outlive a loss of power, what administrators have set,
-//! and tasks that connections own.
+//! Interface from units to the rest of the array: state that has to survive a power loss, and
+//! settings of administrators.
+
+mod reservations;
+mod sanitize;
+
+pub use reservations::{PersistedRegistration, PersistedReservations};
+pub use sanitize::{PersistedSanitize, SanitizeMethod};
 
 use crate::access_state::{AccessState, AccessStateError};
-use crate::reservations::{PersistedReservations, Registrant};
-use crate::sanitize::PersistedSanitize;
 use crate::thresholds::SoftThreshold;
 use block::VolumeId;
 use std::future::Future;
@@ -17,7 +21,7 @@ pub enum StoreError {
     #[error("there is no room for it")]
     NoRoom,
     /// The store does not work.
-    #[error("the store does not work")]
+    #[error("the store failed")]
     Failed,
 }
 
@@ -54,7 +58,4 @@ pub trait UnitStore {
 
     /// Soft thresholds of a volume that are set now: its own and the pool's.
     fn soft_thresholds(&self, volume: VolumeId) -> Vec<SoftThreshold>;
-
-    /// Ends all commands of these registrants on a volume, without a response. Resolves when none of them can have an effect any more.
-    fn abort_commands(&self, volume: VolumeId, registrants: Vec<Registrant>) -> StoreFuture<()>;
 }

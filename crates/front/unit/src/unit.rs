@@ -2,10 +2,13 @@
 
 use crate::extents::ExtentLocks;
 use crate::in_flight::InFlight;
-use crate::reservations::Reservations;
-use crate::sanitize::Sanitize;
-use crate::statistics::Statistics;
-use block::{BlockDevice, VolumeId};
+use crate::offload::VolumeOffload;
+use crate::primitive::Primitive;
+use crate::reservations::{ReservationReport, Reservations};
+use crate::sanitize::{Begun, Sanitize, SanitizeError};
+use crate::statistics::{Statistics, UsedUnits};
+use crate::store::{PersistedSanitize, UnitStore};
+use block::{BlockDevice, LOGICAL_BLOCK_BYTES, VolumeId};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -42,7 +45,7 @@ impl<D> Unit<D> {
     }
 
     /// Changes the name.
-    pub fn rename(&self, name: &str) {
+    pub(crate) fn rename(&self, name: &str) {
         self.name.replace(Arc::from(name));
     }
 
@@ -57,6 +60,20 @@ impl<D> Unit<D> {
         self.content_generation.set(self.content_generation.get() + 1);
     }
 
+    /// Offload counters, a row for each primitive. `deleted`: the volume was deleted.
+    pub fn offload(&self, deleted: bool) -> Vec<VolumeOffload> {
+        let (volume, name) = (self.volume, self.name().to_string());
+        let rows = Primitive::ALL.into_iter().zip(self.statistics.offload());
+        let row =
+            |(primitive, statistics)| VolumeOffload { volume, name: name.clone(), deleted, primitive, statistics };
+        rows.map(row).collect()
+    }
+
+    /// Registrations and reservations, for display.
+    pub fn reservation_report(&self) -> ReservationReport {
+        self.reservations.report(self.statistics.io().reservation_conflicts)
+    }
+
     /// The device that holds the blocks.
     pub fn device(&self) -> Rc<D> {
         Rc::clone(&self.device.borrow())
@@ -64,10 +81,38 @@ impl<D> Unit<D> {
 }
 
 impl<D: BlockDevice> Unit<D> {
-    /// A unit over `device`, whose [`VolumeId`] it has.
-    pub fn new(device: D, name: &str) -> Self {
+    /// Begins a sanitize operation. On error nothing has happened. Called by
+    /// [`Units`](crate::Units), which notifies the adapters.
+    pub(crate) async fn begin_sanitize(
+        &self,
+        store: &dyn UnitStore,
+        operation: PersistedSanitize,
+    ) -> Result<Begun, SanitizeError> {
+        let begun = self.sanitize.begin(self.volume, store, operation).await?;
+        self.renew_content();
+        store.start_sanitize(self.volume);
+        Ok(begun)
+    }
+
+    /// Progress of the sanitize operation: bytes done and bytes in total. `None` without an
+    /// operation.
+    pub fn sanitize_progress(&self) -> Option<(u64, u64)> {
+        let done = self.sanitize.done_blocks()?;
+        let bytes = |blocks: u64| blocks.saturating_mul(u64::from(LOGICAL_BLOCK_BYTES));
+        let blocks = self.block_count();
+        Some((bytes(done.min(blocks)), bytes(blocks)))
+    }
+
+    /// Runs one step of the sanitize operation; see [`Sanitize::step`].
+    pub(crate) async fn sanitize_step(&self, store: &dyn UnitStore) -> Option<u64> {
+        self.sanitize.step(&*self.device(), &self.writes, store).await
+    }
+
+    /// Creates a unit over `device`, with the device's [`VolumeId`]. It is named in `used` when its counters or reservations change.
+    pub(crate) fn new(device: D, name: &str, used: UsedUnits) -> Self {
+        let volume = device.volume();
         Self {
-            volume: device.volume(),
+            volume,
             name: RefCell::new(Arc::from(name)),
             device: RefCell::new(Rc::new(device)),
             content_generation: Cell::new(0),
@@ -75,12 +120,12 @@ impl<D: BlockDevice> Unit<D> {
             writes: InFlight::default(),
             reservations: Reservations::default(),
             sanitize: Sanitize::default(),
-            statistics: Statistics::default(),
+            statistics: Statistics::new(volume, used),
         }
     }
 
-    /// Puts another device in place, after a roll-back: its content is other content.
-    pub fn replace_device(&self, device: D) {
+    /// Replaces the device after a roll-back, and raises the content generation.
+    pub(crate) fn replace_device(&self, device: D) {
         self.device.replace(Rc::new(device));
         self.renew_content();
     }

@@ -2,20 +2,20 @@
 //! granted to any initiator as LUN 0 and 1; volume 12 is granted to none, and a command that
 //! accesses it is a failure.
 
-use crate::device::SparseDevice;
 use block::VolumeId;
+use block::memory::MemoryDevice;
 use scsi_target::{
-    Clock, Grant, Limits, LogicalUnitConfig, Profile, ScsiTarget, TargetIdentity, TargetOptions, TargetPort,
-    TargetPortGroup,
+    Grant, Limits, LogicalUnitConfig, Profile, ScsiTarget, TargetIdentity, TargetOptions, TargetPort, TargetPortGroup,
 };
 use std::cell::Cell;
 use std::future::{Future, ready};
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
+use unit::reservations::Notice;
 use unit::{
-    AccessState, AccessStateError, PersistedReservations, PersistedSanitize, Registrant, SoftThreshold, StoreError,
-    StoreFuture, UnitStore,
+    AccessState, AccessStateError, Adapter, Clock, PersistedReservations, PersistedSanitize, Registrant, SoftThreshold,
+    StoreError, StoreFuture, UnitStore, Units, UnitsOptions,
 };
 
 /// Blocks of every volume.
@@ -64,24 +64,45 @@ impl UnitStore for Store {
     fn soft_thresholds(&self, _: VolumeId) -> Vec<SoftThreshold> {
         Vec::new()
     }
+}
 
-    fn abort_commands(&self, _: VolumeId, _: Vec<Registrant>) -> StoreFuture<()> {
+/// Transport without commands of its own.
+struct Transport(Rc<ScsiTarget<MemoryDevice>>);
+
+impl Adapter for Transport {
+    fn notify(&self, volume: VolumeId, registrant: &Registrant, notice: Notice) {
+        self.0.notify(volume, registrant, notice);
+    }
+
+    fn content_discarded(&self, volume: VolumeId) {
+        self.0.content_discarded(volume);
+    }
+
+    fn abort(&self, _: VolumeId, _: &[Registrant]) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(ready(()))
     }
 }
 
 /// Target with its volumes.
 pub(crate) struct Array {
-    pub target: Rc<ScsiTarget<SparseDevice>>,
-    pub volumes: [SparseDevice; 3],
+    pub units: Rc<Units<MemoryDevice>>,
+    _transport: Rc<Transport>,
+    pub target: Rc<ScsiTarget<MemoryDevice>>,
+    pub volumes: [MemoryDevice; 3],
 }
 
 impl Array {
     pub fn new() -> Self {
         // Short transfer limits, so that one input cannot take long.
         let limits = Limits { transfer_blocks: 64, write_same_blocks: 512, ..Limits::default() };
-        let volumes = [10, 11, 12].map(|id| SparseDevice::new(id, BLOCKS));
-        let target = ScsiTarget::new(TargetOptions {
+        let volumes = [10, 11, 12].map(|id| MemoryDevice::new(id, BLOCKS));
+        let units = Rc::new(Units::new(UnitsOptions {
+            store: Rc::new(Store::default()),
+            clock: Rc::new(Ticks::default()),
+            working_bytes: 32 << 20,
+            refusal_log_entries: 64,
+        }));
+        let options = TargetOptions {
             identity: TargetIdentity {
                 name: TARGET.into(),
                 groups: vec![TargetPortGroup::new(1), TargetPortGroup::new(2)],
@@ -91,20 +112,19 @@ impl Array {
                 ],
             },
             limits,
-            clock: Rc::new(Ticks::default()),
-            refusal_log_entries: 64,
-            store: Rc::new(Store::default()),
             explicit_access: false,
             token_key: [7; 32],
-        });
+        };
+        let target = Rc::new(ScsiTarget::new(Rc::clone(&units), options));
+        let transport = Rc::new(Transport(Rc::clone(&target)));
+        units.serve_by(Rc::downgrade(&transport) as Weak<dyn Adapter>);
         for (device, id) in volumes.iter().zip(10u8..) {
             let mut naa = [0; 16];
             (naa[0], naa[15]) = (0x60, id);
             target.add_logical_unit(LogicalUnitConfig {
-                device: device.clone(),
+                unit: units.add(device.clone(), &format!("v{id}")),
                 naa,
                 serial: format!("{id:08x}"),
-                name: format!("v{id}"),
                 profile: Profile::default(),
             });
         }
@@ -113,13 +133,20 @@ impl Array {
                 panic!("{error}");
             }
         }
-        Self { target: Rc::new(target), volumes }
+        Self { units, _transport: transport, target, volumes }
     }
 
     /// Panics if the volume that is granted to none was accessed.
     pub fn assert_secret_untouched(&self) {
-        assert_eq!(self.volumes[2].calls(), 0, "a volume was reached that the initiator may not see");
+        assert_eq!(self.volumes[2].accesses(), 0, "a volume was reached that the initiator may not see");
     }
+}
+
+/// Sets the condition of a volume: bit 0: read-only; bit 1: full; bit 2: mutating calls wait.
+pub(crate) fn set_condition(volume: &MemoryDevice, bits: u8) {
+    volume.set_read_only(bits & 1 != 0);
+    volume.set_full(bits & 2 != 0);
+    volume.hold(bits & 4 != 0);
 }
 
 /// Polls a future once.

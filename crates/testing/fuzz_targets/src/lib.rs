@@ -12,7 +12,6 @@
 #![forbid(unsafe_code)]
 
 mod array;
-mod device;
 mod documents;
 mod input;
 

@@ -25,7 +25,7 @@ fn seeds_are_the_same_every_time() {
 
 /// The file's name describes the crash.
 #[test]
-fn what_once_crashed_does_so_no_more() -> std::io::Result<()> {
+fn former_crashes_do_not_recur() -> std::io::Result<()> {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/regressions");
     for directory in std::fs::read_dir(all)? {
         let directory = directory?.path();

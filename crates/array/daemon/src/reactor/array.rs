@@ -1,29 +1,34 @@
 //! The array without its sockets: the pool, the units, `control` and the frontends, and their tasks.
 
-use super::clock::TargetClock;
+use super::clock::UnitClock;
 use super::control::live::LiveArray;
 use super::control::unit_store::ArrayStore;
 use super::control::{reservations, sanitize};
 use super::frontend::Frontend;
 use super::iscsi::Iscsi;
-use super::{ArrayPool, ArrayTarget, pump};
+use super::{ArrayPool, ArrayTarget, ArrayUnits, pump};
 use crate::{AbortOfFinishedTask, ServeError};
 use ::control::{ArrayOptions, Control, Environment, Portal};
 use media::Media;
 use scsi_target::{Limits, Profile, ScsiTarget, TargetIdentity, TargetOptions};
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use unit::UnitStore;
+use unit::{Adapter, Units, UnitsOptions};
 
 /// Time between looks for expired copy tokens.
 const TOKEN_INTERVAL: Duration = Duration::from_secs(1);
 
+/// Entries that the log of refusals keeps.
+const REFUSAL_LOG_ENTRIES: usize = 1024;
+
 /// What the frontends and the adapters of `control` share.
 pub(crate) struct Reactor<M: Media + 'static> {
     pub pool: ArrayPool<M>,
+    /// Units of all volumes, whatever protocols serve them.
+    pub units: Rc<ArrayUnits<M>>,
     pub target: ArrayTarget<M>,
     /// The state that `control` published last.
     pub directory: RefCell<Option<::control::Directory>>,
@@ -85,14 +90,23 @@ impl<M: Media + 'static> Array<M> {
         });
         let share = u32::from(setup.array.background_share_percent);
         let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work.clone(), share));
-        let units = Rc::new(ArrayStore::new());
+        let store = Rc::new(ArrayStore::new());
+        let units = Rc::new(Units::new(UnitsOptions {
+            store: store.clone(),
+            clock: Rc::new(UnitClock(environment.clone())),
+            working_bytes: setup.memory_bytes / 16,
+            refusal_log_entries: REFUSAL_LOG_ENTRIES,
+        }));
         let reactor = Rc::new(Reactor {
-            target: ScsiTarget::new(target_options(&setup, environment.clone(), units.clone())),
+            target: ScsiTarget::new(units.clone(), target_options(&setup, &*environment)),
+            units: units.clone(),
             pool: pool.clone(),
             directory: RefCell::new(None),
             environment: environment.clone(),
         });
         let iscsi = Rc::new(Iscsi::new(reactor.clone(), &setup));
+        let adapter: Weak<dyn Adapter> = Rc::downgrade(&(iscsi.clone() as Rc<dyn Adapter>));
+        units.serve_by(adapter);
         let frontends: Vec<Rc<dyn Frontend>> = vec![iscsi.clone()];
         let live = Rc::new(LiveArray::new(reactor.clone(), frontends.clone(), setup.portals, setup.profile));
         let catalog = Rc::new(pool.clone());
@@ -100,7 +114,7 @@ impl<M: Media + 'static> Array<M> {
         reactor.target.set_name(control.directory().target());
         live.load(&control.directory());
         let control = Rc::new(control);
-        units.connect(&reactor, &frontends, &control);
+        store.connect(&reactor, &control);
         reservations::load(&reactor, &control).map_err(failed)?;
         sanitize::load(&reactor, &control).map_err(failed)?;
         let background = tokio::task::spawn_local({
@@ -169,15 +183,12 @@ async fn expire_tokens<M: Media + 'static>(reactor: &Reactor<M>) {
 }
 
 /// Options of the SCSI target. Name, ports and their groups follow when `control` is open.
-fn target_options(setup: &ArraySetup, environment: Rc<dyn Environment>, store: Rc<dyn UnitStore>) -> TargetOptions {
+fn target_options(setup: &ArraySetup, environment: &dyn Environment) -> TargetOptions {
     let mut token_key = [0; 32];
     environment.fill_random(&mut token_key);
     TargetOptions {
         identity: TargetIdentity { name: String::new(), groups: Vec::new(), ports: Vec::new() },
-        limits: Limits { working_bytes: setup.memory_bytes / 16, ..Limits::default() },
-        clock: Rc::new(TargetClock(environment)),
-        refusal_log_entries: 1024,
-        store,
+        limits: Limits::default(),
         explicit_access: setup.explicit_asymmetric_access,
         token_key,
     }

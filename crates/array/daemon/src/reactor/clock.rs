@@ -9,10 +9,10 @@ pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-/// The clock of the SCSI target.
-pub(super) struct TargetClock(pub Rc<dyn Environment>);
+/// Clock of units.
+pub(super) struct UnitClock(pub Rc<dyn Environment>);
 
-impl scsi_target::Clock for TargetClock {
+impl unit::Clock for UnitClock {
     fn monotonic_ns(&self) -> u64 {
         u64::try_from(self.0.monotonic().as_nanos()).unwrap_or(u64::MAX)
     }

@@ -5,10 +5,8 @@
 //! reactor's thread today. The trait lends no state of the engine, so that a frontend may later
 //! drive its connections on other threads and answer through messages.
 
-use block::VolumeId;
 use control::{Change, ConnectionCounters, Directory, SessionInfo};
 use futures_util::future::LocalBoxFuture;
-use scsi_target::NexusId;
 
 /// One protocol by which hosts reach the array's volumes.
 pub(crate) trait Frontend {
@@ -22,8 +20,6 @@ pub(crate) trait Frontend {
     fn connections(&self) -> ConnectionCounters;
     /// Number of commands received in the open sessions.
     fn commands(&self) -> u64;
-    /// Ends the tasks of these nexuses on a volume without a response. Ready when none of them can have an effect any more.
-    fn abort(&self, volume: VolumeId, nexuses: &[NexusId]) -> LocalBoxFuture<'static, ()>;
     /// Ready when no command has an effect any more that the published changes forbid.
     fn settled(&self) -> LocalBoxFuture<'static, ()>;
     /// Lets hosts log out, then closes every connection. Ready when the last command is done, or

@@ -30,11 +30,13 @@ use iscsi::isns;
 use iscsi::listener::{accept, listen};
 use pool::{Pool, Volume};
 use scsi_target::ScsiTarget;
+use unit::Units;
 use std::rc::Rc;
 use std::time::Duration;
 
 pub(crate) type ArrayPool<M> = Pool<M>;
 pub(crate) type ArrayTarget<M> = ScsiTarget<Volume<M>>;
+pub(crate) type ArrayUnits<M> = Units<Volume<M>>;
 
 /// Runs the array's reactor on this thread; a [`ReactorStarter`](crate::ReactorStarter).
 pub fn run_reactor(configuration: ReactorConfiguration, channels: ReactorChannels) -> Result<(), ServeError> {

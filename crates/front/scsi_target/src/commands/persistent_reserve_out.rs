@@ -10,7 +10,6 @@ pub(super) mod reserve;
 
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
-use crate::device::persistent_reservations;
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
@@ -107,11 +106,9 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         }
         applied?;
         let (state, notices, preempted) = change.into_parts();
-        let committed = call.unit.reservations.commit(call.volume(), &*call.target.store, state).await;
+        let committed = call.unit.reservations.commit(call.volume(), call.target.units().store(), state).await;
         committed.map_err(Fault::ReservationsNotStored)?;
-        for (registrant, notice) in notices {
-            call.target.raise_at(call.volume(), persistent_reservations::attention(notice), &registrant);
-        }
+        call.target.units().notify(call.volume(), notices);
         preempted
     };
     if call.cdb.service_action() == service_action::PREEMPT_AND_ABORT {
@@ -190,7 +187,7 @@ async fn abort<D: BlockDevice>(call: &Invocation<'_, D>, preempted: Vec<Registra
     if preempted.is_empty() {
         return;
     }
-    let mut aborted = call.target.store.abort_commands(call.volume(), preempted);
+    let mut aborted = call.target.units().abort_commands(call.volume(), &preempted);
     poll_fn(|context| {
         if call.request.abort.is_set_or_wakes(context.waker()) {
             return Poll::Ready(());

@@ -30,8 +30,8 @@ pub(super) const COMMAND: Command = Command {
 /// Releases the reservation. From a nexus that does not hold it this is a success without effect,
 /// unless there are registrations: see [`is_covered`].
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    if !is_covered(call)? && call.unit.reserved_by() == Some(call.nexus.id) {
-        call.unit.set_reserved_by(None);
+    if !is_covered(call)? && call.unit.reservations.whole() == Some(call.nexus.id.client()) {
+        call.unit.reservations.set_whole(None);
     }
     Ok(Reply::good())
 }

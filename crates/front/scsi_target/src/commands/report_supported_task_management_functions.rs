@@ -38,7 +38,7 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
         | report::CLEAR_TASK_SET
         | report::LOGICAL_UNIT_RESET
         | report::TARGET_RESET;
-    let functions = if call.nexus.query_functions.get() {
+    let functions = if call.nexus.query_functions() {
         [
             always | report::QUERY_TASK,
             report::QUERY_ASYNCHRONOUS_EVENT | report::QUERY_TASK_SET | report::I_T_NEXUS_RESET,

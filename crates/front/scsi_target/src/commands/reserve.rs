@@ -3,12 +3,11 @@
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
 use crate::logical_unit::LogicalUnit;
-use crate::nexus_id::NexusId;
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
-use unit::{Access, AccessState};
+use unit::{Access, AccessState, ClientId};
 
 pub(super) const COMMAND: Command = Command {
     name: "RESERVE (6)",
@@ -44,9 +43,10 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         if super::release::is_covered(call)? {
             return Ok(Reply::good());
         }
-        let held = call.unit.reserved_by();
-        call.unit.set_reserved_by(Some(call.nexus.id));
-        Taken { unit: call.unit, nexus: call.nexus.id, give_back: held.is_none() }
+        let held = call.unit.reservations.whole();
+        let client = call.nexus.id.client();
+        call.unit.reservations.set_whole(Some(client));
+        Taken { unit: call.unit, client, give_back: held.is_none() }
     };
     call.unit.writes.drained().await;
     taken.give_back = false;
@@ -59,14 +59,14 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
 /// New reservation; released if the command is aborted while it waits.
 struct Taken<'a, D: BlockDevice> {
     unit: &'a LogicalUnit<D>,
-    nexus: NexusId,
+    client: ClientId,
     give_back: bool,
 }
 
 impl<D: BlockDevice> Drop for Taken<'_, D> {
     fn drop(&mut self) {
-        if self.give_back && self.unit.reserved_by() == Some(self.nexus) {
-            self.unit.set_reserved_by(None);
+        if self.give_back && self.unit.reservations.whole() == Some(self.client) {
+            self.unit.reservations.set_whole(None);
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
-use crate::device::port_groups::{ExplicitChange, settable};
+use crate::device::port_groups::settable;
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
@@ -62,7 +62,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         SetListError::Length => Fault::ParameterListLength { given_bytes: length, needed_bytes: length + 4 },
         SetListError::State(at) => Fault::InvalidFieldInParameterList(at),
     })?;
-    let _turn = call.target.port_group_turn.take().await;
+    let _turn = call.target.port_group_turn().await;
     let groups = call.target.port_groups();
     let mut states = Vec::with_capacity(wanted.len());
     for (group, state, at) in wanted {
@@ -74,18 +74,8 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     }
     states.retain(|(group, state)| groups.iter().any(|known| known.identifier == *group && known.state != *state));
     if !states.is_empty() {
-        call.target.explicit_change.replace(Some(ExplicitChange { nexus: call.nexus.id, states: states.clone() }));
-        let _until_done = UnderWay(&call.target.explicit_change);
-        call.target.store.set_access_states(states).await.map_err(Fault::SetTargetPortGroupsFailed)?;
+        let changed = call.target.change_explicitly(call.nexus.id, states).await;
+        changed.map_err(Fault::SetTargetPortGroupsFailed)?;
     }
     Ok(Reply::took(length))
-}
-
-/// The explicit change is over when this is dropped.
-struct UnderWay<'a>(&'a std::cell::RefCell<Option<ExplicitChange>>);
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.0.replace(None);
-    }
 }

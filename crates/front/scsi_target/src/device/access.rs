@@ -3,8 +3,8 @@
 //! change of the LUNs that a nexus sees raises REPORTED LUNS DATA HAS CHANGED on every logical unit
 //! that it still sees.
 
+use super::ScsiTarget;
 use crate::nexus::{ItlNexus, Nexus};
-use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::{AdditionalSense, LogicalUnitNumber};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,11 +42,52 @@ pub enum AccessError {
     },
 }
 
-/// A grant with its volume.
-#[derive(Clone, Debug)]
-pub(crate) struct Access {
-    pub volume: VolumeId,
-    pub grant: Grant,
+/// Every grant, by initiator and by volume.
+#[derive(Debug, Default)]
+pub(crate) struct AccessTable {
+    /// Volumes by LUN. `None`: for any initiator.
+    luns: BTreeMap<Option<String>, BTreeMap<u16, VolumeId>>,
+    volumes: BTreeMap<VolumeId, BTreeMap<Option<String>, u16>>,
+}
+
+impl AccessTable {
+    /// Grants access, in place of an earlier grant of the volume to the same initiator. Errors: the LUN is another volume's.
+    fn set(&mut self, volume: VolumeId, Grant { initiator, lun }: Grant) -> Result<(), AccessError> {
+        let taken = self.luns.get(&initiator).and_then(|luns| luns.get(&lun)).filter(|other| **other != volume);
+        if let Some(other) = taken {
+            return Err(AccessError::LunInUse { lun, volume: *other });
+        }
+        self.remove(volume, &initiator);
+        self.luns.entry(initiator.clone()).or_default().insert(lun, volume);
+        self.volumes.entry(volume).or_default().insert(initiator, lun);
+        Ok(())
+    }
+
+    /// Takes a grant back. False when there is none.
+    fn remove(&mut self, volume: VolumeId, initiator: &Option<String>) -> bool {
+        let Some(grants) = self.volumes.get_mut(&volume) else { return false };
+        let Some(lun) = grants.remove(initiator) else { return false };
+        if grants.is_empty() {
+            self.volumes.remove(&volume);
+        }
+        if let Some(luns) = self.luns.get_mut(initiator) {
+            luns.remove(&lun);
+            if luns.is_empty() {
+                self.luns.remove(initiator);
+            }
+        }
+        true
+    }
+
+    fn of(&self, volume: VolumeId) -> impl Iterator<Item = Grant> {
+        let grants = self.volumes.get(&volume).into_iter().flatten();
+        grants.map(|(initiator, lun)| Grant { initiator: initiator.clone(), lun: *lun })
+    }
+
+    fn luns(&self, initiator: Option<&str>) -> impl Iterator<Item = (u16, VolumeId)> {
+        let luns = self.luns.get(&initiator.map(str::to_owned)).into_iter().flatten();
+        luns.map(|(lun, volume)| (*lun, *volume))
+    }
 }
 
 impl<D: BlockDevice> ScsiTarget<D> {
@@ -55,63 +96,53 @@ impl<D: BlockDevice> ScsiTarget<D> {
         if grant.lun > LogicalUnitNumber::MAX {
             return Err(AccessError::LunTooLarge { lun: grant.lun });
         }
-        if !self.units.borrow().contains_key(&volume) {
+        if !self.logical_units.borrow().contains_key(&volume) {
             return Err(AccessError::NoSuchVolume(volume));
         }
-        {
-            let mut access = self.access.borrow_mut();
-            let taken = access.iter().find(|other| {
-                other.volume != volume && other.grant.initiator == grant.initiator && other.grant.lun == grant.lun
-            });
-            if let Some(other) = taken {
-                return Err(AccessError::LunInUse { lun: grant.lun, volume: other.volume });
-            }
-            access.retain(|other| other.volume != volume || other.grant.initiator != grant.initiator);
-            access.push(Access { volume, grant });
-        }
-        self.refresh_views();
+        let initiator = grant.initiator.clone();
+        self.access.borrow_mut().set(volume, grant)?;
+        self.refresh_views_of(initiator.as_deref());
         Ok(())
     }
 
     /// Revokes the grant to this initiator (`None`: to any). Returns false if there was none.
     pub fn revoke(&self, volume: VolumeId, initiator: Option<&str>) -> bool {
-        let removed = {
-            let mut access = self.access.borrow_mut();
-            let before = access.len();
-            access.retain(|other| other.volume != volume || other.grant.initiator.as_deref() != initiator);
-            access.len() != before
-        };
+        let removed = self.access.borrow_mut().remove(volume, &initiator.map(str::to_owned));
         if removed {
-            self.refresh_views();
+            self.refresh_views_of(initiator);
         }
         removed
     }
 
-    /// Every grant of a volume.
-    pub fn grants(&self, volume: VolumeId) -> Vec<Grant> {
-        let access = self.access.borrow();
-        access.iter().filter(|entry| entry.volume == volume).map(|entry| entry.grant.clone()).collect()
+    /// Takes back every grant of a volume.
+    pub(crate) fn revoke_all(&self, volume: VolumeId) {
+        for grant in self.grants(volume) {
+            self.revoke(volume, grant.initiator.as_deref());
+        }
     }
 
-    /// What an initiator sees: LUN and volume, by LUN.
+    /// Grants of a volume.
+    pub fn grants(&self, volume: VolumeId) -> Vec<Grant> {
+        self.access.borrow().of(volume).collect()
+    }
+
+    /// LUNs that an initiator sees, with their volumes, ascending.
     pub fn luns_of(&self, initiator: &str) -> BTreeMap<u16, VolumeId> {
         let access = self.access.borrow();
-        let mut luns = BTreeMap::new();
-        for entry in access.iter().filter(|entry| entry.grant.initiator.as_deref() == Some(initiator)) {
-            luns.insert(entry.grant.lun, entry.volume);
-        }
+        let mut luns: BTreeMap<u16, VolumeId> = access.luns(Some(initiator)).collect();
         let own: BTreeSet<VolumeId> = luns.values().copied().collect();
-        for entry in access.iter().filter(|entry| entry.grant.initiator.is_none()) {
-            if !own.contains(&entry.volume) {
-                luns.entry(entry.grant.lun).or_insert(entry.volume);
-            }
+        for (lun, volume) in access.luns(None).filter(|(_, volume)| !own.contains(volume)) {
+            luns.entry(lun).or_insert(volume);
         }
         luns
     }
 
-    pub(crate) fn refresh_views(&self) {
+    /// Recomputes what the nexuses of an initiator see, or without one what all see.
+    fn refresh_views_of(&self, initiator: Option<&str>) {
         for nexus in self.nexuses.borrow().all() {
-            self.refresh_view(&nexus, true);
+            if initiator.is_none_or(|initiator| *nexus.initiator == *initiator) {
+                self.refresh_view(&nexus, true);
+            }
         }
     }
 
@@ -120,7 +151,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     pub(crate) fn refresh_view(&self, nexus: &Nexus<D>, announce: bool) {
         let luns = self.luns_of(&nexus.initiator);
         let old = nexus.view();
-        let units = self.units.borrow();
+        let units = self.logical_units.borrow();
         let mut view = Vec::with_capacity(luns.len());
         let mut changed = false;
         for (lun, volume) in luns {
@@ -131,7 +162,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
             changed |= kept.is_none();
             let path = kept.cloned().unwrap_or_else(|| {
                 let elsewhere = old.iter().find(|path| Rc::ptr_eq(&path.unit, unit));
-                let attentions = elsewhere.map_or_else(|| nexus.take_aside(unit), |path| path.take_attentions());
+                let attentions =
+                    elsewhere.map_or_else(|| nexus.restore_attentions(unit), |path| path.take_attentions());
                 Rc::new(ItlNexus::new(lun, Rc::clone(unit), attentions))
             });
             view.push(path);
@@ -144,7 +176,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
         for path in &old {
             if !visible.contains(&path.unit.volume()) {
                 path.unit.forget(nexus.id);
-                nexus.put_aside(path);
+                nexus.keep_attentions(path);
             }
         }
         if announce {

@@ -103,7 +103,7 @@ impl<D> Invocation<'_, D> {
     /// Waits for memory for `blocks` blocks besides the command's Data-In and Data-Out. To be
     /// called with the needed locks held, and to be released after a few calls of the device.
     pub async fn working_room(&self, blocks: u64) -> Room<'_> {
-        self.target.working_memory.room(self.nexus.id.client(), blocks).await
+        self.target.units().working_memory().room(self.nexus.id.client(), blocks).await
     }
 
     pub fn volume(&self) -> VolumeId {

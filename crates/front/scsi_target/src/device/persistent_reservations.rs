@@ -1,20 +1,16 @@
 //! SCSI's side of reservations (SPC-4 §5.9): names of I_T nexuses as registrants, unit attentions
 //! for notices, and the ports that a change refers to. [`unit::reservations`] holds the rules.
 
-mod report;
-
-pub use report::{RegistrationInfo, ReservationReport};
-
+use super::ScsiTarget;
 use crate::nexus::Nexus;
 use crate::nexus_id::NexusId;
-use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::AdditionalSense;
 use scsi::persistent_reservation::InitiatorPort;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use unit::Registrant;
 use unit::reservations::Notice;
-use unit::{PersistedReservations, Registrant};
 
 /// Registrant of an I_T nexus: initiator port `NAME,i,0xISID` through a target port. `None` when
 /// the initiator port has no name by which it could be found again.
@@ -37,8 +33,8 @@ pub(crate) fn port_of(registrant: &Registrant) -> Option<InitiatorPort> {
     InitiatorPort::new(&registrant.name, u64::try_from(registrant.instance).ok()?)
 }
 
-/// The unit attention that tells a registrant.
-pub(crate) fn attention(notice: Notice) -> AdditionalSense {
+/// Unit attention for a notice.
+fn attention(notice: Notice) -> AdditionalSense {
     match notice {
         Notice::RegistrationPreempted => AdditionalSense::REGISTRATIONS_PREEMPTED,
         Notice::ReservationPreempted => AdditionalSense::RESERVATIONS_PREEMPTED,
@@ -56,14 +52,6 @@ pub(crate) struct Ports {
 }
 
 impl<D> ScsiTarget<D> {
-    /// Puts back what a [`unit::UnitStore`] has kept, before the logical unit's first command. False when there is no such logical
-    /// unit or the kept reservations contradict themselves; then nothing has changed.
-    #[must_use]
-    pub fn restore_reservations(&self, volume: VolumeId, persisted: &PersistedReservations) -> bool {
-        let unit = self.units.borrow().get(&volume).cloned();
-        unit.is_some_and(|unit| unit.reservations.restore(persisted))
-    }
-
     pub(crate) fn reservation_ports(&self) -> Ports {
         let nexuses = self.nexuses.borrow().all();
         let initiator: BTreeSet<_> =
@@ -82,9 +70,10 @@ impl<D> ScsiTarget<D> {
 }
 
 impl<D: BlockDevice> ScsiTarget<D> {
-    /// Queues a unit attention for a registrant, where it is attached and sees the volume.
-    pub(crate) fn raise_at(&self, volume: VolumeId, attention: AdditionalSense, registrant: &Registrant) {
+    /// Queues the unit attention for a notice on the attached nexuses of a registrant that see the
+    /// volume.
+    pub fn notify(&self, volume: VolumeId, registrant: &Registrant, notice: Notice) {
         let attached = self.nexuses_of(std::slice::from_ref(registrant));
-        self.raise_where(volume, attention, |nexus| attached.contains(&nexus));
+        self.raise_where(volume, attention(notice), |nexus| attached.contains(&nexus));
     }
 }

@@ -6,16 +6,17 @@
 //! state limits only the commands that a port accepts: the copy manager and the logical units do
 //! not know it.
 
+use super::ScsiTarget;
 use crate::command::{Command, Exists};
 use crate::nexus::Nexus;
 use crate::nexus_id::NexusId;
 use crate::sense::Fault;
-use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::AdditionalSense;
 use scsi::target_port_groups::{self, access_state, status_code};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use unit::{AccessState, StateOrigin};
+use unit::{AccessState, AccessStateError, StateOrigin, TurnGuard};
 
 /// Target port, reached through a target portal group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,18 +97,43 @@ pub(crate) fn settable(code: u8) -> Option<AccessState> {
 
 /// Explicit change in progress: nexus that requested it, and requested states.
 #[derive(Clone, Debug)]
-pub(crate) struct ExplicitChange {
-    pub nexus: NexusId,
-    pub states: Vec<(u16, AccessState)>,
+pub(super) struct ExplicitChange {
+    nexus: NexusId,
+    states: Vec<(u16, AccessState)>,
 }
 
-/// Refuses a command that the port of the nexus does not let through in its state.
+/// Guard: ends the explicit change when dropped.
+struct ExplicitChangeGuard<'a>(&'a RefCell<Option<ExplicitChange>>);
+
+impl Drop for ExplicitChangeGuard<'_> {
+    fn drop(&mut self) {
+        self.0.replace(None);
+    }
+}
+
+/// Refuses a command that the state of the nexus's port does not permit.
 pub(crate) fn check<D>(nexus: &Nexus<D>, command: &Command) -> Result<(), Fault> {
-    let state = nexus.access_state.get();
+    let state = nexus.access_state();
     if state <= command.works_down_to { Ok(()) } else { Err(Fault::NotAccessible(state)) }
 }
 
 impl<D> ScsiTarget<D> {
+    /// Waits until no other SET TARGET PORT GROUPS is executed.
+    pub(crate) async fn port_group_turn(&self) -> TurnGuard<'_> {
+        self.port_group_turn.take().await
+    }
+
+    /// Changes access states for a nexus (SET TARGET PORT GROUPS).
+    pub(crate) async fn change_explicitly(
+        &self,
+        nexus: NexusId,
+        states: Vec<(u16, AccessState)>,
+    ) -> Result<(), AccessStateError> {
+        self.explicit_change.replace(Some(ExplicitChange { nexus, states: states.clone() }));
+        let _until_done = ExplicitChangeGuard(&self.explicit_change);
+        self.units.store().set_access_states(states).await
+    }
+
     /// Whether a command of the table exists for initiators.
     pub(crate) fn has(&self, command: &Command) -> bool {
         match command.exists {
@@ -144,7 +170,7 @@ impl<D> ScsiTarget<D> {
 
     fn refresh_states(&self) {
         for nexus in self.nexuses.borrow().all() {
-            nexus.access_state.set(self.port_state(nexus.relative_target_port).1);
+            nexus.set_access_state(self.port_state(nexus.relative_target_port).1);
         }
     }
 

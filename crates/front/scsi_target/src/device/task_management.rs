@@ -2,9 +2,9 @@
 //! set. The transport owns the tasks; it lets their futures finish before it calls these functions,
 //! and answers afterwards.
 
+use super::ScsiTarget;
 use crate::nexus::Nexus;
 use crate::nexus_id::NexusId;
-use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::{AdditionalSense, LogicalUnitNumber, SenseKey};
 use std::rc::Rc;
@@ -84,7 +84,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// COMMANDS CLEARED BY DEVICE SERVER, and waits for the other writes. Called before the
     /// volume's content is replaced.
     pub async fn clear_commands(&self, volume: VolumeId) {
-        if let Some(unit) = self.unit(volume) {
+        if let Some(unit) = self.logical_unit(volume) {
             unit.renew_content();
             unit.writes.drained().await;
         }
@@ -93,7 +93,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// Waits until every write on a volume that was admitted before the first poll has ended.
     /// Commands forbidden before the call have no effect after it.
     pub async fn writes_done(&self, volume: VolumeId) {
-        if let Some(unit) = self.unit(volume) {
+        if let Some(unit) = self.logical_unit(volume) {
             unit.writes.drained().await;
         }
     }
@@ -102,7 +102,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// EVENT and I_T NEXUS RESET (RFC 7144).
     pub fn set_query_functions(&self, nexus: NexusId, carried: bool) {
         if let Some(nexus) = self.nexuses.borrow().get(nexus) {
-            nexus.query_functions.set(carried);
+            nexus.set_query_functions(carried);
         }
     }
 
@@ -125,7 +125,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// LOSS OCCURRED (SAM-5 §6.3.4). The transport has ended the tasks before.
     pub fn nexus_reset(&self, nexus: NexusId) {
         let Some(nexus) = self.nexuses.borrow().get(nexus) else { return };
-        for unit in self.units.borrow().values() {
+        for unit in self.logical_units.borrow().values() {
             unit.forget(nexus.id);
         }
         nexus.copies.clear();
@@ -135,7 +135,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     }
 
     fn reset_volume(&self, volume: VolumeId) {
-        if let Some(unit) = self.units.borrow().get(&volume) {
+        if let Some(unit) = self.logical_units.borrow().get(&volume) {
             unit.reset();
         }
         self.raise_where(volume, AdditionalSense::BUS_DEVICE_RESET_FUNCTION_OCCURRED, |_| true);

@@ -4,8 +4,8 @@
 //! counts of threshold sets, in the unit and about the resources of the logical block provisioning
 //! log page. A host can only change whether a threshold is reported to one I_T nexus or to all.
 
+use super::ScsiTarget;
 use crate::blocks::BLOCK;
-use crate::device::ScsiTarget;
 use block::{BlockDevice, VolumeId};
 use scsi::AdditionalSense;
 use scsi::inquiry::THRESHOLD_EXPONENT;
@@ -16,14 +16,14 @@ use unit::SoftThreshold;
 impl<D: BlockDevice> ScsiTarget<D> {
     /// Descriptors of the logical block provisioning mode page.
     pub(crate) fn threshold_descriptors(&self, volume: VolumeId) -> Vec<ThresholdDescriptor> {
-        self.store.soft_thresholds(volume).into_iter().map(descriptor).collect()
+        self.units.store().soft_thresholds(volume).into_iter().map(descriptor).collect()
     }
 
     /// Raises a unit attention because a soft threshold of the volume, or of the pool below all
     /// volumes (`None`), was reached: once on every nexus that sees the volume (SBC-3 §4.7.3.8),
     /// with SITUA on only one of them.
     pub fn soft_threshold_reached(&self, volume: Option<VolumeId>) {
-        let units: Vec<_> = self.units.borrow().values().cloned().collect();
+        let units: Vec<_> = self.logical_units.borrow().values().cloned().collect();
         for unit in units.iter().filter(|unit| volume.is_none_or(|volume| unit.volume() == volume)) {
             let single = unit.single_initiator_threshold();
             let reported = Cell::new(false);

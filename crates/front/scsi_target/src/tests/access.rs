@@ -21,8 +21,8 @@ fn a_change_of_access_is_announced_once_and_cleared_by_report_luns() {
 #[test]
 fn a_removed_unit_is_not_supported_on_every_path() {
     let array = Array::new();
-    assert!(array.target.remove_logical_unit(VolumeId(11)));
-    assert!(!array.target.remove_logical_unit(VolumeId(11)));
+    assert!(array.remove(VolumeId(11)));
+    assert!(!array.remove(VolumeId(11)));
     for nexus in [array.a, array.a2, array.b] {
         assert_check(&array.on(nexus, 1).command(&cdb16(0x88, 0, 0, 1)), 0x05, 0x25, 0x00);
         assert_check(&array.on(nexus, 0).command(&[0; 6]), 0x06, 0x3f, 0x0e);
@@ -91,12 +91,11 @@ fn unit_attentions_wait_for_a_unit_that_comes_back() {
     }
     // A new logical unit with the same volume does not inherit them.
     array.target.mode_parameters_changed(VolumeId(11));
-    array.target.remove_logical_unit(VolumeId(11));
+    array.remove(VolumeId(11));
     array.target.add_logical_unit(crate::LogicalUnitConfig {
-        device: array.volumes[1].clone(),
+        unit: array.units.add(array.volumes[1].clone(), "another"),
         naa: naa(13),
         serial: "0000000d".into(),
-        name: "another".into(),
         profile: Profile::default(),
     });
     array.target.set_access(VolumeId(11), any(7)).unwrap();
@@ -108,8 +107,8 @@ fn unit_attentions_wait_for_a_unit_that_comes_back() {
 fn a_replaced_device_keeps_its_access() {
     let array = Array::new();
     array.lun0().write(0, &pattern(1, 1));
-    assert!(array.target.replace_device(VolumeId(10), MemoryDevice::new(10, 64)));
+    assert!(array.replace_device(VolumeId(10), MemoryDevice::new(10, 64)));
     assert_check(&array.lun0().command(&[0; 6]), 0x06, 0x2a, 0x09);
     assert_eq!(array.lun0().read(0, 1), pattern(0, 1));
-    assert!(!array.target.replace_device(VolumeId(99), MemoryDevice::new(99, 64)));
+    assert!(!array.replace_device(VolumeId(99), MemoryDevice::new(99, 64)));
 }

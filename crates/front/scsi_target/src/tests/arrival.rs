@@ -25,7 +25,7 @@ fn data_for_what_the_unit_held_before_a_roll_back_are_not_stored() {
     let data = Bytes::from(vec![7; 4096]);
     let before = array.target.arrival(array.a, [0; 8]);
     assert_good(&finish(&array, before, write, data.clone()));
-    assert!(array.target.replace_device(VolumeId(10), MemoryDevice::new(10, BLOCKS)));
+    assert!(array.replace_device(VolumeId(10), MemoryDevice::new(10, BLOCKS)));
     array.settle(array.a);
     assert_check(&finish(&array, before, write, data.clone()), 0x06, 0x2f, 0x02);
     // A read has no data to lose, and a command that arrives now addresses the present content.

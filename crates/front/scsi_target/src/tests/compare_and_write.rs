@@ -3,7 +3,7 @@ use std::pin::Pin;
 use unit::{OffloadStatistics, Primitive, Reason};
 
 pub(super) fn statistics(array: &Array, volume: u64, primitive: Primitive) -> OffloadStatistics {
-    let all = array.target.offload_statistics();
+    let all = array.units.offload();
     let found = all.into_iter().find(|entry| entry.volume == VolumeId(volume) && entry.primitive == primitive);
     found.unwrap().statistics
 }
@@ -37,14 +37,14 @@ fn reports_offset_of_first_difference() {
     assert_eq!(path.read(3, 1), pattern(1, 1));
     let ats = statistics(&array, 10, Primitive::Ats);
     assert_eq!((ats.commands, ats.miscompares, ats.refused), (1, 1, 0));
-    assert_eq!(array.target.refusals_total(), 0);
+    assert_eq!(array.units.refusals(0).len(), 0);
 }
 
 #[test]
 fn refuses_more_blocks_than_announced() {
     let array = Array::new();
     assert_field(&array.lun0().compare_and_write(0, &pattern(0, 2), &pattern(1, 2)), true, 13);
-    let log = array.target.refusals(0);
+    let log = array.units.refusals(0);
     assert_eq!(log.len(), 1);
     assert_eq!(
         (log[0].primitive, log[0].reason, log[0].command),
@@ -61,7 +61,7 @@ fn refuses_more_blocks_than_announced() {
 fn refuses_blocks_beyond_the_end() {
     let array = Array::new();
     assert_check(&array.lun0().compare_and_write(BLOCKS, &pattern(0, 1), &pattern(1, 1)), 0x05, 0x21, 0x00);
-    assert_eq!(array.target.refusals(0)[0].reason, Reason::OutOfRange);
+    assert_eq!(array.units.refusals(0)[0].reason, Reason::OutOfRange);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_full_pool_fails_an_unmapped_block_only() {
     array.volumes[0].set_full(true);
     assert_good(&path.compare_and_write(0, &pattern(1, 1), &pattern(2, 1)));
     assert_check(&path.compare_and_write(9, &pattern(0, 1), &pattern(2, 1)), 0x07, 0x27, 0x07);
-    assert_eq!(array.target.refusals(0)[0].reason, Reason::NoSpace);
+    assert_eq!(array.units.refusals(0)[0].reason, Reason::NoSpace);
 }
 
 #[test]

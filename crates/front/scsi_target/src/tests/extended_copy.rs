@@ -2,7 +2,7 @@ use super::compare_and_write::statistics;
 use super::*;
 use hex_literal::hex;
 use scsi::third_party_copy::{BlockToBlockOffsetSegment, BlockToBlockSegment, IdentificationCscd, ParameterListHeader};
-use unit::{Primitive, Reason};
+use unit::{Ending, Primitive, Reason};
 use zerocopy::IntoBytes;
 
 pub(super) mod lid4;
@@ -120,7 +120,7 @@ fn list_identifiers_are_taken_in_all_usages() {
     }
     assert_field(&copy(&path, &list().id(5, 0b11)), false, 0);
     assert_field(&copy(&path, &list().id(0, 0b01)), false, 1);
-    assert_eq!(array.target.refusals(0)[0].reason, Reason::BadDescriptor);
+    assert_eq!(array.units.refusals(0)[0].reason, Reason::BadDescriptor);
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn a_list_identifier_in_use_is_refused() {
     assert!(running.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     assert_eq!(receive(&path, 0, 7).data_in[4], 0);
     assert_check(&copy(&path, &list), 0x05, 0x00, 0x16);
-    assert_eq!(array.target.refusals(0)[0].reason, Reason::ListIdInUse);
-    // Aborted, it leaves nothing behind.
+    assert_eq!(array.units.refusals(0)[0].reason, Reason::ListIdInUse);
+    // An aborted operation leaves no record.
     drop(running);
     assert_field(&receive(&path, 0, 7), true, 2);
     array.volumes[1].hold(false);
@@ -275,7 +275,7 @@ fn byte_segments_have_to_be_whole_blocks() {
     segment.source_offset.set(5);
     assert_check(&with(segment), 0x05, 0x26, 0x0d);
     assert_check(&with(BlockToBlockOffsetSegment::new(0, 1, 0x0200_0000, 0, 0)), 0x05, 0x26, 0x00);
-    let reasons: Vec<_> = array.target.refusals(0).iter().skip(1).map(|entry| entry.reason).collect();
+    let reasons: Vec<_> = array.units.refusals(0).iter().skip(1).map(|entry| entry.reason).collect();
     assert_eq!(reasons, [Reason::Misaligned, Reason::Misaligned, Reason::OverLimit]);
 }
 
@@ -287,7 +287,7 @@ fn only_visible_units_can_be_named() {
     for volumes in [[10, 99], [10, 12], [12, 11]] {
         let response = copy(&path, &List::of(&volumes, &[segment(8, 0, 0)]));
         assert_check(&response, 0x0a, 0x0d, 0x02);
-        assert_eq!(array.target.refusals(0).last().unwrap().reason, Reason::NotGranted);
+        assert_eq!(array.units.refusals(0).last().unwrap().reason, Reason::NotGranted);
     }
     assert_eq!((array.volumes[1].calls(), array.volumes[2].calls()), (1, 0));
     assert_eq!(array.on(array.a, 1).read(0, 8), pattern(3, 8));
@@ -340,7 +340,7 @@ fn ranges_beyond_the_end_abort_the_copy() {
         assert_eq!((response.sense[18], response.sense[19 + 2], response.sense[19 + 12]), (0x02, 0x05, 0x21));
     }
     assert_eq!(array.volumes[1].calls(), 0);
-    assert_eq!(array.target.refusals(0)[0].reason, Reason::OutOfRange);
+    assert_eq!(array.units.refusals(0)[0].reason, Reason::OutOfRange);
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn reservations_of_third_parties_hold() {
     assert_eq!((response.sense[8], response.sense[18]), (18, RESERVATION_CONFLICT));
     assert_eq!(copy(&array.on(array.a, 1), &list).status, RESERVATION_CONFLICT);
     assert_eq!((array.volumes[0].calls(), array.volumes[1].calls()), (0, 0));
-    assert!(array.target.refusals(0).iter().all(|entry| entry.reason == Reason::ReservedByAnother));
+    assert!(array.units.refusals(0).iter().all(|entry| entry.reason == Reason::ReservedByAnother));
     assert_good(&copy(&array.on(array.b, 1), &list));
 }
 
@@ -418,7 +418,27 @@ fn faults_of_the_destination_that_hosts_act_on_stay_plain() {
     let response = copy(&path, &list);
     assert_check(&response, 0x0a, 0x0d, 0x01);
     assert_eq!((response.sense[8], response.sense[18], response.sense[19 + 12]), (18, 0x02, 0x11));
-    assert_eq!(statistics(&array, 10, Primitive::Xcopy).errors, 1);
+    let xcopy = statistics(&array, 10, Primitive::Xcopy);
+    // Two refusals, of a full and of a read-only volume, and a failure of the medium.
+    assert_eq!((xcopy.refused, xcopy.errors), (2, 1));
+    assert_eq!(xcopy.refusals.given().collect::<Vec<_>>(), [(Reason::WriteProtected, 1), (Reason::NoSpace, 1)]);
+    assert_eq!(xcopy.failures.given().collect::<Vec<_>>(), [(Reason::MediaError, 1)]);
+    let endings: Vec<_> = array.units.refusals(0).iter().map(|entry| entry.ending).collect();
+    assert_eq!(endings, [Ending::Refused, Ending::Refused, Ending::Failed]);
+}
+
+/// The counters of a volume went with it.
+#[test]
+fn counters_of_a_deleted_volume_are_kept_with_its_last_name() {
+    let array = Array::new();
+    assert_good(&copy(&array.lun0(), &List::of(&[10, 11], &[segment(8, 0, 0)])));
+    array.units.rename(VolumeId(11), "renamed");
+    array.remove(VolumeId(11));
+    let rows = array.units.offload();
+    let deleted: Vec<_> = rows.iter().filter(|row| row.deleted).collect();
+    assert_eq!(deleted.len(), 1);
+    assert_eq!((deleted[0].volume, deleted[0].name.as_str()), (VolumeId(11), "renamed"));
+    assert_eq!((deleted[0].primitive, deleted[0].statistics.ok), (Primitive::Xcopy, 1));
 }
 
 #[test]
@@ -427,7 +447,7 @@ fn a_copy_that_moves_data_is_told() {
     assert_good(&copy(&array.lun0(), &List::of(&[10, 11], &[segment(8, 1, 2)])));
     let xcopy = statistics(&array, 11, Primitive::Xcopy);
     assert_eq!((xcopy.ok, xcopy.cloned_bytes, xcopy.copied_bytes), (1, 0, 4096));
-    let log = array.target.refusals(0);
+    let log = array.units.refusals(0);
     assert_eq!((log[0].reason, log[0].volume), (Reason::Misaligned, VolumeId(11)));
 }
 

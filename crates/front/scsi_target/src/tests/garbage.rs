@@ -177,7 +177,7 @@ fn garbage_gets_a_valid_answer() {
             let response = run(path.request(&cdb, data, expected_in, expected_out));
             assert_valid(&response, &cdb);
         }
-        let statistics = array.target.offload_statistics();
+        let statistics = array.units.offload();
         for entry in &statistics {
             let counted = &entry.statistics;
             assert_eq!(
@@ -189,7 +189,7 @@ fn garbage_gets_a_valid_answer() {
         }
         let commands: u64 = statistics.iter().map(|entry| entry.statistics.commands).sum();
         assert!(commands > 100, "the generator reaches the offload commands");
-        assert!(array.target.refusals(0).len() <= 1024);
+        assert!(array.units.refusals(0).len() <= 1024);
     }
 }
 

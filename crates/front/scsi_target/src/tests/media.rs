@@ -17,13 +17,13 @@ fn every_form_of_read_and_write_reaches_its_blocks() {
     assert_eq!(path.read(1, 4), expected);
     // In the 6-byte form a count of 0 means 256 blocks.
     assert_eq!(path.command(&hex!("08 00 00 01 00 00")).transfer_bytes, 256 * 512);
-    let io = array.target.io_statistics(VolumeId(10)).unwrap();
+    let io = array.unit(10).statistics.io();
     assert_eq!((io.writes, io.written_bytes, io.reads), (4, 2048, 5));
-    let latency = array.target.io_latency(VolumeId(10)).unwrap();
+    let latency = array.unit(10).statistics.latency();
     assert_eq!((latency.read.count, latency.write.count), (5, 4));
     // The test clock advances by 1 µs between two readings.
     assert_eq!(latency.read.sum_ns, 5_000);
-    assert_eq!(array.target.commands_in_flight(VolumeId(10)), Some(0));
+    assert_eq!(array.unit(10).statistics.commands_in_flight(), 0);
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn a_reservation_keeps_other_nexuses_out() {
     let (a, b) = (array.on(array.a, 0), array.on(array.b, 0));
     assert_good(&a.command(&RESERVE));
     assert_good(&a.command(&RESERVE));
-    assert_eq!(array.target.reservation_holder(VolumeId(10)), Some(array.a));
+    assert_eq!(array.holder(10), Some(array.a));
     for cdb in [
         cdb(&RESERVE),
         cdb(&[0; 6]),
@@ -46,8 +46,8 @@ fn a_reservation_keeps_other_nexuses_out() {
     assert_eq!(a.read(0, 1), pattern(0, 1));
     assert_good(&a.command(&RELEASE));
     assert_good(&b.command(&RESERVE));
-    assert_eq!(array.target.io_statistics(VolumeId(10)).unwrap().reservation_conflicts, 11);
-    let reasons: Vec<_> = array.target.refusals(0).iter().map(|entry| (entry.primitive, entry.reason)).collect();
+    assert_eq!(array.unit(10).statistics.io().reservation_conflicts, 11);
+    let reasons: Vec<_> = array.units.refusals(0).iter().map(|entry| (entry.primitive, entry.reason)).collect();
     let reserved = Reason::ReservedByAnother;
     assert_eq!(
         reasons,
@@ -76,7 +76,7 @@ fn revoked_access_gives_the_reservation_back() {
     array.settle(array.b);
     assert_good(&array.on(array.a, 1).command(&RESERVE));
     array.target.revoke(VolumeId(11), None);
-    assert_eq!(array.target.reservation_holder(VolumeId(11)), None);
+    assert_eq!(array.holder(11), None);
     assert_good(&array.on(array.b, 1).command(&RESERVE));
 }
 
@@ -120,7 +120,7 @@ fn a_target_reset_leaves_alone_what_the_initiator_may_not_see() {
     while other.command(&[0; 6]).status != GOOD {}
     assert_good(&other.command(&RESERVE));
     array.target.target_reset(array.a);
-    assert_eq!(array.target.reservation_holder(VolumeId(12)), Some(array.b));
+    assert_eq!(array.holder(12), Some(array.b));
     assert_good(&other.command(&[0; 6]));
     assert_check(&array.on(array.b, 0).command(&[0; 6]), 0x06, 0x29, 0x03);
     assert_eq!(array.target.volumes_of(array.a), [VolumeId(10), VolumeId(11)]);
@@ -166,7 +166,7 @@ fn an_aborted_reserve_leaves_no_reservation() {
     let mut reserve = Box::pin(array.on(array.b, 0).request(&RESERVE, Bytes::new(), 0, 0));
     assert!(reserve.as_mut().poll(context).is_pending());
     drop(reserve);
-    assert_eq!(array.target.reservation_holder(VolumeId(10)), None);
+    assert_eq!(array.holder(10), None);
     array.volumes[0].hold(false);
     assert_good(&run(write));
 }

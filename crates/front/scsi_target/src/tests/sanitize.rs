@@ -14,7 +14,7 @@ fn array() -> (Array, Rc<TestStore>) {
 
 /// Executes all steps of an operation.
 fn finish(array: &Array) {
-    while run(array.target.sanitize_step(VolumeId(10))).is_some() {}
+    while run(array.units.sanitize_step(VolumeId(10))).is_some() {}
 }
 
 const BLOCK_ERASE: [u8; 10] = hex!("48 82 0000000000 0000 00");
@@ -124,7 +124,7 @@ fn only_what_tells_of_the_device_server_works_meanwhile() {
     assert_good(&overwrite(&path, 1, false, &[0xaa]));
     // Half of the device, in steps of 1 MiB.
     for _ in 0..BLOCKS / 2048 / 2 {
-        assert!(run(array.target.sanitize_step(VolumeId(10))).is_some());
+        assert!(run(array.units.sanitize_step(VolumeId(10))).is_some());
     }
     for nexus in [array.a, array.b] {
         let path = array.on(nexus, 0);
@@ -206,7 +206,7 @@ fn writes_before_it_do_not_land_after_it() {
     let mut write = Box::pin(path.request(&cdb16(0x8a, 0, 0, 1), Bytes::from(pattern(1, 1)), 0, 512));
     assert!(write.as_mut().poll(context).is_pending());
     assert_good(&path.command(&BLOCK_ERASE));
-    let mut step = Box::pin(array.target.sanitize_step(VolumeId(10)));
+    let mut step = Box::pin(array.units.sanitize_step(VolumeId(10)));
     assert!(step.as_mut().poll(context).is_pending());
     array.volumes[0].hold(false);
     assert!(step.as_mut().poll(context).is_pending(), "the write is not done");
@@ -300,15 +300,13 @@ fn after_a_loss_of_power_it_begins_anew() {
     let method = SanitizeMethod::BlockErase;
     let kept = PersistedSanitize { method, unrestricted_exit: true, failed: None };
     store.sanitize.replace(Some(kept.clone()));
-    assert!(!array.target.restore_sanitize(VolumeId(99), kept.clone()));
-    assert!(array.target.restore_sanitize(VolumeId(10), kept.clone()));
+    assert!(!array.units.restore_sanitize(VolumeId(99), kept.clone()));
+    assert!(array.units.restore_sanitize(VolumeId(10), kept.clone()));
     assert_in_progress(&array.lun0().command(&TEST_UNIT_READY), 0);
     finish(&array);
     assert_eq!((array.lun0().read(0, 8), store.sanitize.borrow().clone()), (pattern(0, 8), None));
     assert!(
-        array
-            .target
-            .restore_sanitize(VolumeId(10), PersistedSanitize { failed: Some("a disk is gone".into()), ..kept })
+        array.units.restore_sanitize(VolumeId(10), PersistedSanitize { failed: Some("a disk is gone".into()), ..kept })
     );
     assert_check(&array.lun0().command(&TEST_UNIT_READY), 0x03, 0x31, 0x03);
     assert_good(&array.lun0().command(&EXIT));
@@ -321,9 +319,9 @@ fn the_logical_unit_may_go_away_meanwhile() {
     let context = &mut Context::from_waker(Waker::noop());
     let mut command = Box::pin(path.request(&hex!("48 02 0000000000 0000 00"), Bytes::new(), 0, 0));
     assert!(command.as_mut().poll(context).is_pending());
-    array.target.remove_logical_unit(VolumeId(10));
+    array.remove(VolumeId(10));
     assert!(command.as_mut().poll(context).is_ready());
-    assert_eq!(run(array.target.sanitize_step(VolumeId(10))), None);
+    assert_eq!(run(array.units.sanitize_step(VolumeId(10))), None);
 }
 
 /// A token holds the blocks as they were; it must not restore erased data.

@@ -67,7 +67,7 @@ fn a_host_without_access_writes_no_further() {
             destination => copy(&array, 0, destination),
         };
         array.target.revoke(VolumeId(11), ANY);
-        let mut settled = Box::pin(array.target.writes_done(VolumeId(11)));
+        let mut settled = Box::pin(array.units.writes_done(VolumeId(11)));
         assert!(poll(settled.as_mut()).is_none(), "the first step is not done");
         array.volumes[1].hold(false);
         let response = run(&mut command);
@@ -128,7 +128,7 @@ fn a_copy_from_before_a_roll_back_writes_no_further() {
         let (_, command) =
             if destination == 0x100 { token_write(&array, &token) } else { copy(&array, 0, destination) };
         let restored = MemoryDevice::new(11, BLOCKS);
-        array.target.replace_device(VolumeId(11), restored.clone());
+        array.replace_device(VolumeId(11), restored.clone());
         array.volumes[1].hold(false);
         assert_check(&run(command), 0x06, 0x2f, 0x02);
         assert_eq!(restored.calls(), 0);
@@ -137,7 +137,7 @@ fn a_copy_from_before_a_roll_back_writes_no_further() {
     // A volume about to be rolled back is not written any more.
     let (array, token) = with_source();
     let (_, mut command) = token_write(&array, &token);
-    let mut cleared = Box::pin(array.target.clear_commands(VolumeId(11)));
+    let mut cleared = Box::pin(array.units.clear_commands(VolumeId(11)));
     assert!(poll(cleared.as_mut()).is_none());
     array.volumes[1].hold(false);
     assert_check(&run(&mut command), 0x06, 0x2f, 0x02);
@@ -146,7 +146,7 @@ fn a_copy_from_before_a_roll_back_writes_no_further() {
     // The copy does not continue from another source than it began with.
     let (array, _) = with_source();
     let (_, command) = copy(&array, 0, 1);
-    array.target.replace_device(VolumeId(10), MemoryDevice::new(10, BLOCKS));
+    array.replace_device(VolumeId(10), MemoryDevice::new(10, BLOCKS));
     array.volumes[1].hold(false);
     assert_check(&run(command), 0x06, 0x2f, 0x02);
     assert_one_step(&array);
@@ -157,7 +157,7 @@ fn a_pattern_from_before_a_roll_back_is_written_no_further() {
     let array = Array::new();
     let (_, command) = begin(&array, cdb16(0x93, 0, 0, 8192), pattern(1, 1));
     let restored = MemoryDevice::new(11, BLOCKS);
-    array.target.replace_device(VolumeId(11), restored.clone());
+    array.replace_device(VolumeId(11), restored.clone());
     array.volumes[1].hold(false);
     assert_check(&run(command), 0x06, 0x2f, 0x02);
     assert_eq!((array.volumes[1].calls(), restored.calls()), (1, 0));
@@ -178,6 +178,24 @@ fn an_aborted_command_takes_no_further_step() {
         assert_eq!(run(command).status, 0x40);
         assert_eq!(array.volumes[1].calls(), 1);
     }
+}
+
+/// Bug: a command that was aborted before its first poll (ABORT TASK in the same segment of the
+/// stream) was executed all the same. Its response was not sent, so the unit attention in it was
+/// lost, and a write took effect after the response to the function (SAM-5 §7.2).
+#[test]
+fn one_that_is_aborted_before_it_begins_has_no_effect() {
+    let array = Array::new();
+    array.target.mode_parameters_changed(VolumeId(10));
+    let path = array.lun0();
+    let (abort, ready) = path.abortable(&[0; 6], Bytes::new(), 0, 0);
+    abort.abort();
+    assert_eq!(run(ready).status, 0x40);
+    assert_check(&path.command(&[0; 6]), 0x06, 0x2a, 0x01);
+    let (abort, write) = path.abortable(&cdb16(0x8a, 0, 0, 1), Bytes::from(pattern(1, 1)), 0, 512);
+    abort.abort();
+    assert_eq!(run(write).status, 0x40);
+    assert_eq!((path.read(0, 1), array.unit(10).statistics.io().writes), (pattern(0, 1), 0));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::future::{poll_fn, ready};
 use std::rc::{Rc, Weak};
 use std::task::Poll;
 use unit::{
-    AccessState, AccessStateError, PersistedReservations, PersistedSanitize, Registrant, SoftThreshold, StoreError,
-    StoreFuture, UnitStore,
+    AccessState, AccessStateError, PersistedReservations, PersistedSanitize, SoftThreshold, StoreError, StoreFuture,
+    UnitStore,
 };
 
 type SetStates = dyn Fn(Vec<(u16, AccessState)>) -> Result<(), AccessStateError>;
@@ -29,10 +29,6 @@ pub(crate) struct TestStore {
     /// Sets access states; without it requests are refused.
     pub set_states: RefCell<Option<Box<SetStates>>>,
     pub thresholds: RefCell<BTreeMap<VolumeId, Vec<SoftThreshold>>>,
-    /// Calls of `abort_commands`.
-    pub aborted: RefCell<Vec<(VolumeId, Vec<Registrant>)>>,
-    /// Commands do not end until this is false.
-    pub holds_aborts: Cell<bool>,
 }
 
 impl TestStore {
@@ -47,8 +43,6 @@ impl TestStore {
             error: Cell::default(),
             set_states: RefCell::default(),
             thresholds: RefCell::default(),
-            aborted: RefCell::default(),
-            holds_aborts: Cell::default(),
         })
     }
 
@@ -93,11 +87,5 @@ impl UnitStore for TestStore {
 
     fn soft_thresholds(&self, volume: VolumeId) -> Vec<SoftThreshold> {
         self.thresholds.borrow().get(&volume).cloned().unwrap_or_default()
-    }
-
-    fn abort_commands(&self, volume: VolumeId, registrants: Vec<Registrant>) -> StoreFuture<()> {
-        self.aborted.borrow_mut().push((volume, registrants));
-        let store = self.this();
-        Box::pin(poll_fn(move |_| if store.holds_aborts.get() { Poll::Pending } else { Poll::Ready(()) }))
     }
 }

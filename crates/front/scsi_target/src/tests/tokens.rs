@@ -110,7 +110,7 @@ fn a_changed_byte_is_noticed_wherever_it_is() {
         assert_token(&write(&path, &forged, 0, &[(100, 8)]), ascq);
     }
     assert_eq!(array.volumes[0].calls(), 0);
-    assert_eq!(array.target.refusals(0)[0].reason, Reason::InvalidToken);
+    assert_eq!(array.units.refusals(0)[0].reason, Reason::InvalidToken);
     assert_token(&write(&path, &[0; 512], 0, &[(100, 8)]), 0x01);
     assert_good(&write(&path, &token, 0, &[(100, 8)]));
     // Another array, or another run of this one, has another key.
@@ -177,7 +177,7 @@ fn it_ends_when_it_is_deleted_or_its_source_is() {
     assert_token(&write(&path, &token, 0, &[(100, 8)]), 0x09);
     assert_eq!(array.volumes[0].captures(), 0);
     let token = populate(&path, &[(0, 8)]);
-    array.target.remove_logical_unit(VolumeId(10));
+    array.remove(VolumeId(10));
     array.settle_lun(array.a, 1);
     assert_token(&write(&array.on(array.a, 1), &token, 0, &[(100, 8)]), 0x08);
     assert_eq!((array.target.token_count(), array.volumes[0].captures()), (0, 0));

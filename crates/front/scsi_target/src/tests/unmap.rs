@@ -1,7 +1,7 @@
 use super::compare_and_write::statistics;
 use super::*;
 use scsi::provisioning::unmap_parameter_list;
-use unit::{Primitive, Reason};
+use unit::{Ending, Primitive, Reason};
 
 fn unmap(path: &Path<'_>, list: &[u8]) -> Response {
     let [high, low] = u16::try_from(list.len()).unwrap().to_be_bytes();
@@ -34,7 +34,7 @@ fn takes_as_many_descriptors_as_announced() {
     assert_eq!(array.volumes[0].mapped_blocks(), 257 * 8);
     assert_good(&unmap(&path, &unmap_parameter_list(&ranges[..256])));
     assert_eq!(array.volumes[0].mapped_blocks(), 8);
-    assert_eq!(array.target.refusals(0)[0].reason, Reason::OverLimit);
+    assert_eq!(array.units.refusals(0)[0].reason, Reason::OverLimit);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn nothing_to_do_is_a_success() {
     assert_good(&unmap(&path, &unmap_parameter_list(&[])));
     assert_good(&unmap(&path, &unmap_parameter_list(&[(BLOCKS, 0), (0, 0)])));
     assert_eq!(array.volumes[0].calls(), 0);
-    assert_eq!(array.target.refusals_total(), 0);
+    assert_eq!(array.units.refusals(0).len(), 0);
 }
 
 #[test]
@@ -91,14 +91,15 @@ fn unaligned_ranges_spare_their_neighbours_and_are_told() {
     path.write(0, &pattern(1, 32));
     assert_good(&unmap(&path, &unmap_parameter_list(&[(1, 7)])));
     assert_eq!(path.read(0, 9), [pattern(1, 1), pattern(0, 7), pattern(1, 1)].concat());
-    let log = array.target.refusals(0);
+    let log = array.units.refusals(0);
     assert_eq!((log[0].reason, log[0].primitive), (Reason::BelowGrain, Primitive::Unmap));
     assert_good(&unmap(&path, &unmap_parameter_list(&[(12, 14)])));
     let counters = statistics(&array, 10, Primitive::Unmap);
     assert_eq!((counters.ok, counters.refused), (2, 0));
     assert_eq!((counters.deallocated_bytes, counters.unaligned_bytes), (8 * 512, 13 * 512));
-    assert_eq!(array.target.refusals_total(), 1);
+    assert_eq!(array.units.refusals(0).len(), 1);
     assert_eq!(counters.ineffective.given().collect::<Vec<_>>(), [(Reason::BelowGrain, 1)]);
+    assert_eq!(log[0].ending, Ending::Ineffective);
     assert_eq!(counters.refusals.given().count(), 0);
 }
 
@@ -111,7 +112,7 @@ fn counts_of_refusals_outlive_the_log() {
     let mut entries = 0;
     for round in 1..=3_000 {
         assert_check(&unmap(&path, &beyond), 0x05, 0x21, 0x00);
-        entries = array.target.refusals(0).len();
+        entries = array.units.refusals(0).len();
         if entries < round {
             break;
         }

@@ -10,7 +10,7 @@ const MIB: u64 = 1 << 20;
 type Pending<'a> = Pin<Box<dyn Future<Output = Response> + 'a>>;
 
 fn array() -> Array {
-    Array::with(Profile::default(), Limits { working_bytes: 4 * MIB, ..Limits::default() })
+    Array::with_working_memory(4 * MIB)
 }
 
 /// Polls all pending futures; returns how many have finished.
@@ -59,10 +59,10 @@ fn commands_hold_no_more_than_the_target_has_to_work_with() {
         let mut most = 0;
         while !pending.is_empty() {
             poll(&mut pending);
-            most = most.max(array.target.working_memory.used_bytes());
+            most = most.max(array.units.working_memory().used_bytes());
         }
         assert!((128 << 10..=4 * MIB).contains(&most), "kind {kind}: {most}");
-        assert_eq!(array.target.working_memory.used_bytes(), 0);
+        assert_eq!(array.units.working_memory().used_bytes(), 0);
     }
 }
 
@@ -96,5 +96,5 @@ fn a_command_that_is_aborted_while_it_waits_for_memory_leaves_its_place() {
     while !last.is_empty() {
         poll(&mut last);
     }
-    assert_eq!(array.target.working_memory.used_bytes(), 0);
+    assert_eq!(array.units.working_memory().used_bytes(), 0);
 }

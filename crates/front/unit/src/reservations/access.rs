@@ -1,7 +1,8 @@
 //! Access classes of commands, and the classes that a reservation permits: the tables of SPC-4 §5.9
 //! and SBC-3.
 
-use super::{ReservationType, Role};
+use super::Role;
+use crate::reservation_type::ReservationType;
 
 /// Class of a command against reservations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,18 +1,9 @@
 //! Registrations and reservation of one volume between two commands.
 
-use super::{PersistedRegistration, PersistedReservations, ReservationType};
+use crate::registrant::Registrant;
+use crate::reservation_type::ReservationType;
+use crate::store::{PersistedRegistration, PersistedReservations};
 use std::collections::BTreeMap;
-
-/// An initiator as registrations name it, whatever its protocol. It outlives sessions.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Registrant {
-    /// Relative target port identifier; 0 in a protocol whose registrations hold at every port.
-    pub target_port: u16,
-    /// Name of the initiator: an IQN, or the NQN of a host.
-    pub name: String,
-    /// Number that tells initiators of one name apart: an ISID, or a host identifier.
-    pub instance: u128,
-}
 
 /// Role of a client under a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

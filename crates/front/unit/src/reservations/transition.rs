@@ -1,7 +1,9 @@
 //! Changes of registrations and reservation while they are computed: the actions of every protocol
 //! (SPC-4 §5.9, NVM Command Set "Reservations"), and the initiators to notify.
 
-use super::{Registrant, Reservation, ReservationType, State};
+use super::{Reservation, State};
+use crate::registrant::Registrant;
+use crate::reservation_type::ReservationType;
 
 /// Reason why an action was refused. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! with resets, changes of size, and full and write-protected devices. Required: a response that a
 //! transport can send, and no access to a volume that was not granted.
 
-use crate::array::{Array, BLOCKS, poll};
+use crate::array::{Array, BLOCKS, poll, set_condition};
 use crate::input::{Reader, Writer};
 use block::VolumeId;
 use bytes::Bytes;
@@ -100,7 +100,7 @@ impl Rig {
 
     fn settle(&mut self) {
         for volume in &self.array.volumes {
-            volume.set_condition(0);
+            set_condition(volume, 0);
         }
         for _ in 0..=self.waiting.len() {
             self.waiting.retain_mut(|(cdb, execution)| match poll(execution) {
@@ -120,7 +120,7 @@ impl Rig {
             220..=224 => self.settle(),
             225..=230 => {
                 let (which, bits) = (usize::from(reader.u8() % 2), reader.u8());
-                self.array.volumes[which].set_condition(bits);
+                set_condition(&self.array.volumes[which], bits);
             }
             231..=235 => {
                 self.settle();
@@ -152,9 +152,9 @@ impl Rig {
             }
             246..=248 => self.array.target.soft_threshold_reached(None),
             _ => {
-                let refusals = self.array.target.refusals(0);
+                let refusals = self.array.units.refusals(0);
                 assert!(refusals.len() <= 64);
-                let _statistics = self.array.target.offload_statistics();
+                let _statistics = self.array.units.offload();
             }
         }
     }

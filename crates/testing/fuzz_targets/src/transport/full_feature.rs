@@ -4,9 +4,9 @@
 //! access to a volume that was not granted.
 
 use super::wire::{self, Stream};
-use crate::array::{Array, BLOCKS, INITIATOR, TARGET, poll};
-use crate::device::SparseDevice;
+use crate::array::{Array, BLOCKS, INITIATOR, TARGET, poll, set_condition};
 use crate::input::{Reader, Writer};
+use block::memory::MemoryDevice;
 use bytes::BytesMut;
 use iscsi::connection::{
     Admission, Authentication, Command, Config, Connection, Directory, Event, Refusal, Response, TargetRecord,
@@ -31,7 +31,7 @@ const STEPS: usize = 300;
 
 /// Array side of the connection.
 struct Shelf {
-    target: Rc<ScsiTarget<SparseDevice>>,
+    target: Rc<ScsiTarget<MemoryDevice>>,
     nexus: Cell<Option<NexusId>>,
 }
 
@@ -236,7 +236,7 @@ impl Rig {
     /// Answers the functions whose tasks are done.
     fn manage(&mut self) {
         for volume in &self.array.volumes {
-            volume.set_condition(0);
+            set_condition(volume, 0);
         }
         let functions = std::mem::take(&mut self.functions);
         // Commands may wait for each other.
@@ -428,7 +428,7 @@ impl Rig {
             }
             236..=245 => {
                 let which = usize::from(reader.u8() % 2);
-                self.array.volumes[which].set_condition(reader.u8());
+                set_condition(&self.array.volumes[which], reader.u8());
             }
             246..=248 => {
                 let which = usize::from(reader.u8() % 2);

@@ -12,11 +12,12 @@ use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use media::Media;
 use pool::ObjectId;
-use scsi_target::{Grant, LogicalUnitConfig, Profile, RegistrationInfo};
+use scsi_target::{Grant, LogicalUnitConfig, Profile};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use unit::{LatencyHistogram, Reason, ReasonCounts};
+use unit::reservations::RegistrationInfo;
+use unit::{ClientId, LatencyHistogram, Reason, ReasonCounts};
 
 /// Implementation of [`Live`] in the reactor.
 pub(crate) struct LiveArray<M: Media + 'static> {
@@ -53,10 +54,9 @@ impl<M: Media + 'static> LiveArray<M> {
     fn add(&self, directory: &Directory, object: ObjectId) {
         let Some(record) = directory.volume_of(object) else { return };
         self.reactor.target.add_logical_unit(LogicalUnitConfig {
-            device: self.reactor.pool.volume(object),
+            unit: self.reactor.units.add(self.reactor.pool.volume(object), &record.name),
             naa: *record.naa.as_bytes(),
             serial: record.naa.serial(),
-            name: record.name.clone(),
             profile: self.profile,
         });
     }
@@ -110,12 +110,14 @@ impl<M: Media + 'static> Live for LiveArray<M> {
         match change {
             Change::VolumeAdded { object } => self.add(directory, *object),
             Change::VolumeRemoved { object } => {
+                self.reactor.units.remove(VolumeId(object.0));
                 target.remove_logical_unit(VolumeId(object.0));
             }
             Change::VolumeResized { object, .. } => target.resized(VolumeId(object.0)),
             // Whoever sees it learns that its capacity may have changed; that the content did, no unit attention says.
             Change::VolumeRolledBack { object, .. } => {
-                target.replace_device(VolumeId(object.0), self.reactor.pool.volume(*object));
+                self.reactor.units.replace_device(VolumeId(object.0), self.reactor.pool.volume(*object));
+                target.resized(VolumeId(object.0));
                 self.unsettled.borrow_mut().insert(VolumeId(object.0));
             }
             Change::ThresholdReached { object, .. } => {
@@ -142,7 +144,7 @@ impl<M: Media + 'static> Live for LiveArray<M> {
 
     fn clear(&self, volume: ObjectId) -> LocalBoxFuture<'static, ()> {
         let reactor = Rc::clone(&self.reactor);
-        Box::pin(async move { reactor.target.clear_commands(VolumeId(volume.0)).await })
+        Box::pin(async move { reactor.units.clear_commands(VolumeId(volume.0)).await })
     }
 
     fn settled(&self) -> LocalBoxFuture<'static, ()> {
@@ -153,7 +155,7 @@ impl<M: Media + 'static> Live for LiveArray<M> {
                 frontend.await;
             }
             for volume in volumes {
-                reactor.target.writes_done(volume).await;
+                reactor.units.writes_done(volume).await;
             }
         })
     }
@@ -172,8 +174,8 @@ impl<M: Media + 'static> Live for LiveArray<M> {
 
     fn offload_statistics(&self) -> Vec<OffloadRow> {
         self.reactor
-            .target
-            .offload_statistics()
+            .units
+            .offload()
             .into_iter()
             .filter(|row| row.statistics.commands > 0)
             .map(|row| OffloadRow {
@@ -198,7 +200,7 @@ impl<M: Media + 'static> Live for LiveArray<M> {
     }
 
     fn offload_log(&self, limit: usize) -> Vec<Refusal> {
-        let mut entries = self.reactor.target.refusals(0);
+        let mut entries = self.reactor.units.refusals(0);
         let surplus = entries.len().saturating_sub(limit);
         entries.drain(..surplus);
         entries
@@ -225,13 +227,13 @@ impl<M: Media + 'static> Live for LiveArray<M> {
         directory
             .volumes()
             .filter_map(|volume| {
-                let (target, id) = (&self.reactor.target, VolumeId(volume.object.0));
-                let io = target.io_statistics(id)?;
-                let queue_depth = target.commands_in_flight(id)?;
+                let unit = self.reactor.units.get(VolumeId(volume.object.0))?;
+                let io = unit.statistics.io();
+                let queue_depth = unit.statistics.commands_in_flight();
                 if io.reads + io.writes + queue_depth == 0 {
                     return None;
                 }
-                let latency = target.io_latency(id)?;
+                let latency = unit.statistics.latency();
                 Some(VolumeCounters {
                     volume: volume.object,
                     reads: io.reads,
@@ -252,20 +254,29 @@ impl<M: Media + 'static> Live for LiveArray<M> {
     }
 
     fn reservations(&self, volume: ObjectId) -> Reservations {
-        let report = self.reactor.target.reservation_report(VolumeId(volume.0)).unwrap_or_default();
+        let Some(unit) = self.reactor.units.get(VolumeId(volume.0)) else { return Reservations::default() };
+        let report = unit.reservation_report();
         let registration = |info: RegistrationInfo| Registration {
-            initiator: info.initiator,
-            isid: info.isid,
-            target_port: info.relative_target_port,
+            initiator: info.registrant.name,
+            isid: u64::try_from(info.registrant.instance).unwrap_or_default(),
+            target_port: info.registrant.target_port,
             key: info.key,
             holder: info.holder,
+        };
+        let client = |client: ClientId| {
+            let nexus = self.reactor.target.nexus_of(client)?;
+            let registrant = scsi_target::registrant(&nexus.initiator_port, nexus.relative_target_port);
+            // An initiator port without a parseable name has no ISID.
+            let isid = registrant.and_then(|registrant| u64::try_from(registrant.instance).ok()).unwrap_or_default();
+            let target_port = nexus.relative_target_port;
+            Some(Registration { initiator: nexus.initiator, isid, target_port, key: 0, holder: true })
         };
         Reservations {
             registrations: report.registrations.into_iter().map(registration).collect(),
             reservation_type: report.reservation_type,
             persistent: report.persists,
             generation: report.generation,
-            reserved_by: report.reserved_by.map(registration),
+            reserved_by: report.reserved_by.and_then(client),
             conflicts: report.conflicts,
         }
     }

@@ -1,20 +1,17 @@
 //! Reservations between units, which hold them, and `control`, which stores them in the pool.
 
 use super::super::array::Reactor;
-use super::super::frontend::Frontend;
 use block::VolumeId;
 use control::{Control, ControlError, RegistrationRecord};
 use media::Media;
 use pool::ObjectId;
-use std::future::Future;
-use std::rc::Rc;
-use unit::{PersistedRegistration, PersistedReservations, Registrant, ReservationType, StoreError};
+use unit::{PersistedRegistration, PersistedReservations, ReservationType, StoreError};
 
 /// Puts back kept reservations. To be called when every logical unit is there and before the first initiator is let in.
 pub(crate) fn load<M: Media + 'static>(reactor: &Reactor<M>, control: &Control) -> Result<(), ControlError> {
     for (object, record) in control.reservations()? {
         let restored = persisted(record.registrations, record.reservation_type);
-        let consistent = restored.is_some_and(|kept| reactor.target.restore_reservations(VolumeId(object.0), &kept));
+        let consistent = restored.is_some_and(|kept| reactor.units.restore_reservations(VolumeId(object.0), &kept));
         if !consistent {
             let reason = format!("the reservations of object {} contradict themselves", object.0);
             return Err(ControlError::Damaged { reason });
@@ -64,22 +61,4 @@ pub(crate) async fn store(
             StoreError::Failed
         }
     })
-}
-
-/// Ends the commands of these registrants on a volume. Resolves when none of them can have an effect any more.
-pub(crate) fn abort<M: Media + 'static>(
-    reactor: Rc<Reactor<M>>,
-    frontends: &[Rc<dyn Frontend>],
-    volume: VolumeId,
-    registrants: &[Registrant],
-) -> impl Future<Output = ()> + use<M> {
-    let nexuses = reactor.target.nexuses_of(registrants);
-    let aborted: Vec<_> = frontends.iter().map(|frontend| frontend.abort(volume, &nexuses)).collect();
-    async move {
-        for frontend in aborted {
-            frontend.await;
-        }
-        // Operations that they have begun and that were answered at once must not write any more either.
-        reactor.target.stop_background_on(volume, Some(&nexuses)).await;
-    }
 }

@@ -21,7 +21,7 @@ pub(crate) fn load<M: Media + 'static>(reactor: &Rc<Reactor<M>>, control: &Rc<Co
     for (object, record) in control.resume_sanitize_operations()? {
         let volume = VolumeId(object.0);
         let failed = record.failed;
-        if !reactor.target.restore_sanitize(volume, persisted(record)?) {
+        if !reactor.units.restore_sanitize(volume, persisted(record)?) {
             let reason = format!("object {} is being sanitized, but is no logical unit", object.0);
             return Err(ControlError::Damaged { reason });
         }
@@ -88,7 +88,7 @@ async fn run<M: Media + 'static>(reactor: Weak<Reactor<M>>, control: Weak<Contro
     loop {
         let started = clock::now();
         let Some(reactor) = reactor.upgrade() else { return };
-        let Some(bytes) = reactor.target.sanitize_step(volume).await else {
+        let Some(bytes) = reactor.units.sanitize_step(volume).await else {
             tracing::info!(
                 volume = volume.0,
                 seconds = clock::now().duration_since(began).as_secs(),
@@ -99,7 +99,7 @@ async fn run<M: Media + 'static>(reactor: Weak<Reactor<M>>, control: Weak<Contro
             }
             return;
         };
-        let progress = reactor.target.sanitize_progress(volume);
+        let progress = reactor.units.get(volume).and_then(|unit| unit.sanitize_progress());
         drop(reactor);
         if let (Some((done, total)), Some(control)) = (progress, control.upgrade()) {
             control.sanitize_progress(object, done, total);

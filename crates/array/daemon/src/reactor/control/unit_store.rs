@@ -2,7 +2,6 @@
 //! stores reservations, sanitize operations and access states in the pool and knows the thresholds.
 
 use super::super::array::Reactor;
-use super::super::frontend::Frontend;
 use super::{port_groups, reservations, sanitize, thresholds};
 use block::VolumeId;
 use control::Control;
@@ -10,8 +9,8 @@ use media::Media;
 use std::cell::OnceCell;
 use std::rc::{Rc, Weak};
 use unit::{
-    AccessState, AccessStateError, PersistedReservations, PersistedSanitize, Registrant, SoftThreshold, StoreError,
-    StoreFuture, UnitStore,
+    AccessState, AccessStateError, PersistedReservations, PersistedSanitize, SoftThreshold, StoreError, StoreFuture,
+    UnitStore,
 };
 
 /// Store of every unit of the array. It keeps neither `control` nor the units alive: at shutdown, it
@@ -19,20 +18,18 @@ use unit::{
 pub(crate) struct ArrayStore<M: Media + 'static> {
     control: OnceCell<Weak<Control>>,
     reactor: OnceCell<Weak<Reactor<M>>>,
-    frontends: OnceCell<Vec<Weak<dyn Frontend>>>,
 }
 
 impl<M: Media + 'static> ArrayStore<M> {
     /// A store that is not connected yet.
     pub fn new() -> Self {
-        Self { control: OnceCell::new(), reactor: OnceCell::new(), frontends: OnceCell::new() }
+        Self { control: OnceCell::new(), reactor: OnceCell::new() }
     }
 
     /// Connects the store with the rest of the array, before the first command.
-    pub fn connect(&self, reactor: &Rc<Reactor<M>>, frontends: &[Rc<dyn Frontend>], control: &Rc<Control>) {
+    pub fn connect(&self, reactor: &Rc<Reactor<M>>, control: &Rc<Control>) {
         let _only_once = self.control.set(Rc::downgrade(control));
         let _only_once = self.reactor.set(Rc::downgrade(reactor));
-        let _only_once = self.frontends.set(frontends.iter().map(Rc::downgrade).collect());
     }
 
     fn control(&self) -> Option<Rc<Control>> {
@@ -76,16 +73,5 @@ impl<M: Media + 'static> UnitStore for ArrayStore<M> {
 
     fn soft_thresholds(&self, volume: VolumeId) -> Vec<SoftThreshold> {
         self.control().map(|control| thresholds::of(&control, volume)).unwrap_or_default()
-    }
-
-    fn abort_commands(&self, volume: VolumeId, registrants: Vec<Registrant>) -> StoreFuture<()> {
-        let frontends = self.frontends.get().into_iter().flatten();
-        let frontends: Vec<_> = frontends.filter_map(Weak::upgrade).collect();
-        let aborted = self.reactor().map(|reactor| reservations::abort(reactor, &frontends, volume, &registrants));
-        Box::pin(async move {
-            if let Some(aborted) = aborted {
-                aborted.await;
-            }
-        })
     }
 }

@@ -24,9 +24,10 @@ use iscsi::connection::{MissingTaskResponse, SessionIdentity, SessionType};
 use listener::{MAX_CONNECTIONS_WITHOUT_SESSION, MAX_SESSIONS};
 use media::Media;
 use registry::{Order, Registry};
-use scsi_target::NexusId;
 use std::rc::Rc;
 use tokio::sync::oneshot;
+use unit::reservations::Notice;
+use unit::{Adapter, Registrant};
 use uuid::Uuid;
 
 /// Seconds that initiators have for their logout at shutdown.
@@ -84,6 +85,39 @@ fn missing_task_response(configured: AbortOfFinishedTask) -> MissingTaskResponse
 fn data_memory(memory_bytes: u64) -> Rc<DataMemory> {
     let least = iscsi::connection::Config::default().max_transfer_bytes as usize;
     DataMemory::new(usize::try_from(memory_bytes / 8).unwrap_or(usize::MAX).max(least))
+}
+
+impl<M: Media + 'static> Adapter for Iscsi<M> {
+    fn notify(&self, volume: VolumeId, registrant: &Registrant, notice: Notice) {
+        self.reactor.target.notify(volume, registrant, notice);
+    }
+
+    fn content_discarded(&self, volume: VolumeId) {
+        self.reactor.target.content_discarded(volume);
+    }
+
+    fn abort(&self, volume: VolumeId, registrants: &[Registrant]) -> LocalBoxFuture<'static, ()> {
+        let nexuses = self.reactor.target.nexuses_of(registrants);
+        let members = self.registry.members().into_iter();
+        let concerned = members.filter(|member| member.nexus.get().is_some_and(|id| nexuses.contains(&id)));
+        let asked: Vec<_> = concerned
+            .map(|member| {
+                let (done, answer) = oneshot::channel();
+                member.order(Order::Abort(volume, done));
+                answer
+            })
+            .collect();
+        let reactor = Rc::clone(&self.reactor);
+        Box::pin(async move {
+            for answer in asked {
+                // A closed connection has no tasks.
+                let _any = answer.await;
+            }
+            // Their background operations, which were answered at once, must not write any longer
+            // either.
+            reactor.target.stop_background_on(volume, Some(&nexuses)).await;
+        })
+    }
 }
 
 impl<M: Media + 'static> Frontend for Iscsi<M> {
@@ -156,24 +190,6 @@ impl<M: Media + 'static> Frontend for Iscsi<M> {
     fn commands(&self) -> u64 {
         let members = self.registry.members();
         members.iter().map(|member| member.commands.get()).fold(0, u64::saturating_add)
-    }
-
-    fn abort(&self, volume: VolumeId, nexuses: &[NexusId]) -> LocalBoxFuture<'static, ()> {
-        let members = self.registry.members().into_iter();
-        let concerned = members.filter(|member| member.nexus.get().is_some_and(|id| nexuses.contains(&id)));
-        let asked: Vec<_> = concerned
-            .map(|member| {
-                let (done, answer) = oneshot::channel();
-                member.order(Order::Abort(volume, done));
-                answer
-            })
-            .collect();
-        Box::pin(async move {
-            for answer in asked {
-                // A connection that is gone has no tasks.
-                let _any = answer.await;
-            }
-        })
     }
 
     fn settled(&self) -> LocalBoxFuture<'static, ()> {

@@ -115,7 +115,7 @@ fn an_immediate_copy_goes_on_after_its_command() {
     assert!(background.as_mut().poll(context).is_pending());
     let status = path.command(&with_id4(0x84, 5, 9)).data_in;
     assert_eq!((status[5], status[12], status[32 + 2]), (0x02, CHECK_CONDITION, 0x0a));
-    assert_eq!(array.target.refusals(0).last().unwrap().reason, Reason::OutOfRange);
+    assert_eq!(array.units.refusals(0).last().unwrap().reason, Reason::OutOfRange);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn an_operation_is_aborted_between_two_segments() {
     array.volumes[1].hold(false);
     assert_eq!(run(copying).status, 0x40);
     assert_good(&run(abort));
-    assert_eq!(array.target.refusals(0).last().unwrap().reason, Reason::Aborted);
+    assert_eq!(array.units.refusals(0).last().unwrap().reason, Reason::Aborted);
 }
 
 #[test]

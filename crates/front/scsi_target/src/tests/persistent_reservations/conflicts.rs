@@ -69,7 +69,7 @@ fn starting_and_allowing_removal_conflict_with_nothing() {
     assert_conflict(&b.command(&hex!("1b 00 0000 11 00")));
     assert_good(&b.command(&hex!("1e 00 0000 00 00")));
     assert_conflict(&b.command(&hex!("1e 00 0000 01 00")));
-    assert_eq!(array.target.io_statistics(VolumeId(10)).unwrap().reservation_conflicts, 3);
+    assert_eq!(array.unit(10).statistics.io().reservation_conflicts, 3);
 }
 
 #[test]
@@ -107,14 +107,14 @@ fn reserve_of_spc_2_succeeds_without_effect_for_those_who_are_let_in() {
                 if let_in { assert_good(&response) } else { assert_conflict(&response) }
             }
         }
-        assert_eq!(array.target.reservation_holder(VolumeId(10)), None);
+        assert_eq!(array.holder(10), None);
         assert_good(&out(&a, RELEASE, kind, 1, 0));
         array.settle(array.a2);
     }
     assert_good(&out(&a, CLEAR, 0, 1, 0));
     array.settle(array.a2);
     assert_good(&b.command(&reserve));
-    assert_eq!(array.target.reservation_holder(VolumeId(10)), Some(array.b));
+    assert_eq!(array.holder(10), Some(array.b));
 }
 
 /// EXTENDED COPY through LUN 0 while LUN 1 is reserved.

@@ -34,14 +34,14 @@ fn what_persists_is_kept_and_comes_back() {
     );
 
     let again = Array::new();
-    assert!(again.target.restore_reservations(VolumeId(10), &kept));
+    assert!(again.units.restore_reservations(VolumeId(10), &kept));
     let (a, b) = (again.lun0(), again.on(again.b, 0));
     assert_eq!((keys(&b), reservation(&b)), ((0, vec![1, 2]), Some((2, 6))));
     assert_conflict(&again.on(again.a2, 0).command(&cdb16(0x88, 0, 0, 1)));
     a.write(0, &pattern(1, 1));
-    assert!(!again.target.restore_reservations(VolumeId(99), &kept));
+    assert!(!again.units.restore_reservations(VolumeId(99), &kept));
     let broken = PersistedReservations { registrations: Vec::new(), ..kept };
-    assert!(!again.target.restore_reservations(VolumeId(10), &broken));
+    assert!(!again.units.restore_reservations(VolumeId(10), &broken));
 }
 
 #[test]

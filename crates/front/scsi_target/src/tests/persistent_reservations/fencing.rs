@@ -43,7 +43,7 @@ fn a_change_waits_for_writes_that_were_admitted_and_for_no_others() {
 #[test]
 fn preempt_and_abort_ends_the_tasks_of_those_it_preempts() {
     let array = Array::new();
-    array.store.holds_aborts.set(true);
+    array.transport.holds_aborts.set(true);
     for (nexus, key) in [(array.a, 1), (array.a2, 1), (array.b, 2)] {
         register(&array.on(nexus, 0), key);
     }
@@ -52,24 +52,24 @@ fn preempt_and_abort_ends_the_tasks_of_those_it_preempts() {
     let context = &mut Context::from_waker(Waker::noop());
     let mut preempt = Box::pin(request(&b, PREEMPT_AND_ABORT, 7, 2, 1));
     assert!(preempt.as_mut().poll(context).is_pending());
-    let aborted = array.store.aborted.borrow().clone();
+    let aborted = array.transport.aborted.borrow().clone();
     let nexuses: Vec<_> = aborted.iter().map(|(volume, of)| (*volume, array.target.nexuses_of(of))).collect();
     assert_eq!(nexuses, [(VolumeId(10), vec![array.a, array.a2])]);
     // The change has taken effect already, and does not delay other commands.
     assert_eq!(attention(&array.lun0()), REGISTRATIONS_PREEMPTED);
     assert_conflict(&array.lun0().data_out(&cdb16(0x8a, 0, 0, 1), &pattern(1, 1)));
     assert_eq!(keys(&b).1, [2]);
-    array.store.holds_aborts.set(false);
+    array.transport.holds_aborts.set(false);
     assert_good(&run(preempt));
     assert_good(&out(&b, PREEMPT_AND_ABORT, 7, 2, 0));
-    assert_eq!(array.store.aborted.borrow().len(), 1, "nobody was preempted");
+    assert_eq!(array.transport.aborted.borrow().len(), 1, "nobody was preempted");
 }
 
 /// Two nexuses that abort each other would wait for each other permanently.
 #[test]
 fn a_preempt_and_abort_that_is_aborted_waits_no_longer() {
     let array = Array::new();
-    array.store.holds_aborts.set(true);
+    array.transport.holds_aborts.set(true);
     register(&array.lun0(), 1);
     register(&array.on(array.b, 0), 2);
     let context = &mut Context::from_waker(Waker::noop());

@@ -1,6 +1,7 @@
 //! Stored form of registrations and reservation, which survives a power loss.
 
-use super::{Registrant, ReservationType};
+use crate::registrant::Registrant;
+use crate::reservation_type::ReservationType;
 
 /// Registrations and reservation of a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
