@@ -44,8 +44,8 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("api", &["text"]),
             ("cli", &["api", "text"]),
-            ("control", &["block", "pool", "text", "unit"]),
-            ("daemon", &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target", "unit"]),
+            ("control", &["pool", "random", "text", "unit"]),
+            ("daemon", &["api", "block", "control", "iscsi", "media", "pool", "scsi_target", "unit"]),
             ("pool_offline", &["control", "media", "pool", "text"]),
             (
                 "windlass",
@@ -69,7 +69,7 @@ const LAYERS: &[Layer] = &[
         folder: "kit",
         uses: &["protocol", "kit"],
         crates: &[
-            ("conformance", &["initiator", "iscsi", "scsi"]),
+            ("conformance", &["initiator", "iscsi", "random"]),
             ("data_mover", &[]),
             ("datastore", &["data_mover"]),
             ("demo", &["array_process", "conformance", "text"]),

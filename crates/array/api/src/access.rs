@@ -58,4 +58,10 @@ pub struct AccessList {
     /// Only grants to this host, `any`, or `group:NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// Maximum number of grants, 1 to 10 000; default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Start of the part, as in `next`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }

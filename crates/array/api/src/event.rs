@@ -60,6 +60,17 @@ pub struct EventQuery {
     /// Number of an event: the list then has the oldest events after it. Without it, the list has
     /// the newest events.
     pub since: Option<u64>,
-    /// At most this many, up to 10 000; 100 when left out.
+    /// Only events of this severity or a worse one.
+    #[param(inline)]
+    pub severity: Option<Severity>,
+    /// Only events of this kind, such as `pool-full`.
+    pub code: Option<String>,
+    /// Only events about the object with this name; the events of a volume include those of its
+    /// snapshots.
+    pub subject: Option<String>,
+    /// Only events at this time or later.
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub from: Option<Timestamp>,
+    /// Maximum number of events, up to 10 000; default: 100.
     pub limit: Option<u32>,
 }

@@ -22,29 +22,26 @@ mod session;
 mod snapshot;
 mod status;
 mod volume;
+mod warning;
 
 pub use text::size;
 
-pub use access::{Access, AccessGrant, AccessList};
-pub use event::{Alert, Event, EventQuery, Severity};
-pub use host::{Chap, ChapSet, GeneratedSecrets, Host, HostCreate, HostLun, HostSet, MutualChapSet};
-pub use host_group::{HostGroup, HostGroupCreate, HostGroupSet};
-pub use job::{Job, JobSet, JobStart, JobState, ReclaimReport, SanitizeMethod, SanitizeReport};
-pub use list::List;
-pub use offload::{
-    Latency, LatencyBucket, OffloadQuery, OffloadRefusal, OffloadRefusalCount, OffloadStatistics, RefusalQuery,
-};
-pub use pool::{BadRange, CheckReport, Pool, PoolGrow, PoolSet, PoolState, ScrubReport};
-pub use portal::{AccessState, PortGroup, PortGroupSet, Portal, PortalSet, StateOrigin};
-pub use problem::{Problem, User};
-pub use reservation::{Registration, ReservationQuery, ReservationType, Reservations};
-pub use session::Session;
-pub use snapshot::{Snapshot, SnapshotCreate, SnapshotGroupCreate, TreeNode};
-pub use status::{Health, OffloadTotal, Status};
-pub use volume::{
-    KeptBySnapshot, Reserve, Source, SourceKind, Unmapped, Volume, VolumeCreate, VolumeDelete, VolumeLun,
-    VolumeRollback, VolumeSet, VolumeSpace,
-};
+pub use access::*;
+pub use event::*;
+pub use host::*;
+pub use host_group::*;
+pub use job::*;
+pub use list::*;
+pub use offload::*;
+pub use pool::*;
+pub use portal::*;
+pub use problem::*;
+pub use reservation::*;
+pub use session::*;
+pub use snapshot::*;
+pub use status::*;
+pub use volume::*;
+pub use warning::*;
 
 /// Word for "every host" where the name of a host is expected. No host can have this name.
 pub const ANY_HOST: &str = "any";

@@ -9,6 +9,9 @@ use utoipa::{IntoParams, ToSchema};
 pub struct OffloadStatistics {
     /// Name of the volume; for a deleted volume, its last name.
     pub volume: String,
+    /// True if the volume was deleted. Rows of recently deleted volumes are kept.
+    #[serde(default)]
+    pub deleted: bool,
     /// `ats`, `xcopy`, `zero` or `unmap`.
     pub primitive: String,
     /// Commands received.
@@ -40,7 +43,11 @@ pub struct OffloadStatistics {
     pub latency: Latency,
     /// Refusals by reason, the most frequent first; their counts add up to `refused`.
     pub refusals: Vec<OffloadRefusalCount>,
-    /// Commands among `ok` that brought no benefit, by reason: an UNMAP below the mapping unit, a copy that had to move its data.
+    /// Failures inside the array by reason; their counts add up to `errors`.
+    #[serde(default)]
+    pub failures: Vec<OffloadRefusalCount>,
+    /// Commands among `ok` without a benefit, by reason: an UNMAP below the mapping unit, a copy
+    /// that had to move its data.
     #[serde(default)]
     pub ineffective: Vec<OffloadRefusalCount>,
 }
@@ -80,7 +87,22 @@ pub struct OffloadRefusalCount {
     pub count: u64,
 }
 
-/// One refused command.
+/// Outcome of a command in the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OffloadEnding {
+    /// Refused: the initiator requested something that is never allowed, or that is impossible at
+    /// present.
+    #[default]
+    Refused,
+    /// Failed inside the array.
+    Failed,
+    /// Succeeded without the benefit of the offload: a copy that had to move its data, an UNMAP
+    /// below the mapping unit.
+    Ineffective,
+}
+
+/// A command that was refused, failed, or succeeded without the benefit of the offload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OffloadRefusal {
     /// Number of the entry; a gap means that older entries were dropped.
@@ -90,12 +112,18 @@ pub struct OffloadRefusal {
     pub time: Timestamp,
     /// Name of the volume; for a deleted volume, its name at the time of the command.
     pub volume: String,
-    /// The initiator's name.
+    /// True if the volume was deleted.
+    #[serde(default)]
+    pub deleted: bool,
+    /// Name of the initiator.
     pub initiator: String,
     /// Host of the initiator, if it belongs to one.
     pub host: Option<String>,
     /// `ats`, `xcopy`, `zero` or `unmap`.
     pub primitive: String,
+    /// Outcome of the command.
+    #[serde(default)]
+    pub ending: OffloadEnding,
     /// Stable name of the reason.
     pub reason_code: String,
     /// Text of the reason.
@@ -122,7 +150,11 @@ pub struct RefusalQuery {
     /// Only commands to this volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
-    /// At most this many, the newest; 100 when left out, 10 000 at most.
+    /// Only commands with this outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(inline)]
+    pub ending: Option<OffloadEnding>,
+    /// Maximum number of entries, the newest; default: 100, at most 10 000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }

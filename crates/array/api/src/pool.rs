@@ -1,5 +1,6 @@
 //! Pools and their space.
 
+use crate::Warning;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -74,6 +75,9 @@ pub struct Pool {
     /// Results of the last completed check of the pool in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckReport>,
+    /// Warnings about the change that this resource is the reply to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 /// Request to change the settings of a pool. Omitted fields stay unchanged.
@@ -165,10 +169,15 @@ pub struct CheckReport {
 pub enum PoolState {
     /// The pool serves I/O.
     Healthy,
-    /// Serving, but content or metadata is lost: see the alerts.
+    /// The pool serves I/O; `warn_percent` or `critical_percent` is reached.
+    LowSpace,
+    /// The pool serves I/O, but content or metadata is lost: see the alerts.
     Damaged,
     /// The pool serves I/O, but writes that need new space fail, except those to thick volumes.
     Full,
-    /// Stopped after an error of its medium; nothing more is acknowledged.
+    /// The pool serves I/O, but the file system or thin device below it is full: writes that need
+    /// new space fail.
+    BelowFull,
+    /// The pool stopped after an error of its medium, and acknowledges nothing more.
     Stopped,
 }

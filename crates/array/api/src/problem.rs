@@ -1,6 +1,7 @@
 //! Problem documents, RFC 9457: the body of every response with a status of 400 or above.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// A problem document (`application/problem+json`). Programs read `code`, which is stable; people
@@ -21,7 +22,11 @@ pub struct Problem {
     /// Recommended action in terms of the resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// Who uses the resource, when that is the problem.
+    /// Names that the condition and its help are about, such as `noun` and `name` of the resource.
+    /// With `code` they are all that a client needs for its own wording.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+    /// Users of the resource, if they are the cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub users: Vec<User>,
     /// Bytes that the request needed, if space is the cause and the need is known.

@@ -65,6 +65,9 @@ pub struct OffloadTotal {
     pub commands: u64,
     /// Commands refused.
     pub refused: u64,
-    /// Bytes that hosts did not have to move.
+    /// Commands that failed inside the array.
+    #[serde(default)]
+    pub errors: u64,
+    /// Bytes that hosts did not have to transfer.
     pub host_bytes_avoided: u64,
 }

@@ -1,5 +1,6 @@
 //! Volumes: block devices with a name, a size and a permanent SCSI identifier.
 
+use crate::Warning;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -12,7 +13,11 @@ pub struct Volume {
     pub id: Uuid,
     /// Unique name.
     pub name: String,
-    /// NAA-6 designator of the logical unit, 32 hexadecimal digits (VPD page 83h). Never changes, never used again.
+    /// Name of its pool.
+    #[serde(default)]
+    pub pool: String,
+    /// NAA-6 designator of the logical unit, 32 hexadecimal digits (VPD page 83h). It never changes
+    /// and is never reused.
     pub naa: String,
     /// Unit serial number (VPD page 80h).
     pub serial: String,
@@ -63,6 +68,9 @@ pub struct Volume {
     pub created: Timestamp,
     /// Grants of the volume: where hosts find it.
     pub luns: Vec<VolumeLun>,
+    /// Warnings about the change that this is the reply to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 /// Whether the pool keeps space free for a volume.
@@ -121,7 +129,11 @@ pub struct VolumeCreate {
     /// Volume (`name` or id) or snapshot (`volume@name` or id) to clone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Acknowledge writes before they are durable. Off unless asked for.
+    /// Pool of the volume, by name; a clone is in the pool of its source. Default: the array's
+    /// default pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+    /// Acknowledge writes before they are durable. Default: false.
     #[serde(default)]
     pub write_cache: bool,
     /// Thick or thin. Default: thin.

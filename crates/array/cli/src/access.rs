@@ -3,7 +3,7 @@
 use crate::client::{Client, query, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
-use api::{ANY_HOST, Access, AccessGrant, List};
+use api::{ANY_HOST, Access, AccessGrant};
 
 /// Verbs of `windlass access`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -105,7 +105,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let any = any.then(|| ANY_HOST.to_owned());
             let grantee = host.clone().or(group.as_deref().map(of_group)).or(any);
             let query = query(&[("volume", volume.as_deref()), ("host", grantee.as_deref())]);
-            output.list(&client.get::<List<Access>>(&format!("/api/v1/access{query}")).await?.items)
+            output.list(&client.long_list::<Access>(&format!("/api/v1/access{query}")).await?)
         }
         Verb::Grant { volume, grantee, lun } => {
             let Grantee { host, group, any } = grantee.clone();
@@ -122,7 +122,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             };
             output.confirm(&format!("revoke access of {whose} to volume {volume}?"))?;
             client.delete(&format!("/api/v1/access/{}{path}", segment(volume))).await?;
-            output.say(&format!("access of {whose} to volume {volume} revoked"));
+            output.report(&format!("access of {whose} to volume {volume} revoked"));
             Ok(())
         }
     }

@@ -4,7 +4,7 @@
 use crate::Globals;
 use crate::error::CliError;
 use crate::tls::client_config;
-use api::Problem;
+use api::{List, Problem};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
@@ -25,7 +25,9 @@ use tokio_rustls::TlsConnector;
 
 /// Port of an https URL that names none.
 const DEFAULT_PORT: u16 = 8443;
-/// Largest answer that is read.
+/// Number of resources in one part of a long list.
+const PART: u32 = 500;
+/// Largest accepted answer in bytes.
 const MAX_ANSWER_BYTES: usize = 256 << 20;
 
 /// Client of one array.
@@ -74,7 +76,24 @@ impl Client {
         parse(&body)
     }
 
-    /// POSTs a request to make something.
+    /// Reads a list, part by part if the array divides it.
+    pub(crate) async fn list<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>, CliError> {
+        let List { mut items, mut next } = self.get::<List<T>>(path).await?;
+        while let Some(path) = next {
+            let part = self.get::<List<T>>(&path).await?;
+            items.extend(part.items);
+            next = part.next;
+        }
+        Ok(items)
+    }
+
+    /// Reads a list that can be long, in parts.
+    pub(crate) async fn long_list<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>, CliError> {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        self.list(&format!("{path}{separator}limit={PART}")).await
+    }
+
+    /// Sends a POST request that creates a resource or starts a job.
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -232,7 +251,7 @@ fn encode(body: &impl Serialize) -> Result<Bytes, CliError> {
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, CliError> {
     serde_json::from_slice(body)
-        .map_err(|error| CliError::failed(format!("the array's answer makes no sense: {error}")))
+        .map_err(|error| CliError::failed(format!("the array's response is malformed: {error}")))
 }
 
 /// Encodes a name as one segment of a path: everything but the unreserved characters of RFC 3986

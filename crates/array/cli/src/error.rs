@@ -1,5 +1,6 @@
 //! Errors of commands: cause, advice and exit status.
 
+use crate::advice;
 use api::{Problem, User};
 use std::fmt;
 
@@ -30,7 +31,7 @@ impl CliError {
 
     /// The command is irreversible, and there is no terminal for a confirmation.
     pub(crate) fn unconfirmed(question: &str) -> Self {
-        let message = format!("{question} There is no terminal to ask at; nothing was changed");
+        let message = format!("{question} No terminal for a confirmation; nothing was changed");
         Self::new(2, message, Some("unconfirmed"), Some("confirm with  --yes".to_owned()))
     }
 
@@ -85,14 +86,8 @@ impl CliError {
             408 | 504 => 8,
             _ => 1,
         };
-        let Problem { detail, code, help, users, .. } = problem;
-        // The array speaks of HTTP headers; here there is an option.
-        let help = match code.as_str() {
-            "unauthorized" => {
-                Some("name the token's file:  --token-file STATE_DIR/admin.token  or WINDLASS_TOKEN_FILE".to_owned())
-            }
-            _ => help,
-        };
+        let help = advice::help(&problem);
+        let Problem { detail, code, users, .. } = problem;
         Self { status, message: detail, code: Some(code), users, help }
     }
 

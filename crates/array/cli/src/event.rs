@@ -1,9 +1,10 @@
 //! `windlass event` and `windlass alert`: past changes, and conditions that need attention now.
 
+use crate::advice::alert_help;
 use crate::client::{Client, query};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
-use api::{Alert, Event, List, Severity};
+use api::{Alert, Event, Severity};
 use jiff::Timestamp;
 use std::time::Duration;
 
@@ -17,19 +18,44 @@ const ALL: u32 = 10_000;
 pub enum Verb {
     /// List events, oldest first
     #[command(
-        after_help = "Examples:\n  windlass event list\n  windlass event list --since 2h\n  windlass event list --since 1041 -o json\n  windlass event list --follow"
+        after_help = "Examples:\n  windlass event list\n  windlass event list --since 2h --severity warning\n  windlass event list --subject win-dc1\n  windlass event list --code pool-full -o json\n  windlass event list --follow"
     )]
-    List {
-        /// Only events after this one, or of this time: 90s, 30m, 2h, 7d
-        #[arg(long, value_name = "ID|TIME", value_parser = parse_since)]
-        since: Option<Since>,
-        /// At most this many, the newest
-        #[arg(long, value_name = "N", default_value_t = 100)]
-        limit: u32,
-        /// Keep running and show new events; Ctrl-C ends it. With -o json: one object per line
-        #[arg(long, short)]
-        follow: bool,
-    },
+    List(List),
+}
+
+/// Options of `event list`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct List {
+    /// Only events after the event with this number, or since this time: 90s, 30m, 2h, 7d
+    #[arg(long, value_name = "ID|TIME", value_parser = parse_since)]
+    since: Option<Since>,
+    /// Only events of this severity or a worse one
+    #[arg(long, value_enum, value_name = "info|warning|critical", hide_possible_values = true)]
+    severity: Option<Least>,
+    /// Only events of this kind, such as pool-full; -o wide shows the codes
+    #[arg(long)]
+    code: Option<String>,
+    /// Only events about the object with this name; the events of a volume include those of its
+    /// snapshots
+    #[arg(long, value_name = "NAME")]
+    subject: Option<String>,
+    /// Maximum number of events, the newest
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: u32,
+    /// Keep running and show new events until Ctrl-C; with -o json, one object per line
+    #[arg(long, short)]
+    follow: bool,
+}
+
+/// Lowest severity to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Least {
+    /// All events
+    Info,
+    /// Events that need attention
+    Warning,
+    /// Events that need attention now
+    Critical,
 }
 
 /// Verbs of `windlass alert`.
@@ -90,7 +116,7 @@ impl Resource for Alert {
         column("subject", |alert| alert.subject.as_str().into()),
         column("message", |alert| alert.message.as_str().into()),
         wide("since", |alert| format!("{:.0}", alert.since).into()),
-        wide("help", |alert| alert.help.as_str().into()),
+        wide("help", |alert| alert_help(alert).into()),
     ];
 
     fn name(&self) -> String {
@@ -108,27 +134,28 @@ pub(crate) const fn severity(severity: Severity) -> &'static str {
 }
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
-    let Verb::List { since, limit, follow } = verb;
-    let mut events = match since {
-        None => fetch(client, None, *limit).await?,
-        Some(Since::Id(id)) => fetch(client, Some(*id), ALL).await?,
-        Some(Since::Seconds(seconds)) => {
-            let first = Timestamp::now().as_second().saturating_sub(*seconds);
-            let mut events = fetch(client, None, ALL).await?;
-            events.retain(|event| event.time.as_second() >= first);
-            events
-        }
+    let Verb::List(list) = verb;
+    let query = Query::of(list);
+    let mut events = match list.since {
+        // The array lists the events after an event oldest first, but the command shows the newest:
+        // request all of them and shorten the list here.
+        Some(Since::Id(id)) => query.fetch(client, Some(id), ALL).await?,
+        None | Some(Since::Seconds(_)) => query.fetch(client, None, list.limit).await?,
     };
-    let surplus = events.len().saturating_sub(usize::try_from(*limit).unwrap_or(usize::MAX));
+    let surplus = events.len().saturating_sub(usize::try_from(list.limit).unwrap_or(usize::MAX));
     events.drain(..surplus);
-    if !follow {
+    if !list.follow {
         return output.list(&events);
     }
-    let mut last = events.last().map_or(0, |event| event.id);
+    let first = match list.since {
+        Some(Since::Id(id)) => id,
+        None | Some(Since::Seconds(_)) => 0,
+    };
+    let mut last = events.last().map_or(first, |event| event.id);
     output.more(&events, true)?;
     loop {
         tokio::time::sleep(LOOK_INTERVAL).await;
-        let events = fetch(client, Some(last), ALL).await?;
+        let events = query.fetch(client, Some(last), ALL).await?;
         last = events.last().map_or(last, |event| event.id);
         output.more(&events, false)?;
     }
@@ -136,20 +163,55 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
 
 pub(crate) async fn run_alert(verb: &AlertVerb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let AlertVerb::List = verb;
-    let alerts = client.get::<List<Alert>>("/api/v1/alerts").await?.items;
+    let alerts = client.list::<Alert>("/api/v1/alerts").await?;
     output.list(&alerts)?;
     if output.format() == Format::Table {
         for alert in &alerts {
-            output.say(&format!("help: {}: {}", alert.code, alert.help));
+            output.report(&format!("help: {}: {}", alert.code, alert_help(alert)));
         }
     }
     Ok(())
 }
 
-async fn fetch(client: &Client, since: Option<u64>, limit: u32) -> Result<Vec<Event>, CliError> {
-    let (since, limit) = (since.map(|id| id.to_string()), limit.to_string());
-    let query = query(&[("since", since.as_deref()), ("limit", Some(&limit))]);
-    Ok(client.get::<List<Event>>(&format!("/api/v1/events{query}")).await?.items)
+/// Returns the query of a list without its start.
+struct Query<'a> {
+    severity: Option<&'static str>,
+    code: Option<&'a str>,
+    subject: Option<&'a str>,
+    from: Option<String>,
+}
+
+impl<'a> Query<'a> {
+    fn of(list: &'a List) -> Self {
+        let severity = list.severity.map(|least| {
+            severity(match least {
+                Least::Info => Severity::Info,
+                Least::Warning => Severity::Warning,
+                Least::Critical => Severity::Critical,
+            })
+        });
+        let from = match list.since {
+            Some(Since::Seconds(seconds)) => {
+                let second = Timestamp::now().as_second().saturating_sub(seconds);
+                Timestamp::from_second(second).ok().map(|from| from.to_string())
+            }
+            None | Some(Since::Id(_)) => None,
+        };
+        Self { severity, code: list.code.as_deref(), subject: list.subject.as_deref(), from }
+    }
+
+    async fn fetch(&self, client: &Client, since: Option<u64>, limit: u32) -> Result<Vec<Event>, CliError> {
+        let (since, limit) = (since.map(|id| id.to_string()), limit.to_string());
+        let query = query(&[
+            ("since", since.as_deref()),
+            ("severity", self.severity),
+            ("code", self.code),
+            ("subject", self.subject),
+            ("from", self.from.as_deref()),
+            ("limit", Some(&limit)),
+        ]);
+        client.list::<Event>(&format!("/api/v1/events{query}")).await
+    }
 }
 
 #[cfg(test)]

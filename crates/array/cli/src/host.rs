@@ -4,7 +4,7 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::secret::SecretSource;
-use api::{ChapSet, Host, HostCreate, HostSet, List, MutualChapSet};
+use api::{ChapSet, Host, HostCreate, HostSet, MutualChapSet};
 
 /// Verbs of `windlass host`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -127,13 +127,13 @@ fn luns(host: &Host) -> Option<String> {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List => output.list(&client.get::<List<Host>>("/api/v1/hosts").await?.items),
+        Verb::List => output.list(&client.long_list::<Host>("/api/v1/hosts").await?),
         Verb::Show { name } => output.show(&client.get::<Host>(&path(name)).await?),
         Verb::Create { name, iqn, chap } => {
             let create = HostCreate { name: name.clone(), iqns: iqn.clone(), chap: chap.read()? };
             let answer = client.post::<Host>("/api/v1/hosts", &create).await?;
             output.made("host", &answer.body, answer.created)?;
-            tell_secrets(&answer.body, output);
+            show_secrets(&answer.body, output);
             Ok(())
         }
         Verb::Set { name, new_name, iqn, chap, no_chap } => {
@@ -149,24 +149,24 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             }
             let host = client.patch::<Host>(&path(name), &set).await?;
             output.made("host", &host, true)?;
-            tell_secrets(&host, output);
+            show_secrets(&host, output);
             Ok(())
         }
         Verb::Delete { names } => {
             for name in names {
                 output.confirm(&format!("delete host {name}?"))?;
                 client.delete(&path(name)).await?;
-                output.say(&format!("host {name} deleted"));
+                output.report(&format!("host {name} deleted"));
             }
             Ok(())
         }
     }
 }
 
-/// Shows secrets that the array made; JSON has them already.
-fn tell_secrets(host: &Host, output: &mut Output<'_, '_>) {
+/// Shows secrets that the array generated; JSON output already has them.
+fn show_secrets(host: &Host, output: &mut Output<'_, '_>) {
     let Some(generated) = host.generated.as_ref().filter(|_| output.format() != Format::Json) else { return };
-    let mut text = "made for this host; not shown again:".to_owned();
+    let mut text = "generated for this host; not shown again:".to_owned();
     for (what, secret) in
         [("CHAP secret", &generated.chap_secret), ("CHAP secret of the array", &generated.mutual_chap_secret)]
     {

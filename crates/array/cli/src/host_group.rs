@@ -3,7 +3,7 @@
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, column, wide};
-use api::{HostGroup, HostGroupCreate, HostGroupSet, List};
+use api::{HostGroup, HostGroupCreate, HostGroupSet};
 
 /// Verbs of `windlass host-group`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -76,7 +76,7 @@ fn luns(group: &HostGroup) -> Option<String> {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List => output.list(&client.get::<List<HostGroup>>("/api/v1/host-groups").await?.items),
+        Verb::List => output.list(&client.long_list::<HostGroup>("/api/v1/host-groups").await?),
         Verb::Show { name } => output.show(&client.get::<HostGroup>(&path(name)).await?),
         Verb::Create { name, hosts } => {
             let create = HostGroupCreate { name: name.clone(), hosts: hosts.clone() };
@@ -97,7 +97,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             for name in names {
                 output.confirm(&format!("delete host group {name}?"))?;
                 client.delete(&path(name)).await?;
-                output.say(&format!("host group {name} deleted"));
+                output.report(&format!("host group {name} deleted"));
             }
             Ok(())
         }

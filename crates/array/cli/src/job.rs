@@ -4,10 +4,9 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::percent;
-use api::{
-    CheckReport, Job, JobSet, JobStart, JobState, List, SanitizeMethod, SanitizeReport, ScrubReport, VolumeSpace,
-};
+use api::{CheckReport, Job, JobSet, JobStart, JobState, SanitizeMethod, SanitizeReport, ScrubReport, VolumeSpace};
 use std::time::Duration;
+use text::duration::{age, remaining};
 
 /// Interval between two requests for the state of a job.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
@@ -86,7 +85,7 @@ impl Resource for Job {
         column("state", |job| state(job.state).into()),
         column("done", |job| format!("{}%", percent(job)).into()),
         column("rate", |job| rate(job).into()),
-        column("eta", |job| job.eta_seconds.map(seconds).into()),
+        column("eta", |job| job.eta_seconds.map(|eta| remaining(Duration::from_secs(eta))).into()),
         column("result", |job| result(job).into()),
         wide("share", |job| format!("{}%", job.share_percent).into()),
         wide("started", |job| format!("{:.0}", job.started).into()),
@@ -126,16 +125,7 @@ fn amount(value: u64, unit: &str) -> String {
     if unit == "bytes" { api::size::format(value) } else { format!("{value} {unit}") }
 }
 
-/// `6s`, `2min`, `3h`.
-fn seconds(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds}s"),
-        120..7200 => format!("{}min", seconds / 60),
-        _ => format!("{}h", seconds / 3600),
-    }
-}
-
-/// The result in a few words; absent while there is none.
+/// Result in a few words; `None` before there is one.
 fn result(job: &Job) -> Option<String> {
     if let Some(error) = &job.error {
         return Some(error.clone());
@@ -184,7 +174,7 @@ pub(crate) fn check_in_words(check: &CheckReport) -> String {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List => output.list(&client.get::<List<Job>>("/api/v1/jobs").await?.items),
+        Verb::List => output.list(&client.long_list::<Job>("/api/v1/jobs").await?),
         Verb::Show { job } => {
             let job = client.get::<Job>(&path(job)).await?;
             output.show(&job)?;
@@ -200,7 +190,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         }
         Verb::Cancel { job } => {
             client.delete(&path(job)).await?;
-            output.say(&format!("job {job} is being cancelled; what it did stays done"));
+            output.report(&format!("job {job} is being cancelled; what it did stays done"));
             Ok(())
         }
     }
@@ -270,7 +260,7 @@ async fn wait(mut job: Job, space: Option<&str>, client: &Client, output: &mut O
     }
     if job.check.as_ref().is_some_and(|check| check.count > 0) {
         let help = "stop the array and look closer:  windlass pool check FILE";
-        return Err(CliError::findings("the pool contradicts itself".to_owned(), help));
+        return Err(CliError::findings("the check found damage in the pool".to_owned(), help));
     }
     Ok(())
 }
@@ -297,14 +287,14 @@ fn bar(job: &Job) -> String {
         line += &format!("  {done}/{total}");
     }
     line += &rate(job).map(|rate| format!("  {rate}")).unwrap_or_default();
-    line += &job.eta_seconds.map(|eta| format!("  ETA {}", seconds(eta))).unwrap_or_default();
+    line += &job.eta_seconds.map(|eta| format!("  ETA {}", remaining(Duration::from_secs(eta)))).unwrap_or_default();
     line
 }
 
 /// One-line description of a running job.
 pub(crate) fn line(job: &Job) -> String {
     let rate = rate(job).map(|rate| format!(" · {rate}")).unwrap_or_default();
-    let eta = job.eta_seconds.map(|eta| format!(" · ETA {}", seconds(eta))).unwrap_or_default();
+    let eta = job.eta_seconds.map(|eta| format!(" · ETA {}", remaining(Duration::from_secs(eta)))).unwrap_or_default();
     format!("{} of {} {}%{rate}{eta} ({})", job.kind, job.subject, percent(job), short(job))
 }
 
@@ -319,7 +309,7 @@ fn report(job: &Job, output: &mut Output<'_, '_>) -> Result<(), CliError> {
         job.kind,
         job.subject,
         state(job.state),
-        seconds(took),
+        age(Duration::from_secs(took)),
         scanned.unwrap_or_default()
     );
     output.text(&line)?;
@@ -428,10 +418,10 @@ mod tests {
 
     #[test]
     fn a_bar_fits_on_a_line() {
-        assert_eq!(bar(&job(20 << 30, 31 << 30)), "scrub p0  [============>       ]  64%  20/31 GiB  2 GiB/s  ETA 6s");
+        assert_eq!(bar(&job(20 << 30, 31 << 30)), "scrub p0  [============>       ]  64%  20/31 GiB  2 GiB/s  ETA 6 s");
         assert_eq!(
             bar(&job(1 << 20, 31 << 30)),
-            "scrub p0  [>                   ]   0%  1 MiB/31 GiB  2 GiB/s  ETA 6s"
+            "scrub p0  [>                   ]   0%  1 MiB/31 GiB  2 GiB/s  ETA 6 s"
         );
         assert_eq!(
             bar(&Job { rate_per_second: None, eta_seconds: None, ..job(0, 0) }),

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod advice;
 mod client;
 mod console;
 mod error;

@@ -3,7 +3,7 @@
 use crate::client::{Client, query};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
-use api::{List, OffloadRefusal, OffloadStatistics};
+use api::{OffloadEnding, OffloadRefusal, OffloadStatistics};
 
 /// Verbs of `windlass offload`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -17,21 +17,61 @@ pub enum Verb {
         /// Only this volume
         volume: Option<String>,
     },
-    /// Show commands that were refused and why, oldest first
-    #[command(after_help = "Examples:\n  windlass offload log\n  windlass offload log win-dc1 --limit 20")]
+    /// Show commands that were refused, failed, or succeeded without the benefit of the offload,
+    /// with the reasons; oldest first
+    #[command(
+        after_help = "Examples:\n  windlass offload log\n  windlass offload log --ending refused\n  windlass offload log win-dc1 --limit 20\n\nEndings: refused (the host asked for what it cannot have), failed (inside the array), ineffective (done, but data had to be moved, or nothing could be freed)"
+    )]
     Log {
         /// Only this volume
         volume: Option<String>,
-        /// Show at most this many, the newest
+        /// Only commands with this outcome
+        #[arg(long, value_enum)]
+        ending: Option<Ending>,
+        /// Maximum number of entries, the newest
         #[arg(long, value_name = "N", default_value_t = 100)]
         limit: u32,
     },
 }
 
+/// Outcome of a command in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Ending {
+    /// Refused
+    Refused,
+    /// Failed inside the array
+    Failed,
+    /// Succeeded without the benefit of the offload
+    Ineffective,
+}
+
+impl Ending {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+            Self::Ineffective => "ineffective",
+        }
+    }
+
+    const fn of(ending: OffloadEnding) -> Self {
+        match ending {
+            OffloadEnding::Refused => Self::Refused,
+            OffloadEnding::Failed => Self::Failed,
+            OffloadEnding::Ineffective => Self::Ineffective,
+        }
+    }
+}
+
+/// Name of a volume, with a mark if it was deleted.
+fn volume(name: &str, deleted: bool) -> Value {
+    if deleted { format!("{name} (deleted)").into() } else { name.into() }
+}
+
 impl Resource for OffloadStatistics {
     const WHEN_EMPTY: &'static str = "no host has used an offload since the array started";
     const COLUMNS: &'static [Column<Self>] = &[
-        column("volume", |row| row.volume.as_str().into()),
+        column("volume", |row| volume(&row.volume, row.deleted)),
         column("primitive", |row| row.primitive.to_uppercase().into()),
         column("commands", |row| Value::Number(row.commands)),
         column("ok", |row| Value::Number(row.ok)),
@@ -61,7 +101,7 @@ impl Resource for OffloadStatistics {
 /// Most frequent reason, with its count.
 fn top_refusal(row: &OffloadStatistics) -> Option<String> {
     let contention = (row.miscompares > 0).then_some(("miscompare, normal contention", row.miscompares));
-    let reasons = row.refusals.first().into_iter().chain(row.ineffective.first());
+    let reasons = [row.refusals.first(), row.failures.first(), row.ineffective.first()].into_iter().flatten();
     let reasons = reasons.map(|reason| (reason.reason_code.as_str(), reason.count));
     let (reason, count) = reasons.chain(contention).max_by_key(|(_, count)| *count)?;
     Some(format!("{reason} ({count})"))
@@ -82,14 +122,15 @@ fn who(refusal: &OffloadRefusal) -> String {
 }
 
 impl Resource for OffloadRefusal {
-    const WHEN_EMPTY: &'static str = "nothing was refused";
+    const WHEN_EMPTY: &'static str = "no such command";
     const COLUMNS: &'static [Column<Self>] = &[
         wide("sequence", |refusal| Value::Number(refusal.sequence)),
         column("time", |refusal| format!("{:.0}", refusal.time).into()),
-        column("volume", |refusal| refusal.volume.as_str().into()),
+        column("volume", |refusal| volume(&refusal.volume, refusal.deleted)),
         column("primitive", |refusal| refusal.primitive.to_uppercase().into()),
         column("host", |refusal| who(refusal).into()),
         wide("initiator", |refusal| refusal.initiator.as_str().into()),
+        column("ending", |refusal| Ending::of(refusal.ending).name().into()),
         column("reason", |refusal| refusal.reason_code.as_str().into()),
         wide("in-words", |refusal| refusal.reason.as_str().into()),
         column("detail", |refusal| refusal.detail.as_str().into()),
@@ -104,12 +145,13 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     match verb {
         Verb::Stats { volume } => {
             let query = query(&[("volume", volume.as_deref())]);
-            output.list(&client.get::<List<OffloadStatistics>>(&format!("/api/v1/offload/stats{query}")).await?.items)
+            output.list(&client.list::<OffloadStatistics>(&format!("/api/v1/offload/stats{query}")).await?)
         }
-        Verb::Log { volume, limit } => {
+        Verb::Log { volume, ending, limit } => {
             let limit = limit.to_string();
-            let query = query(&[("volume", volume.as_deref()), ("limit", Some(&limit))]);
-            output.list(&client.get::<List<OffloadRefusal>>(&format!("/api/v1/offload/log{query}")).await?.items)
+            let ending = ending.map(Ending::name);
+            let query = query(&[("volume", volume.as_deref()), ("ending", ending), ("limit", Some(&limit))]);
+            output.list(&client.list::<OffloadRefusal>(&format!("/api/v1/offload/log{query}")).await?)
         }
     }
 }

@@ -5,9 +5,12 @@
 
 use crate::error::CliError;
 use crate::{Console, Globals};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use api::Warning;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::time::Duration;
+use text::columns::{self, Align};
+use text::duration;
 use text::terminal::harmless;
 
 /// Output format.
@@ -69,7 +72,7 @@ impl Value {
             Self::Number(number) => number.to_string(),
             Self::Bytes(number) if bytes => number.to_string(),
             Self::Bytes(number) => api::size::format(*number),
-            Self::Microseconds(us) => duration(*us),
+            Self::Microseconds(us) => duration::measured(Duration::from_micros(*us)),
             Self::None => "–".to_owned(),
         }
     }
@@ -88,16 +91,7 @@ impl Value {
     }
 }
 
-/// `7µs`, `1.25ms`, `3.50s`.
-fn duration(us: u64) -> String {
-    match us {
-        0..1_000 => format!("{us}µs"),
-        1_000..1_000_000 => format!("{}.{:02}ms", us / 1_000, us % 1_000 / 10),
-        _ => format!("{}.{:02}s", us / 1_000_000, us % 1_000_000 / 10_000),
-    }
-}
-
-/// One column of a resource.
+/// Column of a resource.
 pub(crate) struct Column<T> {
     /// Name for `--columns`; its heading is the name in capitals.
     pub(crate) name: &'static str,
@@ -151,7 +145,7 @@ impl<'a, 'c> Output<'a, 'c> {
         };
         self.console.data(&text)?;
         if items.is_empty() && !T::WHEN_EMPTY.is_empty() && self.is_for_people() {
-            self.say(T::WHEN_EMPTY);
+            self.report(T::WHEN_EMPTY);
         }
         Ok(())
     }
@@ -206,7 +200,7 @@ impl<'a, 'c> Output<'a, 'c> {
     /// Shows a created resource as one row, with a note if it existed before.
     pub(crate) fn made<T: Resource>(&mut self, noun: &str, item: &T, created: bool) -> Result<(), CliError> {
         if !created {
-            self.say(&format!("note: {noun} {} was there already, with the same parameters", item.name()));
+            self.report(&format!("note: {noun} {} already existed, with the same parameters", item.name()));
         }
         match self.globals.output {
             Format::Json => self.show(item),
@@ -214,7 +208,14 @@ impl<'a, 'c> Output<'a, 'c> {
         }
     }
 
-    /// True when the result is for a person: a table on a terminal.
+    /// Shows the warnings of a reply, whose texts contain names.
+    pub(crate) fn warnings(&mut self, warnings: &[Warning]) {
+        for warning in warnings {
+            self.warn(&format!("warning: {} (code: {})", harmless(&warning.message), harmless(&warning.code)));
+        }
+    }
+
+    /// True if the output is for a person: a table on a terminal.
     pub(crate) fn is_for_people(&self) -> bool {
         self.globals.output == Format::Table && self.console.is_terminal() && !self.globals.quiet
     }
@@ -248,8 +249,8 @@ impl<'a, 'c> Output<'a, 'c> {
         }
     }
 
-    /// Tells what was done, on standard error, unless quiet.
-    pub(crate) fn say(&mut self, text: &str) {
+    /// Reports an action on standard error, unless `--quiet` is given.
+    pub(crate) fn report(&mut self, text: &str) {
         if !self.globals.quiet {
             self.console.error(text);
         }
@@ -316,55 +317,37 @@ fn csv_field(field: &str) -> String {
 
 /// Formats an aligned table without borders; columns of numbers are right-aligned.
 fn rows<T>(columns: &[&Column<T>], items: &[T], headings: bool, bytes: bool) -> String {
-    let mut table = bare_table();
+    let mut aligns = vec![Align::Left; columns.len()];
+    let mut rows = Vec::with_capacity(items.len() + 1);
     if headings {
-        table.set_header(columns.iter().map(|column| heading(column.name)));
+        rows.push(columns.iter().map(|column| heading(column.name)).collect());
     }
-    let mut numbers = vec![false; columns.len()];
     for item in items {
         let values: Vec<Value> = columns.iter().map(|column| (column.value)(item)).collect();
-        for (number, value) in numbers.iter_mut().zip(&values) {
-            *number |= value.is_number();
+        for (align, _) in aligns.iter_mut().zip(&values).filter(|(_, value)| value.is_number()) {
+            *align = Align::Right;
         }
-        table.add_row(values.iter().map(|value| value.shown(bytes)));
+        rows.push(values.iter().map(|value| value.shown(bytes)).collect());
     }
-    for (column, number) in table.column_iter_mut().zip(numbers) {
-        column.set_padding((0, 2));
-        column.set_cell_alignment(if number { CellAlignment::Right } else { CellAlignment::Left });
-    }
-    trimmed(&table)
+    whole_lines(columns::lines(&aligns, &rows))
 }
 
 /// Formats one line per column of one item.
 fn lines<T>(columns: &[&Column<T>], item: &T, headings: bool, bytes: bool) -> String {
-    let mut table = bare_table();
-    for column in columns {
+    let row = |column: &&Column<T>| {
         let value = (column.value)(item).shown(bytes);
-        if headings {
-            table.add_row([heading(column.name), value])
-        } else {
-            table.add_row([value])
-        };
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-    }
-    trimmed(&table)
+        if headings { vec![heading(column.name), value] } else { vec![value] }
+    };
+    let rows: Vec<Vec<String>> = columns.iter().map(row).collect();
+    whole_lines(columns::lines(&[], &rows))
 }
 
 fn heading(name: &str) -> String {
     name.replace('-', " ").to_uppercase()
 }
 
-fn bare_table() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table
-}
-
-/// The table without spaces at the ends of its lines; nothing for an empty one without a heading.
-fn trimmed(table: &Table) -> String {
-    table.lines().map(|line| line.trim_end().to_owned() + "\n").filter(|line| line != "\n").collect()
+fn whole_lines(lines: Vec<String>) -> String {
+    lines.into_iter().map(|line| line + "\n").collect()
 }
 
 #[cfg(test)]
@@ -417,10 +400,7 @@ mod tests {
 
     #[test]
     fn durations_have_a_fitting_unit() {
-        for (us, text) in [(0, "0µs"), (999, "999µs"), (1_250, "1.25ms"), (999_999, "999.99ms"), (3_500_000, "3.50s")]
-        {
-            assert_eq!(Value::Microseconds(us).shown(false), text);
-        }
+        assert_eq!(Value::Microseconds(1_250).shown(false), "1.25 ms");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::{job, percent};
 use api::size::SizeError;
-use api::{List, Pool, PoolGrow, PoolSet, PoolState};
+use api::{Pool, PoolGrow, PoolSet, PoolState};
 use std::path::{Path, PathBuf};
 
 /// Verbs of `windlass pool`.
@@ -137,15 +137,17 @@ impl Resource for Pool {
 pub(crate) const fn state(state: PoolState) -> &'static str {
     match state {
         PoolState::Healthy => "healthy",
+        PoolState::LowSpace => "low-space",
         PoolState::Damaged => "damaged",
         PoolState::Full => "full",
+        PoolState::BelowFull => "below-full",
         PoolState::Stopped => "stopped",
     }
 }
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List => output.list(&client.get::<List<Pool>>("/api/v1/pools").await?.items),
+        Verb::List => output.list(&client.list::<Pool>("/api/v1/pools").await?),
         Verb::Show { name } => {
             let pool = match name {
                 Some(name) => client.get::<Pool>(&path(name)).await?,
@@ -168,7 +170,8 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             output.made("pool", &pool, true)?;
             let limit = pool.commitment_limit_percent.map_or("off".to_owned(), |limit| format!("{limit}%"));
             let (warn, critical) = (pool.warn_percent, pool.critical_percent);
-            output.say(&format!("warns at {warn}%, critical at {critical}%, limit of over-commitment {limit}"));
+            output.report(&format!("warns at {warn}%, critical at {critical}%, limit of over-commitment {limit}"));
+            output.warnings(&pool.warnings);
             Ok(())
         }
         Verb::Grow { name, size, device } => {
@@ -192,7 +195,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
 
 /// Returns the array's pool.
 pub(crate) async fn only(client: &Client) -> Result<Pool, CliError> {
-    let pools = client.get::<List<Pool>>("/api/v1/pools").await?.items;
+    let pools = client.list::<Pool>("/api/v1/pools").await?;
     pools.into_iter().next().ok_or_else(|| CliError::not_found("the array has no pool".to_owned(), "see its log"))
 }
 

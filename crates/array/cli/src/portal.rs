@@ -4,7 +4,7 @@
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
-use api::{AccessState, List, PortGroup, PortGroupSet, Portal, PortalSet};
+use api::{AccessState, PortGroup, PortGroupSet, Portal, PortalSet};
 
 /// Verbs of `windlass portal`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -154,7 +154,7 @@ impl Resource for PortGroup {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List => output.list(&client.get::<List<Portal>>("/api/v1/portals").await?.items),
+        Verb::List => output.list(&client.list::<Portal>("/api/v1/portals").await?),
         Verb::Show { portal } => output.show(&client.get::<Portal>(&path(portal)).await?),
         Verb::Set { portal, group, redirect, permanently, no_redirect, force } => {
             if group.is_none() && redirect.is_none() && !no_redirect {
@@ -176,7 +176,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
 pub(crate) async fn run_group(verb: &GroupVerb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let path = |group: u16| format!("/api/v1/portal-groups/{group}");
     match verb {
-        GroupVerb::List => output.list(&client.get::<List<PortGroup>>("/api/v1/portal-groups").await?.items),
+        GroupVerb::List => output.list(&client.list::<PortGroup>("/api/v1/portal-groups").await?),
         GroupVerb::Show { group } => output.show(&client.get::<PortGroup>(&path(*group)).await?),
         GroupVerb::Set { group, state, preferred, force } => {
             if state.is_none() && preferred.is_none() {

@@ -4,7 +4,7 @@
 use crate::client::{Client, query, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
-use api::{List, Registration, Reservations};
+use api::{Registration, Reservations};
 
 /// Verbs of `windlass reservation`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -64,7 +64,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     match verb {
         Verb::List { volume } => {
             let query = query(&[("volume", volume.as_deref())]);
-            output.list(&client.get::<List<Registration>>(&format!("/api/v1/reservations{query}")).await?.items)
+            output.list(&client.list::<Registration>(&format!("/api/v1/reservations{query}")).await?)
         }
         Verb::Show { volume } => {
             let path = format!("/api/v1/volumes/{}/reservations", segment(volume));

@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
-use api::{List, Session};
+use api::Session;
 
 /// Verbs of `windlass session`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -20,7 +20,7 @@ pub enum Verb {
 }
 
 impl Resource for Session {
-    const WHEN_EMPTY: &'static str = "nobody is connected; what to connect to is in  windlass access list";
+    const WHEN_EMPTY: &'static str = "no host is connected; list the grants:  windlass access list";
     const COLUMNS: &'static [Column<Self>] = &[
         column("id", |session| Value::Number(session.id)),
         column("host", |session| session.host.clone().into()),
@@ -41,11 +41,11 @@ impl Resource for Session {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List => output.list(&client.get::<List<Session>>("/api/v1/sessions").await?.items),
+        Verb::List => output.list(&client.long_list::<Session>("/api/v1/sessions").await?),
         Verb::Drop { id } => {
             output.confirm(&format!("drop session {id}?"))?;
             client.delete(&format!("/api/v1/sessions/{id}")).await?;
-            output.say(&format!("session {id} dropped"));
+            output.report(&format!("session {id} dropped"));
             Ok(())
         }
     }

@@ -110,7 +110,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     match verb {
         Verb::List { volume } => {
             let path = volume.as_ref().map_or("/api/v1/snapshots".to_owned(), |volume| of_volume(volume));
-            output.list(&client.get::<List<Snapshot>>(&path).await?.items)
+            output.list(&client.long_list::<Snapshot>(&path).await?)
         }
         Verb::Show { snapshot } => output.show(&client.get::<Snapshot>(&path(snapshot)).await?),
         Verb::Create { group_name: Some(name), group, .. } => {
@@ -120,7 +120,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         }
         Verb::Tree { volume } => {
             let path = format!("/api/v1/volumes/{}/tree", segment(volume));
-            output.list(&client.get::<List<TreeNode>>(&path).await?.items)
+            output.list(&client.list::<TreeNode>(&path).await?)
         }
         Verb::Create { volume, name, .. } => {
             let (Some(volume), Some(name)) = (volume, name) else {
@@ -134,7 +134,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let full_name = name.as_ref().map_or_else(|| snapshot.clone(), |name| format!("{snapshot}@{name}"));
             output.confirm(&format!("delete snapshot {full_name}?"))?;
             client.delete(&path(&full_name)).await?;
-            output.say(&format!("snapshot {full_name} deleted"));
+            output.report(&format!("snapshot {full_name} deleted"));
             output.deleted(&[&full_name])
         }
     }

@@ -1,5 +1,6 @@
 //! `windlass status`: summary of the array on one screen.
 
+use crate::advice::alert_help;
 use crate::client::Client;
 use crate::error::CliError;
 use crate::event::severity;
@@ -7,6 +8,8 @@ use crate::job;
 use crate::output::{Format, Output, Value};
 use crate::pool::state;
 use api::{Health, Status};
+use std::time::Duration;
+use text::duration::age;
 
 pub(crate) async fn run(client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let status = client.get::<Status>("/api/v1/system").await?;
@@ -29,7 +32,10 @@ fn screen(status: &Status, output: &Output<'_, '_>) -> String {
         Health::Failed => "failed",
     };
     let mut lines = vec![
-        ("array", format!("{health} · version {} · up {}", status.version, duration(status.uptime_seconds))),
+        (
+            "array",
+            format!("{health} · version {} · up {}", status.version, age(Duration::from_secs(status.uptime_seconds))),
+        ),
         ("target", status.target.clone()),
     ];
     for portal in &status.portals {
@@ -52,13 +58,13 @@ fn screen(status: &Status, output: &Output<'_, '_>) -> String {
         if let Some(reason) = &pool.stopped_reason {
             let reason = Value::from(reason.as_str()).shown(false);
             lines.push(("pool", format!("{} stopped: {reason}", pool.name)));
-            lines.push(("pool", "nothing acknowledged is lost; mend the cause and restart the array".to_owned()));
+            lines.push(("pool", "acknowledged data is safe; mend the cause and restart the array".to_owned()));
         }
     }
     for alert in &status.alerts {
         let message = Value::from(alert.message.as_str()).shown(false);
         lines.push(("alert", format!("{} · {}: {message}", severity(alert.severity), alert.subject)));
-        lines.push(("alert", format!("  {}", alert.help)));
+        lines.push(("alert", format!("  {}", alert_help(alert))));
     }
     for job in &status.jobs {
         lines.push(("job", job::line(job)));
@@ -84,6 +90,9 @@ fn screen(status: &Status, output: &Output<'_, '_>) -> String {
         if total.refused > 0 {
             text += &format!(" · {} refused (see: windlass offload log)", total.refused);
         }
+        if total.errors > 0 {
+            text += &format!(" · {} failed (see: windlass offload log)", total.errors);
+        }
         lines.push(("offload", text));
     }
     let mut shown = String::new();
@@ -94,30 +103,4 @@ fn screen(status: &Status, output: &Output<'_, '_>) -> String {
         previous = if word.is_empty() { previous } else { word };
     }
     shown
-}
-
-/// `3 d 4 h`, `12 min 5 s`: the two largest units.
-fn duration(seconds: u64) -> String {
-    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
-    if days > 0 {
-        format!("{days} d {hours} h")
-    } else if hours > 0 {
-        format!("{hours} h {minutes} min")
-    } else if minutes > 0 {
-        format!("{minutes} min {} s", seconds % 60)
-    } else {
-        format!("{seconds} s")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::duration;
-
-    #[test]
-    fn durations_have_two_units() {
-        for (seconds, text) in [(0, "0 s"), (65, "1 min 5 s"), (3600, "1 h 0 min"), (90_000, "1 d 1 h")] {
-            assert_eq!(duration(seconds), text);
-        }
-    }
 }

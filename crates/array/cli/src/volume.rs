@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::{job, percent, pool};
 use api::size::SizeError;
-use api::{List, Pool, Reserve, Volume, VolumeCreate, VolumeRollback, VolumeSet, VolumeSpace};
+use api::{Pool, Reserve, Volume, VolumeCreate, VolumeRollback, VolumeSet, VolumeSpace};
 
 /// Verbs of `windlass volume`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -21,7 +21,7 @@ pub enum Verb {
     },
     /// Create an empty volume
     #[command(
-        after_help = "Examples:\n  windlass volume create win-dc1 --size 100G\n  windlass volume create db --size 100G --reserve thick\n  windlass volume create db --size 100G --reserve thick --overwrite-reserve 20"
+        after_help = "Examples:\n  windlass volume create win-dc1 --size 100G\n  windlass volume create db --size 100G --reserve thick\n  windlass volume create db --size 100G --reserve thick --overwrite-reserve 20\n  windlass volume create db --size 100G --pool p0"
     )]
     Create {
         /// Name: letters, digits, '.', '_' and '-'
@@ -29,6 +29,9 @@ pub enum Verb {
         /// Size, such as 100G or 1.5TiB; a multiple of 512 up to 16 TiB
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         size: u64,
+        /// Pool of the volume; default: the array's default pool
+        #[arg(long, value_name = "NAME")]
+        pool: Option<String>,
         /// Acknowledge writes before they are durable
         #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true, default_value_t = Switch::Off)]
         write_cache: Switch,
@@ -203,6 +206,7 @@ impl Resource for Volume {
         column("snaps", |volume| volume.snapshot_bytes.map(Value::Bytes).into()),
         column("thin", |volume| thin(volume).into()),
         column("luns", |volume| luns(volume).into()),
+        wide("pool", |volume| volume.pool.as_str().into()),
         wide("url", |volume| urls(volume).into()),
         wide("shared", |volume| volume.shared_bytes.map(Value::Bytes).into()),
         wide("snapshots", |volume| Value::Number(volume.snapshots)),
@@ -269,8 +273,8 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     match verb {
         Verb::List => list(client, output).await,
         Verb::Show { name } => output.show(&client.get::<Volume>(&path(name)).await?),
-        Verb::Create { name, size, write_cache, space } => {
-            let create = new(name, Some(*size), None, *write_cache, space);
+        Verb::Create { name, size, pool, write_cache, space } => {
+            let create = VolumeCreate { pool: pool.clone(), ..new(name, Some(*size), None, *write_cache, space) };
             make(&create, client, output).await
         }
         Verb::Clone { source, name, size, write_cache, space } => {
@@ -279,7 +283,10 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         }
         Verb::Grow { name, size } => {
             let set = VolumeSet { size_bytes: Some(*size), ..VolumeSet::default() };
-            output.made("volume", &client.patch::<Volume>(&path(name), &set).await?, true)
+            let volume = client.patch::<Volume>(&path(name), &set).await?;
+            output.made("volume", &volume, true)?;
+            output.warnings(&volume.warnings);
+            Ok(())
         }
         Verb::Set(Set { new_name: None, write_cache: None, warn: None, critical: None, space, .. })
             if space.is_empty() =>
@@ -304,11 +311,11 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let volume = client.patch::<Volume>(&path(name), &set).await?;
             output.made("volume", &volume, true)?;
             if write_cache.is_some() {
-                output.say(&format!("write cache of {} is {}", volume.name, cache(&volume)));
+                output.report(&format!("write cache of {} is {}", volume.name, cache(&volume)));
             }
             if !space.is_empty() {
                 let zeros = if volume.zero_detection { "detected" } else { "stored" };
-                output.say(&format!("{} is {}; zeros are {zeros}", volume.name, reserve(&volume)));
+                output.report(&format!("{} is {}; zeros are {zeros}", volume.name, reserve(&volume)));
             }
             Ok(())
         }
@@ -318,7 +325,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let rollback = VolumeRollback { snapshot: snapshot.clone(), force: *force, keep: keep.clone() };
             let volume = client.post::<Volume>(&format!("{}/rollback", path(name)), &rollback).await?.body;
             output.made("volume", &volume, true)?;
-            output.say(&format!("volume {} is as it was in snapshot {snapshot}", volume.name));
+            output.report(&format!("volume {} is as it was in snapshot {snapshot}", volume.name));
             Ok(())
         }
         Verb::Reclaim { name: Some(name), report: true, .. } => {
@@ -349,7 +356,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 if result.is_err() {
                     break;
                 }
-                output.say(&format!("volume {name} deleted"));
+                output.report(&format!("volume {name} deleted"));
                 deleted.push(name.as_str());
             }
             // Reported even if a deletion fails: the volumes before it are deleted.
@@ -360,12 +367,12 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
 }
 
 async fn list(client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
-    let volumes = client.get::<List<Volume>>("/api/v1/volumes").await?.items;
+    let volumes = client.long_list::<Volume>("/api/v1/volumes").await?;
     output.list(&volumes)?;
     if output.is_for_people() {
-        let pools = client.get::<List<Pool>>("/api/v1/pools").await?.items;
+        let pools = client.list::<Pool>("/api/v1/pools").await?;
         let summary = summary(&volumes, &pools);
-        output.say(&summary);
+        output.report(&summary);
     }
     Ok(())
 }
@@ -397,6 +404,7 @@ fn new(name: &str, size: Option<u64>, source: Option<&String>, write_cache: Swit
         name: name.to_owned(),
         size_bytes: size,
         source: source.cloned(),
+        pool: None,
         write_cache: write_cache == Switch::On,
         reserve: space.reserve(),
         overwrite_reserve_percent: space.overwrite_reserve,
@@ -406,7 +414,9 @@ fn new(name: &str, size: Option<u64>, source: Option<&String>, write_cache: Swit
 
 async fn make(create: &VolumeCreate, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let answer = client.post::<Volume>("/api/v1/volumes", create).await?;
-    output.made("volume", &answer.body, answer.created)
+    output.made("volume", &answer.body, answer.created)?;
+    output.warnings(&answer.body.warnings);
+    Ok(())
 }
 
 fn path(name: &str) -> String {

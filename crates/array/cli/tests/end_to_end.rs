@@ -4,7 +4,7 @@
 
 use clap::Parser;
 use cli::{Console, Globals, Noun};
-use control::{Bucket, Histogram, OffloadRow, Primitive, Refusal, RefusalCount, SessionInfo};
+use control::{Bucket, Ending, Histogram, OffloadRow, Primitive, Refusal, RefusalCount, SessionInfo};
 use daemon::ServeOptions;
 use daemon::memory::{TemporaryDirectory, starter};
 use pool::{BlockId, ObjectId, Place};
@@ -116,6 +116,7 @@ fn session() -> SessionInfo {
 fn offload() -> OffloadRow {
     OffloadRow {
         volume: ObjectId(1),
+        name: "v1".to_owned(),
         primitive: Primitive::Unmap,
         commands: 1204,
         ok: 1190,
@@ -130,6 +131,7 @@ fn offload() -> OffloadRow {
         unaligned_bytes: 512,
         latency: Histogram { buckets: vec![Bucket { upper_us: 2200, count: 1204 }], above: 0, sum_us: 602_000 },
         refusals: vec![RefusalCount { reason_code: "below-grain", reason: "below 64 KiB grain", count: 14 }],
+        failures: Vec::new(),
         ineffective: Vec::new(),
     }
 }
@@ -139,6 +141,8 @@ fn refusal() -> Refusal {
         sequence: 41,
         time: "2026-11-21T10:00:01Z".parse().unwrap(),
         volume: ObjectId(1),
+        volume_name: "v1".to_owned(),
+        ending: Ending::Refused,
         initiator: ESX01.to_owned(),
         primitive: Primitive::Xcopy,
         reason_code: "not-granted",
@@ -158,14 +162,14 @@ fn a_day_with_volumes() {
     let again = array.run(&["volume", "create", "tmpl-win", "--size", "100G"]);
     assert_eq!(
         (again.status, again.err.as_str()),
-        (0, "note: volume tmpl-win was there already, with the same parameters\n")
+        (0, "note: volume tmpl-win already existed, with the same parameters\n")
     );
     let other = array.run(&["volume", "create", "tmpl-win", "--size", "50G"]);
     assert_eq!(other.status, 4);
     assert_eq!(
         other.err,
         "error: volume tmpl-win exists already with 107374182400 bytes (code: exists)\n\
-         help: choose another name; this one is shown by  windlass volume show tmpl-win\n"
+         help: choose another name, or use the existing volume:  windlass volume show tmpl-win\n"
     );
 
     array.ok(&["snapshot", "create", "tmpl-win", "monday"]);
@@ -274,7 +278,7 @@ fn hosts_and_their_secrets() {
     let made =
         array.run(&["host", "create", "esx01", "--iqn", ESX01, "--chap-user", "esx", "--mutual-chap-user", "arr"]);
     assert_eq!(made.status, 0, "{made:?}");
-    assert!(made.err.starts_with("made for this host; not shown again:\n  CHAP secret: "), "{}", made.err);
+    assert!(made.err.starts_with("generated for this host; not shown again:\n  CHAP secret: "), "{}", made.err);
     assert!(made.err.contains("\n  CHAP secret of the array: "));
     assert_eq!(
         array.ok(&["host", "list"]),
@@ -289,7 +293,11 @@ fn hosts_and_their_secrets() {
     assert!(!set.out.contains("a-secret-of-mine") && !set.err.contains("a-secret-of-mine"));
     assert_eq!(array.run(&["host", "set", "esx01"]).status, 2);
     let refused = array.run(&["host", "delete", "esx01", "--yes"]);
-    assert!(refused.err.contains("help: log out on esx01 first, or:  windlass session drop ID"), "{}", refused.err);
+    assert!(
+        refused.err.contains("help: log out on esx01 first, or drop its sessions:  windlass session drop ID"),
+        "{}",
+        refused.err
+    );
     array.ok(&["session", "drop", "7", "--yes"]);
     array.ok(&["host", "delete", "esx01", "--yes"]);
     assert_eq!(array.run(&["host", "show", "esx01"]).status, 3);
@@ -302,14 +310,16 @@ fn what_the_array_tells() {
     array.ok(&["host", "create", "esx01", "--iqn", ESX01]);
     assert_eq!(
         array.ok(&["offload", "stats"]),
-        "VOLUME  PRIMITIVE  COMMANDS    OK  REFUSED   BYTES  HOST BYTES AVOIDED    AVG     P99  TOP REFUSAL\n\
-         v1      UNMAP          1204  1190       14  12 GiB  –                   500µs  2.20ms  below-grain (14)\n"
+        "VOLUME  PRIMITIVE  COMMANDS    OK  REFUSED   BYTES  HOST BYTES AVOIDED     AVG      P99  TOP REFUSAL\n\
+         v1      UNMAP          1204  1190       14  12 GiB  –                   500 µs  2.20 ms  below-grain (14)\n"
     );
     assert_eq!(
         array.ok(&["offload", "log", "v1"]),
-        "TIME                  VOLUME  PRIMITIVE  HOST   REASON       DETAIL\n\
-         2026-11-21T10:00:01Z  v1      XCOPY      esx01  not-granted  naa.602574c0\n"
+        "TIME                  VOLUME  PRIMITIVE  HOST   ENDING   REASON       DETAIL\n\
+         2026-11-21T10:00:01Z  v1      XCOPY      esx01  refused  not-granted  naa.602574c0\n"
     );
+    assert_eq!(array.ok(&["offload", "log", "--ending", "failed", "--no-headers"]), "");
+    assert_eq!(array.ok(&["offload", "log", "--ending", "refused", "-o", "name"]), "41\n");
     assert_eq!(
         array.ok(&["session", "list"]),
         "ID  HOST   INITIATOR                     FROM             PORTAL          COMMANDS   READ  WRITTEN\n \
@@ -363,7 +373,7 @@ fn mistakes_are_told_with_their_status() {
         (
             &["volume", "show", "nothing"][..],
             3,
-            "error: there is no volume nothing (code: not-found)\nhelp: list what there is:  windlass volume list",
+            "error: there is no volume nothing (code: not-found)\nhelp: list the volumes:  windlass volume list",
         ),
         (&["volume", "show", "../hosts"], 3, "there is no volume ../hosts"),
         (&["volume", "create", "v1", "--size", "100GB"], 2, "\"100GB\" is ambiguous"),
@@ -412,7 +422,7 @@ fn space_is_kept_free_limited_and_watched() {
         (
             4,
             "error: volume db is thin: only a thick volume has an overwrite reserve (code: not-thick)\n\
-             help: windlass volume set db --reserve thick --overwrite-reserve 50\n"
+             help: make the volume thick:  windlass volume set db --reserve thick --overwrite-reserve 50\n"
         )
     );
     let limited = array.run(&["pool", "set", "p0", "--commitment", "100%", "--warn", "70", "--critical", "85%"]);
@@ -450,6 +460,16 @@ fn space_is_kept_free_limited_and_watched() {
         assert!(events.contains(line), "{events}");
     }
     assert_eq!(array.ok(&["event", "list", "--limit", "1", "-o", "name"]).lines().count(), 1);
+    let codes = |words: &[&str]| {
+        let list = ["event", "list", "--columns", "code", "--no-headers"];
+        let text = array.ok(&[&list[..], words].concat());
+        text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(&["--subject", "db"]), ["volume-created", "volume-changed"]);
+    assert_eq!(codes(&["--since", "1h", "--subject", "db", "--code", "volume-changed"]), ["volume-changed"]);
+    assert_eq!(codes(&["--severity", "critical"]), [""; 0]);
+    assert!(codes(&["--severity", "info"]).len() > 4);
+    assert_eq!(array.run(&["event", "list", "--severity", "bad"]).status, 2);
     assert_eq!(array.ok(&["alert", "list", "--no-headers"]), "");
 }
 
@@ -461,7 +481,7 @@ fn jobs_are_waited_for_or_not() {
     let reclaim = array.run(&["volume", "reclaim", "v1"]);
     assert_eq!((reclaim.status, reclaim.err.as_str()), (0, ""), "{reclaim:?}");
     let (first, rest) = reclaim.out.split_once('\n').unwrap();
-    assert!(first.starts_with("reclaim of v1 done in 0s · 0 B given back of 64 MiB scanned"), "{first}");
+    assert!(first.starts_with("reclaim of v1 done in 0 s · 0 B given back of 64 MiB scanned"), "{first}");
     assert_eq!(
         rest,
         "unmapped by hosts since the start: 1190 commands, 12 GiB\n  \
@@ -478,13 +498,13 @@ fn jobs_are_waited_for_or_not() {
     assert!(started.contains("\"share_percent\": 50"), "{started}");
     let waited = array.ok(&["job", "wait", &id[28..]]);
     assert!(
-        waited.starts_with("scrub of p0 done in 0s · ") && waited.ends_with("verified, no bad block\n"),
+        waited.starts_with("scrub of p0 done in 0 s · ") && waited.ends_with("verified, no bad block\n"),
         "{waited}"
     );
     let again = array.run(&["job", "cancel", id]);
     assert_eq!(again.status, 4);
     assert!(again.err.contains("is done already (code: job-ended)"), "{}", again.err);
-    assert!(array.ok(&["pool", "check", "p0"]).starts_with("check of p0 done in 0s · clean\n"));
+    assert!(array.ok(&["pool", "check", "p0"]).starts_with("check of p0 done in 0 s · clean\n"));
     assert!(array.ok(&["volume", "reclaim", "--all", "-o", "json"]).contains("\"volumes\": 1"));
     let jobs = array.ok(&["job", "list", "--columns", "kind,subject,state,done"]);
     assert_eq!(
@@ -617,4 +637,27 @@ fn portals_their_groups_and_where_they_send_logins() {
         let ran = array.run(words);
         assert_eq!(ran.status, status, "{words:?}: {ran:?}");
     }
+}
+
+/// A long list comes in parts of 500.
+#[test]
+fn a_long_list_is_complete() {
+    let array = Array::start();
+    for at in 0..501 {
+        array.ok(&["host", "create", &format!("h{at:03}"), "--iqn", &format!("iqn.2026-01.org.example:h{at}")]);
+    }
+    let shown = array.ok(&["host", "list", "-o", "name"]);
+    let expected: String = (0..501).map(|at| format!("h{at:03}\n")).collect();
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn a_volume_is_created_in_a_pool_by_name() {
+    let array = Array::start();
+    let pool = array.ok(&["pool", "list", "-o", "name"]);
+    array.ok(&["volume", "create", "v1", "--size", "1G", "--pool", pool.trim()]);
+    assert_eq!(array.ok(&["volume", "list", "--columns", "name,pool"]), format!("NAME  POOL\nv1    {pool}"));
+    let refused = array.run(&["volume", "create", "v2", "--size", "1G", "--pool", "other"]);
+    assert_eq!(refused.status, 3);
+    assert!(refused.err.ends_with("help: list the pools:  windlass pool list\n"), "{}", refused.err);
 }

@@ -25,6 +25,8 @@ pub(crate) trait DynCatalog {
     fn recount(&self, id: ObjectId) -> LocalBoxFuture<'_, Result<(), PoolError>>;
     fn grow(&self, growth: Growth) -> LocalBoxFuture<'_, Result<(), PoolError>>;
     fn take_incidents(&self) -> Vec<Incident>;
+    fn take_changed(&self, most: usize) -> Vec<ObjectId>;
+    fn changes(&self) -> [u64; 2];
     fn space(&self) -> PoolSpace;
 }
 
@@ -87,6 +89,14 @@ impl<C: Catalog> DynCatalog for C {
 
     fn take_incidents(&self) -> Vec<Incident> {
         Catalog::take_incidents(self)
+    }
+
+    fn take_changed(&self, most: usize) -> Vec<ObjectId> {
+        Catalog::take_changed(self, most)
+    }
+
+    fn changes(&self) -> [u64; 2] {
+        Catalog::changes(self)
     }
 
     fn space(&self) -> PoolSpace {

@@ -4,22 +4,17 @@ use crate::catalog::DynCatalog;
 use crate::environment::new_array_id;
 use crate::events::{Draft, Events, Severity};
 use crate::jobs::Jobs;
-use crate::pools::integrity::Integrity;
-use crate::pools::thresholds::Crossings;
-use crate::pools::unique::{Patience, UniqueCounts};
+use crate::mirror::Publisher;
+use crate::pools::PoolPart;
 use crate::ports::{self, PortalOptions};
 use crate::record::{Document, load};
-use crate::{
-    ArrayRecord, Change, CheckRecord, ControlError, Directory, Environment, Limits, Live, PoolRecord, Request,
-    ScrubRecord,
-};
+use crate::{ArrayRecord, Change, ControlError, Directory, Edit, Environment, Limits, Live, Request};
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
 use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError};
-use std::cell::{Cell, Ref, RefCell};
-use std::rc::Rc;
-use std::time::Duration;
-use uuid::Uuid;
+use std::cell::{Ref, RefCell};
+use std::collections::BTreeSet;
+use std::rc::{Rc, Weak};
 
 /// Settings of the array from the configuration.
 #[derive(Clone, Debug)]
@@ -39,34 +34,21 @@ pub struct ArrayOptions {
     pub portals: Vec<PortalOptions>,
 }
 
-/// Results that are kept.
-#[derive(Debug, Default)]
-pub(crate) struct Results {
-    pub scrub: Option<ScrubRecord>,
-    pub check: Option<CheckRecord>,
-}
-
-/// Administration of one array. Used from the one thread that owns the pool; actions may overlap, changes happen one at a time.
+/// Administration of one array, on the one thread that owns the pool. Requests may overlap; changes
+/// are serialized.
 pub struct Control {
-    pub(crate) catalog: Rc<dyn DynCatalog>,
-    pub(crate) live: Rc<dyn Live>,
-    pub(crate) environment: Rc<dyn Environment>,
-    pub(crate) pool_name: String,
-    pub(crate) started: Timestamp,
-    pub(crate) default_limits: Limits,
-    pub(crate) settings: RefCell<PoolRecord>,
-    pub(crate) results: RefCell<Results>,
-    pub(crate) jobs: Jobs,
-    pub(crate) events: Events,
-    pub(crate) crossings: Crossings,
-    pub(crate) integrity: Integrity,
-    /// That the pool stopped was told.
-    pub(crate) stop_told: Cell<bool>,
-    /// Since when what is below the pool is full.
-    pub(crate) starved_since: Cell<Option<Timestamp>>,
-    unique: UniqueCounts,
-    directory: RefCell<Directory>,
-    /// Held from the first look at the directory until the change is published.
+    catalog: Rc<dyn DynCatalog>,
+    live: Rc<dyn Live>,
+    environment: Rc<dyn Environment>,
+    started: Timestamp,
+    /// Configured portals.
+    portals: Vec<PortalOptions>,
+    pool: PoolPart,
+    jobs: Jobs,
+    events: Events,
+    publisher: Publisher,
+    directory: Rc<RefCell<Directory>>,
+    /// Held from the first read of the directory until the change is published.
     changes: Mutex<()>,
 }
 
@@ -85,6 +67,52 @@ async fn discard_captures(catalog: &dyn DynCatalog) -> Result<(), PoolError> {
     Ok(())
 }
 
+/// Object whose size a change may alter.
+fn resized_object(change: &CatalogChange) -> Option<ObjectId> {
+    match change {
+        CatalogChange::CreateVolume { id, .. }
+        | CatalogChange::CreateCapture { id, .. }
+        | CatalogChange::CloneObject { id, .. }
+        | CatalogChange::DeleteObject { id }
+        | CatalogChange::Resize { id, .. }
+        | CatalogChange::Rollback { id, .. } => Some(*id),
+        CatalogChange::SetWriteCache { .. }
+        | CatalogChange::SetReservation { .. }
+        | CatalogChange::SetZeroDetection { .. }
+        | CatalogChange::PutDocument { .. }
+        | CatalogChange::DeleteDocument { .. } => None,
+    }
+}
+
+/// State of the array, read from the catalog, before anything runs on it. The parts of the running
+/// array are built between [`Control::load`] and [`Self::start`], so that each has what it needs
+/// from its construction.
+pub struct Loaded {
+    directory: Rc<RefCell<Directory>>,
+    complete: Box<dyn FnOnce(Rc<dyn Live>) -> Control>,
+}
+
+impl Loaded {
+    /// Names, hosts and access, for code on the same thread that looks up records, also while
+    /// `control` runs. They must not be borrowed across an await or changed.
+    pub fn shared_directory(&self) -> Rc<RefCell<Directory>> {
+        Rc::clone(&self.directory)
+    }
+
+    /// Starts with the running array that `connect` builds. It may keep the pointer to `control`,
+    /// which is valid from the return of this function on. Returns both.
+    pub async fn start<L: Live + 'static>(self, connect: impl FnOnce(&Weak<Control>) -> Rc<L>) -> (Rc<Control>, Rc<L>) {
+        let mut connected = None;
+        let control = Rc::new_cyclic(|control| {
+            let live = connected.insert(connect(control));
+            (self.complete)(Rc::<L>::clone(live))
+        });
+        let Some(live) = connected else { unreachable!("the closure above was called") };
+        control.announce_start().await;
+        (control, live)
+    }
+}
+
 impl Control {
     /// Reads the state from the catalog and starts; see [`Self::load`].
     pub async fn open(
@@ -93,6 +121,21 @@ impl Control {
         environment: Rc<dyn Environment>,
         options: ArrayOptions,
     ) -> Result<Self, ControlError> {
+        let loaded = Self::load(catalog, environment, options).await?;
+        let control = (loaded.complete)(live);
+        control.announce_start().await;
+        Ok(control)
+    }
+
+    /// Reads the state from the catalog; creates the array's identity at the first start.
+    ///
+    /// Errors: `Damaged` if documents cannot be read or contradict each other; the pool's errors at
+    /// the first start.
+    pub async fn load(
+        catalog: Rc<impl Catalog + 'static>,
+        environment: Rc<dyn Environment>,
+        options: ArrayOptions,
+    ) -> Result<Loaded, ControlError> {
         let catalog: Rc<dyn DynCatalog> = catalog;
         let array = match load::<ArrayRecord>(&*catalog)?.pop() {
             Some(array) => array,
@@ -113,57 +156,51 @@ impl Control {
         let target = format!("{}:{suffix}", options.iqn_base).to_ascii_lowercase();
         let started = environment.now();
         let mut directory = Directory::load(&*catalog, array, target)?;
-        let (identifiers, new) = ports::assign(&mut directory.portals, &options.portals, started)?;
-        if !new.is_empty() {
-            let commit = catalog.commit(new).await;
-            commit.map_err(|error| ControlError::from_pool(error, catalog.space().free_bytes))?;
-        }
-        let configured = identifiers.iter().zip(&options.portals);
-        directory.configured_groups = configured.filter_map(|(port, portal)| Some((*port, portal.group?))).collect();
-        directory.port_identifiers = identifiers;
-        let directory = RefCell::new(directory);
+        ports::record(&*catalog, &mut directory, &options.portals, started).await?;
+        let directory = Rc::new(RefCell::new(directory));
         let changes = Mutex::new(());
-        let results = Results { scrub: load(&*catalog)?.pop(), check: load(&*catalog)?.pop() };
-        let integrity = Integrity::default();
-        if let Some(scrub) = &results.scrub {
-            integrity.scrubbed(scrub);
-        }
-        let settings = load::<PoolRecord>(&*catalog)?.pop().unwrap_or_default();
+        let pool = PoolPart::load(&*catalog, options.pool_name, options.limits)?;
         let jobs = Jobs::load(&*catalog, options.background_share_percent)?;
         let events = Events::load(&*catalog, &*environment)?;
-        let crossings = Crossings::load(&*catalog)?;
-        let control = Self {
+        let shared = Rc::clone(&directory);
+        let complete = move |live| Self {
             catalog,
             live,
             environment,
-            pool_name: options.pool_name,
             started,
-            default_limits: options.limits,
-            settings: RefCell::new(settings),
-            results: RefCell::new(results),
+            portals: options.portals,
+            pool,
             jobs,
             events,
-            crossings,
-            integrity,
-            stop_told: Cell::new(false),
-            starved_since: Cell::new(None),
-            unique: UniqueCounts::default(),
+            publisher: Publisher::default(),
             directory,
             changes,
         };
-        control.raise(Draft::new(Severity::Info, "array-started", "array", "the array started"));
-        control.save_events(false).await;
-        Ok(control)
+        Ok(Loaded { directory: shared, complete: Box::new(complete) })
     }
 
-    /// Does what is asked. A change and its event are durable, and the change is published to the running target, before
-    /// the reply.
+    /// Raises the events of a start.
+    async fn announce_start(&self) {
+        self.raise(Draft::new(Severity::Info, "array-started", "array", "the array started"));
+        self.report_unrecorded_portals();
+        self.save_events(false).await;
+    }
+
+    /// Executes a request. A change is durable and published to the running target before the
+    /// reply. Its event is committed before the reply, too, but separately; if that commit fails,
+    /// the event stays in memory and is retried.
     ///
     /// The future must be polled to its end: if it is dropped during a commit, the state in memory
     /// misses the change.
     pub async fn execute<R: Request>(&self, request: R) -> Result<R::Reply, ControlError> {
         let reply = request.run(self).await?;
-        if let Some(event) = request.event(&reply) {
+        self.settle(request.event(&reply)).await;
+        Ok(reply)
+    }
+
+    /// Completes a request: raises its event and publishes its facts to the mirror.
+    async fn settle(&self, event: Option<Draft>) {
+        if let Some(event) = event {
             self.raise(event);
             self.check_thresholds().await;
             // The watch task retries if the document cannot be written.
@@ -171,7 +208,7 @@ impl Control {
                 self.save_events(false).await;
             }
         }
-        Ok(reply)
+        self.publish_facts().await;
     }
 
     /// State for the running target: the volumes at the start, and an initiator's access at login.
@@ -189,21 +226,49 @@ impl Control {
     pub(crate) async fn commit(
         &self,
         catalog_changes: Vec<CatalogChange>,
-        apply: impl FnOnce(&mut Directory),
+        edits: Vec<Edit>,
         published: &[Change],
     ) -> Result<(), ControlError> {
-        self.catalog.commit(catalog_changes).await.map_err(|error| self.pool_error(error))?;
-        apply(&mut self.directory.borrow_mut());
-        for change in published {
-            self.live.publish(change, &self.directory());
+        let resized: BTreeSet<ObjectId> = catalog_changes.iter().filter_map(resized_object).collect();
+        let before = self.volume_bytes(&resized);
+        self.store(catalog_changes).await?;
+        self.pool.volumes_resized(before, self.volume_bytes(&resized));
+        for edit in edits {
+            self.publish_edit(&edit);
+            self.directory.borrow_mut().apply(edit);
         }
-        if !published.is_empty() {
-            self.live.settled().await;
-        }
+        self.publish(published).await;
         Ok(())
     }
 
-    /// What a pool error means here.
+    /// Sum of the sizes of those objects that are volumes.
+    fn volume_bytes(&self, objects: &BTreeSet<ObjectId>) -> u64 {
+        let infos = objects.iter().filter_map(|object| self.catalog.object(*object));
+        infos.filter(|info| info.kind == ObjectKind::Volume).map(|info| info.size_bytes).fold(0, u64::saturating_add)
+    }
+
+    /// Changes the state in memory after a separate commit.
+    pub(crate) fn edit(&self, change: impl FnOnce(&mut Directory)) {
+        change(&mut self.directory.borrow_mut());
+    }
+
+    /// Makes catalog changes durable.
+    pub(crate) async fn store(&self, changes: Vec<CatalogChange>) -> Result<(), ControlError> {
+        self.catalog.commit(changes).await.map_err(|error| self.pool_error(error))
+    }
+
+    /// Publishes changes to the running target. On return, nothing that the changes forbid can take
+    /// effect any more.
+    pub(crate) async fn publish(&self, changes: &[Change]) {
+        for change in changes {
+            self.live.publish(change, &self.directory());
+        }
+        if !changes.is_empty() {
+            self.live.settled().await;
+        }
+    }
+
+    /// Converts a pool error to a control error.
     pub(crate) fn pool_error(&self, error: PoolError) -> ControlError {
         ControlError::from_pool(error, self.catalog.space().free_bytes)
     }
@@ -213,66 +278,53 @@ impl Control {
         self.catalog.object(object).ok_or_else(|| self.pool_error(PoolError::NoSuchObject(object.0)))
     }
 
-    /// Object and unique bytes (`None`: still being counted, or not countable); absent when the object was deleted meanwhile.
-    pub(crate) async fn space_of(
-        &self,
-        object: ObjectId,
-        patience: &mut Patience,
-    ) -> Option<(ObjectInfo, Option<u64>)> {
-        let unique_bytes = self.count(&[object], patience).await;
-        self.catalog.object(object).map(|info| (info, unique_bytes))
+    /// Objects captured for ROD tokens.
+    pub(crate) fn captures(&self) -> Vec<ObjectId> {
+        captures(&*self.catalog)
     }
 
-    /// What deleting all snapshots of a volume together would free (`None`: still being counted, or not countable).
-    pub(crate) async fn snapshot_bytes(&self, volume: Uuid, patience: &mut Patience) -> Option<u64> {
-        let snapshots = self.directory().snapshot_objects(volume);
-        if snapshots.is_empty() {
-            return Some(0);
-        }
-        self.count(&snapshots, patience).await
+    /// Catalog of the pool.
+    pub(crate) fn catalog(&self) -> &Rc<dyn DynCatalog> {
+        &self.catalog
     }
 
-    /// What deleting all captures would free: what only ROD tokens keep (`None`: still being counted, or not countable).
-    pub(crate) async fn token_bytes(&self, patience: &mut Patience) -> Option<u64> {
-        let captures = captures(&*self.catalog);
-        if captures.is_empty() {
-            return Some(0);
-        }
-        self.count(&captures, patience).await
+    /// Running target.
+    pub(crate) fn live(&self) -> &Rc<dyn Live> {
+        &self.live
     }
 
-    /// What deleting these objects together would free. That one cannot be counted is no reason to say nothing of all others.
-    async fn count(&self, objects: &[ObjectId], patience: &mut Patience) -> Option<u64> {
-        match self.unique.of(&self.catalog, &*self.environment, objects, patience).await {
-            Ok(bytes) => bytes,
-            Err(PoolError::Damaged(reason)) => {
-                self.report_damage(&reason, objects.first().copied());
-                None
-            }
-            // One was deleted meanwhile, or the pool stopped, which is told elsewhere.
-            Err(_) => None,
-        }
+    /// Time and randomness.
+    pub(crate) fn environment(&self) -> &Rc<dyn Environment> {
+        &self.environment
     }
 
-    /// How long a request waits for [`Self::space_of`].
-    pub(crate) fn patience(&self) -> Patience {
-        Patience::new(&*self.environment)
+    /// Time at which the array was opened.
+    pub(crate) fn started(&self) -> Timestamp {
+        self.started
     }
 
-    /// Another patience.
-    pub(crate) fn patience_of(&self, time: Duration) -> Patience {
-        Patience::of(&*self.environment, time)
+    /// Configured portals.
+    pub(crate) fn portal_options(&self) -> &[PortalOptions] {
+        &self.portals
     }
 
-    /// Counts of objects that are gone are not needed any more.
-    pub(crate) fn forget_counts(&self) {
-        self.unique.retain(|object| self.catalog.object(object).is_some());
+    /// The pool beside its space.
+    pub(crate) fn pool(&self) -> &PoolPart {
+        &self.pool
     }
 
-    /// `iscsi://ADDRESS:PORT/TARGET/LUN` at the first portal.
-    pub(crate) fn iscsi_url(&self, target: &str, lun: u16) -> String {
-        let portals = self.live.portals();
-        let address = portals.first().map_or("", |portal| portal.advertised.as_str());
-        format!("iscsi://{address}/{target}/{lun}")
+    /// Jobs.
+    pub(crate) fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    /// Events.
+    pub(crate) fn events(&self) -> &Events {
+        &self.events
+    }
+
+    /// Publisher of facts.
+    pub(crate) fn publisher(&self) -> &Publisher {
+        &self.publisher
     }
 }

@@ -1,36 +1,86 @@
-//! The array's state in memory: a copy of the documents, indexed for lookup. The documents are the truth; this is rebuilt from them at
-//! every start and changed only after a commit.
+//! The array's state in memory: a copy of the documents, indexed for lookup. The documents are
+//! authoritative; the copy is rebuilt from them at every start and changed only after a commit, by
+//! an [`Edit`] for each document. The cost of an edit is independent of the number of documents.
+
+mod index;
+mod ports;
+mod table;
 
 use crate::catalog::DynCatalog;
+use crate::ports::PortalOptions;
 use crate::record::load;
 use crate::{
-    AccessRecord, ArrayRecord, Chap, ControlError, Grantee, HostGroupRecord, HostRecord, Noun, PortGroupRecord,
-    PortalRecord, SnapshotRecord, SourceRecord, To, VolumeRecord,
+    AccessRecord, ArrayRecord, Chap, ControlError, Grantee, HostGroupRecord, HostRecord, Initiator, Noun,
+    PortGroupRecord, PortalRecord, SnapshotError, SnapshotRecord, SourceRecord, To, VolumeRecord,
 };
+use index::Index;
 use pool::{ObjectId, ObjectKind};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use table::Table;
 use uuid::Uuid;
 
 /// Names, hosts and access. The running target reads it; only `control` changes it, with
 /// `Directory::apply`.
 #[derive(Clone, Debug)]
 pub struct Directory {
-    pub(crate) array: ArrayRecord,
-    pub(crate) target: String,
-    pub(crate) volumes: BTreeMap<Uuid, VolumeRecord>,
-    pub(crate) snapshots: BTreeMap<Uuid, SnapshotRecord>,
-    pub(crate) hosts: BTreeMap<Uuid, HostRecord>,
-    pub(crate) host_groups: BTreeMap<Uuid, HostGroupRecord>,
-    pub(crate) access: BTreeMap<(Uuid, To), AccessRecord>,
-    pub(crate) portals: BTreeMap<u16, PortalRecord>,
-    pub(crate) port_groups: BTreeMap<u16, PortGroupRecord>,
-    /// Of the configured portals, in the order of the configuration.
-    pub(crate) port_identifiers: Vec<u16>,
-    /// Groups that the configuration names, by port.
-    pub(crate) configured_groups: BTreeMap<u16, u16>,
+    array: ArrayRecord,
+    target: String,
+    volumes: Table<Uuid, VolumeRecord>,
+    snapshots: Table<Uuid, SnapshotRecord>,
+    hosts: Table<Uuid, HostRecord>,
+    host_groups: Table<Uuid, HostGroupRecord>,
+    access: Table<(Uuid, To), AccessRecord>,
+    portals: Table<u16, PortalRecord>,
+    port_groups: Table<u16, PortGroupRecord>,
+    /// Identifiers of the configured portals, in the order of the configuration.
+    port_identifiers: Vec<u16>,
+    /// Port groups that the configuration assigns, by port.
+    configured_groups: BTreeMap<u16, u16>,
+    index: Index,
 }
 
-/// What an initiator may do: who it is, how it must authenticate, what it sees.
+/// Change of one record. `None` removes it.
+#[derive(Clone, Debug)]
+pub enum Edit {
+    /// A volume.
+    Volume(Uuid, Option<Arc<VolumeRecord>>),
+    /// A snapshot.
+    Snapshot(Uuid, Option<Arc<SnapshotRecord>>),
+    /// A host.
+    Host(Uuid, Option<Arc<HostRecord>>),
+    /// A host group.
+    HostGroup(Uuid, Option<Arc<HostGroupRecord>>),
+    /// A grant, by volume and grantee.
+    Access((Uuid, To), Option<Arc<AccessRecord>>),
+    /// A portal. Portals are never removed.
+    Portal(u16, Option<Arc<PortalRecord>>),
+    /// A target port group. Groups are never removed.
+    PortGroup(u16, Option<Arc<PortGroupRecord>>),
+}
+
+/// Edits that store a record under its key.
+macro_rules! edits {
+    ($($record:ty => |$of:ident| $key:expr, $edit:ident;)*) => {
+        $(impl From<$record> for Edit {
+            fn from($of: $record) -> Self {
+                Self::$edit($key, Some(Arc::new($of)))
+            }
+        })*
+    };
+}
+
+edits! {
+    VolumeRecord => |record| record.id, Volume;
+    SnapshotRecord => |record| record.id, Snapshot;
+    HostRecord => |record| record.id, Host;
+    HostGroupRecord => |record| record.id, HostGroup;
+    AccessRecord => |record| (record.volume, record.to()), Access;
+    PortalRecord => |record| record.identifier, Portal;
+    PortGroupRecord => |record| record.identifier, PortGroup;
+}
+
+/// Access of an initiator: its host, its authentication and its logical units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nexus {
     /// Id and name of the initiator's host; absent for an unknown initiator, which sees the volumes
@@ -55,30 +105,71 @@ impl Directory {
     /// Reads every document and checks that they agree with each other and with the pool's objects.
     /// Objects without a document are left alone.
     pub(crate) fn load(catalog: &dyn DynCatalog, array: ArrayRecord, target: String) -> Result<Self, ControlError> {
-        let directory = Self {
+        let mut directory = Self {
             array,
             target,
-            volumes: load(catalog)?.into_iter().map(|record: VolumeRecord| (record.id, record)).collect(),
-            snapshots: load(catalog)?.into_iter().map(|record: SnapshotRecord| (record.id, record)).collect(),
-            hosts: load(catalog)?.into_iter().map(|record: HostRecord| (record.id, record)).collect(),
-            host_groups: load(catalog)?.into_iter().map(|record: HostGroupRecord| (record.id, record)).collect(),
-            access: load(catalog)?
-                .into_iter()
-                .map(|record: AccessRecord| ((record.volume, record.to()), record))
-                .collect(),
-            portals: load(catalog)?.into_iter().map(|record: PortalRecord| (record.identifier, record)).collect(),
-            port_groups: load(catalog)?
-                .into_iter()
-                .map(|record: PortGroupRecord| (record.identifier, record))
-                .collect(),
+            volumes: Table::default(),
+            snapshots: Table::default(),
+            hosts: Table::default(),
+            host_groups: Table::default(),
+            access: Table::default(),
+            portals: Table::default(),
+            port_groups: Table::default(),
             port_identifiers: Vec::new(),
             configured_groups: BTreeMap::new(),
+            index: Index::default(),
         };
+        directory.extend(load::<VolumeRecord>(catalog)?);
+        directory.extend(load::<SnapshotRecord>(catalog)?);
+        directory.extend(load::<HostRecord>(catalog)?);
+        directory.extend(load::<HostGroupRecord>(catalog)?);
+        directory.extend(load::<AccessRecord>(catalog)?);
+        directory.extend(load::<PortalRecord>(catalog)?);
+        directory.extend(load::<PortGroupRecord>(catalog)?);
         directory.check(catalog)?;
         Ok(directory)
     }
 
-    /// Everything a document refers to is there.
+    fn extend<R: Into<Edit>>(&mut self, records: Vec<R>) {
+        for record in records {
+            self.apply(record.into());
+        }
+    }
+
+    /// Sets the configured portals and their identifiers; 0 for a portal that has none.
+    pub(crate) fn configure(&mut self, identifiers: Vec<u16>, portals: &[PortalOptions]) {
+        let configured = identifiers.iter().zip(portals).filter(|(identifier, _)| **identifier != 0);
+        self.configured_groups = configured.filter_map(|(port, portal)| Some((*port, portal.group?))).collect();
+        self.port_identifiers = identifiers;
+    }
+
+    /// Changes one record and its index entries.
+    pub(crate) fn apply(&mut self, edit: Edit) {
+        let index = &mut self.index;
+        match edit {
+            Edit::Volume(id, record) => {
+                let before = self.volumes.set(id, record.clone());
+                index.volume(before.as_deref(), record.as_deref());
+            }
+            Edit::Snapshot(id, record) => {
+                let before = self.snapshots.set(id, record.clone());
+                index.snapshot(before.as_deref(), record.as_deref());
+            }
+            Edit::Host(id, record) => {
+                let before = self.hosts.set(id, record.clone());
+                index.host(before.as_deref(), record.as_deref());
+            }
+            Edit::HostGroup(id, record) => drop(self.host_groups.set(id, record)),
+            Edit::Access(key, record) => {
+                let before = self.access.set(key, record.clone());
+                index.access(before.as_deref(), record.as_deref());
+            }
+            Edit::Portal(identifier, record) => drop(self.portals.set(identifier, record)),
+            Edit::PortGroup(identifier, record) => drop(self.port_groups.set(identifier, record)),
+        }
+    }
+
+    /// Checks that every object and record that a document refers to exists.
     fn check(&self, catalog: &dyn DynCatalog) -> Result<(), ControlError> {
         let damaged = |reason: String| Err(ControlError::Damaged { reason });
         let is_kind = |object, kind| catalog.object(object).is_some_and(|info| info.kind == kind);
@@ -120,23 +211,98 @@ impl Directory {
         &self.target
     }
 
-    /// Every volume, in the order in which they were made.
-    pub fn volumes(&self) -> impl Iterator<Item = &VolumeRecord> {
+    /// All volumes in order of creation.
+    pub fn volumes(&self) -> impl Iterator<Item = &VolumeRecord> + Clone {
         self.volumes.values()
     }
 
-    /// The volume kept in an object.
-    pub fn volume_of(&self, object: ObjectId) -> Option<&VolumeRecord> {
-        self.volumes.values().find(|volume| volume.object == object)
+    /// Number of volumes.
+    pub(crate) fn volume_count(&self) -> usize {
+        self.volumes.len()
     }
 
-    /// What the initiator of this name (in any case) may do.
+    /// Volume with this id.
+    pub(crate) fn volume_by_id(&self, id: Uuid) -> Option<&VolumeRecord> {
+        self.volumes.get(&id)
+    }
+
+    /// All snapshots in order of creation.
+    pub(crate) fn snapshots(&self) -> impl Iterator<Item = &SnapshotRecord> + Clone {
+        self.snapshots.values()
+    }
+
+    /// Number of snapshots.
+    pub(crate) fn snapshot_count(&self) -> usize {
+        self.snapshots.len()
+    }
+
+    /// Snapshot with this id.
+    pub(crate) fn snapshot_by_id(&self, id: Uuid) -> Option<&SnapshotRecord> {
+        self.snapshots.get(&id)
+    }
+
+    /// All hosts in order of creation.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = &HostRecord> {
+        self.hosts.values()
+    }
+
+    /// Number of hosts.
+    pub(crate) fn host_count(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Host with this id.
+    pub(crate) fn host_by_id(&self, id: Uuid) -> Option<&HostRecord> {
+        self.hosts.get(&id)
+    }
+
+    /// All host groups in order of creation.
+    pub(crate) fn host_groups(&self) -> impl Iterator<Item = &HostGroupRecord> {
+        self.host_groups.values()
+    }
+
+    /// Host group with this id.
+    pub(crate) fn host_group_by_id(&self, id: Uuid) -> Option<&HostGroupRecord> {
+        self.host_groups.get(&id)
+    }
+
+    /// All grants, by volume and grantee.
+    pub(crate) fn all_access(&self) -> impl Iterator<Item = &AccessRecord> {
+        self.access.values()
+    }
+
+    /// Grant of a volume to a grantee.
+    pub(crate) fn access_between(&self, volume: Uuid, to: To) -> Option<&AccessRecord> {
+        self.access.get(&(volume, to))
+    }
+
+    /// Volumes by name.
+    pub(crate) fn volumes_by_name(&self) -> impl Iterator<Item = &VolumeRecord> {
+        self.index.volumes_by_name().filter_map(|id| self.volumes.get(&id))
+    }
+
+    /// Volume stored in an object.
+    pub fn volume_of(&self, object: ObjectId) -> Option<&VolumeRecord> {
+        self.volumes.get(&self.index.volume_in(object)?)
+    }
+
+    /// Volumes with their own thresholds.
+    pub(crate) fn volumes_with_thresholds(&self) -> impl Iterator<Item = &VolumeRecord> {
+        self.index.with_thresholds().filter_map(|id| self.volumes.get(&id))
+    }
+
+    /// Volumes cloned from a volume or snapshot.
+    pub(crate) fn clones_of(&self, source: SourceRecord) -> impl Iterator<Item = &VolumeRecord> {
+        self.index.clones_of(source).filter_map(|id| self.volumes.get(&id))
+    }
+
+    /// Access of the initiator with this name (case-insensitive).
     pub fn nexus(&self, initiator: &str) -> Nexus {
         let host = self.host_of(initiator);
-        let mut logical_units: Vec<LogicalUnit> = self
-            .access
-            .values()
-            .filter(|access| access.to() == To::Any || host.is_some_and(|host| self.reaches(access.to(), host.id)))
+        let everybody = self.access_for(To::Any);
+        let own = host.into_iter().flat_map(|host| self.access_to(host.id));
+        let mut logical_units: Vec<LogicalUnit> = everybody
+            .chain(own)
             .filter_map(|access| {
                 let volume = self.volumes.get(&access.volume)?;
                 Some(LogicalUnit { lun: access.lun, object: volume.object })
@@ -150,34 +316,56 @@ impl Directory {
         }
     }
 
-    /// Every grant, one to a group as one to each member: the volume's object, the host (absent: every initiator) and the
-    /// logical unit number.
-    pub fn grants(&self) -> impl Iterator<Item = (ObjectId, Option<&HostRecord>, u16)> {
-        self.access.values().flat_map(|access| {
-            let hosts: Vec<Option<&HostRecord>> = match access.to() {
-                To::Any => vec![None],
-                To::Host(host) => self.hosts.get(&host).map(Some).into_iter().collect(),
-                To::Group(group) => self.members(group).filter_map(|host| self.hosts.get(&host)).map(Some).collect(),
+    /// Initiator names that the grants of a volume reach, with the logical unit number. `None`:
+    /// every initiator.
+    pub fn grants_of(&self, object: ObjectId) -> BTreeMap<Option<String>, u16> {
+        let Some(volume) = self.volume_of(object) else { return BTreeMap::new() };
+        let mut grants = BTreeMap::new();
+        for access in self.access_of(volume.id) {
+            let hosts: Vec<Uuid> = match access.to() {
+                To::Any => {
+                    grants.insert(None, access.lun);
+                    continue;
+                }
+                To::Host(host) => vec![host],
+                To::Group(group) => self.members(group).collect(),
             };
-            let object = self.volumes.get(&access.volume).map(|volume| volume.object);
-            hosts.into_iter().filter_map(move |host| Some((object?, host, access.lun)))
-        })
+            for host in hosts.into_iter().filter_map(|host| self.hosts.get(&host)) {
+                grants.extend(host.initiators.iter().map(|initiator| (Some(initiator.to_string()), access.lun)));
+            }
+        }
+        grants
     }
 
-    /// The host that an initiator belongs to.
+    /// Volumes granted to a host directly or through its groups.
+    pub fn volumes_granted_to_host(&self, host: Uuid) -> impl Iterator<Item = ObjectId> {
+        self.access_to(host).filter_map(|access| Some(self.volumes.get(&access.volume)?.object))
+    }
+
+    /// Volumes granted to a host group.
+    pub fn volumes_granted_to_group(&self, group: Uuid) -> impl Iterator<Item = ObjectId> {
+        self.access_for(To::Group(group)).filter_map(|access| Some(self.volumes.get(&access.volume)?.object))
+    }
+
+    /// Host of the initiator with this text form.
     pub fn host_of(&self, initiator: &str) -> Option<&HostRecord> {
-        self.hosts.values().find(|host| host.iqns.iter().any(|iqn| iqn.eq_ignore_ascii_case(initiator)))
+        self.host_with(&Initiator::of(initiator))
     }
 
-    /// A volume by name or id.
+    /// Host of an initiator.
+    pub(crate) fn host_with(&self, initiator: &Initiator) -> Option<&HostRecord> {
+        self.hosts.get(&self.index.host_of(initiator)?)
+    }
+
+    /// Finds a volume by name or id.
     pub(crate) fn volume(&self, name: &str) -> Result<&VolumeRecord, ControlError> {
-        find(self.volumes.values(), name, |volume| (&volume.name, volume.id))
+        by_name(&self.volumes, name, |name| self.index.volume_named(name))
             .ok_or_else(|| ControlError::NotFound { noun: Noun::Volume, name: name.to_owned() })
     }
 
     /// Finds a host by name or id.
     pub(crate) fn host(&self, name: &str) -> Result<&HostRecord, ControlError> {
-        find(self.hosts.values(), name, |host| (&host.name, host.id))
+        by_name(&self.hosts, name, |name| self.index.host_named(name))
             .ok_or_else(|| ControlError::NotFound { noun: Noun::Host, name: name.to_owned() })
     }
 
@@ -203,20 +391,24 @@ impl Directory {
                     .map(|snapshot| self.full_name(snapshot))
                     .collect();
                 candidates.sort();
-                Err(ControlError::AmbiguousName { name: name.to_owned(), candidates: candidates.join(", ") })
+                Err(SnapshotError::AmbiguousName { name: name.to_owned(), candidates: candidates.join(", ") }.into())
             }
         }
     }
 
     /// Snapshot of a volume by name.
     pub(crate) fn snapshot_of(&self, volume: Uuid, name: &str) -> Option<&SnapshotRecord> {
-        self.snapshots.values().find(|snapshot| snapshot.volume == volume && snapshot.name == name)
+        self.snapshots_of(volume).find(|snapshot| snapshot.name == name)
     }
 
-    /// The objects of a volume's snapshots, by id.
+    /// Snapshots of a volume.
+    pub(crate) fn snapshots_of(&self, volume: Uuid) -> impl Iterator<Item = &SnapshotRecord> {
+        self.index.snapshots_of(volume).filter_map(|id| self.snapshots.get(&id))
+    }
+
+    /// Objects of a volume's snapshots, sorted by id.
     pub(crate) fn snapshot_objects(&self, volume: Uuid) -> Vec<ObjectId> {
-        let snapshots = self.snapshots.values().filter(|snapshot| snapshot.volume == volume);
-        let mut objects: Vec<ObjectId> = snapshots.map(|snapshot| snapshot.object).collect();
+        let mut objects: Vec<ObjectId> = self.snapshots_of(volume).map(|snapshot| snapshot.object).collect();
         objects.sort_unstable();
         objects
     }
@@ -248,7 +440,8 @@ impl Directory {
 
     /// Finds a host group by name or id.
     pub(crate) fn host_group(&self, name: &str) -> Result<&HostGroupRecord, ControlError> {
-        find(self.host_groups.values(), name, |group| (&group.name, group.id))
+        let named = |name: &str| self.host_groups.values().find(|group| group.name == name).map(|group| group.id);
+        by_name(&self.host_groups, name, named)
             .ok_or_else(|| ControlError::NotFound { noun: Noun::HostGroup, name: name.to_owned() })
     }
 
@@ -285,26 +478,30 @@ impl Directory {
 
     /// Grants of a volume, `any` first, then by host.
     pub(crate) fn access_of(&self, volume: Uuid) -> impl Iterator<Item = &AccessRecord> {
-        self.access
-            .range((volume, To::Any)..)
-            .map(|(_, access)| access)
-            .take_while(move |access| access.volume == volume)
+        self.access.range((volume, To::Any)..).take_while(move |access| access.volume == volume)
     }
 
-    /// The grants to one host, by itself or by its groups.
+    /// Grants to one grantee, by logical unit number.
+    pub(crate) fn access_for(&self, to: To) -> impl Iterator<Item = &AccessRecord> {
+        self.index.volumes_for(to).filter_map(move |volume| self.access.get(&(volume, to)))
+    }
+
+    /// Grants to one host, direct or through its groups.
     pub(crate) fn access_to(&self, host: Uuid) -> impl Iterator<Item = &AccessRecord> {
-        self.access.values().filter(move |access| self.reaches(access.to(), host))
+        let groups = self.groups_of(host).map(|group| To::Group(group.id));
+        std::iter::once(To::Host(host)).chain(groups).flat_map(|to| self.access_for(to))
+    }
+
+    /// Grants that an initiator may see in addition to those to `to`.
+    pub(crate) fn access_beside(&self, to: To) -> impl Iterator<Item = &AccessRecord> {
+        self.index.grantees().filter(move |other| self.overlap(*other, to)).flat_map(|other| self.access_for(other))
     }
 }
 
 /// Finds a record by its name, or else by its id.
-fn find<'a, R>(
-    mut records: impl Iterator<Item = &'a R> + Clone,
-    name: &str,
-    key: impl Fn(&'a R) -> (&'a String, Uuid),
-) -> Option<&'a R> {
+fn by_name<'a, R>(records: &'a Table<Uuid, R>, name: &str, named: impl Fn(&str) -> Option<Uuid>) -> Option<&'a R> {
     match Uuid::try_parse(name) {
-        Ok(wanted) => records.find(|record| key(record).1 == wanted),
-        Err(_) => records.find(|record| key(record).0 == name),
+        Ok(id) => records.get(&id),
+        Err(_) => records.get(&named(name)?),
     }
 }

@@ -4,7 +4,13 @@
 //! Conditions of one noun are an enum in its folder (`volumes/error.rs`); [`ControlError`] composes
 //! them and has those that every noun can have.
 
-use crate::Grantee;
+use crate::access::AccessError;
+use crate::hosts::HostError;
+use crate::jobs::JobError;
+use crate::pools::PoolRefusal;
+use crate::ports::PortError;
+use crate::snapshots::SnapshotError;
+use crate::volumes::VolumeError;
 use pool::PoolError;
 use std::fmt;
 use thiserror::Error;
@@ -51,7 +57,30 @@ impl fmt::Display for Noun {
     }
 }
 
-/// What kind of use stands in the way.
+impl Noun {
+    /// Words for several objects.
+    pub(crate) const fn plural(self) -> &'static str {
+        match self {
+            Self::Pool => "pools",
+            Self::Volume => "volumes",
+            Self::Snapshot => "snapshots",
+            Self::Host => "hosts",
+            Self::HostGroup => "host groups",
+            Self::Access => "grants",
+            Self::Session => "sessions",
+            Self::Job => "jobs",
+            Self::Portal => "portals",
+            Self::PortGroup => "portal groups",
+        }
+    }
+
+    /// Words for one object.
+    pub(crate) fn singular(self) -> &'static str {
+        self.plural().trim_end_matches('s')
+    }
+}
+
+/// Kind of use that prevents an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserKind {
     /// A grant.
@@ -85,9 +114,85 @@ pub struct User {
     pub description: String,
 }
 
-/// Why an action was not done. Nothing was changed.
+/// Class of a condition, from which an interface chooses its status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// The named object does not exist.
+    NotFound,
+    /// The state of the array does not allow the request.
+    Conflict,
+    /// The request is invalid in any state.
+    Invalid,
+    /// Space is lacking.
+    NoSpace,
+    /// The array has failed.
+    Failed,
+    /// The array does not take requests now.
+    Unavailable,
+    /// The reply did not arrive in time.
+    TimedOut,
+}
+
+/// Parameters of a condition: each with its meaning.
+pub(crate) type Parameters = Vec<(&'static str, String)>;
+
+/// Space in bytes that a condition is about, as far as known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Space {
+    /// Needed by the request.
+    pub needed: Option<u64>,
+    /// Available.
+    pub available: Option<u64>,
+}
+
+/// Condition that prevents a request. Its `Display` is a sentence for people.
+pub(crate) trait Condition: fmt::Display {
+    /// Stable name.
+    fn code(&self) -> &'static str;
+    /// Class.
+    fn class(&self) -> Class;
+    /// Users of the object, if they are the condition.
+    fn users(&self) -> &[User] {
+        &[]
+    }
+    /// Space, if its lack is the condition.
+    fn space(&self) -> Space {
+        Space::default()
+    }
+    /// Advice for the administrator, in terms of the resources.
+    fn help(&self) -> Option<String> {
+        None
+    }
+    /// Names that the condition and its help are about.
+    fn parameters(&self) -> Parameters {
+        Vec::new()
+    }
+}
+
+/// Reason why a request was not executed. It has changed nothing.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ControlError {
+    /// Condition of a volume.
+    #[error(transparent)]
+    Volume(#[from] VolumeError),
+    /// Condition of a snapshot.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// Condition of a grant.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// Condition of a host.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// Condition of a portal or target port group.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// Condition of a pool.
+    #[error(transparent)]
+    Pool(#[from] PoolRefusal),
+    /// Condition of a job.
+    #[error(transparent)]
+    Job(#[from] JobError),
     /// No such object.
     #[error("there is no {noun} {name}")]
     NotFound {
@@ -103,14 +208,6 @@ pub enum ControlError {
         noun: Noun,
         /// Name at the start of the job.
         name: String,
-    },
-    /// A snapshot's name without its volume, and several volumes have one of that name.
-    #[error("snapshot {name} is ambiguous: it is one of {candidates}")]
-    AmbiguousName {
-        /// The name.
-        name: String,
-        /// The full names, separated by commas.
-        candidates: String,
     },
     /// The name belongs to another object, or to one with other parameters.
     #[error("{noun} {name} exists already{difference}")]
@@ -132,59 +229,7 @@ pub enum ControlError {
         /// Users of the object.
         users: Vec<User>,
     },
-    /// Sessions see the volume that is to be rolled back.
-    #[error("volume {name} is in use")]
-    RollbackInUse {
-        /// The volume.
-        name: String,
-        /// The snapshot.
-        snapshot: String,
-        /// The sessions.
-        users: Vec<User>,
-    },
-    /// The volume has snapshots, and the request did not say that they go too.
-    #[error("volume {name} has {} snapshot{}", users.len(), if users.len() == 1 { "" } else { "s" })]
-    HasSnapshots {
-        /// The volume.
-        name: String,
-        /// Its snapshots.
-        users: Vec<User>,
-    },
-    /// Hosts would be left without an active path; without users, the array would have no active port.
-    #[error("{}", if users.is_empty() { "no port of the array would be active" } else { "hosts would have no active path left" })]
-    LastPath {
-        /// Noun and words that were asked for, for the help.
-        asked: String,
-        /// The hosts.
-        users: Vec<User>,
-    },
-    /// Another grant has the logical unit number.
-    #[error("LUN {lun} is taken by volume {volume} for {grantee}")]
-    LunTaken {
-        /// The number asked for.
-        lun: u16,
-        /// The volume that has it.
-        volume: String,
-        /// Grantee that holds the number or volume.
-        grantee: Grantee,
-    },
-    /// The volume is granted already in a way that excludes this one.
-    #[error("volume {volume} is granted to {grantee} already, as LUN {lun}")]
-    AlreadyGranted {
-        /// The volume.
-        volume: String,
-        /// Grantee that holds the number or volume.
-        grantee: Grantee,
-        /// As which number.
-        lun: u16,
-    },
-    /// All logical unit numbers are in use.
-    #[error("no LUN is free for {grantee}: 0 to 16383 are all in use")]
-    NoFreeLun {
-        /// Grantee whose numbers are all in use.
-        grantee: Grantee,
-    },
-    /// Not a name.
+    /// Invalid name.
     #[error("{name:?} cannot be the name of a {noun}: {reason}")]
     InvalidName {
         /// Noun of the object to be named.
@@ -194,155 +239,10 @@ pub enum ControlError {
         /// Violated rule.
         reason: &'static str,
     },
-    /// Not an initiator name.
-    #[error("{name:?} is not an initiator name: {reason}")]
-    InvalidInitiatorName {
-        /// The text.
-        name: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// The initiator name belongs to another host.
-    #[error("initiator name {initiator} belongs to host {host}")]
-    InitiatorNameTaken {
-        /// The name.
-        initiator: String,
-        /// Its owner.
-        host: String,
-    },
-    /// Unusable CHAP credentials.
-    #[error("{reason}")]
-    InvalidChap {
-        /// What is wrong.
-        reason: &'static str,
-    },
-    /// Not a logical unit number.
-    #[error("{lun} is not a LUN: 0 to 16383 are")]
-    InvalidLun {
-        /// The number asked for.
-        lun: u16,
-    },
-    /// Not a size.
-    #[error(
-        "{size_bytes} bytes is not a valid size: sizes are multiples of 512 from 512 to {max_bytes} bytes (16 TiB)"
-    )]
-    InvalidSize {
-        /// The size asked for.
-        size_bytes: u64,
-        /// The largest.
-        max_bytes: u64,
-    },
-    /// No size, and nothing to take it from.
-    #[error("volume {name} needs a size")]
-    SizeMissing {
-        /// The volume to be made.
-        name: String,
-    },
-    /// Smaller than now, or than the source.
-    #[error("volume {name} cannot have {size_bytes} bytes: {reason} has {present_bytes}, and volumes do not shrink")]
-    WouldShrink {
-        /// The volume.
-        name: String,
-        /// The size asked for.
-        size_bytes: u64,
-        /// The size it has.
-        present_bytes: u64,
-        /// What has it: `it` or the source's name.
-        reason: String,
-    },
-    /// The pool has no space for the change.
-    #[error("the pool has no space for this change ({available_bytes} bytes are free)")]
-    NoSpace {
-        /// Free bytes.
-        available_bytes: u64,
-    },
-    /// A reservation, or a snapshot or clone of a thick volume, needs more than is free and not promised.
-    #[error(
-        "{needed_bytes} bytes would have to be kept free for the reservation, and {available_bytes} are free and not promised"
-    )]
-    NoRoomForReservation {
-        /// Bytes needed.
-        needed_bytes: u64,
-        /// Bytes free and not promised.
-        available_bytes: u64,
-    },
-    /// The volumes would have more together than the pool's limit allows.
-    #[error(
-        "the volumes would have {} bytes together, and the limit is {limit_bytes} ({percent} % of the pool)",
-        provisioned_bytes.saturating_add(*needed_bytes)
-    )]
-    OverCommitted {
-        /// What the volumes have together.
-        provisioned_bytes: u64,
-        /// What the request adds.
-        needed_bytes: u64,
-        /// What they may have together.
-        limit_bytes: u64,
-        /// The limit as a share of the pool.
-        percent: u32,
-    },
-    /// Not a share.
-    #[error("an overwrite reserve of {percent} % is not possible: 0 to 100")]
-    BadReservation {
-        /// What was asked for.
-        percent: u8,
-    },
-    /// A thin volume has no overwrite reserve.
-    #[error("volume {name} is thin: only a thick volume has an overwrite reserve")]
-    NotThick {
-        /// The volume.
-        name: String,
-    },
-    /// A setting outside its range, or that contradicts another.
+    /// Setting outside its range, or in contradiction to another one.
     #[error("{0}")]
     InvalidSetting(String),
-    /// The pool cannot be made larger that way.
-    #[error("the pool cannot grow: {reason}")]
-    CannotGrow {
-        /// Why.
-        reason: String,
-    },
-    /// The pool has no time or space for it now.
-    #[error("{reason}")]
-    PoolBusy {
-        /// Why.
-        reason: String,
-    },
-    /// The job has ended already.
-    #[error("job {id} is {state} already")]
-    JobEnded {
-        /// The job.
-        id: String,
-        /// The word for its state.
-        state: &'static str,
-    },
-    /// A sanitize operation is nobody's to end.
-    #[error(
-        "job {id} cannot be {wanted}: a sanitize operation that a host has begun goes on until it is done, whatever happens (SBC-4 §4.11)"
-    )]
-    SanitizeGoesOn {
-        /// The job.
-        id: String,
-        /// What was asked for.
-        wanted: &'static str,
-    },
-    /// A sanitize operation failed.
-    #[error(
-        "sanitizing volume {volume} has failed: {reason}; the volume answers no reads or writes until it is sanitized again"
-    )]
-    SanitizeFailed {
-        /// The volume.
-        volume: String,
-        /// Why.
-        reason: String,
-    },
-    /// The pool stopped.
-    #[error("the pool stopped after a media error: {reason}")]
-    PoolStopped {
-        /// What happened.
-        reason: String,
-    },
-    /// State that contradicts itself or cannot be read.
+    /// The stored state contradicts itself or cannot be read.
     #[error("the array's state is damaged: {reason}")]
     Damaged {
         /// Description of the damage.
@@ -363,164 +263,132 @@ pub enum ControlError {
 }
 
 impl ControlError {
-    /// The stable name of the condition.
-    pub const fn code(&self) -> &'static str {
+    /// Condition of one noun, if it is one.
+    fn of_noun(&self) -> Option<&dyn Condition> {
         match self {
-            Self::NotFound { .. } => "not-found",
-            Self::DeletedMeanwhile { .. } => "deleted",
-            Self::AmbiguousName { .. } => "ambiguous-name",
-            Self::Exists { .. } => "exists",
-            Self::InUse { .. } | Self::RollbackInUse { .. } => "in-use",
-            Self::HasSnapshots { .. } => "has-snapshots",
-            Self::LastPath { .. } => "last-path",
-            Self::LunTaken { .. } => "lun-taken",
-            Self::AlreadyGranted { .. } => "already-granted",
-            Self::NoFreeLun { .. } => "no-free-lun",
-            Self::InvalidName { .. } => "invalid-name",
-            Self::InvalidInitiatorName { .. } => "invalid-initiator-name",
-            Self::InitiatorNameTaken { .. } => "initiator-name-taken",
-            Self::InvalidChap { .. } => "invalid-chap",
-            Self::InvalidLun { .. } => "invalid-lun",
-            Self::InvalidSize { .. } => "invalid-size",
-            Self::SizeMissing { .. } => "size-missing",
-            Self::WouldShrink { .. } => "would-shrink",
-            Self::NoSpace { .. } => "no-space",
-            Self::NoRoomForReservation { .. } => "no-space",
-            Self::OverCommitted { .. } => "over-commitment",
-            Self::BadReservation { .. } => "invalid-reservation",
-            Self::NotThick { .. } => "not-thick",
-            Self::InvalidSetting(_) => "invalid-setting",
-            Self::CannotGrow { .. } => "cannot-grow",
-            Self::PoolBusy { .. } => "pool-busy",
-            Self::JobEnded { .. } => "job-ended",
-            Self::SanitizeGoesOn { .. } => "sanitize-goes-on",
-            Self::SanitizeFailed { .. } => "sanitize-failed",
-            Self::PoolStopped { .. } => "pool-stopped",
-            Self::Damaged { .. } => "damaged",
-            Self::NotRunning => "not-running",
-            Self::Busy => "busy",
-            Self::TimedOut { .. } => "timed-out",
+            Self::Volume(error) => Some(error),
+            Self::Snapshot(error) => Some(error),
+            Self::Access(error) => Some(error),
+            Self::Host(error) => Some(error),
+            Self::Port(error) => Some(error),
+            Self::Pool(error) => Some(error),
+            Self::Job(error) => Some(error),
+            _ => None,
         }
     }
 
-    /// Who uses the object, when that is the condition.
+    /// Stable name and class of the condition.
+    fn code_and_class(&self) -> (&'static str, Class) {
+        match self {
+            Self::Volume(error) => (error.code(), error.class()),
+            Self::Snapshot(error) => (error.code(), error.class()),
+            Self::Access(error) => (error.code(), error.class()),
+            Self::Host(error) => (error.code(), error.class()),
+            Self::Port(error) => (error.code(), error.class()),
+            Self::Pool(error) => (error.code(), error.class()),
+            Self::Job(error) => (error.code(), error.class()),
+            Self::NotFound { .. } => ("not-found", Class::NotFound),
+            Self::DeletedMeanwhile { .. } => ("deleted", Class::Conflict),
+            Self::Exists { .. } => ("exists", Class::Conflict),
+            Self::InUse { .. } => ("in-use", Class::Conflict),
+            Self::InvalidName { .. } => ("invalid-name", Class::Invalid),
+            Self::InvalidSetting(_) => ("invalid-setting", Class::Invalid),
+            Self::Damaged { .. } => ("damaged", Class::Failed),
+            Self::NotRunning => ("not-running", Class::Unavailable),
+            Self::Busy => ("busy", Class::Unavailable),
+            Self::TimedOut { .. } => ("timed-out", Class::TimedOut),
+        }
+    }
+
+    /// Stable name of the condition.
+    pub fn code(&self) -> &'static str {
+        self.code_and_class().0
+    }
+
+    /// Class of the condition.
+    pub fn class(&self) -> Class {
+        self.code_and_class().1
+    }
+
+    /// Users of the object, if they are the condition.
     pub fn users(&self) -> &[User] {
         match self {
-            Self::InUse { users, .. }
-            | Self::RollbackInUse { users, .. }
-            | Self::HasSnapshots { users, .. }
-            | Self::LastPath { users, .. } => users,
-            _ => &[],
+            Self::InUse { users, .. } => users,
+            _ => self.of_noun().map_or(&[], Condition::users),
         }
     }
 
-    /// What to do about it.
+    /// Space, if its lack is the condition.
+    pub fn space(&self) -> Space {
+        self.of_noun().map(Condition::space).unwrap_or_default()
+    }
+
+    /// Advice for the administrator, in terms of the resources. Each interface adds its own way to
+    /// follow the advice, from the code and the parameters.
     pub fn help(&self) -> Option<String> {
-        match self {
-            Self::NotFound { noun: Noun::Access, .. } => Some("list what is granted:  windlass access list".to_owned()),
+        Some(match self {
             Self::NotFound { noun: Noun::Snapshot, name } if name.contains('@') => {
-                let volume = name.split('@').next().unwrap_or_default();
-                Some(format!("list what there is:  windlass snapshot list {volume}"))
+                format!("list the snapshots of volume {}", volume_part(name))
             }
-            Self::NotFound { noun, .. } => Some(format!("list what there is:  windlass {noun} list")),
-            Self::AmbiguousName { .. } => Some("write VOLUME@SNAPSHOT".to_owned()),
-            Self::InUse { noun: Noun::Volume, name, .. } => {
-                Some(format!("revoke access first:  windlass access revoke {name} --all"))
-            }
-            Self::InUse { noun: Noun::HostGroup, name, .. } => {
-                Some(format!("revoke its access first:  windlass access revoke VOLUME --group {name}"))
-            }
-            Self::InUse { noun: Noun::Host, name, users } if users.iter().any(|user| user.kind == UserKind::HostGroup) => {
-                Some(format!("remove it from its groups first:  windlass host-group set GROUP --remove {name}"))
-            }
-            Self::InUse { noun: Noun::Host, name, users } => {
-                Some(if users.iter().any(|user| user.kind == UserKind::Access) {
-                    format!("revoke its access first:  windlass access revoke VOLUME --host {name}")
-                } else {
-                    format!("log out on {name} first, or:  windlass session drop ID")
-                })
-            }
-            Self::RollbackInUse { name, snapshot, .. } => Some(format!(
-                "unmount and log out there first, or, when nobody uses it:  windlass volume rollback {name} {snapshot} --force"
-            )),
-            Self::HasSnapshots { name, .. } => {
-                Some(format!("delete them too:  windlass volume delete {name} --with-snapshots"))
-            }
-            Self::LastPath { asked, .. } => {
-                let (noun, rest) = asked.split_once(' ').unwrap_or((asked, ""));
-                Some(format!("give them another path first, or:  windlass {noun} set {rest} --force"))
-            }
-            Self::LunTaken { .. } => Some("leave --lun out to get the lowest free one".to_owned()),
-            Self::AlreadyGranted { volume, grantee, .. } => {
-                let grantee = match grantee {
-                    Grantee::Any => "--any".to_owned(),
-                    Grantee::Host(host) => format!("--host {host}"),
-                    Grantee::Group(group) => format!("--group {group}"),
-                };
-                Some(format!("revoke that first:  windlass access revoke {volume} {grantee}"))
-            }
-            Self::SizeMissing { name } => Some(format!("windlass volume create {name} --size 100G")),
-            Self::InitiatorNameTaken { host, .. } => Some(format!("see:  windlass host show {host}")),
-            Self::NoSpace { .. } => {
-                Some("delete volumes or snapshots, unmap in the hosts; see:  windlass pool show".to_owned())
-            }
-            Self::NoRoomForReservation { .. } => Some(
-                "delete volumes or snapshots, grow the pool, or lower a reserve:  windlass volume set NAME --overwrite-reserve 0"
-                    .to_owned(),
-            ),
-            Self::OverCommitted { .. } => {
-                Some("grow the pool, or raise the limit:  windlass pool set POOL --commitment 250%".to_owned())
-            }
-            Self::NotThick { name } => Some(format!("windlass volume set {name} --reserve thick --overwrite-reserve 50")),
-            Self::CannotGrow { .. } => Some("see its size:  windlass pool show".to_owned()),
-            Self::PoolBusy { .. } => Some("try again later".to_owned()),
-            Self::JobEnded { .. } => Some("windlass job list".to_owned()),
-            Self::SanitizeGoesOn { id, .. } => Some(format!(
-                "wait for it:  windlass job wait {id}\n      what goes with it is the volume as a whole:  windlass volume delete VOLUME"
-            )),
-            Self::SanitizeFailed { .. } => {
-                Some("let a host send SANITIZE again, or EXIT FAILURE MODE (sg_sanitize --fail), or delete the volume".to_owned())
-            }
-            Self::PoolStopped { .. } => Some(
-                "see the log, repair the medium, restart:  windlass pool check FILE tells what is intact".to_owned(),
-            ),
-            Self::Damaged { .. } => Some("stop the array and look:  windlass pool check FILE".to_owned()),
-            Self::Exists { noun, name, .. } => {
-                Some(format!("choose another name; this one is shown by  windlass {noun} show {name}"))
-            }
-            Self::InUse { .. }
-            | Self::DeletedMeanwhile { .. }
-            | Self::NoFreeLun { .. }
-            | Self::InvalidName { .. }
-            | Self::InvalidInitiatorName { .. }
-            | Self::InvalidChap { .. }
-            | Self::InvalidLun { .. }
-            | Self::InvalidSize { .. }
-            | Self::WouldShrink { .. }
-            | Self::BadReservation { .. }
-            | Self::InvalidSetting(_)
-            | Self::NotRunning
-            | Self::Busy
-            | Self::TimedOut { .. } => None,
-        }
+            Self::NotFound { noun, .. } => format!("list the {}", noun.plural()),
+            Self::Exists { noun, .. } => format!("choose another name, or use the existing {}", noun.singular()),
+            Self::InUse { noun, name, users } => return in_use_help(*noun, name, users),
+            Self::Damaged { .. } => "stop the array and check its pool".to_owned(),
+            _ => return self.of_noun()?.help(),
+        })
     }
 
-    /// What the pool's error means to an administrator.
+    /// Names that the condition and its help are about, each with its meaning.
+    pub fn parameters(&self) -> Vec<(&'static str, String)> {
+        let (noun, name) = match self {
+            Self::NotFound { noun, name }
+            | Self::DeletedMeanwhile { noun, name }
+            | Self::Exists { noun, name, .. }
+            | Self::InUse { noun, name, .. }
+            | Self::InvalidName { noun, name, .. } => (*noun, name),
+            _ => return self.of_noun().map(Condition::parameters).unwrap_or_default(),
+        };
+        let mut parameters = vec![("noun", noun.to_string()), ("name", name.clone())];
+        if noun == Noun::Snapshot && name.contains('@') {
+            parameters.push(("volume", volume_part(name)));
+        }
+        parameters
+    }
+
+    /// Converts a pool's error to an administrator's terms.
     pub(crate) fn from_pool(error: PoolError, available_bytes: u64) -> Self {
         match error {
-            PoolError::PoolFull => Self::NoSpace { available_bytes },
+            PoolError::PoolFull => PoolRefusal::NoSpace { available_bytes }.into(),
             PoolError::NoRoomForReservation { needed_bytes, available_bytes } => {
-                Self::NoRoomForReservation { needed_bytes, available_bytes }
+                PoolRefusal::NoRoomForReservation { needed_bytes, available_bytes }.into()
             }
-            PoolError::BadReservation { percent } => Self::BadReservation { percent },
-            PoolError::CannotGrow(reason) => Self::CannotGrow { reason },
-            PoolError::Stopped(reason) => Self::PoolStopped { reason },
-            PoolError::BadSize { size_bytes, max_bytes } => Self::InvalidSize { size_bytes, max_bytes },
+            PoolError::BadReservation { percent } => VolumeError::BadReservation { percent }.into(),
+            PoolError::CannotGrow(reason) => PoolRefusal::CannotGrow { reason }.into(),
+            PoolError::Stopped(reason) => PoolRefusal::Stopped { reason }.into(),
+            PoolError::BadSize { size_bytes, max_bytes } => VolumeError::InvalidSize { size_bytes, max_bytes }.into(),
             PoolError::Damaged(reason) => Self::Damaged { reason },
-            PoolError::Busy(reason) => Self::PoolBusy { reason },
+            PoolError::Busy(reason) => PoolRefusal::Busy { reason }.into(),
             PoolError::NoSuchObject(_) | PoolError::ObjectExists(_) | PoolError::BadDocument { .. } => {
                 Self::Damaged { reason: error.to_string() }
             }
         }
     }
+}
+
+/// Advice for an object that cannot be deleted while it is used.
+fn in_use_help(noun: Noun, name: &str, users: &[User]) -> Option<String> {
+    let used_by = |kind| users.iter().any(|user| user.kind == kind);
+    Some(match noun {
+        Noun::Volume => "revoke access first".to_owned(),
+        Noun::HostGroup => "revoke its access first".to_owned(),
+        Noun::Host if used_by(UserKind::HostGroup) => "remove it from its groups first".to_owned(),
+        Noun::Host if used_by(UserKind::Access) => "revoke its access first".to_owned(),
+        Noun::Host => format!("log out on {name} first, or drop its sessions"),
+        _ => return None,
+    })
+}
+
+/// Volume in `VOLUME@SNAPSHOT`.
+fn volume_part(name: &str) -> String {
+    name.split('@').next().unwrap_or_default().to_owned()
 }

@@ -23,16 +23,19 @@ mod directory;
 mod environment;
 mod error;
 mod events;
+mod facts;
 mod host_groups;
 mod hosts;
 mod jobs;
 mod live;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
+mod mirror;
 mod naa;
 mod names;
 mod object_names;
 mod offload;
+mod page;
 mod pools;
 mod ports;
 mod record;
@@ -46,54 +49,32 @@ mod system;
 mod tests;
 mod volumes;
 
-pub use access::{AccessGrant, AccessList, AccessRevoke, AccessView, Grantee, Revoke};
-pub use control::{ArrayOptions, Control};
-pub use directory::{Directory, LogicalUnit, Nexus};
+pub use access::*;
+pub use control::{ArrayOptions, Control, Loaded};
+pub use directory::{Directory, Edit, LogicalUnit, Nexus};
 pub use environment::{Environment, Secret};
-pub use error::{ControlError, Noun, User, UserKind};
-pub use events::{AlertList, AlertView, Draft, Event, EventList, Severity};
-pub use host_groups::{HostGroupCreate, HostGroupDelete, HostGroupList, HostGroupSet, HostGroupShow, HostGroupView};
-pub use hosts::{
-    ChapSet, GeneratedSecrets, HostCreate, HostDelete, HostList, HostSet, HostShow, HostView, MutualChapSet,
-};
-pub use jobs::{
-    JobCancel, JobKind, JobList, JobReport, JobSet, JobShow, JobState, JobView, PoolCheck, PoolReclaim, PoolScrub,
-    ReclaimReport, SanitizeJob, SanitizeReport, VolumeReclaim,
-};
+pub use error::{Class, ControlError, Noun, Space, User, UserKind};
+pub use events::*;
+pub use facts::{Facts, PoolFacts, UnitFacts};
+pub use host_groups::*;
+pub use hosts::*;
+pub use jobs::*;
 pub use live::{
     Bucket, Change, ConnectionCounters, Histogram, Level, Live, OffloadRow, Portal, Refusal, RefusalCount,
     Registration, Reservations, SessionInfo, VolumeCounters,
 };
+pub use mirror::Mirror;
 pub use naa::Naa;
-pub use names::iscsi_name_fault;
 pub use object_names::ObjectNames;
-pub use offload::{OffloadLog, OffloadStatistics, OffloadView, RefusalView};
-pub use pools::integrity::MAX_BAD_RANGES;
-pub use pools::thresholds::SoftThresholds;
-pub use pools::{Limits, PoolGrow, PoolList, PoolSet, PoolShow, PoolState, PoolView};
-pub use ports::{
-    Port, PortGroupList, PortGroupSet, PortGroupShow, PortGroupView, PortalList, PortalOptions, PortalSet, PortalShow,
-    PortalView,
-};
-pub use access::record::{AccessRecord, To};
-pub use host_groups::record::HostGroupRecord;
-pub use hosts::record::{Chap, HostRecord, MutualChap};
-pub use pools::record::{BadRange, CheckRecord, Commitment, PoolRecord, ScrubRecord};
-pub use ports::record::{PortGroupRecord, PortalRecord, RedirectRecord};
-pub use reservations::record::{RegistrationRecord, ReservationsRecord};
-pub use sanitize::record::{OverwriteRecord, SanitizeRecord};
-pub use snapshots::record::SnapshotRecord;
-pub use volumes::record::{SourceRecord, VolumeRecord};
-pub use system::ArrayRecord;
-pub use request::{Outcome, Request};
-pub use reservations::{RegistrationView, ReservationList, ReservationShow, ReservationsView};
-pub use sessions::{SessionDrop, SessionList, SessionView};
-pub use snapshots::{
-    SnapshotCreate, SnapshotDelete, SnapshotGroup, SnapshotList, SnapshotShow, SnapshotTree, SnapshotView, TreeView,
-};
-pub use system::{Health, HostMetrics, MetricsShow, MetricsView, Ping, StatusShow, StatusView, VolumeMetrics};
-pub use unit::{AccessState, Primitive, ReservationType, StateOrigin};
-pub use volumes::{
-    KeptBy, LunView, MAX_VOLUME_BYTES, Reserve, SourceView, SpaceView, UnmapReport, VolumeCreate, VolumeDelete,
-    VolumeList, VolumeRollback, VolumeSet, VolumeShow, VolumeSpace, VolumeView,
-};
+pub use offload::*;
+pub use page::{Listed, Page, Part};
+pub use pools::*;
+pub use ports::*;
+pub use request::{Outcome, Read, Request};
+pub use reservations::*;
+pub use sanitize::*;
+pub use sessions::*;
+pub use snapshots::*;
+pub use system::*;
+pub use unit::{AccessState, Ending, Primitive, ReservationType, StateOrigin};
+pub use volumes::*;

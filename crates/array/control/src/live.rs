@@ -3,13 +3,13 @@
 //! Counters are snapshots: plain numbers copied at the call. Objects are identified by their
 //! [`ObjectId`], so that renaming a volume does not touch the data path.
 
-use crate::Directory;
+use crate::{Directory, UnitFacts};
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use pool::ObjectId;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
-use unit::{Primitive, ReservationType};
+use unit::{Ending, Primitive, ReservationType};
 use uuid::Uuid;
 
 /// Running target. All calls come from the thread that owns the pool; implementations must not call
@@ -30,17 +30,21 @@ pub trait Live {
     fn drop_session(&self, id: u64) -> bool;
     /// Portals that accept connections, in the order of the configuration.
     fn portals(&self) -> Vec<Portal>;
-    /// One row per volume and primitive that was used since the start.
-    fn offload_statistics(&self) -> Vec<OffloadRow>;
-    /// The newest `limit` refusals that are still kept, oldest first.
-    fn offload_log(&self, limit: usize) -> Vec<Refusal>;
-    /// One row per volume that was read or written since the start.
-    fn volume_counters(&self) -> Vec<VolumeCounters>;
-    /// Connections, and how they ended.
+    /// Sessions that began, ended (`None`) or received commands since the last call.
+    fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)>;
+    /// Statistics of a volume's unit since the start, and its reservations.
+    fn unit(&self, volume: ObjectId) -> UnitFacts;
+    /// Takes at most `most` volumes whose [`Live::unit`] may have changed since this last returned
+    /// them.
+    fn take_used_units(&self, most: usize) -> Vec<ObjectId>;
+    /// Offload rows of recently deleted volumes.
+    fn deleted_offload(&self) -> Vec<OffloadRow>;
+    /// Refusals in memory from this number on, oldest first.
+    fn refusals(&self, since: u64) -> Vec<Refusal>;
+    /// Numbers of open connections and of ended ones by reason.
     fn connections(&self) -> ConnectionCounters;
-    /// Registrations and reservation of a volume; nothing when there is no such volume.
-    fn reservations(&self, volume: ObjectId) -> Reservations;
-    /// SCSI commands received in the sessions that there are: a number that changes while hosts are active. Asked for often.
+    /// SCSI commands received in the open sessions: a number that changes while hosts are active.
+    /// Called often.
     fn commands(&self) -> u64;
     /// Reason why the pool stopped, if it did.
     fn pool_stopped(&self) -> Option<String>;
@@ -56,6 +60,11 @@ pub enum Change {
     },
     /// A volume was deleted; no initiator saw it.
     VolumeRemoved {
+        /// The volume.
+        object: ObjectId,
+    },
+    /// A volume was renamed.
+    VolumeRenamed {
         /// The volume.
         object: ObjectId,
     },
@@ -113,7 +122,12 @@ pub enum Change {
         /// Logical unit number.
         lun: u16,
     },
-    /// Members of a host group, or grants to it, changed: what sessions of its hosts see may differ.
+    /// Grants of a volume to host groups changed: the access of sessions of their hosts may differ.
+    GroupAccessChanged {
+        /// The volume.
+        object: ObjectId,
+    },
+    /// Members of a host group changed: the access of sessions of its hosts may differ.
     HostGroupChanged {
         /// The group.
         group: Uuid,
@@ -247,6 +261,8 @@ pub struct Portal {
 pub struct OffloadRow {
     /// Destination volume.
     pub volume: ObjectId,
+    /// Name of the volume; of a deleted volume, its last one.
+    pub name: String,
     /// The primitive.
     pub primitive: Primitive,
     /// Commands received.
@@ -275,7 +291,10 @@ pub struct OffloadRow {
     pub latency: Histogram,
     /// Refusals by reason; their counts add up to `refused`.
     pub refusals: Vec<RefusalCount>,
-    /// Commands that were done without the benefit, by reason: a copy that had to move data, an UNMAP below the mapping unit.
+    /// Failures by reason; their counts add up to `errors`.
+    pub failures: Vec<RefusalCount>,
+    /// Commands that succeeded without the benefit, by reason: a copy that had to move data, an
+    /// UNMAP below the mapping unit.
     pub ineffective: Vec<RefusalCount>,
 }
 
@@ -299,10 +318,14 @@ pub struct Refusal {
     pub time: Timestamp,
     /// The volume addressed.
     pub volume: ObjectId,
-    /// The initiator's name.
+    /// Name of the volume at that time.
+    pub volume_name: String,
+    /// Name of the initiator.
     pub initiator: String,
     /// The primitive.
     pub primitive: Primitive,
+    /// Outcome.
+    pub ending: Ending,
     /// Stable name of the reason.
     pub reason_code: &'static str,
     /// Text of the reason.

@@ -4,7 +4,7 @@
 
 use crate::{
     Change, ConnectionCounters, Directory, Environment, Live, OffloadRow, Portal, Refusal, Reservations, SessionInfo,
-    VolumeCounters,
+    UnitFacts, VolumeCounters,
 };
 use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
@@ -13,6 +13,7 @@ use pool::{
     BlockId, Catalog, CatalogChange, CheckReport, CheckStep, Growth, Incident, ObjectId, ObjectInfo, ObjectKind, Place,
     PoolError, PoolSpace, ScanStep,
 };
+use random::Random;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
@@ -45,6 +46,8 @@ pub struct MemoryCatalog {
     /// True if the storage below the pool is full.
     pub starved: Cell<bool>,
     checked: Cell<u64>,
+    told_objects: RefCell<BTreeMap<u64, ObjectInfo>>,
+    changes: Cell<u64>,
 }
 
 /// Bytes covered by one scan step.
@@ -85,6 +88,8 @@ impl Default for MemoryCatalog {
             damaged: RefCell::default(),
             starved: Cell::new(false),
             checked: Cell::new(0),
+            told_objects: RefCell::default(),
+            changes: Cell::default(),
         }
     }
 }
@@ -92,6 +97,7 @@ impl Default for MemoryCatalog {
 impl MemoryCatalog {
     /// Sets the mapped bytes of an object.
     pub fn set_mapped(&self, object: ObjectId, mapped_bytes: u64) {
+        self.changes.set(self.changes.get() + 1);
         if let Some(info) = self.state.borrow_mut().objects.get_mut(&object.0) {
             info.mapped_bytes = mapped_bytes;
         }
@@ -221,6 +227,7 @@ impl Catalog for MemoryCatalog {
             state.apply(change)?;
         }
         self.state.replace(state);
+        self.changes.set(self.changes.get() + 1);
         Ok(())
     }
 
@@ -316,6 +323,25 @@ impl Catalog for MemoryCatalog {
         self.incidents.take()
     }
 
+    fn take_changed(&self, most: usize) -> Vec<ObjectId> {
+        let now = &self.state.borrow().objects;
+        let mut before = self.told_objects.borrow_mut();
+        let changed = now.iter().filter(|(id, info)| before.get(id) != Some(info)).map(|(id, _)| *id);
+        let deleted = before.keys().filter(|id| !now.contains_key(id)).copied();
+        let changed: Vec<u64> = changed.chain(deleted).take(most).collect();
+        for id in &changed {
+            match now.get(id) {
+                Some(info) => before.insert(*id, *info),
+                None => before.remove(id),
+            };
+        }
+        changed.into_iter().map(ObjectId).collect()
+    }
+
+    fn changes(&self) -> [u64; 2] {
+        [self.changes.get(), 0]
+    }
+
     fn space(&self) -> PoolSpace {
         let metadata_bytes = 64 << 20;
         let data: u64 = self
@@ -357,7 +383,8 @@ pub struct MemoryLive {
     /// True if hosts send a command between any two reads of the command counter.
     pub busy: Cell<bool>,
     commands: Cell<u64>,
-    /// Why the pool stopped.
+    told_sessions: RefCell<BTreeMap<u64, SessionInfo>>,
+    /// Reason why the pool stopped.
     pub stopped: RefCell<Option<String>>,
 }
 
@@ -389,25 +416,42 @@ impl Live for MemoryLive {
         self.portals.borrow().clone()
     }
 
-    fn offload_statistics(&self) -> Vec<OffloadRow> {
+    fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)> {
+        let now: BTreeMap<u64, SessionInfo> =
+            self.sessions.borrow().iter().map(|session| (session.id, session.clone())).collect();
+        let before = self.told_sessions.replace(now.clone());
+        let ended = before.keys().filter(|id| !now.contains_key(id)).map(|id| (*id, None));
+        let changed = now.iter().filter(|(id, session)| before.get(id) != Some(session));
+        ended.chain(changed.map(|(id, session)| (*id, Some(session.clone())))).collect()
+    }
+
+    fn unit(&self, volume: ObjectId) -> UnitFacts {
+        UnitFacts {
+            counters: self.counters.borrow().iter().find(|counters| counters.volume == volume).cloned(),
+            offload: self.offload.borrow().iter().filter(|row| row.volume == volume).cloned().collect(),
+            reservations: self.reservations.borrow().get(&volume.0).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Returns every volume for which the test has set values, at each call.
+    fn take_used_units(&self, most: usize) -> Vec<ObjectId> {
+        let mut used: BTreeSet<ObjectId> = self.counters.borrow().iter().map(|counters| counters.volume).collect();
+        used.extend(self.offload.borrow().iter().map(|row| row.volume));
+        used.extend(self.reservations.borrow().keys().map(|object| ObjectId(*object)));
+        used.into_iter().take(most).collect()
+    }
+
+    /// Returns all rows; the caller omits present volumes.
+    fn deleted_offload(&self) -> Vec<OffloadRow> {
         self.offload.borrow().clone()
     }
 
-    fn offload_log(&self, limit: usize) -> Vec<Refusal> {
-        let refusals = self.refusals.borrow();
-        refusals.iter().skip(refusals.len().saturating_sub(limit)).cloned().collect()
-    }
-
-    fn volume_counters(&self) -> Vec<VolumeCounters> {
-        self.counters.borrow().clone()
+    fn refusals(&self, since: u64) -> Vec<Refusal> {
+        self.refusals.borrow().iter().filter(|refusal| refusal.sequence >= since).cloned().collect()
     }
 
     fn connections(&self) -> ConnectionCounters {
         self.connections.get()
-    }
-
-    fn reservations(&self, volume: ObjectId) -> Reservations {
-        self.reservations.borrow().get(&volume.0).cloned().unwrap_or_default()
     }
 
     fn commands(&self) -> u64 {
@@ -425,7 +469,7 @@ impl Live for MemoryLive {
 #[derive(Debug)]
 pub struct MemoryEnvironment {
     seconds: Cell<i64>,
-    random: Cell<u64>,
+    random: Random,
     elapsed: Cell<Duration>,
     /// Time slept.
     pub slept: Cell<Duration>,
@@ -435,7 +479,7 @@ impl Default for MemoryEnvironment {
     fn default() -> Self {
         Self {
             seconds: Cell::new(1_790_000_000),
-            random: Cell::new(1),
+            random: Random::new(1),
             elapsed: Cell::default(),
             slept: Cell::default(),
         }
@@ -460,11 +504,6 @@ impl Environment for MemoryEnvironment {
     }
 
     fn fill_random(&self, bytes: &mut [u8]) {
-        for byte in bytes {
-            // SplitMix64: any fixed sequence without short cycles would do.
-            self.random.set(self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
-            let mixed = (self.random.get() ^ (self.random.get() >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            *byte = (mixed ^ (mixed >> 27)).to_le_bytes()[3];
-        }
+        self.random.fill(bytes);
     }
 }

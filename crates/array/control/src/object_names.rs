@@ -30,7 +30,7 @@ impl ObjectNames {
 
     /// Present names.
     pub(crate) fn of(directory: &Directory) -> Self {
-        Self::new(directory.volumes.values(), directory.snapshots.values())
+        Self::new(directory.volumes(), directory.snapshots())
     }
 
     fn new<'a>(

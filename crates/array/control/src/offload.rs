@@ -1,7 +1,7 @@
 //! Offload statistics, and the log of commands without success or benefit, with names of the
 //! objects.
 
-use crate::{Control, ControlError, OffloadRow, Refusal, Request};
+use crate::{ControlError, Directory, Ending, Facts, OffloadRow, Read, Refusal};
 use pool::ObjectId;
 
 /// Lists the counters of each primitive by volume.
@@ -16,81 +16,121 @@ pub struct OffloadStatistics {
 pub struct OffloadLog {
     /// Only commands on this volume, as in [`OffloadStatistics`].
     pub volume: Option<String>,
-    /// At most this many, the newest.
+    /// Only commands with this outcome.
+    pub ending: Option<Ending>,
+    /// Largest number of entries; the newest are returned.
     pub limit: usize,
 }
 
 /// Offload row with the volume's name.
 #[derive(Clone, Debug)]
 pub struct OffloadView {
-    /// The volume's name; absent once deleted.
-    pub volume: Option<String>,
-    /// The row.
+    /// Name of the volume; of a deleted volume, its last one.
+    pub volume: String,
+    /// True if the volume was deleted.
+    pub deleted: bool,
+    /// Counters.
     pub row: OffloadRow,
 }
 
 /// Log entry with names.
 #[derive(Clone, Debug)]
 pub struct RefusalView {
-    /// The volume's name; absent once deleted.
-    pub volume: Option<String>,
-    /// The initiator's host.
+    /// Name of the volume; of a deleted volume, its name at the time of the command.
+    pub volume: String,
+    /// True if the volume was deleted.
+    pub deleted: bool,
+    /// Host of the initiator.
     pub host: Option<String>,
     /// Log entry.
     pub refusal: Refusal,
 }
 
-impl Request for OffloadStatistics {
+impl Read for OffloadStatistics {
     type Reply = Vec<OffloadView>;
     const NAME: &'static str = "offload-statistics";
 
-    async fn run(&self, control: &Control) -> Result<Vec<OffloadView>, ControlError> {
-        control.offload_statistics(self.volume.as_deref())
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<OffloadView>, ControlError> {
+        let mut views = facts.offload_statistics();
+        keep_wanted(facts.directory(), &mut views, self.volume.as_deref(), |view| (view.row.volume, &view.row.name))?;
+        Ok(views)
     }
 }
 
-impl Request for OffloadLog {
+impl Read for OffloadLog {
     type Reply = Vec<RefusalView>;
     const NAME: &'static str = "offload-log";
 
-    async fn run(&self, control: &Control) -> Result<Vec<RefusalView>, ControlError> {
-        let wanted = control.wanted(self.volume.as_deref())?;
-        let directory = control.directory();
-        let fetched = control.live.offload_log(if wanted.is_some() { usize::MAX } else { self.limit });
-        let kept: Vec<_> =
-            fetched.into_iter().filter(|refusal| wanted.is_none_or(|wanted| refusal.volume == wanted)).collect();
-        let skipped = kept.len().saturating_sub(self.limit);
-        let view = |refusal: Refusal| RefusalView {
-            volume: directory.volume_of(refusal.volume).map(|volume| volume.name.clone()),
-            host: directory.host_of(&refusal.initiator).map(|host| host.name.clone()),
-            refusal,
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<RefusalView>, ControlError> {
+        let directory = facts.directory();
+        let mut entries = facts.refusals();
+        keep_wanted(directory, &mut entries, self.volume.as_deref(), |entry| (entry.volume, &entry.volume_name))?;
+        entries.retain(|entry| self.ending.is_none_or(|ending| entry.ending == ending));
+        let skipped = entries.len().saturating_sub(self.limit);
+        let view = |refusal: Refusal| {
+            let (volume, deleted) = name_or_last(directory, refusal.volume, &refusal.volume_name);
+            let host = directory.host_of(&refusal.initiator).map(|host| host.name.clone());
+            RefusalView { volume, deleted, host, refusal }
         };
-        Ok(kept.into_iter().skip(skipped).map(view).collect())
+        Ok(entries.into_iter().skip(skipped).map(view).collect())
     }
 }
 
-impl Control {
-    pub(crate) fn offload_statistics(&self, volume: Option<&str>) -> Result<Vec<OffloadView>, ControlError> {
-        let wanted = self.wanted(volume)?;
+impl dyn Facts + '_ {
+    /// All rows by name; those of deleted volumes last.
+    pub(crate) fn offload_statistics(&self) -> Vec<OffloadView> {
         let directory = self.directory();
-        let name = |object| directory.volume_of(object).map(|volume| volume.name.clone());
-        let mut views: Vec<OffloadView> = self
-            .live
-            .offload_statistics()
-            .into_iter()
-            .filter(|row| wanted.is_none_or(|wanted| row.volume == wanted))
-            .map(|row| OffloadView { volume: name(row.volume), row })
-            .collect();
-        for view in &mut views {
-            view.row.refusals.sort_by_key(|refusal| std::cmp::Reverse(refusal.count));
-            view.row.ineffective.sort_by_key(|reason| std::cmp::Reverse(reason.count));
-        }
-        views.sort_by(|one, other| (&one.volume, one.row.primitive).cmp(&(&other.volume, other.row.primitive)));
-        Ok(views)
+        let view = |mut row: OffloadRow| {
+            for counts in [&mut row.refusals, &mut row.failures, &mut row.ineffective] {
+                counts.sort_by_key(|count| std::cmp::Reverse(count.count));
+            }
+            let (volume, deleted) = name_or_last(directory, row.volume, &row.name);
+            OffloadView { volume, deleted, row }
+        };
+        let present = directory.volumes().flat_map(|volume| self.unit(volume.object).offload);
+        let deleted = self.deleted_offload().into_iter().filter(|row| directory.volume_of(row.volume).is_none());
+        let mut views: Vec<OffloadView> = present.chain(deleted).map(view).collect();
+        views.sort_by(|one, other| order(one).cmp(&order(other)));
+        views
     }
+}
 
-    /// The object of a volume asked for by name.
-    fn wanted(&self, volume: Option<&str>) -> Result<Option<ObjectId>, ControlError> {
-        volume.map(|name| self.directory().volume(name).map(|volume| volume.object)).transpose()
+/// Sort key of a row.
+fn order(view: &OffloadView) -> (bool, &str, ObjectId, crate::Primitive) {
+    (view.deleted, &view.volume, view.row.volume, view.row.primitive)
+}
+
+/// Name of a volume, and whether it was deleted; a deleted volume keeps the name `last`.
+fn name_or_last(directory: &Directory, volume: ObjectId, last: &str) -> (String, bool) {
+    match directory.volume_of(volume) {
+        Some(volume) => (volume.name.clone(), false),
+        None => (last.to_owned(), true),
     }
+}
+
+/// Retains the rows of a volume: of an existing one by name or id, else of deleted ones with this
+/// last name.
+///
+/// Errors: `NotFound` if neither exists.
+fn keep_wanted<T>(
+    directory: &Directory,
+    rows: &mut Vec<T>,
+    volume: Option<&str>,
+    volume_of: impl Fn(&T) -> (ObjectId, &String),
+) -> Result<(), ControlError> {
+    let Some(name) = volume else { return Ok(()) };
+    match directory.volume(name) {
+        Ok(volume) => rows.retain(|row| volume_of(row).0 == volume.object),
+        Err(unknown) => {
+            let is_last_name = |row: &T| {
+                let (object, last) = volume_of(row);
+                last == name && directory.volume_of(object).is_none()
+            };
+            rows.retain(is_last_name);
+            if rows.is_empty() {
+                return Err(unknown);
+            }
+        }
+    }
+    Ok(())
 }

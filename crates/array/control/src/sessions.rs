@@ -1,7 +1,7 @@
 //! Sessions: list and drop.
 
 use crate::events::Draft;
-use crate::{Control, ControlError, Noun, Request, SessionInfo, User, UserKind};
+use crate::{Control, ControlError, Facts, Listed, Noun, Read, Request, SessionInfo, User, UserKind};
 
 /// Lists all sessions.
 #[derive(Clone, Debug)]
@@ -23,15 +23,29 @@ pub struct SessionView {
     pub session: SessionInfo,
 }
 
-impl Request for SessionList {
+impl Read for SessionList {
     type Reply = Vec<SessionView>;
     const NAME: &'static str = "session-list";
 
-    async fn run(&self, control: &Control) -> Result<Vec<SessionView>, ControlError> {
-        let directory = control.directory();
-        let host = |initiator: &str| directory.host_of(initiator).map(|host| host.name.clone());
-        let sessions = control.live.sessions().into_iter();
-        Ok(sessions.map(|session| SessionView { host: host(&session.initiator), session }).collect())
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<SessionView>, ControlError> {
+        self.all(facts)
+    }
+}
+
+impl Listed for SessionList {
+    type View = SessionView;
+    type Row = SessionInfo;
+
+    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, SessionInfo)>, ControlError> {
+        let mut rows: Vec<(String, SessionInfo)> =
+            facts.sessions().iter().map(|session| (format!("{:020}", session.id), session.clone())).collect();
+        rows.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(rows)
+    }
+
+    fn views(&self, facts: &dyn Facts, rows: Vec<SessionInfo>) -> Vec<SessionView> {
+        let host = |initiator: &str| facts.directory().host_of(initiator).map(|host| host.name.clone());
+        rows.into_iter().map(|session| SessionView { host: host(&session.initiator), session }).collect()
     }
 }
 
@@ -40,7 +54,7 @@ impl Request for SessionDrop {
     const NAME: &'static str = "session-drop";
 
     async fn run(&self, control: &Control) -> Result<(), ControlError> {
-        if control.live.drop_session(self.id) {
+        if control.live().drop_session(self.id) {
             Ok(())
         } else {
             Err(ControlError::NotFound { noun: Noun::Session, name: self.id.to_string() })
@@ -55,7 +69,7 @@ impl Request for SessionDrop {
 impl Control {
     /// Session as a user of an object.
     pub(crate) fn session_user(&self, session: &SessionInfo) -> User {
-        let now = self.environment.now();
+        let now = self.environment().now();
         let last = session.last_io.map_or("no I/O yet".to_owned(), |time| {
             format!("last I/O {} s ago", now.duration_since(time).as_secs().max(0))
         });

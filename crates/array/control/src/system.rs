@@ -1,16 +1,16 @@
 //! Status of the whole array, and counters of a scrape.
 
-use crate::record::Document;
-use serde::{Deserialize, Serialize};
 use crate::pools::count;
+use crate::record::Document;
 use crate::{
-    AlertView, ConnectionCounters, Control, ControlError, JobKind, JobState, JobView, OffloadRow, OffloadView,
-    PoolState, PoolView, PortalView, Request, Reservations, Severity, VolumeCounters, VolumeRecord,
+    AlertView, ConnectionCounters, Control, ControlError, Facts, HostRecord, JobKind, JobState, JobView, OffloadRow,
+    OffloadView, PoolFacts, PoolState, PoolView, PortalView, Read, Request, Reservations, Severity, UnitFacts,
+    VolumeCounters, VolumeRecord,
 };
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::time::Duration;
 use uuid::Uuid;
 
 /// Identity of the array, created at its first start.
@@ -30,10 +30,7 @@ impl Document for ArrayRecord {
     }
 }
 
-/// How long a scrape waits for counts of bytes.
-const SCRAPE_PATIENCE: Duration = Duration::from_millis(200);
-
-/// Answers when the array is alive, and does nothing.
+/// Replies if the array is alive; has no effect.
 #[derive(Clone, Debug)]
 pub struct Ping;
 
@@ -41,7 +38,11 @@ pub struct Ping;
 #[derive(Clone, Debug)]
 pub struct StatusShow;
 
-/// Counters for a scrape.
+/// Shows the health of the array.
+#[derive(Clone, Debug)]
+pub struct HealthShow;
+
+/// Shows the counters of a scrape.
 #[derive(Clone, Debug)]
 pub struct MetricsShow;
 
@@ -139,80 +140,95 @@ impl Request for Ping {
     }
 }
 
-impl Request for StatusShow {
+impl Read for StatusShow {
     type Reply = StatusView;
     const NAME: &'static str = "status-show";
 
-    async fn run(&self, control: &Control) -> Result<StatusView, ControlError> {
-        let pool = control.pool();
-        let alerts = control.alerts();
-        let jobs = control.job_list().into_iter().filter(|job| job.state == JobState::Running).collect();
-        let directory = control.directory();
-        let uptime = control.environment.now().duration_since(control.started);
+    fn answer(&self, facts: &dyn Facts) -> Result<StatusView, ControlError> {
+        let (directory, alerts) = (facts.directory(), facts.alerts());
         Ok(StatusView {
-            health: match pool.state {
-                PoolState::Stopped => Health::Failed,
-                PoolState::Full | PoolState::Damaged => Health::Degraded,
-                PoolState::Healthy if alerts.iter().any(|alert| alert.severity == Severity::Critical) => {
-                    Health::Degraded
-                }
-                PoolState::Healthy => Health::Healthy,
-            },
-            array_id: directory.array.id,
-            target: directory.target.clone(),
-            started: control.started,
-            uptime_seconds: u64::try_from(uptime.as_secs()).unwrap_or(0),
-            portals: control.portal_list(),
-            pool,
-            hosts: count(directory.hosts.len()),
-            sessions: count(control.live.sessions().len()),
-            offload: control.live.offload_statistics(),
+            health: health(&facts.pool(), &alerts),
+            array_id: directory.array().id,
+            target: directory.target().to_owned(),
+            started: facts.started(),
+            uptime_seconds: u64::try_from(facts.now().duration_since(facts.started()).as_secs()).unwrap_or(0),
+            portals: facts.portal_list(),
+            pool: facts.pool_view(),
+            hosts: count(directory.host_count()),
+            sessions: count(facts.sessions().len()),
+            offload: facts.offload_statistics().into_iter().map(|view| view.row).collect(),
             alerts,
-            jobs,
+            jobs: facts.jobs().into_iter().rev().filter(|job| job.state == JobState::Running).collect(),
         })
     }
 }
 
-impl Request for MetricsShow {
+impl Read for HealthShow {
+    type Reply = Health;
+    const NAME: &'static str = "health-show";
+
+    fn answer(&self, facts: &dyn Facts) -> Result<Health, ControlError> {
+        Ok(health(&facts.pool(), &facts.alerts()))
+    }
+}
+
+impl Read for MetricsShow {
     type Reply = MetricsView;
     const NAME: &'static str = "metrics-show";
 
-    async fn run(&self, control: &Control) -> Result<MetricsView, ControlError> {
-        let mut patience = control.patience_of(SCRAPE_PATIENCE);
-        let pool = control.counted_pool(&mut patience).await;
-        let records: Vec<VolumeRecord> = control.directory().volumes.values().cloned().collect();
-        let mut volumes = Vec::with_capacity(records.len());
-        for record in records {
-            let Some((object, unique_bytes)) = control.space_of(record.object, &mut patience).await else { continue };
-            let snapshot_bytes = control.snapshot_bytes(record.id, &mut patience).await;
-            let reservations = control.live.reservations(record.object);
-            volumes.push(VolumeMetrics { record, object, counters: None, reservations, unique_bytes, snapshot_bytes });
+    fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
+        facts.counted_of_pool()
+    }
+
+    fn answer(&self, facts: &dyn Facts) -> Result<MetricsView, ControlError> {
+        let directory = facts.directory();
+        let mut volumes = Vec::with_capacity(directory.volume_count());
+        for record in directory.volumes_by_name() {
+            let Some(object) = facts.object(record.object) else { continue };
+            let UnitFacts { counters, reservations, .. } = facts.unit(record.object);
+            volumes.push(VolumeMetrics {
+                record: record.clone(),
+                object,
+                counters,
+                reservations,
+                unique_bytes: facts.unique_bytes(&[record.object]),
+                snapshot_bytes: facts.snapshot_bytes(record.id),
+            });
         }
-        let mut counters: BTreeMap<ObjectId, VolumeCounters> =
-            control.live.volume_counters().into_iter().map(|counters| (counters.volume, counters)).collect();
-        for volume in &mut volumes {
-            volume.counters = counters.remove(&volume.record.object);
+        let mut sessions: BTreeMap<Uuid, BTreeMap<String, u64>> = BTreeMap::new();
+        for session in facts.sessions() {
+            if let Some(host) = directory.host_of(&session.initiator) {
+                *sessions.entry(host.id).or_default().entry(session.portal.to_string()).or_default() += 1;
+            }
         }
-        volumes.sort_by(|one, other| one.record.name.cmp(&other.record.name));
-        let directory = control.directory();
-        let sessions = control.live.sessions();
-        let mut hosts: Vec<HostMetrics> = directory
-            .hosts
-            .values()
-            .map(|host| {
-                let mut portals: BTreeMap<String, u64> = BTreeMap::new();
-                for session in &sessions {
-                    if host.iqns.contains(&session.initiator.to_ascii_lowercase()) {
-                        *portals.entry(session.portal.to_string()).or_default() += 1;
-                    }
-                }
-                HostMetrics { name: host.name.clone(), sessions: portals.into_iter().collect() }
-            })
-            .collect();
+        let host = |host: &HostRecord| HostMetrics {
+            name: host.name.clone(),
+            sessions: sessions.remove(&host.id).unwrap_or_default().into_iter().collect(),
+        };
+        let mut hosts: Vec<HostMetrics> = directory.hosts().map(host).collect();
         hosts.sort_by(|one, other| one.name.cmp(&other.name));
-        let offload = control.offload_statistics(None).unwrap_or_default();
-        let (jobs, alerts) = (control.jobs.running(), control.alerts());
-        let connections = control.live.connections();
-        Ok(MetricsView { pool, volumes, hosts, offload, connections, jobs, alerts })
+        let jobs = facts.jobs();
+        let running = |kind| jobs.iter().filter(|job| job.kind == kind && job.state == JobState::Running).count();
+        Ok(MetricsView {
+            pool: facts.pool_view(),
+            volumes,
+            hosts,
+            offload: facts.offload_statistics(),
+            connections: facts.connections(),
+            jobs: JobKind::ALL.map(|kind| (kind, count(running(kind)))).to_vec(),
+            alerts: facts.alerts(),
+        })
+    }
+}
+
+/// Health of the array.
+fn health(pool: &PoolFacts, alerts: &[AlertView]) -> Health {
+    match pool.state {
+        PoolState::Stopped => Health::Failed,
+        PoolState::Full | PoolState::BelowFull | PoolState::Damaged => Health::Degraded,
+        PoolState::Healthy | PoolState::LowSpace if alerts.iter().any(|alert| alert.severity == Severity::Critical) => {
+            Health::Degraded
+        }
+        PoolState::Healthy | PoolState::LowSpace => Health::Healthy,
     }
 }

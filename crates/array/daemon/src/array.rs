@@ -1,12 +1,17 @@
 //! Access of the management plane to the array: changes go to the reactor through a bounded queue;
 //! reads are answered from the mirror on the management plane's own thread.
 
-use control::{Control, ControlError, Request};
+mod freshness;
+#[cfg(test)]
+mod tests;
+
+use control::{Control, ControlError, Health, HealthShow, Mirror, Read, Request};
+use freshness::Freshness;
 use futures_util::future::{FutureExt, LocalBoxFuture};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 /// Largest number of waiting requests; further ones are refused as `busy`.
 pub(crate) const QUEUE_LENGTH: usize = 64;
@@ -16,9 +21,37 @@ const CONCURRENT_REQUESTS: usize = 16;
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest wait of a caller for the reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
+/// Interval at which an idle mirror takes over changes.
+const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
 
-/// One request for the reactor, with where its reply goes: what the reactor's thread does for it.
-pub struct Work(Box<dyn FnOnce(Rc<Control>) -> LocalBoxFuture<'static, ()> + Send>);
+/// Request for the reactor: a function that the reactor's thread runs, and that sends the reply.
+struct Work(Box<dyn FnOnce(Rc<Control>) -> LocalBoxFuture<'static, ()> + Send>);
+
+/// The reactor's end of an [`ArrayHandle`]; see [`answer`].
+pub struct Requests {
+    queue: mpsc::Receiver<Work>,
+    mirror: watch::Sender<Option<Reading>>,
+}
+
+impl std::fmt::Debug for Requests {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Requests")
+    }
+}
+
+/// Mirror, and its synchronization with the reactor.
+#[derive(Clone, Debug)]
+struct Reading {
+    mirror: Mirror,
+    freshness: Arc<Freshness>,
+}
+
+/// Access of the management plane to the array. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ArrayHandle {
+    requests: mpsc::Sender<Work>,
+    mirror: watch::Receiver<Option<Reading>>,
+}
 
 impl std::fmt::Debug for Work {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -26,17 +59,12 @@ impl std::fmt::Debug for Work {
     }
 }
 
-/// The management plane's way to the reactor. Cheap to clone.
-#[derive(Clone, Debug)]
-pub struct ArrayHandle {
-    requests: mpsc::Sender<Work>,
-}
-
 impl ArrayHandle {
-    /// A handle and the other end of its queue.
-    pub fn channel() -> (Self, mpsc::Receiver<Work>) {
-        let (requests, receiver) = mpsc::channel(QUEUE_LENGTH);
-        (Self { requests }, receiver)
+    /// Creates a handle and its other end.
+    pub fn channel() -> (Self, Requests) {
+        let (requests, queue) = mpsc::channel(QUEUE_LENGTH);
+        let (sender, mirror) = watch::channel(None);
+        (Self { requests, mirror }, Requests { queue, mirror: sender })
     }
 
     /// Executes a change on the reactor. Reads after the reply include it.
@@ -62,13 +90,59 @@ impl ArrayHandle {
             Err(_elapsed) => Err(ControlError::TimedOut { seconds: REPLY_TIMEOUT.as_secs() }),
         }
     }
+
+    /// Answers from the mirror once it includes everything acknowledged before, which takes
+    /// milliseconds; if the reactor does not respond, from the present mirror. Waits for counts of
+    /// bytes, except for a list that needs many of them and has earlier counts for all.
+    ///
+    /// Errors: those of the request; `NotRunning` if the reactor has stopped.
+    pub async fn read<R: Read>(&self, request: R) -> Result<R::Reply, ControlError> {
+        let Reading { mirror, freshness } = self.reading().await?;
+        freshness.published().await;
+        let (stale, is_missing) = mirror.stale_counts(&request)?;
+        if !stale.is_empty() {
+            freshness.counted(stale, R::FRESH_COUNTS || is_missing).await;
+        }
+        mirror.read(&request)
+    }
+
+    /// Health of the array from the present mirror. A reactor without progress for 5 s has failed.
+    pub async fn health(&self) -> Result<Health, ControlError> {
+        let Reading { mirror, freshness } = self.reading().await?;
+        if freshness.is_stuck() { Ok(Health::Failed) } else { mirror.read(&HealthShow) }
+    }
+
+    /// Keeps the mirror's queue short: takes over pending changes even without readers. Ends with
+    /// the reactor.
+    pub async fn follow(self) {
+        while let Ok(reading) = self.reading().await
+            && reading.mirror.catch_up().is_ok()
+        {
+            tokio::time::sleep(FOLLOW_INTERVAL).await;
+        }
+    }
+
+    /// Returns the mirror as soon as the reactor has created it.
+    async fn reading(&self) -> Result<Reading, ControlError> {
+        let mut mirror = self.mirror.clone();
+        let reading = mirror.wait_for(Option::is_some).await.map_err(|_ended| ControlError::NotRunning)?;
+        reading.clone().ok_or(ControlError::NotRunning)
+    }
 }
 
-/// Answers requests on the reactor's thread, several at a time, until the queue is closed and everything taken from it is done. Must run
-/// inside a `tokio::task::LocalSet`. A request whose caller has gone is still carried to its end.
-pub async fn answer(control: Rc<Control>, mut requests: mpsc::Receiver<Work>) {
+/// Answers requests on the reactor's thread, several at a time, and keeps the mirror up to date,
+/// until the queue is closed and every request taken from it is complete. Must run inside a
+/// `tokio::task::LocalSet`. A request whose caller has gone is still executed to its end.
+pub async fn answer(control: Rc<Control>, requests: Requests) {
+    let Requests { mut queue, mirror } = requests;
+    let freshness = Arc::new(Freshness::default());
+    let reading = Reading { mirror: control.mirror().await, freshness: Arc::clone(&freshness) };
+    let publishing = tokio::task::spawn_local(freshness::publish(Rc::clone(&control), Arc::clone(&freshness)));
+    let counting = tokio::task::spawn_local(freshness::count(Rc::clone(&control), freshness));
+    // Without a receiver, the management plane has ended already.
+    let _without_receiver = mirror.send(Some(reading));
     let places = Arc::new(Semaphore::new(CONCURRENT_REQUESTS));
-    while let Some(Work(work)) = requests.recv().await {
+    while let Some(Work(work)) = queue.recv().await {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { break };
         let control = Rc::clone(&control);
         tokio::task::spawn_local(async move {
@@ -78,4 +152,6 @@ pub async fn answer(control: Rc<Control>, mut requests: mpsc::Receiver<Work>) {
     }
     let all = u32::try_from(CONCURRENT_REQUESTS).unwrap_or(u32::MAX);
     let _never_closed = places.acquire_many(all).await;
+    publishing.abort();
+    counting.abort();
 }

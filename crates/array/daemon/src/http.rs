@@ -5,6 +5,8 @@
 //! mirror. Only [`problem`] converts errors to problem documents.
 
 mod access;
+mod answer;
+mod backlog;
 pub(crate) mod connections;
 mod convert;
 mod events;
@@ -33,6 +35,7 @@ pub use openapi::openapi_json;
 use crate::ArrayHandle;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use backlog::Backlog;
 use problem::Fault;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -43,46 +46,19 @@ const MAX_BODY_BYTES: usize = 64 << 10;
 /// Returns every resource, with its description.
 fn resources() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::with_openapi(openapi::frame())
-        .routes(routes!(system::show))
-        .routes(routes!(system::health))
-        .routes(routes!(system::metrics))
-        .routes(routes!(pools::list))
-        .routes(routes!(pools::show, pools::set))
-        .routes(routes!(pools::grow))
-        .routes(routes!(pools::scrub))
-        .routes(routes!(pools::check))
-        .routes(routes!(pools::reclaim))
-        .routes(routes!(volumes::list, volumes::create))
-        .routes(routes!(volumes::show, volumes::set, volumes::delete))
-        .routes(routes!(volumes::offload))
-        .routes(routes!(volumes::space))
-        .routes(routes!(volumes::reclaim))
-        .routes(routes!(volumes::rollback))
-        .routes(routes!(volumes::tree))
-        .routes(routes!(snapshots::list_of, snapshots::create))
-        .routes(routes!(snapshots::list, snapshots::create_group))
-        .routes(routes!(snapshots::show, snapshots::delete))
-        .routes(routes!(hosts::list, hosts::create))
-        .routes(routes!(hosts::show, hosts::set, hosts::delete))
-        .routes(routes!(host_groups::list, host_groups::create))
-        .routes(routes!(host_groups::show, host_groups::set, host_groups::delete))
-        .routes(routes!(access::list, access::grant))
-        .routes(routes!(access::revoke_all))
-        .routes(routes!(access::revoke))
-        .routes(routes!(offload::statistics))
-        .routes(routes!(offload::log))
-        .routes(routes!(portals::list))
-        .routes(routes!(portals::show, portals::set))
-        .routes(routes!(portals::groups))
-        .routes(routes!(portals::show_group, portals::set_group))
-        .routes(routes!(reservations::list))
-        .routes(routes!(reservations::of_volume))
-        .routes(routes!(sessions::list))
-        .routes(routes!(sessions::delete))
-        .routes(routes!(jobs::list))
-        .routes(routes!(jobs::show, jobs::set, jobs::cancel))
-        .routes(routes!(events::list))
-        .routes(routes!(events::alerts))
+        .merge(system::routes())
+        .merge(pools::routes())
+        .merge(volumes::routes())
+        .merge(snapshots::routes())
+        .merge(hosts::routes())
+        .merge(host_groups::routes())
+        .merge(access::routes())
+        .merge(offload::routes())
+        .merge(portals::routes())
+        .merge(reservations::routes())
+        .merge(sessions::routes())
+        .merge(jobs::routes())
+        .merge(events::routes())
 }
 
 /// Returns the whole management plane.
@@ -104,6 +80,7 @@ fn finish(router: Router<ArrayHandle>, array: ArrayHandle) -> Router {
         .fallback(async || Fault::NoSuchResource)
         .method_not_allowed_fallback(async || Fault::MethodNotAllowed)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(axum::middleware::from_fn_with_state(Backlog::default(), backlog::bound))
         .layer(axum::middleware::from_fn(peer::log_and_limit))
         .with_state(array)
 }

@@ -30,7 +30,7 @@ mod state_dir;
 mod tls;
 mod token;
 
-pub use array::{ArrayHandle, Work, answer};
+pub use array::{ArrayHandle, Requests, answer};
 pub use config::{
     AbortOfFinishedTask, Configuration, LogFormat, PoolBackend, PoolConfiguration, ServeOptions, TlsMode, check_config,
 };

@@ -83,6 +83,7 @@ async fn supervise(
     print_line(&status);
     crate::notify::ready(&status);
     let watchdog = tokio::spawn(crate::notify::feed_watchdog(array.clone()));
+    let following = tokio::spawn(array.clone().follow());
     let mut outcome = Ok(());
     tokio::select! {
         () = signals.next() => tracing::info!("told to stop"),
@@ -90,6 +91,7 @@ async fn supervise(
     }
     crate::notify::stopping();
     watchdog.abort();
+    following.abort();
     running.stop().await;
     let _reactor_gone = shutdown.send(());
     drop(array);

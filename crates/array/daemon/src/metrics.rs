@@ -80,15 +80,10 @@ impl Scrape {
         let shared = pool.shared_bytes.map(row).unwrap_or_default();
         gauge(encoder, "pool_shared_bytes", "Data stored once for several volumes and snapshots", shared)?;
         gauge(encoder, "pool_snapshots", "Number of snapshots", row(pool.snapshots))?;
-        let states = [
-            ("healthy", PoolState::Healthy),
-            ("damaged", PoolState::Damaged),
-            ("full", PoolState::Full),
-            ("stopped", PoolState::Stopped),
-        ];
-        let rows = states
-            .into_iter()
-            .map(|(name, state)| (vec![("pool", pool.name.as_str()), ("state", name)], u64::from(pool.state == state)));
+        let row = |state: PoolState| {
+            (vec![("pool", pool.name.as_str()), ("state", state.name())], u64::from(pool.state == state))
+        };
+        let rows = PoolState::ALL.into_iter().map(row);
         gauge(encoder, "pool_state", "1 for the state the pool is in", rows.collect())
     }
 
@@ -154,10 +149,11 @@ impl Scrape {
 
     fn offload(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
         let labels = |view: &'_ control::OffloadView| -> Vec<(&'static str, String)> {
-            let volume = view.volume.clone().unwrap_or_else(|| "(deleted)".to_owned());
-            vec![("volume", volume), ("primitive", view.row.primitive.name().to_owned())]
+            vec![("volume", view.volume.clone()), ("primitive", view.row.primitive.name().to_owned())]
         };
-        let owned: Vec<_> = self.0.offload.iter().map(|view| (labels(view), &view.row)).collect();
+        // The series of a deleted volume end with it; another volume may have its name by now.
+        let present = self.0.offload.iter().filter(|view| !view.deleted);
+        let owned: Vec<_> = present.map(|view| (labels(view), &view.row)).collect();
         let mut rows = Vec::new();
         for (labels, row) in &owned {
             let outcomes =
@@ -181,7 +177,9 @@ impl Scrape {
             rows
         };
         let rows = by_reason(|row| &row.refusals);
-        counter(encoder, "offload_refusals", "Refused or failed offload commands by reason", rows)?;
+        counter(encoder, "offload_refusals", "Refused offload commands by reason", rows)?;
+        let rows = by_reason(|row| &row.failures);
+        counter(encoder, "offload_failures", "Offload commands that failed inside the array, by reason", rows)?;
         let rows = by_reason(|row| &row.ineffective);
         counter(encoder, "offload_ineffective", "Offload commands that were done without benefit, by reason", rows)?;
         let rows = owned.iter().map(|(labels, row)| (labels.clone(), row.bytes));
@@ -255,8 +253,8 @@ impl Scrape {
     }
 }
 
-/// Alerts that there can be: each is exported, so that one that went away reads 0.
-const ALERTS: [(&str, &str); 11] = [
+/// All alerts: each is exported, so that an inactive one reads 0.
+const ALERTS: [(&str, &str); 12] = [
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
     ("check-findings", "critical"),
@@ -265,6 +263,7 @@ const ALERTS: [(&str, &str); 11] = [
     ("pool-stopped", "critical"),
     ("pool-threshold", "critical"),
     ("pool-threshold", "warning"),
+    ("portal-unrecorded", "critical"),
     ("sanitize-failed", "critical"),
     ("volume-threshold", "critical"),
     ("volume-threshold", "warning"),

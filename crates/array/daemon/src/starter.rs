@@ -1,11 +1,11 @@
 //! Interface between this crate's life cycle and the reactor.
 
 use crate::config::PoolBackend;
-use crate::{AbortOfFinishedTask, ServeError, Work};
+use crate::{AbortOfFinishedTask, Requests, ServeError};
 use control::{ArrayOptions, Portal};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 /// Configuration of the reactor.
 #[derive(Clone, Debug)]
@@ -42,9 +42,9 @@ pub struct ReactorConfiguration {
 /// Channels between the reactor and the management plane.
 #[derive(Debug)]
 pub struct ReactorChannels {
-    /// Work for the array; see [`answer`](crate::answer). Closed only after the shutdown signal.
-    pub requests: mpsc::Receiver<Work>,
-    /// To be sent once every portal accepts connections.
+    /// Requests to the array; see [`answer`](crate::answer). Closed only after the shutdown signal.
+    pub requests: Requests,
+    /// Sent once every portal accepts connections.
     pub ready: oneshot::Sender<Ready>,
     /// Completes when the array is to stop: log initiators out, make all changes durable, return.
     pub shutdown: oneshot::Receiver<()>,

@@ -132,11 +132,6 @@ impl<D: BlockDevice> ScsiTarget<D> {
 
     // Logical units.
 
-    /// Sets the target's iSCSI name, if it is known only after the target was made.
-    pub fn set_name(&self, name: &str) {
-        name.clone_into(&mut self.identity.borrow_mut().name);
-    }
-
     /// Adds a logical unit, visible to no initiator. An existing one of the same volume is removed
     /// first, together with its access grants.
     pub fn add_logical_unit(&self, config: LogicalUnitConfig<D>) {

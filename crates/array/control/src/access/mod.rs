@@ -1,16 +1,23 @@
 //! Access (LUN masking): list, grant, revoke.
 //!
-//! An initiator sees what is granted to its host and what is granted to any host. So a number granted to any host must be
-//! free for every host, a number granted to one host must be free among its own and the general ones, and no volume is
-//! granted both ways. What is granted to a host group, every member sees as the same number; the same rules hold for
-//! what a host sees by itself and by its groups together.
+//! An initiator sees the volumes that are granted to its host and those granted to any host. A
+//! number granted to any host must therefore be free for every host; a number granted to one host
+//! must be free among its own and the general ones; and no volume is granted in both ways. Every
+//! member of a host group sees a grant to the group under the same number; the same rules hold for
+//! the grants of a host and of its groups together.
 
-pub(crate) mod record;
+mod error;
+mod record;
+
+pub use error::AccessError;
+pub use record::{AccessRecord, To};
 
 use crate::events::Draft;
 use crate::names::{MAX_LUN, check_lun};
 use crate::record::Document;
-use crate::{AccessRecord, Change, Control, ControlError, Directory, Noun, Outcome, Request, To, VolumeRecord};
+use crate::{
+    Change, Control, ControlError, Directory, Edit, Facts, Listed, Noun, Outcome, Read, Request, VolumeRecord,
+};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
@@ -55,7 +62,18 @@ pub enum Grantee {
     Group(String),
 }
 
-/// Which grants to take back.
+impl Grantee {
+    /// Name of the host or group as a parameter of an error.
+    pub(crate) fn parameter(&self) -> Option<(&'static str, String)> {
+        match self {
+            Self::Any => None,
+            Self::Host(host) => Some(("host", host.clone())),
+            Self::Group(group) => Some(("group", group.clone())),
+        }
+    }
+}
+
+/// Grants to revoke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Revoke {
     /// Grant to this grantee.
@@ -77,23 +95,45 @@ pub struct AccessView {
     pub iscsi_url: String,
 }
 
-impl Request for AccessList {
+impl Read for AccessList {
     type Reply = Vec<AccessView>;
     const NAME: &'static str = "access-list";
 
-    async fn run(&self, control: &Control) -> Result<Vec<AccessView>, ControlError> {
-        let directory = control.directory();
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<AccessView>, ControlError> {
+        self.all(facts)
+    }
+}
+
+impl Listed for AccessList {
+    type View = AccessView;
+    type Row = (Uuid, To);
+
+    /// Keys sort by volume, then any host, hosts and groups by name. Names contain no space.
+    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, (Uuid, To))>, ControlError> {
+        let directory = facts.directory();
         let volume = self.volume.as_deref().map(|name| directory.volume(name).map(|volume| volume.id)).transpose()?;
-        let to = self.grantee.as_ref().map(|grantee| find_grantee(&directory, grantee)).transpose()?;
-        let mut views: Vec<AccessView> = directory
-            .access
-            .values()
+        let to = self.grantee.as_ref().map(|grantee| find_grantee(directory, grantee)).transpose()?;
+        let key = |access: &AccessRecord| {
+            let volume = directory.volume_by_id(access.volume).map_or("", |volume| volume.name.as_str());
+            match directory.grantee(access.to()) {
+                Grantee::Any => format!("{volume} 0"),
+                Grantee::Host(host) => format!("{volume} 1{host}"),
+                Grantee::Group(group) => format!("{volume} 2{group}"),
+            }
+        };
+        let mut rows: Vec<(String, (Uuid, To))> = directory
+            .all_access()
             .filter(|access| volume.is_none_or(|volume| access.volume == volume))
             .filter(|access| to.is_none_or(|to| access.to() == to))
-            .map(|access| control.access_view(&directory, access))
+            .map(|access| (key(access), (access.volume, access.to())))
             .collect();
-        views.sort_by(|one, other| (&one.volume, &one.grantee).cmp(&(&other.volume, &other.grantee)));
-        Ok(views)
+        rows.sort_unstable();
+        Ok(rows)
+    }
+
+    fn views(&self, facts: &dyn Facts, rows: Vec<(Uuid, To)>) -> Vec<AccessView> {
+        let records = rows.into_iter().filter_map(|(volume, to)| facts.directory().access_between(volume, to));
+        records.map(|access| facts.access_view(access)).collect()
     }
 }
 
@@ -106,27 +146,23 @@ impl Request for AccessGrant {
         let _changes = control.lock_changes().await;
         let volume = control.directory().volume(&self.volume)?.clone();
         let to = find_grantee(&control.directory(), &self.grantee)?;
-        let existing = control.directory().access.get(&(volume.id, to)).cloned();
+        let existing = control.directory().access_between(volume.id, to).cloned();
         if let Some(existing) = existing {
             if self.lun.is_some_and(|lun| lun != existing.lun) {
                 return Err(already_granted(&control.directory(), &volume, &existing));
             }
-            return Ok(Outcome::unchanged(control.access_view(&control.directory(), &existing)));
+            return Ok(Outcome::unchanged(control.see(|facts| facts.access_view(&existing))));
         }
         let lun = choose_lun(&control.directory(), &volume, to, self.lun)?;
-        let record = AccessRecord::new(volume.id, to, lun, control.environment.now());
-        let stored = record.clone();
-        let apply = |directory: &mut Directory| {
-            directory.access.insert((stored.volume, stored.to()), stored);
-        };
+        let record = AccessRecord::new(volume.id, to, lun, control.environment().now());
         let object = volume.object;
         let change = match to {
             To::Any => Change::AccessGranted { object, host: None, lun },
             To::Host(host) => Change::AccessGranted { object, host: Some(host), lun },
-            To::Group(group) => Change::HostGroupChanged { group },
+            To::Group(_) => Change::GroupAccessChanged { object },
         };
-        control.commit(vec![record.put()?], apply, &[change]).await?;
-        Ok(Outcome::changed(control.access_view(&control.directory(), &record)))
+        control.commit(vec![record.put()?], vec![record.clone().into()], &[change]).await?;
+        Ok(Outcome::changed(control.see(|facts| facts.access_view(&record))))
     }
 
     fn event(&self, outcome: &Outcome<AccessView>) -> Option<Draft> {
@@ -148,7 +184,7 @@ impl Request for AccessRevoke {
             Revoke::From(grantee) => {
                 let directory = control.directory();
                 let to = find_grantee(&directory, grantee)?;
-                let access = directory.access.get(&(volume.id, to)).cloned();
+                let access = directory.access_between(volume.id, to).cloned();
                 let name = || format!("of {} to volume {}", directory.grantee(to), volume.name);
                 vec![access.ok_or_else(|| ControlError::NotFound { noun: Noun::Access, name: name() })?]
             }
@@ -162,15 +198,11 @@ impl Request for AccessRevoke {
             .map(|access| match access.to() {
                 To::Any => Change::AccessRevoked { object: volume.object, host: None, lun: access.lun },
                 To::Host(host) => Change::AccessRevoked { object: volume.object, host: Some(host), lun: access.lun },
-                To::Group(group) => Change::HostGroupChanged { group },
+                To::Group(_) => Change::GroupAccessChanged { object: volume.object },
             })
             .collect();
-        let apply = |directory: &mut Directory| {
-            for access in &revoked {
-                directory.access.remove(&(access.volume, access.to()));
-            }
-        };
-        control.commit(changes, apply, &published).await?;
+        let edits = revoked.iter().map(|access| Edit::Access((access.volume, access.to()), None)).collect();
+        control.commit(changes, edits, &published).await?;
         Ok(volume.name)
     }
 
@@ -204,13 +236,14 @@ impl Grantee {
     }
 }
 
-impl Control {
-    /// A grant with its names.
-    fn access_view(&self, directory: &Directory, record: &AccessRecord) -> AccessView {
+impl dyn Facts + '_ {
+    /// View of a grant with its names.
+    fn access_view(&self, record: &AccessRecord) -> AccessView {
+        let directory = self.directory();
         AccessView {
-            volume: directory.volumes.get(&record.volume).map(|volume| volume.name.clone()).unwrap_or_default(),
+            volume: directory.volume_by_id(record.volume).map(|volume| volume.name.clone()).unwrap_or_default(),
             grantee: directory.grantee(record.to()),
-            iscsi_url: self.iscsi_url(&directory.target, record.lun),
+            iscsi_url: self.iscsi_url(record.lun),
             record: record.clone(),
         }
     }
@@ -231,13 +264,11 @@ fn choose_lun(directory: &Directory, volume: &VolumeRecord, to: To, wanted: Opti
     if let Some(access) = excluding {
         return Err(already_granted(directory, volume, access));
     }
-    let visible = |access: &&AccessRecord| directory.overlap(access.to(), to);
-    let taken: BTreeMap<u16, &AccessRecord> =
-        directory.access.values().filter(visible).map(|access| (access.lun, access)).collect();
+    let taken: BTreeMap<u16, &AccessRecord> = directory.access_beside(to).map(|access| (access.lun, access)).collect();
     match wanted {
         None => (0..=MAX_LUN)
             .find(|lun| !taken.contains_key(lun))
-            .ok_or_else(|| ControlError::NoFreeLun { grantee: directory.grantee(to) }),
+            .ok_or_else(|| AccessError::NoFreeLun { grantee: directory.grantee(to) }.into()),
         Some(lun) => match taken.get(&lun) {
             None => Ok(lun),
             Some(access) => Err(lun_taken(directory, access)),
@@ -247,20 +278,20 @@ fn choose_lun(directory: &Directory, volume: &VolumeRecord, to: To, wanted: Opti
 
 /// Checks that the grants of a group do not conflict with the grants of a joining host.
 pub(crate) fn check_member(directory: &Directory, group: Uuid, host: Uuid) -> Result<(), ControlError> {
-    let gained = directory.access.values().filter(|access| access.to() == To::Group(group));
-    let present = |access: &&AccessRecord| directory.reaches(access.to(), host) && access.to() != To::Group(group);
-    for new in gained {
-        for access in directory.access.values().filter(present) {
-            if access.volume == new.volume {
-                let volume = directory.volumes.get(&access.volume);
-                return Err(volume.map_or_else(
-                    || ControlError::Damaged { reason: format!("LUN {} has no volume", access.lun) },
-                    |volume| already_granted(directory, volume, access),
-                ));
-            }
-            if access.lun == new.lun {
-                return Err(lun_taken(directory, access));
-            }
+    let present = |access: &&AccessRecord| access.to() != To::Group(group);
+    let present: Vec<&AccessRecord> = directory.access_to(host).filter(present).collect();
+    let volumes: BTreeMap<Uuid, &AccessRecord> = present.iter().map(|access| (access.volume, *access)).collect();
+    let luns: BTreeMap<u16, &AccessRecord> = present.iter().map(|access| (access.lun, *access)).collect();
+    for new in directory.access_for(To::Group(group)) {
+        if let Some(access) = volumes.get(&new.volume) {
+            let volume = directory.volume_by_id(access.volume);
+            return Err(volume.map_or_else(
+                || ControlError::Damaged { reason: format!("LUN {} has no volume", access.lun) },
+                |volume| already_granted(directory, volume, access),
+            ));
+        }
+        if let Some(access) = luns.get(&new.lun) {
+            return Err(lun_taken(directory, access));
         }
     }
     Ok(())
@@ -268,18 +299,20 @@ pub(crate) fn check_member(directory: &Directory, group: Uuid, host: Uuid) -> Re
 
 /// Error that names the grant with the same number.
 fn lun_taken(directory: &Directory, access: &AccessRecord) -> ControlError {
-    ControlError::LunTaken {
+    AccessError::LunTaken {
         lun: access.lun,
-        volume: directory.volumes.get(&access.volume).map(|volume| volume.name.clone()).unwrap_or_default(),
+        volume: directory.volume_by_id(access.volume).map(|volume| volume.name.clone()).unwrap_or_default(),
         grantee: directory.grantee(access.to()),
     }
+    .into()
 }
 
 /// Error that names the conflicting grant.
 fn already_granted(directory: &Directory, volume: &VolumeRecord, access: &AccessRecord) -> ControlError {
-    ControlError::AlreadyGranted {
+    AccessError::AlreadyGranted {
         volume: volume.name.clone(),
         grantee: directory.grantee(access.to()),
         lun: access.lun,
     }
+    .into()
 }

@@ -10,10 +10,11 @@ use crate::catalog::DynCatalog;
 mod requests;
 mod watch;
 
-pub use requests::{AlertList, AlertView, EventList};
+pub use requests::{AlertList, AlertView, EventFilter, EventList};
 
 use crate::record::{Document, load};
 use crate::{ControlError, Environment};
+use bytes::Bytes;
 use jiff::Timestamp;
 use pool::CatalogChange;
 use serde::{Deserialize, Serialize};
@@ -21,9 +22,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Events in memory.
-const MAX_EVENTS: usize = 10_000;
-/// Events in the document.
+/// Largest number of events in memory.
+pub(crate) const MAX_EVENTS: usize = 10_000;
+/// Largest number of events in the document.
 const KEPT_EVENTS: usize = 200;
 /// Largest size of the events in the document; a document has at most 64 KiB.
 const KEPT_BYTES: usize = 60 << 10;
@@ -78,10 +79,10 @@ pub struct Event {
 /// Event without a number and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    pub(crate) severity: Severity,
-    pub(crate) code: &'static str,
-    pub(crate) subject: String,
-    pub(crate) message: String,
+    severity: Severity,
+    code: &'static str,
+    subject: String,
+    message: String,
 }
 
 impl Draft {
@@ -117,13 +118,73 @@ impl Document for EventsRecord {
     }
 }
 
-/// All events that are kept.
+/// JSON of the newest events, at most [`KEPT_EVENTS`] and [`KEPT_BYTES`].
+#[derive(Default)]
+struct Kept {
+    json: VecDeque<String>,
+    /// Length of all, with a comma each.
+    bytes: usize,
+}
+
+impl Kept {
+    fn of(events: &[Event]) -> Self {
+        let mut kept = Self::default();
+        events.iter().for_each(|event| kept.push(event));
+        kept
+    }
+
+    fn push(&mut self, event: &Event) {
+        // An event is plain data, whose conversion cannot fail.
+        let Ok(json) = serde_json::to_string(event) else { return };
+        self.bytes += json.len() + 1;
+        self.json.push_back(json);
+        while self.json.len() > KEPT_EVENTS || self.bytes > KEPT_BYTES {
+            let Some(oldest) = self.json.pop_front() else { break };
+            self.bytes -= oldest.len() + 1;
+        }
+    }
+
+    fn joined(&self) -> String {
+        let mut text = String::with_capacity(self.bytes);
+        for (at, json) in self.json.iter().enumerate() {
+            text += if at == 0 { "" } else { "," };
+            text += json;
+        }
+        text
+    }
+}
+
+/// Selects events that match the filter: the oldest `limit` after `since`, or the newest `limit`;
+/// oldest first.
+pub(crate) fn select(ring: &VecDeque<Event>, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event> {
+    let fits = |event: &&Event| filter.fits(event);
+    match since {
+        Some(since) => {
+            let first = ring.partition_point(|event| event.id <= since);
+            ring.iter().skip(first).filter(fits).take(limit).cloned().collect()
+        }
+        None => {
+            let mut newest: Vec<Event> = ring.iter().rev().filter(fits).take(limit).cloned().collect();
+            newest.reverse();
+            newest
+        }
+    }
+}
+
+/// All events in memory.
 pub(crate) struct Events {
     ring: RefCell<VecDeque<Event>>,
+    /// JSON of the newest events, oldest first: those of the document. Each event is converted
+    /// once, because every change of an administrator writes the document.
+    kept: RefCell<Kept>,
     next: Cell<u64>,
     /// Number of the next event at the last write of the document.
     saved: Cell<u64>,
     saved_at: Cell<Duration>,
+    /// True if an event has reported that the pool stopped.
+    stop_reported: Cell<bool>,
+    /// Time since which the storage below the pool is full.
+    starved_since: Cell<Option<Timestamp>>,
 }
 
 impl Events {
@@ -133,10 +194,13 @@ impl Events {
             load::<EventsRecord>(catalog)?.pop().unwrap_or(EventsRecord { next: 1, closed: true, events: Vec::new() });
         let next = if record.closed { record.next } else { record.next.saturating_add(GAP) };
         Ok(Self {
+            kept: RefCell::new(Kept::of(&record.events)),
             ring: RefCell::new(record.events.into()),
             next: Cell::new(next),
             saved: Cell::new(next),
             saved_at: Cell::new(environment.monotonic()),
+            stop_reported: Cell::new(false),
+            starved_since: Cell::new(None),
         })
     }
 
@@ -152,6 +216,7 @@ impl Events {
             message.char_indices().take_while(fits).map(|(_, c)| c).collect()
         };
         let event = Event { id, time: environment.now(), severity, code: code.to_owned(), subject, message };
+        self.kept.borrow_mut().push(&event);
         let mut ring = self.ring.borrow_mut();
         if ring.len() >= MAX_EVENTS {
             ring.pop_front();
@@ -159,16 +224,10 @@ impl Events {
         ring.push_back(event);
     }
 
-    /// The oldest `limit` after `since`, or the newest `limit`; oldest first.
-    pub fn list(&self, since: Option<u64>, limit: usize) -> Vec<Event> {
-        let ring = self.ring.borrow();
-        match since {
-            Some(since) => {
-                let first = ring.partition_point(|event| event.id <= since);
-                ring.iter().skip(first).take(limit).cloned().collect()
-            }
-            None => ring.iter().skip(ring.len().saturating_sub(limit)).cloned().collect(),
-        }
+    /// Lists events that match the filter: the oldest `limit` after `since`, or the newest `limit`;
+    /// oldest first.
+    pub fn list(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event> {
+        select(&self.ring.borrow(), since, filter, limit)
     }
 
     /// True if the document should be written.
@@ -181,22 +240,11 @@ impl Events {
         self.saved.get() != self.next.get()
     }
 
-    /// The change that writes the document. After it is done, say so with [`Self::saved`].
-    pub fn put(&self, closed: bool) -> Result<CatalogChange, ControlError> {
-        let ring = self.ring.borrow();
-        let mut bytes = 0;
-        let mut events: Vec<Event> = ring
-            .iter()
-            .rev()
-            .take(KEPT_EVENTS)
-            .take_while(|event| {
-                bytes += serde_json::to_vec(event).map_or(0, |json| json.len()) + 1;
-                bytes <= KEPT_BYTES
-            })
-            .cloned()
-            .collect();
-        events.reverse();
-        EventsRecord { next: self.next.get(), closed, events }.put()
+    /// Change that writes the document. Once it is committed, the caller calls [`Self::saved`].
+    pub fn put(&self, closed: bool) -> CatalogChange {
+        let events = self.kept.borrow().joined();
+        let value = format!(r#"{{"next":{},"closed":{closed},"events":[{events}]}}"#, self.next.get());
+        CatalogChange::PutDocument { key: EventsRecord::PREFIX.to_owned(), value: Bytes::from(value) }
     }
 
     /// Records that the document has every event before `next`.
@@ -208,5 +256,38 @@ impl Events {
     /// Number of the next event.
     pub fn next(&self) -> u64 {
         self.next.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryEnvironment;
+
+    /// The text of the document is put together from converted events.
+    #[test]
+    fn the_document_reads_back_as_the_newest_events() {
+        let environment = MemoryEnvironment::default();
+        let events = Events {
+            ring: RefCell::default(),
+            kept: RefCell::default(),
+            next: Cell::new(1),
+            saved: Cell::new(1),
+            saved_at: Cell::default(),
+            stop_reported: Cell::default(),
+            starved_since: Cell::default(),
+        };
+        let document = |closed| match events.put(closed) {
+            CatalogChange::PutDocument { key, value } => (key, serde_json::from_slice::<EventsRecord>(&value).ok()),
+            _ => (String::new(), None),
+        };
+        assert_eq!(document(false).1.map(|record| record.events.len()), Some(0));
+        for at in 0..KEPT_EVENTS + 5 {
+            events.add(&environment, Draft::info("volume-created", "v\"1\"", format!("number {at}\n")));
+        }
+        let (key, record) = document(true);
+        let newest = events.list(None, &EventFilter::default(), KEPT_EVENTS);
+        assert_eq!(key, "events");
+        assert_eq!(record.map(|record| (record.next, record.closed, record.events)), Some((206, true, newest)));
     }
 }

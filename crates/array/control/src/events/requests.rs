@@ -1,7 +1,7 @@
 //! Requests for events and alerts.
 
 use super::{Event, Severity};
-use crate::{Control, ControlError, Request};
+use crate::{Control, ControlError, Facts, Read};
 use jiff::Timestamp;
 
 /// Lists events, oldest first.
@@ -9,11 +9,39 @@ use jiff::Timestamp;
 pub struct EventList {
     /// Only events after the one of this number.
     pub since: Option<u64>,
-    /// At most this many: the oldest after `since`, or the newest of all.
+    /// Filter of the events.
+    pub filter: EventFilter,
+    /// Largest number of events: the oldest after `since`, or the newest of all.
     pub limit: usize,
 }
 
-/// Alerts that hold now, most severe first.
+/// Filter of events; an event must match every field that is set.
+#[derive(Clone, Debug, Default)]
+pub struct EventFilter {
+    /// Lowest severity.
+    pub severity: Option<Severity>,
+    /// Stable name of the kind of event.
+    pub code: Option<String>,
+    /// Name of the object concerned. A volume's name also matches its snapshots.
+    pub subject: Option<String>,
+    /// Earliest time.
+    pub from: Option<Timestamp>,
+}
+
+impl EventFilter {
+    pub(super) fn fits(&self, event: &Event) -> bool {
+        let is_about = |subject: &String| {
+            let rest = event.subject.strip_prefix(subject.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+        };
+        self.severity.is_none_or(|severity| event.severity >= severity)
+            && self.code.as_ref().is_none_or(|code| event.code == *code)
+            && self.subject.as_ref().is_none_or(is_about)
+            && self.from.is_none_or(|from| event.time >= from)
+    }
+}
+
+/// Lists active alerts, most severe first.
 #[derive(Clone, Debug)]
 pub struct AlertList;
 
@@ -34,21 +62,21 @@ pub struct AlertView {
     pub help: &'static str,
 }
 
-impl Request for EventList {
+impl Read for EventList {
     type Reply = Vec<Event>;
     const NAME: &'static str = "event-list";
 
-    async fn run(&self, control: &Control) -> Result<Vec<Event>, ControlError> {
-        Ok(control.events.list(self.since, self.limit))
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<Event>, ControlError> {
+        Ok(facts.events(self.since, &self.filter, self.limit))
     }
 }
 
-impl Request for AlertList {
+impl Read for AlertList {
     type Reply = Vec<AlertView>;
     const NAME: &'static str = "alert-list";
 
-    async fn run(&self, control: &Control) -> Result<Vec<AlertView>, ControlError> {
-        Ok(control.alerts())
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<AlertView>, ControlError> {
+        Ok(facts.alerts())
     }
 }
 
@@ -56,37 +84,37 @@ impl Control {
     /// Active alerts, most severe first.
     pub(crate) fn alerts(&self) -> Vec<AlertView> {
         let mut alerts = self.space_alerts();
-        alerts.extend(self.integrity.alerts(&self.pool_name));
+        alerts.extend(self.damage_alerts());
         alerts.extend(self.sanitize_alerts());
-        let results = self.results.borrow();
-        if let Some(check) = results.check.as_ref().filter(|check| check.count > 0) {
+        alerts.extend(self.portal_alerts());
+        if let Some(check) = self.pool().last_check().filter(|check| check.count > 0) {
             alerts.push(AlertView {
                 code: "check-findings",
                 severity: Severity::Critical,
-                subject: self.pool_name.clone(),
+                subject: self.pool().name().to_owned(),
                 since: check.finished,
                 message: format!("the last check has {} findings", check.count),
-                help: "see them:  windlass pool show; stop the array and look closer:  windlass pool check FILE",
+                help: "the pool lists them; to check further, stop the array and check the pool",
             });
         }
-        if self.catalog.space().starved {
+        if self.catalog().space().starved {
             alerts.push(AlertView {
                 code: "below-full",
                 severity: Severity::Critical,
-                subject: self.pool_name.clone(),
-                since: self.starved_since.get().unwrap_or(self.started),
+                subject: self.pool().name().to_owned(),
+                since: self.events().starved_since.get().unwrap_or(self.started()),
                 message: "the file system or device below the pool is full: nothing new can be stored".to_owned(),
-                help: "make room there; the array goes on by itself, and nothing acknowledged is lost",
+                help: "free space there; the array continues by itself, and acknowledged data is safe",
             });
         }
-        if let Some(reason) = self.live.pool_stopped() {
+        if let Some(reason) = self.live().pool_stopped() {
             alerts.push(AlertView {
                 code: "pool-stopped",
                 severity: Severity::Critical,
-                subject: self.pool_name.clone(),
-                since: self.started,
+                subject: self.pool().name().to_owned(),
+                since: self.started(),
                 message: reason,
-                help: "mend the medium and restart the array; nothing acknowledged is lost",
+                help: "repair the medium and restart the array; acknowledged data is safe",
             });
         }
         alerts.sort_by_key(|alert| (std::cmp::Reverse(alert.severity), alert.since));

@@ -13,23 +13,24 @@ impl Control {
     pub(crate) async fn watch(&self) {
         loop {
             self.look().await;
-            self.environment.sleep(INTERVAL).await;
+            self.environment().sleep(INTERVAL).await;
             yield_now().await;
         }
     }
 
     /// Performs one check.
     pub(crate) async fn look(&self) {
-        if let Some(reason) = self.live.pool_stopped()
-            && !self.stop_told.replace(true)
+        if let Some(reason) = self.live().pool_stopped()
+            && !self.events().stop_reported.replace(true)
         {
             let message = format!("the pool stopped after a media error: {reason}");
-            self.raise(Draft::new(Severity::Critical, "pool-stopped", self.pool_name.clone(), message));
+            self.raise(Draft::new(Severity::Critical, "pool-stopped", self.pool().name().to_owned(), message));
         }
         self.look_below();
+        self.record_portals().await;
         self.take_incidents().await;
         self.check_thresholds().await;
-        if self.events.is_due(&*self.environment) {
+        if self.events().is_due(&**self.environment()) {
             self.save_events(false).await;
         }
     }
@@ -37,8 +38,8 @@ impl Control {
     /// Raises an event when the file system or device below the pool becomes full, and when it has
     /// space again.
     fn look_below(&self) {
-        let starved = self.catalog.space().starved;
-        let (severity, code, message) = match (starved, self.starved_since.get()) {
+        let starved = self.catalog().space().starved;
+        let (severity, code, message) = match (starved, self.events().starved_since.get()) {
             (true, None) => {
                 let message = "the file system or device below the pool is full: nothing new can be stored";
                 (Severity::Critical, "below-full", message)
@@ -48,32 +49,31 @@ impl Control {
             }
             _ => return,
         };
-        self.starved_since.set(starved.then(|| self.environment.now()));
-        self.raise(Draft::new(severity, code, self.pool_name.clone(), message.to_owned()));
+        self.events().starved_since.set(starved.then(|| self.environment().now()));
+        self.raise(Draft::new(severity, code, self.pool().name().to_owned(), message.to_owned()));
     }
 
     /// Adds an event.
     pub(crate) fn raise(&self, draft: Draft) {
-        self.events.add(&*self.environment, draft);
+        self.events().add(&**self.environment(), draft);
     }
 
     /// Writes the document of events. On failure the events stay in memory, and the next check
     /// retries.
     pub(crate) async fn save_events(&self, closed: bool) {
-        let next = self.events.next();
-        let Ok(put) = self.events.put(closed) else { return };
-        let mut changes = vec![put];
+        let next = self.events().next();
+        let mut changes = vec![self.events().put(closed)];
         if closed {
             changes.extend(self.jobs_to_keep());
         }
-        if self.catalog.commit(changes).await.is_ok() {
-            self.events.saved(&*self.environment, next);
+        if self.catalog().commit(changes).await.is_ok() {
+            self.events().saved(&**self.environment(), next);
         }
     }
 
     /// Stores the state of jobs and the events before the array stops. No request may follow.
     pub async fn close(&self) {
-        if self.live.pool_stopped().is_none() {
+        if self.live().pool_stopped().is_none() {
             self.raise(Draft::new(Severity::Info, "array-stopped", "array", "the array stopped"));
             self.save_events(true).await;
         }

@@ -1,7 +1,9 @@
-//! Host groups: list, show, create, change, delete. What is granted to a group, every member sees as the same logical unit
-//! number; a host that joins or leaves gains or loses it at once.
+//! Host groups: list, show, create, change, delete. Every member sees a grant to the group under
+//! the same logical unit number; a host that joins or leaves gains or loses it at once.
 
-pub(crate) mod record;
+mod record;
+
+pub use record::HostGroupRecord;
 
 use crate::access::check_member;
 use crate::environment::new_id;
@@ -9,7 +11,8 @@ use crate::events::Draft;
 use crate::names::check_name;
 use crate::record::Document;
 use crate::{
-    Change, Control, ControlError, Directory, HostGroupRecord, LunView, Noun, Outcome, Request, To, User, UserKind,
+    Change, Control, ControlError, Directory, Edit, Facts, Listed, LunView, Noun, Outcome, Read, Request, To, User,
+    UserKind,
 };
 use std::collections::BTreeSet;
 use uuid::Uuid;
@@ -68,26 +71,38 @@ pub struct HostGroupView {
     pub luns: Vec<LunView>,
 }
 
-impl Request for HostGroupList {
+impl Read for HostGroupList {
     type Reply = Vec<HostGroupView>;
     const NAME: &'static str = "host-group-list";
 
-    async fn run(&self, control: &Control) -> Result<Vec<HostGroupView>, ControlError> {
-        let directory = control.directory();
-        let groups = directory.host_groups.values();
-        let mut views: Vec<HostGroupView> = groups.map(|record| control.host_group_view(&directory, record)).collect();
-        views.sort_by(|one, other| one.record.name.cmp(&other.record.name));
-        Ok(views)
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<HostGroupView>, ControlError> {
+        self.all(facts)
     }
 }
 
-impl Request for HostGroupShow {
+impl Listed for HostGroupList {
+    type View = HostGroupView;
+    type Row = Uuid;
+
+    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Uuid)>, ControlError> {
+        let mut rows: Vec<(String, Uuid)> =
+            facts.directory().host_groups().map(|record| (record.name.clone(), record.id)).collect();
+        rows.sort_unstable();
+        Ok(rows)
+    }
+
+    fn views(&self, facts: &dyn Facts, rows: Vec<Uuid>) -> Vec<HostGroupView> {
+        let records = rows.into_iter().filter_map(|id| facts.directory().host_group_by_id(id));
+        records.map(|record| facts.host_group_view(record)).collect()
+    }
+}
+
+impl Read for HostGroupShow {
     type Reply = HostGroupView;
     const NAME: &'static str = "host-group-show";
 
-    async fn run(&self, control: &Control) -> Result<HostGroupView, ControlError> {
-        let directory = control.directory();
-        Ok(control.host_group_view(&directory, directory.host_group(&self.group)?))
+    fn answer(&self, facts: &dyn Facts) -> Result<HostGroupView, ControlError> {
+        Ok(facts.host_group_view(facts.directory().host_group(&self.group)?))
     }
 }
 
@@ -105,13 +120,13 @@ impl Request for HostGroupCreate {
                 let (name, difference) = (existing.name, " with other hosts".to_owned());
                 return Err(ControlError::Exists { noun: Noun::HostGroup, name, difference });
             }
-            return Ok(Outcome::unchanged(control.host_group_view(&control.directory(), &existing)));
+            return Ok(Outcome::unchanged(control.see(|facts| facts.host_group_view(&existing))));
         }
         check_count(&members)?;
-        let (id, created) = (new_id(&*control.environment), control.environment.now());
+        let (id, created) = (new_id(&**control.environment()), control.environment().now());
         let record = HostGroupRecord { id, name: self.name.clone(), members, created };
         control.store_host_group(&record).await?;
-        Ok(Outcome::changed(control.host_group_view(&control.directory(), &record)))
+        Ok(Outcome::changed(control.see(|facts| facts.host_group_view(&record))))
     }
 
     fn event(&self, outcome: &Outcome<HostGroupView>) -> Option<Draft> {
@@ -153,7 +168,7 @@ impl Request for HostGroupSet {
         if record != before {
             control.store_host_group(&record).await?;
         }
-        Ok(control.host_group_view(&control.directory(), &record))
+        Ok(control.see(|facts| facts.host_group_view(&record)))
     }
 
     fn event(&self, view: &HostGroupView) -> Option<Draft> {
@@ -173,7 +188,7 @@ impl Request for HostGroupDelete {
     async fn run(&self, control: &Control) -> Result<String, ControlError> {
         let _changes = control.lock_changes().await;
         let record = control.directory().host_group(&self.group)?.clone();
-        let luns = control.host_group_view(&control.directory(), &record).luns;
+        let luns = control.see(|facts| facts.host_group_view(&record)).luns;
         let users: Vec<User> = luns
             .into_iter()
             .map(|unit| {
@@ -184,8 +199,8 @@ impl Request for HostGroupDelete {
         if !users.is_empty() {
             return Err(ControlError::InUse { noun: Noun::HostGroup, name: record.name, users });
         }
-        let apply = |directory: &mut Directory| drop(directory.host_groups.remove(&record.id));
-        control.commit(vec![record.delete()], apply, &[Change::HostGroupChanged { group: record.id }]).await?;
+        let edits = vec![Edit::HostGroup(record.id, None)];
+        control.commit(vec![record.delete()], edits, &[Change::HostGroupChanged { group: record.id }]).await?;
         Ok(record.name)
     }
 
@@ -197,25 +212,19 @@ impl Request for HostGroupDelete {
 impl Control {
     /// Stores a new or changed group. Its members' access changes before this returns.
     async fn store_host_group(&self, record: &HostGroupRecord) -> Result<(), ControlError> {
-        let stored = record.clone();
-        let apply = |directory: &mut Directory| drop(directory.host_groups.insert(stored.id, stored));
-        self.commit(vec![record.put()?], apply, &[Change::HostGroupChanged { group: record.id }]).await
+        let edits = vec![record.clone().into()];
+        self.commit(vec![record.put()?], edits, &[Change::HostGroupChanged { group: record.id }]).await
     }
+}
 
-    /// A group with the names of its hosts and volumes.
-    fn host_group_view(&self, directory: &Directory, record: &HostGroupRecord) -> HostGroupView {
-        let names = record.members.iter().filter_map(|host| directory.hosts.get(host));
+impl dyn Facts + '_ {
+    /// View of a group with the names of its hosts and volumes.
+    fn host_group_view(&self, record: &HostGroupRecord) -> HostGroupView {
+        let directory = self.directory();
+        let names = record.members.iter().filter_map(|host| directory.host_by_id(*host));
         let mut hosts: Vec<String> = names.map(|host| host.name.clone()).collect();
         hosts.sort();
-        let granted = directory.access.values().filter(|access| access.to() == To::Group(record.id));
-        let mut luns: Vec<LunView> = granted
-            .map(|access| LunView {
-                name: directory.volumes.get(&access.volume).map(|volume| volume.name.clone()),
-                lun: access.lun,
-                iscsi_url: self.iscsi_url(&directory.target, access.lun),
-            })
-            .collect();
-        luns.sort_by_key(|unit| unit.lun);
+        let luns = self.granted_luns(directory.access_for(To::Group(record.id)));
         HostGroupView { record: record.clone(), hosts, luns }
     }
 }

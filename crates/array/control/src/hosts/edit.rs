@@ -1,11 +1,15 @@
 //! `host create` and `host set`: initiator names and CHAP credentials of a host.
 
+use super::Initiator;
+use super::initiator::initiators_of;
 use super::{GeneratedSecrets, HostView};
 use crate::environment::new_id;
 use crate::events::Draft;
-use crate::names::{check_chap_secret, check_chap_user, check_initiator_names, check_name};
+use crate::names::{check_chap_secret, check_chap_user, check_name};
 use crate::record::Document;
-use crate::{Change, Chap, Control, ControlError, Directory, HostRecord, MutualChap, Noun, Outcome, Request, Secret};
+use crate::{
+    Change, Chap, Control, ControlError, Directory, HostError, HostRecord, MutualChap, Noun, Outcome, Request, Secret,
+};
 use uuid::Uuid;
 
 /// Creates a host.
@@ -58,20 +62,20 @@ impl Request for HostCreate {
 
     async fn run(&self, control: &Control) -> Result<Outcome<HostView>, ControlError> {
         check_name(Noun::Host, &self.name)?;
-        let iqns = check_initiator_names(&self.iqns)?;
+        let initiators = initiators_of(&self.iqns)?;
         self.chap.as_ref().map(check_chap).transpose()?;
         let _changes = control.lock_changes().await;
         let existing = control.directory().host(&self.name).ok().cloned();
         if let Some(existing) = existing {
-            check_same(&existing, &iqns, self.chap.as_ref())?;
-            return Ok(Outcome::unchanged(control.host_view(existing, None)));
+            check_same(&existing, &initiators, self.chap.as_ref())?;
+            return Ok(Outcome::unchanged(control.see(|facts| facts.host_view(existing, None))));
         }
-        check_initiators_free(&control.directory(), &iqns, None)?;
+        check_initiators_free(&control.directory(), &initiators, None)?;
         let (chap, generated) = self.chap.clone().map(|chap| control.make_chap(chap)).transpose()?.unzip();
-        let (id, created) = (new_id(&*control.environment), control.environment.now());
-        let record = HostRecord { id, name: self.name.clone(), iqns, chap, created };
+        let (id, created) = (new_id(&**control.environment()), control.environment().now());
+        let record = HostRecord { id, name: self.name.clone(), initiators, chap, created };
         control.store_host(&record).await?;
-        Ok(Outcome::changed(control.host_view(record, generated)))
+        Ok(Outcome::changed(control.see(|facts| facts.host_view(record, generated))))
     }
 
     fn event(&self, outcome: &Outcome<HostView>) -> Option<Draft> {
@@ -84,7 +88,7 @@ impl Request for HostSet {
     const NAME: &'static str = "host-set";
 
     async fn run(&self, control: &Control) -> Result<HostView, ControlError> {
-        let iqns = self.iqns.as_deref().map(check_initiator_names).transpose()?;
+        let initiators = self.iqns.as_deref().map(initiators_of).transpose()?;
         let _changes = control.lock_changes().await;
         let mut record = control.directory().host(&self.host)?.clone();
         let before = record.clone();
@@ -95,9 +99,9 @@ impl Request for HostSet {
             }
             record.name = name;
         }
-        if let Some(iqns) = iqns {
-            check_initiators_free(&control.directory(), &iqns, Some(record.id))?;
-            record.iqns = iqns;
+        if let Some(initiators) = initiators {
+            check_initiators_free(&control.directory(), &initiators, Some(record.id))?;
+            record.initiators = initiators;
         }
         let mut generated = None;
         match self.chap.clone() {
@@ -112,7 +116,7 @@ impl Request for HostSet {
         if record != before {
             control.store_host(&record).await?;
         }
-        Ok(control.host_view(record, generated))
+        Ok(control.see(|facts| facts.host_view(record, generated)))
     }
 
     fn event(&self, view: &HostView) -> Option<Draft> {
@@ -131,31 +135,28 @@ impl Request for HostSet {
 impl Control {
     /// Stores a new or changed host.
     async fn store_host(&self, record: &HostRecord) -> Result<(), ControlError> {
-        let stored = record.clone();
-        let apply = |directory: &mut Directory| drop(directory.hosts.insert(stored.id, stored));
-        self.commit(vec![record.put()?], apply, &[Change::HostChanged { host: record.id }]).await
+        self.commit(vec![record.put()?], vec![record.clone().into()], &[Change::HostChanged { host: record.id }]).await
     }
 
     /// Generates missing secrets and returns the credentials.
     fn make_chap(&self, chap: ChapSet) -> Result<(Chap, GeneratedSecrets), ControlError> {
         let mut generated = GeneratedSecrets::default();
         let make = |given: Option<Secret>, made: &mut Option<Secret>| {
-            given.unwrap_or_else(|| made.insert(Secret::generate(&*self.environment)).clone())
+            given.unwrap_or_else(|| made.insert(Secret::generate(&**self.environment())).clone())
         };
         let secret = make(chap.secret, &mut generated.chap);
         let mutual = chap
             .mutual
             .map(|mutual| MutualChap { user: mutual.user, secret: make(mutual.secret, &mut generated.mutual) });
         if mutual.as_ref().is_some_and(|mutual| mutual.secret == secret) {
-            return Err(SAME_SECRET);
+            return Err(SAME_SECRET.into());
         }
         Ok((Chap { user: chap.user, secret, mutual }, generated))
     }
 }
 
-/// RFC 7143 §9.2.1: the secrets of the two directions differ.
-const SAME_SECRET: ControlError =
-    ControlError::InvalidChap { reason: "the array's CHAP secret must differ from the host's" };
+/// Both directions must have different secrets (RFC 7143 §9.2.1).
+const SAME_SECRET: HostError = HostError::InvalidChap { reason: "the array's CHAP secret must differ from the host's" };
 
 /// Checks that the requested credentials are usable.
 fn check_chap(chap: &ChapSet) -> Result<(), ControlError> {
@@ -165,27 +166,34 @@ fn check_chap(chap: &ChapSet) -> Result<(), ControlError> {
         check_chap_user(&mutual.user)?;
         mutual.secret.as_ref().map(|secret| check_chap_secret(secret.expose())).transpose()?;
         if mutual.secret.is_some() && mutual.secret == chap.secret {
-            return Err(SAME_SECRET);
+            return Err(SAME_SECRET.into());
         }
     }
     Ok(())
 }
 
-/// No other host has these initiator names.
-fn check_initiators_free(directory: &Directory, iqns: &[String], own: Option<Uuid>) -> Result<(), ControlError> {
-    for initiator in iqns {
-        if let Some(host) = directory.host_of(initiator).filter(|host| Some(host.id) != own) {
-            return Err(ControlError::InitiatorNameTaken { initiator: initiator.clone(), host: host.name.clone() });
+/// Checks that no other host has these initiator names.
+fn check_initiators_free(
+    directory: &Directory,
+    initiators: &[Initiator],
+    own: Option<Uuid>,
+) -> Result<(), ControlError> {
+    for initiator in initiators {
+        if let Some(host) = directory.host_with(initiator).filter(|host| Some(host.id) != own) {
+            return Err(
+                HostError::InitiatorNameTaken { initiator: initiator.to_string(), host: host.name.clone() }.into()
+            );
         }
     }
     Ok(())
 }
 
-/// A host that exists is what a create asks for. A secret that was to be made matches whatever there is.
-fn check_same(existing: &HostRecord, iqns: &[String], chap: Option<&ChapSet>) -> Result<(), ControlError> {
+/// Checks that an existing host matches a create request. A secret that would be generated matches
+/// any secret.
+fn check_same(existing: &HostRecord, initiators: &[Initiator], chap: Option<&ChapSet>) -> Result<(), ControlError> {
     let secret_same =
         |wanted: &Option<Secret>, present: &Secret| wanted.as_ref().is_none_or(|wanted| wanted == present);
-    let mut sorted = (iqns.to_vec(), existing.iqns.clone());
+    let mut sorted = (initiators.to_vec(), existing.initiators.clone());
     sorted.0.sort();
     sorted.1.sort();
     let chap_same = match (chap, &existing.chap) {

@@ -1,14 +1,21 @@
 //! Hosts: list, show, delete. `edit.rs` creates and changes them.
 
 mod edit;
-
-pub(crate) mod record;
+mod error;
+mod initiator;
+mod record;
 
 pub use edit::{ChapSet, HostCreate, HostSet, MutualChapSet};
+pub use error::HostError;
+pub use initiator::{Initiator, iscsi_name_fault};
+pub use record::{Chap, HostRecord, MutualChap};
 
 use crate::events::Draft;
 use crate::record::Document;
-use crate::{Change, Control, ControlError, Directory, HostRecord, LunView, Noun, Request, Secret, To, User, UserKind};
+use crate::{
+    Change, Control, ControlError, Edit, Facts, Listed, LunView, Noun, Read, Request, Secret, To, User, UserKind,
+};
+use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// Lists all hosts by name.
@@ -51,24 +58,40 @@ pub struct GeneratedSecrets {
     pub mutual: Option<Secret>,
 }
 
-impl Request for HostList {
+impl Read for HostList {
     type Reply = Vec<HostView>;
     const NAME: &'static str = "host-list";
 
-    async fn run(&self, control: &Control) -> Result<Vec<HostView>, ControlError> {
-        let mut records: Vec<HostRecord> = control.directory().hosts.values().cloned().collect();
-        records.sort_by(|one, other| one.name.cmp(&other.name));
-        Ok(records.into_iter().map(|record| control.host_view(record, None)).collect())
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<HostView>, ControlError> {
+        self.all(facts)
     }
 }
 
-impl Request for HostShow {
+impl Listed for HostList {
+    type View = HostView;
+    type Row = Uuid;
+
+    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Uuid)>, ControlError> {
+        let mut rows: Vec<(String, Uuid)> =
+            facts.directory().hosts().map(|record| (record.name.clone(), record.id)).collect();
+        rows.sort_unstable();
+        Ok(rows)
+    }
+
+    fn views(&self, facts: &dyn Facts, rows: Vec<Uuid>) -> Vec<HostView> {
+        let sessions = facts.sessions_by_host();
+        let records = rows.into_iter().filter_map(|id| facts.directory().host_by_id(id));
+        let count = |id| sessions.get(&id).copied().unwrap_or_default();
+        records.map(|record| facts.host_view_with(record.clone(), count(record.id), None)).collect()
+    }
+}
+
+impl Read for HostShow {
     type Reply = HostView;
     const NAME: &'static str = "host-show";
 
-    async fn run(&self, control: &Control) -> Result<HostView, ControlError> {
-        let record = control.directory().host(&self.host)?.clone();
-        Ok(control.host_view(record, None))
+    fn answer(&self, facts: &dyn Facts) -> Result<HostView, ControlError> {
+        Ok(facts.host_view(facts.directory().host(&self.host)?.clone(), None))
     }
 }
 
@@ -83,8 +106,8 @@ impl Request for HostDelete {
         if !users.is_empty() {
             return Err(ControlError::InUse { noun: Noun::Host, name: record.name, users });
         }
-        let apply = |directory: &mut Directory| drop(directory.hosts.remove(&record.id));
-        control.commit(vec![record.delete()], apply, &[Change::HostRemoved { host: record.id }]).await?;
+        let edits = vec![Edit::Host(record.id, None)];
+        control.commit(vec![record.delete()], edits, &[Change::HostRemoved { host: record.id }]).await?;
         Ok(record.name)
     }
 
@@ -97,7 +120,7 @@ impl Control {
     /// Users of a host: its groups, its grants and its sessions.
     fn host_users(&self, record: &HostRecord) -> Vec<User> {
         let directory = self.directory();
-        let volume = |id: Uuid| directory.volumes.get(&id).map_or("", |volume| volume.name.as_str());
+        let volume = |id: Uuid| directory.volume_by_id(id).map_or("", |volume| volume.name.as_str());
         let groups = directory.groups_of(record.id);
         let mut users: Vec<User> =
             groups.map(|group| User { kind: UserKind::HostGroup, description: group.name.clone() }).collect();
@@ -107,29 +130,31 @@ impl Control {
                 description: format!("volume {}, LUN {}", volume(access.volume), access.lun),
             },
         ));
-        let sessions = self.live.sessions();
-        let own = sessions.iter().filter(|session| record.iqns.contains(&session.initiator.to_ascii_lowercase()));
+        let sessions = self.live().sessions();
+        let own = sessions.iter().filter(|session| record.initiators.contains(&Initiator::of(&session.initiator)));
         users.extend(own.map(|session| self.session_user(session)));
         users
     }
+}
 
-    /// A host with its sessions and volumes.
+impl dyn Facts + '_ {
+    /// Number of sessions of each host that has any.
+    fn sessions_by_host(&self) -> BTreeMap<Uuid, u64> {
+        let mut sessions = BTreeMap::new();
+        for host in self.sessions().iter().filter_map(|session| self.directory().host_of(&session.initiator)) {
+            *sessions.entry(host.id).or_default() += 1;
+        }
+        sessions
+    }
+
+    /// View of a host with its sessions and volumes.
     pub(crate) fn host_view(&self, record: HostRecord, generated: Option<GeneratedSecrets>) -> HostView {
-        let directory = self.directory();
-        let mut luns: Vec<LunView> = directory
-            .access_to(record.id)
-            .map(|access| LunView {
-                name: directory.volumes.get(&access.volume).map(|volume| volume.name.clone()),
-                lun: access.lun,
-                iscsi_url: self.iscsi_url(&directory.target, access.lun),
-            })
-            .collect();
-        luns.sort_by_key(|unit| unit.lun);
-        let sessions = self.live.sessions();
-        let sessions =
-            sessions.iter().filter(|session| record.iqns.contains(&session.initiator.to_ascii_lowercase())).count();
-        drop(directory);
-        let sessions = u64::try_from(sessions).unwrap_or(u64::MAX);
+        let sessions = self.sessions_by_host().get(&record.id).copied().unwrap_or_default();
+        self.host_view_with(record, sessions, generated)
+    }
+
+    fn host_view_with(&self, record: HostRecord, sessions: u64, generated: Option<GeneratedSecrets>) -> HostView {
+        let luns = self.granted_luns(self.directory().access_to(record.id));
         let generated = generated.filter(|generated| *generated != GeneratedSecrets::default());
         HostView { record, sessions, luns, generated }
     }

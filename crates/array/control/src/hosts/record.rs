@@ -1,5 +1,6 @@
 //! Documents of hosts.
 
+use super::Initiator;
 use crate::Secret;
 use crate::record::Document;
 use jiff::Timestamp;
@@ -15,7 +16,8 @@ pub struct HostRecord {
     /// Unique name.
     pub name: String,
     /// Initiators of the host; no other host has them.
-    pub iqns: Vec<String>,
+    #[serde(rename = "iqns")]
+    pub initiators: Vec<Initiator>,
     /// Credentials if CHAP is required.
     pub chap: Option<Chap>,
     /// Creation time.

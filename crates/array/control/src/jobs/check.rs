@@ -1,8 +1,10 @@
 //! Check job: verifies map, reference counts and counters of the pool while it is in use. It starts
 //! over after a restart.
 
-use super::Progress;
+use super::{JobKind, JobReport, Kind, PoolResult, Progress};
+use crate::catalog::DynCatalog;
 use crate::{CheckRecord, Control, ControlError, ObjectNames};
+use futures_util::future::{FutureExt, LocalBoxFuture};
 use jiff::Timestamp;
 use pool::{CheckReport, PoolError};
 use serde::{Deserialize, Serialize};
@@ -25,11 +27,66 @@ impl Work {
         Self { started: now, result: None }
     }
 
-    pub fn record(&self) -> Option<CheckRecord> {
-        self.result.clone()
+    /// Performs one step. Returns false at the end.
+    async fn advance(&mut self, control: &Control, progress: &mut Progress) -> Result<bool, ControlError> {
+        let report = match control.catalog().check_step().await {
+            Ok(step) => {
+                *progress = Progress { done: step.done, total: step.total };
+                let Some(report) = step.report else { return Ok(true) };
+                report
+            }
+            // Damage that stops the check is a finding, too; the metadata behind it was not
+            // checked.
+            Err(PoolError::Damaged(reason)) => {
+                control.catalog().abandon_check();
+                control.report_damage(&reason, None);
+                let findings = vec![format!("{reason}; the check stopped there")];
+                CheckReport { findings, count: 1, ..CheckReport::default() }
+            }
+            Err(error) => return Err(control.pool_error(error)),
+        };
+        let names = ObjectNames::of(&control.directory());
+        let short = |finding: &String| names.explain(finding).chars().take(MAX_FINDING_CHARACTERS).collect();
+        self.result = Some(CheckRecord {
+            started: self.started,
+            finished: control.environment().now(),
+            objects: report.objects,
+            pages: report.pages,
+            blocks: report.blocks,
+            count: report.count,
+            findings: report.findings.iter().take(LISTED).map(short).collect(),
+        });
+        Ok(false)
+    }
+}
+
+impl Kind for Work {
+    fn kind(&self) -> JobKind {
+        JobKind::Check
     }
 
-    pub fn summary(&self) -> String {
+    /// Counts of an interrupted check were in memory only.
+    fn resume(&mut self, progress: &mut Progress) {
+        *progress = Progress::default();
+    }
+
+    fn step<'a>(
+        &'a mut self,
+        control: &'a Control,
+        progress: &'a mut Progress,
+    ) -> LocalBoxFuture<'a, Result<bool, ControlError>> {
+        self.advance(control, progress).boxed_local()
+    }
+
+    fn abandon(&self, catalog: &dyn DynCatalog) {
+        catalog.abandon_check();
+    }
+
+    fn report(&self, _now: Timestamp) -> JobReport {
+        JobReport::Check(self.result.clone())
+    }
+
+    fn summary(&self) -> String {
         match &self.result {
             None => "no result".to_owned(),
             Some(CheckRecord { count: 0, objects, pages, .. }) => {
@@ -41,34 +98,11 @@ impl Work {
         }
     }
 
-    /// One step. False at the end.
-    pub async fn step(&mut self, control: &Control, progress: &mut Progress) -> Result<bool, ControlError> {
-        let report = match control.catalog.check_step().await {
-            Ok(step) => {
-                *progress = Progress { done: step.done, total: step.total };
-                let Some(report) = step.report else { return Ok(true) };
-                report
-            }
-            // A finding, too; what lies behind it was not looked at.
-            Err(PoolError::Damaged(reason)) => {
-                control.catalog.abandon_check();
-                control.report_damage(&reason, None);
-                let findings = vec![format!("{reason}; the check could not go on after it")];
-                CheckReport { findings, count: 1, ..CheckReport::default() }
-            }
-            Err(error) => return Err(control.pool_error(error)),
-        };
-        let names = ObjectNames::of(&control.directory());
-        let short = |finding: &String| names.explain(finding).chars().take(MAX_FINDING_CHARACTERS).collect();
-        self.result = Some(CheckRecord {
-            started: self.started,
-            finished: control.environment.now(),
-            objects: report.objects,
-            pages: report.pages,
-            blocks: report.blocks,
-            count: report.count,
-            findings: report.findings.iter().take(LISTED).map(short).collect(),
-        });
-        Ok(false)
+    fn is_clean(&self) -> bool {
+        self.result.as_ref().is_none_or(|record| record.count == 0)
+    }
+
+    fn pool_result(&self, _now: Timestamp) -> Option<PoolResult> {
+        self.result.clone().map(PoolResult::Check)
     }
 }

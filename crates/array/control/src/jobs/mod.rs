@@ -12,6 +12,7 @@
 //! cannot be cancelled.
 
 mod check;
+mod error;
 mod reclaim;
 mod requests;
 mod sanitize;
@@ -22,7 +23,7 @@ use crate::events::{Draft, Severity};
 use crate::record::{Document, load};
 use crate::{CheckRecord, Control, ControlError, Noun, ScrubRecord};
 use futures_util::StreamExt;
-use futures_util::future::FutureExt;
+use futures_util::future::{FutureExt, LocalBoxFuture};
 use futures_util::lock::Mutex;
 use futures_util::stream::FuturesUnordered;
 use jiff::Timestamp;
@@ -35,6 +36,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 use uuid::Uuid;
 
+pub use error::JobError;
 pub use reclaim::ReclaimReport;
 pub use requests::{JobCancel, JobList, JobSet, JobShow, PoolCheck, PoolReclaim, PoolScrub, VolumeReclaim};
 pub use sanitize::{SanitizeJob, SanitizeReport};
@@ -157,7 +159,54 @@ pub struct JobView {
     pub summary: String,
 }
 
-/// The state of a job: all that has to be known to go on.
+/// A kind of job: every fact in which kinds differ.
+trait Kind {
+    /// Kind.
+    fn kind(&self) -> JobKind;
+    /// Subject: id and former name of a volume; absent for the pool.
+    fn volume(&self) -> Option<(Uuid, &str)> {
+        None
+    }
+    /// True if a host started the work: the job cannot be changed or cancelled, and neither stores
+    /// its state nor raises events.
+    fn is_of_host(&self) -> bool {
+        false
+    }
+    /// Progress at the start.
+    fn expected(&self, _catalog: &dyn DynCatalog) -> Progress {
+        Progress::default()
+    }
+    /// Resets state that is lost in a restart.
+    fn resume(&mut self, _progress: &mut Progress) {}
+    /// Performs one step. Returns false at the end.
+    fn step<'a>(
+        &'a mut self,
+        control: &'a Control,
+        progress: &'a mut Progress,
+    ) -> LocalBoxFuture<'a, Result<bool, ControlError>>;
+    /// Releases the pool resources of a job that does not finish.
+    fn abandon(&self, _catalog: &dyn DynCatalog) {}
+    /// Result; of a running job, its result so far.
+    fn report(&self, now: Timestamp) -> JobReport;
+    /// Short text of the result.
+    fn summary(&self) -> String;
+    /// True if the result needs no attention.
+    fn is_clean(&self) -> bool {
+        true
+    }
+    /// Result of the finished job that is stored for the pool.
+    fn pool_result(&self, _now: Timestamp) -> Option<PoolResult> {
+        None
+    }
+}
+
+/// Result of a finished job that is stored for the pool.
+enum PoolResult {
+    Scrub(ScrubRecord),
+    Check(CheckRecord),
+}
+
+/// State of a job, sufficient to continue it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Work {
@@ -268,7 +317,7 @@ impl Jobs {
             active_at: Cell::new(None),
         };
         for JobRecord { id, started, share_percent, mut progress, mut work } in load(catalog)? {
-            work.resume(&mut progress);
+            work.of_kind_mut().resume(&mut progress);
             jobs.add(Job::new(id, started, share_percent, progress, work));
         }
         Ok(jobs)
@@ -297,26 +346,10 @@ impl Jobs {
 
     /// Finds a job by its id or by its unique beginning or end.
     fn find(&self, name: &str) -> Result<Rc<Job>, ControlError> {
-        let all = self.all.borrow();
-        let wanted = name.to_ascii_lowercase();
-        let mut fitting = all.values().filter(|job| {
-            let id = job.id.to_string();
-            wanted.len() >= 4 && (id.starts_with(&wanted) || id.ends_with(&wanted))
-        });
-        match (fitting.next(), fitting.next()) {
-            (Some(job), None) => Ok(Rc::clone(job)),
-            _ => Err(ControlError::NotFound { noun: Noun::Job, name: name.to_owned() }),
-        }
+        the_one_named(name, self.all.borrow().values().map(Rc::clone), |job| job.id)
     }
 
-    /// Running jobs of each kind.
-    pub fn running(&self) -> Vec<(JobKind, u64)> {
-        let all = self.all.borrow();
-        let count = |kind| all.values().filter(|job| job.is_running() && job.work.borrow().kind() == kind).count();
-        JobKind::ALL.map(|kind| (kind, u64::try_from(count(kind)).unwrap_or(u64::MAX))).to_vec()
-    }
-
-    /// Hosts sent commands a moment ago.
+    /// True if hosts have sent commands recently.
     fn hosts_are_active(&self, commands: u64, now: Duration) -> bool {
         if self.commands.replace(commands) != commands {
             self.active_at.set(Some(now));
@@ -346,7 +379,7 @@ impl Job {
 
     /// True if the state is stored in a job document.
     fn is_kept(&self) -> bool {
-        self.work.borrow().kind() != JobKind::Sanitize
+        !self.work.borrow().of_kind().is_of_host()
     }
 
     fn record(&self) -> JobRecord {
@@ -361,33 +394,29 @@ impl Job {
 }
 
 impl Work {
-    const fn kind(&self) -> JobKind {
+    fn of_kind(&self) -> &dyn Kind {
         match self {
-            Self::Reclaim(_) => JobKind::Reclaim,
-            Self::Scrub(_) => JobKind::Scrub,
-            Self::Check(_) => JobKind::Check,
-            Self::Sanitize(_) => JobKind::Sanitize,
+            Self::Reclaim(work) => work,
+            Self::Scrub(work) => work,
+            Self::Check(work) => work,
+            Self::Sanitize(work) => work,
         }
     }
 
-    /// One job of a kind and subject runs at a time.
+    fn of_kind_mut(&mut self) -> &mut dyn Kind {
+        match self {
+            Self::Reclaim(work) => work,
+            Self::Scrub(work) => work,
+            Self::Check(work) => work,
+            Self::Sanitize(work) => work,
+        }
+    }
+
+    /// True if the jobs have the same kind and subject, of which only one runs at a time.
     fn is_the_same_as(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Reclaim(one), Self::Reclaim(other)) => one.volume() == other.volume(),
-            (Self::Scrub(_), Self::Scrub(_)) | (Self::Check(_), Self::Check(_)) => true,
-            _ => false,
-        }
-    }
-
-    /// What has to be done anew after a restart.
-    fn resume(&mut self, progress: &mut Progress) {
-        match self {
-            Self::Reclaim(_) => {}
-            Self::Scrub(work) => work.resume(),
-            // What was counted is lost with the memory it was in.
-            Self::Check(_) => *progress = Progress::default(),
-            Self::Sanitize(_) => {}
-        }
+        let (one, other) = (self.of_kind(), other.of_kind());
+        let volume = |work: &dyn Kind| work.volume().map(|(id, _)| id);
+        one.kind() == other.kind() && volume(one) == volume(other) && !one.is_of_host()
     }
 }
 
@@ -398,8 +427,8 @@ impl Control {
         let mut running = FuturesUnordered::new();
         running.push(self.watch().boxed_local());
         std::future::poll_fn(|context| {
-            self.jobs.waker.replace(Some(context.waker().clone()));
-            let waiting = self.jobs.waiting.take();
+            self.jobs().waker.replace(Some(context.waker().clone()));
+            let waiting = self.jobs().waiting.take();
             running.extend(waiting.into_iter().map(|job| self.run_job(job).boxed_local()));
             while let Poll::Ready(Some(())) = running.poll_next_unpin(context) {}
             Poll::Pending
@@ -409,70 +438,52 @@ impl Control {
 
     fn job_view(&self, job: &Job) -> JobView {
         let work = job.work.borrow();
+        let work = work.of_kind();
         let Progress { done, total } = job.progress.get();
         let state = job.state.borrow().clone();
         let rate_per_second = job.rate.get().per_second.filter(|_| state == JobState::Running);
-        let now = job.finished.get().unwrap_or_else(|| self.environment.now());
+        let now = job.finished.get().unwrap_or_else(|| self.environment().now());
         JobView {
             id: job.id,
             kind: work.kind(),
-            subject: self.job_subject(&work),
+            subject: self.job_subject(work),
             done,
             total,
             rate_per_second,
             eta_seconds: rate_per_second.and_then(|rate| total.saturating_sub(done).checked_div(rate)),
-            share_percent: job.share_percent.get().unwrap_or(self.jobs.default_share_percent),
+            share_percent: job.share_percent.get().unwrap_or(self.jobs().default_share_percent),
             started: job.started,
             finished: job.finished.get(),
             summary: work.summary(),
-            report: match &*work {
-                Work::Reclaim(work) => JobReport::Reclaim(work.report()),
-                Work::Scrub(work) => JobReport::Scrub(work.record(now)),
-                Work::Check(work) => JobReport::Check(work.record()),
-                Work::Sanitize(work) => JobReport::Sanitize(work.report()),
-            },
+            report: work.report(now),
             state,
         }
     }
 
-    fn job_subject(&self, work: &Work) -> String {
-        let volume = |id, name: &str| {
-            self.directory().volumes.get(&id).map_or_else(|| name.to_owned(), |volume| volume.name.clone())
-        };
-        match work {
-            Work::Reclaim(work) => match work.volume() {
-                Some(id) => volume(id, work.name()),
-                None => self.pool_name.clone(),
-            },
-            Work::Sanitize(work) => volume(work.volume(), work.name()),
-            Work::Scrub(_) | Work::Check(_) => self.pool_name.clone(),
-        }
+    fn job_subject(&self, work: &dyn Kind) -> String {
+        let Some((id, name)) = work.volume() else { return self.pool().name().to_owned() };
+        self.directory().volume_by_id(id).map_or_else(|| name.to_owned(), |volume| volume.name.clone())
     }
 
     /// Executes a job until it ends.
     async fn run_job(&self, job: Rc<Job>) {
         let mut work = job.work.borrow().clone();
-        let mut saved_at = self.environment.monotonic();
+        let mut saved_at = self.environment().monotonic();
         let mut owed = Duration::ZERO;
         let ended = loop {
             if job.cancelled.get() {
-                self.abandon(&work);
+                work.of_kind().abandon(&**self.catalog());
                 break JobState::Cancelled;
             }
-            let before = self.environment.monotonic();
+            let before = self.environment().monotonic();
             let mut progress = job.progress.get();
-            let step = match &mut work {
-                Work::Reclaim(work) => work.step(self, &mut progress).await,
-                Work::Scrub(work) => work.step(self, &mut progress).await,
-                Work::Check(work) => work.step(self, &mut progress).await,
-                Work::Sanitize(work) => work.step(&mut progress).await,
-            };
+            let step = work.of_kind_mut().step(self, &mut progress).await;
             progress.total = progress.total.max(progress.done);
             job.work.replace(work.clone());
             // The last step may also be cancelled, because the reply to the cancellation has been
             // sent.
             if job.cancelled.get() {
-                self.abandon(&work);
+                work.of_kind().abandon(&**self.catalog());
                 break JobState::Cancelled;
             }
             match step {
@@ -483,12 +494,12 @@ impl Control {
                     break JobState::Done;
                 }
                 Err(error) => {
-                    self.abandon(&work);
+                    work.of_kind().abandon(&**self.catalog());
                     break JobState::Failed(error.to_string());
                 }
             }
             job.progress.set(progress);
-            let now = self.environment.monotonic();
+            let now = self.environment().monotonic();
             let mut rate = job.rate.get();
             rate.update(now, progress.done);
             job.rate.set(rate);
@@ -503,75 +514,64 @@ impl Control {
 
     /// Writes the progress of a job.
     async fn save_job(&self, job: &Job) {
-        let _documents = self.jobs.documents.lock().await;
+        let _documents = self.jobs().documents.lock().await;
         if job.cancelled.get() || !job.is_kept() {
             return;
         }
         // Progress that cannot be stored is repeated after a restart.
         if let Ok(put) = job.record().put() {
-            let _not_kept = self.catalog.commit(vec![put]).await;
+            let _not_kept = self.catalog().commit(vec![put]).await;
         }
     }
 
     /// Pauses in favour of hosts. Returns the time still owed to them.
     async fn give_way(&self, job: &Job, owed: Duration, worked: Duration) -> Duration {
-        let share = u32::from(job.share_percent.get().unwrap_or(self.jobs.default_share_percent).clamp(1, 100));
-        let active = self.jobs.hosts_are_active(self.live.commands(), self.environment.monotonic());
+        let share = u32::from(job.share_percent.get().unwrap_or(self.jobs().default_share_percent).clamp(1, 100));
+        let active = self.jobs().hosts_are_active(self.live().commands(), self.environment().monotonic());
         let owed = if active { owed + worked * (100 - share) / share } else { Duration::ZERO };
         if owed < LEAST_PAUSE {
             yield_now().await;
             return owed;
         }
         let pause = owed.min(LONGEST_PAUSE);
-        self.environment.sleep(pause).await;
+        self.environment().sleep(pause).await;
         yield_now().await;
         // Time above the longest pause is dropped: a step that waited long did not work all the
         // time.
         Duration::ZERO
     }
 
-    /// Lets go of what a job that does not come to its end holds in the pool.
-    fn abandon(&self, work: &Work) {
-        match work {
-            Work::Reclaim(_) | Work::Scrub(_) | Work::Sanitize(_) => {}
-            Work::Check(_) => self.catalog.abandon_check(),
-        }
-    }
-
-    /// Keeps the result, forgets the state.
+    /// Stores the result and deletes the state.
     async fn end_job(&self, job: &Job, work: &Work, mut ended: JobState) {
-        let documents = self.jobs.documents.lock().await;
+        let documents = self.jobs().documents.lock().await;
         if job.cancelled.get() {
             ended = JobState::Cancelled;
         }
-        let now = self.environment.now();
+        let now = self.environment().now();
         let mut changes: Vec<CatalogChange> = job.is_kept().then(|| job.record().delete()).into_iter().collect();
-        let (scrub, check) = match (work, &ended) {
-            (Work::Scrub(work), JobState::Done) => (Some(work.record(now)), None),
-            (Work::Check(work), JobState::Done) => (None, work.record()),
-            _ => (None, None),
-        };
-        let put = scrub.iter().map(Document::put).chain(check.iter().map(Document::put));
-        changes.extend(put.flatten());
+        let work = work.of_kind();
+        let result = (ended == JobState::Done).then(|| work.pool_result(now)).flatten();
+        changes.extend(match &result {
+            Some(PoolResult::Scrub(record)) => record.put().ok(),
+            Some(PoolResult::Check(record)) => record.put().ok(),
+            None => None,
+        });
         if !changes.is_empty()
-            && let Err(error) = self.catalog.commit(changes).await
+            && let Err(error) = self.catalog().commit(changes).await
             && ended == JobState::Done
         {
             ended = JobState::Failed(format!("its result could not be kept: {}", self.pool_error(error)));
         }
         drop(documents);
-        if let Some(scrub) = scrub {
-            self.integrity.scrubbed(&scrub);
-            self.results.borrow_mut().scrub = Some(scrub);
-        }
-        if let Some(check) = check {
-            self.integrity.checked(&check);
-            self.results.borrow_mut().check = Some(check);
+        match result {
+            Some(PoolResult::Scrub(record)) => self.pool().scrubbed(record),
+            Some(PoolResult::Check(record)) => self.pool().checked(record),
+            None => {}
         }
         let (kind, subject) = (work.kind().name(), self.job_subject(work));
         let report = work.summary();
-        let told = match &ended {
-            // Told where its operation is kept.
+        let event = match &ended {
+            // The operation's own code raises the event.
             _ if !job.is_kept() => None,
             JobState::Done | JobState::Running => Some((
                 if work.is_clean() { Severity::Info } else { Severity::Critical },
@@ -586,38 +586,30 @@ impl Control {
         };
         job.state.replace(ended);
         job.finished.set(Some(now));
-        self.jobs.forget();
-        if let Some((severity, code, message)) = told {
+        self.jobs().forget();
+        if let Some((severity, code, message)) = event {
             self.raise(Draft::new(severity, code, subject, message));
         }
     }
 
     /// Changes that store the state of every running job at a stop.
     pub(crate) fn jobs_to_keep(&self) -> Vec<CatalogChange> {
-        let all = self.jobs.all.borrow();
+        let all = self.jobs().all.borrow();
         let running = all.values().filter(|job| job.is_running() && !job.cancelled.get() && job.is_kept());
         running.filter_map(|job| job.record().put().ok()).collect()
     }
 }
 
-impl Work {
-    /// What was found and done, in a few words.
-    fn summary(&self) -> String {
-        match self {
-            Self::Reclaim(work) => work.summary(),
-            Self::Scrub(work) => work.summary(),
-            Self::Check(work) => work.summary(),
-            Self::Sanitize(work) => work.summary(),
-        }
-    }
-
-    /// The result is nothing to worry about.
-    fn is_clean(&self) -> bool {
-        match self {
-            Self::Reclaim(_) | Self::Sanitize(_) => true,
-            Self::Scrub(work) => work.is_clean(),
-            Self::Check(work) => work.record().is_none_or(|record| record.count == 0),
-        }
+/// Returns the only job whose id begins or ends with `name`.
+fn the_one_named<J>(name: &str, jobs: impl IntoIterator<Item = J>, id: impl Fn(&J) -> Uuid) -> Result<J, ControlError> {
+    let wanted = name.to_ascii_lowercase();
+    let mut fitting = jobs.into_iter().filter(|job| {
+        let id = id(job).to_string();
+        wanted.len() >= 4 && (id.starts_with(&wanted) || id.ends_with(&wanted))
+    });
+    match (fitting.next(), fitting.next()) {
+        (Some(job), None) => Ok(job),
+        _ => Err(ControlError::NotFound { noun: Noun::Job, name: name.to_owned() }),
     }
 }
 

@@ -1,10 +1,12 @@
 //! Reclaim job: finds stored blocks of zeros (written before zero detection was on, or copied) and
 //! frees them.
 
-use super::Progress;
+use super::{JobKind, JobReport, Kind, Progress};
 use crate::catalog::DynCatalog;
 use crate::record::object_id;
 use crate::{Control, ControlError, Noun, VolumeRecord};
+use futures_util::future::{FutureExt, LocalBoxFuture};
+use jiff::Timestamp;
 use pool::{ObjectId, ObjectKind, PoolError};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -50,41 +52,12 @@ impl Work {
         Self { volume: None, object: first, offset_bytes: 0, last, report: ReclaimReport::default() }
     }
 
-    /// The one volume it is about.
-    pub fn volume(&self) -> Option<Uuid> {
-        self.volume.as_ref().map(|(id, _)| *id)
-    }
-
-    /// Its name when the job began.
-    pub fn name(&self) -> &str {
-        self.volume.as_ref().map_or("", |(_, name)| name)
-    }
-
-    pub fn expected(&self, catalog: &dyn DynCatalog) -> Progress {
-        let inside = |id: &ObjectId| *id >= self.object && *id <= self.last;
-        let objects = volumes(catalog).into_iter().filter(inside).filter_map(|id| catalog.object(id));
-        Progress { done: 0, total: objects.map(|object| object.mapped_bytes).fold(0, u64::saturating_add) }
-    }
-
-    pub fn report(&self) -> ReclaimReport {
-        self.report
-    }
-
-    pub fn summary(&self) -> String {
-        let ReclaimReport { deallocated_bytes, scanned_bytes, .. } = self.report;
-        format!(
-            "{} of zeros given back of {}",
-            text::size::format(deallocated_bytes),
-            text::size::format(scanned_bytes)
-        )
-    }
-
-    /// One step. False at the end.
-    pub async fn step(&mut self, control: &Control, progress: &mut Progress) -> Result<bool, ControlError> {
+    /// Performs one step. Returns false at the end.
+    async fn advance(&mut self, control: &Control, progress: &mut Progress) -> Result<bool, ControlError> {
         if self.object > self.last {
             return Ok(false);
         }
-        match control.catalog.reclaim_zeros(self.object, self.offset_bytes).await {
+        match control.catalog().reclaim_zeros(self.object, self.offset_bytes).await {
             Ok(step) => {
                 self.report.scanned_bytes = self.report.scanned_bytes.saturating_add(step.scanned_bytes);
                 self.report.deallocated_bytes = self.report.deallocated_bytes.saturating_add(step.deallocated_bytes);
@@ -95,10 +68,10 @@ impl Work {
                 }
                 self.report.volumes = self.report.volumes.saturating_add(1);
             }
-            // Deleted meanwhile: there is nothing to give back any more.
-            Err(_) if control.catalog.object(self.object).is_none() => {
-                if self.volume.is_some() {
-                    return Err(ControlError::DeletedMeanwhile { noun: Noun::Volume, name: self.name().to_owned() });
+            // A deleted volume has nothing left to reclaim.
+            Err(_) if control.catalog().object(self.object).is_none() => {
+                if let Some((_, name)) = self.volume.clone() {
+                    return Err(ControlError::DeletedMeanwhile { noun: Noun::Volume, name });
                 }
             }
             // Damage of one volume does not end a job over all volumes.
@@ -111,7 +84,7 @@ impl Work {
             Err(error) => return Err(control.pool_error(error)),
         }
         self.offset_bytes = 0;
-        let next = volumes(&*control.catalog).into_iter().find(|id| *id > self.object && *id <= self.last);
+        let next = volumes(&**control.catalog()).into_iter().find(|id| *id > self.object && *id <= self.last);
         match next {
             Some(next) => {
                 self.object = next;
@@ -122,7 +95,40 @@ impl Work {
     }
 }
 
-/// Every volume, by id.
+impl Kind for Work {
+    fn kind(&self) -> JobKind {
+        JobKind::Reclaim
+    }
+
+    fn volume(&self) -> Option<(Uuid, &str)> {
+        self.volume.as_ref().map(|(id, name)| (*id, name.as_str()))
+    }
+
+    fn expected(&self, catalog: &dyn DynCatalog) -> Progress {
+        let inside = |id: &ObjectId| *id >= self.object && *id <= self.last;
+        let objects = volumes(catalog).into_iter().filter(inside).filter_map(|id| catalog.object(id));
+        Progress { done: 0, total: objects.map(|object| object.mapped_bytes).fold(0, u64::saturating_add) }
+    }
+
+    fn step<'a>(
+        &'a mut self,
+        control: &'a Control,
+        progress: &'a mut Progress,
+    ) -> LocalBoxFuture<'a, Result<bool, ControlError>> {
+        self.advance(control, progress).boxed_local()
+    }
+
+    fn report(&self, _now: Timestamp) -> JobReport {
+        JobReport::Reclaim(self.report)
+    }
+
+    fn summary(&self) -> String {
+        let ReclaimReport { deallocated_bytes, scanned_bytes, .. } = self.report;
+        format!("{} of zeros freed of {}", text::size::format(deallocated_bytes), text::size::format(scanned_bytes))
+    }
+}
+
+/// All volumes by id.
 fn volumes(catalog: &dyn DynCatalog) -> Vec<ObjectId> {
     catalog.objects().iter().filter(|object| object.kind == ObjectKind::Volume).map(|object| object.id).collect()
 }

@@ -1,10 +1,10 @@
 //! Requests for jobs: start, list, show, set, cancel.
 
-use super::{Job, JobRecord, JobView, Progress, Work, reclaim, scrub};
+use super::{Job, JobRecord, JobView, Work, reclaim, scrub, the_one_named};
 use crate::environment::new_id;
 use crate::events::Draft;
 use crate::record::Document;
-use crate::{Control, ControlError, Outcome, Request};
+use crate::{Control, ControlError, Facts, JobError, Listed, Outcome, Read, Request};
 use std::rc::Rc;
 
 /// Starts a job that frees stored zeros of a volume.
@@ -89,8 +89,8 @@ impl Request for PoolReclaim {
     const NAME: &'static str = "pool-reclaim";
 
     async fn run(&self, control: &Control) -> Result<Outcome<JobView>, ControlError> {
-        control.check_pool_name(&self.pool)?;
-        control.start_job(Work::Reclaim(reclaim::Work::of_all(&*control.catalog)), self.share_percent).await
+        control.pool_named(Some(&self.pool))?;
+        control.start_job(Work::Reclaim(reclaim::Work::of_all(&**control.catalog())), self.share_percent).await
     }
 
     fn event(&self, outcome: &Outcome<JobView>) -> Option<Draft> {
@@ -103,8 +103,8 @@ impl Request for PoolScrub {
     const NAME: &'static str = "pool-scrub";
 
     async fn run(&self, control: &Control) -> Result<Outcome<JobView>, ControlError> {
-        control.check_pool_name(&self.pool)?;
-        let work = scrub::Work::new(&*control.catalog, control.environment.now());
+        control.pool_named(Some(&self.pool))?;
+        let work = scrub::Work::new(&**control.catalog(), control.environment().now());
         control.start_job(Work::Scrub(work), self.share_percent).await
     }
 
@@ -118,8 +118,8 @@ impl Request for PoolCheck {
     const NAME: &'static str = "pool-check";
 
     async fn run(&self, control: &Control) -> Result<Outcome<JobView>, ControlError> {
-        control.check_pool_name(&self.pool)?;
-        control.start_job(Work::Check(super::check::Work::new(control.environment.now())), self.share_percent).await
+        control.pool_named(Some(&self.pool))?;
+        control.start_job(Work::Check(super::check::Work::new(control.environment().now())), self.share_percent).await
     }
 
     fn event(&self, outcome: &Outcome<JobView>) -> Option<Draft> {
@@ -127,21 +127,38 @@ impl Request for PoolCheck {
     }
 }
 
-impl Request for JobList {
+impl Read for JobList {
     type Reply = Vec<JobView>;
     const NAME: &'static str = "job-list";
 
-    async fn run(&self, control: &Control) -> Result<Vec<JobView>, ControlError> {
-        Ok(control.job_list())
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<JobView>, ControlError> {
+        self.all(facts)
     }
 }
 
-impl Request for JobShow {
+impl Listed for JobList {
+    type View = JobView;
+    type Row = JobView;
+    const DESCENDING: bool = true;
+
+    /// Ids are ordered by time.
+    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, JobView)>, ControlError> {
+        let mut rows: Vec<(String, JobView)> = facts.jobs().into_iter().map(|job| (job.id.to_string(), job)).collect();
+        rows.sort_unstable_by(|(one, _), (other, _)| other.cmp(one));
+        Ok(rows)
+    }
+
+    fn views(&self, _facts: &dyn Facts, rows: Vec<JobView>) -> Vec<JobView> {
+        rows
+    }
+}
+
+impl Read for JobShow {
     type Reply = JobView;
     const NAME: &'static str = "job-show";
 
-    async fn run(&self, control: &Control) -> Result<JobView, ControlError> {
-        Ok(control.job_view(&*control.jobs.find(&self.job)?))
+    fn answer(&self, facts: &dyn Facts) -> Result<JobView, ControlError> {
+        the_one_named(&self.job, facts.jobs(), |job| job.id)
     }
 }
 
@@ -151,11 +168,11 @@ impl Request for JobSet {
 
     async fn run(&self, control: &Control) -> Result<JobView, ControlError> {
         check_share(Some(self.share_percent))?;
-        let _documents = control.jobs.documents.lock().await;
+        let _documents = control.jobs().documents.lock().await;
         let job = control.running_job(&self.job)?;
         check_ours(&job, "made faster or slower")?;
         let record = JobRecord { share_percent: Some(self.share_percent), ..job.record() };
-        control.commit(vec![record.put()?], |_| {}, &[]).await?;
+        control.store(vec![record.put()?]).await?;
         job.share_percent.set(Some(self.share_percent));
         Ok(control.job_view(&job))
     }
@@ -174,12 +191,12 @@ impl Request for JobCancel {
     /// Once the reply is sent, no later start of the array resumes the job. It ends after its
     /// current step.
     async fn run(&self, control: &Control) -> Result<Outcome<JobView>, ControlError> {
-        let _documents = control.jobs.documents.lock().await;
+        let _documents = control.jobs().documents.lock().await;
         let job = control.running_job(&self.job)?;
         check_ours(&job, "cancelled")?;
         let changed = !job.cancelled.get();
         if changed {
-            control.commit(vec![job.record().delete()], |_| {}, &[]).await?;
+            control.store(vec![job.record().delete()]).await?;
             job.cancelled.set(true);
         }
         Ok(Outcome { view: control.job_view(&job), changed })
@@ -203,44 +220,41 @@ impl Control {
     /// Starts a job, or returns the running one of the same kind and subject.
     async fn start_job(&self, work: Work, share_percent: Option<u8>) -> Result<Outcome<JobView>, ControlError> {
         check_share(share_percent)?;
-        let _documents = self.jobs.documents.lock().await;
+        let _documents = self.jobs().documents.lock().await;
         let same = |job: &&Rc<Job>| job.is_running() && !job.cancelled.get() && job.work.borrow().is_the_same_as(&work);
-        let running = self.jobs.all.borrow().values().find(same).cloned();
+        let running = self.jobs().all.borrow().values().find(same).cloned();
         if let Some(job) = running {
             return Ok(Outcome::unchanged(self.job_view(&job)));
         }
-        let progress = match &work {
-            Work::Reclaim(work) => work.expected(&*self.catalog),
-            Work::Scrub(work) => work.expected(),
-            Work::Check(_) | Work::Sanitize(_) => Progress::default(),
-        };
-        let id = new_id(&*self.environment);
-        let job = Job::new(id, self.environment.now(), share_percent, progress, work);
-        self.commit(vec![job.record().put()?], |_| {}, &[]).await?;
-        let job = self.jobs.add(job);
+        let progress = work.of_kind().expected(&**self.catalog());
+        let id = new_id(&**self.environment());
+        let job = Job::new(id, self.environment().now(), share_percent, progress, work);
+        self.store(vec![job.record().put()?]).await?;
+        let job = self.jobs().add(job);
         Ok(Outcome::changed(self.job_view(&job)))
     }
 
-    pub(crate) fn job_list(&self) -> Vec<JobView> {
-        self.jobs.all.borrow().values().rev().map(|job| self.job_view(job)).collect()
+    /// Views of all jobs, oldest first.
+    pub(crate) fn job_views(&self) -> Vec<JobView> {
+        self.jobs().all.borrow().values().map(|job| self.job_view(job)).collect()
     }
 
     fn running_job(&self, name: &str) -> Result<Rc<Job>, ControlError> {
-        let job = self.jobs.find(name)?;
+        let job = self.jobs().find(name)?;
         if job.is_running() {
             return Ok(job);
         }
         let state = job.state.borrow().name();
-        Err(ControlError::JobEnded { id: job.id.to_string(), state })
+        Err(JobError::Ended { id: job.id.to_string(), state }.into())
     }
 }
 
 /// Refuses changes of jobs that hosts have started.
 fn check_ours(job: &Job, wanted: &'static str) -> Result<(), ControlError> {
-    match &*job.work.borrow() {
-        Work::Sanitize(_) => Err(ControlError::SanitizeGoesOn { id: job.id.to_string(), wanted }),
-        Work::Reclaim(_) | Work::Scrub(_) | Work::Check(_) => Ok(()),
+    if job.work.borrow().of_kind().is_of_host() {
+        return Err(JobError::SanitizeGoesOn { id: job.id.to_string(), wanted }.into());
     }
+    Ok(())
 }
 
 /// Checks a share of the time.

@@ -3,8 +3,9 @@
 //! ([`crate::SanitizeRecord`]), and it cannot be cancelled: by SBC-4 §4.11 an operation ends only
 //! when it is done or has failed.
 
-use super::{Job, Progress};
-use crate::{Control, ControlError, Noun, SanitizeRecord};
+use super::{Job, JobKind, JobReport, Kind, Progress};
+use crate::{Control, ControlError, JobError, Noun, SanitizeRecord};
+use futures_util::future::{FutureExt, LocalBoxFuture};
 use jiff::Timestamp;
 use pool::ObjectId;
 use serde::{Deserialize, Serialize};
@@ -72,28 +73,8 @@ impl PartialEq for Work {
 impl Eq for Work {}
 
 impl Work {
-    pub fn volume(&self) -> Uuid {
-        self.volume
-    }
-
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub fn report(&self) -> SanitizeReport {
-        self.report
-    }
-
-    pub fn summary(&self) -> String {
-        match self.report.passes {
-            None => "everything is erased".to_owned(),
-            Some(1) => "everything is overwritten".to_owned(),
-            Some(passes) => format!("everything is overwritten in {passes} passes"),
-        }
-    }
-
-    /// Waits until something is new. False at the end.
-    pub async fn step(&self, progress: &mut Progress) -> Result<bool, ControlError> {
+    /// Waits for progress. Returns false at the end.
+    async fn advance(&self, progress: &mut Progress) -> Result<bool, ControlError> {
         poll_fn(|context| {
             if let Some(ended) = self.told.ended.borrow().clone() {
                 return Poll::Ready(ended.map(|()| false));
@@ -110,6 +91,40 @@ impl Work {
     }
 }
 
+impl Kind for Work {
+    fn kind(&self) -> JobKind {
+        JobKind::Sanitize
+    }
+
+    fn volume(&self) -> Option<(Uuid, &str)> {
+        Some((self.volume, &self.name))
+    }
+
+    fn is_of_host(&self) -> bool {
+        true
+    }
+
+    fn step<'a>(
+        &'a mut self,
+        _control: &'a Control,
+        progress: &'a mut Progress,
+    ) -> LocalBoxFuture<'a, Result<bool, ControlError>> {
+        self.advance(progress).boxed_local()
+    }
+
+    fn report(&self, _now: Timestamp) -> JobReport {
+        JobReport::Sanitize(self.report)
+    }
+
+    fn summary(&self) -> String {
+        match self.report.passes {
+            None => "everything is erased".to_owned(),
+            Some(1) => "everything is overwritten".to_owned(),
+            Some(passes) => format!("everything is overwritten in {passes} passes"),
+        }
+    }
+}
+
 impl Control {
     /// Shows an operation in progress as a job, if it is not shown already.
     pub(crate) fn show_sanitize(&self, object: ObjectId, name: String, record: &SanitizeRecord) {
@@ -117,7 +132,7 @@ impl Control {
         if self.sanitize_of(object).is_some() {
             return;
         }
-        let total = self.catalog.object(object).map_or(0, |info| info.size_bytes);
+        let total = self.catalog().object(object).map_or(0, |info| info.size_bytes);
         let progress = Progress { done: 0, total };
         let told = Told { progress: Cell::new(progress), ..Told::default() };
         let work = Work {
@@ -127,8 +142,8 @@ impl Control {
             report: SanitizeReport { passes: record.overwrite.as_ref().map(|overwrite| overwrite.count) },
             told: Rc::new(told),
         };
-        // The target paces it; the job itself only waits.
-        self.jobs.add(Job::new(id, started, Some(100), progress, super::Work::Sanitize(work)));
+        // The target limits the rate; the job only waits.
+        self.jobs().add(Job::new(id, started, Some(100), progress, super::Work::Sanitize(work)));
     }
 
     /// Takes a progress report of the target on the volume in `object`: bytes done of the volume's
@@ -144,11 +159,11 @@ impl Control {
     /// was not stored before with [`Control::store_sanitize_operation`] has failed.
     pub fn sanitize_stopped(&self, object: ObjectId) {
         let Some(work) = self.sanitize_of(object) else { return };
-        let error = if self.catalog.object(object).is_none() {
+        let error = if self.catalog().object(object).is_none() {
             ControlError::DeletedMeanwhile { noun: Noun::Volume, name: work.name.clone() }
         } else {
-            let reason = "that it ended could not be kept".to_owned();
-            ControlError::SanitizeFailed { volume: work.name.clone(), reason }
+            let reason = "its end could not be stored".to_owned();
+            JobError::SanitizeFailed { volume: work.name.clone(), reason }.into()
         };
         work.told.end(Err(error));
     }
@@ -162,7 +177,7 @@ impl Control {
 
     /// Unfinished operation on the volume in `object`.
     fn sanitize_of(&self, object: ObjectId) -> Option<Work> {
-        let all = self.jobs.all.borrow();
+        let all = self.jobs().all.borrow();
         all.values().filter(|job| job.is_running()).find_map(|job| match &*job.work.borrow() {
             super::Work::Sanitize(work) if work.object == object && work.told.ended.borrow().is_none() => {
                 Some(work.clone())

@@ -1,11 +1,12 @@
 //! Scrub job: reads all stored data from the medium and verifies it. Data shared by several volumes
 //! and snapshots is read once.
 
-use super::Progress;
+use super::{JobKind, JobReport, Kind, PoolResult, Progress};
 use crate::catalog::DynCatalog;
 use crate::pools::integrity::{MAX_BAD_RANGES, bad_ranges};
 use crate::record::object_id;
 use crate::{BadRange, Control, ControlError, ScrubRecord};
+use futures_util::future::{FutureExt, LocalBoxFuture};
 use jiff::Timestamp;
 use pool::{BlockId, ObjectId, PoolError, ScanStep};
 use serde::{Deserialize, Serialize};
@@ -60,23 +61,11 @@ impl Work {
         }
     }
 
-    pub fn resume(&mut self) {
-        self.anew = true;
-    }
-
-    pub fn expected(&self) -> Progress {
-        Progress { done: 0, total: self.expected_bytes }
-    }
-
     fn bad_blocks(&self) -> u64 {
         u64::try_from(self.blocks.len()).unwrap_or(u64::MAX).saturating_add(self.unlisted)
     }
 
-    pub fn is_clean(&self) -> bool {
-        self.bad_blocks() == 0 && self.damaged.is_empty()
-    }
-
-    pub fn record(&self, finished: Timestamp) -> ScrubRecord {
+    fn record(&self, finished: Timestamp) -> ScrubRecord {
         ScrubRecord {
             started: self.started,
             finished,
@@ -87,21 +76,12 @@ impl Work {
         }
     }
 
-    pub fn summary(&self) -> String {
-        let damaged = if self.damaged.is_empty() { "" } else { ", and metadata that cannot be read" };
-        let verified = text::size::format(self.verified_bytes);
-        match self.bad_blocks() {
-            0 => format!("{verified} verified, no bad block{damaged}"),
-            1 => format!("{verified} verified, 1 bad block{damaged}"),
-            bad => format!("{verified} verified, {bad} bad blocks{damaged}"),
-        }
-    }
-
-    /// One step. False at the end.
-    pub async fn step(&mut self, control: &Control, progress: &mut Progress) -> Result<bool, ControlError> {
-        let present = control.catalog.object(self.object).filter(|_| self.object <= self.last).map(|object| object.id);
+    /// Performs one step. Returns false at the end.
+    async fn advance(&mut self, control: &Control, progress: &mut Progress) -> Result<bool, ControlError> {
+        let present =
+            control.catalog().object(self.object).filter(|_| self.object <= self.last).map(|object| object.id);
         let next = present.or_else(|| {
-            let objects = control.catalog.objects();
+            let objects = control.catalog().objects();
             objects.iter().map(|object| object.id).find(|id| *id > self.object && *id <= self.last)
         });
         let Some(object) = next else {
@@ -111,10 +91,10 @@ impl Work {
         if object != self.object {
             (self.object, self.offset_bytes) = (object, 0);
         }
-        let step = match control.catalog.verify(object, self.offset_bytes, self.anew).await {
+        let step = match control.catalog().verify(object, self.offset_bytes, self.anew).await {
             Ok(step) => step,
-            // Deleted meanwhile.
-            Err(_) if control.catalog.object(object).is_none() => {
+            // The object was deleted.
+            Err(_) if control.catalog().object(object).is_none() => {
                 (self.object, self.offset_bytes) = (ObjectId(object.0 + 1), 0);
                 return Ok(true);
             }
@@ -160,9 +140,53 @@ impl Work {
             return;
         }
         let blocks: Vec<BlockId> = self.blocks.iter().copied().map(BlockId).collect();
-        if let Ok(places) = control.catalog.places_of(blocks).await {
+        if let Ok(places) = control.catalog().places_of(blocks).await {
             self.ranges = bad_ranges(&control.directory(), &places);
             self.ranges.truncate(MAX_BAD_RANGES);
         }
+    }
+}
+
+impl Kind for Work {
+    fn kind(&self) -> JobKind {
+        JobKind::Scrub
+    }
+
+    fn expected(&self, _catalog: &dyn DynCatalog) -> Progress {
+        Progress { done: 0, total: self.expected_bytes }
+    }
+
+    fn resume(&mut self, _progress: &mut Progress) {
+        self.anew = true;
+    }
+
+    fn step<'a>(
+        &'a mut self,
+        control: &'a Control,
+        progress: &'a mut Progress,
+    ) -> LocalBoxFuture<'a, Result<bool, ControlError>> {
+        self.advance(control, progress).boxed_local()
+    }
+
+    fn report(&self, now: Timestamp) -> JobReport {
+        JobReport::Scrub(self.record(now))
+    }
+
+    fn summary(&self) -> String {
+        let damaged = if self.damaged.is_empty() { "" } else { ", and metadata that cannot be read" };
+        let verified = text::size::format(self.verified_bytes);
+        match self.bad_blocks() {
+            0 => format!("{verified} verified, no bad block{damaged}"),
+            1 => format!("{verified} verified, 1 bad block{damaged}"),
+            bad => format!("{verified} verified, {bad} bad blocks{damaged}"),
+        }
+    }
+
+    fn is_clean(&self) -> bool {
+        self.bad_blocks() == 0 && self.damaged.is_empty()
+    }
+
+    fn pool_result(&self, now: Timestamp) -> Option<PoolResult> {
+        Some(PoolResult::Scrub(self.record(now)))
     }
 }

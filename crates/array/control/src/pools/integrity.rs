@@ -21,12 +21,11 @@ const MAX_SNAPSHOTS: usize = 8;
 const MAX_KNOWN: usize = 4096;
 /// Largest number of ranges reported at once with separate events.
 const MAX_EVENTS: usize = 16;
-/// What to do about content that is lost.
-const OVERWRITE: &str =
-    "see where:  windlass event list; overwrite or restore what is lost, then:  windlass pool scrub";
-/// What to do about metadata that is lost.
-const DISCARD: &str = "unmap or zero the range, or delete the volume, then:  windlass pool scrub; or stop the array:  windlass pool check FILE, windlass pool repair FILE --dry-run; see docs/durability.md";
-/// What a sentence about reference counts has in it.
+/// Advice for lost content.
+const OVERWRITE: &str = "the events name the ranges; overwrite or restore them, then scrub the pool";
+/// Advice for lost metadata.
+const DISCARD: &str = "unmap or zero the range, or delete the volume, then scrub the pool; or stop the array, check the pool, and repair it; see docs/durability.md";
+/// Text that marks a sentence about reference counts.
 const COUNTS: &str = "reference counts";
 /// Size of a block of the pool in bytes.
 const BLOCK_BYTES: u64 = 4096;
@@ -113,10 +112,15 @@ impl Integrity {
 }
 
 impl Control {
-    /// Tells what the pool noticed since the last look.
+    /// Active alerts about lost content and metadata.
+    pub(crate) fn damage_alerts(&self) -> Vec<AlertView> {
+        self.pool().integrity.alerts(self.pool().name())
+    }
+
+    /// Reports incidents that the pool has noticed since the last call.
     pub(crate) async fn take_incidents(&self) {
         let mut places = Vec::new();
-        for incident in self.catalog.take_incidents() {
+        for incident in self.catalog().take_incidents() {
             match incident {
                 Incident::BadBlock(place) => places.push(place),
                 Incident::Metadata(sentence) => {
@@ -132,25 +136,25 @@ impl Control {
     /// Raises an event for each range of bad blocks that has not been reported.
     pub(crate) async fn report_bad(&self, places: Vec<Place>) {
         let new: Vec<Place> = {
-            let mut known = self.integrity.blocks.borrow_mut();
+            let mut known = self.pool().integrity.blocks.borrow_mut();
             places.into_iter().filter(|place| known.len() < MAX_KNOWN && known.insert(place.block)).collect()
         };
         if new.is_empty() {
             return;
         }
-        if self.integrity.since.get().is_none() {
-            self.integrity.since.set(Some(self.environment.now()));
+        if self.pool().integrity.since.get().is_none() {
+            self.pool().integrity.since.set(Some(self.environment().now()));
         }
         let blocks = new.iter().map(|place| place.block).collect();
-        // When the maps cannot be walked, the place where it was noticed is what is known.
-        let places = self.catalog.places_of(blocks).await.ok().filter(|places| !places.is_empty()).unwrap_or(new);
+        // If the maps cannot be traversed, the place of detection is reported.
+        let places = self.catalog().places_of(blocks).await.ok().filter(|places| !places.is_empty()).unwrap_or(new);
         let ranges = bad_ranges(&self.directory(), &places);
         for range in ranges.iter().take(MAX_EVENTS) {
             self.raise(Draft::new(Severity::Critical, "bad-block", range.volume.clone(), sentence(range)));
         }
         if ranges.len() > MAX_EVENTS {
             let more = format!("{} more stretches cannot be read; a scrub lists them", ranges.len() - MAX_EVENTS);
-            self.raise(Draft::new(Severity::Critical, "bad-block", self.pool_name.clone(), more));
+            self.raise(Draft::new(Severity::Critical, "bad-block", self.pool().name().to_owned(), more));
         }
     }
 
@@ -164,7 +168,7 @@ impl Control {
             _ => explained,
         };
         {
-            let mut known = self.integrity.damaged.borrow_mut();
+            let mut known = self.pool().integrity.damaged.borrow_mut();
             if let Some(told) = known.get(sentence) {
                 return told.clone();
             }
@@ -173,10 +177,10 @@ impl Control {
             }
             known.insert(sentence.to_owned(), told.clone());
         }
-        if self.integrity.since.get().is_none() {
-            self.integrity.since.set(Some(self.environment.now()));
+        if self.pool().integrity.since.get().is_none() {
+            self.pool().integrity.since.set(Some(self.environment().now()));
         }
-        self.raise(Draft::new(Severity::Critical, "metadata-damaged", self.pool_name.clone(), told.clone()));
+        self.raise(Draft::new(Severity::Critical, "metadata-damaged", self.pool().name().to_owned(), told.clone()));
         told
     }
 }
@@ -198,14 +202,14 @@ fn sentence(range: &BadRange) -> String {
 /// are merged.
 pub(crate) fn bad_ranges(directory: &Directory, places: &[Place]) -> Vec<BadRange> {
     let snapshots: BTreeMap<ObjectId, &SnapshotRecord> =
-        directory.snapshots.values().map(|snapshot| (snapshot.object, snapshot)).collect();
+        directory.snapshots().map(|snapshot| (snapshot.object, snapshot)).collect();
     let volumes: BTreeMap<ObjectId, &VolumeRecord> =
-        directory.volumes.values().map(|volume| (volume.object, volume)).collect();
+        directory.volumes().map(|volume| (volume.object, volume)).collect();
     let mut found: BTreeMap<(String, u64), (bool, BTreeSet<String>)> = BTreeMap::new();
     for place in places {
         let snapshot = snapshots.get(&place.object);
         let volume = match snapshot {
-            Some(snapshot) => directory.volumes.get(&snapshot.volume),
+            Some(snapshot) => directory.volume_by_id(snapshot.volume),
             None => volumes.get(&place.object).copied(),
         };
         let volume = volume.map_or_else(|| format!("object {}", place.object.0), |volume| volume.name.clone());

@@ -1,19 +1,24 @@
 //! The pool: its space, settings and growth.
 
+mod error;
 pub(crate) mod integrity;
+mod part;
+mod record;
+mod state;
 pub(crate) mod thresholds;
 pub(crate) mod unique;
 
-pub(crate) mod record;
-
 use crate::events::Draft;
 use crate::record::Document;
-use crate::{
-    Change, CheckRecord, Commitment, Control, ControlError, Directory, Noun, PoolRecord, Request, ScrubRecord,
-};
-use pool::{Growth, ObjectKind, PoolSpace};
-use thresholds::FULL_BYTES;
-use unique::Patience;
+use crate::{Change, Control, ControlError, Facts, Noun, PoolFacts, Read, Request};
+pub use error::PoolRefusal;
+pub use integrity::MAX_BAD_RANGES;
+pub(crate) use part::PoolPart;
+pub use record::{BadRange, CheckRecord, Commitment, PoolRecord, ScrubRecord};
+pub use state::{PoolState, Warning};
+pub use thresholds::SoftThresholds;
+
+use pool::{Growth, ObjectId, PoolSpace};
 
 /// Largest limit of over-commitment.
 const MAX_COMMITMENT_PERCENT: u32 = 1_000_000;
@@ -88,19 +93,8 @@ pub struct PoolView {
     pub scrub: Option<ScrubRecord>,
     /// Result of the last check.
     pub check: Option<CheckRecord>,
-}
-
-/// Whether a pool serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PoolState {
-    /// Serving.
-    Healthy,
-    /// Serving, but content or metadata is lost.
-    Damaged,
-    /// No space for new data except that of thick volumes.
-    Full,
-    /// Stopped after an error of its medium.
-    Stopped,
+    /// Warnings about the consequences of the request that this view answers.
+    pub warnings: Vec<Warning>,
 }
 
 /// Thresholds of a pool and the limit of its over-commitment.
@@ -120,22 +114,34 @@ impl Default for Limits {
     }
 }
 
-impl Request for PoolList {
+impl Read for PoolList {
     type Reply = Vec<PoolView>;
     const NAME: &'static str = "pool-list";
 
-    async fn run(&self, control: &Control) -> Result<Vec<PoolView>, ControlError> {
-        Ok(vec![control.counted_pool(&mut control.patience()).await])
+    fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
+        facts.counted_of_pool()
+    }
+
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<PoolView>, ControlError> {
+        Ok(vec![facts.pool_view()])
     }
 }
 
-impl Request for PoolShow {
+impl Read for PoolShow {
     type Reply = PoolView;
     const NAME: &'static str = "pool-show";
+    const FRESH_COUNTS: bool = true;
 
-    async fn run(&self, control: &Control) -> Result<PoolView, ControlError> {
-        control.check_pool_name(&self.pool)?;
-        Ok(control.counted_pool(&mut control.patience()).await)
+    fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
+        facts.counted_of_pool()
+    }
+
+    fn answer(&self, facts: &dyn Facts) -> Result<PoolView, ControlError> {
+        let view = facts.pool_view();
+        if view.name != self.pool {
+            return Err(ControlError::NotFound { noun: Noun::Pool, name: self.pool.clone() });
+        }
+        Ok(view)
     }
 }
 
@@ -144,25 +150,27 @@ impl Request for PoolSet {
     const NAME: &'static str = "pool-set";
 
     async fn run(&self, control: &Control) -> Result<PoolView, ControlError> {
-        control.check_pool_name(&self.pool)?;
+        let pool = control.pool_named(Some(&self.pool))?;
         let _changes = control.lock_changes().await;
-        let settings = control.settings.borrow().clone();
+        let settings = pool.settings().clone();
         let settings = PoolRecord {
             warn_percent: self.warn_percent.or(settings.warn_percent),
             critical_percent: self.critical_percent.or(settings.critical_percent),
             commitment: self.commitment.or(settings.commitment),
         };
-        let limits = control.limits_of(&settings);
+        let limits = pool.limits_of(&settings);
         limits.check().map_err(ControlError::InvalidSetting)?;
-        let before = control.limits();
+        let before = pool.limits();
         let shown = |limits: &Limits| (limits.warn_percent, limits.critical_percent);
         let changed = (shown(&before) != shown(&limits)).then_some(Change::ThresholdsChanged { object: None });
-        let put = settings.put()?;
-        let apply = |_: &mut Directory| {
-            control.settings.replace(settings);
-        };
-        control.commit(vec![put], apply, changed.as_slice()).await?;
-        Ok(control.counted_pool(&mut control.patience()).await)
+        control.store(vec![settings.put()?]).await?;
+        pool.set_settings(settings);
+        control.publish(changed.as_slice()).await;
+        let mut view = control.see(|facts| facts.pool_view());
+        if self.commitment.is_some() {
+            view.warnings = control.limit_warnings(&limits, &view);
+        }
+        Ok(view)
     }
 
     fn event(&self, _view: &PoolView) -> Option<Draft> {
@@ -183,16 +191,16 @@ impl Request for PoolGrow {
     const NAME: &'static str = "pool-grow";
 
     async fn run(&self, control: &Control) -> Result<PoolView, ControlError> {
-        control.check_pool_name(&self.pool)?;
+        control.pool_named(Some(&self.pool))?;
         if let Growth::Device(path) = &self.growth
             && !path.is_absolute()
         {
             let reason = format!("{} is not an absolute path on the array's machine", path.display());
-            return Err(ControlError::CannotGrow { reason });
+            return Err(PoolRefusal::CannotGrow { reason }.into());
         }
         let _changes = control.lock_changes().await;
-        control.catalog.grow(self.growth.clone()).await.map_err(|error| control.pool_error(error))?;
-        Ok(control.counted_pool(&mut control.patience()).await)
+        control.catalog().grow(self.growth.clone()).await.map_err(|error| control.pool_error(error))?;
+        Ok(control.see(|facts| facts.pool_view()))
     }
 
     fn event(&self, _view: &PoolView) -> Option<Draft> {
@@ -205,97 +213,87 @@ impl Request for PoolGrow {
 }
 
 impl Control {
-    /// The pool without what has to be counted.
-    pub(crate) fn pool(&self) -> PoolView {
-        let space = self.catalog.space();
-        let stopped = self.live.pool_stopped();
-        let available_bytes = space.free_bytes.saturating_sub(space.promised_bytes);
-        let has_findings = self.results.borrow().check.as_ref().is_some_and(|check| check.count > 0);
-        let state = if stopped.is_some() {
-            PoolState::Stopped
-        } else if available_bytes < FULL_BYTES || space.starved {
-            PoolState::Full
-        } else if self.integrity.is_damaged() || has_findings {
-            PoolState::Damaged
-        } else {
-            PoolState::Healthy
-        };
-        let objects = self.catalog.objects();
-        let volumes = || objects.iter().filter(|object| object.kind == ObjectKind::Volume);
-        let results = self.results.borrow();
-        PoolView {
-            name: self.pool_name.clone(),
+    /// View of the pool without counted values.
+    pub(crate) fn pool_facts(&self) -> PoolFacts {
+        let space = self.catalog().space();
+        let stopped = self.live().pool_stopped();
+        let state = self.pool_state();
+        PoolFacts {
+            name: self.pool().name().to_owned(),
             state,
             stopped,
             space,
-            provisioned_bytes: volumes().map(|object| object.size_bytes).fold(0, u64::saturating_add),
-            mapped_bytes: volumes().map(|object| object.mapped_bytes).fold(0, u64::saturating_add),
-            volumes: count(self.directory().volumes.len()),
-            snapshots: count(self.directory().snapshots.len()),
-            available_bytes,
-            unique_bytes: None,
-            snapshot_bytes: None,
-            token_bytes: None,
-            shared_bytes: None,
-            limits: self.limits(),
-            scrub: results.scrub.clone(),
-            check: results.check.clone(),
+            limits: self.pool().limits(),
+            scrub: self.pool().last_scrub(),
+            check: self.pool().last_check(),
         }
     }
 
-    /// The pool with everything, as far as the caller's patience goes.
-    pub(crate) async fn counted_pool(&self, patience: &mut Patience) -> PoolView {
-        let records: Vec<_> = self.directory().volumes.values().cloned().collect();
-        let (mut unique, mut snapshots) = (Some(0_u64), Some(0_u64));
-        let add = |sum: Option<u64>, bytes: Option<u64>| Some(sum?.saturating_add(bytes?));
-        for record in records {
-            if let Some((_, bytes)) = self.space_of(record.object, patience).await {
-                unique = add(unique, bytes);
-                snapshots = add(snapshots, self.snapshot_bytes(record.id, patience).await);
-            }
-        }
-        let tokens = self.token_bytes(patience).await;
-        let mut view = self.pool();
-        (view.unique_bytes, view.snapshot_bytes, view.token_bytes) = (unique, snapshots, tokens);
-        let own = add(add(unique, snapshots), tokens);
-        let data = view.space.used_bytes.saturating_sub(view.space.metadata_bytes);
-        view.shared_bytes = own.map(|own| data.saturating_sub(own));
-        view
-    }
-
-    pub(crate) fn check_pool_name(&self, name: &str) -> Result<(), ControlError> {
-        if name == self.pool_name {
-            return Ok(());
-        }
-        Err(ControlError::NotFound { noun: Noun::Pool, name: name.to_owned() })
-    }
-
-    /// Thresholds and limit in force: what was set, else what is configured.
-    pub(crate) fn limits(&self) -> Limits {
-        self.limits_of(&self.settings.borrow())
-    }
-
-    /// Thresholds and limit that would be in force with these settings.
-    fn limits_of(&self, settings: &PoolRecord) -> Limits {
-        Limits {
-            warn_percent: settings.warn_percent.unwrap_or(self.default_limits.warn_percent),
-            critical_percent: settings.critical_percent.unwrap_or(self.default_limits.critical_percent),
-            commitment: settings.commitment.unwrap_or(self.default_limits.commitment),
+    /// Pool with this name; without a name, the default pool. Errors: `NotFound`.
+    pub(crate) fn pool_named(&self, name: Option<&str>) -> Result<&PoolPart, ControlError> {
+        let pool = self.pool();
+        match name.filter(|name| *name != pool.name()) {
+            None => Ok(pool),
+            Some(name) => Err(ControlError::NotFound { noun: Noun::Pool, name: name.to_owned() }),
         }
     }
 
     /// Refuses a request that would exceed the limit of the volumes' total size.
     pub(crate) fn check_commitment(&self, needed_bytes: u64) -> Result<(), ControlError> {
-        let Commitment::Percent(percent) = self.limits().commitment else { return Ok(()) };
-        let pool = self.pool();
-        let limit = u128::from(pool.space.size_bytes) * u128::from(percent) / 100;
+        let Commitment::Percent(percent) = self.pool().limits().commitment else { return Ok(()) };
+        let limit = u128::from(self.catalog().space().size_bytes) * u128::from(percent) / 100;
         let limit_bytes = u64::try_from(limit).unwrap_or(u64::MAX);
-        let provisioned_bytes = pool.provisioned_bytes;
+        let provisioned_bytes = self.pool().provisioned_bytes();
         if needed_bytes > 0 && u128::from(provisioned_bytes) + u128::from(needed_bytes) > limit {
-            return Err(ControlError::OverCommitted { provisioned_bytes, needed_bytes, limit_bytes, percent });
+            return Err(PoolRefusal::OverCommitted { provisioned_bytes, needed_bytes, limit_bytes, percent }.into());
         }
         Ok(())
     }
+}
+
+impl dyn Facts + '_ {
+    /// View of the pool with all values, as last counted.
+    pub(crate) fn pool_view(&self) -> PoolView {
+        let PoolFacts { name, state, stopped, space, limits, scrub, check } = self.pool();
+        let directory = self.directory();
+        let (mut provisioned_bytes, mut mapped_bytes) = (0_u64, 0_u64);
+        let (mut unique, mut snapshots) = (Some(0_u64), Some(0_u64));
+        let add = |sum: Option<u64>, bytes: Option<u64>| Some(sum?.saturating_add(bytes?));
+        for volume in directory.volumes() {
+            let Some(object) = self.object(volume.object) else { continue };
+            provisioned_bytes = provisioned_bytes.saturating_add(object.size_bytes);
+            mapped_bytes = mapped_bytes.saturating_add(object.mapped_bytes);
+            unique = add(unique, self.unique_bytes(&[volume.object]));
+            snapshots = add(snapshots, self.snapshot_bytes(volume.id));
+        }
+        let tokens = self.token_bytes();
+        let own = add(add(unique, snapshots), tokens);
+        let data = space.used_bytes.saturating_sub(space.metadata_bytes);
+        PoolView {
+            name,
+            state,
+            stopped,
+            space,
+            provisioned_bytes,
+            mapped_bytes,
+            volumes: count(directory.volume_count()),
+            snapshots: count(directory.snapshot_count()),
+            available_bytes: available_bytes(&space),
+            unique_bytes: unique,
+            snapshot_bytes: snapshots,
+            token_bytes: tokens,
+            shared_bytes: own.map(|own| data.saturating_sub(own)),
+            limits,
+            scrub,
+            check,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// Free and unpromised bytes.
+fn available_bytes(space: &PoolSpace) -> u64 {
+    space.free_bytes.saturating_sub(space.promised_bytes)
 }
 
 impl Limits {

@@ -18,9 +18,10 @@ use uuid::Uuid;
 /// Distance below a threshold at which it is left, in percent, or half of the threshold if that is
 /// less: otherwise a threshold of one or two percent would never be left.
 const HYSTERESIS_PERCENT: u8 = 2;
-/// With less than this available, writes that need space are refused: they are up to this long.
-pub(crate) const FULL_BYTES: u64 = 1 << 20;
-/// With this available, space is back.
+/// Available bytes below which a write of 1 MiB may be refused: its data, and the map pages above
+/// it.
+const FULL_BYTES: u64 = (1 << 20) + (64 << 10);
+/// Available bytes at which the pool is no longer full.
 const BACK_BYTES: u64 = 4 << 20;
 
 /// Limit that usage can reach.
@@ -137,10 +138,10 @@ fn share_bytes(whole: u64, percent: u8) -> u64 {
 impl Control {
     /// Present thresholds of the pool and of the volume in `object`.
     pub fn soft_thresholds(&self, object: pool::ObjectId) -> SoftThresholds {
-        let size_bytes = self.catalog.space().size_bytes;
-        let limits = self.limits();
+        let size_bytes = self.catalog().space().size_bytes;
+        let limits = self.pool().limits();
         let left = |percent: u8| share_bytes(size_bytes, 100u8.saturating_sub(percent));
-        let volume_bytes = self.catalog.object(object).map_or(0, |object| object.size_bytes);
+        let volume_bytes = self.catalog().object(object).map_or(0, |object| object.size_bytes);
         let volume = self.directory().volume_of(object).map(|volume| (volume.warn_percent, volume.critical_percent));
         let (warn, critical) = volume.unwrap_or_default();
         SoftThresholds {
@@ -153,70 +154,86 @@ impl Control {
         }
     }
 
-    /// Compares the use of space with every threshold, and tells and keeps what changed. Whatever cannot be kept now is kept later.
+    /// Threshold level that the pool's usage reaches now.
+    pub(super) fn pool_threshold(&self) -> Option<Level> {
+        let space = self.catalog().space();
+        let used = space.used_bytes.saturating_add(space.promised_bytes);
+        level(self.pool().crossings.level(Mark::Pool), used, space.size_bytes, &pool_thresholds(&self.pool().limits()))
+    }
+
+    /// True if there is no space for a large write; stays true until there is space for several.
+    pub(super) fn pool_is_full(&self) -> bool {
+        let space = self.catalog().space();
+        let available = space.free_bytes.saturating_sub(space.promised_bytes);
+        let was_full = self.pool().crossings.level(Mark::PoolFull).is_some();
+        available < if was_full { BACK_BYTES } else { FULL_BYTES }
+    }
+
+    /// Compares usage with every threshold, raises events and stores changes. Documents that cannot
+    /// be stored now are retried later.
     pub(crate) async fn check_thresholds(&self) {
-        if self.live.pool_stopped().is_some() {
+        if self.live().pool_stopped().is_some() {
             return;
         }
         self.find_crossings();
-        let marks = self.crossings.unsaved.borrow().clone();
+        let marks = self.pool().crossings.unsaved.borrow().clone();
         if marks.is_empty() {
             return;
         }
-        let Ok(mut changes) = self.crossings.changes() else { return };
-        let next = self.events.next();
-        changes.extend(self.events.put(false));
-        if self.catalog.commit(changes).await.is_ok() {
-            self.crossings.unsaved.borrow_mut().retain(|mark| !marks.contains(mark));
-            self.events.saved(&*self.environment, next);
+        let Ok(mut changes) = self.pool().crossings.changes() else { return };
+        let next = self.events().next();
+        changes.push(self.events().put(false));
+        if self.catalog().commit(changes).await.is_ok() {
+            self.pool().crossings.unsaved.borrow_mut().retain(|mark| !marks.contains(mark));
+            self.events().saved(&**self.environment(), next);
         }
     }
 
     fn find_crossings(&self) {
-        let space = self.catalog.space();
-        let limits = self.limits();
+        let space = self.catalog().space();
         let used = space.used_bytes.saturating_add(space.promised_bytes);
-        let before = self.crossings.level(Mark::Pool);
-        let now = level(before, used, space.size_bytes, &pool_thresholds(&limits));
+        let before = self.pool().crossings.level(Mark::Pool);
+        let now = self.pool_threshold();
         let share = percent(used, space.size_bytes);
         if now != before {
             let message = match now {
                 Some(_) => format!("{share} % of the pool is used or promised"),
                 None => format!("{share} % of the pool is used or promised: below its thresholds again"),
             };
-            self.cross(Mark::Pool, now, before, self.pool_name.clone(), message, None);
+            self.cross(Mark::Pool, now, before, self.pool().name().to_owned(), message, None);
         }
-        let available = space.free_bytes.saturating_sub(space.promised_bytes);
-        let before = self.crossings.level(Mark::PoolFull);
-        let least = if before.is_some() { BACK_BYTES } else { FULL_BYTES };
-        let now = (available < least).then_some(Level::Critical);
+        let before = self.pool().crossings.level(Mark::PoolFull);
+        let now = self.pool_is_full().then_some(Level::Critical);
         if now != before {
             self.keep(Mark::PoolFull, now);
             self.raise(match now {
                 Some(_) => Draft::new(
                     Severity::Critical,
                     "pool-full",
-                    self.pool_name.clone(),
+                    self.pool().name().to_owned(),
                     "the pool is full: writes that need new space fail, except those to thick volumes; locks, and small overwrites of what snapshots share, go on as long as the working reserve lasts",
                 ),
                 None => {
-                    Draft::new(Severity::Info, "pool-space-back", self.pool_name.clone(), "the pool has space again")
+                    Draft::new(Severity::Info, "pool-space-back", self.pool().name().to_owned(), "the pool has space again")
                 }
             });
         }
         let volumes: Vec<_> = {
             let directory = self.directory();
-            let of_interest = |volume: &&crate::VolumeRecord| {
-                volume.warn_percent.is_some()
-                    || volume.critical_percent.is_some()
-                    || self.crossings.level(Mark::Volume(volume.id)).is_some()
-            };
-            directory.volumes.values().filter(of_interest).cloned().collect()
+            let reached = self.pool().crossings.reached.borrow();
+            let mut volumes: BTreeMap<Uuid, &crate::VolumeRecord> =
+                directory.volumes_with_thresholds().map(|volume| (volume.id, volume)).collect();
+            // A threshold that was switched off is left.
+            volumes.extend(reached.keys().filter_map(|mark| match mark {
+                Mark::Volume(volume) => Some((*volume, directory.volume_by_id(*volume)?)),
+                Mark::Pool | Mark::PoolFull => None,
+            }));
+            volumes.into_values().cloned().collect()
         };
         for volume in volumes {
-            let Some(object) = self.catalog.object(volume.object) else { continue };
+            let Some(object) = self.catalog().object(volume.object) else { continue };
             let mark = Mark::Volume(volume.id);
-            let before = self.crossings.level(mark);
+            let before = self.pool().crossings.level(mark);
             let now = level(before, object.mapped_bytes, object.size_bytes, &volume_thresholds(&volume));
             let share = percent(object.mapped_bytes, object.size_bytes);
             if now != before {
@@ -230,8 +247,8 @@ impl Control {
         let gone: Vec<Mark> = {
             let directory = self.directory();
             let is_gone =
-                |mark: &&Mark| matches!(mark, Mark::Volume(volume) if !directory.volumes.contains_key(volume));
-            self.crossings.reached.borrow().keys().filter(is_gone).copied().collect()
+                |mark: &&Mark| matches!(mark, Mark::Volume(volume) if directory.volume_by_id(*volume).is_none());
+            self.pool().crossings.reached.borrow().keys().filter(is_gone).copied().collect()
         };
         for mark in gone {
             self.keep(mark, None);
@@ -256,28 +273,28 @@ impl Control {
         };
         self.raise(Draft::new(severity, code, subject, message));
         if let Some(reached) = now.filter(|now| Some(*now) > before) {
-            self.live.publish(&Change::ThresholdReached { object, level: reached }, &self.directory());
+            self.live().publish(&Change::ThresholdReached { object, level: reached }, &self.directory());
         }
     }
 
     fn keep(&self, mark: Mark, now: Option<Level>) {
-        let mut reached = self.crossings.reached.borrow_mut();
+        let mut reached = self.pool().crossings.reached.borrow_mut();
         match now {
             Some(level) => {
-                let since = self.environment.now();
+                let since = self.environment().now();
                 reached.insert(mark, CrossingRecord { mark, level, since });
             }
             None => {
                 reached.remove(&mark);
             }
         }
-        self.crossings.unsaved.borrow_mut().insert(mark);
+        self.pool().crossings.unsaved.borrow_mut().insert(mark);
     }
 
     /// Active alerts about space.
     pub(crate) fn space_alerts(&self) -> Vec<AlertView> {
-        let space = self.catalog.space();
-        let reached = self.crossings.reached.borrow();
+        let space = self.catalog().space();
+        let reached = self.pool().crossings.reached.borrow();
         let directory = self.directory();
         let alert = |record: &CrossingRecord| {
             // Alerts show present usage; a threshold that has been left stays until the next check.
@@ -289,27 +306,27 @@ impl Control {
             Some(match record.mark {
                 Mark::Pool => {
                     let used = space.used_bytes.saturating_add(space.promised_bytes);
-                    let (severity, share) = used_of(used, space.size_bytes, &pool_thresholds(&self.limits()));
+                    let (severity, share) = used_of(used, space.size_bytes, &pool_thresholds(&self.pool().limits()));
                     AlertView {
                         code: "pool-threshold",
                         severity,
-                        subject: self.pool_name.clone(),
+                        subject: self.pool().name().to_owned(),
                         since,
                         message: format!("{share} % of the pool is used or promised"),
-                        help: "delete volumes or snapshots, unmap in the hosts, or:  windlass pool grow",
+                        help: "delete volumes or snapshots, unmap in the hosts, or grow the pool",
                     }
                 }
                 Mark::PoolFull => AlertView {
                     code: "pool-full",
                     severity: severity(record.level),
-                    subject: self.pool_name.clone(),
+                    subject: self.pool().name().to_owned(),
                     since,
                     message: "writes that need new space fail".to_owned(),
-                    help: "delete volumes or snapshots, unmap in the hosts, or:  windlass pool grow",
+                    help: "delete volumes or snapshots, unmap in the hosts, or grow the pool",
                 },
                 Mark::Volume(volume) => {
-                    let volume = directory.volumes.get(&volume)?;
-                    let object = self.catalog.object(volume.object)?;
+                    let volume = directory.volume_by_id(volume)?;
+                    let object = self.catalog().object(volume.object)?;
                     let (severity, share) = used_of(object.mapped_bytes, object.size_bytes, &volume_thresholds(volume));
                     AlertView {
                         code: "volume-threshold",
@@ -317,7 +334,7 @@ impl Control {
                         subject: volume.name.clone(),
                         since,
                         message: format!("{share} % of the volume is mapped"),
-                        help: "unmap in the hosts, or:  windlass volume grow",
+                        help: "unmap in the hosts, or grow the volume",
                     }
                 }
             })

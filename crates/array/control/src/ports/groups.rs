@@ -3,7 +3,8 @@
 use crate::events::Draft;
 use crate::record::Document;
 use crate::{
-    AccessState, Change, Control, ControlError, Directory, Noun, PortGroupRecord, Request, StateOrigin, User, UserKind,
+    AccessState, Change, Control, ControlError, Facts, Noun, PortError, PortGroupRecord, Read, Request, StateOrigin,
+    User, UserKind,
 };
 use std::collections::BTreeMap;
 
@@ -50,21 +51,21 @@ pub struct PortGroupView {
     pub sessions: u64,
 }
 
-impl Request for PortGroupList {
+impl Read for PortGroupList {
     type Reply = Vec<PortGroupView>;
     const NAME: &'static str = "port-group-list";
 
-    async fn run(&self, control: &Control) -> Result<Vec<PortGroupView>, ControlError> {
-        Ok(control.port_group_list())
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<PortGroupView>, ControlError> {
+        Ok(facts.port_group_list())
     }
 }
 
-impl Request for PortGroupShow {
+impl Read for PortGroupShow {
     type Reply = PortGroupView;
     const NAME: &'static str = "port-group-show";
 
-    async fn run(&self, control: &Control) -> Result<PortGroupView, ControlError> {
-        control.port_group(self.group)
+    fn answer(&self, facts: &dyn Facts) -> Result<PortGroupView, ControlError> {
+        facts.port_group(self.group)
     }
 }
 
@@ -83,7 +84,7 @@ impl Request for PortGroupSet {
         record.state = self.state.unwrap_or(record.state);
         let change = StateChange { groups: vec![record], origin: StateOrigin::Implicit, force: self.force };
         control.change_states(change).await?;
-        control.port_group(self.group)
+        control.see(|facts| facts.port_group(self.group))
     }
 
     fn event(&self, _view: &PortGroupView) -> Option<Draft> {
@@ -95,10 +96,10 @@ impl Request for PortGroupSet {
     }
 }
 
-impl Control {
-    pub(crate) fn port_group_list(&self) -> Vec<PortGroupView> {
+impl dyn Facts + '_ {
+    fn port_group_list(&self) -> Vec<PortGroupView> {
         let portals = self.portal_list();
-        let sessions = self.live.sessions();
+        let sessions = self.sessions();
         let directory = self.directory();
         let views = directory.port_groups().into_iter().map(|record| {
             let members = || portals.iter().filter(|portal| portal.group == record.identifier);
@@ -116,8 +117,11 @@ impl Control {
         let found = self.port_group_list().into_iter().find(|view| view.record.identifier == group);
         found.ok_or_else(|| ControlError::NotFound { noun: Noun::PortGroup, name: group.to_string() })
     }
+}
 
-    /// Changes states because an initiator asks for it (SET TARGET PORT GROUPS). Durable and published on return.
+impl Control {
+    /// Changes states at the request of an initiator (SET TARGET PORT GROUPS). Durable and
+    /// published on return.
     ///
     /// Errors: those of `PortGroupSet`; the states are then unchanged.
     pub async fn set_port_group_states(&self, states: Vec<(u16, AccessState)>) -> Result<(), ControlError> {
@@ -148,41 +152,45 @@ impl Control {
                 let changed = groups.iter().find(|record| record.identifier == group);
                 changed.map_or_else(|| directory.group(group).state, |record| record.state)
             };
-            let asked = groups.first().map(|record| format!("{} --state {}", record.identifier, record.state.name()));
-            self.check_paths(&after, &format!("portal-group {}", asked.unwrap_or_default()))?;
+            self.check_paths(&after, |users| {
+                let (name, state) = groups
+                    .first()
+                    .map(|record| (record.identifier.to_string(), record.state.name().to_owned()))
+                    .unwrap_or_default();
+                PortError::LastPath { noun: Noun::PortGroup, name, setting: ("state", state), users }.into()
+            })?;
         }
         let puts = groups.iter().map(Document::put).collect::<Result<Vec<_>, _>>()?;
         if !transition.is_empty() {
             let begins = Change::PortGroupTransitionBegins { groups: transition.clone() };
-            self.live.publish(&begins, &self.directory());
+            self.live().publish(&begins, &self.directory());
         }
-        let apply = |directory: &mut Directory| {
-            for record in groups {
-                directory.port_groups.insert(record.identifier, record);
-            }
-        };
-        let done = self.commit(puts, apply, &[Change::PortGroupsChanged]).await;
+        let edits = groups.into_iter().map(PortGroupRecord::into).collect();
+        let done = self.commit(puts, edits, &[Change::PortGroupsChanged]).await;
         if done.is_err() && !transition.is_empty() {
-            self.live.publish(&Change::PortGroupTransitionFailed, &self.directory());
+            self.live().publish(&Change::PortGroupTransitionFailed, &self.directory());
         }
         done
     }
 
-    /// Refuses what would leave no port active, or a host that has an active path without one. `after` is the state that each port is
-    /// going to have; `asked` goes into the words of help.
-    pub(super) fn check_paths(&self, after: &dyn Fn(u16) -> AccessState, asked: &str) -> Result<(), ControlError> {
+    /// Refuses a change that would leave no port active, or a host with an active path without one.
+    /// `after` is the new state of each port; `refusal` is the error for these hosts.
+    pub(super) fn check_paths(
+        &self,
+        after: &dyn Fn(u16) -> AccessState,
+        refusal: impl FnOnce(Vec<User>) -> ControlError,
+    ) -> Result<(), ControlError> {
         let active_now = |port: u16| {
             let directory = self.directory();
             directory.group(directory.group_of(port)).state.is_active()
         };
-        let ports = self.directory().port_identifiers().to_vec();
-        let refuse = |users| Err(ControlError::LastPath { asked: asked.to_owned(), users });
+        let ports: Vec<u16> = self.directory().identifiers().collect();
         let any = |active: &dyn Fn(u16) -> bool| ports.iter().any(|port| active(*port));
         let active_after = |port: u16| after(port).is_active();
         if any(&active_now) && !any(&active_after) {
-            return refuse(Vec::new());
+            return Err(refusal(Vec::new()));
         }
-        let sessions = self.live.sessions();
+        let sessions = self.live().sessions();
         let host = |initiator: &str| {
             self.directory().host_of(initiator).map_or_else(|| initiator.to_owned(), |host| host.name.clone())
         };
@@ -202,7 +210,7 @@ impl Control {
                 ),
             })
             .collect();
-        if users.is_empty() { Ok(()) } else { refuse(users) }
+        if users.is_empty() { Ok(()) } else { Err(refusal(users)) }
     }
 }
 

@@ -11,17 +11,19 @@
 //! change is durable; then all hosts concerned are notified of it, or of its failure. No change
 //! leaves a logged-in host without an active path, unless it is forced.
 
+mod error;
 mod groups;
 mod portals;
+mod record;
+mod unrecorded;
 
-pub(crate) mod record;
-
+pub use error::PortError;
 pub use groups::{PortGroupList, PortGroupSet, PortGroupShow, PortGroupView};
 pub use portals::{PortalList, PortalSet, PortalShow, PortalView};
+pub use record::{PortGroupRecord, PortalRecord, RedirectRecord};
+pub(crate) use unrecorded::record;
 
-use crate::record::Document;
-use crate::{ControlError, Directory, PortGroupRecord, PortalRecord, RedirectRecord};
-use pool::CatalogChange;
+use crate::ControlError;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -50,12 +52,12 @@ pub struct Port {
 /// the order of the configuration, and the new records. Portals with the same address (port 0) are
 /// distinguished by their place.
 pub(crate) fn assign(
-    records: &mut BTreeMap<u16, PortalRecord>,
+    mut records: BTreeMap<u16, PortalRecord>,
     portals: &[PortalOptions],
     created: jiff::Timestamp,
-) -> Result<(Vec<u16>, Vec<CatalogChange>), ControlError> {
+) -> Result<(Vec<u16>, Vec<PortalRecord>), ControlError> {
     let mut identifiers = Vec::with_capacity(portals.len());
-    let mut changes = Vec::new();
+    let mut new = Vec::new();
     for (at, portal) in portals.iter().enumerate() {
         let before = portals.iter().take(at).filter(|other| is_same(other.listen, portal.listen)).count();
         let place = u16::try_from(before).unwrap_or(u16::MAX);
@@ -69,61 +71,17 @@ pub(crate) fn assign(
             reason: "65535 portals have had a relative target port identifier, and there are no more".to_owned(),
         })?;
         let record = PortalRecord { identifier, listen: portal.listen, place, group: None, redirect: None, created };
-        changes.push(record.put()?);
+        new.push(record.clone());
         records.insert(identifier, record);
         identifiers.push(identifier);
     }
-    Ok((identifiers, changes))
+    Ok((identifiers, new))
 }
 
 /// Compares addresses without the zone of a link-local one, whose number the operating system may
 /// change.
 fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
     (one.ip(), one.port()) == (other.ip(), other.port())
-}
-
-impl Directory {
-    /// Relative target port identifiers of the configured portals, in the order of the configuration.
-    pub fn port_identifiers(&self) -> &[u16] {
-        &self.port_identifiers
-    }
-
-    /// There is such a port at present.
-    pub(crate) fn has_port(&self, identifier: u16) -> bool {
-        self.port_identifiers.contains(&identifier)
-    }
-
-    /// The target ports, in the order of the configuration.
-    pub fn ports(&self) -> Vec<Port> {
-        self.port_identifiers.iter().map(|&identifier| Port { identifier, group: self.group_of(identifier) }).collect()
-    }
-
-    /// The groups that portals are in, and those that were given a state.
-    pub fn port_groups(&self) -> Vec<PortGroupRecord> {
-        let mut groups = self.port_groups.clone();
-        for port in self.ports() {
-            groups.entry(port.group).or_insert_with(|| PortGroupRecord::new(port.group));
-        }
-        groups.into_values().collect()
-    }
-
-    /// Where logins through this port are sent; absent: they are taken.
-    pub fn redirect(&self, identifier: u16) -> Option<&RedirectRecord> {
-        self.portals.get(&identifier)?.redirect.as_ref()
-    }
-
-    /// The group of a port: as set by command, else as configured, else the first.
-    pub(crate) fn group_of(&self, identifier: u16) -> u16 {
-        let record = self.portals.get(&identifier);
-        record
-            .and_then(|record| record.group)
-            .or_else(|| self.configured_groups.get(&identifier).copied())
-            .unwrap_or(DEFAULT_GROUP)
-    }
-
-    fn group(&self, identifier: u16) -> PortGroupRecord {
-        self.port_groups.get(&identifier).cloned().unwrap_or_else(|| PortGroupRecord::new(identifier))
-    }
 }
 
 #[cfg(test)]
@@ -137,8 +95,11 @@ mod tests {
         let (a, b, any) = (listen("192.0.2.1:3260"), listen("192.0.2.2:3260"), listen("127.0.0.1:0"));
         let mut records = BTreeMap::new();
         let mut assign = |portals: &[PortalOptions]| {
-            let (identifiers, changes) = assign(&mut records, portals, jiff::Timestamp::UNIX_EPOCH).unwrap_or_default();
-            (identifiers, changes.len())
+            let assigned = assign(records.clone(), portals, jiff::Timestamp::UNIX_EPOCH);
+            let (identifiers, new) = assigned.unwrap_or_default();
+            let count = new.len();
+            records.extend(new.into_iter().map(|record| (record.identifier, record)));
+            (identifiers, count)
         };
         assert_eq!(assign(&[a, b]), (vec![1, 2], 2));
         assert_eq!(assign(&[b]), (vec![2], 0));

@@ -3,7 +3,9 @@
 use super::groups::check_group;
 use crate::events::Draft;
 use crate::record::Document;
-use crate::{AccessState, Change, Control, ControlError, Directory, Noun, Portal, RedirectRecord, Request};
+use crate::{
+    AccessState, Change, Control, ControlError, Facts, Noun, PortError, Portal, Read, RedirectRecord, Request,
+};
 use std::net::SocketAddr;
 
 /// Longest redirection address: a domain name (RFC 1035 §2.3.4), a colon and a port.
@@ -50,21 +52,21 @@ pub struct PortalView {
     pub target: String,
 }
 
-impl Request for PortalList {
+impl Read for PortalList {
     type Reply = Vec<PortalView>;
     const NAME: &'static str = "portal-list";
 
-    async fn run(&self, control: &Control) -> Result<Vec<PortalView>, ControlError> {
-        Ok(control.portal_list())
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<PortalView>, ControlError> {
+        Ok(facts.portal_list())
     }
 }
 
-impl Request for PortalShow {
+impl Read for PortalShow {
     type Reply = PortalView;
     const NAME: &'static str = "portal-show";
 
-    async fn run(&self, control: &Control) -> Result<PortalView, ControlError> {
-        control.portal(&self.portal)
+    fn answer(&self, facts: &dyn Facts) -> Result<PortalView, ControlError> {
+        facts.portal(&self.portal)
     }
 }
 
@@ -76,8 +78,8 @@ impl Request for PortalSet {
     /// `InvalidSetting` if the address is invalid or the portal's own.
     async fn run(&self, control: &Control) -> Result<PortalView, ControlError> {
         let _changes = control.lock_changes().await;
-        let view = control.portal(&self.portal)?;
-        let known = control.directory().portals.get(&view.identifier).cloned();
+        let view = control.see(|facts| facts.portal(&self.portal))?;
+        let known = control.directory().portal_by_id(view.identifier).cloned();
         let not_found = || ControlError::NotFound { noun: Noun::Portal, name: self.portal.clone() };
         let mut record = known.ok_or_else(not_found)?;
         if let Some(group) = self.group {
@@ -88,14 +90,17 @@ impl Request for PortalSet {
                     let group = if port == view.identifier { group } else { directory.group_of(port) };
                     directory.group(group).state
                 };
-                control.check_paths(&after, &format!("portal {} --group {group}", self.portal))?;
+                control.check_paths(&after, |users| {
+                    let (name, setting) = (self.portal.clone(), ("group", group.to_string()));
+                    PortError::LastPath { noun: Noun::Portal, name, setting, users }.into()
+                })?;
             }
             record.group = Some(group);
         }
         match self.redirect.clone() {
             Some(Some(redirect)) => {
                 check_address(&redirect.address)?;
-                if control.leads_to(&redirect.address, view.identifier) {
+                if control.see(|facts| facts.leads_to(&redirect.address, view.identifier)) {
                     let message =
                         format!("portal {} cannot send logins to itself, nor to one that sends them back", self.portal);
                     return Err(ControlError::InvalidSetting(message));
@@ -106,11 +111,8 @@ impl Request for PortalSet {
             None => {}
         }
         let put = record.put()?;
-        let apply = |directory: &mut Directory| {
-            directory.portals.insert(record.identifier, record);
-        };
-        control.commit(vec![put], apply, &[Change::PortGroupsChanged]).await?;
-        control.portal(&self.portal)
+        control.commit(vec![put], vec![record.into()], &[Change::PortGroupsChanged]).await?;
+        control.see(|facts| facts.portal(&self.portal))
     }
 
     fn event(&self, _view: &PortalView) -> Option<Draft> {
@@ -125,19 +127,19 @@ impl Request for PortalSet {
     }
 }
 
-impl Control {
+impl dyn Facts + '_ {
     pub(crate) fn portal_list(&self) -> Vec<PortalView> {
         let directory = self.directory();
-        let identifiers = directory.port_identifiers().to_vec();
-        let views = self.live.portals().into_iter().zip(identifiers).map(|(portal, identifier)| {
+        let recorded = self.portals().iter().zip(directory.port_identifiers());
+        let views = recorded.filter(|(_, identifier)| **identifier != 0).map(|(portal, &identifier)| {
             let group = directory.group_of(identifier);
             PortalView {
                 identifier,
                 group,
                 state: directory.group(group).state,
                 redirect: directory.redirect(identifier).cloned(),
-                target: directory.target.clone(),
-                portal,
+                target: directory.target().to_owned(),
+                portal: portal.clone(),
             }
         });
         views.collect()

@@ -1,13 +1,14 @@
 //! Registrations and reservations of volumes, with names of the objects. `store.rs` stores those
 //! that survive a power loss.
 
+mod record;
 mod store;
 
-pub(crate) mod record;
+pub use record::{RegistrationRecord, ReservationsRecord};
 
-use crate::{Control, ControlError, Directory, Registration, Request, Reservations, VolumeRecord};
+use crate::{ControlError, Directory, Facts, Read, Registration, Reservations, VolumeRecord};
 
-/// Registrations and reservations of all volumes that have any, by name.
+/// Lists the registrations and reservations of all volumes that have any, by name.
 #[derive(Clone, Debug, Default)]
 pub struct ReservationList {
     /// Only this volume, even if it has none; name or id.
@@ -45,32 +46,29 @@ pub struct RegistrationView {
     pub group: Option<u16>,
 }
 
-impl Request for ReservationList {
+impl Read for ReservationList {
     type Reply = Vec<ReservationsView>;
     const NAME: &'static str = "reservation-list";
 
-    async fn run(&self, control: &Control) -> Result<Vec<ReservationsView>, ControlError> {
-        let directory = control.directory();
-        let mut volumes: Vec<&VolumeRecord> = match &self.volume {
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<ReservationsView>, ControlError> {
+        let directory = facts.directory();
+        let volumes: Vec<&VolumeRecord> = match &self.volume {
             Some(name) => vec![directory.volume(name)?],
-            None => directory.volumes().collect(),
+            None => directory.volumes_by_name().collect(),
         };
-        volumes.sort_by(|one, other| one.name.cmp(&other.name));
-        let views =
-            volumes.into_iter().map(|record| view(record, &directory, control.live.reservations(record.object)));
+        let views = volumes.into_iter().map(|record| view(record, directory, facts.unit(record.object).reservations));
         let has_any = |view: &ReservationsView| !view.registrations.is_empty() || view.reserved_by.is_some();
         Ok(views.filter(|view| self.volume.is_some() || has_any(view)).collect())
     }
 }
 
-impl Request for ReservationShow {
+impl Read for ReservationShow {
     type Reply = ReservationsView;
     const NAME: &'static str = "reservation-show";
 
-    async fn run(&self, control: &Control) -> Result<ReservationsView, ControlError> {
-        let directory = control.directory();
-        let record = directory.volume(&self.volume)?;
-        Ok(view(record, &directory, control.live.reservations(record.object)))
+    fn answer(&self, facts: &dyn Facts) -> Result<ReservationsView, ControlError> {
+        let record = facts.directory().volume(&self.volume)?;
+        Ok(view(record, facts.directory(), facts.unit(record.object).reservations))
     }
 }
 

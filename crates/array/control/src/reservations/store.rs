@@ -2,7 +2,7 @@
 //! volume that has any. They are deleted with the volume; clones and snapshots do not inherit them.
 
 use crate::record::{Document, load};
-use crate::{Control, ControlError, Noun, ReservationsRecord};
+use crate::{Control, ControlError, Noun, PoolRefusal, ReservationsRecord};
 use pool::{CatalogChange, ObjectId};
 
 /// Largest document that the pool accepts.
@@ -13,9 +13,9 @@ impl Control {
     /// `Damaged` if a document cannot be read or its volume does not exist.
     pub fn reservations(&self) -> Result<Vec<(ObjectId, ReservationsRecord)>, ControlError> {
         let directory = self.directory();
-        let records: Vec<ReservationsRecord> = load(&*self.catalog)?;
+        let records: Vec<ReservationsRecord> = load(&**self.catalog())?;
         let with_object = |record: ReservationsRecord| {
-            let Some(volume) = directory.volumes.get(&record.volume) else {
+            let Some(volume) = directory.volume_by_id(record.volume) else {
                 let reason = format!("there are reservations of volume {}, which is not there", record.volume);
                 return Err(ControlError::Damaged { reason });
             };
@@ -44,14 +44,14 @@ impl Control {
         if let CatalogChange::PutDocument { value, .. } = &change
             && value.len() > MAX_DOCUMENT_BYTES
         {
-            return Err(ControlError::NoSpace { available_bytes: self.catalog.space().free_bytes });
+            return Err(PoolRefusal::NoSpace { available_bytes: self.catalog().space().free_bytes }.into());
         }
-        self.commit(vec![change], |_| {}, &[]).await
+        self.store(vec![change]).await
     }
 
     /// Change that deletes the reservations of a volume, if there are any.
     pub(crate) fn without_reservations(&self, volume: uuid::Uuid) -> Option<CatalogChange> {
         let record = ReservationsRecord { volume, registrations: Vec::new(), reservation_type: None };
-        self.catalog.document(&record.key()).map(|_| record.delete())
+        self.catalog().document(&record.key()).map(|_| record.delete())
     }
 }

@@ -1,12 +1,15 @@
-//! Sanitize operations (SBC-4 §4.11) that outlive a loss of power: one document for each volume that is being sanitized, or where that has failed. They
-//! go with the volume; neither a clone nor a snapshot has them.
+//! Sanitize operations (SBC-4 §4.11) that survive a power loss: one document for each volume whose
+//! operation is in progress or has failed. They are deleted with the volume; clones and snapshots
+//! do not inherit them.
 
-pub(crate) mod record;
+mod record;
+
+pub use record::{OverwriteRecord, SanitizeRecord};
 
 use crate::environment::new_id;
 use crate::events::{Draft, Severity};
 use crate::record::{Document, load};
-use crate::{AlertView, Control, ControlError, Noun, SanitizeJob, SanitizeRecord};
+use crate::{AlertView, Control, ControlError, JobError, Noun, SanitizeJob};
 use pool::{CatalogChange, ObjectId};
 use uuid::Uuid;
 
@@ -18,8 +21,8 @@ impl Control {
         let operations = self.sanitize_operations()?;
         for (object, record) in operations.iter().filter(|(_, record)| !record.failed) {
             let name = self.directory().volume_of(*object).map(|volume| volume.name.clone()).unwrap_or_default();
-            // Begun by a version that had no job for it.
-            let job = || SanitizeJob { id: new_id(&*self.environment), started: self.environment.now() };
+            // Older versions stored no job with the operation.
+            let job = || SanitizeJob { id: new_id(&**self.environment()), started: self.environment().now() };
             let record = SanitizeRecord { job: Some(record.job.clone().unwrap_or_else(job)), ..record.clone() };
             self.show_sanitize(*object, name, &record);
         }
@@ -30,9 +33,9 @@ impl Control {
     /// read or its volume does not exist.
     fn sanitize_operations(&self) -> Result<Vec<(ObjectId, SanitizeRecord)>, ControlError> {
         let directory = self.directory();
-        let records: Vec<SanitizeRecord> = load(&*self.catalog)?;
+        let records: Vec<SanitizeRecord> = load(&**self.catalog())?;
         let with_object = |record: SanitizeRecord| {
-            let Some(volume) = directory.volumes.get(&record.volume) else {
+            let Some(volume) = directory.volume_by_id(record.volume) else {
                 let reason = format!("volume {} is being sanitized, which is not there", record.volume);
                 return Err(ControlError::Damaged { reason });
             };
@@ -57,14 +60,14 @@ impl Control {
             volume.ok_or(ControlError::NotFound { noun: Noun::Volume, name: format!("object {}", object.0) })?;
         let mut record = record.map(|record| record(volume));
         if let Some(record) = &mut record {
-            let job = || SanitizeJob { id: new_id(&*self.environment), started: self.environment.now() };
+            let job = || SanitizeJob { id: new_id(&**self.environment()), started: self.environment().now() };
             record.job = (!record.failed).then(job);
         }
         let change = match &record {
             Some(record) => record.put()?,
             None => SanitizeRecord::of(volume).delete(),
         };
-        self.commit(vec![change], |_| {}, &[]).await?;
+        self.store(vec![change]).await?;
         match &record {
             Some(record) if !record.failed => self.show_sanitize(object, name.clone(), record),
             Some(record) => self.sanitize_ended(object, Err(failure(&name, record))),
@@ -101,7 +104,7 @@ impl Control {
                 severity: Severity::Critical,
                 message: failure(&subject, &record).to_string(),
                 subject,
-                since: self.started,
+                since: self.started(),
                 help: "let a host send SANITIZE again, or EXIT FAILURE MODE (sg_sanitize --fail), or delete the volume",
             })
         };
@@ -111,12 +114,12 @@ impl Control {
     /// Change that deletes the sanitize operation of a volume, if there is one.
     pub(crate) fn without_sanitize_operation(&self, volume: Uuid) -> Option<CatalogChange> {
         let record = SanitizeRecord::of(volume);
-        self.catalog.document(&record.key()).map(|_| record.delete())
+        self.catalog().document(&record.key()).map(|_| record.delete())
     }
 }
 
 /// Error that describes a failed operation.
 fn failure(volume: &str, record: &SanitizeRecord) -> ControlError {
-    let reason = record.reason.clone().unwrap_or_else(|| "its reason was not kept".to_owned());
-    ControlError::SanitizeFailed { volume: volume.to_owned(), reason }
+    let reason = record.reason.clone().unwrap_or_else(|| "its reason was not recorded".to_owned());
+    JobError::SanitizeFailed { volume: volume.to_owned(), reason }.into()
 }

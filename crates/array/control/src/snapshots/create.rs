@@ -6,7 +6,7 @@ use crate::environment::new_id;
 use crate::events::Draft;
 use crate::names::check_name;
 use crate::record::Document;
-use crate::{Control, ControlError, Directory, Noun, Request, SnapshotRecord, VolumeRecord};
+use crate::{Control, ControlError, Noun, Request, SnapshotRecord, VolumeRecord};
 use pool::{CatalogChange, ObjectKind};
 
 /// Largest number of volumes in a group.
@@ -42,19 +42,17 @@ impl Request for SnapshotCreate {
         if let Some(existing) = existing {
             return Err(control.taken_before(&existing));
         }
-        let object = control.catalog.new_object_id();
+        let object = control.catalog().new_object_id();
         let record = SnapshotRecord {
-            id: new_id(&*control.environment),
+            id: new_id(&**control.environment()),
             object,
             name: self.name.clone(),
             volume: volume.id,
-            created: control.environment.now(),
+            created: control.environment().now(),
             group: None,
         };
         let clone = CatalogChange::CloneObject { source: volume.object, id: object, kind: ObjectKind::Snapshot };
-        let stored = record.clone();
-        let apply = |directory: &mut Directory| drop(directory.snapshots.insert(stored.id, stored));
-        control.commit(vec![clone, record.put()?], apply, &[]).await?;
+        control.commit(vec![clone, record.put()?], vec![record.clone().into()], &[]).await?;
         control.show_snapshot(record).await
     }
 
@@ -89,28 +87,24 @@ impl Request for SnapshotGroup {
         if let Some(existing) = existing {
             return Err(control.taken_before(&existing));
         }
-        let (group, created) = (Some(new_id(&*control.environment)), control.environment.now());
+        let (group, created) = (Some(new_id(&**control.environment())), control.environment().now());
         let mut changes = Vec::with_capacity(members.len() * 2);
         let mut records = Vec::with_capacity(members.len());
         for volume in members {
-            let object = control.catalog.new_object_id();
-            let id = new_id(&*control.environment);
+            let object = control.catalog().new_object_id();
+            let id = new_id(&**control.environment());
             let record = SnapshotRecord { id, object, name: self.name.clone(), volume: volume.id, created, group };
             changes.push(CatalogChange::CloneObject { source: volume.object, id: object, kind: ObjectKind::Snapshot });
             changes.push(record.put()?);
             records.push(record);
         }
-        let stored = records.clone();
-        let apply = |directory: &mut Directory| {
-            directory.snapshots.extend(stored.into_iter().map(|record| (record.id, record)))
-        };
-        control.commit(changes, apply, &[]).await?;
-        let mut views = Vec::with_capacity(records.len());
+        let edits = records.iter().cloned().map(SnapshotRecord::into).collect();
+        control.commit(changes, edits, &[]).await?;
         let mut patience = control.patience();
-        for record in records {
-            views.extend(control.snapshot_view(record, &mut patience).await);
+        for record in &records {
+            control.count(&[record.object], &mut patience).await;
         }
-        Ok(views)
+        Ok(control.see(|facts| records.into_iter().filter_map(|record| facts.snapshot_view(record)).collect()))
     }
 
     fn event(&self, views: &Vec<SnapshotView>) -> Option<Draft> {

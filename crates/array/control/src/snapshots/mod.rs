@@ -2,18 +2,20 @@
 //! instant.
 
 mod create;
+mod error;
+mod record;
 mod tree;
 
-pub(crate) mod record;
-
 pub use create::{SnapshotCreate, SnapshotGroup};
+pub use error::SnapshotError;
+pub use record::SnapshotRecord;
 pub use tree::{SnapshotTree, TreeView};
 
 use crate::events::Draft;
-use crate::pools::unique::Patience;
 use crate::record::Document;
-use crate::{Control, ControlError, Noun, Request, SnapshotRecord, SourceRecord};
-use pool::{CatalogChange, ObjectInfo};
+use crate::{Control, ControlError, Edit, Facts, Listed, Noun, Read, Request, SourceRecord};
+use pool::{CatalogChange, ObjectId, ObjectInfo};
+use uuid::Uuid;
 
 /// Lists snapshots by volume and name.
 #[derive(Clone, Debug, Default)]
@@ -51,39 +53,64 @@ pub struct SnapshotView {
     pub dependents: Vec<String>,
 }
 
-impl Request for SnapshotList {
+impl Read for SnapshotList {
     type Reply = Vec<SnapshotView>;
     const NAME: &'static str = "snapshot-list";
 
-    async fn run(&self, control: &Control) -> Result<Vec<SnapshotView>, ControlError> {
-        let mut records: Vec<(String, SnapshotRecord)> = {
-            let directory = control.directory();
-            let volume =
-                self.volume.as_deref().map(|name| directory.volume(name).map(|volume| volume.id)).transpose()?;
-            directory
-                .snapshots
-                .values()
-                .filter(|snapshot| volume.is_none_or(|volume| snapshot.volume == volume))
-                .map(|snapshot| (directory.full_name(snapshot), snapshot.clone()))
-                .collect()
-        };
-        records.sort_by(|one, other| one.0.cmp(&other.0));
-        let mut views = Vec::with_capacity(records.len());
-        let mut patience = control.patience();
-        for (_, record) in records {
-            views.extend(control.snapshot_view(record, &mut patience).await);
-        }
-        Ok(views)
+    fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
+        self.records(facts).unwrap_or_default().into_iter().map(|snapshot| vec![snapshot.object]).collect()
+    }
+
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<SnapshotView>, ControlError> {
+        self.all(facts)
     }
 }
 
-impl Request for SnapshotShow {
+impl Listed for SnapshotList {
+    type View = SnapshotView;
+    type Row = Uuid;
+
+    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Uuid)>, ControlError> {
+        let named = |snapshot: &SnapshotRecord| (facts.directory().full_name(snapshot), snapshot.id);
+        let mut rows: Vec<(String, Uuid)> = self.records(facts)?.into_iter().map(named).collect();
+        rows.sort_unstable();
+        Ok(rows)
+    }
+
+    fn views(&self, facts: &dyn Facts, rows: Vec<Uuid>) -> Vec<SnapshotView> {
+        let records = rows.into_iter().filter_map(|id| facts.directory().snapshot_by_id(id));
+        records.filter_map(|record| facts.snapshot_view(record.clone())).collect()
+    }
+
+    fn counted_of(&self, facts: &dyn Facts, rows: &[Uuid]) -> Vec<Vec<ObjectId>> {
+        let records = rows.iter().filter_map(|id| facts.directory().snapshot_by_id(*id));
+        records.map(|record| vec![record.object]).collect()
+    }
+}
+
+impl SnapshotList {
+    fn records<'a>(&self, facts: &'a dyn Facts) -> Result<Vec<&'a SnapshotRecord>, ControlError> {
+        let directory = facts.directory();
+        Ok(match &self.volume {
+            Some(volume) => directory.snapshots_of(directory.volume(volume)?.id).collect(),
+            None => directory.snapshots().collect(),
+        })
+    }
+}
+
+impl Read for SnapshotShow {
     type Reply = SnapshotView;
     const NAME: &'static str = "snapshot-show";
+    const FRESH_COUNTS: bool = true;
 
-    async fn run(&self, control: &Control) -> Result<SnapshotView, ControlError> {
-        let record = control.directory().snapshot(&self.snapshot)?.clone();
-        control.show_snapshot(record).await
+    fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
+        facts.directory().snapshot(&self.snapshot).into_iter().map(|snapshot| vec![snapshot.object]).collect()
+    }
+
+    fn answer(&self, facts: &dyn Facts) -> Result<SnapshotView, ControlError> {
+        let record = facts.directory().snapshot(&self.snapshot)?;
+        let gone = || ControlError::NotFound { noun: Noun::Snapshot, name: record.name.clone() };
+        facts.snapshot_view(record.clone()).ok_or_else(gone)
     }
 }
 
@@ -96,7 +123,7 @@ impl Request for SnapshotDelete {
         let record = control.directory().snapshot(&self.snapshot)?.clone();
         let name = control.directory().full_name(&record);
         let changes = vec![CatalogChange::DeleteObject { id: record.object }, record.delete()];
-        control.commit(changes, |directory| drop(directory.snapshots.remove(&record.id)), &[]).await?;
+        control.commit(changes, vec![Edit::Snapshot(record.id, None)], &[]).await?;
         Ok(name)
     }
 
@@ -109,7 +136,8 @@ impl Control {
     /// Counts one snapshot and returns its view. Errors: `NotFound` if it was deleted meanwhile.
     async fn show_snapshot(&self, record: SnapshotRecord) -> Result<SnapshotView, ControlError> {
         let name = record.name.clone();
-        let view = self.snapshot_view(record, &mut self.patience()).await;
+        self.count(&[record.object], &mut self.patience()).await;
+        let view = self.see(|facts| facts.snapshot_view(record));
         view.ok_or(ControlError::NotFound { noun: Noun::Snapshot, name })
     }
 
@@ -119,17 +147,18 @@ impl Control {
         let name = self.directory().full_name(existing);
         ControlError::Exists { noun: Noun::Snapshot, name, difference: format!(", taken {:.0}", existing.created) }
     }
+}
 
-    /// A snapshot with its space; absent when it was deleted meanwhile.
-    async fn snapshot_view(&self, record: SnapshotRecord, patience: &mut Patience) -> Option<SnapshotView> {
-        let (object, unique_bytes) = self.space_of(record.object, patience).await?;
+impl dyn Facts + '_ {
+    /// View of a snapshot with its space; absent if it was deleted meanwhile.
+    pub(crate) fn snapshot_view(&self, record: SnapshotRecord) -> Option<SnapshotView> {
+        let object = self.object(record.object)?;
+        let unique_bytes = self.unique_bytes(&[record.object]);
         let directory = self.directory();
-        let volume = directory.volumes.get(&record.volume).map(|volume| volume.name.clone())?;
-        let source = Some(SourceRecord::Snapshot(record.id));
-        let mut dependents: Vec<String> =
-            directory.volumes.values().filter(|clone| clone.source == source).map(|clone| clone.name.clone()).collect();
+        let volume = directory.volume_by_id(record.volume).map(|volume| volume.name.clone())?;
+        let clones = directory.clones_of(SourceRecord::Snapshot(record.id));
+        let mut dependents: Vec<String> = clones.map(|clone| clone.name.clone()).collect();
         dependents.sort();
-        drop(directory);
         Some(SnapshotView { record, object, unique_bytes, volume, dependents })
     }
 }

@@ -1,7 +1,7 @@
 //! `snapshot tree`: the descendants of a volume: its snapshots, clones of either, and so on.
 
 use crate::pools::count;
-use crate::{Control, ControlError, Directory, Request, SourceRecord};
+use crate::{ControlError, Directory, Facts, Read, SourceRecord};
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
 use std::collections::BTreeSet;
@@ -49,24 +49,26 @@ struct Node {
     dependents: u64,
 }
 
-impl Request for SnapshotTree {
+impl Read for SnapshotTree {
     type Reply = Vec<TreeView>;
     const NAME: &'static str = "snapshot-tree";
+    const FRESH_COUNTS: bool = true;
 
-    async fn run(&self, control: &Control) -> Result<Vec<TreeView>, ControlError> {
-        let nodes = {
-            let directory = control.directory();
-            nodes(&directory, directory.volume(&self.volume)?.id)
+    fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
+        let Ok(volume) = facts.directory().volume(&self.volume) else { return Vec::new() };
+        nodes(facts.directory(), volume.id).into_iter().map(|node| vec![node.object]).collect()
+    }
+
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<TreeView>, ControlError> {
+        let directory = facts.directory();
+        let view = |node: Node| {
+            let Node { depth, id, parent, snapshot, name, object, created, dependents } = node;
+            let unique_bytes = facts.unique_bytes(&[object]);
+            // Objects that were deleted meanwhile are omitted.
+            let object = facts.object(object)?;
+            Some(TreeView { depth, snapshot, id, parent, name, object, unique_bytes, dependents, created })
         };
-        let mut patience = control.patience();
-        let mut views = Vec::with_capacity(nodes.len());
-        for Node { depth, id, parent, snapshot, name, object, created, dependents } in nodes {
-            // What was deleted meanwhile is left out.
-            if let Some((object, unique_bytes)) = control.space_of(object, &mut patience).await {
-                views.push(TreeView { depth, snapshot, id, parent, name, object, unique_bytes, dependents, created });
-            }
-        }
-        Ok(views)
+        Ok(nodes(directory, directory.volume(&self.volume)?.id).into_iter().filter_map(view).collect())
     }
 }
 
@@ -85,17 +87,15 @@ fn nodes(directory: &Directory, root: Uuid) -> Vec<Node> {
             continue;
         }
         let mut children: Vec<(jiff::Timestamp, Uuid, SourceRecord)> = directory
-            .volumes
-            .values()
-            .filter(|volume| volume.source == Some(source))
+            .clones_of(source)
             .map(|volume| (volume.created, volume.id, SourceRecord::Volume(volume.id)))
             .collect();
         let node = if snapshot {
-            directory.snapshots.get(&id).map(|record| (directory.full_name(record), record.object, record.created))
+            directory.snapshot_by_id(id).map(|record| (directory.full_name(record), record.object, record.created))
         } else {
-            let own = directory.snapshots.values().filter(|snapshot| snapshot.volume == id);
+            let own = directory.snapshots_of(id);
             children.extend(own.map(|snapshot| (snapshot.created, snapshot.id, SourceRecord::Snapshot(snapshot.id))));
-            directory.volumes.get(&id).map(|record| (record.name.clone(), record.object, record.created))
+            directory.volume_by_id(id).map(|record| (record.name.clone(), record.object, record.created))
         };
         let Some((name, object, created)) = node else { continue };
         // The stack pops the last element first.

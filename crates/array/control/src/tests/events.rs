@@ -4,7 +4,7 @@ use futures_executor::block_on;
 use pool::{Catalog, PoolError};
 
 fn list(array: &Array, since: Option<u64>, limit: usize) -> Vec<Event> {
-    array.run(EventList { since, limit }).unwrap()
+    array.run(EventList { since, filter: EventFilter::default(), limit }).unwrap()
 }
 
 #[test]
@@ -18,6 +18,37 @@ fn every_change_is_told_once_and_failures_are_not() {
     array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
     let codes: Vec<String> = list(&array, None, 100).into_iter().map(|event| event.code).collect();
     assert_eq!(codes, ["array-started", "volume-created", "volume-deleted"]);
+}
+
+#[test]
+fn a_list_is_narrowed_by_severity_kind_object_and_time() {
+    let array = Array::new();
+    array.create("v1");
+    array.create("v10");
+    array.run(SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap();
+    array.catalog.starved.set(true);
+    block_on(array.control.look());
+    let codes = |filter: EventFilter| {
+        let events = array.run(EventList { since: None, filter, limit: 2 }).unwrap();
+        events.into_iter().map(|event| event.code).collect::<Vec<_>>()
+    };
+    let severity = |severity| EventFilter { severity: Some(severity), ..EventFilter::default() };
+    // The limit of two applies after the filter, not before it.
+    assert_eq!(codes(EventFilter::default()), ["snapshot-created", "below-full"]);
+    assert_eq!(codes(severity(Severity::Warning)), ["below-full"]);
+    assert_eq!(codes(severity(Severity::Info)).len(), 2);
+    let code = |code: &str| EventFilter { code: Some(code.to_owned()), ..EventFilter::default() };
+    assert_eq!(codes(code("volume-created")), ["volume-created", "volume-created"]);
+    let subject = |subject: &str| EventFilter { subject: Some(subject.to_owned()), ..EventFilter::default() };
+    assert_eq!(codes(subject("v1")), ["volume-created", "snapshot-created"]);
+    assert_eq!(codes(EventFilter { subject: Some("v1".to_owned()), ..code("snapshot-created") }), ["snapshot-created"]);
+    let last = list(&array, None, 1)[0].time;
+    let from = |from| EventFilter { from: Some(from), ..EventFilter::default() };
+    assert_eq!(codes(from(last)), ["below-full"]);
+    assert_eq!(codes(from(last.checked_add(jiff::SignedDuration::from_millis(1)).unwrap())), [""; 0]);
+    // The filter also applies with a first number.
+    let first = EventList { since: Some(0), filter: subject("v10"), limit: 1 };
+    assert_eq!(array.run(first).unwrap()[0].subject, "v10");
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn set_changes_what_is_given() {
     let set =
         HostSet { host: "esx-a".to_owned(), iqns: Some(vec![iqn.clone()]), chap: Some(None), ..HostSet::default() };
     let (changed, _) = host(array.run(set));
-    assert_eq!((changed.record.iqns, changed.record.chap), (vec![iqn], None));
+    assert_eq!((changed.record.initiators, changed.record.chap), (vec![Initiator::of(&iqn)], None));
     assert!(array.control.directory().nexus(ESX01).host.is_none());
 }
 
@@ -84,7 +84,7 @@ fn a_host_in_use_is_not_deleted() {
     let from = crate::Revoke::All;
     array.run(AccessRevoke { volume: "v1".to_owned(), from }).unwrap();
     let error = array.run(delete()).unwrap_err();
-    assert_eq!(error.help().unwrap(), "log out on esx01 first, or:  windlass session drop ID");
+    assert_eq!(error.help().unwrap(), "log out on esx01 first, or drop its sessions");
     array.run(SessionDrop { id: 1 }).unwrap();
     array.run(delete()).unwrap();
     assert_eq!(array.code(delete()), "not-found");

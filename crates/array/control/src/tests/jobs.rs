@@ -21,7 +21,7 @@ fn show(array: &Array, started: &JobView) -> JobView {
 }
 
 fn events(array: &Array) -> Vec<(String, String)> {
-    let action = EventList { since: None, limit: 1000 };
+    let action = EventList { since: None, filter: EventFilter::default(), limit: 1000 };
     let events = array.run(action).unwrap();
     events.into_iter().map(|event| (event.code, event.message)).collect()
 }

@@ -3,10 +3,11 @@ use crate::*;
 use jiff::Timestamp;
 use pool::ObjectId;
 
-fn row(volume: ObjectId, primitive: Primitive) -> OffloadRow {
+fn row(volume: ObjectId, name: &str, primitive: Primitive) -> OffloadRow {
     let count = |reason_code, count| RefusalCount { reason_code, reason: "x", count };
     OffloadRow {
         volume,
+        name: name.to_owned(),
         primitive,
         commands: 10,
         ok: 7,
@@ -21,6 +22,7 @@ fn row(volume: ObjectId, primitive: Primitive) -> OffloadRow {
         unaligned_bytes: 512,
         latency: Histogram { buckets: vec![Bucket { upper_us: 100, count: 7 }], above: 0, sum_us: 350 },
         refusals: vec![count("misaligned", 1), count("over-limit", 2)],
+        failures: Vec::new(),
         ineffective: vec![count("below-grain", 1)],
     }
 }
@@ -30,6 +32,8 @@ fn refusal(sequence: u64, volume: ObjectId) -> Refusal {
         sequence,
         time: Timestamp::UNIX_EPOCH,
         volume,
+        volume_name: "old".to_owned(),
+        ending: if sequence < 8 { Ending::Refused } else { Ending::Failed },
         initiator: ESX01.to_owned(),
         primitive: Primitive::Xcopy,
         reason_code: "not-granted",
@@ -43,16 +47,26 @@ fn rows_have_names_and_the_top_refusal_first() {
     let array = Array::new();
     let volume = array.create("v1").object.id;
     array.live.offload.replace(vec![
-        row(volume, Primitive::Xcopy),
-        row(volume, Primitive::Ats),
-        row(ObjectId(99), Primitive::Zero),
+        row(volume, "before-rename", Primitive::Xcopy),
+        row(volume, "before-rename", Primitive::Ats),
+        row(ObjectId(99), "gone", Primitive::Zero),
+        row(ObjectId(98), "v1", Primitive::Zero),
     ]);
+    let named = |volume: Option<&str>| {
+        let rows = array.run(OffloadStatistics { volume: volume.map(str::to_owned) })?;
+        Ok(rows.into_iter().map(|view| (view.volume, view.deleted, view.row.primitive)).collect::<Vec<_>>())
+    };
+    let row = |name: &str, deleted, primitive| (name.to_owned(), deleted, primitive);
+    let present = [row("v1", false, Primitive::Ats), row("v1", false, Primitive::Xcopy)];
+    let deleted = [row("gone", true, Primitive::Zero), row("v1", true, Primitive::Zero)];
+    assert_eq!(named(None).unwrap(), [&present[..], &deleted[..]].concat());
+    // A name selects the present volume with that name, else the deleted one that had it last.
+    assert_eq!(named(Some("v1")).unwrap(), present);
+    assert_eq!(named(Some("gone")).unwrap(), deleted[..1]);
+    let unknown: Result<_, ControlError> = named(Some("before-rename"));
+    assert_eq!(unknown.unwrap_err().code(), "not-found");
     let rows = array.run(OffloadStatistics { volume: None }).unwrap();
-    let names: Vec<_> = rows.iter().map(|view| (view.volume.as_deref(), view.row.primitive.name())).collect();
-    assert_eq!(names, [(None, "zero"), (Some("v1"), "ats"), (Some("v1"), "xcopy")]);
     assert_eq!(rows[1].row.refusals[0].reason_code, "over-limit");
-    let narrowed = array.run(OffloadStatistics { volume: Some("v1".to_owned()) });
-    assert_eq!(narrowed.unwrap().len(), 2);
 }
 
 #[test]
@@ -61,10 +75,12 @@ fn the_log_keeps_the_newest_of_the_volume_asked_for() {
     let (one, two) = (array.create("v1").object.id, array.create("v2").object.id);
     array.create_host("esx01", ESX01);
     array.live.refusals.replace((0..10).map(|at| refusal(at, if at % 2 == 0 { one } else { two })).collect());
-    let log = |volume: Option<&str>, limit| {
-        let log = array.run(OffloadLog { volume: volume.map(str::to_owned), limit }).unwrap();
+    let log = |volume: Option<&str>, ending, limit| {
+        let log = array.run(OffloadLog { volume: volume.map(str::to_owned), ending, limit }).unwrap();
         log.iter().map(|view| view.refusal.sequence).collect::<Vec<_>>()
     };
-    assert_eq!(log(None, 3), [7, 8, 9]);
-    assert_eq!(log(Some("v1"), 2), [6, 8]);
+    assert_eq!(log(None, None, 3), [7, 8, 9]);
+    assert_eq!(log(Some("v1"), None, 2), [6, 8]);
+    assert_eq!(log(None, Some(Ending::Refused), 2), [6, 7]);
+    assert_eq!(log(Some("v2"), Some(Ending::Failed), 9), [9]);
 }

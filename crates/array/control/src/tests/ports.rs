@@ -53,6 +53,41 @@ fn portals_keep_their_identifiers_groups_and_states() {
     assert_eq!(portals(&array)[0].identifier, 3);
 }
 
+/// Regression: a pool without space for the document of a new portal prevented the start of the
+/// array, and no host had a path. An identifier that is used but not recorded could be assigned to
+/// another portal at the next start.
+#[test]
+fn a_new_portal_that_cannot_be_recorded_waits_while_the_others_serve() {
+    let catalog = Array::new().catalog;
+    catalog.fail_next.replace(Some(PoolError::PoolFull));
+    let array = Array::with_portals(catalog, &["192.0.2.10:3260", "192.0.2.12:3260", "192.0.2.11:3260"]).unwrap();
+    let identifiers = || array.control.directory().port_identifiers().to_vec();
+    let alerts = || {
+        let alerts = array.control.alerts().into_iter().filter(|alert| alert.code == "portal-unrecorded");
+        alerts.map(|alert| alert.subject).collect::<Vec<_>>()
+    };
+    let told = |code: &str| {
+        let events = array.run(EventList { since: None, filter: EventFilter::default(), limit: 1000 }).unwrap();
+        events.into_iter().filter(|event| event.code == code).count()
+    };
+    assert_eq!(identifiers(), [1, 0, 2]);
+    assert_eq!(portals(&array).iter().map(|view| view.identifier).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!((alerts(), told("portal-unrecorded")), (vec!["192.0.2.12:3260".to_owned()], 1));
+    move_portal(&array, "2", 7).unwrap();
+    assert_eq!(states(&array), [(1, ACTIVE), (7, ACTIVE)]);
+
+    array.catalog.fail_next.replace(Some(PoolError::PoolFull));
+    block_on(array.control.look());
+    assert_eq!((identifiers(), told("portal-unrecorded")), (vec![1, 0, 2], 1));
+
+    // The portal is recorded once there is space.
+    block_on(array.control.look());
+    assert_eq!((identifiers(), alerts(), told("portal-recorded")), (vec![1, 3, 2], vec![], 1));
+    assert!(array.live.published.borrow().contains(&Change::PortGroupsChanged));
+    let again = Array::with_portals(array.catalog.clone(), &["192.0.2.12:3260", "192.0.2.10:3260"]).unwrap();
+    assert_eq!(portals(&again).iter().map(|view| view.identifier).collect::<Vec<_>>(), [3, 1]);
+}
+
 #[test]
 fn no_change_strands_a_host_unless_forced() {
     let array = Array::new();
@@ -67,10 +102,9 @@ fn no_change_strands_a_host_unless_forced() {
     set_state(&array, 2, ACTIVE, false).unwrap();
     let error = set_state(&array, 1, STANDBY, false).unwrap_err();
     assert_eq!(error.users()[0].description, "esx01: 1 active path, none of them afterwards");
-    assert_eq!(
-        error.help().unwrap(),
-        "give them another path first, or:  windlass portal-group set 1 --state standby --force"
-    );
+    assert_eq!(error.help().unwrap(), "give them another path first, or force the change");
+    let parameters = [("noun", "portal-group"), ("name", "1"), ("setting", "state"), ("value", "standby")];
+    assert_eq!(error.parameters(), parameters.map(|(name, value)| (name, value.to_owned())));
     let first = array.live.sessions.borrow()[0].clone();
     array.live.sessions.borrow_mut().push(SessionInfo { id: 8, target_port: 2, ..first });
     set_state(&array, 1, STANDBY, false).unwrap();

@@ -1,4 +1,5 @@
 use super::{Array, ESX01, volume};
+use crate::SnapshotError;
 use crate::*;
 
 fn take(array: &Array, volume: &str, name: &str) -> SnapshotView {
@@ -19,7 +20,7 @@ fn names_are_unique_within_a_volume() {
     take(&array, "v2", "monday");
     let error = array.run(show("monday")).unwrap_err();
     let candidates = "v1@monday, v2@monday".to_owned();
-    assert_eq!(error, ControlError::AmbiguousName { name: "monday".to_owned(), candidates });
+    assert_eq!(error, SnapshotError::AmbiguousName { name: "monday".to_owned(), candidates }.into());
     array.run(show("v2@monday")).unwrap();
     array.run(show(&first.record.id.to_string())).unwrap();
     assert_eq!(array.code(show("v1@tuesday")), "not-found");
@@ -134,7 +135,8 @@ fn a_volume_that_sessions_see_is_rolled_back_only_by_force() {
     array.log_in(7, ESX01);
     let error = array.run(roll_back("v1", "monday")).unwrap_err();
     assert_eq!((error.code(), error.users().len()), ("in-use", 1));
-    assert!(error.help().unwrap().ends_with("windlass volume rollback v1 monday --force"));
+    assert!(error.help().unwrap().ends_with("force the rollback"));
+    assert_eq!(error.parameters(), [("volume", "v1".to_owned()), ("snapshot", "monday".to_owned())]);
     volume(array.run(VolumeRollback { force: true, ..roll_back("v1", "monday") }));
 }
 

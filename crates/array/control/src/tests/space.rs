@@ -1,4 +1,5 @@
 use super::{Array, volume};
+use crate::PoolRefusal;
 use crate::*;
 use futures_executor::block_on;
 use pool::{Catalog, Growth, PoolError, Reservation};
@@ -18,7 +19,7 @@ fn set(name: &str) -> VolumeSet {
 }
 
 pub(super) fn codes(array: &Array) -> Vec<String> {
-    let action = EventList { since: None, limit: 100 };
+    let action = EventList { since: None, filter: EventFilter::default(), limit: 100 };
     let events = array.run(action).unwrap();
     events.into_iter().map(|event| event.code).collect()
 }
@@ -61,7 +62,7 @@ fn a_thick_volume_has_space_kept_free() {
     let no_room = PoolError::NoRoomForReservation { needed_bytes: 7, available_bytes: 5 };
     array.catalog.fail_next.replace(Some(no_room));
     let error = array.run(SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap_err();
-    assert_eq!(error, ControlError::NoRoomForReservation { needed_bytes: 7, available_bytes: 5 });
+    assert_eq!(error, PoolRefusal::NoRoomForReservation { needed_bytes: 7, available_bytes: 5 }.into());
     assert_eq!(error.code(), "no-space");
 }
 
@@ -75,6 +76,74 @@ fn a_pool_is_full_when_all_that_is_free_is_promised() {
     assert!(pool(&array).space.free_bytes >= 4 * GIB);
 }
 
+/// Regression: a pool that was critical, refused writes of 1 MiB, or was on a full file system was
+/// shown as healthy.
+#[test]
+fn the_pool_shows_its_state() {
+    const MIB: u64 = 1 << 20;
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    array.catalog.size_bytes.set(GIB);
+    // The remaining 64 MiB are metadata.
+    let at = |left: u64| {
+        array.catalog.set_mapped(object, GIB - 64 * MIB - left);
+        block_on(array.control.look());
+        pool(&array).state
+    };
+    assert_eq!(at(300 * MIB), PoolState::Healthy);
+    assert_eq!(at(200 * MIB), PoolState::LowSpace);
+    assert_eq!(at(2 * MIB), PoolState::LowSpace);
+    // A write of 1 MiB also needs map pages.
+    assert_eq!(at(MIB + 4096), PoolState::Full);
+    assert_eq!(array.run(StatusShow).unwrap().health, Health::Degraded);
+    // The state lasts as long as its alert: until several large writes fit again.
+    assert_eq!((at(3 * MIB), at(5 * MIB)), (PoolState::Full, PoolState::LowSpace));
+    // A threshold is left two percent below it.
+    assert_eq!((at(GIB * 21 / 100), at(GIB * 23 / 100)), (PoolState::LowSpace, PoolState::Healthy));
+    array.catalog.starved.set(true);
+    assert_eq!((at(300 * MIB), at(MIB)), (PoolState::BelowFull, PoolState::BelowFull));
+    assert_eq!(array.run(StatusShow).unwrap().health, Health::Degraded);
+    array.catalog.starved.set(false);
+    assert_eq!(at(300 * MIB), PoolState::Healthy);
+    array.live.stopped.replace(Some("write failed".to_owned()));
+    assert_eq!(at(MIB), PoolState::Stopped);
+}
+
+/// Regression: a volume of 100 GiB was created without a warning in a pool that refused writes; a
+/// limit far below the present total was set without one, too.
+#[test]
+fn changes_that_space_may_not_suffice_for_bring_a_warning() {
+    let array = Array::new();
+    let codes = |warnings: Vec<Warning>| warnings.iter().map(|warning| warning.code).collect::<Vec<_>>();
+    let made = |name| volume(array.run(create(name, 1))).0;
+    let v1 = made("v1");
+    assert_eq!(codes(v1.warnings), [""; 0]);
+    array.catalog.size_bytes.set(GIB);
+    for (mapped, code) in [(850 << 20, "low-space"), (GIB, "pool-full")] {
+        array.catalog.set_mapped(v1.object.id, mapped);
+        assert_eq!(codes(made(code).warnings), [code]);
+        let grow = VolumeSet { size_bytes: Some(mapped + 3 * GIB), ..set("v1") };
+        assert_eq!(codes(array.run(grow.clone()).unwrap().warnings), [code]);
+        // A change that needs no space, and a repeated one, bring no warning.
+        assert_eq!(codes(array.run(grow).unwrap().warnings), [""; 0]);
+        assert_eq!(codes(made(code).warnings), [""; 0]);
+    }
+    array.catalog.starved.set(true);
+    assert_eq!(codes(made("v2").warnings), ["below-full"]);
+    let limit = |percent| {
+        let commitment = Some(Commitment::Percent(percent));
+        array.run(PoolSet { pool: "p0".to_owned(), commitment, ..PoolSet::default() }).unwrap().warnings
+    };
+    // `v1` with 4 GiB and three volumes of 1 GiB in a pool of 1 GiB.
+    assert_eq!(
+        limit(250)[0].message,
+        "the volumes have 700 % of pool p0 together, above the limit of 250 %: no volume can be created or grown"
+    );
+    assert_eq!(codes(limit(700)), [""; 0]);
+    let off = PoolSet { pool: "p0".to_owned(), commitment: Some(Commitment::Unlimited), ..PoolSet::default() };
+    assert_eq!(codes(array.run(off).unwrap().warnings), [""; 0]);
+}
+
 #[test]
 fn zero_detection_is_a_setting_of_the_volume() {
     let array = Array::new();
@@ -82,6 +151,32 @@ fn zero_detection_is_a_setting_of_the_volume() {
     assert!(!volume(array.run(off)).0.object.zero_detection);
     let on = VolumeSet { zero_detection: Some(true), ..set("v1") };
     assert!(volume(array.run(on)).0.object.zero_detection);
+}
+
+/// The sum decides about over-commitment, and is not computed anew for each request.
+#[test]
+fn the_sum_of_volume_sizes_follows_every_change() {
+    let array = Array::new();
+    let agrees = |array: &Array| {
+        let view = array.run(PoolShow { pool: "p0".to_owned() }).unwrap();
+        assert_eq!(array.control.pool().provisioned_bytes(), view.provisioned_bytes);
+        view.provisioned_bytes / GIB
+    };
+    volume(array.run(create("v1", 4)));
+    array.run(SnapshotCreate { volume: "v1".to_owned(), name: "monday".to_owned() }).unwrap();
+    let clone = VolumeCreate { source: Some("v1@monday".to_owned()), ..create("v2", 6) };
+    volume(array.run(clone));
+    assert_eq!(agrees(&array), 10);
+    array.run(VolumeSet { size_bytes: Some(9 * GIB), ..set("v1") }).unwrap();
+    assert_eq!(agrees(&array), 15);
+    let snapshot = "monday".to_owned();
+    array.run(VolumeRollback { volume: "v1".to_owned(), snapshot, keep: None, force: false }).unwrap();
+    assert_eq!(agrees(&array), 10);
+    array.catalog.fail_next.replace(Some(PoolError::PoolFull));
+    assert_eq!(array.code(create("v3", 1)), "no-space");
+    assert_eq!(agrees(&array), 10);
+    array.run(VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
+    assert_eq!((agrees(&array), agrees(&Array::over(array.catalog).unwrap())), (4, 4));
 }
 
 #[test]
@@ -93,7 +188,10 @@ fn over_commitment_has_a_limit() {
     volume(array.run(create("v2", 68)));
     let error = array.run(create("v3", 1)).unwrap_err();
     let (provisioned_bytes, limit_bytes) = (128 * GIB, 128 * GIB);
-    assert_eq!(error, ControlError::OverCommitted { provisioned_bytes, needed_bytes: GIB, limit_bytes, percent: 200 });
+    assert_eq!(
+        error,
+        PoolRefusal::OverCommitted { provisioned_bytes, needed_bytes: GIB, limit_bytes, percent: 200 }.into()
+    );
     let clone = VolumeCreate { source: Some("v1".to_owned()), size_bytes: None, ..create("v3", 0) };
     assert_eq!(array.code(clone), "over-commitment");
     let grow = VolumeSet { size_bytes: Some(61 * GIB), ..set("v1") };
@@ -193,7 +291,7 @@ fn a_volume_has_a_critical_threshold_above_the_one_that_warns() {
     assert_eq!(array.code(change(None, Some(Some(50)))), "invalid-setting");
     assert_eq!(array.code(change(None, Some(Some(101)))), "invalid-setting");
     let told = || -> Vec<(String, Severity)> {
-        let events = array.run(EventList { since: None, limit: 1000 }).unwrap();
+        let events = array.run(EventList { since: None, filter: EventFilter::default(), limit: 1000 }).unwrap();
         let about = |event: &Event| event.code.starts_with("threshold") && event.subject == "v1";
         events.into_iter().filter(about).map(|event| (event.code, event.severity)).collect()
     };
@@ -287,6 +385,7 @@ fn a_report_tells_where_unmapped_bytes_went() {
     array.run(SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap();
     array.live.offload.replace(vec![OffloadRow {
         volume: object,
+        name: "v1".to_owned(),
         primitive: Primitive::Unmap,
         commands: 4,
         ok: 4,
@@ -301,6 +400,7 @@ fn a_report_tells_where_unmapped_bytes_went() {
         unaligned_bytes: 808,
         latency: crate::Histogram::default(),
         refusals: Vec::new(),
+        failures: Vec::new(),
         ineffective: vec![RefusalCount { reason_code: "below-grain", reason: "below", count: 2 }],
     }]);
     let space = array.run(VolumeSpace { volume: "v1".to_owned() }).unwrap();

@@ -12,6 +12,17 @@ fn set(name: &str, change: VolumeSet) -> VolumeSet {
 }
 
 #[test]
+fn a_volume_names_its_pool() {
+    let array = Array::new();
+    let in_pool = |pool: Option<&str>| VolumeCreate { pool: pool.map(str::to_owned), ..create("v1", Some(512), None) };
+    let error = array.run(in_pool(Some("p9"))).unwrap_err();
+    assert_eq!((error.code(), error.parameters()[1].1.as_str()), ("not-found", "p9"));
+    let (view, created) = volume(array.run(in_pool(Some("p0"))));
+    assert_eq!((view.pool.as_str(), created), ("p0", true));
+    assert!(!volume(array.run(in_pool(None))).1, "the default pool is p0");
+}
+
+#[test]
 fn creating_twice_returns_the_same_volume() {
     let array = Array::new();
     let (first, made) = volume(array.run(create("v1", Some(1 << 30), None)));
@@ -126,7 +137,8 @@ fn a_volume_in_use_is_not_deleted() {
     assert_eq!(users[0].description, "host esx01, LUN 0");
     assert_eq!(users[1].kind, UserKind::Session);
     assert_eq!(users[1].description, "IQN.1998-01.COM.VMWARE:ESX01 from 192.0.2.77, no I/O yet (id 7)");
-    assert_eq!(error.help().unwrap(), "revoke access first:  windlass access revoke v1 --all");
+    assert_eq!(error.help().unwrap(), "revoke access first");
+    assert_eq!(error.parameters(), [("noun", "volume".to_owned()), ("name", "v1".to_owned())]);
 }
 
 #[test]

@@ -7,7 +7,8 @@ use crate::events::Draft;
 use crate::names::check_name;
 use crate::record::Document;
 use crate::{
-    Change, Control, ControlError, Directory, Naa, Noun, Outcome, Request, SourceRecord, VolumeRecord, VolumeView,
+    Change, Control, ControlError, Directory, Naa, Noun, Outcome, Request, SourceRecord, VolumeError, VolumeRecord,
+    VolumeView,
 };
 use pool::{CatalogChange, ObjectId, ObjectKind};
 
@@ -20,7 +21,9 @@ pub struct VolumeCreate {
     pub size_bytes: Option<u64>,
     /// Volume or snapshot to clone.
     pub source: Option<String>,
-    /// Acknowledge writes before they are durable.
+    /// Pool, by name; the default pool if absent. A clone is in the pool of its source.
+    pub pool: Option<String>,
+    /// True to acknowledge writes before they are durable.
     pub write_cache: bool,
     /// Thin if absent.
     pub reserve: Option<Reserve>,
@@ -46,6 +49,7 @@ impl Request for VolumeCreate {
 
     async fn run(&self, control: &Control) -> Result<Outcome<VolumeView>, ControlError> {
         check_name(Noun::Volume, &self.name)?;
+        control.pool_named(self.pool.as_deref())?;
         self.size_bytes.map_or(Ok(()), check_size)?;
         let _changes = control.lock_changes().await;
         let source = self.source.as_deref().map(|name| find_source(&control.directory(), name)).transpose()?;
@@ -55,12 +59,11 @@ impl Request for VolumeCreate {
             return Ok(Outcome::unchanged(control.show_volume(existing).await?));
         }
         let reservation = wanted_reservation(None, self.reserve, self.overwrite_reserve_percent, &self.name)?;
-        let object = control.catalog.new_object_id();
+        let object = control.catalog().new_object_id();
         let mut changes = Vec::new();
         match &source {
             None => {
-                let size_bytes =
-                    self.size_bytes.ok_or_else(|| ControlError::SizeMissing { name: self.name.clone() })?;
+                let size_bytes = self.size_bytes.ok_or_else(|| VolumeError::SizeMissing { name: self.name.clone() })?;
                 check_size(size_bytes)?;
                 control.check_commitment(size_bytes)?;
                 changes.push(CatalogChange::CreateVolume { id: object, size_bytes });
@@ -72,7 +75,7 @@ impl Request for VolumeCreate {
                 if size_bytes < present_bytes {
                     let reason = source.name.clone();
                     let name = self.name.clone();
-                    return Err(ControlError::WouldShrink { name, size_bytes, present_bytes, reason });
+                    return Err(VolumeError::WouldShrink { name, size_bytes, present_bytes, reason }.into());
                 }
                 control.check_commitment(size_bytes)?;
                 let (source, kind) = (source.object, ObjectKind::Volume);
@@ -92,20 +95,20 @@ impl Request for VolumeCreate {
             changes.push(CatalogChange::SetZeroDetection { id: object, enabled });
         }
         let record = VolumeRecord {
-            id: new_id(&*control.environment),
+            id: new_id(&**control.environment()),
             object,
             name: self.name.clone(),
-            naa: Naa::of(control.directory().array.id, object),
-            created: control.environment.now(),
+            naa: Naa::of(control.directory().array().id, object),
+            created: control.environment().now(),
             source: source.map(|source| source.record),
             warn_percent: None,
             critical_percent: None,
         };
         changes.push(record.put()?);
-        let stored = record.clone();
-        let apply = |directory: &mut Directory| drop(directory.volumes.insert(stored.id, stored));
-        control.commit(changes, apply, &[Change::VolumeAdded { object }]).await?;
-        Ok(Outcome::changed(control.show_volume(record).await?))
+        control.commit(changes, vec![record.clone().into()], &[Change::VolumeAdded { object }]).await?;
+        let mut view = control.show_volume(record).await?;
+        view.warnings = control.space_warnings();
+        Ok(Outcome::changed(view))
     }
 
     fn event(&self, outcome: &Outcome<VolumeView>) -> Option<Draft> {
@@ -133,7 +136,7 @@ fn check_same(
     let difference = if create.size_bytes.is_some_and(|size_bytes| size_bytes != present.size_bytes) {
         format!(" with {} bytes", present.size_bytes)
     } else if create.size_bytes.is_none() && source.is_none() {
-        return Err(ControlError::SizeMissing { name: create.name.clone() });
+        return Err(VolumeError::SizeMissing { name: create.name.clone() }.into());
     } else if existing.source != source.map(|source| source.record) {
         match existing.source {
             Some(_) => " as a clone of something else".to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::events::Draft;
 use crate::record::Document;
-use crate::{Change, Control, ControlError, Directory, Noun, Request, SnapshotRecord, User, UserKind};
+use crate::{Change, Control, ControlError, Edit, Noun, Request, SnapshotRecord, User, UserKind, VolumeError};
 use pool::CatalogChange;
 
 /// Deletes an unused volume. The reply is its name.
@@ -25,14 +25,15 @@ impl Request for VolumeDelete {
         if !users.is_empty() {
             return Err(ControlError::InUse { noun: Noun::Volume, name: record.name, users });
         }
-        let snapshots: Vec<SnapshotRecord> =
-            control.directory().snapshots.values().filter(|snapshot| snapshot.volume == record.id).cloned().collect();
+        let snapshots: Vec<SnapshotRecord> = control.directory().snapshots_of(record.id).cloned().collect();
         if !snapshots.is_empty() && !self.with_snapshots {
             let user = |snapshot: &SnapshotRecord| User {
                 kind: UserKind::Snapshot,
                 description: format!("{} of {:.0}", snapshot.name, snapshot.created),
             };
-            return Err(ControlError::HasSnapshots { name: record.name, users: snapshots.iter().map(user).collect() });
+            return Err(
+                VolumeError::HasSnapshots { name: record.name, users: snapshots.iter().map(user).collect() }.into()
+            );
         }
         let mut changes = vec![CatalogChange::DeleteObject { id: record.object }, record.delete()];
         changes.extend(control.without_reservations(record.id));
@@ -40,11 +41,9 @@ impl Request for VolumeDelete {
         for snapshot in &snapshots {
             changes.extend([CatalogChange::DeleteObject { id: snapshot.object }, snapshot.delete()]);
         }
-        let apply = |directory: &mut Directory| {
-            directory.volumes.remove(&record.id);
-            directory.snapshots.retain(|_, snapshot| snapshot.volume != record.id);
-        };
-        control.commit(changes, apply, &[Change::VolumeRemoved { object: record.object }]).await?;
+        let mut edits: Vec<Edit> = snapshots.iter().map(|snapshot| Edit::Snapshot(snapshot.id, None)).collect();
+        edits.push(Edit::Volume(record.id, None));
+        control.commit(changes, edits, &[Change::VolumeRemoved { object: record.object }]).await?;
         Ok(record.name)
     }
 

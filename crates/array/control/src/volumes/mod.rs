@@ -2,27 +2,26 @@
 
 mod create;
 mod delete;
+mod error;
+mod record;
 mod rollback;
 mod set;
 mod space;
 
-pub(crate) mod record;
-
 pub use create::{Reserve, VolumeCreate};
 pub use delete::VolumeDelete;
+pub use error::VolumeError;
+pub use record::{SourceRecord, VolumeRecord};
 pub use rollback::VolumeRollback;
 pub use set::VolumeSet;
 pub use space::{KeptBy, SpaceView, UnmapReport, VolumeSpace};
 
-use crate::pools::unique::Patience;
-use crate::{Control, ControlError, Noun, Request, SourceRecord, User, UserKind, VolumeRecord};
-use pool::{ObjectInfo, Reservation};
+use crate::{AccessRecord, Control, ControlError, Facts, Listed, Noun, Read, User, UserKind, Warning};
+pub use pool::MAX_VOLUME_BYTES;
+use pool::{ObjectId, ObjectInfo, Reservation};
 use uuid::Uuid;
 
-/// Largest volume: 16 TiB.
-pub const MAX_VOLUME_BYTES: u64 = 16 << 40;
-
-/// Every volume, by name.
+/// Lists all volumes by name.
 #[derive(Clone, Debug)]
 pub struct VolumeList;
 
@@ -38,7 +37,9 @@ pub struct VolumeShow {
 pub struct VolumeView {
     /// Document of the volume.
     pub record: VolumeRecord,
-    /// Its object.
+    /// Name of its pool.
+    pub pool: String,
+    /// Object of the volume.
     pub object: ObjectInfo,
     /// Bytes that deleting it would free; absent during the first count.
     pub unique_bytes: Option<u64>,
@@ -50,6 +51,8 @@ pub struct VolumeView {
     pub source: Option<SourceView>,
     /// Grants by host name, `any` first.
     pub luns: Vec<LunView>,
+    /// Warnings about the consequences of the request that this view answers.
+    pub warnings: Vec<Warning>,
 }
 
 /// Source of a clone.
@@ -75,30 +78,51 @@ pub struct LunView {
     pub iscsi_url: String,
 }
 
-impl Request for VolumeList {
+impl Read for VolumeList {
     type Reply = Vec<VolumeView>;
     const NAME: &'static str = "volume-list";
 
-    async fn run(&self, control: &Control) -> Result<Vec<VolumeView>, ControlError> {
-        let mut records: Vec<VolumeRecord> = control.directory().volumes.values().cloned().collect();
-        records.sort_by(|one, other| one.name.cmp(&other.name));
-        control.forget_counts();
-        let mut views = Vec::with_capacity(records.len());
-        let mut patience = control.patience();
-        for record in records {
-            views.extend(control.volume_view(record, &mut patience).await);
-        }
-        Ok(views)
+    fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
+        facts.directory().volumes().flat_map(|volume| facts.counted_of(volume)).collect()
+    }
+
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<VolumeView>, ControlError> {
+        self.all(facts)
     }
 }
 
-impl Request for VolumeShow {
+impl Listed for VolumeList {
+    type View = VolumeView;
+    type Row = Uuid;
+
+    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Uuid)>, ControlError> {
+        Ok(facts.directory().volumes_by_name().map(|record| (record.name.clone(), record.id)).collect())
+    }
+
+    fn views(&self, facts: &dyn Facts, rows: Vec<Uuid>) -> Vec<VolumeView> {
+        let records = rows.into_iter().filter_map(|id| facts.directory().volume_by_id(id));
+        records.filter_map(|record| facts.volume_view(record.clone())).collect()
+    }
+
+    fn counted_of(&self, facts: &dyn Facts, rows: &[Uuid]) -> Vec<Vec<ObjectId>> {
+        let records = rows.iter().filter_map(|id| facts.directory().volume_by_id(*id));
+        records.flat_map(|record| facts.counted_of(record)).collect()
+    }
+}
+
+impl Read for VolumeShow {
     type Reply = VolumeView;
     const NAME: &'static str = "volume-show";
+    const FRESH_COUNTS: bool = true;
 
-    async fn run(&self, control: &Control) -> Result<VolumeView, ControlError> {
-        let record = control.directory().volume(&self.volume)?.clone();
-        control.show_volume(record).await
+    fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
+        facts.directory().volume(&self.volume).map(|volume| facts.counted_of(volume).collect()).unwrap_or_default()
+    }
+
+    fn answer(&self, facts: &dyn Facts) -> Result<VolumeView, ControlError> {
+        let record = facts.directory().volume(&self.volume)?;
+        let gone = || ControlError::NotFound { noun: Noun::Volume, name: record.name.clone() };
+        facts.volume_view(record.clone()).ok_or_else(gone)
     }
 }
 
@@ -106,14 +130,51 @@ impl Control {
     /// Counts one volume and returns its view. Errors: `NotFound` if it was deleted meanwhile.
     pub(crate) async fn show_volume(&self, record: VolumeRecord) -> Result<VolumeView, ControlError> {
         let name = record.name.clone();
-        let view = self.volume_view(record, &mut self.patience()).await;
+        self.count_volume(record.object, record.id, &mut self.patience()).await;
+        let view = self.see(|facts| facts.volume_view(record));
         view.ok_or(ControlError::NotFound { noun: Noun::Volume, name })
     }
 
-    /// A volume with its space and access; absent when it was deleted meanwhile.
-    pub(crate) async fn volume_view(&self, record: VolumeRecord, patience: &mut Patience) -> Option<VolumeView> {
-        let (object, unique_bytes) = self.space_of(record.object, patience).await?;
-        let snapshot_bytes = self.snapshot_bytes(record.id, patience).await;
+    /// Users of a volume: its grants, and the sessions that see it through them.
+    pub(crate) fn volume_users(&self, record: &VolumeRecord) -> Vec<User> {
+        let directory = self.directory();
+        let mut users: Vec<User> = directory
+            .access_of(record.id)
+            .map(|access| User {
+                kind: UserKind::Access,
+                description: format!("{}, LUN {}", directory.grantee(access.to()), access.lun),
+            })
+            .collect();
+        let grants = directory.grants_of(record.object);
+        let sees =
+            |initiator: &str| grants.contains_key(&None) || grants.contains_key(&Some(initiator.to_ascii_lowercase()));
+        let sessions = self.live().sessions();
+        users.extend(
+            sessions.iter().filter(|session| sees(&session.initiator)).map(|session| self.session_user(session)),
+        );
+        users
+    }
+}
+
+impl dyn Facts + '_ {
+    /// Logical unit of a grant, with the name of the volume or grantee at its other end.
+    fn lun_view(&self, access: &AccessRecord, name: Option<String>) -> LunView {
+        LunView { name, lun: access.lun, iscsi_url: self.iscsi_url(access.lun) }
+    }
+
+    /// Logical units of a host or host group, with the names of their volumes.
+    pub(crate) fn granted_luns<'a>(&self, grants: impl Iterator<Item = &'a AccessRecord>) -> Vec<LunView> {
+        let volume = |id| self.directory().volume_by_id(id).map(|volume| volume.name.clone());
+        let mut luns: Vec<LunView> = grants.map(|access| self.lun_view(access, volume(access.volume))).collect();
+        luns.sort_by_key(|unit| unit.lun);
+        luns
+    }
+
+    /// View of a volume with its space and access; absent if it was deleted meanwhile.
+    pub(crate) fn volume_view(&self, record: VolumeRecord) -> Option<VolumeView> {
+        let object = self.object(record.object)?;
+        let unique_bytes = self.unique_bytes(&[record.object]);
+        let snapshot_bytes = self.snapshot_bytes(record.id);
         let directory = self.directory();
         let source = record.source.map(|source| {
             let (snapshot, id) = match source {
@@ -124,36 +185,13 @@ impl Control {
         });
         let mut luns: Vec<LunView> = directory
             .access_of(record.id)
-            .map(|access| LunView {
-                name: Some(directory.grantee(access.to()).word()),
-                lun: access.lun,
-                iscsi_url: self.iscsi_url(&directory.target, access.lun),
-            })
+            .map(|access| self.lun_view(access, Some(directory.grantee(access.to()).word())))
             .collect();
         luns.sort_by(|one, other| one.name.cmp(&other.name).then(one.lun.cmp(&other.lun)));
-        let snapshots = directory.snapshots.values().filter(|snapshot| snapshot.volume == record.id).count();
-        drop(directory);
+        let snapshots = directory.snapshots_of(record.id).count();
         let snapshots = u64::try_from(snapshots).unwrap_or(u64::MAX);
-        Some(VolumeView { record, object, unique_bytes, snapshot_bytes, snapshots, source, luns })
-    }
-
-    /// Who uses a volume: its grants, and the sessions that see it through them.
-    pub(crate) fn volume_users(&self, record: &VolumeRecord) -> Vec<User> {
-        let directory = self.directory();
-        let mut users: Vec<User> = directory
-            .access_of(record.id)
-            .map(|access| User {
-                kind: UserKind::Access,
-                description: format!("{}, LUN {}", directory.grantee(access.to()), access.lun),
-            })
-            .collect();
-        let sees =
-            |initiator: &str| directory.nexus(initiator).logical_units.iter().any(|unit| unit.object == record.object);
-        let sessions = self.live.sessions();
-        users.extend(
-            sessions.iter().filter(|session| sees(&session.initiator)).map(|session| self.session_user(session)),
-        );
-        users
+        let (pool, warnings) = (self.pool_name().to_owned(), Vec::new());
+        Some(VolumeView { record, pool, object, unique_bytes, snapshot_bytes, snapshots, source, luns, warnings })
     }
 }
 
@@ -165,7 +203,7 @@ fn wanted_reservation(
     name: &str,
 ) -> Result<Option<Reservation>, ControlError> {
     if let Some(percent @ 101..) = percent {
-        return Err(ControlError::BadReservation { percent });
+        return Err(VolumeError::BadReservation { percent }.into());
     }
     let thick = |percent: Option<u8>| {
         let overwrite_percent = percent.or(present.map(|present| present.overwrite_percent)).unwrap_or(100);
@@ -173,7 +211,7 @@ fn wanted_reservation(
     };
     match (reserve, percent, present) {
         (Some(Reserve::Thin), Some(_), _) | (None, Some(_), None) => {
-            Err(ControlError::NotThick { name: name.to_owned() })
+            Err(VolumeError::NotThick { name: name.to_owned() }.into())
         }
         (Some(Reserve::Thin), None, _) => Ok(None),
         (Some(Reserve::Thick), percent, _) | (None, percent @ Some(_), Some(_)) => Ok(thick(percent)),
@@ -184,7 +222,7 @@ fn wanted_reservation(
 /// Checks that a volume can have this size.
 fn check_size(size_bytes: u64) -> Result<(), ControlError> {
     if size_bytes == 0 || !size_bytes.is_multiple_of(512) || size_bytes > MAX_VOLUME_BYTES {
-        return Err(ControlError::InvalidSize { size_bytes, max_bytes: MAX_VOLUME_BYTES });
+        return Err(VolumeError::InvalidSize { size_bytes, max_bytes: MAX_VOLUME_BYTES }.into());
     }
     Ok(())
 }

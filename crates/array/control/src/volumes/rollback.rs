@@ -5,7 +5,8 @@ use crate::events::Draft;
 use crate::names::check_name;
 use crate::record::Document;
 use crate::{
-    Change, Control, ControlError, Directory, Noun, Request, SnapshotRecord, UserKind, VolumeRecord, VolumeView,
+    Change, Control, ControlError, Directory, Noun, Request, SnapshotRecord, UserKind, VolumeError, VolumeRecord,
+    VolumeView,
 };
 use pool::{CatalogChange, ObjectKind};
 
@@ -36,7 +37,7 @@ impl Request for VolumeRollback {
             let mut users = control.volume_users(&volume);
             users.retain(|user| user.kind == UserKind::Session);
             if !users.is_empty() {
-                return Err(ControlError::RollbackInUse { name: volume.name, snapshot: snapshot.name, users });
+                return Err(VolumeError::RollbackInUse { name: volume.name, snapshot: snapshot.name, users }.into());
             }
         }
         let present = control.object(volume.object)?;
@@ -50,13 +51,13 @@ impl Request for VolumeRollback {
             if let Some(existing) = existing {
                 return Err(control.taken_before(&existing));
             }
-            let id = control.catalog.new_object_id();
+            let id = control.catalog().new_object_id();
             let record = SnapshotRecord {
-                id: new_id(&*control.environment),
+                id: new_id(&**control.environment()),
                 object: id,
                 name,
                 volume: volume.id,
-                created: control.environment.now(),
+                created: control.environment().now(),
                 group: None,
             };
             changes.push(CatalogChange::CloneObject { source: volume.object, id, kind: ObjectKind::Snapshot });
@@ -64,11 +65,11 @@ impl Request for VolumeRollback {
             kept = Some(record);
         }
         changes.push(CatalogChange::Rollback { id: volume.object, source: snapshot.object });
-        let apply = |directory: &mut Directory| directory.snapshots.extend(kept.map(|record| (record.id, record)));
+        let edits = kept.into_iter().map(SnapshotRecord::into).collect();
         let published = [Change::VolumeRolledBack { object: volume.object, size_bytes }];
-        // Steps of a copy that began before would land after it.
-        control.live.clear(volume.object).await;
-        control.commit(changes, apply, &published).await?;
+        // Steps of an earlier copy must not write after the rollback.
+        control.live().clear(volume.object).await;
+        control.commit(changes, edits, &published).await?;
         control.show_volume(volume).await
     }
 

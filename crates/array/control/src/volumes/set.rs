@@ -4,7 +4,7 @@ use super::{Reserve, check_size, wanted_reservation};
 use crate::events::Draft;
 use crate::names::check_name;
 use crate::record::Document;
-use crate::{Change, Control, ControlError, Directory, Noun, Request, VolumeRecord, VolumeView};
+use crate::{Change, Control, ControlError, Noun, Request, VolumeError, VolumeRecord, VolumeView};
 use pool::CatalogChange;
 
 /// Changes a volume; absent fields keep their values.
@@ -50,6 +50,7 @@ impl Request for VolumeSet {
                 return Err(ControlError::Exists { noun: Noun::Volume, name, difference: String::new() });
             }
             record.name = name;
+            published.push(Change::VolumeRenamed { object });
         }
         if let Some(warn_percent) = self.warn_percent {
             record.warn_percent = warn_percent;
@@ -66,17 +67,19 @@ impl Request for VolumeSet {
             )));
         }
         let thresholds = |volume: &VolumeRecord| (volume.warn_percent, volume.critical_percent);
-        if control.directory().volumes.get(&record.id).is_some_and(|before| thresholds(before) != thresholds(&record)) {
+        if control.directory().volume_by_id(record.id).is_some_and(|before| thresholds(before) != thresholds(&record)) {
             published.push(Change::ThresholdsChanged { object: Some(object) });
         }
-        if control.directory().volumes.get(&record.id) != Some(&record) {
+        if control.directory().volume_by_id(record.id) != Some(&record) {
             changes.push(record.put()?);
         }
         if let Some(size_bytes) = self.size_bytes.filter(|size_bytes| *size_bytes != present.size_bytes) {
             check_size(size_bytes)?;
             if size_bytes < present.size_bytes {
                 let (name, reason) = (record.name, "it".to_owned());
-                return Err(ControlError::WouldShrink { name, size_bytes, present_bytes: present.size_bytes, reason });
+                return Err(
+                    VolumeError::WouldShrink { name, size_bytes, present_bytes: present.size_bytes, reason }.into()
+                );
             }
             control.check_commitment(size_bytes - present.size_bytes)?;
             changes.push(CatalogChange::Resize { id: object, size_bytes });
@@ -95,11 +98,13 @@ impl Request for VolumeSet {
             changes.push(CatalogChange::SetZeroDetection { id: object, enabled });
         }
         if !changes.is_empty() {
-            let stored = record.clone();
-            let apply = |directory: &mut Directory| drop(directory.volumes.insert(stored.id, stored));
-            control.commit(changes, apply, &published).await?;
+            control.commit(changes, vec![record.clone().into()], &published).await?;
         }
-        control.show_volume(record).await
+        let mut view = control.show_volume(record).await?;
+        if view.object.size_bytes > present.size_bytes {
+            view.warnings = control.space_warnings();
+        }
+        Ok(view)
     }
 
     fn event(&self, view: &VolumeView) -> Option<Draft> {
@@ -141,7 +146,7 @@ async fn count_before_promising(control: &Control, set: &VolumeSet) -> Result<()
     let (reserve, percent) = (set.reserve, set.overwrite_reserve_percent);
     let wanted = wanted_reservation(present.reservation, reserve, percent, &record.name)?;
     if wanted.is_some() && wanted != present.reservation && present.mapped_bytes > 0 {
-        control.catalog.recount(record.object).await.map_err(|error| control.pool_error(error))?;
+        control.catalog().recount(record.object).await.map_err(|error| control.pool_error(error))?;
     }
     Ok(())
 }

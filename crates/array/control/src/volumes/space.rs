@@ -1,7 +1,7 @@
 //! `volume space`: space of a volume, and the results of hosts' UNMAP commands.
 
-use crate::{Control, ControlError, Noun, Primitive, Request, SnapshotRecord};
-use pool::ObjectInfo;
+use crate::{ControlError, Facts, Noun, Primitive, Read};
+use pool::{ObjectId, ObjectInfo};
 use serde::{Deserialize, Serialize};
 
 /// Reason of an UNMAP below the allocation unit, as the target names it.
@@ -55,32 +55,32 @@ pub struct KeptBy {
     pub unique_bytes: Option<u64>,
 }
 
-impl Request for VolumeSpace {
+impl Read for VolumeSpace {
     type Reply = SpaceView;
     const NAME: &'static str = "volume-space";
+    const FRESH_COUNTS: bool = true;
 
-    async fn run(&self, control: &Control) -> Result<SpaceView, ControlError> {
-        let record = control.directory().volume(&self.volume)?.clone();
-        let mut patience = control.patience();
+    fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
+        let Ok(volume) = facts.directory().volume(&self.volume) else { return Vec::new() };
+        let snapshots = facts.directory().snapshots_of(volume.id).map(|snapshot| vec![snapshot.object]);
+        facts.counted_of(volume).chain(snapshots).collect()
+    }
+
+    fn answer(&self, facts: &dyn Facts) -> Result<SpaceView, ControlError> {
+        let directory = facts.directory();
+        let record = directory.volume(&self.volume)?;
         let gone = || ControlError::NotFound { noun: Noun::Volume, name: self.volume.clone() };
-        let (object, unique_bytes) = control.space_of(record.object, &mut patience).await.ok_or_else(gone)?;
-        let snapshot_bytes = control.snapshot_bytes(record.id, &mut patience).await;
-        let snapshots: Vec<(String, SnapshotRecord)> = {
-            let directory = control.directory();
-            let own = directory.snapshots.values().filter(|snapshot| snapshot.volume == record.id);
-            own.map(|snapshot| (directory.full_name(snapshot), snapshot.clone())).collect()
-        };
-        let mut kept = Vec::with_capacity(snapshots.len());
-        for (snapshot, record) in snapshots {
-            if let Some((_, unique_bytes)) = control.space_of(record.object, &mut patience).await {
-                kept.push(KeptBy { snapshot, unique_bytes });
-            }
-        }
+        let object = facts.object(record.object).ok_or_else(gone)?;
+        let (unique_bytes, snapshot_bytes) = (facts.unique_bytes(&[record.object]), facts.snapshot_bytes(record.id));
+        let kept = directory.snapshots_of(record.id).map(|snapshot| KeptBy {
+            snapshot: directory.full_name(snapshot),
+            unique_bytes: facts.unique_bytes(&[snapshot.object]),
+        });
+        let mut kept: Vec<KeptBy> = kept.collect();
         kept.sort_by_key(|kept| std::cmp::Reverse(kept.unique_bytes));
         let mut unmapped = UnmapReport { kept, ..UnmapReport::default() };
-        let rows = control.live.offload_statistics();
-        let own = rows.iter().filter(|row| row.volume == record.object && row.primitive == Primitive::Unmap);
-        for row in own {
+        let rows = facts.unit(record.object).offload;
+        for row in rows.iter().filter(|row| row.primitive == Primitive::Unmap) {
             unmapped.commands = unmapped.commands.saturating_add(row.ok);
             unmapped.requested_bytes = unmapped.requested_bytes.saturating_add(row.bytes);
             unmapped.deallocated_bytes = unmapped.deallocated_bytes.saturating_add(row.deallocated_bytes);
@@ -89,7 +89,7 @@ impl Request for VolumeSpace {
             let below: u64 = below.map(|reason| reason.count).fold(0, u64::saturating_add);
             unmapped.below_grain_commands = unmapped.below_grain_commands.saturating_add(below);
         }
-        let volume = record.name;
+        let volume = record.name.clone();
         Ok(SpaceView { volume, object, unique_bytes, snapshot_bytes, unmapped })
     }
 }

@@ -1,17 +1,24 @@
 //! `/api/v1/access`.
 
 use crate::ArrayHandle;
-use crate::http::convert;
 use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
-use api::{ANY_HOST, Access, AccessGrant, AccessList, List};
+use crate::http::{answer, convert};
+use api::{ANY_HOST, Access, AccessGrant, AccessList, List, PageQuery};
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use control::{Grantee, Revoke};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// Who sees what, by volume and host.
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new().routes(routes!(list, grant)).routes(routes!(revoke_all)).routes(routes!(revoke))
+}
+
+/// Lists grants, by volume and host.
 #[utoipa::path(
     get,
     path = "/api/v1/access",
@@ -21,11 +28,11 @@ use control::{Grantee, Revoke};
 )]
 pub(super) async fn list(
     State(array): State<ArrayHandle>,
-    Query(query): Query<AccessList>,
+    Query(AccessList { volume, host, limit, after }): Query<AccessList>,
+    uri: Uri,
 ) -> Result<Json<List<Access>>, Fault> {
-    let request = control::AccessList { volume: query.volume, grantee: query.host.map(grantee) };
-    let accesses = array.call(request).await?;
-    Ok(Json(List { items: accesses.into_iter().map(convert::access).collect() }))
+    let list = control::AccessList { volume, grantee: host.map(grantee) };
+    answer::page(&array, list, PageQuery { limit, after }, &uri, convert::access).await
 }
 
 /// Grants a host, the hosts of a group, or any host access to a volume. Repeating the request has

@@ -2,10 +2,10 @@
 
 use api::{
     Access, AccessState, Alert, BadRange, Chap, CheckReport, Event, GeneratedSecrets, Health, Host, HostLun, Job,
-    JobState, KeptBySnapshot, Latency, LatencyBucket, OffloadRefusal, OffloadRefusalCount, OffloadStatistics,
-    OffloadTotal, Pool, PoolState, PortGroup, Portal, ReclaimReport, Registration, ReservationType, Reservations,
-    Reserve, SanitizeMethod, SanitizeReport, ScrubReport, Session, Severity, Snapshot, Source, SourceKind, StateOrigin,
-    Status, TreeNode, Unmapped, Volume, VolumeLun, VolumeSpace,
+    JobState, KeptBySnapshot, Latency, LatencyBucket, OffloadEnding, OffloadRefusal, OffloadRefusalCount,
+    OffloadStatistics, OffloadTotal, Pool, PoolState, PortGroup, Portal, ReclaimReport, Registration, ReservationType,
+    Reservations, Reserve, SanitizeMethod, SanitizeReport, ScrubReport, Session, Severity, Snapshot, Source,
+    SourceKind, StateOrigin, Status, TreeNode, Unmapped, Volume, VolumeLun, VolumeSpace, Warning,
 };
 use control::{
     AccessView, AlertView, CheckRecord, Commitment, Histogram, HostView, JobReport, JobView, OffloadView, PoolView,
@@ -22,6 +22,7 @@ pub(super) fn volume(view: VolumeView) -> Volume {
         naa: view.record.naa.to_string(),
         serial: view.record.naa.serial(),
         name: view.record.name,
+        pool: view.pool,
         size_bytes: view.object.size_bytes,
         mapped_bytes: view.object.mapped_bytes,
         unique_bytes: view.unique_bytes,
@@ -46,10 +47,15 @@ pub(super) fn volume(view: VolumeView) -> Volume {
             .into_iter()
             .map(|unit| VolumeLun { host: unit.name.unwrap_or_default(), lun: unit.lun, iscsi_url: unit.iscsi_url })
             .collect(),
+        warnings: view.warnings.into_iter().map(warning).collect(),
     }
 }
 
-/// What is mapped and not the object's own. Both are counted at different times, so the one may have become larger than the other.
+fn warning(warning: control::Warning) -> Warning {
+    Warning { code: warning.code.to_owned(), message: warning.message }
+}
+
+/// Mapped bytes that are not unique. Both are counted at different times, so either may be larger.
 fn shared(mapped_bytes: u64, unique_bytes: Option<u64>) -> Option<u64> {
     unique_bytes.map(|unique_bytes| mapped_bytes.saturating_sub(unique_bytes))
 }
@@ -173,6 +179,14 @@ fn check_report(record: CheckRecord) -> CheckReport {
     }
 }
 
+pub(super) const fn wanted_severity(severity: Severity) -> control::Severity {
+    match severity {
+        Severity::Info => control::Severity::Info,
+        Severity::Warning => control::Severity::Warning,
+        Severity::Critical => control::Severity::Critical,
+    }
+}
+
 fn severity(severity: control::Severity) -> Severity {
     match severity {
         control::Severity::Info => Severity::Info,
@@ -217,7 +231,7 @@ pub(super) fn host(view: HostView) -> Host {
     Host {
         id: view.record.id,
         name: view.record.name,
-        iqns: view.record.iqns,
+        iqns: view.record.initiators.into_iter().map(String::from).collect(),
         chap: view.record.chap.map(|chap| Chap { user: chap.user, mutual_user: chap.mutual.map(|mutual| mutual.user) }),
         sessions: view.sessions,
         luns: view
@@ -253,7 +267,8 @@ pub(super) fn access(view: AccessView) -> Access {
 pub(super) fn offload(view: OffloadView) -> OffloadStatistics {
     let row = view.row;
     OffloadStatistics {
-        volume: view.volume.unwrap_or_else(|| DELETED.to_owned()),
+        volume: view.volume,
+        deleted: view.deleted,
         primitive: row.primitive.name().to_owned(),
         commands: row.commands,
         ok: row.ok,
@@ -268,6 +283,7 @@ pub(super) fn offload(view: OffloadView) -> OffloadStatistics {
         unaligned_bytes: row.unaligned_bytes,
         latency: latency(&row.latency),
         refusals: reasons(&row.refusals),
+        failures: reasons(&row.failures),
         ineffective: reasons(&row.ineffective),
     }
 }
@@ -292,14 +308,32 @@ fn reasons(counts: &[RefusalCount]) -> Vec<OffloadRefusalCount> {
     counts.iter().map(count).collect()
 }
 
+const fn offload_ending(ending: control::Ending) -> OffloadEnding {
+    match ending {
+        control::Ending::Refused => OffloadEnding::Refused,
+        control::Ending::Failed => OffloadEnding::Failed,
+        control::Ending::Ineffective => OffloadEnding::Ineffective,
+    }
+}
+
+pub(super) const fn wanted_ending(ending: OffloadEnding) -> control::Ending {
+    match ending {
+        OffloadEnding::Refused => control::Ending::Refused,
+        OffloadEnding::Failed => control::Ending::Failed,
+        OffloadEnding::Ineffective => control::Ending::Ineffective,
+    }
+}
+
 pub(super) fn refusal(view: RefusalView) -> OffloadRefusal {
     OffloadRefusal {
         sequence: view.refusal.sequence,
         time: view.refusal.time,
-        volume: view.volume.unwrap_or_else(|| DELETED.to_owned()),
+        volume: view.volume,
+        deleted: view.deleted,
         initiator: view.refusal.initiator,
         host: view.host,
         primitive: view.refusal.primitive.name().to_owned(),
+        ending: offload_ending(view.refusal.ending),
         reason_code: view.refusal.reason_code.to_owned(),
         reason: view.refusal.reason.to_owned(),
         detail: view.refusal.detail,
@@ -414,8 +448,10 @@ pub(super) fn pool(view: PoolView) -> Pool {
         name: view.name,
         state: match view.state {
             control::PoolState::Healthy => PoolState::Healthy,
+            control::PoolState::LowSpace => PoolState::LowSpace,
             control::PoolState::Damaged => PoolState::Damaged,
             control::PoolState::Full => PoolState::Full,
+            control::PoolState::BelowFull => PoolState::BelowFull,
             control::PoolState::Stopped => PoolState::Stopped,
         },
         stopped_reason: view.stopped,
@@ -443,6 +479,7 @@ pub(super) fn pool(view: PoolView) -> Pool {
         critical_percent: view.limits.critical_percent,
         scrub: view.scrub.map(scrub_report),
         check: view.check.map(check_report),
+        warnings: view.warnings.into_iter().map(warning).collect(),
     }
 }
 
@@ -457,11 +494,17 @@ pub(super) fn health(health: control::Health) -> Health {
 pub(super) fn status(view: StatusView) -> Status {
     let total = |primitive: Primitive| {
         let rows = view.offload.iter().filter(|row| row.primitive == primitive);
-        let mut total =
-            OffloadTotal { primitive: primitive.name().to_owned(), commands: 0, refused: 0, host_bytes_avoided: 0 };
+        let mut total = OffloadTotal {
+            primitive: primitive.name().to_owned(),
+            commands: 0,
+            refused: 0,
+            errors: 0,
+            host_bytes_avoided: 0,
+        };
         for row in rows {
             total.commands = total.commands.saturating_add(row.commands);
             total.refused = total.refused.saturating_add(row.refused);
+            total.errors = total.errors.saturating_add(row.errors);
             total.host_bytes_avoided = total.host_bytes_avoided.saturating_add(row.host_bytes_avoided);
         }
         total

@@ -1,14 +1,21 @@
 //! `/api/v1/events` and `/api/v1/alerts`.
 
 use crate::ArrayHandle;
-use crate::http::convert;
 use crate::http::extract::Query;
 use crate::http::problem::Fault;
+use crate::http::{answer, convert};
 use api::{Alert, Event, EventQuery, List};
 use axum::Json;
 use axum::extract::State;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// Events returned when no limit is given.
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(alerts))
+}
+
+/// Number of events returned without a limit.
 const DEFAULT_LIMIT: usize = 100;
 /// Largest number of events returned.
 const MAX_LIMIT: usize = 10_000;
@@ -27,13 +34,17 @@ pub(super) async fn list(
     Query(query): Query<EventQuery>,
 ) -> Result<Json<List<Event>>, Fault> {
     let limit = query.limit.map_or(DEFAULT_LIMIT, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT)).min(MAX_LIMIT);
-    let events = array.call(control::EventList { since: query.since, limit }).await?;
-    Ok(Json(List { items: events.into_iter().map(convert::event).collect() }))
+    let filter = control::EventFilter {
+        severity: query.severity.map(convert::wanted_severity),
+        code: query.code,
+        subject: query.subject,
+        from: query.from,
+    };
+    answer::list(&array, control::EventList { since: query.since, filter, limit }, convert::event).await
 }
 
 /// Lists the conditions that need attention now, most severe first.
 #[utoipa::path(get, path = "/api/v1/alerts", tag = "events", responses((status = 200, body = List<Alert>)))]
 pub(super) async fn alerts(State(array): State<ArrayHandle>) -> Result<Json<List<Alert>>, Fault> {
-    let alerts = array.call(control::AlertList).await?;
-    Ok(Json(List { items: alerts.into_iter().map(convert::alert).collect() }))
+    answer::list(&array, control::AlertList, convert::alert).await
 }

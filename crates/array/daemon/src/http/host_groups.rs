@@ -1,23 +1,40 @@
 //! `/api/v1/host-groups`.
 
 use crate::ArrayHandle;
-use crate::http::extract::{Body, Path, made};
+use crate::http::answer;
+use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
-use api::{HostGroup, HostGroupCreate, HostGroupSet, HostLun, List};
+use api::{HostGroup, HostGroupCreate, HostGroupSet, HostLun, List, PageQuery};
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use control::HostGroupView;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// Every host group, by name.
-#[utoipa::path(get, path = "/api/v1/host-groups", tag = "hosts", responses((status = 200, body = List<HostGroup>)))]
-pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<HostGroup>>, Fault> {
-    let groups = array.call(control::HostGroupList).await?;
-    Ok(Json(List { items: groups.into_iter().map(host_group).collect() }))
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, set, delete))
 }
 
-/// Creates a host group. The same request twice creates one.
+/// Lists all host groups, by name.
+#[utoipa::path(
+    get,
+    path = "/api/v1/host-groups",
+    tag = "hosts",
+    params(PageQuery),
+    responses((status = 200, body = List<HostGroup>))
+)]
+pub(super) async fn list(
+    State(array): State<ArrayHandle>,
+    Query(page): Query<PageQuery>,
+    uri: Uri,
+) -> Result<Json<List<HostGroup>>, Fault> {
+    answer::page(&array, control::HostGroupList, page, &uri, host_group).await
+}
+
+/// Creates a host group. Repeating the request has no effect.
 #[utoipa::path(
     post,
     path = "/api/v1/host-groups",
@@ -49,7 +66,7 @@ pub(super) async fn show(
     State(array): State<ArrayHandle>,
     Path(group): Path<String>,
 ) -> Result<Json<HostGroup>, Fault> {
-    Ok(Json(host_group(array.call(control::HostGroupShow { group }).await?)))
+    answer::show(&array, control::HostGroupShow { group }, host_group).await
 }
 
 /// Renames a host group, adds and removes hosts. The volumes that they see change before the reply.
@@ -66,7 +83,7 @@ pub(super) async fn set(
     Path(group): Path<String>,
     Body(HostGroupSet { name, add, remove }): Body<HostGroupSet>,
 ) -> Result<Json<HostGroup>, Fault> {
-    Ok(Json(host_group(array.call(control::HostGroupSet { group, name, add, remove }).await?)))
+    answer::change(&array, control::HostGroupSet { group, name, add, remove }, host_group).await
 }
 
 /// Deletes a host group without grants. Its hosts stay.

@@ -1,24 +1,41 @@
 //! `/api/v1/hosts`.
 
 use crate::ArrayHandle;
-use crate::http::convert;
-use crate::http::extract::{Body, Path, made};
+use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
-use api::{ChapSet, Host, HostCreate, HostSet, List};
+use crate::http::{answer, convert};
+use api::{ChapSet, Host, HostCreate, HostSet, List, PageQuery};
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use control::Secret;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// Every host, by name.
-#[utoipa::path(get, path = "/api/v1/hosts", tag = "hosts", responses((status = 200, body = List<Host>)))]
-pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Host>>, Fault> {
-    let hosts = array.call(control::HostList).await?;
-    Ok(Json(List { items: hosts.into_iter().map(convert::host).collect() }))
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, set, delete))
 }
 
-/// Makes a host. The same request twice makes one host; secrets that the array made are in the first response only.
+/// Lists all hosts, by name.
+#[utoipa::path(
+    get,
+    path = "/api/v1/hosts",
+    tag = "hosts",
+    params(PageQuery),
+    responses((status = 200, body = List<Host>))
+)]
+pub(super) async fn list(
+    State(array): State<ArrayHandle>,
+    Query(page): Query<PageQuery>,
+    uri: Uri,
+) -> Result<Json<List<Host>>, Fault> {
+    answer::page(&array, control::HostList, page, &uri, convert::host).await
+}
+
+/// Creates a host. Repeating the request has no effect; only the first response contains secrets
+/// that the array generated.
 #[utoipa::path(
     post,
     path = "/api/v1/hosts",
@@ -26,7 +43,7 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<H
     request_body = HostCreate,
     responses(
         (status = 201, description = "Made", body = Host),
-        (status = 200, description = "It was there already, with the same parameters", body = Host)
+        (status = 200, description = "It already existed, with the same parameters", body = Host)
     )
 )]
 pub(super) async fn create(State(array): State<ArrayHandle>, Body(body): Body<HostCreate>) -> Result<Response, Fault> {
@@ -46,7 +63,7 @@ pub(super) async fn create(State(array): State<ArrayHandle>, Body(body): Body<Ho
     responses((status = 200, body = Host))
 )]
 pub(super) async fn show(State(array): State<ArrayHandle>, Path(host): Path<String>) -> Result<Json<Host>, Fault> {
-    Ok(Json(convert::host(array.call(control::HostShow { host }).await?)))
+    answer::show(&array, control::HostShow { host }, convert::host).await
 }
 
 /// Changes a host. Sessions continue; new credentials apply from the next login on.
@@ -74,7 +91,7 @@ pub(super) async fn set(
         (None, false) => None,
     };
     let request = control::HostSet { host, name, iqns, chap };
-    Ok(Json(convert::host(array.call(request).await?)))
+    answer::change(&array, request, convert::host).await
 }
 
 /// Deletes a host that has neither access nor sessions.

@@ -1,24 +1,40 @@
 //! `/api/v1/jobs`.
 
 use crate::ArrayHandle;
-use crate::http::convert;
-use crate::http::extract::{Body, Path};
+use crate::http::extract::{Body, Path, Query};
 use crate::http::problem::Fault;
-use api::{Job, JobSet, List};
+use crate::http::{answer, convert};
+use api::{Job, JobSet, List, PageQuery};
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use control::{JobView, Outcome, Request};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// Jobs that run and jobs that ended, the newest first.
-#[utoipa::path(get, path = "/api/v1/jobs", tag = "jobs", responses((status = 200, body = List<Job>)))]
-pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Job>>, Fault> {
-    let jobs = array.call(control::JobList).await?;
-    Ok(Json(List { items: jobs.into_iter().map(convert::job).collect() }))
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(show, set, cancel))
 }
 
-/// One job.
+/// Lists running and ended jobs, newest first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs",
+    tag = "jobs",
+    params(PageQuery),
+    responses((status = 200, body = List<Job>))
+)]
+pub(super) async fn list(
+    State(array): State<ArrayHandle>,
+    Query(page): Query<PageQuery>,
+    uri: Uri,
+) -> Result<Json<List<Job>>, Fault> {
+    answer::page(&array, control::JobList, page, &uri, convert::job).await
+}
+
+/// Returns one job.
 #[utoipa::path(
     get,
     path = "/api/v1/jobs/{job}",
@@ -27,7 +43,7 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<J
     responses((status = 200, body = Job))
 )]
 pub(super) async fn show(State(array): State<ArrayHandle>, Path(job): Path<String>) -> Result<Json<Job>, Fault> {
-    Ok(Json(convert::job(array.call(control::JobShow { job }).await?)))
+    answer::show(&array, control::JobShow { job }, convert::job).await
 }
 
 /// Changes the speed of a running job.
@@ -44,7 +60,7 @@ pub(super) async fn set(
     Path(job): Path<String>,
     Body(JobSet { share_percent }): Body<JobSet>,
 ) -> Result<Json<Job>, Fault> {
-    Ok(Json(convert::job(array.call(control::JobSet { job, share_percent }).await?)))
+    answer::change(&array, control::JobSet { job, share_percent }, convert::job).await
 }
 
 /// Cancels a running job. It ends soon after, and its work up to then remains. 409 with code

@@ -1,14 +1,21 @@
 //! `/api/v1/offload`.
 
 use crate::ArrayHandle;
-use crate::http::convert;
 use crate::http::extract::Query;
 use crate::http::problem::Fault;
+use crate::http::{answer, convert};
 use api::{List, OffloadQuery, OffloadRefusal, OffloadStatistics, RefusalQuery};
 use axum::Json;
 use axum::extract::State;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// Refusals returned when no limit is given.
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new().routes(routes!(statistics)).routes(routes!(log))
+}
+
+/// Number of entries returned without a limit.
 const DEFAULT_LIMIT: usize = 100;
 /// Largest number of entries returned.
 const MAX_LIMIT: usize = 10_000;
@@ -42,11 +49,10 @@ pub(super) async fn log(
     Query(query): Query<RefusalQuery>,
 ) -> Result<Json<List<OffloadRefusal>>, Fault> {
     let limit = query.limit.map_or(DEFAULT_LIMIT, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT)).min(MAX_LIMIT);
-    let refusals = array.call(control::OffloadLog { volume: query.volume, limit }).await?;
-    Ok(Json(List { items: refusals.into_iter().map(convert::refusal).collect() }))
+    let ending = query.ending.map(convert::wanted_ending);
+    answer::list(&array, control::OffloadLog { volume: query.volume, ending, limit }, convert::refusal).await
 }
 
 pub(super) async fn rows(array: &ArrayHandle, volume: Option<String>) -> Result<Json<List<OffloadStatistics>>, Fault> {
-    let rows = array.call(control::OffloadStatistics { volume }).await?;
-    Ok(Json(List { items: rows.into_iter().map(convert::offload).collect() }))
+    answer::list(array, control::OffloadStatistics { volume }, convert::offload).await
 }

@@ -3,7 +3,7 @@
 use crate::ArrayHandle;
 use crate::http::extract::{Body, Path};
 use crate::http::problem::Fault;
-use crate::http::{convert, jobs};
+use crate::http::{answer, convert, jobs};
 use api::{Job, JobStart, List, Pool, PoolGrow, PoolSet};
 use axum::Json;
 use axum::extract::State;
@@ -11,12 +11,24 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use control::Commitment;
 use pool::Growth;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// Every pool.
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(show, set))
+        .routes(routes!(grow))
+        .routes(routes!(scrub))
+        .routes(routes!(check))
+        .routes(routes!(reclaim))
+}
+
+/// Lists all pools.
 #[utoipa::path(get, path = "/api/v1/pools", tag = "pools", responses((status = 200, body = List<Pool>)))]
 pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Pool>>, Fault> {
-    let pools = array.call(control::PoolList).await?;
-    Ok(Json(List { items: pools.into_iter().map(convert::pool).collect() }))
+    answer::list(&array, control::PoolList, convert::pool).await
 }
 
 /// Returns one pool and its space.
@@ -28,7 +40,7 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<P
     responses((status = 200, body = Pool))
 )]
 pub(super) async fn show(State(array): State<ArrayHandle>, Path(pool): Path<String>) -> Result<Json<Pool>, Fault> {
-    Ok(Json(convert::pool(array.call(control::PoolShow { pool }).await?)))
+    answer::show(&array, control::PoolShow { pool }, convert::pool).await
 }
 
 /// Changes thresholds and the limit of over-commitment.
@@ -50,7 +62,7 @@ pub(super) async fn set(
         0 => Commitment::Unlimited,
         percent => Commitment::Percent(percent),
     });
-    Ok(Json(convert::pool(array.call(control::PoolSet { pool, warn_percent, critical_percent, commitment }).await?)))
+    answer::change(&array, control::PoolSet { pool, warn_percent, critical_percent, commitment }, convert::pool).await
 }
 
 /// Enlarges a pool while in use.
@@ -75,7 +87,7 @@ pub(super) async fn grow(
             return Err(Fault::InvalidRequest { status: StatusCode::UNPROCESSABLE_ENTITY, detail });
         }
     };
-    Ok(Json(convert::pool(array.call(control::PoolGrow { pool, growth }).await?)))
+    answer::change(&array, control::PoolGrow { pool, growth }, convert::pool).await
 }
 
 /// Starts a job that reads and verifies all stored data.

@@ -1,20 +1,30 @@
 //! `/api/v1/portals` and `/api/v1/portal-groups`.
 
 use crate::ArrayHandle;
-use crate::http::convert;
 use crate::http::extract::{Body, Path};
 use crate::http::problem::Fault;
+use crate::http::{answer, convert};
 use api::{List, PortGroup, PortGroupSet, Portal, PortalSet};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use control::RedirectRecord;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// Where initiators connect.
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(show, set))
+        .routes(routes!(groups))
+        .routes(routes!(show_group, set_group))
+}
+
+/// Lists the portals that initiators connect to.
 #[utoipa::path(get, path = "/api/v1/portals", tag = "portals", responses((status = 200, body = List<Portal>)))]
 pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Portal>>, Fault> {
-    let portals = array.call(control::PortalList).await?;
-    Ok(Json(List { items: portals.into_iter().map(convert::portal).collect() }))
+    answer::list(&array, control::PortalList, convert::portal).await
 }
 
 /// Returns one portal.
@@ -26,7 +36,7 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<P
     responses((status = 200, body = Portal))
 )]
 pub(super) async fn show(State(array): State<ArrayHandle>, Path(portal): Path<String>) -> Result<Json<Portal>, Fault> {
-    Ok(Json(convert::portal(array.call(control::PortalShow { portal }).await?)))
+    answer::show(&array, control::PortalShow { portal }, convert::portal).await
 }
 
 /// Changes the group or the redirect of a portal.
@@ -54,14 +64,13 @@ pub(super) async fn set(
         (None, false) => None,
     };
     let set = control::PortalSet { portal, group: set.group, redirect, force: set.force };
-    Ok(Json(convert::portal(array.call(set).await?)))
+    answer::change(&array, set, convert::portal).await
 }
 
 /// Lists target port groups.
 #[utoipa::path(get, path = "/api/v1/portal-groups", tag = "portals", responses((status = 200, body = List<PortGroup>)))]
 pub(super) async fn groups(State(array): State<ArrayHandle>) -> Result<Json<List<PortGroup>>, Fault> {
-    let groups = array.call(control::PortGroupList).await?;
-    Ok(Json(List { items: groups.into_iter().map(convert::port_group).collect() }))
+    answer::list(&array, control::PortGroupList, convert::port_group).await
 }
 
 /// Returns one target port group.
@@ -76,7 +85,7 @@ pub(super) async fn show_group(
     State(array): State<ArrayHandle>,
     Path(group): Path<u16>,
 ) -> Result<Json<PortGroup>, Fault> {
-    Ok(Json(convert::port_group(array.call(control::PortGroupShow { group }).await?)))
+    answer::show(&array, control::PortGroupShow { group }, convert::port_group).await
 }
 
 /// Changes the state or the preference of a target port group.
@@ -95,5 +104,5 @@ pub(super) async fn set_group(
 ) -> Result<Json<PortGroup>, Fault> {
     let state = set.state.map(convert::wanted_access_state);
     let set = control::PortGroupSet { group, state, preferred: set.preferred, force: set.force };
-    Ok(Json(convert::port_group(array.call(set).await?)))
+    answer::change(&array, set, convert::port_group).await
 }

@@ -4,7 +4,7 @@
 use api::{Problem, User};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use control::ControlError;
+use control::{Class, ControlError, Space};
 
 /// Reason why a request was not executed.
 #[derive(Debug)]
@@ -42,49 +42,23 @@ impl From<ControlError> for Fault {
     }
 }
 
-/// The HTTP status of a condition.
-fn control_status(error: &ControlError) -> StatusCode {
-    match error {
-        ControlError::NotFound { .. } => StatusCode::NOT_FOUND,
-        ControlError::AmbiguousName { .. }
-        | ControlError::DeletedMeanwhile { .. }
-        | ControlError::Exists { .. }
-        | ControlError::InUse { .. }
-        | ControlError::RollbackInUse { .. }
-        | ControlError::HasSnapshots { .. }
-        | ControlError::NotThick { .. }
-        | ControlError::CannotGrow { .. }
-        | ControlError::PoolBusy { .. }
-        | ControlError::JobEnded { .. }
-        | ControlError::SanitizeGoesOn { .. }
-        | ControlError::SanitizeFailed { .. }
-        | ControlError::LastPath { .. }
-        | ControlError::LunTaken { .. }
-        | ControlError::AlreadyGranted { .. }
-        | ControlError::NoFreeLun { .. }
-        | ControlError::InitiatorNameTaken { .. } => StatusCode::CONFLICT,
-        ControlError::InvalidName { .. }
-        | ControlError::InvalidInitiatorName { .. }
-        | ControlError::InvalidChap { .. }
-        | ControlError::InvalidLun { .. }
-        | ControlError::InvalidSize { .. }
-        | ControlError::SizeMissing { .. }
-        | ControlError::BadReservation { .. }
-        | ControlError::InvalidSetting(_)
-        | ControlError::WouldShrink { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-        ControlError::NoSpace { .. }
-        | ControlError::NoRoomForReservation { .. }
-        | ControlError::OverCommitted { .. } => StatusCode::INSUFFICIENT_STORAGE,
-        ControlError::PoolStopped { .. } | ControlError::Damaged { .. } => StatusCode::INTERNAL_SERVER_ERROR,
-        ControlError::NotRunning | ControlError::Busy => StatusCode::SERVICE_UNAVAILABLE,
-        ControlError::TimedOut { .. } => StatusCode::GATEWAY_TIMEOUT,
+/// HTTP status of a class of conditions.
+const fn status(class: Class) -> StatusCode {
+    match class {
+        Class::NotFound => StatusCode::NOT_FOUND,
+        Class::Conflict => StatusCode::CONFLICT,
+        Class::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+        Class::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
+        Class::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+        Class::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Class::TimedOut => StatusCode::GATEWAY_TIMEOUT,
     }
 }
 
 impl Fault {
     fn problem(&self) -> Problem {
         let (status, code, detail, help) = match self {
-            Self::Control(error) => (control_status(error), error.code(), error.to_string(), error.help()),
+            Self::Control(error) => (status(error.class()), error.code(), error.to_string(), error.help()),
             Self::InvalidRequest { status, detail } => (*status, "invalid-request", detail.clone(), None),
             Self::NoSuchResource => {
                 let help = Some("the resources are listed in /api/v1/openapi.json".to_owned());
@@ -107,20 +81,13 @@ impl Fault {
                 (StatusCode::REQUEST_TIMEOUT, "too-slow", detail, None)
             }
         };
-        let users = match self {
-            Self::Control(error) => error.users().iter().map(user).collect(),
-            _ => Vec::new(),
+        let control = match self {
+            Self::Control(error) => Some(error),
+            _ => None,
         };
-        let (needed_bytes, available_bytes) = match self {
-            Self::Control(ControlError::NoSpace { available_bytes }) => (None, Some(*available_bytes)),
-            Self::Control(ControlError::NoRoomForReservation { needed_bytes, available_bytes }) => {
-                (Some(*needed_bytes), Some(*available_bytes))
-            }
-            Self::Control(ControlError::OverCommitted { provisioned_bytes, needed_bytes, limit_bytes, .. }) => {
-                (Some(*needed_bytes), Some(limit_bytes.saturating_sub(*provisioned_bytes)))
-            }
-            _ => (None, None),
-        };
+        let parameters = control.map(ControlError::parameters).unwrap_or_default();
+        let users = control.map(ControlError::users).unwrap_or_default();
+        let Space { needed, available } = control.map(ControlError::space).unwrap_or_default();
         Problem {
             kind: format!("urn:windlass:problem:{code}"),
             title: code.replace('-', " "),
@@ -128,9 +95,10 @@ impl Fault {
             detail,
             code: code.to_owned(),
             help,
-            users,
-            needed_bytes,
-            available_bytes,
+            parameters: parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            users: users.iter().map(user).collect(),
+            needed_bytes: needed,
+            available_bytes: available,
         }
     }
 }

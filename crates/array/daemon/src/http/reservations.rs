@@ -1,15 +1,22 @@
 //! `/api/v1/reservations` and `/api/v1/volumes/{volume}/reservations`.
 
 use crate::ArrayHandle;
-use crate::http::convert;
 use crate::http::extract::{Path, Query};
 use crate::http::problem::Fault;
+use crate::http::{answer, convert};
 use api::{List, Registration, ReservationQuery, Reservations};
 use axum::Json;
 use axum::extract::State;
 use control::{ReservationList, ReservationShow};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// Every registration of an initiator with a volume, and every reservation.
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(of_volume))
+}
+
+/// Lists all registrations of initiators with volumes, and all reservations.
 #[utoipa::path(
     get,
     path = "/api/v1/reservations",
@@ -21,8 +28,8 @@ pub(super) async fn list(
     State(array): State<ArrayHandle>,
     Query(query): Query<ReservationQuery>,
 ) -> Result<Json<List<Registration>>, Fault> {
-    let views = array.call(ReservationList { volume: query.volume }).await?.into_iter();
-    Ok(Json(List { items: views.flat_map(|view| convert::reservations(view).registrations).collect() }))
+    let views = array.read(ReservationList { volume: query.volume }).await?.into_iter();
+    Ok(Json(List { items: views.flat_map(|view| convert::reservations(view).registrations).collect(), next: None }))
 }
 
 /// Returns registrations and reservation of one volume.
@@ -37,5 +44,5 @@ pub(super) async fn of_volume(
     State(array): State<ArrayHandle>,
     Path(volume): Path<String>,
 ) -> Result<Json<Reservations>, Fault> {
-    Ok(Json(convert::reservations(array.call(ReservationShow { volume }).await?)))
+    answer::show(&array, ReservationShow { volume }, convert::reservations).await
 }

@@ -1,23 +1,39 @@
 //! `/api/v1/sessions`.
 
 use crate::ArrayHandle;
-use crate::http::convert;
-use crate::http::extract::Path;
+use crate::http::extract::{Path, Query};
 use crate::http::problem::Fault;
-use api::{List, Session};
+use crate::http::{answer, convert};
+use api::{List, PageQuery, Session};
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use control::{SessionDrop, SessionList};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// Every session.
-#[utoipa::path(get, path = "/api/v1/sessions", tag = "sessions", responses((status = 200, body = List<Session>)))]
-pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Session>>, Fault> {
-    let sessions = array.call(SessionList).await?;
-    Ok(Json(List { items: sessions.into_iter().map(convert::session).collect() }))
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(delete))
 }
 
-/// Drops a session; the initiator may come back.
+/// Lists all sessions.
+#[utoipa::path(
+    get,
+    path = "/api/v1/sessions",
+    tag = "sessions",
+    params(PageQuery),
+    responses((status = 200, body = List<Session>))
+)]
+pub(super) async fn list(
+    State(array): State<ArrayHandle>,
+    Query(page): Query<PageQuery>,
+    uri: Uri,
+) -> Result<Json<List<Session>>, Fault> {
+    answer::page(&array, SessionList, page, &uri, convert::session).await
+}
+
+/// Ends a session; the initiator may log in again.
 #[utoipa::path(
     delete,
     path = "/api/v1/sessions/{session}",

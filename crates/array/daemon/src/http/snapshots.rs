@@ -1,34 +1,56 @@
 //! `/api/v1/snapshots` and `/api/v1/volumes/{volume}/snapshots`.
 
 use crate::ArrayHandle;
-use crate::http::convert;
-use crate::http::extract::{Body, Path, made};
+use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
-use api::{List, Problem, Snapshot, SnapshotCreate, SnapshotGroupCreate};
+use crate::http::{answer, convert};
+use api::{List, PageQuery, Problem, Snapshot, SnapshotCreate, SnapshotGroupCreate};
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// Every snapshot, by volume and name.
-#[utoipa::path(get, path = "/api/v1/snapshots", tag = "snapshots", responses((status = 200, body = List<Snapshot>)))]
-pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Snapshot>>, Fault> {
-    many(&array, None).await
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new()
+        .routes(routes!(list_of, create))
+        .routes(routes!(list, create_group))
+        .routes(routes!(show, delete))
 }
 
-/// The snapshots of one volume.
+/// Lists all snapshots, by volume and name.
+#[utoipa::path(
+    get,
+    path = "/api/v1/snapshots",
+    tag = "snapshots",
+    params(PageQuery),
+    responses((status = 200, body = List<Snapshot>))
+)]
+pub(super) async fn list(
+    State(array): State<ArrayHandle>,
+    Query(page): Query<PageQuery>,
+    uri: Uri,
+) -> Result<Json<List<Snapshot>>, Fault> {
+    many(&array, None, page, &uri).await
+}
+
+/// Lists the snapshots of one volume.
 #[utoipa::path(
     get,
     path = "/api/v1/volumes/{volume}/snapshots",
     tag = "snapshots",
-    params(("volume" = String, Path, description = "Name or id")),
+    params(("volume" = String, Path, description = "Name or id"), PageQuery),
     responses((status = 200, body = List<Snapshot>))
 )]
 pub(super) async fn list_of(
     State(array): State<ArrayHandle>,
     Path(volume): Path<String>,
+    Query(page): Query<PageQuery>,
+    uri: Uri,
 ) -> Result<Json<List<Snapshot>>, Fault> {
-    many(&array, Some(volume)).await
+    many(&array, Some(volume), page, &uri).await
 }
 
 /// Creates a snapshot. The name of an existing snapshot of the volume is refused (`exists`).
@@ -70,7 +92,10 @@ pub(super) async fn create_group(
     Body(SnapshotGroupCreate { volumes, name }): Body<SnapshotGroupCreate>,
 ) -> Result<Response, Fault> {
     let views = array.call(control::SnapshotGroup { volumes, name }).await?;
-    Ok((StatusCode::CREATED, Json(List { items: views.into_iter().map(convert::snapshot).collect::<Vec<_>>() }))
+    Ok((
+        StatusCode::CREATED,
+        Json(List { items: views.into_iter().map(convert::snapshot).collect::<Vec<_>>(), next: None }),
+    )
         .into_response())
 }
 
@@ -86,7 +111,7 @@ pub(super) async fn show(
     State(array): State<ArrayHandle>,
     Path(snapshot): Path<String>,
 ) -> Result<Json<Snapshot>, Fault> {
-    Ok(Json(convert::snapshot(array.call(control::SnapshotShow { snapshot }).await?)))
+    answer::show(&array, control::SnapshotShow { snapshot }, convert::snapshot).await
 }
 
 /// Deletes a snapshot. Volumes cloned from it stay unchanged.
@@ -105,7 +130,11 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn many(array: &ArrayHandle, volume: Option<String>) -> Result<Json<List<Snapshot>>, Fault> {
-    let snapshots = array.call(control::SnapshotList { volume }).await?;
-    Ok(Json(List { items: snapshots.into_iter().map(convert::snapshot).collect() }))
+async fn many(
+    array: &ArrayHandle,
+    volume: Option<String>,
+    page: PageQuery,
+    uri: &Uri,
+) -> Result<Json<List<Snapshot>>, Fault> {
+    answer::page(array, control::SnapshotList { volume }, page, uri, convert::snapshot).await
 }

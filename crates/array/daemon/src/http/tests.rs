@@ -42,6 +42,36 @@ async fn post(app: &Router, path: &str, body: Value) -> (StatusCode, Value) {
     send(app, "POST", path, Some(body)).await
 }
 
+/// The link to the next part keeps the filters of the request.
+#[tokio::test]
+async fn lists_are_read_in_parts() {
+    let app = app();
+    for name in ["v1", "v2", "v3"] {
+        post(&app, "/api/v1/volumes", json!({ "name": name, "size_bytes": 1 << 30 })).await;
+    }
+    let body = json!({ "name": "h1", "iqns": ["iqn.2026-01.org.example:h1"] });
+    assert_eq!(post(&app, "/api/v1/hosts", body).await.0, 201);
+    for lun in 0..3 {
+        let grant = json!({ "volume": format!("v{}", lun + 1), "host": "h1", "lun": lun });
+        assert_eq!(post(&app, "/api/v1/access", grant).await.0, 201);
+    }
+    for (start, of) in [("/api/v1/volumes?limit=2", "name"), ("/api/v1/access?limit=2&host=h1", "volume")] {
+        let (status, first) = send(&app, "GET", start, None).await;
+        assert_eq!((status.as_u16(), first["items"][1][of].as_str()), (200, Some("v2")), "{start}");
+        let next = first["next"].as_str().unwrap();
+        assert!(next.starts_with(start), "{next}");
+        let (status, second) = send(&app, "GET", next, None).await;
+        assert_eq!((status.as_u16(), second["items"][0][of].as_str()), (200, Some("v3")), "{next}");
+        assert_eq!((second["items"].as_array().unwrap().len(), &second["next"]), (1, &Value::Null));
+    }
+    let whole = send(&app, "GET", "/api/v1/volumes", None).await.1;
+    assert_eq!((whole["items"].as_array().unwrap().len(), &whole["next"]), (3, &Value::Null));
+    for limit in ["0", "10001"] {
+        let (status, problem) = send(&app, "GET", &format!("/api/v1/volumes?limit={limit}"), None).await;
+        assert_eq!((status.as_u16(), problem["code"].as_str()), (400, Some("invalid-request")));
+    }
+}
+
 #[tokio::test]
 async fn creating_is_201_then_200_then_409() {
     let app = app();
@@ -69,7 +99,8 @@ async fn a_volume_in_use_says_who_uses_it_and_what_helps() {
     let (status, problem) = send(&app, "DELETE", "/api/v1/volumes/v1", None).await;
     assert_eq!((status.as_u16(), problem["code"].as_str()), (409, Some("in-use")));
     assert_eq!(problem["users"][0], json!({ "kind": "access", "description": "any host, LUN 0" }));
-    assert_eq!(problem["help"], "revoke access first:  windlass access revoke v1 --all");
+    assert_eq!(problem["help"], "revoke access first");
+    assert_eq!(problem["parameters"], json!({ "noun": "volume", "name": "v1" }));
     assert_eq!(send(&app, "DELETE", "/api/v1/access/v1/any", None).await.0, 204);
     assert_eq!(send(&app, "DELETE", "/api/v1/volumes/v1", None).await.0, 204);
     assert_eq!(send(&app, "GET", "/api/v1/volumes/v1", None).await.0, 404);
@@ -207,6 +238,7 @@ async fn metrics_name_what_there_is() {
     let app = super::router(spawn(move |_, live, _| {
         live.offload.replace(vec![OffloadRow {
             volume: ObjectId(1),
+            name: "v1".to_owned(),
             primitive: Primitive::Xcopy,
             commands: 4,
             ok: 3,
@@ -221,6 +253,7 @@ async fn metrics_name_what_there_is() {
             unaligned_bytes: 512,
             latency: histogram(),
             refusals: vec![RefusalCount { reason_code: "misaligned", reason: "misaligned", count: 1 }],
+            failures: Vec::new(),
             ineffective: vec![RefusalCount { reason_code: "below-grain", reason: "below", count: 2 }],
         }]);
         live.counters.replace(vec![VolumeCounters {
@@ -261,6 +294,8 @@ async fn metrics_name_what_there_is() {
     for line in [
         r#"windlass_volume_provisioned_bytes{volume="v1"} 1048576"#,
         r#"windlass_pool_state{pool="p0",state="healthy"} 1"#,
+        r#"windlass_pool_state{pool="p0",state="low-space"} 0"#,
+        r#"windlass_pool_state{pool="p0",state="below-full"} 0"#,
         r#"windlass_pool_state{pool="p0",state="full"} 0"#,
         r#"windlass_io_operations_total{volume="v1",op="read",protocol="iscsi"} 4"#,
         r#"windlass_io_duration_seconds_bucket{le="0.000256",volume="v1",op="read"} 3"#,

@@ -3,24 +3,47 @@
 use crate::ArrayHandle;
 use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
-use crate::http::{convert, jobs};
+use crate::http::{answer, convert, jobs};
 use api::{
-    Job, JobStart, List, OffloadStatistics, TreeNode, Volume, VolumeCreate, VolumeDelete, VolumeRollback, VolumeSet,
-    VolumeSpace,
+    Job, JobStart, List, OffloadStatistics, PageQuery, TreeNode, Volume, VolumeCreate, VolumeDelete, VolumeRollback,
+    VolumeSet, VolumeSpace,
 };
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
-/// Every volume, by name.
-#[utoipa::path(get, path = "/api/v1/volumes", tag = "volumes", responses((status = 200, body = List<Volume>)))]
-pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Volume>>, Fault> {
-    let volumes = array.call(control::VolumeList).await?;
-    Ok(Json(List { items: volumes.into_iter().map(convert::volume).collect() }))
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(show, set, delete))
+        .routes(routes!(offload))
+        .routes(routes!(space))
+        .routes(routes!(reclaim))
+        .routes(routes!(rollback))
+        .routes(routes!(tree))
 }
 
-/// Makes a volume, or a clone when `source` is given. The same request twice makes one volume.
+/// Lists all volumes, by name.
+#[utoipa::path(
+    get,
+    path = "/api/v1/volumes",
+    tag = "volumes",
+    params(PageQuery),
+    responses((status = 200, body = List<Volume>))
+)]
+pub(super) async fn list(
+    State(array): State<ArrayHandle>,
+    Query(page): Query<PageQuery>,
+    uri: Uri,
+) -> Result<Json<List<Volume>>, Fault> {
+    answer::page(&array, control::VolumeList, page, &uri, convert::volume).await
+}
+
+/// Creates a volume, or a clone if `source` is given. Repeating the request has no effect.
 #[utoipa::path(
     post,
     path = "/api/v1/volumes",
@@ -28,19 +51,28 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<V
     request_body = VolumeCreate,
     responses(
         (status = 201, description = "Made", body = Volume),
-        (status = 200, description = "It was there already, with the same parameters", body = Volume)
+        (status = 200, description = "It already existed, with the same parameters", body = Volume)
     )
 )]
 pub(super) async fn create(
     State(array): State<ArrayHandle>,
     Body(body): Body<VolumeCreate>,
 ) -> Result<Response, Fault> {
-    let VolumeCreate { name, size_bytes, source, write_cache, reserve, overwrite_reserve_percent, zero_detection } =
-        body;
+    let VolumeCreate {
+        name,
+        size_bytes,
+        source,
+        pool,
+        write_cache,
+        reserve,
+        overwrite_reserve_percent,
+        zero_detection,
+    } = body;
     let request = control::VolumeCreate {
         name,
         size_bytes,
         source,
+        pool,
         write_cache,
         reserve: reserve.map(convert::reserve),
         overwrite_reserve_percent,
@@ -60,7 +92,7 @@ pub(super) async fn create(
     responses((status = 200, body = Volume))
 )]
 pub(super) async fn show(State(array): State<ArrayHandle>, Path(volume): Path<String>) -> Result<Json<Volume>, Fault> {
-    Ok(Json(convert::volume(array.call(control::VolumeShow { volume }).await?)))
+    answer::show(&array, control::VolumeShow { volume }, convert::volume).await
 }
 
 /// Changes name, size and settings of a volume, atomically.
@@ -99,7 +131,7 @@ pub(super) async fn set(
         warn_percent: warn_percent.map(unless_zero),
         critical_percent: critical_percent.map(unless_zero),
     };
-    Ok(Json(convert::volume(array.call(request).await?)))
+    answer::change(&array, request, convert::volume).await
 }
 
 /// Deletes a volume that is not in use.
@@ -146,8 +178,7 @@ pub(super) async fn space(
     State(array): State<ArrayHandle>,
     Path(volume): Path<String>,
 ) -> Result<Json<VolumeSpace>, Fault> {
-    let space = array.call(control::VolumeSpace { volume }).await?;
-    Ok(Json(convert::space(space)))
+    answer::show(&array, control::VolumeSpace { volume }, convert::space).await
 }
 
 /// Starts a job that frees stored blocks of zeros.
@@ -185,7 +216,7 @@ pub(super) async fn rollback(
     Body(VolumeRollback { snapshot, force, keep }): Body<VolumeRollback>,
 ) -> Result<Json<Volume>, Fault> {
     let request = control::VolumeRollback { volume, snapshot, force, keep };
-    Ok(Json(convert::volume(array.call(request).await?)))
+    answer::change(&array, request, convert::volume).await
 }
 
 /// Returns the volume, its snapshots, their clones, and so on; each after its parent.
@@ -200,6 +231,5 @@ pub(super) async fn tree(
     State(array): State<ArrayHandle>,
     Path(volume): Path<String>,
 ) -> Result<Json<List<TreeNode>>, Fault> {
-    let nodes = array.call(control::SnapshotTree { volume }).await?;
-    Ok(Json(List { items: nodes.into_iter().map(convert::tree_node).collect() }))
+    answer::list(&array, control::SnapshotTree { volume }, convert::tree_node).await
 }

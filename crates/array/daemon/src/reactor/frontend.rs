@@ -5,22 +5,34 @@
 //! reactor's thread today. The trait lends no state of the engine, so that a frontend may later
 //! drive its connections on other threads and answer through messages.
 
-use control::{Change, ConnectionCounters, Directory, SessionInfo};
+use control::{Change, ConnectionCounters, Directory, Registration, SessionInfo};
 use futures_util::future::LocalBoxFuture;
+use unit::{Adapter, ClientId};
 
-/// One protocol by which hosts reach the array's volumes.
-pub(crate) trait Frontend {
-    /// A durable change, after it has reached the units. `directory` is the state after the change.
+/// Protocol through which hosts reach the array's volumes.
+pub(crate) trait Frontend: Adapter {
+    /// Publishes the whole directory, at the start. Every volume has its unit.
+    fn load(&self, directory: &Directory);
+    /// Publishes a durable change, after it has reached the units. `directory` is the state after
+    /// the change.
     fn publish(&self, change: &Change, directory: &Directory);
     /// Sessions in full feature phase, by number.
     fn sessions(&self) -> Vec<SessionInfo>;
-    /// Drops a session and its connections. False when there is none of that number.
+    /// Sessions that began, ended (`None`) or received commands since the last call.
+    fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)>;
+    /// Requests that a session and its connections be dropped, and returns before they are. False if
+    /// no session has that number; numbers are unique over all frontends.
     fn drop_session(&self, id: u64) -> bool;
     /// Numbers of open connections and of ended ones by reason.
     fn connections(&self) -> ConnectionCounters;
     /// Number of commands received in the open sessions.
     fn commands(&self) -> u64;
-    /// Ready when no command has an effect any more that the published changes forbid.
+    /// Names a client of this protocol that has reserved a whole unit. The key is 0.
+    fn client(&self, client: ClientId) -> Option<Registration>;
+    /// Work in the background, until it is dropped.
+    fn background(&self) -> LocalBoxFuture<'static, ()>;
+    /// Ready when no command that the changes published since the last call forbid can take effect any
+    /// more. Called once after each publication.
     fn settled(&self) -> LocalBoxFuture<'static, ()>;
     /// Lets hosts log out, then closes every connection. Ready when the last command is done, or
     /// after a bounded time.

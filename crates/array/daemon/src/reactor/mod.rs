@@ -11,31 +11,33 @@ mod array;
 mod clock;
 mod control;
 mod frontend;
+mod frontends;
 mod iscsi;
 mod memory;
 #[cfg(feature = "simulation")]
 mod mutations;
 mod pump;
+mod setup;
 mod share;
 #[cfg(feature = "simulation")]
 pub mod simulation;
 
+mod state;
 mod store;
 
 use crate::starter::{ReactorChannels, ReactorConfiguration, Ready};
 use crate::{ServeError, SystemEnvironment};
 use anyhow::Context;
-use array::{Array, ArraySetup};
+use array::Array;
 use iscsi::isns;
 use iscsi::listener::{accept, listen};
 use pool::{Pool, Volume};
-use scsi_target::ScsiTarget;
-use unit::Units;
+use setup::ArraySetup;
 use std::rc::Rc;
 use std::time::Duration;
+use unit::Units;
 
 pub(crate) type ArrayPool<M> = Pool<M>;
-pub(crate) type ArrayTarget<M> = ScsiTarget<Volume<M>>;
 pub(crate) type ArrayUnits<M> = Units<Volume<M>>;
 
 /// Runs the array's reactor on this thread; a [`ReactorStarter`](crate::ReactorStarter).
@@ -63,12 +65,12 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
         profile: logical_unit_profile()?,
     };
     let array = Array::open(pool, setup, Rc::new(SystemEnvironment)).await?;
-    let returning = tokio::task::spawn_local(return_memory(array.iscsi.clone()));
+    let returning = tokio::task::spawn_local(return_memory(array.iscsi().clone()));
     let answering = tokio::task::spawn_local(crate::answer(array.control.clone(), requests));
     let accepting: Vec<_> = listeners
         .into_iter()
         .enumerate()
-        .map(|(index, listener)| tokio::task::spawn_local(accept(array.iscsi.clone(), listener, index)))
+        .map(|(index, listener)| tokio::task::spawn_local(accept(array.iscsi().clone(), listener, index)))
         .collect();
     let target = array.control.directory().target().to_owned();
     let identifiers = array.control.directory().port_identifiers().to_vec();

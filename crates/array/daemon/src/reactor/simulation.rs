@@ -2,9 +2,9 @@
 //! system. The caller provides the medium, the byte streams and the environment, and runs the array
 //! inside its own `LocalSet`, which it drops to kill the array.
 
-pub use super::array::ArraySetup;
 pub use super::iscsi::socket::Socket;
 pub use super::mutations::{Mutation, leave_out};
+pub use super::setup::ArraySetup;
 
 use super::array::Array;
 use crate::ServeError;
@@ -53,7 +53,7 @@ impl<M: Media + 'static> SimulatedArray<M> {
 
     /// Connects a byte stream to a portal, given by its index.
     pub fn connect(&self, socket: impl Socket, peer: SocketAddr, portal: usize) {
-        self.array.iscsi.connected(socket, peer, portal);
+        self.array.iscsi().connected(socket, peer, portal);
     }
 
     /// Stops in order: hosts log out, and all changes become durable.

@@ -78,6 +78,15 @@ impl<M: Media> Catalog for Pool<M> {
         self.0.core.borrow_mut().take_incidents()
     }
 
+    fn take_changed(&self, most: usize) -> Vec<ObjectId> {
+        self.0.core.borrow_mut().take_changed(most)
+    }
+
+    fn changes(&self) -> [u64; 2] {
+        let core = self.0.core.borrow();
+        [core.next_sequence(), core.space().reclaimable_bytes]
+    }
+
     fn space(&self) -> PoolSpace {
         self.0.core.borrow().space()
     }

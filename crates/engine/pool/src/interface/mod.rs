@@ -317,6 +317,12 @@ pub trait Catalog {
     async fn grow(&self, growth: Growth) -> Result<(), PoolError>;
     /// Takes the incidents since the last call.
     fn take_incidents(&self) -> Vec<Incident>;
+    /// Takes at most `most` objects that were created, deleted or changed in size, settings,
+    /// mapping or promise since this last returned them.
+    fn take_changed(&self, most: usize) -> Vec<ObjectId>;
+    /// Numbers that differ after each change of content, objects and documents, and while space is
+    /// being freed.
+    fn changes(&self) -> [u64; 2];
     /// Space of the pool.
     fn space(&self) -> PoolSpace;
 }

@@ -1,143 +1,149 @@
 //! The running array as `control` sees it: passes changes to the units and then to the protocols,
 //! and returns running state as plain numbers.
 
-use super::super::array::Reactor;
-use super::super::frontend::Frontend;
+use super::super::ArrayUnits;
+use super::super::frontends::Frontends;
+use super::super::state::Reactor;
 use block::VolumeId;
 use control::{
     Bucket, Change, ConnectionCounters, Directory, Histogram, Live, OffloadRow, Portal, Refusal, RefusalCount,
-    Registration, Reservations, SessionInfo, VolumeCounters,
+    Registration, Reservations, SessionInfo, UnitFacts, VolumeCounters,
 };
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use media::Media;
 use pool::ObjectId;
-use scsi_target::{Grant, LogicalUnitConfig, Profile};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use unit::reservations::RegistrationInfo;
-use unit::{ClientId, LatencyHistogram, Reason, ReasonCounts};
+use unit::{LatencyHistogram, LogEntry, Reason, ReasonCounts, VolumeOffload};
 
 /// Implementation of [`Live`] in the reactor.
 pub(crate) struct LiveArray<M: Media + 'static> {
     reactor: Rc<Reactor<M>>,
-    frontends: Vec<Rc<dyn Frontend>>,
+    pub frontends: Frontends<M>,
     /// Portals of all frontends, in the order of the configuration.
     portals: Vec<Portal>,
-    /// How every logical unit presents itself.
-    profile: Profile,
-    /// Volumes with writes that are not to be any more.
+    /// Volumes whose content was replaced while writes were in flight.
     unsettled: RefCell<BTreeSet<VolumeId>>,
 }
 
 impl<M: Media + 'static> LiveArray<M> {
-    pub fn new(
-        reactor: Rc<Reactor<M>>,
-        frontends: Vec<Rc<dyn Frontend>>,
-        portals: Vec<Portal>,
-        profile: Profile,
-    ) -> Self {
-        Self { reactor, frontends, portals, profile, unsettled: RefCell::default() }
+    pub fn new(reactor: Rc<Reactor<M>>, frontends: Frontends<M>, portals: Vec<Portal>) -> Self {
+        Self { reactor, frontends, portals, unsettled: RefCell::default() }
     }
 
-    /// Everything in the directory, at the start.
+    /// Units of all volumes.
+    pub fn units(&self) -> &Rc<ArrayUnits<M>> {
+        &self.reactor.units
+    }
+
+    /// Publishes the whole directory, at the start.
     pub fn load(&self, directory: &Directory) {
         for volume in directory.volumes() {
             self.add(directory, volume.object);
         }
-        self.grant(directory);
-        self.set_port_groups(directory);
-        *self.reactor.directory.borrow_mut() = Some(directory.clone());
+        for frontend in self.frontends.iter() {
+            frontend.load(directory);
+        }
     }
 
     fn add(&self, directory: &Directory, object: ObjectId) {
-        let Some(record) = directory.volume_of(object) else { return };
-        self.reactor.target.add_logical_unit(LogicalUnitConfig {
-            unit: self.reactor.units.add(self.reactor.pool.volume(object), &record.name),
-            naa: *record.naa.as_bytes(),
-            serial: record.naa.serial(),
-            profile: self.profile,
-        });
+        if let Some(volume) = directory.volume_of(object) {
+            self.reactor.units.add(self.reactor.pool.volume(object), &volume.name);
+        }
     }
 
-    fn set_port_groups(&self, directory: &Directory) {
-        let (ports, groups) = super::port_groups::of(directory);
-        self.reactor.target.set_port_groups(ports, groups);
+    /// Makes a change of a volume in its unit. Everything else is a matter of the protocols.
+    fn publish_to_units(&self, change: &Change, directory: &Directory) {
+        let units = &self.reactor.units;
+        match change {
+            Change::VolumeAdded { object } => self.add(directory, *object),
+            Change::VolumeRemoved { object } => {
+                units.remove(VolumeId(object.0));
+            }
+            Change::VolumeRenamed { object } => {
+                if let Some(volume) = directory.volume_of(*object) {
+                    units.rename(VolumeId(object.0), &volume.name);
+                }
+            }
+            Change::VolumeRolledBack { object, .. } => {
+                units.replace_device(VolumeId(object.0), self.reactor.pool.volume(*object));
+                self.unsettled.borrow_mut().insert(VolumeId(object.0));
+            }
+            // The device knows its size and its write cache; the rest is about hosts.
+            Change::VolumeResized { .. }
+            | Change::WriteCacheChanged { .. }
+            | Change::ThresholdReached { .. }
+            | Change::ThresholdsChanged { .. }
+            | Change::PortGroupTransitionBegins { .. }
+            | Change::PortGroupTransitionFailed
+            | Change::PortGroupsChanged
+            | Change::AccessGranted { .. }
+            | Change::AccessRevoked { .. }
+            | Change::GroupAccessChanged { .. }
+            | Change::HostChanged { .. }
+            | Change::HostGroupChanged { .. }
+            | Change::HostRemoved { .. } => {}
+        }
+    }
+}
+
+impl<M: Media + 'static> LiveArray<M> {
+    /// Counters of reads and writes of a volume; absent if there were none.
+    fn counters(&self, volume: ObjectId) -> Option<VolumeCounters> {
+        let unit = self.reactor.units.get(VolumeId(volume.0))?;
+        let io = unit.statistics.io();
+        let queue_depth = unit.statistics.commands_in_flight();
+        if io.reads + io.writes + queue_depth == 0 {
+            return None;
+        }
+        let latency = unit.statistics.latency();
+        Some(VolumeCounters {
+            volume,
+            reads: io.reads,
+            writes: io.writes,
+            read_bytes: io.read_bytes,
+            written_bytes: io.written_bytes,
+            queue_depth,
+            read_latency: histogram(&latency.read),
+            write_latency: histogram(&latency.write),
+        })
     }
 
-    /// Makes the target's grants those of the directory.
-    fn grant(&self, directory: &Directory) {
-        let target = &self.reactor.target;
-        let mut wanted: BTreeMap<VolumeId, BTreeMap<Option<String>, u16>> = BTreeMap::new();
-        for (object, host, lun) in directory.grants() {
-            let volume = wanted.entry(VolumeId(object.0)).or_default();
-            match host {
-                None => {
-                    volume.insert(None, lun);
-                }
-                Some(host) => volume.extend(host.iqns.iter().map(|iqn| (Some(iqn.clone()), lun))),
-            }
-        }
-        let volumes: Vec<VolumeId> = directory.volumes().map(|v| VolumeId(v.object.0)).collect();
-        // What goes first: a number may have moved from one volume to another.
-        for &volume in &volumes {
-            for grant in target.grants(volume) {
-                let kept = wanted.get(&volume).and_then(|w| w.get(&grant.initiator)) == Some(&grant.lun);
-                if !kept {
-                    target.revoke(volume, grant.initiator.as_deref());
-                    self.unsettled.borrow_mut().insert(volume);
-                }
-            }
-        }
-        for (volume, grants) in wanted {
-            let existing = target.grants(volume);
-            for (initiator, lun) in grants {
-                let grant = Grant { initiator, lun };
-                if !existing.contains(&grant)
-                    && let Err(error) = target.set_access(volume, grant)
-                {
-                    tracing::error!(volume = volume.0, %error, "a grant could not be made");
-                }
-            }
+    /// Rows of the primitives used on a volume.
+    fn offload(&self, volume: ObjectId) -> Vec<OffloadRow> {
+        let unit = self.reactor.units.get(VolumeId(volume.0)).into_iter();
+        unit.flat_map(|unit| unit.offload(false)).filter(|row| row.statistics.commands > 0).map(offload_row).collect()
+    }
+
+    fn reservations(&self, volume: ObjectId) -> Reservations {
+        let Some(unit) = self.reactor.units.get(VolumeId(volume.0)) else { return Reservations::default() };
+        let report = unit.reservation_report();
+        let registration = |info: RegistrationInfo| Registration {
+            initiator: info.registrant.name,
+            isid: u64::try_from(info.registrant.instance).unwrap_or_default(),
+            target_port: info.registrant.target_port,
+            key: info.key,
+            holder: info.holder,
+        };
+        let client = |client| self.frontends.iter().find_map(|frontend| frontend.client(client));
+        Reservations {
+            registrations: report.registrations.into_iter().map(registration).collect(),
+            reservation_type: report.reservation_type,
+            persistent: report.persists,
+            generation: report.generation,
+            reserved_by: report.reserved_by.and_then(client),
+            conflicts: report.conflicts,
         }
     }
 }
 
 impl<M: Media + 'static> Live for LiveArray<M> {
     fn publish(&self, change: &Change, directory: &Directory) {
-        let target = &self.reactor.target;
-        match change {
-            Change::VolumeAdded { object } => self.add(directory, *object),
-            Change::VolumeRemoved { object } => {
-                self.reactor.units.remove(VolumeId(object.0));
-                target.remove_logical_unit(VolumeId(object.0));
-            }
-            Change::VolumeResized { object, .. } => target.resized(VolumeId(object.0)),
-            // Whoever sees it learns that its capacity may have changed; that the content did, no unit attention says.
-            Change::VolumeRolledBack { object, .. } => {
-                self.reactor.units.replace_device(VolumeId(object.0), self.reactor.pool.volume(*object));
-                target.resized(VolumeId(object.0));
-                self.unsettled.borrow_mut().insert(VolumeId(object.0));
-            }
-            Change::ThresholdReached { object, .. } => {
-                target.soft_threshold_reached(object.map(|object| VolumeId(object.0)));
-            }
-            Change::ThresholdsChanged { object } => {
-                target.thresholds_changed(object.map(|object| VolumeId(object.0)));
-            }
-            Change::WriteCacheChanged { object, .. } => target.write_cache_changed(VolumeId(object.0)),
-            Change::PortGroupTransitionBegins { groups } => target.begin_port_group_transition(groups),
-            Change::PortGroupTransitionFailed => target.port_group_transition_failed(),
-            Change::PortGroupsChanged => self.set_port_groups(directory),
-            Change::AccessGranted { .. }
-            | Change::AccessRevoked { .. }
-            | Change::HostChanged { .. }
-            | Change::HostGroupChanged { .. }
-            | Change::HostRemoved { .. } => self.grant(directory),
-        }
-        *self.reactor.directory.borrow_mut() = Some(directory.clone());
-        for frontend in &self.frontends {
+        self.publish_to_units(change, directory);
+        for frontend in self.frontends.iter() {
             frontend.publish(change, directory);
         }
     }
@@ -172,113 +178,33 @@ impl<M: Media + 'static> Live for LiveArray<M> {
         self.portals.clone()
     }
 
-    fn offload_statistics(&self) -> Vec<OffloadRow> {
-        self.reactor
-            .units
-            .offload()
-            .into_iter()
-            .filter(|row| row.statistics.commands > 0)
-            .map(|row| OffloadRow {
-                volume: ObjectId(row.volume.0),
-                primitive: row.primitive,
-                commands: row.statistics.commands,
-                ok: row.statistics.ok,
-                refused: row.statistics.refused,
-                miscompares: row.statistics.miscompares,
-                errors: row.statistics.errors,
-                bytes: row.statistics.bytes,
-                host_bytes_avoided: row.statistics.host_bytes_avoided,
-                cloned_bytes: row.statistics.cloned_bytes,
-                copied_bytes: row.statistics.copied_bytes,
-                deallocated_bytes: row.statistics.deallocated_bytes,
-                unaligned_bytes: row.statistics.unaligned_bytes,
-                latency: histogram(&row.statistics.latency),
-                refusals: reasons(&row.statistics.refusals),
-                ineffective: reasons(&row.statistics.ineffective),
-            })
-            .collect()
+    fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)> {
+        self.frontends.iter().flat_map(|frontend| frontend.take_changed_sessions()).collect()
     }
 
-    fn offload_log(&self, limit: usize) -> Vec<Refusal> {
-        let mut entries = self.reactor.units.refusals(0);
-        let surplus = entries.len().saturating_sub(limit);
-        entries.drain(..surplus);
-        entries
-            .into_iter()
-            .map(|entry| Refusal {
-                sequence: entry.sequence,
-                time: i64::try_from(entry.unix_ms)
-                    .ok()
-                    .and_then(|ms| Timestamp::from_millisecond(ms).ok())
-                    .unwrap_or(Timestamp::UNIX_EPOCH),
-                volume: ObjectId(entry.volume.0),
-                initiator: entry.initiator,
-                primitive: entry.primitive,
-                reason_code: entry.reason.code(),
-                reason: entry.reason.words(),
-                detail: entry.detail,
-            })
-            .collect()
+    fn deleted_offload(&self) -> Vec<OffloadRow> {
+        self.reactor.units.deleted_offload().into_iter().map(offload_row).collect()
     }
 
-    fn volume_counters(&self) -> Vec<VolumeCounters> {
-        let directory = self.reactor.directory.borrow();
-        let Some(directory) = &*directory else { return Vec::new() };
-        directory
-            .volumes()
-            .filter_map(|volume| {
-                let unit = self.reactor.units.get(VolumeId(volume.object.0))?;
-                let io = unit.statistics.io();
-                let queue_depth = unit.statistics.commands_in_flight();
-                if io.reads + io.writes + queue_depth == 0 {
-                    return None;
-                }
-                let latency = unit.statistics.latency();
-                Some(VolumeCounters {
-                    volume: volume.object,
-                    reads: io.reads,
-                    writes: io.writes,
-                    read_bytes: io.read_bytes,
-                    written_bytes: io.written_bytes,
-                    queue_depth,
-                    read_latency: histogram(&latency.read),
-                    write_latency: histogram(&latency.write),
-                })
-            })
-            .collect()
+    fn unit(&self, volume: ObjectId) -> UnitFacts {
+        UnitFacts {
+            counters: self.counters(volume),
+            offload: self.offload(volume),
+            reservations: self.reservations(volume),
+        }
+    }
+
+    fn take_used_units(&self, most: usize) -> Vec<ObjectId> {
+        self.reactor.units.take_used(most).into_iter().map(|volume| ObjectId(volume.0)).collect()
+    }
+
+    fn refusals(&self, since: u64) -> Vec<Refusal> {
+        self.reactor.units.refusals(since).into_iter().map(refusal).collect()
     }
 
     fn connections(&self) -> ConnectionCounters {
         let counters = self.frontends.iter().map(|frontend| frontend.connections());
         counters.reduce(add_connections).unwrap_or_default()
-    }
-
-    fn reservations(&self, volume: ObjectId) -> Reservations {
-        let Some(unit) = self.reactor.units.get(VolumeId(volume.0)) else { return Reservations::default() };
-        let report = unit.reservation_report();
-        let registration = |info: RegistrationInfo| Registration {
-            initiator: info.registrant.name,
-            isid: u64::try_from(info.registrant.instance).unwrap_or_default(),
-            target_port: info.registrant.target_port,
-            key: info.key,
-            holder: info.holder,
-        };
-        let client = |client: ClientId| {
-            let nexus = self.reactor.target.nexus_of(client)?;
-            let registrant = scsi_target::registrant(&nexus.initiator_port, nexus.relative_target_port);
-            // An initiator port without a parseable name has no ISID.
-            let isid = registrant.and_then(|registrant| u64::try_from(registrant.instance).ok()).unwrap_or_default();
-            let target_port = nexus.relative_target_port;
-            Some(Registration { initiator: nexus.initiator, isid, target_port, key: 0, holder: true })
-        };
-        Reservations {
-            registrations: report.registrations.into_iter().map(registration).collect(),
-            reservation_type: report.reservation_type,
-            persistent: report.persists,
-            generation: report.generation,
-            reserved_by: report.reserved_by.and_then(client),
-            conflicts: report.conflicts,
-        }
     }
 
     fn commands(&self) -> u64 {
@@ -302,6 +228,47 @@ fn add_connections(one: ConnectionCounters, other: ConnectionCounters) -> Connec
         sessions_full: one.sessions_full + other.sessions_full,
         login_timeouts: one.login_timeouts + other.login_timeouts,
         protocol_errors: one.protocol_errors + other.protocol_errors,
+    }
+}
+
+fn offload_row(row: VolumeOffload) -> OffloadRow {
+    OffloadRow {
+        volume: ObjectId(row.volume.0),
+        name: row.name,
+        primitive: row.primitive,
+        commands: row.statistics.commands,
+        ok: row.statistics.ok,
+        refused: row.statistics.refused,
+        miscompares: row.statistics.miscompares,
+        errors: row.statistics.errors,
+        bytes: row.statistics.bytes,
+        host_bytes_avoided: row.statistics.host_bytes_avoided,
+        cloned_bytes: row.statistics.cloned_bytes,
+        copied_bytes: row.statistics.copied_bytes,
+        deallocated_bytes: row.statistics.deallocated_bytes,
+        unaligned_bytes: row.statistics.unaligned_bytes,
+        latency: histogram(&row.statistics.latency),
+        refusals: reasons(&row.statistics.refusals),
+        failures: reasons(&row.statistics.failures),
+        ineffective: reasons(&row.statistics.ineffective),
+    }
+}
+
+fn refusal(entry: LogEntry) -> Refusal {
+    Refusal {
+        sequence: entry.sequence,
+        time: i64::try_from(entry.unix_ms)
+            .ok()
+            .and_then(|ms| Timestamp::from_millisecond(ms).ok())
+            .unwrap_or(Timestamp::UNIX_EPOCH),
+        volume: ObjectId(entry.volume.0),
+        volume_name: entry.volume_name,
+        initiator: entry.initiator,
+        primitive: entry.primitive,
+        ending: entry.ending,
+        reason_code: entry.reason.code(),
+        reason: entry.reason.words(),
+        detail: entry.detail,
     }
 }
 

@@ -1,17 +1,18 @@
 //! Reservations between units, which hold them, and `control`, which stores them in the pool.
 
-use super::super::array::Reactor;
+use super::super::ArrayUnits;
 use block::VolumeId;
-use control::{Control, ControlError, RegistrationRecord};
+use control::{Control, ControlError, PoolRefusal, RegistrationRecord};
 use media::Media;
 use pool::ObjectId;
 use unit::{PersistedRegistration, PersistedReservations, ReservationType, StoreError};
 
-/// Puts back kept reservations. To be called when every logical unit is there and before the first initiator is let in.
-pub(crate) fn load<M: Media + 'static>(reactor: &Reactor<M>, control: &Control) -> Result<(), ControlError> {
+/// Restores stored reservations. Must be called when every unit exists and before the first host is
+/// admitted.
+pub(crate) fn load<M: Media + 'static>(units: &ArrayUnits<M>, control: &Control) -> Result<(), ControlError> {
     for (object, record) in control.reservations()? {
         let restored = persisted(record.registrations, record.reservation_type);
-        let consistent = restored.is_some_and(|kept| reactor.units.restore_reservations(VolumeId(object.0), &kept));
+        let consistent = restored.is_some_and(|kept| units.restore_reservations(VolumeId(object.0), &kept));
         if !consistent {
             let reason = format!("the reservations of object {} contradict themselves", object.0);
             return Err(ControlError::Damaged { reason });
@@ -55,7 +56,7 @@ pub(crate) async fn store(
     let reservation_type = reservation_type.map(ReservationType::number);
     let stored = control.store_reservations(ObjectId(volume.0), registrations, reservation_type).await;
     stored.map_err(|error| match error {
-        ControlError::NoSpace { .. } => StoreError::NoRoom,
+        ControlError::Pool(PoolRefusal::NoSpace { .. }) => StoreError::NoRoom,
         error => {
             tracing::error!(volume = volume.0, %error, "persistent reservations could not be stored");
             StoreError::Failed

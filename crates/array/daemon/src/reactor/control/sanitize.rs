@@ -2,10 +2,9 @@
 //! jobs, and a task of the reactor runs each of them, at a rate that leaves the pool usable for
 //! others.
 
-use super::super::array::Reactor;
-use super::super::clock;
+use super::super::{ArrayUnits, clock};
 use block::VolumeId;
-use control::{Control, ControlError, OverwriteRecord, SanitizeRecord};
+use control::{Control, ControlError, OverwriteRecord, PoolRefusal, SanitizeRecord};
 use media::Media;
 use pool::ObjectId;
 use std::rc::{Rc, Weak};
@@ -15,19 +14,19 @@ use unit::{PersistedSanitize, SanitizeMethod, StoreError};
 /// Largest number of content bytes that one operation processes per second.
 const BYTES_PER_SECOND: u64 = 128 << 20;
 
-/// Puts back kept operations, and continues those that were interrupted. To be called when every logical unit is there and before the
-/// first initiator is let in.
-pub(crate) fn load<M: Media + 'static>(reactor: &Rc<Reactor<M>>, control: &Rc<Control>) -> Result<(), ControlError> {
+/// Restores stored operations, and continues interrupted ones. Must be called when every unit exists
+/// and before the first host is admitted.
+pub(crate) fn load<M: Media + 'static>(units: &Rc<ArrayUnits<M>>, control: &Rc<Control>) -> Result<(), ControlError> {
     for (object, record) in control.resume_sanitize_operations()? {
         let volume = VolumeId(object.0);
         let failed = record.failed;
-        if !reactor.units.restore_sanitize(volume, persisted(record)?) {
+        if !units.restore_sanitize(volume, persisted(record)?) {
             let reason = format!("object {} is being sanitized, but is no logical unit", object.0);
             return Err(ControlError::Damaged { reason });
         }
         if !failed {
             tracing::info!(volume = volume.0, "a sanitize operation that was interrupted begins anew");
-            start(reactor, control, volume);
+            start(&Rc::downgrade(units), &Rc::downgrade(control), volume);
         }
     }
     Ok(())
@@ -68,7 +67,7 @@ pub(crate) async fn store(
     });
     let stored = control.store_sanitize_operation(ObjectId(volume.0), record).await;
     stored.map_err(|error| match error {
-        ControlError::NoSpace { .. } => StoreError::NoRoom,
+        ControlError::Pool(PoolRefusal::NoSpace { .. }) => StoreError::NoRoom,
         error => {
             tracing::error!(volume = volume.0, %error, "a sanitize operation could not be stored");
             StoreError::Failed
@@ -76,19 +75,19 @@ pub(crate) async fn store(
     })
 }
 
-/// Starts the task that runs an operation. It keeps neither `control` nor the reactor alive.
-pub(crate) fn start<M: Media + 'static>(reactor: &Rc<Reactor<M>>, control: &Rc<Control>, volume: VolumeId) {
+/// Starts the task that runs an operation. The task keeps neither `control` nor the units alive.
+pub(crate) fn start<M: Media + 'static>(units: &Weak<ArrayUnits<M>>, control: &Weak<Control>, volume: VolumeId) {
     tracing::info!(volume = volume.0, "a sanitize operation runs");
-    tokio::task::spawn_local(run(Rc::downgrade(reactor), Rc::downgrade(control), volume));
+    tokio::task::spawn_local(run(units.clone(), control.clone(), volume));
 }
 
-async fn run<M: Media + 'static>(reactor: Weak<Reactor<M>>, control: Weak<Control>, volume: VolumeId) {
+async fn run<M: Media + 'static>(units: Weak<ArrayUnits<M>>, control: Weak<Control>, volume: VolumeId) {
     let began = clock::now();
     let object = ObjectId(volume.0);
     loop {
         let started = clock::now();
-        let Some(reactor) = reactor.upgrade() else { return };
-        let Some(bytes) = reactor.units.sanitize_step(volume).await else {
+        let Some(units) = units.upgrade() else { return };
+        let Some(bytes) = units.sanitize_step(volume).await else {
             tracing::info!(
                 volume = volume.0,
                 seconds = clock::now().duration_since(began).as_secs(),
@@ -99,8 +98,8 @@ async fn run<M: Media + 'static>(reactor: Weak<Reactor<M>>, control: Weak<Contro
             }
             return;
         };
-        let progress = reactor.units.get(volume).and_then(|unit| unit.sanitize_progress());
-        drop(reactor);
+        let progress = units.get(volume).and_then(|unit| unit.sanitize_progress());
+        drop(units);
         if let (Some((done, total)), Some(control)) = (progress, control.upgrade()) {
             control.sanitize_progress(object, done, total);
         }

@@ -1,13 +1,12 @@
 //! Implementation of [`UnitStore`], the interface of units to the rest of the array: `control`
 //! stores reservations, sanitize operations and access states in the pool and knows the thresholds.
 
-use super::super::array::Reactor;
+use super::super::ArrayUnits;
 use super::{port_groups, reservations, sanitize, thresholds};
 use block::VolumeId;
 use control::Control;
 use media::Media;
-use std::cell::OnceCell;
-use std::rc::{Rc, Weak};
+use std::rc::Weak;
 use unit::{
     AccessState, AccessStateError, PersistedReservations, PersistedSanitize, SoftThreshold, StoreError, StoreFuture,
     UnitStore,
@@ -16,28 +15,14 @@ use unit::{
 /// Store of every unit of the array. It keeps neither `control` nor the units alive: at shutdown, it
 /// neither stores nor starts anything.
 pub(crate) struct ArrayStore<M: Media + 'static> {
-    control: OnceCell<Weak<Control>>,
-    reactor: OnceCell<Weak<Reactor<M>>>,
+    control: Weak<Control>,
+    units: Weak<ArrayUnits<M>>,
 }
 
 impl<M: Media + 'static> ArrayStore<M> {
-    /// A store that is not connected yet.
-    pub fn new() -> Self {
-        Self { control: OnceCell::new(), reactor: OnceCell::new() }
-    }
-
-    /// Connects the store with the rest of the array, before the first command.
-    pub fn connect(&self, reactor: &Rc<Reactor<M>>, control: &Rc<Control>) {
-        let _only_once = self.control.set(Rc::downgrade(control));
-        let _only_once = self.reactor.set(Rc::downgrade(reactor));
-    }
-
-    fn control(&self) -> Option<Rc<Control>> {
-        self.control.get()?.upgrade()
-    }
-
-    fn reactor(&self) -> Option<Rc<Reactor<M>>> {
-        self.reactor.get()?.upgrade()
+    /// Store of the units of `units`, in the documents of `control`.
+    pub fn new(control: Weak<Control>, units: Weak<ArrayUnits<M>>) -> Self {
+        Self { control, units }
     }
 }
 
@@ -47,7 +32,7 @@ impl<M: Media + 'static> UnitStore for ArrayStore<M> {
         volume: VolumeId,
         reservations: Option<PersistedReservations>,
     ) -> StoreFuture<Result<(), StoreError>> {
-        let control = self.control();
+        let control = self.control.upgrade();
         Box::pin(async move { reservations::store(&*control.ok_or(StoreError::Failed)?, volume, reservations).await })
     }
 
@@ -56,22 +41,20 @@ impl<M: Media + 'static> UnitStore for ArrayStore<M> {
         volume: VolumeId,
         operation: Option<PersistedSanitize>,
     ) -> StoreFuture<Result<(), StoreError>> {
-        let control = self.control();
+        let control = self.control.upgrade();
         Box::pin(async move { sanitize::store(&*control.ok_or(StoreError::Failed)?, volume, operation).await })
     }
 
     fn start_sanitize(&self, volume: VolumeId) {
-        if let (Some(reactor), Some(control)) = (self.reactor(), self.control()) {
-            sanitize::start(&reactor, &control, volume);
-        }
+        sanitize::start(&self.units, &self.control, volume);
     }
 
     fn set_access_states(&self, states: Vec<(u16, AccessState)>) -> StoreFuture<Result<(), AccessStateError>> {
-        let control = self.control();
+        let control = self.control.upgrade();
         Box::pin(async move { port_groups::set_states(&*control.ok_or(AccessStateError::Failed)?, states).await })
     }
 
     fn soft_thresholds(&self, volume: VolumeId) -> Vec<SoftThreshold> {
-        self.control().map(|control| thresholds::of(&control, volume)).unwrap_or_default()
+        self.control.upgrade().map(|control| thresholds::of(&control, volume)).unwrap_or_default()
     }
 }

@@ -12,8 +12,7 @@ use super::Iscsi;
 use super::data_out::DataOut;
 use super::directory::PortalDirectory;
 use super::execute::{Execution, Finished};
-use super::listener::MAX_SESSIONS;
-use super::registry::{Member, Order};
+use super::registry::{MAX_SESSIONS, Member, Order};
 use super::socket::Socket;
 use super::task_management::manage;
 use super::wire::{Received, Wire};
@@ -89,8 +88,10 @@ pub(super) async fn serve<M: Media + 'static>(
     if let Some(reason) = &task.closed {
         tracing::debug!(peer = %member.peer, ?reason, "connection ended");
     }
-    let ConnectionTask { wire, mut core, mut execution, mut ration, .. } = task;
+    let ConnectionTask { wire, mut core, mut execution, mut ration, orders, .. } = task;
     drop(wire);
+    // A pending wake-up passes to the next waiter.
+    drop(orders);
     core.close();
     ration.leave();
     execution.abort_all();
@@ -98,11 +99,10 @@ pub(super) async fn serve<M: Media + 'static>(
     if without(Mutation::NexusBeforeDrain) {
         iscsi.registry.leave(&member);
     }
-    // No command of this session may take effect after the next login: the nexus goes when the last one is done.
-    execution.drain().await;
+    drain(&mut execution, &member).await;
     if let Some(nexus) = member.nexus.take() {
-        iscsi.reactor.target.stop_background_of(nexus).await;
-        iscsi.reactor.target.detach_nexus(nexus);
+        iscsi.target.stop_background_of(nexus).await;
+        iscsi.target.detach_nexus(nexus);
     }
     for order in member.orders.take() {
         if let Order::Abort(_, done) = order {
@@ -110,6 +110,34 @@ pub(super) async fn serve<M: Media + 'static>(
         }
     }
     iscsi.registry.leave(&member);
+}
+
+/// Waits for the last command and the last task management function of an ended connection.
+///
+/// Commands of this session must not take effect after the next login, so the nexus ends with the
+/// last command. A function that aborts commands of other nexuses must finish, too: those commands
+/// get no response, and a unit attention reports the abort (SAM-5 §6.3.3). Functions of two
+/// connections may wait for each other's commands, so orders are still followed here.
+async fn drain(execution: &mut Execution, member: &Rc<Member>) {
+    let mut orders = wait_order(member.clone());
+    poll_fn(|context| {
+        loop {
+            for order in member.orders.take() {
+                if let Order::Abort(volume, done) = order {
+                    let tasks = execution.on_volume(volume).collect();
+                    execution.wait_for(tasks, false, done);
+                }
+            }
+            if execution.poll_drained(context).is_ready() {
+                return Poll::Ready(());
+            }
+            if orders.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            orders = wait_order(member.clone());
+        }
+    })
+    .await;
 }
 
 fn wait_order(member: Rc<Member>) -> Boxed<()> {
@@ -302,8 +330,8 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
             let isid: String = identity.isid.iter().map(|b| format!("{b:02x}")).collect();
             let port = format!("{},i,0x{isid}", identity.initiator_name);
             let target_port = reactor.port_identifier(self.directory.portal);
-            let nexus = reactor.target.attach_nexus(&port, &identity.initiator_name, target_port);
-            reactor.target.set_query_functions(nexus, self.core.parameters().carries_query_functions());
+            let nexus = iscsi.target.attach_nexus(&port, &identity.initiator_name, target_port);
+            iscsi.target.set_query_functions(nexus, self.core.parameters().carries_query_functions());
             self.directory.nexus = Some(nexus);
             self.member.nexus.set(Some(nexus));
             self.member.normal.set(true);
@@ -449,7 +477,7 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         member.commands.set(member.commands.get() + 1);
         member.last_io.set(Some(clock::now()));
         member.written_bytes.set(member.written_bytes.get() + command.data_out.len() as u64);
-        let reactor = self.directory.iscsi.reactor.clone();
+        let target = self.directory.iscsi.target.clone();
         let lun = command.lun;
         let abort = AbortFlag::default();
         let arrival = Arrival { volume: volume_of(&command), content_generation: command.arrival.content_generation };
@@ -462,10 +490,9 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
             expected_data_out: if command.write { command.expected_data_transfer_length } else { 0 },
             abort: abort.clone(),
         };
-        // Data that the engine may still read stays booked, even if the task ends before.
         let memory = command.data_out_memory;
         let execute = async move {
-            let response = reactor.target.execute_arrived(nexus, lun, arrival, request).await;
+            let response = target.execute_arrived(nexus, lun, arrival, request).await;
             drop(memory);
             response
         };

@@ -37,8 +37,7 @@ impl<M: Media + 'static> PortalDirectory<M> {
 
 impl<M: Media + 'static> Directory for PortalDirectory<M> {
     fn targets(&self, initiator_name: &str) -> Vec<TargetRecord> {
-        let directory = self.iscsi.reactor.directory.borrow();
-        let Some(directory) = &*directory else { return Vec::new() };
+        let directory = self.iscsi.reactor.directory();
         let nexus = directory.nexus(initiator_name);
         if nexus.host.is_none() && nexus.logical_units.is_empty() {
             return Vec::new();
@@ -49,7 +48,7 @@ impl<M: Media + 'static> Directory for PortalDirectory<M> {
             .iter()
             .enumerate()
             .filter_map(|(index, portal)| {
-                let tag = directory.port_identifiers().get(index)?;
+                let tag = directory.port_identifiers().get(index).filter(|tag| **tag != 0)?;
                 let address = reached_at(portal, self.iscsi.advertise_configured, self.local)?;
                 Some(format!("{address},{tag}"))
             })
@@ -58,8 +57,7 @@ impl<M: Media + 'static> Directory for PortalDirectory<M> {
     }
 
     fn admit(&self, initiator_name: &str, target_name: Option<&str>) -> Result<Admission, Refusal> {
-        let directory = self.iscsi.reactor.directory.borrow();
-        let Some(directory) = &*directory else { return Err(Refusal::Status(LoginStatus::SERVICE_UNAVAILABLE)) };
+        let directory = self.iscsi.reactor.directory();
         let nexus = directory.nexus(initiator_name);
         let port = self.iscsi.reactor.port_identifier(self.portal);
         if let Some(target) = target_name {
@@ -68,6 +66,10 @@ impl<M: Media + 'static> Directory for PortalDirectory<M> {
             }
             if nexus.host.is_none() && nexus.logical_units.is_empty() {
                 return Err(Refusal::Status(LoginStatus::AUTHORIZATION_FAILURE));
+            }
+            if port == 0 {
+                // The port has no recorded identifier, which a session would use.
+                return Err(Refusal::Status(LoginStatus::SERVICE_UNAVAILABLE));
             }
             if let Some(redirect) = directory.redirect(port) {
                 let address = redirect.address.clone();
@@ -83,13 +85,13 @@ impl<M: Media + 'static> Directory for PortalDirectory<M> {
 
     fn arrival(&self, lun: [u8; 8]) -> Arrival {
         let Some(nexus) = self.nexus else { return Arrival::default() };
-        let scsi_target::Arrival { volume, content_generation } = self.iscsi.reactor.target.arrival(nexus, lun);
+        let scsi_target::Arrival { volume, content_generation } = self.iscsi.target.arrival(nexus, lun);
         Arrival { logical_unit: volume.map(|volume| volume.0), content_generation }
     }
 
     fn data_out_bytes(&self, lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {
         match self.nexus {
-            Some(nexus) => self.iscsi.reactor.target.data_out_bytes(nexus, lun, cdb, expected),
+            Some(nexus) => self.iscsi.target.data_out_bytes(nexus, lun, cdb, expected),
             None => 0,
         }
     }

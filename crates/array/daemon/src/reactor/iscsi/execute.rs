@@ -127,10 +127,16 @@ impl Execution {
         }
     }
 
-    /// Waits for the last command. Nothing is left to answer.
-    pub async fn drain(&mut self) {
-        while let Some((task, response)) = self.commands.next().await {
-            self.finished(task, response);
+    /// Finishes the work of an ended connection as far as possible now; there is nothing left to
+    /// answer. Ready when the last command and the last function are done.
+    pub fn poll_drained(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let command = self.poll_finished(context).is_some();
+            let function = self.poll_function(context).is_some();
+            if !command && !function {
+                let drained = self.commands.is_empty() && self.functions.is_empty();
+                return if drained { Poll::Ready(()) } else { Poll::Pending };
+            }
         }
     }
 

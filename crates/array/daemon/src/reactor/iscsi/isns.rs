@@ -45,7 +45,8 @@ pub(crate) struct Registrar {
 /// Builds the registration. It omits portals that advertise a host name, or a loopback address for
 /// another listening address.
 pub(crate) fn registration(target: &str, portals: &[Portal], identifiers: &[u16]) -> Registration {
-    let with_address = portals.iter().zip(identifiers).filter_map(|(portal, identifier)| {
+    let recorded = portals.iter().zip(identifiers).filter(|(_, identifier)| **identifier != 0);
+    let with_address = recorded.filter_map(|(portal, identifier)| {
         let address: SocketAddr = portal.advertised.parse().ok()?;
         let told = !address.ip().is_loopback() || portal.listen.ip().is_loopback();
         told.then_some((address, *identifier))

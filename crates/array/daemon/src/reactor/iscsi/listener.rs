@@ -1,6 +1,7 @@
 //! iSCSI portals: listening sockets and the connections that they accept.
 
 use super::super::clock;
+use super::registry::MAX_CONNECTIONS_WITHOUT_SESSION;
 use super::socket::Socket;
 use super::{Iscsi, connection};
 use crate::starter::ReactorConfiguration;
@@ -34,11 +35,6 @@ fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(256)
 }
 
-/// Normal sessions at once; more logins are refused. The last quarter is for addresses that have few.
-pub(crate) const MAX_SESSIONS: usize = 768;
-/// Connections at once that have no normal session (logging in, or there for discovery); one more closes the oldest of them.
-pub(crate) const MAX_CONNECTIONS_WITHOUT_SESSION: usize = 256;
-
 pub(in super::super) async fn accept<M: Media + 'static>(iscsi: Rc<Iscsi<M>>, listener: TcpListener, portal: usize) {
     loop {
         match listener.accept().await {
@@ -62,7 +58,7 @@ impl<M: Media + 'static> Iscsi<M> {
         if let Some(address) = self.registry.make_room(MAX_CONNECTIONS_WITHOUT_SESSION)
             && let Some(closed) = self.registry.closed.displaced.count(clock::now())
         {
-            tracing::warn!(%address, closed, "{MAX_CONNECTIONS_WITHOUT_SESSION} connections have no session: the oldest is closed for each new one");
+            tracing::warn!(%address, closed, "{MAX_CONNECTIONS_WITHOUT_SESSION} connections have no session: each new one closes the oldest");
         }
         let member = connection::join(self, &socket, peer, portal);
         tokio::task::spawn_local(connection::serve(self.clone(), socket, member, portal));

@@ -7,36 +7,55 @@ mod directory;
 mod execute;
 pub(super) mod isns;
 pub(super) mod listener;
+mod publish;
 mod registry;
 pub(crate) mod socket;
 mod task_management;
 mod wire;
 
-use super::array::{ArraySetup, Reactor};
 use super::clock;
 use super::frontend::Frontend;
 use super::memory::DataMemory;
+use super::setup::ArraySetup;
+use super::state::Reactor;
 use crate::AbortOfFinishedTask;
 use block::VolumeId;
-use control::{Change, ConnectionCounters, Directory, Portal, SessionInfo};
-use futures_util::future::{LocalBoxFuture, ready};
+use control::{Change, ConnectionCounters, Directory, Portal, Registration, SessionInfo};
+use futures_util::future::LocalBoxFuture;
 use iscsi::connection::{MissingTaskResponse, SessionIdentity, SessionType};
-use listener::{MAX_CONNECTIONS_WITHOUT_SESSION, MAX_SESSIONS};
+use jiff::Timestamp;
 use media::Media;
-use registry::{Order, Registry};
+use pool::Volume;
+use registry::{MAX_CONNECTIONS_WITHOUT_SESSION, MAX_SESSIONS, Member, Order, Registry};
+use scsi_target::{Limits, Profile, ScsiTarget, TargetIdentity, TargetOptions};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use unit::reservations::Notice;
-use unit::{Adapter, Registrant};
+use unit::{Adapter, ClientId, Registrant};
 use uuid::Uuid;
 
 /// Seconds that initiators have for their logout at shutdown.
 const LOGOUT_SECONDS: u16 = 3;
 
+/// Device server over the volumes of the pool.
+type ArrayTarget<M> = ScsiTarget<Volume<M>>;
+
+/// Interval between checks for expired copy tokens.
+const TOKEN_INTERVAL: Duration = Duration::from_secs(1);
+
 /// State that all iSCSI connections share.
 pub(crate) struct Iscsi<M: Media + 'static> {
     pub reactor: Rc<Reactor<M>>,
+    /// Device server of all sessions.
+    pub target: Rc<ArrayTarget<M>>,
     pub registry: Rc<Registry>,
+    /// Presentation of every logical unit.
+    profile: Profile,
+    /// Volumes with in-flight writes that are no longer allowed.
+    unsettled: RefCell<BTreeSet<VolumeId>>,
     portals: Vec<Portal>,
     /// True if the portals' advertised addresses come from the configuration.
     advertise_configured: bool,
@@ -46,18 +65,25 @@ pub(crate) struct Iscsi<M: Media + 'static> {
     data_out: Rc<DataMemory>,
     /// Response to ABORT TASK for a task that does not exist.
     missing_task_response: MissingTaskResponse,
+    /// Commands and bytes of each session when it was last reported.
+    told_sessions: RefCell<BTreeMap<u64, (u64, u64, u64)>>,
 }
 
 impl<M: Media + 'static> Iscsi<M> {
     pub fn new(reactor: Rc<Reactor<M>>, setup: &ArraySetup) -> Self {
+        let options = target_options(&reactor, setup);
         Self {
+            target: Rc::new(ScsiTarget::new(Rc::clone(&reactor.units), options)),
             reactor,
             registry: Rc::default(),
+            profile: setup.profile,
+            unsettled: RefCell::default(),
             portals: setup.portals.clone(),
             advertise_configured: setup.advertise_configured,
             data_in: data_memory(setup.memory_bytes),
             data_out: data_memory(setup.memory_bytes),
             missing_task_response: missing_task_response(setup.abort_of_finished_task),
+            told_sessions: RefCell::default(),
         }
     }
 
@@ -65,10 +91,32 @@ impl<M: Media + 'static> Iscsi<M> {
     /// `None` if it has not proved its identity as the directory now demands, which may differ from
     /// the demand at the start of its login.
     fn proven_host(&self, identity: &SessionIdentity) -> Option<Option<Uuid>> {
-        let directory = self.reactor.directory.borrow();
-        let nexus = directory.as_ref()?.nexus(&identity.initiator_name);
-        let proven = nexus.chap.is_none_or(|chap| identity.authenticated_as.as_ref() == Some(&chap.user));
-        proven.then(|| nexus.host.map(|(id, _)| id))
+        let directory = self.reactor.directory();
+        let host = directory.host_of(&identity.initiator_name);
+        let chap = host.and_then(|host| host.chap.as_ref());
+        let proven = chap.is_none_or(|chap| identity.authenticated_as.as_ref() == Some(&chap.user));
+        proven.then(|| host.map(|host| host.id))
+    }
+}
+
+/// Options of the SCSI target. Its ports and their groups follow with the directory.
+fn target_options<M: Media + 'static>(reactor: &Reactor<M>, setup: &ArraySetup) -> TargetOptions {
+    let mut token_key = [0; 32];
+    reactor.environment.fill_random(&mut token_key);
+    let name = reactor.directory().target().to_owned();
+    TargetOptions {
+        identity: TargetIdentity { name, groups: Vec::new(), ports: Vec::new() },
+        limits: Limits::default(),
+        explicit_access: setup.explicit_asymmetric_access,
+        token_key,
+    }
+}
+
+/// Ends copy tokens when they expire.
+async fn expire_tokens<M: Media + 'static>(target: &ArrayTarget<M>) {
+    loop {
+        tokio::time::sleep(TOKEN_INTERVAL).await;
+        target.expire_tokens();
     }
 }
 
@@ -87,17 +135,54 @@ fn data_memory(memory_bytes: u64) -> Rc<DataMemory> {
     DataMemory::new(usize::try_from(memory_bytes / 8).unwrap_or(usize::MAX).max(least))
 }
 
+/// Describes a connection's session if it is a normal one in full feature phase. `instant` and
+/// `now` are the same time.
+fn session(member: &Member, now: Timestamp, instant: Instant) -> Option<SessionInfo> {
+    let session = member.session.borrow();
+    let identity = session.as_ref().filter(|identity| identity.session_type == SessionType::Normal)?;
+    Some(SessionInfo {
+        id: member.id,
+        initiator: identity.initiator_name.to_string(),
+        portal: member.portal,
+        target_port: identity.target_portal_group_tag,
+        peer_address: member.peer,
+        since: member.since.get()?,
+        last_io: member.last_io.get().map(|last| now - instant.saturating_duration_since(last)),
+        commands: member.commands.get(),
+        read_bytes: member.read_bytes.get(),
+        written_bytes: member.written_bytes.get(),
+    })
+}
+
+impl<M: Media + 'static> Iscsi<M> {
+    /// Ends sessions of initiators of a host that now has to authenticate and did not at login:
+    /// access granted to the host must not extend to any initiator that uses its name.
+    fn end_unproven_sessions(&self, directory: &Directory) {
+        for member in self.registry.members() {
+            let session = member.session.borrow();
+            let Some(identity) = session.as_ref().filter(|_| member.since.get().is_some()) else { continue };
+            let Some(now) = directory.host_of(&identity.initiator_name) else { continue };
+            // A changed user or secret of the same host applies from the next login.
+            let proven = identity.authenticated_as.is_some() && Some(now.id) == member.host.get();
+            if now.chap.is_some() && !proven {
+                tracing::info!(initiator = %identity.initiator_name, peer = %member.peer, "session ended: its host has to authenticate now");
+                member.order(Order::Close);
+            }
+        }
+    }
+}
+
 impl<M: Media + 'static> Adapter for Iscsi<M> {
     fn notify(&self, volume: VolumeId, registrant: &Registrant, notice: Notice) {
-        self.reactor.target.notify(volume, registrant, notice);
+        self.target.notify(volume, registrant, notice);
     }
 
     fn content_discarded(&self, volume: VolumeId) {
-        self.reactor.target.content_discarded(volume);
+        self.target.content_discarded(volume);
     }
 
     fn abort(&self, volume: VolumeId, registrants: &[Registrant]) -> LocalBoxFuture<'static, ()> {
-        let nexuses = self.reactor.target.nexuses_of(registrants);
+        let nexuses = self.target.nexuses_of(registrants);
         let members = self.registry.members().into_iter();
         let concerned = members.filter(|member| member.nexus.get().is_some_and(|id| nexuses.contains(&id)));
         let asked: Vec<_> = concerned
@@ -107,7 +192,7 @@ impl<M: Media + 'static> Adapter for Iscsi<M> {
                 answer
             })
             .collect();
-        let reactor = Rc::clone(&self.reactor);
+        let target = Rc::clone(&self.target);
         Box::pin(async move {
             for answer in asked {
                 // A closed connection has no tasks.
@@ -115,51 +200,47 @@ impl<M: Media + 'static> Adapter for Iscsi<M> {
             }
             // Their background operations, which were answered at once, must not write any longer
             // either.
-            reactor.target.stop_background_on(volume, Some(&nexuses)).await;
+            target.stop_background_on(volume, Some(&nexuses)).await;
         })
     }
 }
 
 impl<M: Media + 'static> Frontend for Iscsi<M> {
-    /// Ends sessions of initiators that belong to a host which has to authenticate now and did not at login: access that is
-    /// granted to the host is not for any initiator that uses its name.
-    fn publish(&self, _change: &Change, directory: &Directory) {
-        for member in self.registry.members() {
-            let session = member.session.borrow();
-            let Some(identity) = session.as_ref().filter(|_| member.since.get().is_some()) else { continue };
-            let now = directory.nexus(&identity.initiator_name);
-            // Another user or secret of the same host is asked for at the next login.
-            let proven = identity.authenticated_as.is_some() && now.host.map(|(id, _)| id) == member.host.get();
-            if now.chap.is_some() && !proven {
-                tracing::info!(initiator = %identity.initiator_name, peer = %member.peer, "session ended: its host has to authenticate now");
-                member.order(Order::Close);
-            }
+    fn load(&self, directory: &Directory) {
+        self.load_target(directory);
+    }
+
+    fn publish(&self, change: &Change, directory: &Directory) {
+        self.publish_to_target(change, directory);
+        if matches!(change, Change::HostChanged { .. }) {
+            self.end_unproven_sessions(directory);
         }
     }
 
     fn sessions(&self) -> Vec<SessionInfo> {
         let (now, instant) = (self.reactor.environment.now(), clock::now());
-        let mut sessions = Vec::new();
+        self.registry.members().iter().filter_map(|member| session(member, now, instant)).collect()
+    }
+
+    fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)> {
+        let (now, instant) = (self.reactor.environment.now(), clock::now());
+        let mut told = self.told_sessions.borrow_mut();
+        let mut ended = std::mem::take(&mut *told);
+        let mut changed = Vec::new();
         for member in self.registry.members() {
-            let session = member.session.borrow();
-            let (Some(identity), Some(since)) = (&*session, member.since.get()) else { continue };
-            if identity.session_type != SessionType::Normal {
-                continue;
+            let moved = (member.commands.get(), member.read_bytes.get(), member.written_bytes.get());
+            let before = ended.remove(&member.id);
+            if before == Some(moved) {
+                told.insert(member.id, moved);
+            } else if let Some(session) = session(&member, now, instant) {
+                told.insert(member.id, moved);
+                changed.push((member.id, Some(session)));
+            } else if before.is_some() {
+                changed.push((member.id, None));
             }
-            sessions.push(SessionInfo {
-                id: member.id,
-                initiator: identity.initiator_name.to_string(),
-                portal: member.portal,
-                target_port: identity.target_portal_group_tag,
-                peer_address: member.peer,
-                since,
-                last_io: member.last_io.get().map(|last| now - instant.saturating_duration_since(last)),
-                commands: member.commands.get(),
-                read_bytes: member.read_bytes.get(),
-                written_bytes: member.written_bytes.get(),
-            });
         }
-        sessions
+        changed.extend(ended.into_keys().map(|id| (id, None)));
+        changed
     }
 
     fn drop_session(&self, id: u64) -> bool {
@@ -192,8 +273,29 @@ impl<M: Media + 'static> Frontend for Iscsi<M> {
         members.iter().map(|member| member.commands.get()).fold(0, u64::saturating_add)
     }
 
+    fn client(&self, client: ClientId) -> Option<Registration> {
+        let nexus = self.target.nexus_of(client)?;
+        let registrant = scsi_target::registrant(&nexus.initiator_port, nexus.relative_target_port);
+        // An initiator port without a parseable name has no ISID.
+        let isid = registrant.and_then(|registrant| u64::try_from(registrant.instance).ok()).unwrap_or_default();
+        let target_port = nexus.relative_target_port;
+        Some(Registration { initiator: nexus.initiator, isid, target_port, key: 0, holder: true })
+    }
+
+    fn background(&self) -> LocalBoxFuture<'static, ()> {
+        let target = Rc::clone(&self.target);
+        Box::pin(async move {
+            tokio::join!(target.run_background(), expire_tokens(&target));
+        })
+    }
+
     fn settled(&self) -> LocalBoxFuture<'static, ()> {
-        Box::pin(ready(()))
+        let (reactor, volumes) = (Rc::clone(&self.reactor), self.unsettled.take());
+        Box::pin(async move {
+            for volume in volumes {
+                reactor.units.writes_done(volume).await;
+            }
+        })
     }
 
     fn shut_down(&self) -> LocalBoxFuture<'static, ()> {

@@ -15,7 +15,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, oneshot};
 use uuid::Uuid;
 
-/// What a connection is asked to do by others.
+/// Largest number of normal sessions; further logins are refused. The last quarter is reserved for
+/// addresses that have few sessions.
+pub(crate) const MAX_SESSIONS: usize = 768;
+/// Largest number of connections without a normal session (in login, or for discovery). One more
+/// closes the oldest of them.
+pub(crate) const MAX_CONNECTIONS_WITHOUT_SESSION: usize = 256;
+
+/// Order from another part of the array to a connection.
 #[derive(Debug)]
 pub(crate) enum Order {
     /// Close, for session reinstatement or by an administrator.

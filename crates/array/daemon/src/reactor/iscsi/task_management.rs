@@ -34,7 +34,7 @@ pub(super) async fn manage<M: Media + 'static>(
     lun: [u8; 8],
     present: bool,
 ) -> Managed {
-    let target = &iscsi.reactor.target;
+    let target = &iscsi.target;
     let missing = TaskManagementResponse::LUN_DOES_NOT_EXIST;
     let response = match function {
         TaskManagementFunction::QUERY_TASK_SET => match target.volume_at(nexus, lun) {

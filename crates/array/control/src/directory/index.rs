@@ -1,0 +1,116 @@
+//! Secondary keys of records: names, objects, initiators, grantees, clone sources.
+
+use crate::{AccessRecord, HostRecord, Initiator, SnapshotRecord, SourceRecord, To, VolumeRecord};
+use pool::ObjectId;
+use std::collections::{BTreeMap, BTreeSet};
+use uuid::Uuid;
+
+/// Ids of records by secondary key. Each method takes the previous and the new record.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Index {
+    volume_names: BTreeMap<String, Uuid>,
+    volume_objects: BTreeMap<ObjectId, Uuid>,
+    with_thresholds: BTreeSet<Uuid>,
+    clones: BTreeSet<(SourceRecord, Uuid)>,
+    /// Pairs of volume and snapshot.
+    snapshots: BTreeSet<(Uuid, Uuid)>,
+    host_names: BTreeMap<String, Uuid>,
+    initiators: BTreeMap<Initiator, Uuid>,
+    /// Volumes by grantee and logical unit number. A grantee without grants has no entry.
+    luns: BTreeMap<To, BTreeSet<(u16, Uuid)>>,
+}
+
+impl Index {
+    pub fn volume(&mut self, before: Option<&VolumeRecord>, after: Option<&VolumeRecord>) {
+        if let Some(volume) = before {
+            self.volume_names.remove(&volume.name);
+            self.volume_objects.remove(&volume.object);
+            self.with_thresholds.remove(&volume.id);
+            volume.source.map(|source| self.clones.remove(&(source, volume.id)));
+        }
+        if let Some(volume) = after {
+            self.volume_names.insert(volume.name.clone(), volume.id);
+            self.volume_objects.insert(volume.object, volume.id);
+            if volume.warn_percent.is_some() || volume.critical_percent.is_some() {
+                self.with_thresholds.insert(volume.id);
+            }
+            self.clones.extend(volume.source.map(|source| (source, volume.id)));
+        }
+    }
+
+    pub fn snapshot(&mut self, before: Option<&SnapshotRecord>, after: Option<&SnapshotRecord>) {
+        before.map(|snapshot| self.snapshots.remove(&(snapshot.volume, snapshot.id)));
+        self.snapshots.extend(after.map(|snapshot| (snapshot.volume, snapshot.id)));
+    }
+
+    pub fn host(&mut self, before: Option<&HostRecord>, after: Option<&HostRecord>) {
+        if let Some(host) = before {
+            self.host_names.remove(&host.name);
+            for initiator in &host.initiators {
+                self.initiators.remove(initiator);
+            }
+        }
+        if let Some(host) = after {
+            self.host_names.insert(host.name.clone(), host.id);
+            self.initiators.extend(host.initiators.iter().map(|initiator| (initiator.clone(), host.id)));
+        }
+    }
+
+    pub fn access(&mut self, before: Option<&AccessRecord>, after: Option<&AccessRecord>) {
+        if let Some(access) = before
+            && let Some(luns) = self.luns.get_mut(&access.to())
+        {
+            luns.remove(&(access.lun, access.volume));
+            if luns.is_empty() {
+                self.luns.remove(&access.to());
+            }
+        }
+        if let Some(access) = after {
+            self.luns.entry(access.to()).or_default().insert((access.lun, access.volume));
+        }
+    }
+
+    pub fn volume_named(&self, name: &str) -> Option<Uuid> {
+        self.volume_names.get(name).copied()
+    }
+
+    pub fn volumes_by_name(&self) -> impl Iterator<Item = Uuid> {
+        self.volume_names.values().copied()
+    }
+
+    pub fn volume_in(&self, object: ObjectId) -> Option<Uuid> {
+        self.volume_objects.get(&object).copied()
+    }
+
+    pub fn with_thresholds(&self) -> impl Iterator<Item = Uuid> {
+        self.with_thresholds.iter().copied()
+    }
+
+    pub fn clones_of(&self, source: SourceRecord) -> impl Iterator<Item = Uuid> {
+        let clones = self.clones.range((source, Uuid::nil())..=(source, Uuid::max()));
+        clones.map(|(_, volume)| *volume)
+    }
+
+    pub fn snapshots_of(&self, volume: Uuid) -> impl Iterator<Item = Uuid> {
+        let snapshots = self.snapshots.range((volume, Uuid::nil())..=(volume, Uuid::max()));
+        snapshots.map(|(_, snapshot)| *snapshot)
+    }
+
+    pub fn host_named(&self, name: &str) -> Option<Uuid> {
+        self.host_names.get(name).copied()
+    }
+
+    pub fn host_of(&self, initiator: &Initiator) -> Option<Uuid> {
+        self.initiators.get(initiator).copied()
+    }
+
+    /// Grantees with at least one grant.
+    pub fn grantees(&self) -> impl Iterator<Item = To> {
+        self.luns.keys().copied()
+    }
+
+    /// Volumes granted to a grantee, by logical unit number.
+    pub fn volumes_for(&self, to: To) -> impl Iterator<Item = Uuid> {
+        self.luns.get(&to).into_iter().flatten().map(|(_, volume)| *volume)
+    }
+}

@@ -1,0 +1,204 @@
+//! Facts from which reads are answered. A [`Read`](crate::Read) uses nothing else, so any owner of
+//! the facts can answer it: the mirror on the management plane's thread, and [`Control`] itself,
+//! which ends each change with a view of the changed object.
+
+use crate::{
+    AlertView, CheckRecord, ConnectionCounters, Control, Directory, Event, EventFilter, JobView, Limits, OffloadRow,
+    PoolState, Portal, Refusal, Reservations, ScrubRecord, SessionInfo, VolumeCounters, VolumeRecord,
+};
+use jiff::Timestamp;
+use pool::{ObjectId, ObjectInfo, PoolSpace};
+use std::cell::{OnceCell, Ref};
+use uuid::Uuid;
+
+/// State of the array at one instant, as far as replies need it.
+pub trait Facts {
+    /// Names, hosts and access.
+    fn directory(&self) -> &Directory;
+    /// Time at which `control` was opened.
+    fn started(&self) -> Timestamp;
+    /// Present time of the facts.
+    fn now(&self) -> Timestamp;
+    /// Portals that accept connections, in the order of the configuration.
+    fn portals(&self) -> &[Portal];
+    /// Object of the pool.
+    fn object(&self, id: ObjectId) -> Option<ObjectInfo>;
+    /// Bytes that deleting these objects together would free, as last counted.
+    fn unique_bytes(&self, objects: &[ObjectId]) -> Option<u64>;
+    /// Objects that only copy tokens keep.
+    fn captures(&self) -> Vec<ObjectId>;
+    /// State of the pool.
+    fn pool(&self) -> PoolFacts;
+    /// Name of the pool of a volume or snapshot.
+    fn pool_name(&self) -> &str;
+    /// Statistics and reservations of a volume's unit; empty if the volume has no unit.
+    fn unit(&self, volume: ObjectId) -> UnitFacts;
+    /// Offload rows of recently deleted volumes.
+    fn deleted_offload(&self) -> Vec<OffloadRow>;
+    /// Refused commands in memory, oldest first.
+    fn refusals(&self) -> Vec<Refusal>;
+    /// Sessions in full feature phase, by number.
+    fn sessions(&self) -> &[SessionInfo];
+    /// Numbers of open connections and of ended ones by reason.
+    fn connections(&self) -> ConnectionCounters;
+    /// Jobs, oldest first.
+    fn jobs(&self) -> Vec<JobView>;
+    /// Events that match the filter: the oldest `limit` after `since`, or the newest `limit`;
+    /// oldest first.
+    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event>;
+    /// Active alerts, most severe first.
+    fn alerts(&self) -> Vec<AlertView>;
+}
+
+/// State of a pool without counted values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolFacts {
+    /// Name.
+    pub name: String,
+    /// State: whether it serves and has space.
+    pub state: PoolState,
+    /// Reason why it stopped, if it did.
+    pub stopped: Option<String>,
+    /// Space.
+    pub space: PoolSpace,
+    /// Thresholds and limit in force.
+    pub limits: Limits,
+    /// Result of the last scrub.
+    pub scrub: Option<ScrubRecord>,
+    /// Result of the last check.
+    pub check: Option<CheckRecord>,
+}
+
+/// Statistics of a volume's unit since the start, and its reservations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnitFacts {
+    /// Counters; absent until it is read or written.
+    pub counters: Option<VolumeCounters>,
+    /// Rows of the primitives that were used.
+    pub offload: Vec<OffloadRow>,
+    /// Registrations and reservation.
+    pub reservations: Reservations,
+}
+
+impl dyn Facts + '_ {
+    /// URL `iscsi://ADDRESS:PORT/TARGET/LUN` at the first portal.
+    pub(crate) fn iscsi_url(&self, lun: u16) -> String {
+        let address = self.portals().first().map_or("", |portal| portal.advertised.as_str());
+        format!("iscsi://{address}/{}/{lun}", self.directory().target())
+    }
+
+    /// Bytes that only copy tokens keep, as last counted.
+    pub(crate) fn token_bytes(&self) -> Option<u64> {
+        let captures = self.captures();
+        if captures.is_empty() { Some(0) } else { self.unique_bytes(&captures) }
+    }
+
+    /// Sets of objects counted for a volume: the volume itself, and all its snapshots together.
+    pub(crate) fn counted_of(&self, volume: &VolumeRecord) -> impl Iterator<Item = Vec<ObjectId>> + use<> {
+        let snapshots = Some(self.directory().snapshot_objects(volume.id)).filter(|snapshots| !snapshots.is_empty());
+        [vec![volume.object]].into_iter().chain(snapshots)
+    }
+
+    /// Sets of objects counted for the pool: those of its volumes, and all captures together.
+    pub(crate) fn counted_of_pool(&self) -> Vec<Vec<ObjectId>> {
+        let captures = Some(self.captures()).filter(|captures| !captures.is_empty());
+        let volumes = self.directory().volumes().flat_map(|volume| self.counted_of(volume));
+        volumes.chain(captures).collect()
+    }
+
+    /// Bytes that deleting all snapshots of a volume together would free, as last counted.
+    pub(crate) fn snapshot_bytes(&self, volume: Uuid) -> Option<u64> {
+        let snapshots = self.directory().snapshot_objects(volume);
+        if snapshots.is_empty() { Some(0) } else { self.unique_bytes(&snapshots) }
+    }
+}
+
+/// Present state of the array, on the thread that owns it.
+pub(crate) struct Now<'a> {
+    control: &'a Control,
+    directory: Ref<'a, Directory>,
+    portals: Vec<Portal>,
+    sessions: OnceCell<Vec<SessionInfo>>,
+}
+
+impl Control {
+    /// Calls `look` with the present state of the array.
+    pub(crate) fn see<T>(&self, look: impl FnOnce(&dyn Facts) -> T) -> T {
+        look(&Now {
+            control: self,
+            directory: self.directory(),
+            portals: self.live().portals(),
+            sessions: OnceCell::new(),
+        })
+    }
+}
+
+impl Facts for Now<'_> {
+    fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    fn started(&self) -> Timestamp {
+        self.control.started()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.control.environment().now()
+    }
+
+    fn portals(&self) -> &[Portal] {
+        &self.portals
+    }
+
+    fn object(&self, id: ObjectId) -> Option<ObjectInfo> {
+        self.control.catalog().object(id)
+    }
+
+    fn unique_bytes(&self, objects: &[ObjectId]) -> Option<u64> {
+        self.control.last_count(objects)
+    }
+
+    fn captures(&self) -> Vec<ObjectId> {
+        self.control.captures()
+    }
+
+    fn pool(&self) -> PoolFacts {
+        self.control.pool_facts()
+    }
+
+    fn pool_name(&self) -> &str {
+        self.control.pool().name()
+    }
+
+    fn unit(&self, volume: ObjectId) -> UnitFacts {
+        self.control.live().unit(volume)
+    }
+
+    fn deleted_offload(&self) -> Vec<OffloadRow> {
+        self.control.live().deleted_offload()
+    }
+
+    fn refusals(&self) -> Vec<Refusal> {
+        self.control.live().refusals(0)
+    }
+
+    fn sessions(&self) -> &[SessionInfo] {
+        self.sessions.get_or_init(|| self.control.live().sessions())
+    }
+
+    fn connections(&self) -> ConnectionCounters {
+        self.control.live().connections()
+    }
+
+    fn jobs(&self) -> Vec<JobView> {
+        self.control.job_views()
+    }
+
+    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event> {
+        self.control.events().list(since, filter, limit)
+    }
+
+    fn alerts(&self) -> Vec<AlertView> {
+        self.control.alerts()
+    }
+}

@@ -1,0 +1,71 @@
+//! Conditions of jobs.
+
+use crate::error::{Class, Condition, Parameters};
+use thiserror::Error;
+
+/// Reason why a request for a job was not executed, or why a job failed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum JobError {
+    /// The job has ended already.
+    #[error("job {id} is {state} already")]
+    Ended {
+        /// The job.
+        id: String,
+        /// Word of its state.
+        state: &'static str,
+    },
+    /// A sanitize operation cannot be ended by a command.
+    #[error(
+        "job {id} cannot be {wanted}: a sanitize operation that a host has begun cannot be interrupted (SBC-4 §4.11)"
+    )]
+    SanitizeGoesOn {
+        /// The job.
+        id: String,
+        /// Requested action.
+        wanted: &'static str,
+    },
+    /// A sanitize operation failed.
+    #[error(
+        "sanitizing volume {volume} has failed: {reason}; the volume answers no reads or writes until it is sanitized again"
+    )]
+    SanitizeFailed {
+        /// The volume.
+        volume: String,
+        /// Reason.
+        reason: String,
+    },
+}
+
+impl Condition for JobError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Ended { .. } => "job-ended",
+            Self::SanitizeGoesOn { .. } => "sanitize-goes-on",
+            Self::SanitizeFailed { .. } => "sanitize-failed",
+        }
+    }
+
+    fn class(&self) -> Class {
+        match self {
+            Self::Ended { .. } | Self::SanitizeGoesOn { .. } | Self::SanitizeFailed { .. } => Class::Conflict,
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Ended { .. } => "list the jobs",
+            Self::SanitizeGoesOn { .. } => "wait for its end, or delete the volume",
+            Self::SanitizeFailed { .. } => {
+                "let a host send SANITIZE again, or EXIT FAILURE MODE (sg_sanitize --fail), or delete the volume"
+            }
+        };
+        Some(help.to_owned())
+    }
+
+    fn parameters(&self) -> Parameters {
+        match self {
+            Self::Ended { id, .. } | Self::SanitizeGoesOn { id, .. } => vec![("job", id.clone())],
+            Self::SanitizeFailed { volume, .. } => vec![("volume", volume.clone())],
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Publication of changes to the mirror, on the owner's side.
+
+use super::Mirror;
+use super::view::{Count, Delta, View};
+use crate::jobs::yield_now;
+use crate::{AlertView, ConnectionCounters, Control, Edit, EventFilter, JobView, PoolFacts};
+use pool::{ObjectId, ObjectKind};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// Largest number of objects and units published in one turn of the thread.
+const PER_TURN: usize = 256;
+/// Number of counts of deleted objects that are always kept.
+const LEAST_FORGOTTEN: usize = 64;
+/// Longest time of counting before other tasks run.
+const LONGEST_TURN: Duration = Duration::from_millis(1);
+
+/// Facts sent last, for comparison before the next publication.
+#[derive(Default)]
+pub(crate) struct Publisher {
+    /// Channel to the mirror; absent until a mirror exists.
+    to: RefCell<Option<Sender<Vec<Delta>>>>,
+    pool: RefCell<Option<PoolFacts>>,
+    connections: RefCell<Option<ConnectionCounters>>,
+    alerts: RefCell<Vec<AlertView>>,
+    jobs: RefCell<BTreeMap<Uuid, JobView>>,
+    captures: RefCell<Vec<ObjectId>>,
+    /// Objects and units that changed and are not published yet, in the order of their changes.
+    waiting: RefCell<VecDeque<Waiting>>,
+    counts: RefCell<BTreeMap<Vec<ObjectId>, Count>>,
+    /// True if a volume was deleted since the last publication.
+    volume_deleted: Cell<bool>,
+    /// Number of the last event.
+    last_event: Cell<u64>,
+    /// Number of the next refusal.
+    next_refusal: Cell<u64>,
+}
+
+/// Fact to publish: what it is when its turn comes.
+#[derive(Clone, Copy)]
+enum Waiting {
+    Object(ObjectId),
+    Unit(ObjectId),
+}
+
+impl Publisher {
+    fn is_connected(&self) -> bool {
+        self.to.borrow().is_some()
+    }
+
+    /// Sends changes; a mirror that was dropped ignores them.
+    fn send(&self, deltas: Vec<Delta>) {
+        if let Some(to) = &*self.to.borrow()
+            && !deltas.is_empty()
+        {
+            let _without_mirror = to.send(deltas);
+        }
+    }
+}
+
+impl Control {
+    /// Creates a copy of the present facts that is kept up to date from now on. There is only one:
+    /// a second call disconnects the first.
+    pub async fn mirror(&self) -> Mirror {
+        let (to, deltas) = channel();
+        let publisher = &self.publisher();
+        publisher.jobs.borrow_mut().clear();
+        publisher.alerts.borrow_mut().clear();
+        let captures = self.captures();
+        publisher.captures.replace(captures.clone());
+        publisher.counts.borrow_mut().clear();
+        publisher.waiting.borrow_mut().clear();
+        publisher.last_event.set(0);
+        publisher.next_refusal.set(0);
+        publisher.connections.take();
+        let pool = self.pool_facts();
+        publisher.pool.replace(Some(pool.clone()));
+        let directory = self.directory().clone();
+        let units = directory.volumes().map(|volume| (volume.object, self.live().unit(volume.object))).collect();
+        let view = View {
+            directory,
+            started: self.started(),
+            at: self.environment().now(),
+            portals: self.live().portals(),
+            pool,
+            objects: self.catalog().objects().into_iter().map(|object| (object.id, object)).collect(),
+            changes: self.catalog().changes(),
+            counts: BTreeMap::new(),
+            captures,
+            units,
+            deleted_offload: self.live().deleted_offload(),
+            sessions: self.live().sessions(),
+            connections: self.live().connections(),
+            refusals: VecDeque::new(),
+            jobs: BTreeMap::new(),
+            alerts: Vec::new(),
+            events: VecDeque::new(),
+        };
+        publisher.to.replace(Some(to));
+        self.publish_facts().await;
+        Mirror::new(view, deltas)
+    }
+
+    /// Sends the changes up to this call. The cost depends on their number; lets other tasks run if
+    /// there are many. What changes during the call waits for the next one, so that the call ends
+    /// however busy the hosts are.
+    pub async fn publish_facts(&self) {
+        if !self.publisher().is_connected() {
+            return;
+        }
+        let mut left = self.list_changed();
+        while left > PER_TURN {
+            self.publish_some(PER_TURN);
+            left -= PER_TURN;
+            yield_now().await;
+        }
+        self.publish_some(left);
+        self.publish_rest();
+    }
+
+    /// Lists the objects and units that changed. Returns the number of all that wait.
+    fn list_changed(&self) -> usize {
+        let objects = self.catalog().take_changed(usize::MAX);
+        let units = self.live().take_used_units(usize::MAX);
+        let mut waiting = self.publisher().waiting.borrow_mut();
+        waiting.extend(objects.into_iter().map(Waiting::Object));
+        waiting.extend(units.into_iter().map(Waiting::Unit));
+        waiting.len()
+    }
+
+    pub(crate) fn publish_edit(&self, edit: &Edit) {
+        if matches!(edit, Edit::Volume(_, None)) {
+            self.publisher().volume_deleted.set(true);
+        }
+        self.publisher().send(vec![Delta::Edit(edit.clone())]);
+    }
+
+    /// Sends the result of a count that began after these changes, or that counting failed.
+    pub(crate) fn publish_count(&self, objects: &[ObjectId], changes: [u64; 2]) {
+        if !self.publisher().is_connected() {
+            return;
+        }
+        let count = Count { bytes: self.last_count(objects), changes };
+        if self.publisher().counts.borrow_mut().insert(objects.to_vec(), count) != Some(count) {
+            self.publisher().send(vec![Delta::Count(objects.to_vec(), count)]);
+        }
+    }
+
+    /// Publishes at most `most` of the objects and units that wait. There may be fewer: another call may
+    /// have published some.
+    fn publish_some(&self, most: usize) {
+        let mut waiting = self.publisher().waiting.borrow_mut();
+        let turn: Vec<Waiting> = (0..most).map_while(|_| waiting.pop_front()).collect();
+        drop(waiting);
+        let mut captures = self.publisher().captures.borrow_mut();
+        let mut deltas = Vec::with_capacity(turn.len());
+        for changed in turn {
+            let id = match changed {
+                Waiting::Object(id) => id,
+                Waiting::Unit(id) => {
+                    deltas.push(Delta::Unit(id, Box::new(self.live().unit(id))));
+                    continue;
+                }
+            };
+            let info = self.catalog().object(id);
+            let is_capture = info.is_some_and(|info| info.kind == ObjectKind::Capture);
+            if is_capture != captures.contains(&id) {
+                captures.retain(|other| *other != id);
+                captures.extend(is_capture.then_some(id));
+                captures.sort_unstable();
+                deltas.push(Delta::Captures(captures.clone()));
+            }
+            deltas.push(Delta::Object(id, info));
+        }
+        self.publisher().send(deltas);
+    }
+
+    /// Publishes all other changes.
+    fn publish_rest(&self) {
+        let publisher = &self.publisher();
+        let mut deltas = vec![Delta::At(self.environment().now(), self.catalog().changes())];
+        let sessions = self.live().take_changed_sessions();
+        deltas.extend(sessions.into_iter().map(|(id, session)| Delta::Session(id, session)));
+        let connections = self.live().connections();
+        if publisher.connections.replace(Some(connections)) != Some(connections) {
+            deltas.push(Delta::Connections(connections));
+        }
+        if publisher.volume_deleted.take() {
+            deltas.push(Delta::DeletedOffload(self.live().deleted_offload()));
+        }
+        let refusals = self.live().refusals(publisher.next_refusal.get());
+        if let Some(last) = refusals.last() {
+            publisher.next_refusal.set(last.sequence + 1);
+            deltas.push(Delta::Refusals(refusals));
+        }
+        let pool = self.pool_facts();
+        if publisher.pool.borrow().as_ref() != Some(&pool) {
+            publisher.pool.replace(Some(pool.clone()));
+            deltas.push(Delta::Pool(Box::new(pool)));
+        }
+        let alerts = self.alerts();
+        if *publisher.alerts.borrow() != alerts {
+            publisher.alerts.replace(alerts.clone());
+            deltas.push(Delta::Alerts(alerts));
+        }
+        let jobs: BTreeMap<Uuid, JobView> = self.job_views().into_iter().map(|job| (job.id, job)).collect();
+        let before = publisher.jobs.replace(jobs.clone());
+        deltas.extend(before.keys().filter(|id| !jobs.contains_key(id)).map(|id| Delta::Job(*id, None)));
+        let changed = jobs.into_iter().filter(|(id, job)| before.get(id) != Some(job));
+        deltas.extend(changed.map(|(id, job)| Delta::Job(id, Some(Box::new(job)))));
+        let events = self.events().list(Some(publisher.last_event.get()), &EventFilter::default(), usize::MAX);
+        if let Some(last) = events.last() {
+            publisher.last_event.set(last.id);
+            deltas.push(Delta::Events(events));
+        }
+        publisher.send(deltas);
+    }
+
+    /// Counts the bytes that deleting each of these sets would free, if anything changed since its
+    /// last count.
+    pub async fn recount(&self, wanted: impl IntoIterator<Item = Vec<ObjectId>>) {
+        let mut patience = self.patience();
+        let mut began = self.environment().monotonic();
+        self.forget_counts();
+        for objects in wanted {
+            let changes = self.catalog().changes();
+            if self.publisher().counts.borrow().get(&objects).is_some_and(|count| count.changes == changes) {
+                continue;
+            }
+            self.count(&objects, &mut patience).await;
+            if self.environment().monotonic().saturating_sub(began) >= LONGEST_TURN {
+                yield_now().await;
+                began = self.environment().monotonic();
+            }
+        }
+    }
+
+    /// Drops counts of deleted objects once they are as many as the others.
+    fn forget_counts(&self) {
+        let (volumes, snapshots) = (self.directory().volume_count(), self.directory().snapshot_count());
+        let exists = |objects: &[ObjectId]| objects.iter().all(|object| self.catalog().object(*object).is_some());
+        if self.forget_unique_counts(2 * (2 * volumes + snapshots) + LEAST_FORGOTTEN, exists) {
+            self.publisher().counts.borrow_mut().retain(|objects, _| exists(objects));
+        }
+    }
+}

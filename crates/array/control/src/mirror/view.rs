@@ -1,0 +1,199 @@
+//! Copy of the facts, and its changes.
+
+use crate::{
+    AlertView, ConnectionCounters, Directory, Edit, Event, EventFilter, Facts, JobView, OffloadRow, PoolFacts, Portal,
+    Refusal, SessionInfo, UnitFacts, VolumeRecord,
+};
+use jiff::Timestamp;
+use pool::{ObjectId, ObjectInfo};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Largest number of refused commands in the copy.
+pub(super) const MAX_REFUSALS: usize = 1024;
+/// Largest number of events in the copy, as in `control`.
+const MAX_EVENTS: usize = crate::events::MAX_EVENTS;
+
+/// Change of the copy. `None` removes.
+#[derive(Debug)]
+pub(super) enum Delta {
+    /// Time of the facts, and [`pool::Catalog::changes`].
+    At(Timestamp, [u64; 2]),
+    Edit(Edit),
+    Object(ObjectId, Option<ObjectInfo>),
+    Count(Vec<ObjectId>, Count),
+    Captures(Vec<ObjectId>),
+    Pool(Box<PoolFacts>),
+    Unit(ObjectId, Box<UnitFacts>),
+    DeletedOffload(Vec<OffloadRow>),
+    Session(u64, Option<SessionInfo>),
+    Connections(ConnectionCounters),
+    Refusals(Vec<Refusal>),
+    Job(Uuid, Option<Box<JobView>>),
+    Alerts(Vec<AlertView>),
+    Events(Vec<Event>),
+}
+
+/// Bytes that deleting a set of objects would free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Count {
+    /// Absent if not counted yet or not countable.
+    pub bytes: Option<u64>,
+    /// [`pool::Catalog::changes`] at the start of the count.
+    pub changes: [u64; 2],
+}
+
+/// Copy of the facts.
+pub(super) struct View {
+    pub directory: Directory,
+    pub started: Timestamp,
+    pub at: Timestamp,
+    pub portals: Vec<Portal>,
+    pub pool: PoolFacts,
+    pub objects: BTreeMap<ObjectId, ObjectInfo>,
+    /// [`pool::Catalog::changes`] at the last publication.
+    pub changes: [u64; 2],
+    pub counts: BTreeMap<Vec<ObjectId>, Count>,
+    pub captures: Vec<ObjectId>,
+    pub units: BTreeMap<ObjectId, UnitFacts>,
+    pub deleted_offload: Vec<OffloadRow>,
+    /// Sessions by number.
+    pub sessions: Vec<SessionInfo>,
+    pub connections: ConnectionCounters,
+    pub refusals: VecDeque<Refusal>,
+    pub jobs: BTreeMap<Uuid, JobView>,
+    pub alerts: Vec<AlertView>,
+    pub events: VecDeque<Event>,
+}
+
+impl View {
+    pub fn apply(&mut self, delta: Delta) {
+        match delta {
+            Delta::At(at, changes) => (self.at, self.changes) = (at, changes),
+            Delta::Edit(edit) => self.edit(edit),
+            Delta::Object(id, Some(info)) => drop(self.objects.insert(id, info)),
+            Delta::Object(id, None) => {
+                self.objects.remove(&id);
+                self.units.remove(&id);
+                self.counts.retain(|objects, _| !objects.contains(&id));
+            }
+            Delta::Count(objects, count) => drop(self.counts.insert(objects, count)),
+            Delta::Captures(captures) => self.captures = captures,
+            Delta::Pool(pool) => self.pool = *pool,
+            Delta::Unit(id, unit) => {
+                // A unit may have been used just before its volume was deleted.
+                if self.directory.volume_of(id).is_some() {
+                    self.units.insert(id, *unit);
+                }
+            }
+            Delta::Session(id, session) => {
+                match (self.sessions.binary_search_by_key(&id, |session| session.id), session) {
+                    (Ok(at), Some(session)) => {
+                        if let Some(known) = self.sessions.get_mut(at) {
+                            *known = session;
+                        }
+                    }
+                    (Ok(at), None) => drop(self.sessions.remove(at)),
+                    (Err(at), Some(session)) => self.sessions.insert(at, session),
+                    (Err(_), None) => {}
+                }
+            }
+            Delta::DeletedOffload(rows) => self.deleted_offload = rows,
+            Delta::Connections(connections) => self.connections = connections,
+            Delta::Refusals(refusals) => keep(&mut self.refusals, refusals, MAX_REFUSALS),
+            Delta::Job(id, Some(job)) => drop(self.jobs.insert(id, *job)),
+            Delta::Job(id, None) => drop(self.jobs.remove(&id)),
+            Delta::Alerts(alerts) => self.alerts = alerts,
+            Delta::Events(events) => keep(&mut self.events, events, MAX_EVENTS),
+        }
+    }
+
+    fn edit(&mut self, edit: Edit) {
+        if let Edit::Volume(id, after) = &edit {
+            let before = self.directory.volume_by_id(*id).map(|volume| volume.object);
+            let after: Option<&Arc<VolumeRecord>> = after.as_ref();
+            if let Some(object) = before.filter(|object| after.is_none_or(|volume| volume.object != *object)) {
+                self.units.remove(&object);
+            }
+        }
+        self.directory.apply(edit);
+    }
+}
+
+/// Appends to a list that keeps its newest elements.
+fn keep<T>(list: &mut VecDeque<T>, new: Vec<T>, most: usize) {
+    list.extend(new);
+    let surplus = list.len().saturating_sub(most);
+    list.drain(..surplus);
+}
+
+impl Facts for View {
+    fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    fn started(&self) -> Timestamp {
+        self.started
+    }
+
+    fn now(&self) -> Timestamp {
+        self.at
+    }
+
+    fn portals(&self) -> &[Portal] {
+        &self.portals
+    }
+
+    fn object(&self, id: ObjectId) -> Option<ObjectInfo> {
+        self.objects.get(&id).copied()
+    }
+
+    fn unique_bytes(&self, objects: &[ObjectId]) -> Option<u64> {
+        self.counts.get(objects)?.bytes
+    }
+
+    fn captures(&self) -> Vec<ObjectId> {
+        self.captures.clone()
+    }
+
+    fn pool(&self) -> PoolFacts {
+        self.pool.clone()
+    }
+
+    fn pool_name(&self) -> &str {
+        &self.pool.name
+    }
+
+    fn unit(&self, volume: ObjectId) -> UnitFacts {
+        self.units.get(&volume).cloned().unwrap_or_default()
+    }
+
+    fn deleted_offload(&self) -> Vec<OffloadRow> {
+        self.deleted_offload.clone()
+    }
+
+    fn refusals(&self) -> Vec<Refusal> {
+        self.refusals.iter().cloned().collect()
+    }
+
+    fn sessions(&self) -> &[SessionInfo] {
+        &self.sessions
+    }
+
+    fn connections(&self) -> ConnectionCounters {
+        self.connections
+    }
+
+    fn jobs(&self) -> Vec<JobView> {
+        self.jobs.values().cloned().collect()
+    }
+
+    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event> {
+        crate::events::select(&self.events, since, filter, limit)
+    }
+
+    fn alerts(&self) -> Vec<AlertView> {
+        self.alerts.clone()
+    }
+}

@@ -1,0 +1,113 @@
+//! State of the pool beside its space: settings, results of the last scrub and check, known damage,
+//! reached thresholds and counts.
+
+use super::integrity::Integrity;
+use super::thresholds::Crossings;
+use super::unique::UniqueCounts;
+use super::{CheckRecord, Limits, PoolRecord, ScrubRecord};
+use crate::ControlError;
+use crate::catalog::DynCatalog;
+use crate::record::load;
+use pool::ObjectKind;
+use std::cell::{Cell, Ref, RefCell};
+
+/// State of the pool beside its space. The nouns of this folder change it.
+pub(crate) struct PoolPart {
+    name: String,
+    /// Limits from the configuration.
+    defaults: Limits,
+    settings: RefCell<PoolRecord>,
+    /// Sum of the sizes of all volumes.
+    provisioned_bytes: Cell<u64>,
+    scrub: RefCell<Option<ScrubRecord>>,
+    check: RefCell<Option<CheckRecord>>,
+    pub(super) integrity: Integrity,
+    pub(super) crossings: Crossings,
+    pub(super) unique: UniqueCounts,
+}
+
+impl PoolPart {
+    /// Reads the documents of the pool.
+    pub fn load(catalog: &dyn DynCatalog, name: String, defaults: Limits) -> Result<Self, ControlError> {
+        let scrub: Option<ScrubRecord> = load(catalog)?.pop();
+        let integrity = Integrity::default();
+        if let Some(scrub) = &scrub {
+            integrity.scrubbed(scrub);
+        }
+        let objects = catalog.objects();
+        let volumes = objects.iter().filter(|object| object.kind == ObjectKind::Volume);
+        Ok(Self {
+            name,
+            defaults,
+            settings: RefCell::new(load(catalog)?.pop().unwrap_or_default()),
+            provisioned_bytes: Cell::new(volumes.map(|volume| volume.size_bytes).fold(0, u64::saturating_add)),
+            scrub: RefCell::new(scrub),
+            check: RefCell::new(load(catalog)?.pop()),
+            integrity,
+            crossings: Crossings::load(catalog)?,
+            unique: UniqueCounts::default(),
+        })
+    }
+
+    /// Name in every interface.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Sum of the sizes of all volumes.
+    pub fn provisioned_bytes(&self) -> u64 {
+        self.provisioned_bytes.get()
+    }
+
+    /// Takes the sizes of the volumes that a commit changed, before and after it.
+    pub fn volumes_resized(&self, before_bytes: u64, after_bytes: u64) {
+        let sum = self.provisioned_bytes.get().saturating_sub(before_bytes).saturating_add(after_bytes);
+        self.provisioned_bytes.set(sum);
+    }
+
+    /// Settings by command.
+    pub(super) fn settings(&self) -> Ref<'_, PoolRecord> {
+        self.settings.borrow()
+    }
+
+    /// Replaces the settings after their commit.
+    pub(super) fn set_settings(&self, settings: PoolRecord) {
+        self.settings.replace(settings);
+    }
+
+    /// Limits in force: set by command, else configured.
+    pub fn limits(&self) -> Limits {
+        self.limits_of(&self.settings.borrow())
+    }
+
+    /// Limits that would be in force with these settings.
+    pub(super) fn limits_of(&self, settings: &PoolRecord) -> Limits {
+        Limits {
+            warn_percent: settings.warn_percent.unwrap_or(self.defaults.warn_percent),
+            critical_percent: settings.critical_percent.unwrap_or(self.defaults.critical_percent),
+            commitment: settings.commitment.unwrap_or(self.defaults.commitment),
+        }
+    }
+
+    /// Result of the last scrub.
+    pub fn last_scrub(&self) -> Option<ScrubRecord> {
+        self.scrub.borrow().clone()
+    }
+
+    /// Result of the last check.
+    pub fn last_check(&self) -> Option<CheckRecord> {
+        self.check.borrow().clone()
+    }
+
+    /// Takes the result of a finished scrub after its commit.
+    pub fn scrubbed(&self, scrub: ScrubRecord) {
+        self.integrity.scrubbed(&scrub);
+        self.scrub.replace(Some(scrub));
+    }
+
+    /// Takes the result of a finished check after its commit.
+    pub fn checked(&self, check: CheckRecord) {
+        self.integrity.checked(&check);
+        self.check.replace(Some(check));
+    }
+}

@@ -1,0 +1,125 @@
+//! Conditions of volumes.
+
+use crate::User;
+use crate::error::{Class, Condition, Parameters};
+use thiserror::Error;
+
+/// Reason why a request for a volume was not executed.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum VolumeError {
+    /// Sessions see the volume to be rolled back.
+    #[error("volume {name} is in use")]
+    RollbackInUse {
+        /// The volume.
+        name: String,
+        /// The snapshot.
+        snapshot: String,
+        /// The sessions.
+        users: Vec<User>,
+    },
+    /// The volume has snapshots, and the request does not include their deletion.
+    #[error("volume {name} has {} snapshot{}", users.len(), if users.len() == 1 { "" } else { "s" })]
+    HasSnapshots {
+        /// The volume.
+        name: String,
+        /// Its snapshots.
+        users: Vec<User>,
+    },
+    /// Invalid size.
+    #[error(
+        "{size_bytes} bytes is not a valid size: sizes are multiples of 512 from 512 to {max_bytes} bytes (16 TiB)"
+    )]
+    InvalidSize {
+        /// Requested size.
+        size_bytes: u64,
+        /// Largest size.
+        max_bytes: u64,
+    },
+    /// No size is given, and there is no source to take it from.
+    #[error("volume {name} needs a size")]
+    SizeMissing {
+        /// Name of the new volume.
+        name: String,
+    },
+    /// Smaller than the present size or than the source.
+    #[error("volume {name} cannot have {size_bytes} bytes: {reason} has {present_bytes}, and volumes do not shrink")]
+    WouldShrink {
+        /// The volume.
+        name: String,
+        /// Requested size.
+        size_bytes: u64,
+        /// Present size.
+        present_bytes: u64,
+        /// Owner of the present size: `it` or the source's name.
+        reason: String,
+    },
+    /// Invalid share.
+    #[error("an overwrite reserve of {percent} % is not possible: 0 to 100")]
+    BadReservation {
+        /// Requested share.
+        percent: u8,
+    },
+    /// A thin volume has no overwrite reserve.
+    #[error("volume {name} is thin: only a thick volume has an overwrite reserve")]
+    NotThick {
+        /// The volume.
+        name: String,
+    },
+}
+
+impl Condition for VolumeError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::RollbackInUse { .. } => "in-use",
+            Self::HasSnapshots { .. } => "has-snapshots",
+            Self::InvalidSize { .. } => "invalid-size",
+            Self::SizeMissing { .. } => "size-missing",
+            Self::WouldShrink { .. } => "would-shrink",
+            Self::BadReservation { .. } => "invalid-reservation",
+            Self::NotThick { .. } => "not-thick",
+        }
+    }
+
+    fn class(&self) -> Class {
+        match self {
+            Self::RollbackInUse { .. } | Self::HasSnapshots { .. } | Self::NotThick { .. } => Class::Conflict,
+            Self::InvalidSize { .. }
+            | Self::SizeMissing { .. }
+            | Self::WouldShrink { .. }
+            | Self::BadReservation { .. } => Class::Invalid,
+        }
+    }
+
+    fn users(&self) -> &[User] {
+        match self {
+            Self::RollbackInUse { users, .. } | Self::HasSnapshots { users, .. } => users,
+            _ => &[],
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::RollbackInUse { .. } => {
+                "unmount and log out there first, or, if no application uses the volume, force the rollback"
+            }
+            Self::HasSnapshots { .. } => "delete them with the volume",
+            Self::SizeMissing { .. } => "give a size, or a source to clone",
+            Self::NotThick { .. } => "make the volume thick",
+            Self::InvalidSize { .. } | Self::WouldShrink { .. } | Self::BadReservation { .. } => return None,
+        };
+        Some(help.to_owned())
+    }
+
+    fn parameters(&self) -> Parameters {
+        match self {
+            Self::RollbackInUse { name, snapshot, .. } => {
+                vec![("volume", name.clone()), ("snapshot", snapshot.clone())]
+            }
+            Self::HasSnapshots { name, .. }
+            | Self::SizeMissing { name }
+            | Self::NotThick { name }
+            | Self::WouldShrink { name, .. } => vec![("volume", name.clone())],
+            Self::InvalidSize { .. } | Self::BadReservation { .. } => Vec::new(),
+        }
+    }
+}

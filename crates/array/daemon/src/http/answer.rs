@@ -1,0 +1,80 @@
+//! Common forms of handlers: they execute a request and convert its view to a type of `api`.
+
+use crate::ArrayHandle;
+use crate::http::problem::Fault;
+use api::{List, PageQuery};
+use axum::Json;
+use axum::http::{StatusCode, Uri};
+use control::{Listed, Page, Read, Request};
+use std::fmt::Write;
+
+/// Largest number of elements of a part.
+const MAX_LIMIT: u32 = 10_000;
+
+/// Reads a list.
+pub(super) async fn list<R: Read<Reply = Vec<V>>, V, T>(
+    array: &ArrayHandle,
+    request: R,
+    convert: impl Fn(V) -> T,
+) -> Result<Json<List<T>>, Fault> {
+    let views = array.read(request).await?;
+    Ok(Json(List { items: views.into_iter().map(convert).collect(), next: None }))
+}
+
+/// Reads a part of a list. `uri` is that of the request; the link to the next part keeps its
+/// other parameters.
+pub(super) async fn page<L: Listed, T>(
+    array: &ArrayHandle,
+    list: L,
+    PageQuery { limit, after }: PageQuery,
+    uri: &Uri,
+    convert: impl Fn(L::View) -> T,
+) -> Result<Json<List<T>>, Fault> {
+    let limit = match limit {
+        None => usize::MAX,
+        Some(limit @ 1..=MAX_LIMIT) => usize::try_from(limit).unwrap_or(usize::MAX),
+        Some(limit) => {
+            let detail = format!("limit {limit} is not possible: 1 to {MAX_LIMIT}");
+            return Err(Fault::InvalidRequest { status: StatusCode::BAD_REQUEST, detail });
+        }
+    };
+    let part = array.read(Page { list, after, limit }).await?;
+    let next = part.next.map(|after| next_part(uri, &after));
+    Ok(Json(List { items: part.views.into_iter().map(convert).collect(), next }))
+}
+
+/// Path and query of the request with another start.
+fn next_part(uri: &Uri, after: &str) -> String {
+    let query = uri.query().unwrap_or_default().split('&');
+    let mut link = uri.path().to_owned() + "?";
+    for parameter in query.filter(|parameter| !parameter.is_empty() && !parameter.starts_with("after=")) {
+        link.extend([parameter, "&"]);
+    }
+    link += "after=";
+    for byte in after.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            link.push(char::from(byte));
+        } else {
+            let _infallible = write!(link, "%{byte:02X}");
+        }
+    }
+    link
+}
+
+/// Reads one resource.
+pub(super) async fn show<R: Read, T>(
+    array: &ArrayHandle,
+    request: R,
+    convert: impl Fn(R::Reply) -> T,
+) -> Result<Json<T>, Fault> {
+    Ok(Json(convert(array.read(request).await?)))
+}
+
+/// Changes one resource.
+pub(super) async fn change<R: Request, T>(
+    array: &ArrayHandle,
+    request: R,
+    convert: impl Fn(R::Reply) -> T,
+) -> Result<Json<T>, Fault> {
+    Ok(Json(convert(array.call(request).await?)))
+}

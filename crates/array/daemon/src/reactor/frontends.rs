@@ -1,0 +1,29 @@
+//! The protocols of the array.
+
+use super::frontend::Frontend;
+use super::iscsi::Iscsi;
+use super::setup::ArraySetup;
+use super::state::Reactor;
+use media::Media;
+use std::rc::{Rc, Weak};
+use unit::Adapter;
+
+/// The protocols of the array.
+pub(crate) struct Frontends<M: Media + 'static> {
+    pub iscsi: Rc<Iscsi<M>>,
+    all: Vec<Rc<dyn Frontend>>,
+}
+
+impl<M: Media + 'static> Frontends<M> {
+    /// Creates every protocol, over the units of the reactor.
+    pub fn new(reactor: &Rc<Reactor<M>>, setup: &ArraySetup) -> Self {
+        let iscsi = Rc::new(Iscsi::new(Rc::clone(reactor), setup));
+        reactor.units.serve_by(Rc::downgrade(&iscsi) as Weak<dyn Adapter>);
+        Self { all: vec![Rc::<Iscsi<M>>::clone(&iscsi)], iscsi }
+    }
+
+    /// Every protocol.
+    pub fn iter(&self) -> impl Iterator<Item = &Rc<dyn Frontend>> {
+        self.all.iter()
+    }
+}

@@ -1,0 +1,39 @@
+//! State of the reactor that frontends and the adapters of `control` share.
+
+use super::{ArrayPool, ArrayUnits};
+use ::control::{Directory, Environment};
+use media::Media;
+use std::cell::{Ref, RefCell};
+use std::rc::Rc;
+
+/// State that the frontends and the adapters of `control` share.
+pub(crate) struct Reactor<M: Media + 'static> {
+    pub pool: ArrayPool<M>,
+    /// Units of all volumes, whatever protocols serve them.
+    pub units: Rc<ArrayUnits<M>>,
+    directory: Rc<RefCell<Directory>>,
+    pub environment: Rc<dyn Environment>,
+}
+
+impl<M: Media + 'static> Reactor<M> {
+    /// `directory`: that of `control`.
+    pub fn new(
+        pool: ArrayPool<M>,
+        units: Rc<ArrayUnits<M>>,
+        directory: Rc<RefCell<Directory>>,
+        environment: Rc<dyn Environment>,
+    ) -> Self {
+        Self { pool, units, directory, environment }
+    }
+
+    /// Names, hosts and access. Must not be held across an await.
+    pub fn directory(&self) -> Ref<'_, Directory> {
+        self.directory.borrow()
+    }
+
+    /// Relative target port identifier of a portal, which is also its target portal group tag. No
+    /// initiator is admitted before it is known.
+    pub fn port_identifier(&self, portal: usize) -> u16 {
+        self.directory().port_identifiers().get(portal).copied().unwrap_or(0)
+    }
+}
