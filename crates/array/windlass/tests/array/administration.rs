@@ -84,6 +84,12 @@ fn offloaded_work_is_counted() {
     assert_eq!(histogram.iter().filter_map(|bucket| bucket["count"].as_u64()).sum::<u64>(), 5, "{row}");
     let log = fixture.array.json(&["offload", "log", "v1", "--limit", "2"]).unwrap();
     assert_eq!(log.as_array().unwrap().len(), 2);
+    let endings = |words: &[&str]| {
+        let log = fixture.json(&[&["offload", "log", "v1"], words].concat());
+        log.as_array().unwrap().iter().map(|entry| entry["ending"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(endings(&[]), ["ineffective", "refused", "refused", "refused"]);
+    assert_eq!(endings(&["--ending", "ineffective"]).len(), 1);
     for (metric, value) in [
         (r#"windlass_offload_refusals_total{volume="v1",primitive="unmap",reason="out-of-range"}"#, 3.0),
         (r#"windlass_offload_commands_total{volume="v1",primitive="unmap",outcome="ok"}"#, 2.0),
@@ -96,6 +102,35 @@ fn offloaded_work_is_counted() {
     ] {
         assert_eq!(fixture.metric(metric), value, "{metric}");
     }
+}
+
+/// The log said `(deleted)` for the volume's name, and the statistics forgot the volume.
+#[test]
+fn offload_statistics_of_a_deleted_volume_keep_its_name() {
+    let fixture = Fixture::start("256M", &[]);
+    let volume = fixture.array.create_volume("v1", "1G").unwrap();
+    let mut session = fixture.log_in(&volume.name);
+    session.unmap(&[(GIB / 512, 8)]).unwrap_err();
+    drop(session);
+    fixture.ok(&["volume", "set", "v1", "--name", "renamed"]);
+    let mut session = fixture.log_in("renamed");
+    session.unmap(&[(GIB / 512, 8)]).unwrap_err();
+    drop(session);
+    fixture.ok(&["access", "revoke", "renamed", "--all", "--yes"]);
+    fixture.ok(&["volume", "delete", "renamed", "--yes"]);
+    let names = |words: &[&str]| {
+        let rows = fixture.json(words);
+        let name = |row: &Value| (row["volume"].as_str().unwrap().to_owned(), row["deleted"].as_bool().unwrap());
+        rows.as_array().unwrap().iter().map(name).collect::<Vec<_>>()
+    };
+    let deleted = |name: &str| (name.to_owned(), true);
+    assert_eq!(names(&["offload", "log"]), [deleted("v1"), deleted("renamed")]);
+    assert_eq!(names(&["offload", "stats"]), [deleted("renamed")]);
+    assert_eq!(names(&["offload", "stats", "renamed"]), [deleted("renamed")]);
+    assert!(fixture.ok(&["offload", "stats"]).contains("renamed (deleted)"));
+    assert_eq!(fixture.try_run(&["offload", "stats", "nothing"]).status.code(), Some(3));
+    // Series of a volume end with it: another one may get its name.
+    assert!(!fixture.get("/metrics").contains("windlass_offload_commands_total{"));
 }
 
 #[test]

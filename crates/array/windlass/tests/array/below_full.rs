@@ -5,8 +5,7 @@
 //! checkpoint, which found no room. All volumes were offline, for reads too, until an administrator
 //! freed space. A clean stop failed as well.
 
-use crate::fixture::{Fixture, sense};
-use conformance::commands::CommandError;
+use crate::fixture::{Fixture, sense, wait_for};
 use conformance::initiator::Session;
 use std::fs::File;
 use std::io::Write;
@@ -52,26 +51,27 @@ impl Drop for Small {
 
 /// One MiB of data without zeros and without repetitions.
 fn data(seed: u64) -> Vec<u8> {
-    let word = |word: u64| word.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (seed << 40) | 1;
-    (0..SECTORS * 64).flat_map(|number| word(number).to_le_bytes()).collect()
+    random::pattern(seed, SECTORS * 512)
 }
 
-/// Writes MiB after MiB until the pool has no room for one; the number that it took.
-fn fill(session: &mut Session) -> u64 {
-    for number in 0..1024 {
+/// Number of MiB written before the file system is full.
+const WRITTEN: u64 = 100;
+
+/// Writes MiB after MiB.
+fn write(session: &mut Session) {
+    for number in 0..WRITTEN {
         loop {
             match session.write16(number * SECTORS, data(number).into()) {
                 Ok(()) => break,
-                // A threshold was crossed.
-                Err(error @ CommandError::Status { sense: Some(_), .. }) if sense(&error).0 == 6 => {}
-                Err(error) => {
-                    assert_eq!(sense(&error), (7, 0x27, 7), "{error}");
-                    return number;
-                }
+                // The write crossed a threshold.
+                Err(error) => assert_eq!(sense(&error).0, 6, "{error}"),
             }
         }
     }
-    panic!("the file system is never full")
+}
+
+fn has_alert(fixture: &Fixture) -> bool {
+    fixture.ok(&["alert", "list"]).contains("below-full")
 }
 
 #[track_caller]
@@ -95,8 +95,7 @@ fn an_array_starts_and_serves_reads_while_the_file_system_below_is_full() {
     };
     fixture.array.create_volume("v1", "2G").unwrap();
     let mut session = fixture.log_in("v1");
-    let written = fill(&mut session);
-    assert!(written > 32, "{written} MiB");
+    write(&mut session);
     small.fill();
     // A small overwrite of a block that nothing shares needs no space.
     let block = || bytes::Bytes::from(data(0)[..4096].to_vec());
@@ -105,36 +104,37 @@ fn an_array_starts_and_serves_reads_while_the_file_system_below_is_full() {
     // blocks.
     let scattered = |number: u64| (1024 + number) * SECTORS;
     let small_writes = (0..512).take_while(|&number| session.write16(scattered(number), block()).is_ok()).count();
-    println!("{written} MiB and {small_writes} small writes until the file system was full");
+    assert!(small_writes > 0, "no small write was taken");
+    let refused = |session: &mut Session| {
+        let refused = session.write16(WRITTEN * SECTORS, data(WRITTEN).into()).unwrap_err();
+        assert_eq!(sense(&refused), (7, 0x27, 7), "{refused}");
+    };
+    refused(&mut session);
+    assert!(has_alert(&fixture), "a write was refused, and no alert says why");
     drop(session);
 
     fixture.kill_and_restart();
-    assert_reads(&fixture, written);
+    // It does not wait for a host that writes.
+    wait_for("the alert below-full after a start", || has_alert(&fixture));
+    assert!(fixture.ok(&["pool", "list"]).contains("below-full"));
+    assert_reads(&fixture, WRITTEN);
     let mut session = fixture.log_in("v1");
     for number in 0..small_writes as u64 {
         assert_eq!(session.read16(scattered(number), 8).unwrap(), block(), "small write {number}");
     }
-    let refused = session.write16(written * SECTORS, data(written).into()).unwrap_err();
-    assert_eq!(sense(&refused), (7, 0x27, 7), "{refused}");
-    // The alert comes with the next checkpoint, which finds no room; hosts that write bring it about.
-    crate::fixture::wait_for("the alert below-full", || {
-        let _refused_or_not = session.write16(scattered(0), block());
-        fixture.ok(&["alert", "list"]).contains("below-full")
-    });
+    refused(&mut session);
     drop(session);
 
     // A clean stop succeeds, and the pool that it leaves opens as well.
     fixture.array.stop().unwrap();
     fixture.array.restart().unwrap();
-    assert_reads(&fixture, written);
+    assert_reads(&fixture, WRITTEN);
 
     // Writes continue without a restart once there is room.
     small.enlarge();
     let mut session = fixture.log_in("v1");
-    crate::fixture::wait_for("a write that needs space is taken", || {
-        session.write16(written * SECTORS, data(written).into()).is_ok()
-    });
+    wait_for("a write that needs space is taken", || session.write16(WRITTEN * SECTORS, data(WRITTEN).into()).is_ok());
     drop(session);
-    assert_reads(&fixture, written + 1);
+    assert_reads(&fixture, WRITTEN + 1);
     fixture.array.stop().unwrap();
 }

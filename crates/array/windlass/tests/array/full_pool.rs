@@ -141,7 +141,35 @@ fn every_write_path_reports_a_full_pool() {
 
 /// Regression: `pool list` said healthy while writes of 1 MiB were refused, until those of 4 KiB were refused as well.
 #[test]
-fn a_probe_says_what_it_could_not_try() {
+fn a_pool_that_refuses_large_writes_is_full() {
+    let fixture = Fixture::start("256M", &[]);
+    fixture.array.create_volume("v1", "1G").unwrap();
+    let mut session = fixture.log_in("v1");
+    let state = || {
+        let text = fixture.ok(&["pool", "list", "--columns", "state", "--no-headers"]);
+        text.trim().to_owned()
+    };
+    let refused = (0..).map(|at| at * 2048).find(|lba| {
+        let result = past_attentions(|| session.write16(*lba, data(*lba, 2048).into()));
+        result.is_err_and(|error| {
+            assert_eq!(sense(&error), FULL);
+            true
+        })
+    });
+    assert_eq!((refused.is_some(), state().as_str()), (true, "full"));
+    let created = fixture.try_run(&["volume", "create", "v2", "--size", "1G"]);
+    let said = String::from_utf8_lossy(&created.stderr).into_owned();
+    assert!(created.status.success() && said.contains("warning: pool p0 is full"), "{created:?}");
+    past_attentions(|| session.unmap(&[(0, 40 * 2048)])).unwrap();
+    crate::fixture::wait_for("the pool has space again", || state() == "low-space");
+    past_attentions(|| session.unmap(&[(0, 128 * 2048)])).unwrap();
+    crate::fixture::wait_for("the pool is as before", || state() == "healthy");
+}
+
+/// Regression: the write test of a probe failed when it restored blocks that it had not changed,
+/// and its results were lost.
+#[test]
+fn a_probe_lists_the_tests_that_it_could_not_run() {
     let (fixture, session) = full_pool();
     drop(session);
     let url = fixture.array.volume("v1").unwrap().url().to_owned();

@@ -12,6 +12,7 @@ mod lab;
 mod live_access;
 mod login_flood;
 mod long_commands;
+mod management_plane;
 mod memory_of_peers;
 mod migrate;
 mod multipath;
