@@ -1,12 +1,12 @@
 //! A simulated host: logs in, sends random commands, cuts its connection, and expects an answer to everything in bounded time.
 
 use crate::commands::{self, Scene};
-use crate::shared::{Issued, Shared};
+use crate::shared::{Issued, ResetNumber, Shared};
 use crate::wire::End;
 use crate::world::Kind;
 use bytes::{Buf, Bytes, BytesMut};
 use daemon::simulation::Socket;
-use iscsi::initiator::{Config, Event, Initiator, Request};
+use iscsi::initiator::{Completion, Config, Event, Initiator, Request};
 use iscsi::pdu::{LogoutReason, TaskAttribute, TaskManagementFunction, TaskManagementResponse};
 use random::Random;
 use std::collections::{BTreeMap, VecDeque};
@@ -20,16 +20,20 @@ use tokio::time::{Instant, sleep, timeout_at};
 /// Time in which the array has to answer anything. A disk that completes nothing for a while is slow, but not this slow.
 pub(crate) const BOUND: Duration = Duration::from_secs(120);
 
+/// UNIT ATTENTION, BUS DEVICE RESET FUNCTION OCCURRED.
+const RESET_OCCURRED: (u8, u16) = (6, 0x2903);
+
 /// Opens a connection; `None` while the array is down.
 pub(crate) type Connector = Rc<dyn Fn(usize, &Random) -> Option<End>>;
 
 /// A task management function without an answer.
 struct Function {
     kind: Kind,
-    volume: usize,
     /// Tasks that it ends.
     tasks: Vec<u32>,
     at: Instant,
+    /// LOGICAL UNIT RESET: its number.
+    reset: Option<ResetNumber>,
 }
 
 /// Why a session ended.
@@ -49,6 +53,17 @@ pub(crate) struct Host {
     next_id: u64,
     /// Commands of earlier sessions that may still take effect, until the nexus has logged in again.
     loose: Vec<Issued>,
+    /// Logical unit resets of earlier sessions without an answer, as long.
+    loose_resets: Vec<ResetNumber>,
+}
+
+/// Resets of one volume, as a session has seen them.
+#[derive(Clone, Copy, Default)]
+struct ResetsSeen {
+    /// Time of the last unit attention for a reset.
+    last: Option<Instant>,
+    /// Issue time of the last command that ended without a unit attention.
+    undisturbed: Option<Instant>,
 }
 
 struct Session {
@@ -58,6 +73,8 @@ struct Session {
     input: BytesMut,
     outstanding: BTreeMap<u32, Issued>,
     functions: BTreeMap<u32, Function>,
+    /// By volume.
+    resets: Vec<ResetsSeen>,
     broken: bool,
     logging_out: bool,
 }
@@ -111,6 +128,23 @@ impl Session {
         if progress { Poll::Ready(()) } else { Poll::Pending }
     }
 
+    /// Records whether a response reports a reset.
+    fn note_attention(&mut self, issued: &Issued, completion: &Completion) {
+        let Some(seen) = self.resets.get_mut(issued.command.volume) else { return };
+        if crate::shared::sense(&completion.sense) == RESET_OCCURRED {
+            seen.last = Some(Instant::now());
+        } else if completion.status == 0 {
+            seen.undisturbed = seen.undisturbed.max(Some(issued.at));
+        }
+    }
+
+    /// True when a reset ended the command, and a later command got no unit attention for it.
+    /// `reset_ended`: end of that reset.
+    fn missed_a_reset(&self, issued: &Issued, reset_ended: Option<Instant>) -> bool {
+        let Some(seen) = self.resets.get(issued.command.volume) else { return false };
+        reset_ended.is_some() && seen.undisturbed > reset_ended && seen.last < Some(issued.at)
+    }
+
     /// Moves bytes until something has happened, or until then.
     async fn step(&mut self, until: Instant) {
         let _timeout = timeout_at(until, poll_fn(|context| self.poll(context))).await;
@@ -120,7 +154,8 @@ impl Session {
 impl Host {
     pub(crate) fn new(shared: Rc<Shared>, index: usize, connect: Connector, commands: u64) -> Self {
         let random = Random::new(shared.world.seed ^ ((index as u64 + 1) << 40));
-        Self { shared, index, random, connect, left: commands, next_id: 1, loose: Vec::new() }
+        let (loose, loose_resets) = (Vec::new(), Vec::new());
+        Self { shared, index, random, connect, left: commands, next_id: 1, loose, loose_resets }
     }
 
     fn log(&self, line: std::fmt::Arguments<'_>) {
@@ -135,6 +170,7 @@ impl Host {
                 Ended::Finished => return Ok(()),
                 Ended::Over => {
                     self.loose.extend(std::mem::take(&mut session.outstanding).into_values());
+                    self.loose_resets.extend(session.functions.values().filter_map(|function| function.reset));
                     drop(session);
                     let pause = self.random.below(30);
                     sleep(Duration::from_millis(pause)).await;
@@ -181,6 +217,7 @@ impl Host {
             input: BytesMut::new(),
             outstanding: BTreeMap::new(),
             functions: BTreeMap::new(),
+            resets: vec![ResetsSeen::default(); self.shared.world.volumes],
             broken: false,
             logging_out: false,
         };
@@ -206,6 +243,9 @@ impl Host {
         // The old session of the nexus is over: none of its commands and functions may take effect any more.
         for issued in std::mem::take(&mut self.loose) {
             self.shared.bury(&issued);
+        }
+        for reset in std::mem::take(&mut self.loose_resets) {
+            self.shared.end_reset(reset);
         }
         Ok(Some(session))
     }
@@ -281,7 +321,8 @@ impl Host {
         let own = session.machine.task_management(function, lun(volume), Some(tag));
         self.log(format_args!("{own:x} ABORT TASK {tag:x}"));
         let tasks = vec![tag];
-        session.functions.insert(own, Function { kind: Kind::AbortTask, volume, tasks, at: Instant::now() });
+        let at = Instant::now();
+        session.functions.insert(own, Function { kind: Kind::AbortTask, tasks, at, reset: None });
     }
 
     fn reset(&mut self, session: &mut Session) {
@@ -289,19 +330,14 @@ impl Host {
         let function = TaskManagementFunction::LOGICAL_UNIT_RESET;
         let own = session.machine.task_management(function, lun(volume), None);
         self.log(format_args!("{own:x} LOGICAL UNIT RESET of volume {volume}"));
-        self.note_reset(volume);
+        let reset = Some(self.shared.begin_reset(volume));
         let on = session.outstanding.iter().filter(|(_, issued)| issued.command.volume == volume);
         let tasks = on.map(|(tag, _)| *tag).collect();
-        session.functions.insert(own, Function { kind: Kind::LogicalUnitReset, volume, tasks, at: Instant::now() });
+        let at = Instant::now();
+        session.functions.insert(own, Function { kind: Kind::LogicalUnitReset, tasks, at, reset });
     }
 
-    fn note_reset(&self, volume: usize) {
-        if let Some(reset) = self.shared.reset.borrow_mut().get_mut(volume) {
-            *reset = Some(Instant::now());
-        }
-    }
-
-    fn take_events(&mut self, session: &mut Session) -> Result<(), String> {
+    fn take_events(&self, session: &mut Session) -> Result<(), String> {
         while let Some(event) = session.machine.poll_event() {
             match event {
                 Event::Completed(completion) => {
@@ -314,6 +350,7 @@ impl Host {
                     let Some(issued) = session.outstanding.remove(&tag) else {
                         return Err(format!("a second response for task {tag:x}"));
                     };
+                    session.note_attention(&issued, &completion);
                     let by_function = session.functions.values().any(|function| function.tasks.contains(&tag));
                     self.shared.complete(&issued, &completion, by_function || session.logging_out)?;
                 }
@@ -339,8 +376,8 @@ impl Host {
         function: &Function,
         response: TaskManagementResponse,
     ) -> Result<(), String> {
-        if function.kind == Kind::LogicalUnitReset {
-            self.note_reset(function.volume);
+        if let Some(reset) = function.reset {
+            self.shared.end_reset(reset);
         }
         let done = response == TaskManagementResponse::COMPLETE;
         if !done && function.kind == Kind::LogicalUnitReset {
@@ -369,6 +406,9 @@ impl Host {
             if !self.shared.was_reset(&issued) {
                 return Err(format!("{tag:x} {} is not answered within {} s", issued.command, BOUND.as_secs()));
             }
+            if session.missed_a_reset(&issued, self.shared.reset_ended(&issued)) {
+                return Err(format!("{tag:x} {} was ended by a reset, and no unit attention says so", issued.command));
+            }
             session.machine.forget(tag);
             self.shared.bury(&issued);
         }
@@ -388,6 +428,30 @@ impl Host {
             }
         }
         Ok(())
+    }
+
+    /// Waits until every command is answered.
+    async fn answered(&self, session: &mut Session) -> Result<(), String> {
+        while !session.outstanding.is_empty() {
+            session.step(Instant::now() + Duration::from_secs(10)).await;
+            self.take_events(session)?;
+            self.check_bounds(session)?;
+            if session.broken {
+                return Err("the connection ended before all was answered".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends commands of one kind in one session, one after the other, and one more before them that meets the unit attention of a new session.
+    #[cfg(test)]
+    pub(crate) async fn send(&mut self, kind: Kind, count: u64) -> Result<(), String> {
+        let mut session = self.login().await?;
+        for _ in 0..=count {
+            self.command(&mut session, kind);
+            self.answered(&mut session).await?;
+        }
+        self.logout(&mut session).await
     }
 
     /// Reads all blocks of all volumes in one session.
@@ -415,14 +479,7 @@ impl Host {
                 });
                 let issued = self.shared.issue(command, u64::MAX);
                 session.outstanding.insert(tag, issued);
-                while !session.outstanding.is_empty() {
-                    session.step(Instant::now() + Duration::from_secs(10)).await;
-                    self.take_events(&mut session)?;
-                    self.check_bounds(&mut session)?;
-                    if session.broken {
-                        return Err("the connection ended while all was read".to_owned());
-                    }
-                }
+                self.answered(&mut session).await?;
             }
         }
         self.logout(&mut session).await
@@ -436,3 +493,6 @@ fn far() -> Instant {
 fn lun(volume: usize) -> [u8; 8] {
     [0, u8::try_from(volume).unwrap_or(0), 0, 0, 0, 0, 0, 0]
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,17 +87,22 @@ impl Run {
     }
 
     fn connector(&self) -> Connector {
+        self.connector_to(0)
+    }
+
+    /// Connections to the portal of this index.
+    fn connector_to(&self, index: u8) -> Connector {
         let machine = self.machine.clone();
         Rc::new(move |host, random| {
             let machine = machine.borrow();
             let machine = machine.as_ref()?;
-            let portal = SocketAddr::from(([10, 0, 0, 1], 3260));
+            let portal = machine::portal(index);
             let host = u8::try_from(host).unwrap_or(0);
             let port = u16::try_from(random.below(50_000) + 1024).unwrap_or(1024);
             let peer = SocketAddr::from(([10, 0, 1, host], port));
             let (initiator, target) = wire::connection(random, portal, peer);
             let _tasks = machine.tasks.enter();
-            machine.array.connect(target, peer, 0);
+            machine.array.connect(target, peer, usize::from(index));
             Some(initiator)
         })
     }
@@ -192,6 +197,7 @@ impl Run {
         self.disk = self.disk.crash();
         self.disk.clear_faults();
         stop_engine(None);
+        self.shared.end_resets();
         let now = self.shared.tick();
         for volume in self.shared.volumes.borrow_mut().iter_mut() {
             volume.crash(now);

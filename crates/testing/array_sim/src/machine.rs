@@ -27,8 +27,12 @@ pub(crate) struct Machine {
     pub tasks: LocalSet,
 }
 
-fn setup() -> ArraySetup {
-    let listen = SocketAddr::from(([10, 0, 0, 1], 3260));
+/// Address of a portal.
+pub(crate) fn portal(index: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, 1 + index], 3260))
+}
+
+fn setup(portals: &[SocketAddr]) -> ArraySetup {
     ArraySetup {
         array: ArrayOptions {
             pool_name: "p0".to_owned(),
@@ -36,10 +40,10 @@ fn setup() -> ArraySetup {
             target_name: Some("simulated".to_owned()),
             limits: Limits::default(),
             background_share_percent: 20,
-            portals: vec![PortalOptions { listen, group: None }],
+            portals: portals.iter().map(|listen| PortalOptions { listen: *listen, group: None }).collect(),
         },
         memory_bytes: 64 << 20,
-        portals: vec![Portal { listen, advertised: listen.to_string() }],
+        portals: portals.iter().map(|listen| Portal { listen: *listen, advertised: listen.to_string() }).collect(),
         advertise_configured: false,
         explicit_asymmetric_access: false,
         abort_of_finished_task: AbortOfFinishedTask::default(),
@@ -59,6 +63,16 @@ pub(crate) fn format(disk: &SimDisk, seed: u64) -> Result<(), String> {
 impl Machine {
     /// Starts the array on a disk.
     pub(crate) async fn start(shared: &Shared, disk: &SimDisk, began: Instant) -> Result<Self, String> {
+        Self::start_with(shared, disk, began, &[portal(0)]).await
+    }
+
+    /// Starts the array with these portals.
+    pub(crate) async fn start_with(
+        shared: &Shared,
+        disk: &SimDisk,
+        began: Instant,
+        portals: &[SocketAddr],
+    ) -> Result<Self, String> {
         let incarnation = shared.incarnation.get() + 1;
         shared.incarnation.set(incarnation);
         shared.troubled.set(false);
@@ -76,7 +90,7 @@ impl Machine {
             Core::open(media, options, &mut |_| {}).map_err(|error| format!("the pool is refused: {error}"))?;
         let environment = Rc::new(SimEnvironment::new(random.next(), began));
         let tasks = LocalSet::new();
-        let array = tasks.run_until(SimulatedArray::open(core, setup(), environment)).await;
+        let array = tasks.run_until(SimulatedArray::open(core, setup(portals), environment)).await;
         shared.up_since.set(Instant::now());
         let array = Rc::new(array.map_err(|error| format!("the array does not start: {error}"))?);
         let pool = array.pool().clone();

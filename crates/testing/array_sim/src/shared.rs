@@ -35,6 +35,24 @@ pub(crate) struct Issued {
     pub at: Instant,
 }
 
+/// Index of a [`Reset`].
+pub(crate) type ResetNumber = usize;
+
+/// LOGICAL UNIT RESET. It takes effect at an instant between its issue and its response. When its session ends before, it may take effect until
+/// the nexus logs in again or the array is restarted. Commands of other nexuses that were issued before that instant have no response (SAM-5
+/// §5.6, TAS = 0).
+struct Reset {
+    volume: usize,
+    /// When it could take effect last; `None` while it still can.
+    ended: Option<Instant>,
+}
+
+impl Reset {
+    fn may_end(&self, issued: &Issued) -> bool {
+        self.volume == issued.command.volume && self.ended.is_none_or(|ended| ended >= issued.at)
+    }
+}
+
 pub(crate) struct Shared {
     pub world: World,
     pub volumes: RefCell<Vec<Volume>>,
@@ -47,8 +65,7 @@ pub(crate) struct Shared {
     pub up_since: Cell<Instant>,
     /// A fault has struck since the array was started.
     pub troubled: Cell<bool>,
-    /// When a logical unit was reset last: commands before have no response.
-    pub reset: RefCell<Vec<Option<Instant>>>,
+    resets: RefCell<Vec<Reset>>,
     tick: Cell<Tick>,
     swapped: RefCell<BTreeSet<(usize, usize, u64)>>,
     pub story: Option<RefCell<Vec<String>>>,
@@ -58,7 +75,6 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(world: World, story: bool) -> Self {
         let volumes = (0..world.volumes).map(|_| Volume::new(crate::world::WINDOW as usize)).collect();
-        let reset = RefCell::new(vec![None; world.volumes]);
         Self {
             world,
             volumes: RefCell::new(volumes),
@@ -68,7 +84,7 @@ impl Shared {
             incarnation: Cell::new(0),
             up_since: Cell::new(Instant::now()),
             troubled: Cell::new(false),
-            reset,
+            resets: RefCell::default(),
             tick: Cell::new(1),
             swapped: RefCell::default(),
             story: story.then(RefCell::default),
@@ -149,10 +165,40 @@ impl Shared {
         }
     }
 
-    /// True when the volume was reset since the command was issued, by any host.
+    /// A LOGICAL UNIT RESET is issued.
+    pub(crate) fn begin_reset(&self, volume: usize) -> ResetNumber {
+        let mut resets = self.resets.borrow_mut();
+        resets.push(Reset { volume, ended: None });
+        resets.len() - 1
+    }
+
+    /// It can take effect no more.
+    pub(crate) fn end_reset(&self, number: ResetNumber) {
+        if let Some(reset) = self.resets.borrow_mut().get_mut(number) {
+            reset.ended.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// The array is killed: nothing that it was asked for can take effect any more.
+    pub(crate) fn end_resets(&self) {
+        for reset in self.resets.borrow_mut().iter_mut() {
+            reset.ended.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// True when the volume may have been reset since the command was issued, by any host.
     pub(crate) fn was_reset(&self, issued: &Issued) -> bool {
-        let reset = self.reset.borrow().get(issued.command.volume).copied().flatten();
-        reset.is_some_and(|reset| reset >= issued.at)
+        self.resets.borrow().iter().any(|reset| reset.may_end(issued))
+    }
+
+    /// When the last reset that may have ended the command took effect at the latest; `None` while one still can.
+    pub(crate) fn reset_ended(&self, issued: &Issued) -> Option<Instant> {
+        let resets = self.resets.borrow();
+        let mut latest = None;
+        for reset in resets.iter().filter(|reset| reset.may_end(issued)) {
+            latest = latest.max(Some(reset.ended?));
+        }
+        latest
     }
 
     /// Judges a response. `aborted`: the host has done something that ends the command.

@@ -54,7 +54,7 @@ pub(crate) fn connection(random: &Random, portal: SocketAddr, peer: SocketAddr) 
         Rc::new(RefCell::new(empty))
     };
     let (one, other) = (pipe(), pipe());
-    let mut end = |input: &Rc<RefCell<Pipe>>, output: &Rc<RefCell<Pipe>>, local| End {
+    let end = |input: &Rc<RefCell<Pipe>>, output: &Rc<RefCell<Pipe>>, local| End {
         input: input.clone(),
         output: output.clone(),
         local,
