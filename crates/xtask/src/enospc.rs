@@ -23,7 +23,6 @@ use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
 use qmp::Qmp;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The first process of the guest.
@@ -57,8 +56,7 @@ pub(crate) struct Options {
 /// Fills, grows and verifies; one check for each step.
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let interruption = Interruption::watch()?;
-    let status = Command::new(workspace::root().join("scripts/need")).arg("enospc").status();
-    ensure!(status.context("cannot run scripts/need")?.success(), "programs that this needs are missing");
+    workspace::need("enospc")?;
     let cache = workspace::target().join("power-cut");
     std::fs::create_dir_all(&cache).with_context(|| format!("cannot make {}", cache.display()))?;
     let directory = tempfile::Builder::new().prefix("enospc-").tempdir_in(&cache)?;

@@ -38,7 +38,6 @@ use remote::Remote;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -146,7 +145,7 @@ const CHECK_CYCLES: u32 = 10;
 /// Cuts and checks; one check per cut, and one for each `pool check`.
 pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let interruption = Interruption::watch()?;
-    install_missing()?;
+    workspace::need("power-cut")?;
     let cache = workspace::target().join("power-cut");
     let parent = options.directory.clone().unwrap_or_else(|| cache.clone());
     for directory in [&cache, &parent] {
@@ -173,13 +172,6 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
         }
     }
     Ok(tally)
-}
-
-/// Installs the packages that are missing, as `make test` does.
-fn install_missing() -> Result<()> {
-    let status = Command::new(workspace::root().join("scripts/need")).arg("power-cut").status();
-    ensure!(status.context("cannot run scripts/need")?.success(), "programs that the power cuts need are missing");
-    Ok(())
 }
 
 /// Disk, its machine, and the array in it.

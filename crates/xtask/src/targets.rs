@@ -8,10 +8,9 @@
 mod here;
 
 use crate::{vm, workspace};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use here::Here;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Names of all targets, in table order.
 pub(crate) const ALL: [&str; 4] = ["windlass", "tgt", "istgt", "lio"];
@@ -21,8 +20,7 @@ pub(crate) fn chosen(only: &[String]) -> Result<Vec<&'static str>> {
     for name in only {
         ensure!(ALL.contains(&name.as_str()), "there is no target {name}; there are {}", ALL.join(", "));
     }
-    let status = Command::new(workspace::root().join("scripts/need")).arg("scorecard").status();
-    ensure!(status.context("cannot run scripts/need")?.success(), "programs that the targets need are missing");
+    workspace::need("scorecard")?;
     Ok(ALL.into_iter().filter(|target| only.is_empty() || only.iter().any(|name| name == target)).collect())
 }
 

@@ -22,7 +22,6 @@ use image::Image;
 use lab::Lab;
 use machine::Accelerator;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Steps to run.
@@ -65,7 +64,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
         let known = steps::ALL.iter().any(|step| step.name == name);
         ensure!(known, "there is no step {name}; see `cargo xtask vm --list`");
     }
-    install_missing()?;
+    workspace::need("vm")?;
     let started = Instant::now();
     let cache = cache()?;
     let image = Image::make(&cache)?;
@@ -101,7 +100,7 @@ impl Lio {
     /// Boots the guest and starts LIO in it, with two logical units of `size_mib` MiB in the
     /// guest's memory.
     pub(crate) fn start(windlass: &Path, size_mib: u64) -> Result<Self> {
-        install_missing()?;
+        workspace::need("vm")?;
         let cache = cache()?;
         let image = Image::make(&cache)?;
         let directory = tempfile::Builder::new().prefix("lio-").tempdir_in(&cache)?;
@@ -123,16 +122,6 @@ fn cache() -> Result<PathBuf> {
     let cache = workspace::target().join("vm");
     std::fs::create_dir_all(&cache).with_context(|| format!("cannot make {}", cache.display()))?;
     Ok(cache.canonicalize()?)
-}
-
-/// Installs the packages that are missing, as `make test` does.
-fn install_missing() -> Result<()> {
-    let status = Command::new(workspace::root().join("scripts/need")).arg("vm").status();
-    ensure!(
-        status.context("cannot run scripts/need")?.success(),
-        "programs that the virtual machine needs are missing"
-    );
-    Ok(())
 }
 
 /// This program without its symbols, for `fsx` in the guest.

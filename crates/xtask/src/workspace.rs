@@ -1,20 +1,10 @@
-//! Paths: the workspace, its target directory, the program under test.
+//! The workspace: its folders, the program under test, the turn of jobs that do not all run each time.
 
 use anyhow::{Result, ensure};
+pub(crate) use array_process::workspace::{need, root, target};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
-
-/// Root of the workspace.
-pub(crate) fn root() -> PathBuf {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    own.ancestors().nth(2).unwrap_or(own).to_path_buf()
-}
-
-/// Target directory of cargo.
-pub(crate) fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from).unwrap_or_else(|| root().join("target"))
-}
 
 /// Program under test: `given`, or the release build.
 pub(crate) fn windlass(given: Option<&Path>) -> Result<PathBuf> {

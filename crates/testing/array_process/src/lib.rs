@@ -4,10 +4,11 @@
 //! [`mod@array`] starts `windlass serve`, waits until it is ready, administers it through its own
 //! command line, and stops or kills it. [`program`] runs third-party programs with a time limit.
 //! [`observe`] reads the kernel's counters of a process and of the loopback interface. [`tally`]
-//! counts checks. The crate knows no protocol.
+//! counts checks. [`workspace`] has the folders of the workspace. The crate knows no protocol.
 #![forbid(unsafe_code)]
 
 pub mod array;
 pub mod observe;
 pub mod program;
 pub mod tally;
+pub mod workspace;

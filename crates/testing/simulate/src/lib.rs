@@ -7,10 +7,10 @@
 
 use anyhow::{Context, Result, ensure};
 use array_process::tally::Tally;
+use array_process::workspace;
 use clap::{Args, ValueEnum};
 use sim::{Outcome, Report, RunOptions};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -361,16 +361,14 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
 
 /// Builds a simulation program that can disable rules; returns its command.
 fn simulation(name: &str) -> Result<Command> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     // Built as part of the workspace, so that crates without these rules are not built again.
     cargo.args(["build", "--quiet", "--workspace", "--bin", "simulate", "--bin", "array_sim"]);
     cargo.args(["--features", "simulate/mutations,array_sim/mutations"]);
-    let built = cargo.current_dir(&workspace).status().context("cannot run cargo")?;
+    let built = cargo.current_dir(workspace::root()).status().context("cannot run cargo")?;
     ensure!(built.success(), "the simulation that can leave rules out does not build");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
-    let mut command = Command::new(target.join("debug").join(name));
-    command.current_dir(&workspace);
+    let mut command = Command::new(workspace::target().join("debug").join(name));
+    command.current_dir(workspace::root());
     Ok(command)
 }
 

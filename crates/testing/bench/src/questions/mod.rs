@@ -26,7 +26,7 @@ use crate::session::Session;
 use crate::targets::Windlass;
 use anyhow::{Context, Result};
 use array_process::array::Volume;
-use array_process::program;
+use array_process::{program, workspace};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -71,12 +71,11 @@ const SEGMENT_BYTES: u64 = 4 * MIB;
 /// Builds an example of the pool; returns the path of its program.
 fn pool_example(name: &str, limit: Duration) -> Result<PathBuf> {
     let cargo = program::find("cargo").context("cargo is not there to build the example")?;
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../Cargo.toml");
+    let manifest = workspace::root().join("Cargo.toml");
+    let manifest = manifest.to_str().context("the path of the workspace is not UTF-8")?;
     let build = ["build", "--release", "--quiet", "--package", "pool", "--example", name, "--manifest-path", manifest];
     program::require(&cargo, &build, limit)?;
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target"), Into::into);
-    Ok(target.join("release/examples").join(name))
+    Ok(workspace::target().join("release/examples").join(name))
 }
 
 /// Creates a volume of `size_bytes` and fills it.
