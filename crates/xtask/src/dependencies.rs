@@ -91,6 +91,7 @@ const LAYERS: &[Layer] = &[
                 "fuzz_targets",
                 &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target", "text", "unit"],
             ),
+            ("machines", &["array_process", "conformance", "iscsi", "random", "text"]),
             ("sim", &["block", "media", "pool", "random"]),
             ("simulate", &["array_process", "sim", "text"]),
         ],
@@ -103,7 +104,7 @@ const LAYERS: &[Layer] = &[
             ("text", &[]),
             (
                 "xtask",
-                &["array_process", "bench", "conformance", "fuzz_targets", "iscsi", "random", "simulate", "text"],
+                &["array_process", "bench", "conformance", "fuzz_targets", "machines", "random", "simulate", "text"],
             ),
         ],
     },
@@ -134,7 +135,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("libc", &["media"]),
     ("tokio", &["array_sim", "bench", "cli", "daemon", "virtual_disk", "initiator", "lab", "probe"]),
     ("axum", &["daemon"]),
-    ("clap", &["array_sim", "bench", "cli", "daemon", "pool_offline", "simulate", "windlass", "xtask"]),
+    ("clap", &["array_sim", "bench", "cli", "daemon", "machines", "pool_offline", "simulate", "windlass", "xtask"]),
 ];
 
 /// Licences that a program under Apache-2.0 or MIT may include. Each dependency must offer at least

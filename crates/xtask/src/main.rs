@@ -1,6 +1,6 @@
-//! `cargo xtask`: automation of the project. One file per command. `ci` runs the commands that
-//! every change must pass; `storm`, `power-cut`, `enospc`, `vm`, `scorecard`, `peers` and `fsx` are
-//! run by hand.
+//! `cargo xtask`: automation of the project. One file per command, or a crate of `testing` for the
+//! larger ones: `machines`, `bench`, `simulate`. `ci` runs the commands that every change must pass;
+//! `storm`, `power-cut`, `enospc`, `vm`, `scorecard`, `peers` and `fsx` are run by hand.
 #![forbid(unsafe_code)]
 
 mod chaos;
@@ -8,25 +8,20 @@ mod ci;
 mod clients;
 mod conformance;
 mod dependencies;
-mod enospc;
-mod fsx;
 mod fuzz;
 mod kill;
-mod peers;
-mod power_cut;
 mod race;
 mod scorecard;
 mod storm;
 mod structure;
 mod suite;
-mod targets;
-mod vm;
 mod waits;
 mod workspace;
 
 use anyhow::Result;
 use array_process::tally::{self, Tally};
 use clap::{Parser, Subcommand};
+use machines::{enospc, fsx, peers, power_cut, vm};
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -9,10 +9,10 @@
 
 use crate::suite::{list_tests, verdict};
 use crate::tally::Tally;
-use crate::targets::{self, Target};
 use anyhow::{Context, Result};
 use array_process::program;
 use clap::Args;
+use machines::targets::{self, Target};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -20,7 +20,7 @@ use text::columns::Align;
 
 /// Targets and amount of work.
 #[derive(Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// Only these targets: windlass, tgt, istgt, lio.
     #[arg(value_name = "TARGET")]
     only: Vec<String>,
@@ -71,7 +71,7 @@ struct Found {
 }
 
 /// Runs all targets and prints the tables; one check for each primitive and each case.
-pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
+pub fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let chosen = targets::chosen(&options.only)?;
     let windlass = windlass.canonicalize()?;
     let place = options.to.clone().unwrap_or_else(|| workspace::target().join("peers"));

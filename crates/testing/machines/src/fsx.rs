@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// File and amount of operations.
 #[derive(Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// File, which is created, or truncated first.
     file: PathBuf,
     /// Number of operations.
@@ -73,7 +73,7 @@ struct Exerciser<'a> {
 }
 
 /// Runs the operations; one check.
-pub(crate) fn run(options: &Options) -> Result<Tally> {
+pub fn run(options: &Options) -> Result<Tally> {
     let mut exerciser = Exerciser {
         path: &options.file,
         file: open(&options.file, true)?,

@@ -47,7 +47,7 @@ use writers::{ALL_BLOCKS, Writers};
 
 /// Number of cuts, kind of disk, and place.
 #[derive(Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// Number of cuts under load.
     #[arg(long, default_value_t = 50)]
     cycles: u32,
@@ -74,7 +74,7 @@ pub(crate) struct Options {
 }
 
 /// Examples for the help.
-pub(crate) const EXAMPLES: &str = "Examples:
+pub const EXAMPLES: &str = "Examples:
   cargo xtask power-cut
   cargo xtask power-cut --cycles 10 --pool file --seed 7
   cargo xtask power-cut --cycles 10 --lose-writes off
@@ -143,7 +143,7 @@ const COPY_CYCLES: u32 = 3;
 const CHECK_CYCLES: u32 = 10;
 
 /// Cuts and checks; one check per cut, and one for each `pool check`.
-pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
+pub fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let interruption = Interruption::watch()?;
     workspace::need("power-cut")?;
     let cache = workspace::target().join("power-cut");

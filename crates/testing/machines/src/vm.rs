@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 /// Steps to run.
 #[derive(Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// Only these steps, by name; see `--list`.
     #[arg(value_name = "STEP")]
     only: Vec<String>,
@@ -45,7 +45,7 @@ pub(crate) struct Options {
 }
 
 /// Examples for the help.
-pub(crate) const EXAMPLES: &str = "Examples:
+pub const EXAMPLES: &str = "Examples:
   cargo xtask vm
   cargo xtask vm multipath reservations --verbose
 
@@ -53,7 +53,7 @@ Needs Debian on x86-64; missing packages are installed with apt-get, and the gue
 `cargo xtask ci`.";
 
 /// Boots the guest and runs the steps, whose checks it counts.
-pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
+pub fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     if options.list {
         for step in steps::ALL {
             println!("{:14} {}", step.name, step.asks);
@@ -124,7 +124,7 @@ fn cache() -> Result<PathBuf> {
     Ok(cache.canonicalize()?)
 }
 
-/// This program without its symbols, for `fsx` in the guest.
+/// The running program, `xtask`, without its symbols: its command `fsx` runs in the guest.
 fn stripped_self(directory: &Path) -> Result<PathBuf> {
     let tool = directory.join("xtask");
     let strip = program::find("strip").context("strip is not installed; it is in the package binutils")?;

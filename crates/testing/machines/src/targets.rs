@@ -13,10 +13,10 @@ use here::Here;
 use std::path::{Path, PathBuf};
 
 /// Names of all targets, in table order.
-pub(crate) const ALL: [&str; 4] = ["windlass", "tgt", "istgt", "lio"];
+pub const ALL: [&str; 4] = ["windlass", "tgt", "istgt", "lio"];
 
 /// Returns the targets with the given names, or all, after installing their packages.
-pub(crate) fn chosen(only: &[String]) -> Result<Vec<&'static str>> {
+pub fn chosen(only: &[String]) -> Result<Vec<&'static str>> {
     for name in only {
         ensure!(ALL.contains(&name.as_str()), "there is no target {name}; there are {}", ALL.join(", "));
     }
@@ -25,7 +25,7 @@ pub(crate) fn chosen(only: &[String]) -> Result<Vec<&'static str>> {
 }
 
 /// Running target. Dropping it ends it.
-pub(crate) struct Target {
+pub struct Target {
     name: &'static str,
     windlass: PathBuf,
     size_mib: u64,
@@ -40,7 +40,7 @@ enum Place {
 
 impl Target {
     /// Starts the target of this name, one of [`ALL`], with two logical units of `size_mib` MiB.
-    pub(crate) fn start(windlass: &Path, name: &'static str, size_mib: u64) -> Result<Self> {
+    pub fn start(windlass: &Path, name: &'static str, size_mib: u64) -> Result<Self> {
         let place = match name {
             "lio" => Place::Guest(Box::new(vm::Lio::start(windlass, size_mib)?)),
             name => Place::Here(Box::new(Here::start(windlass, name, size_mib)?)),
@@ -49,7 +49,7 @@ impl Target {
     }
 
     /// Restarts the target without its state, where that is quick.
-    pub(crate) fn restarted(self) -> Result<Self> {
+    pub fn restarted(self) -> Result<Self> {
         match self.place {
             Place::Here(here) => {
                 drop(here);
@@ -60,7 +60,7 @@ impl Target {
     }
 
     /// URL of the first logical unit.
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         match &self.place {
             Place::Here(here) => here.url(),
             Place::Guest(guest) => guest.url(),
@@ -68,7 +68,7 @@ impl Target {
     }
 
     /// LUN of the second logical unit.
-    pub(crate) fn second_lun(&self) -> u16 {
+    pub fn second_lun(&self) -> u16 {
         match &self.place {
             Place::Here(here) => here.second_lun(),
             Place::Guest(_) => 1,
@@ -76,7 +76,7 @@ impl Target {
     }
 
     /// URL of the second logical unit.
-    pub(crate) fn second_url(&self) -> String {
+    pub fn second_url(&self) -> String {
         let url = self.url();
         let target = url.rsplit_once('/').map_or(url.as_str(), |(target, _)| target);
         format!("{target}/{}", self.second_lun())

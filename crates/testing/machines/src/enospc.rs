@@ -42,19 +42,19 @@ const END_LIMIT: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// Notes for the help.
-pub(crate) const NOTES: &str = "Needs Debian on x86-64; missing packages are installed with apt-get (scripts/need enospc). Where there is no KVM the guest is emulated, \
+pub const NOTES: &str = "Needs Debian on x86-64; missing packages are installed with apt-get (scripts/need enospc). Where there is no KVM the guest is emulated, \
 which takes minutes. It is no part of `cargo xtask ci`.";
 
 /// Options of the run.
 #[derive(Args, Clone)]
-pub(crate) struct Options {
+pub struct Options {
     /// Virtualisation of the guest's processor.
     #[arg(long, value_enum, default_value_t = Accelerator::Auto)]
     accelerator: Accelerator,
 }
 
 /// Fills, grows and verifies; one check for each step.
-pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
+pub fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     let interruption = Interruption::watch()?;
     workspace::need("enospc")?;
     let cache = workspace::target().join("power-cut");
