@@ -1,6 +1,7 @@
 //! Catalog of the pool behind one type: [`Control`](crate::Control) has no type parameter for the
 //! pool, so that requests can be sent from other threads without naming its type.
 
+use crate::environment::yield_now;
 use bytes::Bytes;
 use futures_util::future::{FutureExt, LocalBoxFuture};
 use pool::{
@@ -8,12 +9,17 @@ use pool::{
     ScanStep,
 };
 
+/// Number of objects that [`each_object`] holds.
+const OBJECTS_AT_ONCE: usize = 1024;
+
 /// [`Catalog`] with boxed futures. Each method calls the one of the same name.
 pub(crate) trait DynCatalog {
     fn new_object_id(&self) -> ObjectId;
     fn commit(&self, changes: Vec<CatalogChange>) -> LocalBoxFuture<'_, Result<(), PoolError>>;
     fn object(&self, id: ObjectId) -> Option<ObjectInfo>;
-    fn objects(&self) -> Vec<ObjectInfo>;
+    fn objects_from(&self, from: ObjectId, most: usize) -> Vec<ObjectInfo>;
+    fn captures(&self) -> Vec<ObjectId>;
+    fn last_object_id(&self) -> ObjectId;
     fn document(&self, key: &str) -> Option<Bytes>;
     fn documents(&self, prefix: &str) -> Vec<(String, Bytes)>;
     fn unique_bytes<'a>(&'a self, ids: &'a [ObjectId]) -> LocalBoxFuture<'a, Result<u64, PoolError>>;
@@ -43,8 +49,16 @@ impl<C: Catalog> DynCatalog for C {
         Catalog::object(self, id)
     }
 
-    fn objects(&self) -> Vec<ObjectInfo> {
-        Catalog::objects(self)
+    fn objects_from(&self, from: ObjectId, most: usize) -> Vec<ObjectInfo> {
+        Catalog::objects_from(self, from, most)
+    }
+
+    fn captures(&self) -> Vec<ObjectId> {
+        Catalog::captures(self)
+    }
+
+    fn last_object_id(&self) -> ObjectId {
+        Catalog::last_object_id(self)
     }
 
     fn document(&self, key: &str) -> Option<Bytes> {
@@ -101,5 +115,38 @@ impl<C: Catalog> DynCatalog for C {
 
     fn space(&self) -> PoolSpace {
         Catalog::space(self)
+    }
+}
+
+/// Calls `visit` with each object, by id. A pool may have ten million of them, so only a few are in
+/// memory at once, and other tasks run meanwhile.
+pub(crate) async fn each_object(catalog: &dyn DynCatalog, mut visit: impl FnMut(&ObjectInfo)) {
+    let mut from = ObjectId(0);
+    loop {
+        let objects = catalog.objects_from(from, OBJECTS_AT_ONCE);
+        objects.iter().for_each(&mut visit);
+        let Some(next) = objects.last().and_then(|last| last.id.0.checked_add(1)) else { return };
+        from = ObjectId(next);
+        yield_now().await;
+    }
+}
+
+/// First object that `wanted` accepts, from `from` on and up to `last`.
+pub(crate) async fn first_object(
+    catalog: &dyn DynCatalog,
+    mut from: ObjectId,
+    last: ObjectId,
+    wanted: impl Fn(&ObjectInfo) -> bool,
+) -> Option<ObjectId> {
+    // The first one is often the wanted one.
+    let mut most = 1;
+    loop {
+        let objects = catalog.objects_from(from, most);
+        most = OBJECTS_AT_ONCE.min(4 * most);
+        if let Some(found) = objects.iter().find(|object| object.id > last || wanted(object)) {
+            return (found.id <= last).then_some(found.id);
+        }
+        from = ObjectId(objects.last()?.id.0.checked_add(1)?);
+        yield_now().await;
     }
 }

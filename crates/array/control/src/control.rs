@@ -52,16 +52,10 @@ pub struct Control {
     changes: Mutex<()>,
 }
 
-/// Objects captured for ROD tokens.
-fn captures(catalog: &dyn DynCatalog) -> Vec<ObjectId> {
-    let objects = catalog.objects();
-    objects.iter().filter(|object| object.kind == ObjectKind::Capture).map(|object| object.id).collect()
-}
-
 /// Deletes the captures of an earlier run, which are invalid after it.
 async fn discard_captures(catalog: &dyn DynCatalog) -> Result<(), PoolError> {
     const AT_ONCE: usize = 256;
-    for ids in captures(catalog).chunks(AT_ONCE) {
+    for ids in catalog.captures().chunks(AT_ONCE) {
         catalog.commit(ids.iter().map(|id| CatalogChange::DeleteObject { id: *id }).collect()).await?;
     }
     Ok(())
@@ -159,7 +153,7 @@ impl Control {
         ports::record(&*catalog, &mut directory, &options.portals, started).await?;
         let directory = Rc::new(RefCell::new(directory));
         let changes = Mutex::new(());
-        let pool = PoolPart::load(&*catalog, options.pool_name, options.limits)?;
+        let pool = PoolPart::load(&*catalog, options.pool_name, options.limits).await?;
         let jobs = Jobs::load(&*catalog, options.background_share_percent)?;
         let events = Events::load(&*catalog, &*environment)?;
         let shared = Rc::clone(&directory);
@@ -280,7 +274,7 @@ impl Control {
 
     /// Objects captured for ROD tokens.
     pub(crate) fn captures(&self) -> Vec<ObjectId> {
-        captures(&*self.catalog)
+        self.catalog.captures()
     }
 
     /// Catalog of the pool.

@@ -406,6 +406,17 @@ impl Directory {
         self.index.snapshots_of(volume).filter_map(|id| self.snapshots.get(&id))
     }
 
+    /// True if the object is that of a volume or snapshot. The pool may have others.
+    pub(crate) fn has_object(&self, object: ObjectId) -> bool {
+        self.index.has_object(object)
+    }
+
+    /// Objects of all volumes and snapshots.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = ObjectId> {
+        let volumes = self.volumes.values().map(|volume| volume.object);
+        volumes.chain(self.snapshots.values().map(|snapshot| snapshot.object))
+    }
+
     /// Objects of a volume's snapshots, sorted by id.
     pub(crate) fn snapshot_objects(&self, volume: Uuid) -> Vec<ObjectId> {
         let mut objects: Vec<ObjectId> = self.snapshots_of(volume).map(|snapshot| snapshot.object).collect();

@@ -5,6 +5,7 @@ use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::task::Poll;
 use std::time::Duration;
 use uuid::{Builder, Uuid};
 
@@ -33,6 +34,19 @@ pub(crate) fn new_array_id(environment: &dyn Environment) -> Uuid {
     let mut random = [0; 16];
     environment.fill_random(&mut random);
     Builder::from_random_bytes(random).into_uuid()
+}
+
+/// Lets the other tasks of this thread run.
+pub(crate) async fn yield_now() {
+    let mut yielded = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
 }
 
 /// CHAP secret. Debug output hides it.

@@ -21,7 +21,7 @@ pub trait Facts {
     fn now(&self) -> Timestamp;
     /// Portals that accept connections, in the order of the configuration.
     fn portals(&self) -> &[Portal];
-    /// Object of the pool.
+    /// Object of a volume or snapshot.
     fn object(&self, id: ObjectId) -> Option<ObjectInfo>;
     /// Bytes that deleting these objects together would free, as last counted.
     fn unique_bytes(&self, objects: &[ObjectId]) -> Option<u64>;

@@ -45,6 +45,8 @@ pub struct MemoryCatalog {
     pub damaged: RefCell<BTreeSet<u64>>,
     /// True if the storage below the pool is full.
     pub starved: Cell<bool>,
+    /// Largest number of objects that one call has returned.
+    pub most_listed: Cell<usize>,
     checked: Cell<u64>,
     told_objects: RefCell<BTreeMap<u64, ObjectInfo>>,
     changes: Cell<u64>,
@@ -63,6 +65,21 @@ fn step(size_bytes: u64, offset_bytes: u64) -> ScanStep {
         next: (end < size_bytes).then_some(end),
         scanned_bytes: end.saturating_sub(offset_bytes),
         ..ScanStep::default()
+    }
+}
+
+/// Empty object.
+const fn new_object(id: ObjectId, kind: ObjectKind, size_bytes: u64) -> ObjectInfo {
+    ObjectInfo {
+        id,
+        kind,
+        parent: None,
+        size_bytes,
+        mapped_bytes: 0,
+        write_cache: false,
+        zero_detection: true,
+        reservation: None,
+        promised_bytes: 0,
     }
 }
 
@@ -87,6 +104,7 @@ impl Default for MemoryCatalog {
             gone: RefCell::default(),
             damaged: RefCell::default(),
             starved: Cell::new(false),
+            most_listed: Cell::new(0),
             checked: Cell::new(0),
             told_objects: RefCell::default(),
             changes: Cell::default(),
@@ -111,6 +129,17 @@ impl MemoryCatalog {
         Ok(())
     }
 
+    /// Adds volumes of 4 KiB without `control`, as an older change that the pool reports no more.
+    pub fn add_objects(&self, count: u64) {
+        let mut state = self.state.borrow_mut();
+        for _ in 0..count {
+            let id = self.new_object_id();
+            let info = ObjectInfo { mapped_bytes: 4096, ..new_object(id, ObjectKind::Volume, 4096) };
+            state.objects.insert(id.0, info);
+            self.told_objects.borrow_mut().insert(id.0, info);
+        }
+    }
+
     /// Stores a document without `control`.
     pub fn put_document(&self, key: &str, value: &str) {
         self.state.borrow_mut().documents.insert(key.to_owned(), Bytes::from(value.to_owned()));
@@ -120,28 +149,12 @@ impl MemoryCatalog {
 impl State {
     fn apply(&mut self, change: CatalogChange) -> Result<(), PoolError> {
         match change {
-            CatalogChange::CreateVolume { id, size_bytes } => self.insert(ObjectInfo {
-                id,
-                kind: ObjectKind::Volume,
-                parent: None,
-                size_bytes,
-                mapped_bytes: 0,
-                write_cache: false,
-                zero_detection: true,
-                reservation: None,
-                promised_bytes: 0,
-            }),
-            CatalogChange::CreateCapture { id, size_bytes } => self.insert(ObjectInfo {
-                id,
-                kind: ObjectKind::Capture,
-                parent: None,
-                size_bytes,
-                mapped_bytes: 0,
-                write_cache: false,
-                zero_detection: true,
-                reservation: None,
-                promised_bytes: 0,
-            }),
+            CatalogChange::CreateVolume { id, size_bytes } => {
+                self.insert(new_object(id, ObjectKind::Volume, size_bytes))
+            }
+            CatalogChange::CreateCapture { id, size_bytes } => {
+                self.insert(new_object(id, ObjectKind::Capture, size_bytes))
+            }
             CatalogChange::CloneObject { source, id, kind } => {
                 let parent = *self.object(source)?;
                 let thin = ObjectInfo { reservation: None, promised_bytes: 0, zero_detection: true, ..parent };
@@ -235,8 +248,20 @@ impl Catalog for MemoryCatalog {
         self.state.borrow().objects.get(&id.0).copied()
     }
 
-    fn objects(&self) -> Vec<ObjectInfo> {
-        self.state.borrow().objects.values().copied().collect()
+    fn objects_from(&self, from: ObjectId, most: usize) -> Vec<ObjectInfo> {
+        let state = self.state.borrow();
+        let objects: Vec<ObjectInfo> = state.objects.range(from.0..).take(most).map(|(_, info)| *info).collect();
+        self.most_listed.set(self.most_listed.get().max(objects.len()));
+        objects
+    }
+
+    fn captures(&self) -> Vec<ObjectId> {
+        let state = self.state.borrow();
+        state.objects.values().filter(|info| info.kind == ObjectKind::Capture).map(|info| info.id).collect()
+    }
+
+    fn last_object_id(&self) -> ObjectId {
+        ObjectId(self.next_object.get() - 1)
     }
 
     fn document(&self, key: &str) -> Option<Bytes> {

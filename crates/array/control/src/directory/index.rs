@@ -12,6 +12,7 @@ pub(super) struct Index {
     volume_objects: BTreeMap<ObjectId, Uuid>,
     with_thresholds: BTreeSet<Uuid>,
     clones: BTreeSet<(SourceRecord, Uuid)>,
+    snapshot_objects: BTreeSet<ObjectId>,
     /// Pairs of volume and snapshot.
     snapshots: BTreeSet<(Uuid, Uuid)>,
     host_names: BTreeMap<String, Uuid>,
@@ -39,8 +40,14 @@ impl Index {
     }
 
     pub fn snapshot(&mut self, before: Option<&SnapshotRecord>, after: Option<&SnapshotRecord>) {
-        before.map(|snapshot| self.snapshots.remove(&(snapshot.volume, snapshot.id)));
-        self.snapshots.extend(after.map(|snapshot| (snapshot.volume, snapshot.id)));
+        if let Some(snapshot) = before {
+            self.snapshots.remove(&(snapshot.volume, snapshot.id));
+            self.snapshot_objects.remove(&snapshot.object);
+        }
+        if let Some(snapshot) = after {
+            self.snapshots.insert((snapshot.volume, snapshot.id));
+            self.snapshot_objects.insert(snapshot.object);
+        }
     }
 
     pub fn host(&mut self, before: Option<&HostRecord>, after: Option<&HostRecord>) {
@@ -80,6 +87,11 @@ impl Index {
 
     pub fn volume_in(&self, object: ObjectId) -> Option<Uuid> {
         self.volume_objects.get(&object).copied()
+    }
+
+    /// True if the object is that of a volume or snapshot.
+    pub fn has_object(&self, object: ObjectId) -> bool {
+        self.volume_objects.contains_key(&object) || self.snapshot_objects.contains(&object)
     }
 
     pub fn with_thresholds(&self) -> impl Iterator<Item = Uuid> {

@@ -1,8 +1,8 @@
 //! Watch task: checks the array every second and raises events.
 
 use crate::Control;
+use crate::environment::yield_now;
 use crate::events::{Draft, Severity};
-use crate::jobs::yield_now;
 use std::time::Duration;
 
 /// Time between two checks.

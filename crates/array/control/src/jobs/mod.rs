@@ -19,11 +19,12 @@ mod sanitize;
 mod scrub;
 
 use crate::catalog::DynCatalog;
+use crate::environment::yield_now;
 use crate::events::{Draft, Severity};
 use crate::record::{Document, load};
 use crate::{CheckRecord, Control, ControlError, Noun, ScrubRecord};
 use futures_util::StreamExt;
-use futures_util::future::{FutureExt, LocalBoxFuture};
+use futures_util::future::{FutureExt, LocalBoxFuture, ready};
 use futures_util::lock::Mutex;
 use futures_util::stream::FuturesUnordered;
 use jiff::Timestamp;
@@ -173,8 +174,8 @@ trait Kind {
         false
     }
     /// Progress at the start.
-    fn expected(&self, _catalog: &dyn DynCatalog) -> Progress {
-        Progress::default()
+    fn expected<'a>(&'a self, _catalog: &'a dyn DynCatalog) -> LocalBoxFuture<'a, Progress> {
+        ready(Progress::default()).boxed_local()
     }
     /// Resets state that is lost in a restart.
     fn resume(&mut self, _progress: &mut Progress) {}
@@ -611,17 +612,4 @@ fn the_one_named<J>(name: &str, jobs: impl IntoIterator<Item = J>, id: impl Fn(&
         (Some(job), None) => Ok(job),
         _ => Err(ControlError::NotFound { noun: Noun::Job, name: name.to_owned() }),
     }
-}
-
-/// Lets the other tasks of this thread run.
-pub(crate) async fn yield_now() {
-    let mut yielded = false;
-    std::future::poll_fn(|context| {
-        if std::mem::replace(&mut yielded, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await
 }

@@ -2,12 +2,12 @@
 //! frees them.
 
 use super::{JobKind, JobReport, Kind, Progress};
-use crate::catalog::DynCatalog;
+use crate::catalog::{DynCatalog, each_object, first_object};
 use crate::record::object_id;
 use crate::{Control, ControlError, Noun, VolumeRecord};
 use futures_util::future::{FutureExt, LocalBoxFuture};
 use jiff::Timestamp;
-use pool::{ObjectId, ObjectKind, PoolError};
+use pool::{ObjectId, ObjectInfo, ObjectKind, PoolError};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -45,11 +45,12 @@ impl Work {
         Self { volume, object: record.object, offset_bytes: 0, last: record.object, report: ReclaimReport::default() }
     }
 
-    pub fn of_all(catalog: &dyn DynCatalog) -> Self {
-        let volumes = volumes(catalog);
-        let first = volumes.first().copied().unwrap_or(ObjectId(1));
-        let last = volumes.last().copied().unwrap_or(ObjectId(0));
-        Self { volume: None, object: first, offset_bytes: 0, last, report: ReclaimReport::default() }
+    pub async fn of_all(catalog: &dyn DynCatalog) -> Self {
+        let last = catalog.last_object_id();
+        // Without a volume, the first one is after the last one.
+        let first = first_object(catalog, ObjectId(0), last, is_volume).await;
+        let object = first.unwrap_or(ObjectId(last.0.saturating_add(1)));
+        Self { volume: None, object, offset_bytes: 0, last, report: ReclaimReport::default() }
     }
 
     /// Performs one step. Returns false at the end.
@@ -84,8 +85,8 @@ impl Work {
             Err(error) => return Err(control.pool_error(error)),
         }
         self.offset_bytes = 0;
-        let next = volumes(&**control.catalog()).into_iter().find(|id| *id > self.object && *id <= self.last);
-        match next {
+        let from = ObjectId(self.object.0.saturating_add(1));
+        match first_object(&**control.catalog(), from, self.last, is_volume).await {
             Some(next) => {
                 self.object = next;
                 Ok(true)
@@ -104,10 +105,22 @@ impl Kind for Work {
         self.volume.as_ref().map(|(id, name)| (*id, name.as_str()))
     }
 
-    fn expected(&self, catalog: &dyn DynCatalog) -> Progress {
-        let inside = |id: &ObjectId| *id >= self.object && *id <= self.last;
-        let objects = volumes(catalog).into_iter().filter(inside).filter_map(|id| catalog.object(id));
-        Progress { done: 0, total: objects.map(|object| object.mapped_bytes).fold(0, u64::saturating_add) }
+    fn expected<'a>(&'a self, catalog: &'a dyn DynCatalog) -> LocalBoxFuture<'a, Progress> {
+        async move {
+            let mut total = 0_u64;
+            if self.volume.is_some() {
+                total = catalog.object(self.object).map_or(0, |object| object.mapped_bytes);
+            } else {
+                each_object(catalog, |object| {
+                    if is_volume(object) && object.id <= self.last {
+                        total = total.saturating_add(object.mapped_bytes);
+                    }
+                })
+                .await;
+            }
+            Progress { done: 0, total }
+        }
+        .boxed_local()
     }
 
     fn step<'a>(
@@ -128,7 +141,6 @@ impl Kind for Work {
     }
 }
 
-/// All volumes by id.
-fn volumes(catalog: &dyn DynCatalog) -> Vec<ObjectId> {
-    catalog.objects().iter().filter(|object| object.kind == ObjectKind::Volume).map(|object| object.id).collect()
+fn is_volume(object: &ObjectInfo) -> bool {
+    object.kind == ObjectKind::Volume
 }

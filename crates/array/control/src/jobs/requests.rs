@@ -90,7 +90,7 @@ impl Request for PoolReclaim {
 
     async fn run(&self, control: &Control) -> Result<Outcome<JobView>, ControlError> {
         control.pool_named(Some(&self.pool))?;
-        control.start_job(Work::Reclaim(reclaim::Work::of_all(&**control.catalog())), self.share_percent).await
+        control.start_job(Work::Reclaim(reclaim::Work::of_all(&**control.catalog()).await), self.share_percent).await
     }
 
     fn event(&self, outcome: &Outcome<JobView>) -> Option<Draft> {
@@ -226,7 +226,7 @@ impl Control {
         if let Some(job) = running {
             return Ok(Outcome::unchanged(self.job_view(&job)));
         }
-        let progress = work.of_kind().expected(&**self.catalog());
+        let progress = work.of_kind().expected(&**self.catalog()).await;
         let id = new_id(&**self.environment());
         let job = Job::new(id, self.environment().now(), share_percent, progress, work);
         self.store(vec![job.record().put()?]).await?;

@@ -6,7 +6,7 @@ use crate::catalog::DynCatalog;
 use crate::pools::integrity::{MAX_BAD_RANGES, bad_ranges};
 use crate::record::object_id;
 use crate::{BadRange, Control, ControlError, ScrubRecord};
-use futures_util::future::{FutureExt, LocalBoxFuture};
+use futures_util::future::{FutureExt, LocalBoxFuture, ready};
 use jiff::Timestamp;
 use pool::{BlockId, ObjectId, PoolError, ScanStep};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub(super) struct Work {
 impl Work {
     pub fn new(catalog: &dyn DynCatalog, now: Timestamp) -> Self {
         let space = catalog.space();
-        let last = catalog.objects().iter().map(|object| object.id).max().unwrap_or(ObjectId(0));
+        let last = catalog.last_object_id();
         Self {
             started: now,
             object: ObjectId(0),
@@ -78,13 +78,9 @@ impl Work {
 
     /// Performs one step. Returns false at the end.
     async fn advance(&mut self, control: &Control, progress: &mut Progress) -> Result<bool, ControlError> {
-        let present =
-            control.catalog().object(self.object).filter(|_| self.object <= self.last).map(|object| object.id);
-        let next = present.or_else(|| {
-            let objects = control.catalog().objects();
-            objects.iter().map(|object| object.id).find(|id| *id > self.object && *id <= self.last)
-        });
-        let Some(object) = next else {
+        let present = control.catalog().object(self.object);
+        let next = present.or_else(|| control.catalog().objects_from(self.object, 1).pop());
+        let Some(object) = next.map(|object| object.id).filter(|id| *id <= self.last) else {
             self.locate(control).await;
             return Ok(false);
         };
@@ -152,8 +148,8 @@ impl Kind for Work {
         JobKind::Scrub
     }
 
-    fn expected(&self, _catalog: &dyn DynCatalog) -> Progress {
-        Progress { done: 0, total: self.expected_bytes }
+    fn expected<'a>(&'a self, _catalog: &'a dyn DynCatalog) -> LocalBoxFuture<'a, Progress> {
+        ready(Progress { done: 0, total: self.expected_bytes }).boxed_local()
     }
 
     fn resume(&mut self, _progress: &mut Progress) {

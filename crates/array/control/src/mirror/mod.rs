@@ -58,6 +58,13 @@ impl Mirror {
         request.answer(&model.view)
     }
 
+    /// Number of objects of the pool in the copy.
+    #[cfg(test)]
+    pub(crate) fn object_count(&self) -> usize {
+        let mut model = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        model.catch_up().map_or(0, |()| model.view.objects.len())
+    }
+
     /// Applies pending changes, so that they do not wait for a reader. Errors: `NotRunning` if the
     /// array has ended.
     pub fn catch_up(&self) -> Result<(), ControlError> {

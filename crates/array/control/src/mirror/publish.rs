@@ -2,7 +2,7 @@
 
 use super::Mirror;
 use super::view::{Count, Delta, View};
-use crate::jobs::yield_now;
+use crate::environment::yield_now;
 use crate::{AlertView, ConnectionCounters, Control, Edit, EventFilter, JobView, PoolFacts};
 use pool::{ObjectId, ObjectKind};
 use std::cell::{Cell, RefCell};
@@ -79,6 +79,7 @@ impl Control {
         let pool = self.pool_facts();
         publisher.pool.replace(Some(pool.clone()));
         let directory = self.directory().clone();
+        let objects = directory.objects().filter_map(|id| Some((id, self.catalog().object(id)?))).collect();
         let units = directory.volumes().map(|volume| (volume.object, self.live().unit(volume.object))).collect();
         let view = View {
             directory,
@@ -86,7 +87,7 @@ impl Control {
             at: self.environment().now(),
             portals: self.live().portals(),
             pool,
-            objects: self.catalog().objects().into_iter().map(|object| (object.id, object)).collect(),
+            objects,
             changes: self.catalog().changes(),
             counts: BTreeMap::new(),
             captures,
@@ -135,7 +136,15 @@ impl Control {
         if matches!(edit, Edit::Volume(_, None)) {
             self.publisher().volume_deleted.set(true);
         }
-        self.publisher().send(vec![Delta::Edit(edit.clone())]);
+        let mut deltas = vec![Delta::Edit(edit.clone())];
+        // The change of the object may have been found before the directory had its document.
+        let object = match edit {
+            Edit::Volume(_, Some(volume)) => Some(volume.object),
+            Edit::Snapshot(_, Some(snapshot)) => Some(snapshot.object),
+            _ => None,
+        };
+        deltas.extend(object.map(|id| Delta::Object(id, self.catalog().object(id))));
+        self.publisher().send(deltas);
     }
 
     /// Sends the result of a count that began after these changes, or that counting failed.
@@ -173,7 +182,10 @@ impl Control {
                 captures.sort_unstable();
                 deltas.push(Delta::Captures(captures.clone()));
             }
-            deltas.push(Delta::Object(id, info));
+            // The mirror has no objects without a document.
+            if info.is_none() || self.directory().has_object(id) {
+                deltas.push(Delta::Object(id, info));
+            }
         }
         self.publisher().send(deltas);
     }

@@ -51,6 +51,7 @@ pub(super) struct View {
     pub at: Timestamp,
     pub portals: Vec<Portal>,
     pub pool: PoolFacts,
+    /// Objects of volumes and snapshots; the pool may have many more.
     pub objects: BTreeMap<ObjectId, ObjectInfo>,
     /// [`pool::Catalog::changes`] at the last publication.
     pub changes: [u64; 2],

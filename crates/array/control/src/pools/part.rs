@@ -6,9 +6,9 @@ use super::thresholds::Crossings;
 use super::unique::UniqueCounts;
 use super::{CheckRecord, Limits, PoolRecord, ScrubRecord};
 use crate::ControlError;
-use crate::catalog::DynCatalog;
+use crate::catalog::{DynCatalog, each_object};
 use crate::record::load;
-use pool::ObjectKind;
+use pool::{ObjectInfo, ObjectKind};
 use std::cell::{Cell, Ref, RefCell};
 
 /// State of the pool beside its space. The nouns of this folder change it.
@@ -28,19 +28,21 @@ pub(crate) struct PoolPart {
 
 impl PoolPart {
     /// Reads the documents of the pool.
-    pub fn load(catalog: &dyn DynCatalog, name: String, defaults: Limits) -> Result<Self, ControlError> {
+    pub async fn load(catalog: &dyn DynCatalog, name: String, defaults: Limits) -> Result<Self, ControlError> {
         let scrub: Option<ScrubRecord> = load(catalog)?.pop();
         let integrity = Integrity::default();
         if let Some(scrub) = &scrub {
             integrity.scrubbed(scrub);
         }
-        let objects = catalog.objects();
-        let volumes = objects.iter().filter(|object| object.kind == ObjectKind::Volume);
+        let mut provisioned_bytes = 0_u64;
+        let volume_bytes = |object: &ObjectInfo| if object.kind == ObjectKind::Volume { object.size_bytes } else { 0 };
+        let add = |object: &_| provisioned_bytes = provisioned_bytes.saturating_add(volume_bytes(object));
+        each_object(catalog, add).await;
         Ok(Self {
             name,
             defaults,
             settings: RefCell::new(load(catalog)?.pop().unwrap_or_default()),
-            provisioned_bytes: Cell::new(volumes.map(|volume| volume.size_bytes).fold(0, u64::saturating_add)),
+            provisioned_bytes: Cell::new(provisioned_bytes),
             scrub: RefCell::new(scrub),
             check: RefCell::new(load(catalog)?.pop()),
             integrity,

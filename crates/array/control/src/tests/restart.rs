@@ -1,6 +1,7 @@
-use super::{Array, ESX01};
+use super::{Array, ESX01, run_jobs};
 use crate::*;
-use pool::PoolError;
+use futures_executor::block_on;
+use pool::{Catalog, CatalogChange, ObjectId, PoolError};
 use std::rc::Rc;
 
 #[test]
@@ -73,4 +74,47 @@ fn status_tells_when_the_pool_is_full_or_stopped() {
     let status = array.run(StatusShow).unwrap();
     assert_eq!(status.pool.stopped.as_deref(), Some("write failed"));
     assert_eq!(status.target, "iqn.2026-01.org.example:test");
+}
+
+/// The start, the mirror and a job over all volumes took a list of all objects: a gigabyte with ten
+/// million of them. Most of those have no document.
+#[test]
+fn no_list_of_all_objects_is_in_memory() {
+    let array = Array::new();
+    array.create("v1");
+    array.run(SnapshotCreate { volume: "v1".to_owned(), name: "monday".to_owned() }).unwrap();
+    array.catalog.add_objects(1_500);
+    let again = Array::over(Rc::clone(&array.catalog)).unwrap();
+    again.run(PoolReclaim { pool: "p0".to_owned(), share_percent: None }).unwrap();
+    run_jobs(&again.control);
+    let jobs = again.run(JobList).unwrap();
+    let reclaimed = jobs.iter().find_map(|job| match job.report {
+        JobReport::Reclaim(report) => Some(report.volumes),
+        _ => None,
+    });
+    assert_eq!(reclaimed, Some(1_501));
+    let most = again.catalog.most_listed.get();
+    assert!((1..=1024).contains(&most), "{most} objects in one list");
+    let mirror = block_on(again.control.mirror());
+    assert_eq!(mirror.object_count(), 2);
+    // Nor are those that appear later.
+    let objects = (20_000..20_100).map(|id| CatalogChange::CreateVolume { id: ObjectId(id), size_bytes: 4096 });
+    block_on(again.catalog.commit(objects.collect())).unwrap();
+    again.create("v2");
+    assert_eq!(mirror.object_count(), 3);
+}
+
+#[test]
+fn captures_of_an_earlier_run_are_deleted() {
+    let array = Array::new();
+    let volume = array.create("v1").object.id;
+    let captures =
+        (0..300).map(|_| CatalogChange::CreateCapture { id: array.catalog.new_object_id(), size_bytes: 512 });
+    block_on(array.catalog.commit(captures.collect())).unwrap();
+    array.catalog.add_objects(3);
+    assert_eq!(array.catalog.captures().len(), 300);
+    let again = Array::over(Rc::clone(&array.catalog)).unwrap();
+    assert!(again.catalog.captures().is_empty());
+    let left = again.catalog.objects_from(ObjectId(0), usize::MAX);
+    assert_eq!((left.len(), left.first().map(|object| object.id)), (4, Some(volume)));
 }

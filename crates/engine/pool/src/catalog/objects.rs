@@ -8,6 +8,7 @@ use crate::catalog::object::{Object, Promises};
 use crate::catalog::rest::AtRest;
 use crate::catalog::{FIRST_OBJECT, is_user_object, stream};
 use crate::geometry::Pointer;
+use crate::interface::ObjectKind;
 use crate::mutations::{Mutation, leaves_out};
 use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
@@ -43,6 +44,8 @@ pub(crate) struct Objects {
     promises: Promises,
     /// Ids of objects with a reservation.
     reserved: BTreeSet<u64>,
+    /// Ids of captures.
+    captures: BTreeSet<u64>,
     /// Reserved volumes whose shared blocks are being counted, with what each count may have
     /// missed.
     counts: FxHashMap<u64, Missed>,
@@ -63,6 +66,7 @@ impl Objects {
             deleted: 0,
             promises: Promises::default(),
             reserved: BTreeSet::new(),
+            captures: BTreeSet::new(),
             counts: FxHashMap::default(),
             recount_due: false,
         }
@@ -104,9 +108,14 @@ impl Objects {
 
     /// Ids of all objects, ascending, the pool's own first.
     pub fn ids(&self) -> impl Iterator<Item = u64> {
-        let mut in_use: Vec<u64> = self.in_use.keys().copied().collect();
+        self.ids_from(0)
+    }
+
+    /// Ids of all objects from `id` on, ascending.
+    fn ids_from(&self, id: u64) -> impl Iterator<Item = u64> {
+        let mut in_use: Vec<u64> = self.in_use.keys().copied().filter(|other| *other >= id).collect();
         in_use.sort_unstable();
-        let (mut in_use, mut at_rest) = (in_use.into_iter().peekable(), self.at_rest.ids(0).peekable());
+        let (mut in_use, mut at_rest) = (in_use.into_iter().peekable(), self.at_rest.ids(id).peekable());
         std::iter::from_fn(move || match (in_use.peek(), at_rest.peek()) {
             (Some(one), Some(other)) if one > other => at_rest.next(),
             (Some(_), _) => in_use.next(),
@@ -122,6 +131,16 @@ impl Objects {
     /// Ids of all volumes, snapshots and captures, ascending.
     pub fn user_ids(&self) -> impl Iterator<Item = u64> {
         self.ids().filter(|id| is_user_object(*id))
+    }
+
+    /// Ids of all volumes, snapshots and captures from `id` on, ascending.
+    pub fn user_ids_from(&self, id: u64) -> impl Iterator<Item = u64> {
+        self.ids_from(id.max(FIRST_OBJECT))
+    }
+
+    /// Ids of all captures, ascending.
+    pub fn capture_ids(&self) -> impl Iterator<Item = u64> {
+        self.captures.iter().copied()
     }
 
     /// Smallest id of a volume, snapshot or capture that is not below `id`.
@@ -164,7 +183,14 @@ impl Objects {
         if object.reservation.is_some() {
             self.reserved.insert(object.id);
         }
+        self.note_kind(&object);
         self.in_use.insert(object.id, object);
+    }
+
+    fn note_kind(&mut self, object: &Object) {
+        if object.kind == ObjectKind::Capture {
+            self.captures.insert(object.id);
+        }
     }
 
     /// Brings an object at rest into use.
@@ -224,6 +250,7 @@ impl Objects {
         let object = self.in_use.remove(&id).or_else(|| self.at_rest.take(id))?;
         self.promises.remove(&object);
         self.reserved.remove(&id);
+        self.captures.remove(&id);
         if !object.unreported {
             self.unreported.push(id);
         }
@@ -494,6 +521,7 @@ impl Objects {
         if let Some(last) = objects.last() {
             self.raise_next(last.id + 1);
         }
+        objects.iter().for_each(|object| self.note_kind(object));
         self.at_rest.insert_block(block, &objects).into_iter().for_each(|object| self.load(object.clone()));
         Ok(())
     }
@@ -617,8 +645,28 @@ mod tests {
         assert_eq!(objects.ids().next(), Some(1));
         let first_from = [0, 17, 18, 26, 31].map(|id| objects.first_user_from(id));
         assert_eq!(first_from, [Some(16), Some(17), Some(19), Some(30), None]);
+        assert_eq!(objects.user_ids_from(0).collect::<Vec<_>>(), expected);
+        assert_eq!(objects.user_ids_from(18).collect::<Vec<_>>(), expected[2..]);
         assert_eq!(objects.table_blocks(), 1);
         assert!(objects.get(18).is_none() && objects.adjust(18, |_| ()).is_none());
+    }
+
+    #[test]
+    fn captures_are_listed_wherever_they_are() {
+        let mut objects = frozen(16..20);
+        for id in [20, 21, 22] {
+            objects.insert(Object { kind: ObjectKind::Capture, ..volume(id) });
+        }
+        objects.note_frozen();
+        objects.rest(0);
+        objects.adjust(21, |object| object.mapped = 1).unwrap();
+        objects.remove(22).unwrap();
+        assert_eq!(objects.capture_ids().collect::<Vec<_>>(), [20, 21]);
+        let mut loaded = Objects::new();
+        loaded.load_block(0, &objects.table_block(0)).unwrap();
+        assert_eq!(loaded.capture_ids().collect::<Vec<_>>(), [20, 21]);
+        loaded.remove(20).unwrap();
+        assert_eq!(loaded.capture_ids().collect::<Vec<_>>(), [21]);
     }
 
     /// The list of unreported changes names an object once, or it would grow with every change of

@@ -291,6 +291,21 @@ impl<M: Media> Core<M> {
         self.map.objects().user_ids().collect()
     }
 
+    /// Properties of at most `most` objects from `id` on, by id.
+    pub fn objects_from(&self, id: u64, most: usize) -> Vec<ObjectInfo> {
+        self.map.objects().user_ids_from(id).take(most).filter_map(|id| self.object(id)).collect()
+    }
+
+    /// Ids of all captures, sorted.
+    pub fn capture_ids(&self) -> Vec<ObjectId> {
+        self.map.objects().capture_ids().map(ObjectId).collect()
+    }
+
+    /// Largest id that was ever given to an object.
+    pub fn last_object_id(&self) -> u64 {
+        self.map.objects().next_id() - 1
+    }
+
     /// Returns an unused object id.
     pub fn new_object_id(&mut self) -> u64 {
         self.map.objects_mut().take_id()

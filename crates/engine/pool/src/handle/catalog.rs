@@ -23,9 +23,16 @@ impl<M: Media> Catalog for Pool<M> {
         self.0.core.borrow().object(id.0)
     }
 
-    fn objects(&self) -> Vec<ObjectInfo> {
-        let core = self.0.core.borrow();
-        core.object_ids().into_iter().filter_map(|id| core.object(id)).collect()
+    fn objects_from(&self, from: ObjectId, most: usize) -> Vec<ObjectInfo> {
+        self.0.core.borrow().objects_from(from.0, most)
+    }
+
+    fn captures(&self) -> Vec<ObjectId> {
+        self.0.core.borrow().capture_ids()
+    }
+
+    fn last_object_id(&self) -> ObjectId {
+        ObjectId(self.0.core.borrow().last_object_id())
     }
 
     fn document(&self, key: &str) -> Option<Bytes> {

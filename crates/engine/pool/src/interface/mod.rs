@@ -285,8 +285,14 @@ pub trait Catalog {
     async fn commit(&self, changes: Vec<CatalogChange>) -> Result<(), PoolError>;
     /// Returns one object.
     fn object(&self, id: ObjectId) -> Option<ObjectInfo>;
-    /// Returns all objects, by id.
-    fn objects(&self) -> Vec<ObjectInfo>;
+    /// Returns at most `most` objects whose id is `from` or greater, by id. A pool may have ten
+    /// million objects, so that a list of all would not be small.
+    fn objects_from(&self, from: ObjectId, most: usize) -> Vec<ObjectInfo>;
+    /// Returns all captures, by id.
+    fn captures(&self) -> Vec<ObjectId>;
+    /// Largest id that [`Catalog::new_object_id`] has returned, in this run or an earlier one. No
+    /// object has a greater id.
+    fn last_object_id(&self) -> ObjectId;
     /// Returns one document.
     fn document(&self, key: &str) -> Option<Bytes>;
     /// Returns all documents whose key starts with `prefix`, by key.
