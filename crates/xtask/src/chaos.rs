@@ -1,4 +1,4 @@
-//! `cargo xtask chaos`: malicious initiators (`conformance::chaos`) and two well-behaved ones on
+//! `cargo xtask chaos`: malicious initiators (`loads::chaos`) and two well-behaved ones on
 //! one array.
 //!
 //! Each well-behaved initiator has a private volume. One, the witness, checks response times; the
@@ -12,9 +12,9 @@ use anyhow::{Context, Result, anyhow};
 use array_process::array::{Array, ArrayOptions, free_portal};
 use array_process::{observe, program};
 use clap::Args;
-use conformance::chaos::{self, ChaosOptions, ChaosReport, script, witness};
 use conformance::url::Url;
-use conformance::verifying_load::{LoadError, LoadOptions, VerifyingLoad};
+use loads::chaos::{self, ChaosOptions, ChaosReport, script, witness};
+use loads::verifying_load::{LoadError, LoadOptions, VerifyingLoad};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

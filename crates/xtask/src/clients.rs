@@ -6,7 +6,7 @@
 //! * Data: QEMU writes, zeroes, discards and copies between logical units, with and without copy
 //!   offload. A proxy counts the bytes of copy offload, independent of other traffic of the
 //!   machine.
-//! * Disturbances: [`conformance::disturbance`], then `windlass pool check`.
+//! * Disturbances: [`loads::disturbance`], then `windlass pool check`.
 
 mod proxy;
 
@@ -16,10 +16,10 @@ use array_process::array::{Array, ArrayOptions, Volume, free_portal};
 use array_process::program;
 use bytes::Bytes;
 use clap::Args;
-use conformance::disturbance::{self, DisturbanceOptions};
 use conformance::image::{BLOCK_BYTES, fill};
 use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
+use loads::disturbance::{self, DisturbanceOptions};
 use proxy::Proxy;
 use random::Random;
 use std::fs::File;

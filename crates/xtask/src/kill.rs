@@ -2,7 +2,7 @@
 //! writes were acknowledged.
 //!
 //! After each kill the pool, which was not closed, must pass `windlass pool check`. Then the array
-//! starts again, and the load (`conformance::verifying_load`) connects, reads every block, and
+//! starts again, and the load (`loads::verifying_load`) connects, reads every block, and
 //! compares it with the acknowledged writes. A kill may also happen during a start, before anything
 //! is served.
 
@@ -12,7 +12,7 @@ use array_process::array::{Array, ArrayOptions, free_portal};
 use array_process::program;
 use clap::Args;
 use conformance::url::Url;
-use conformance::verifying_load::{LoadError, LoadOptions, VerifyingLoad};
+use loads::verifying_load::{LoadError, LoadOptions, VerifyingLoad};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,7 @@
 //! `cargo xtask race`: several initiators write to one block through two portals, with COMPARE AND
 //! WRITE and all other writing commands; an acknowledged update that is lost fails the run. Then
-//! SANITIZE begins while all of them write: no write may land after it. `conformance::race` has the
-//! checks.
+//! SANITIZE begins while all of them write: no write may land after it. `conformance::race` and
+//! `loads::sanitize_race` have the checks.
 
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
@@ -9,6 +9,7 @@ use array_process::array::{Array, ArrayOptions, free_portal};
 use clap::Args;
 use conformance::race;
 use conformance::url::Url;
+use loads::sanitize_race;
 use std::path::Path;
 
 /// Numbers of rounds and initiators.
@@ -73,11 +74,11 @@ fn sanitize(array: &Array, urls: Vec<Url>, options: &Options) -> Result<Tally> {
         return Ok(Tally { passed: 0, failed: 0 });
     }
     let other = array.create_volume("race-other", "64M")?;
-    let mut race = race::SanitizeOptions::new(urls);
+    let mut race = sanitize_race::RaceOptions::new(urls);
     race.other = Some(other.url().parse().with_context(|| format!("{} is no URL", other.url()))?);
     race.rounds = options.sanitize_rounds;
     race.seed = options.seed;
-    let report = race::run_sanitize(&race)
+    let report = sanitize_race::run(&race)
         .with_context(|| format!("the race with SANITIZE stopped; the array's log ends:\n{}", array.log_end()))?;
     println!("{}", report.to_string().trim_end());
     ensure!(report.refused > 0, "SANITIZE was never in the way of anything: the race has shown nothing");

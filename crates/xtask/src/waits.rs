@@ -19,7 +19,6 @@ const ALLOWED: &[(&str, usize, &str)] = &[
     ("testing/array_sim/src/host/tests.rs", 1, "virtual time"),
     ("testing/array_sim/src/tests.rs", 1, "virtual time"),
     ("array/windlass/tests/array/tokens.rs", 1, "a token expires with time; the pauses grow until it has"),
-    ("kit/conformance/src/tests/array.rs", 2, "the target under test is slow on purpose"),
 ];
 
 /// Lines before and after a sleep in which a loop or a deadline makes it a poll.

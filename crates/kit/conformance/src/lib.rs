@@ -7,22 +7,17 @@
 //! * [`kit`]: `windlass conformance`, one check for each behaviour that VMware's hosts rely on.
 //! * [`race`]: do COMPARE AND WRITE and other writes to one block from several initiators fit a
 //!   serial order?
-//! * [`chaos`]: can a hostile initiator harm other users of the target?
-//! * [`disturbance`]: does a reset, an abort or a broken connection end exactly the tasks it
-//!   should?
-//! * [`verifying_load`]: is every acknowledged write still present after the array was killed?
+//!
+//! Loads for tests of the array alone, malicious initiators among them, are in the crate `loads`.
 #![forbid(unsafe_code)]
 
-pub mod chaos;
 pub mod commands;
-pub mod disturbance;
 pub mod image;
 pub mod initiator;
 pub mod kit;
 pub mod persistent_reservation;
 pub mod race;
 pub mod token;
-pub mod verifying_load;
 
 pub use ::initiator::{cdb, sense, url};
 

@@ -19,9 +19,6 @@
 //! most 16 commands because many orders lead to the same state.
 
 mod check;
-mod sanitize;
-
-pub use sanitize::{KINDS, SanitizeOptions, SanitizeReport, run_sanitize};
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -35,7 +32,7 @@ use crate::commands::{BUSY, CommandError, Compared, TASK_SET_FULL, check as chec
 use crate::image::{self, BLOCK_BYTES};
 use crate::initiator::{Session, SessionOptions};
 use crate::sense::Sense;
-use crate::token::{self, Token};
+use crate::token::{self, TIMEOUT_S, Token};
 use crate::url::Url;
 use check::{Effect, Operation};
 use random::Random;
@@ -43,9 +40,7 @@ use random::Random;
 /// Largest number of commands in a round.
 pub const MAX_OPERATIONS: usize = 16;
 /// Number of violations described in the report; further ones are only counted.
-const VIOLATIONS_DESCRIBED: usize = 10;
-/// Inactivity timeout of tokens, in seconds; the array may use a shorter one.
-const TOKEN_TIMEOUT_S: u32 = 600;
+pub const VIOLATIONS_DESCRIBED: usize = 10;
 /// Largest number of retries after BUSY, TASK SET FULL or a unit attention.
 const MAX_RETRIES: u32 = 100;
 
@@ -288,7 +283,7 @@ impl<'a> Race<'a> {
         if self.options.writers.tokens {
             let sources = [(self.options.lba + 1, u32::from(self.options.source_blocks))];
             for session in &mut self.sessions {
-                self.tokens.push(session.populate_token(TOKEN_TIMEOUT_S, &sources)?);
+                self.tokens.push(session.populate_token(TIMEOUT_S, &sources)?);
             }
         }
         Ok(())

@@ -10,6 +10,8 @@ use crate::initiator::Session;
 
 /// Size of a token in bytes.
 pub const TOKEN_BYTES: usize = 512;
+/// Inactivity timeout that tests request, in seconds; the array may use a shorter one.
+pub const TIMEOUT_S: u32 = 600;
 
 /// A token as returned by a target.
 pub type Token = [u8; TOKEN_BYTES];

@@ -3,10 +3,10 @@
 
 use crate::fixture::Fixture;
 use array_process::observe;
-use conformance::chaos::flood::{self, FloodOptions};
-use conformance::chaos::witness;
 use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
+use loads::chaos::flood::{self, FloodOptions};
+use loads::chaos::witness;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -4,8 +4,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::array::{Array, Fault};
 use crate::kit::{self, Options, Outcome};
+use loads::faulty_target::{Array, Fault};
 
 /// Runs one check against an array with a fault.
 fn outcome(name: &str, fault: Fault) -> Outcome {

@@ -2,9 +2,6 @@
 //! fail proves nothing.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-mod array;
-mod disturbance;
 mod kit;
 mod race;
 mod session;
-mod verifying_load;

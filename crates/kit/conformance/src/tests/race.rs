@@ -1,5 +1,5 @@
-use super::array::{Array, Fault};
-use crate::race::{RaceOptions, SanitizeOptions, Writers, run, run_sanitize};
+use crate::race::{RaceOptions, Writers, run};
+use loads::faulty_target::{Array, Fault};
 
 /// Options with all commands that the array of these tests supports, which has no tokens.
 fn options(array: &Array) -> RaceOptions {
@@ -43,38 +43,4 @@ fn senseless_options() {
     let array = Array::start(Fault::None);
     assert!(run(&RaceOptions::new(vec![array.url(0)])).is_err());
     assert!(run(&RaceOptions { commands_each: 9, ..RaceOptions::new(vec![array.url(0); 2]) }).is_err());
-}
-
-/// Options for the array of these tests: two units, and no tokens.
-fn sanitize_options(array: &Array) -> SanitizeOptions {
-    let options = SanitizeOptions::new(vec![array.url(0); 3]);
-    SanitizeOptions { other: Some(array.url(1)), tokens: false, rounds: 8, ..options }
-}
-
-#[test]
-fn a_correct_sanitize_passes() {
-    let array = Array::start(Fault::None);
-    let report = run_sanitize(&sanitize_options(&array)).unwrap();
-    assert!(report.passed(), "{report}");
-    assert!(report.refused > 8, "{report}");
-    // All kinds except tokens.
-    for (kind, count) in crate::race::KINDS.iter().zip(report.done) {
-        assert_eq!(count > 0, *kind != "WRITE USING TOKEN", "{kind}: {report}");
-    }
-}
-
-#[test]
-fn a_write_refused_during_a_sanitize_operation_must_not_land() {
-    let array = Array::start(Fault::SanitizesAndWrites);
-    let report = run_sanitize(&sanitize_options(&array)).unwrap();
-    assert!(!report.passed() && report.to_string().contains("from before SANITIZE"), "{report}");
-}
-
-#[test]
-fn a_write_acknowledged_before_a_sanitize_operation_must_be_gone() {
-    let array = Array::start(Fault::SanitizesLittle);
-    let report = run_sanitize(&SanitizeOptions { rounds: 2, ..sanitize_options(&array) }).unwrap();
-    assert!(!report.passed(), "{report}");
-    assert_eq!(report.descriptions.len(), 10);
-    assert!(run_sanitize(&SanitizeOptions::new(vec![array.url(0)])).is_err());
 }

@@ -4,12 +4,12 @@ use bytes::Bytes;
 use iscsi::initiator::TransferRequest;
 use iscsi::pdu::{LoginStatus, TaskManagementFunction, TaskManagementResponse};
 
-use super::array::{Array, BLOCKS, Fault, TARGET};
 use crate::cdb;
 use crate::commands::{CommandError, Compared};
 use crate::image::image;
 use crate::initiator::{Session, SessionError, SessionOptions};
 use crate::sense::Sense;
+use loads::faulty_target::{Array, BLOCKS, Fault, TARGET};
 
 fn connected(array: &Array) -> Session {
     let mut session = Session::connect(&array.url(0), &SessionOptions::default()).unwrap();

@@ -3,7 +3,7 @@
 use super::Interruption;
 use anyhow::{Context, Result, anyhow, ensure};
 use conformance::url::Url;
-use conformance::verifying_load::{LoadError, LoadOptions, VerifyingLoad};
+use loads::verifying_load::{LoadError, LoadOptions, VerifyingLoad};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};

@@ -19,7 +19,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::pdus::{LoginParameters, PduSequence, bytes, put};
 use super::script::Facts;
-use crate::url::Url;
+use conformance::url::Url;
 use random::Random;
 
 /// Time limit for connecting.

@@ -4,9 +4,9 @@
 use bytes::Bytes;
 
 use super::DisturbanceError;
-use crate::commands::CommandError;
-use crate::image::{BLOCK_BYTES, fill, stamp_of};
-use crate::initiator::Session;
+use conformance::commands::CommandError;
+use conformance::image::{BLOCK_BYTES, fill, stamp_of};
+use conformance::initiator::Session;
 
 /// Number of blocks of one READ.
 const READ_BLOCKS: u32 = 1024;

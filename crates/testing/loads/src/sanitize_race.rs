@@ -25,14 +25,14 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use iscsi::initiator::{Completion, TransferRequest};
 
-use super::{RaceError, TOKEN_TIMEOUT_S, VIOLATIONS_DESCRIBED};
-use crate::cdb::{self, Cdb, CopySegment, padded};
-use crate::commands::{BUSY, CHECK_CONDITION, CommandError, GOOD, TASK_SET_FULL};
-use crate::image::{self, BLOCK_BYTES};
-use crate::initiator::{Session, SessionError, SessionOptions};
-use crate::sense::Sense;
-use crate::token::{self, Token};
-use crate::url::Url;
+use conformance::cdb::{self, Cdb, CopySegment, padded};
+use conformance::commands::{BUSY, CHECK_CONDITION, CommandError, GOOD, TASK_SET_FULL};
+use conformance::image::{self, BLOCK_BYTES};
+use conformance::initiator::{Session, SessionError, SessionOptions};
+use conformance::race::{RaceError, VIOLATIONS_DESCRIBED};
+use conformance::sense::Sense;
+use conformance::token::{self, TIMEOUT_S, Token};
+use conformance::url::Url;
 use random::Random;
 
 /// Number of blocks that are copied from, at the start of the range.
@@ -48,7 +48,7 @@ const MAX_BEATS: u64 = 24;
 
 /// Parameters of the race.
 #[derive(Clone, Debug)]
-pub struct SanitizeOptions {
+pub struct RaceOptions {
     /// URLs of the logical unit, one for each initiator, at least two; different portals give
     /// different paths. All of its content is erased.
     pub urls: Vec<Url>,
@@ -67,7 +67,7 @@ pub struct SanitizeOptions {
     pub timeout: Duration,
 }
 
-impl SanitizeOptions {
+impl RaceOptions {
     /// Default parameters: twenty rounds with everything except another logical unit.
     pub fn new(urls: Vec<Url>) -> Self {
         let timeout = Duration::from_secs(30);
@@ -77,7 +77,7 @@ impl SanitizeOptions {
 
 /// Result of the race.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SanitizeReport {
+pub struct RaceReport {
     /// Number of rounds run.
     pub rounds: u64,
     /// Number of commands that ended with GOOD, by [`KINDS`].
@@ -94,7 +94,7 @@ pub struct SanitizeReport {
     pub elapsed: Duration,
 }
 
-/// Names of the kinds of commands, in the order of [`SanitizeReport::done`].
+/// Names of the kinds of commands, in the order of [`RaceReport::done`].
 pub const KINDS: [&str; 9] = [
     "WRITE",
     "COMPARE AND WRITE",
@@ -107,14 +107,14 @@ pub const KINDS: [&str; 9] = [
     "INQUIRY",
 ];
 
-impl SanitizeReport {
+impl RaceReport {
     /// Whether nothing landed after SANITIZE.
     pub fn passed(&self) -> bool {
         self.violations == 0
     }
 }
 
-impl fmt::Display for SanitizeReport {
+impl fmt::Display for RaceReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = if self.passed() { "no write lands after SANITIZE" } else { "SANITIZE IS NOT THE END" };
         writeln!(f, "{verdict}: {} violations in {} rounds", self.violations, self.rounds)?;
@@ -180,7 +180,7 @@ struct InFlight {
 }
 
 /// Runs the race. The report states whether it passed; an error means that it could not be run.
-pub fn run_sanitize(options: &SanitizeOptions) -> Result<SanitizeReport, RaceError> {
+pub fn run(options: &RaceOptions) -> Result<RaceReport, RaceError> {
     if options.urls.len() < 2 || options.commands_each == 0 {
         return Err(RaceError::Options("a race needs at least two initiators, and a command of each"));
     }
@@ -200,7 +200,7 @@ pub fn run_sanitize(options: &SanitizeOptions) -> Result<SanitizeReport, RaceErr
 }
 
 struct Race<'a> {
-    options: &'a SanitizeOptions,
+    options: &'a RaceOptions,
     sessions: Vec<Session>,
     naa: [u8; 16],
     /// LUN and NAA designator of the other unit.
@@ -213,11 +213,11 @@ struct Race<'a> {
     next_stamp: u64,
     next_list: u32,
     round: u64,
-    report: SanitizeReport,
+    report: RaceReport,
 }
 
 impl<'a> Race<'a> {
-    fn new(options: &'a SanitizeOptions) -> Result<Self, CommandError> {
+    fn new(options: &'a RaceOptions) -> Result<Self, CommandError> {
         let mut sessions = Vec::new();
         for (qualifier, url) in (1..).zip(&options.urls) {
             let session_options = SessionOptions {
@@ -245,7 +245,7 @@ impl<'a> Race<'a> {
             next_stamp: 1,
             next_list: 1,
             round: 0,
-            report: SanitizeReport::default(),
+            report: RaceReport::default(),
             sessions,
             options,
         };
@@ -321,7 +321,7 @@ impl<'a> Race<'a> {
             }
         }
         if let Some(answer) = answer {
-            crate::commands::check("SANITIZE", answer)?;
+            conformance::commands::check("SANITIZE", answer)?;
         }
         self.await_end(deadline)?;
         self.judge(&flights, began, late, sanitizing)?;
@@ -338,7 +338,7 @@ impl<'a> Race<'a> {
         if self.options.tokens {
             for session in &mut self.sessions {
                 let sources = [(0, u32::from(SOURCE_BLOCKS))];
-                self.tokens.push(session.populate_token(TOKEN_TIMEOUT_S, &sources)?);
+                self.tokens.push(session.populate_token(TIMEOUT_S, &sources)?);
             }
         }
         Ok(())

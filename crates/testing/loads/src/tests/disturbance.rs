@@ -1,7 +1,7 @@
-use super::array::{Array, Fault};
 use crate::disturbance::{
     DisturbanceError, DisturbanceOptions, abort_task, cut_data_out, reinstatement, reset_under_load,
 };
+use crate::faulty_target::{Array, Fault};
 
 fn options(array: &Array) -> DisturbanceOptions {
     DisturbanceOptions { rounds: 3, ..DisturbanceOptions::new(vec![array.url(0)]) }

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::url::Url;
+use conformance::url::Url;
 use script::Facts;
 
 /// Parameters of a run.

@@ -22,12 +22,12 @@ use bytes::{Bytes, BytesMut};
 use iscsi::initiator::{Completion, TransferRequest};
 use thiserror::Error;
 
-use crate::cdb::{self, CopySegment};
-use crate::commands::{BUSY, CommandError, Compared, TASK_SET_FULL, check, compared};
-use crate::image::{self, BLOCK_BYTES};
-use crate::initiator::{Session, SessionError, SessionOptions};
-use crate::sense::Sense;
-use crate::url::Url;
+use conformance::cdb::{self, CopySegment};
+use conformance::commands::{BUSY, CommandError, Compared, TASK_SET_FULL, check, compared};
+use conformance::image::{self, BLOCK_BYTES};
+use conformance::initiator::{Session, SessionError, SessionOptions};
+use conformance::sense::Sense;
+use conformance::url::Url;
 use random::Random;
 
 /// Number of blocks per READ when everything is read.

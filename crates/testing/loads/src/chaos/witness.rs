@@ -10,11 +10,11 @@ use bytes::Bytes;
 use iscsi::initiator::TransferRequest;
 use thiserror::Error;
 
-use crate::cdb;
-use crate::commands::{CommandError, check};
-use crate::initiator::{Session, SessionOptions};
-use crate::sense::Sense;
-use crate::url::Url;
+use conformance::cdb;
+use conformance::commands::{CommandError, check};
+use conformance::initiator::{Session, SessionOptions};
+use conformance::sense::Sense;
+use conformance::url::Url;
 use random::Random;
 
 /// Number of blocks of one command: 4 KiB.

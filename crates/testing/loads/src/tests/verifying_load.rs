@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::array::{Array, Fault};
+use crate::faulty_target::{Array, Fault};
 use crate::verifying_load::{LoadError, LoadOptions, VerifyingLoad};
 
 fn options(array: &Array, seed: u64) -> LoadOptions {

@@ -22,11 +22,11 @@ use iscsi::initiator::{Completion, TransferRequest};
 use iscsi::pdu::{self, DataOut, Opcode, RESERVED_TAG, ScsiCommand, TaskManagementFunction, TaskManagementResponse};
 use thiserror::Error;
 
-use crate::cdb;
-use crate::commands::{CommandError, check as check_status};
-use crate::initiator::{Session, SessionError, SessionOptions};
-use crate::sense::Sense;
-use crate::url::Url;
+use conformance::cdb;
+use conformance::commands::{CommandError, check as check_status};
+use conformance::initiator::{Session, SessionError, SessionOptions};
+use conformance::sense::Sense;
+use conformance::url::Url;
 use random::Random;
 use region::{Region, WriteResult};
 
@@ -361,7 +361,7 @@ pub fn cut_data_out(options: &DisturbanceOptions) -> Result<Summary, Disturbance
         writer.give_up_pending(&mut summary);
 
         let lba = writer.region.start() + random.below(REGION_BLOCKS - u64::from(BLOCKS));
-        let data = crate::image::image(u64::MAX - u64::from(round)).repeat(BLOCKS as usize);
+        let data = conformance::image::image(u64::MAX - u64::from(round)).repeat(BLOCKS as usize);
         let tag = 0x7000_0000 + round;
         let lun = writer.session.lun();
         let machine = writer.session.machine();

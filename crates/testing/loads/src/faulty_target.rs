@@ -1,4 +1,5 @@
 //! A target on loopback with two logical units in memory, and with selectable faults.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,15 +15,18 @@ use iscsi::connection::{
 };
 use iscsi::pdu::{LoginStatus, TaskManagementResponse};
 
-use crate::url::Url;
+use conformance::url::Url;
 
-pub(super) const TARGET: &str = "iqn.2026-01.org.example:test";
-pub(super) const BLOCKS: usize = 16_384;
+/// Name of the target.
+pub const TARGET: &str = "iqn.2026-01.org.example:test";
+/// Size of a logical unit in blocks of 512 bytes.
+pub const BLOCKS: usize = 16_384;
 const UNITS: usize = 2;
 
 /// Fault of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub enum Fault {
+    /// A correct array.
     None,
     /// COMPARE AND WRITE compares, waits, and writes.
     NotAtomic,
@@ -71,7 +75,8 @@ struct Shared {
     holders: Mutex<[Option<SocketAddr>; UNITS]>,
 }
 
-pub(super) struct Array {
+/// A running target. Dropping it ends it.
+pub struct Array {
     shared: Arc<Shared>,
     port: u16,
     streams: Arc<Mutex<Vec<TcpStream>>>,
@@ -79,10 +84,12 @@ pub(super) struct Array {
 }
 
 impl Array {
+    /// Starts a target that needs no authentication.
     pub fn start(fault: Fault) -> Self {
         Self::start_with(fault, false)
     }
 
+    /// Starts a target, with CHAP if wanted.
     pub fn start_with(fault: Fault, chap: bool) -> Self {
         let medium = Medium {
             units: vec![vec![0xEE; BLOCKS * 512]; UNITS],
@@ -119,6 +126,7 @@ impl Array {
         Self { shared, port, streams, acceptor: Some(acceptor) }
     }
 
+    /// URL of a logical unit.
     pub fn url(&self, lun: u16) -> Url {
         format!("iscsi://127.0.0.1:{}/{TARGET}/{lun}", self.port).parse().unwrap()
     }
