@@ -292,12 +292,16 @@ impl Objects {
         }
     }
 
-    /// Sets the address of the root page; 0: the object has none.
+    /// Sets the address of the root page; 0: the object has none. The checksum of a new one is not
+    /// known yet.
     #[inline]
     pub fn set_root(&mut self, id: u64, address: u64) -> Option<()> {
-        match self.in_use.get_mut(&id) {
-            Some(object) => object.root = address,
-            None => self.wake(id)?.root = address,
+        let object = match self.in_use.get_mut(&id) {
+            Some(object) => object,
+            None => self.wake(id)?,
+        };
+        if object.root != address {
+            (object.root, object.root_crc) = (address, 0);
         }
         Some(())
     }
@@ -536,24 +540,31 @@ impl Objects {
 
     /// Takes over the checksum of one object's sealed root page, if `crcs` has it.
     pub fn seal_root(&mut self, id: u64, crcs: &FxHashMap<u64, u32>) -> Option<()> {
-        let object = self.in_use.get_mut(&id)?;
-        if let Some(crc) = crcs.get(&object.root) {
-            object.root_crc = *crc;
-        }
+        seal_root(self.in_use.get_mut(&id)?, crcs);
         Some(())
     }
 
     /// Takes over the checksums of sealed root pages; `crcs` has them by address.
     pub fn seal_roots(&mut self, crcs: &FxHashMap<u64, u32>) {
         // A root is sealed in the epoch in which it was placed, and placing it changed its object.
-        debug_assert!(self.in_use.values().all(|o| !crcs.contains_key(&o.root) || self.changed.contains(&o.id)));
+        // An unchanged object whose root is among the sealed pages all the same is in a damaged
+        // pool: the count of its root was too low, and the block was given to another page. Its
+        // pointer keeps the old checksum, so that no read takes the other page for its root.
         for id in &self.changed {
-            if let Some(object) = self.in_use.get_mut(id)
-                && let Some(crc) = crcs.get(&object.root)
-            {
-                object.root_crc = *crc;
+            if let Some(object) = self.in_use.get_mut(id) {
+                seal_root(object, crcs);
             }
         }
+    }
+}
+
+/// Takes over the checksum of a root page placed since the last freeze. A root that was sealed
+/// before keeps its checksum, whatever is at its address now.
+fn seal_root(object: &mut Object, crcs: &FxHashMap<u64, u32>) {
+    if object.root_crc == 0
+        && let Some(crc) = crcs.get(&object.root)
+    {
+        object.root_crc = *crc;
     }
 }
 

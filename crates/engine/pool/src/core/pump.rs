@@ -4,8 +4,8 @@
 use crate::core::Core;
 use crate::core::progress::Progress;
 use crate::core::waiting::MANY_WAITS;
-use crate::interface::PoolError;
 use crate::interface::operation::{Failure, Operation, OperationId, Output, operation_lba};
+use crate::interface::{Incident, PoolError};
 use crate::map::page::PAGE_BYTES;
 use crate::schedule::Pending;
 use crate::schedule::is_internal;
@@ -222,6 +222,7 @@ impl<M: Media> Core<M> {
             return self.fail(id, pending, failure);
         }
         if let Some(reason) = self.map.need_mut().damaged.take() {
+            self.incidents.note(Incident::Metadata(reason.clone()));
             let failure = self.damage_of(&pending.operation, None, reason);
             return self.fail(id, pending, failure);
         }

@@ -92,7 +92,9 @@ impl Drops {
     /// Takes over the checksums of sealed root pages; `crcs` has them by address.
     pub fn seal_roots(&mut self, crcs: &FxHashMap<u64, u32>) {
         for dropped in self.queue.iter_mut().chain(&mut self.parked) {
-            if let Some(crc) = crcs.get(&dropped.pointer.address) {
+            if dropped.pointer.crc == 0
+                && let Some(crc) = crcs.get(&dropped.pointer.address)
+            {
                 dropped.pointer.crc = *crc;
             }
         }

@@ -159,6 +159,14 @@ impl Page {
     pub fn place(&mut self, epoch: u64, address: u64) {
         self.header.epoch = U64::new(epoch);
         self.header.own_address = U64::new(address);
+        self.header.crc = U32::new(0);
+    }
+
+    /// True if `pointer` names this page and not an earlier or later one at its address. Until a
+    /// page is sealed, its checksum is 0, and so is the one in every pointer to it.
+    #[inline]
+    pub fn is_named_by(&self, pointer: Pointer) -> bool {
+        self.header.crc.get() == pointer.crc && self.header.level == pointer.level
     }
 
     /// Level: 0 for a leaf.

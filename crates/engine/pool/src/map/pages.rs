@@ -176,6 +176,7 @@ impl Pages {
             if level > 0 {
                 for entry in &mut page.entries {
                     if !entry.is_empty()
+                        && entry.crc() == 0
                         && let Some(crc) = crcs.get(&entry.address())
                     {
                         *entry = entry.with_crc(*crc);

@@ -18,20 +18,24 @@ impl Map {
     /// Returns a page if it is in memory; otherwise notes it in `need`.
     #[inline]
     pub(crate) fn page(&mut self, pointer: Pointer) -> Option<Rc<Page>> {
-        let Pointer { address, level, .. } = pointer;
-        match self.pages.get(address) {
-            Some(page) => {
-                if page.level() != level {
-                    self.need.damaged = Some(format!("page {address} is at level {}, not {level}", page.level()));
-                    return None;
+        match self.pages.get(pointer.address) {
+            Some(page) if page.is_named_by(pointer) => Some(page.clone()),
+            found => {
+                match found.is_some() {
+                    true => self.note_other_page(pointer),
+                    false => self.need.pages.push(pointer),
                 }
-                Some(page.clone())
-            }
-            None => {
-                self.need.pages.push(pointer);
                 None
             }
         }
+    }
+
+    /// Notes that another page is in memory at the address of `pointer`. The reference counts of a
+    /// damaged pool can give the block of a page to a second page.
+    #[cold]
+    #[inline(never)]
+    fn note_other_page(&mut self, Pointer { address, level, .. }: Pointer) {
+        self.need.damaged = Some(format!("map page {address} at level {level} was replaced by another page"));
     }
 
     /// Notes the segment of `address` in `need` if its counts are not in memory.
@@ -69,9 +73,16 @@ impl Map {
             if pointer.is_empty() {
                 return Some(Entry::EMPTY);
             }
-            let Some(page) = self.pages.get(pointer.address) else {
-                self.need.pages.push(pointer);
-                return None;
+            let page = match self.pages.get(pointer.address) {
+                Some(page) if page.is_named_by(pointer) => page,
+                Some(_) => {
+                    self.note_other_page(pointer);
+                    return None;
+                }
+                None => {
+                    self.need.pages.push(pointer);
+                    return None;
+                }
             };
             let entry = page.entries[index_in(block, pointer.level)];
             if pointer.level == 0 {
@@ -131,7 +142,12 @@ impl Map {
                 // The count is unknown: plan for the worst case.
                 shared = true;
             } else {
-                shared |= self.space.count(address).is_none_or(|c| c > 1);
+                let count = self.space.count(address);
+                if count == Some(0) {
+                    self.need.damaged = Some(format!("map page {address} is in use, and its reference count is 0"));
+                    return None;
+                }
+                shared |= count.is_none_or(|count| count > 1);
             }
             if shared {
                 self.need_counts_of(&page.entries);

@@ -10,6 +10,8 @@
 pub(crate) mod frozen;
 pub(crate) mod pace;
 pub(crate) mod root;
+#[cfg(test)]
+mod tests;
 
 use crate::catalog::documents::Stored;
 use crate::catalog::stream::MAX_STREAM_BYTES;

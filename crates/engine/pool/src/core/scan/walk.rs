@@ -108,8 +108,8 @@ impl TreeWalk {
                     let new = self.pages.insert(segment, index);
                     match core.map.pages().peek(address) {
                         _ if !new && !self.verify => Visit::Again(None),
-                        Some(cached) if cached.level() != level => {
-                            Visit::Bad(format!("map page {address} is at another level than its parent says"))
+                        Some(cached) if !cached.is_named_by(item.pointer) => {
+                            Visit::Bad(format!("map page {address} at level {level} was replaced by another page"))
                         }
                         Some(cached) if new => Visit::Page(cached.clone()),
                         Some(cached) => Visit::Again(Some(cached.clone())),
