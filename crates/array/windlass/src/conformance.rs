@@ -1,6 +1,7 @@
 //! `windlass conformance`: the conformance kit against any iSCSI target. Needs neither an array of
 //! ours nor root.
 
+use crate::host_kit::FINDINGS;
 use ::conformance::kit::{self, Check};
 use ::conformance::url::Url;
 use clap::Args;
@@ -59,7 +60,7 @@ fn portal(text: &str) -> Result<(String, u16), String> {
     Ok((host.to_owned(), port.parse().map_err(|_| "the port is not a number up to 65535")?))
 }
 
-/// Runs the checks. Exit status: 0 if no check failed, 1 if one failed, 2 for a usage error.
+/// Runs the checks. Exit status: 0 if no check failed, 9 if one failed, 2 for a usage error.
 pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     let checks = match select(&arguments.check) {
         Ok(checks) => checks,
@@ -108,7 +109,7 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
         return fail(&format!("cannot write {}: {error}", file.display()), 1);
     }
     let printed = crate::print(&if format == Format::Json { report.json() } else { report.table() });
-    if report.count("failed") > 0 { ExitCode::FAILURE } else { printed }
+    if report.count("failed") > 0 { ExitCode::from(FINDINGS) } else { printed }
 }
 
 /// Returns the selected checks, each once and in order; as error, the first name that matches no

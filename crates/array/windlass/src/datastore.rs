@@ -11,7 +11,7 @@ use virtual_disk::{FormatOptions, Url};
 pub(crate) const NOTES: &str = "A datastore takes a whole logical unit; several hosts use it at once. Its format is in docs/datastore-format.md, and compatible with nothing else.
 Disks on it are made with windlass disk.
 
-Exit status: 0 done, 1 failed, or check found problems, 2 usage, 3 not found, 4 in use or in the way, 5 denied, 6 no space, 7 unreachable, 8 timed out, 130 interrupted";
+Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 in use or in the way, 5 denied, 6 no space, 7 unreachable, 8 timed out, 9 check found damage, 130 interrupted";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -66,7 +66,7 @@ enum Verb {
     },
     /// Verify a datastore and report damage
     #[command(
-        after_help = "Examples:\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --tidy -o json\n\nExit status: 0 no damage found, 1 damage found. Remains of dead hosts are listed, but are no damage: a host that needs their space removes them, and --tidy removes them at once.\nFor a datastore that no host changes meanwhile."
+        after_help = "Examples:\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass datastore check iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --tidy -o json\n\nExit status: 0 no damage found, 9 damage found. Remains of dead hosts are listed, but are no damage: a host that needs their space removes them, and --tidy removes them at once.\nFor a datastore that no host changes meanwhile."
     )]
     Check {
         #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
@@ -156,7 +156,8 @@ pub(crate) fn run(arguments: Arguments, globals: &Globals) -> ExitCode {
         Verb::Check { url, tidy } => {
             let url = host.complete(url)?;
             let checked = datastore::check(kit, &url, *tidy).await?;
-            Ok(Shown::Text(checked.words(&url), checked.json(&url), u8::from(!checked.is_clean())))
+            let status = if checked.is_clean() { 0 } else { host_kit::FINDINGS };
+            Ok(Shown::Text(checked.words(&url), checked.json(&url), status))
         }
         Verb::Hosts { url } => Ok(Shown::List(datastore::hosts(kit, &host.complete(url)?).await?)),
         Verb::Unmap { url } => Ok(Shown::Done(datastore::unmap(kit, &host.complete(url)?).await?)),
@@ -167,7 +168,7 @@ pub(crate) fn run(arguments: Arguments, globals: &Globals) -> ExitCode {
         }
         Verb::StormVerify { url, journals, .. } => {
             let (words, json, held) = virtual_disk::storm::verify(kit, &host.complete(url)?, journals).await?;
-            Ok(Shown::Text(words, json, u8::from(!held)))
+            Ok(Shown::Text(words, json, if held { 0 } else { host_kit::FINDINGS }))
         }
     })
 }

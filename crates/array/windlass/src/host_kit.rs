@@ -14,6 +14,9 @@ use virtual_disk::verbs::Done;
 use virtual_disk::verbs::datastore::Listing;
 use virtual_disk::{DiskError, Kit, KitOptions, Location, Url};
 
+/// Exit status of a check that found something wrong, as of `windlass pool check`.
+pub(crate) const FINDINGS: u8 = 9;
+
 /// Longest CHAP secret in bytes.
 const MAX_SECRET_BYTES: usize = 4096;
 

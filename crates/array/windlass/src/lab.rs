@@ -1,7 +1,7 @@
 //! `windlass lab`: the tests of the white papers against any array, with offload off and on. Needs
 //! neither an array of ours nor root.
 
-use crate::host_kit::{self, HostOptions};
+use crate::host_kit::{self, FINDINGS, HostOptions};
 use ::lab::results::{self, CaseResult, Verdict};
 use ::lab::{Case, Ended, LabError, Options, Size, Watch, cases, compare, nas, table};
 use clap::{Args, Subcommand};
@@ -17,8 +17,6 @@ use std::time::{Duration, Instant};
 use text::terminal::{harmless, harmless_lines};
 use virtual_disk::DiskError;
 
-/// Exit status when a check failed: data, locks or space were wrong.
-const CHECK_FAILED: u8 = 9;
 /// Exit status after Ctrl-C, as in shells.
 const CANCELLED: u8 = 130;
 
@@ -247,7 +245,7 @@ fn report(options: &Options, ended: &Ended, format: Format) -> ExitCode {
     }
     match run.cases.iter().any(|case| case.verdict() == Verdict::Failed) {
         false => printed,
-        true => ExitCode::from(CHECK_FAILED),
+        true => ExitCode::from(FINDINGS),
     }
 }
 

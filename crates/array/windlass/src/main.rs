@@ -43,7 +43,7 @@ enum Command {
     /// Test the commands that VMware's hosts rely on against any iSCSI target, and compare the
     /// answers with the standards
     #[command(
-        after_help = "Examples:\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-portal 192.0.2.8:3260 --second-lun 1 --destroy-data\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-lun 1 --destroy-data --thorough --check boundaries    every size around each limit\n  windlass conformance --list"
+        after_help = "Examples:\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-portal 192.0.2.8:3260 --second-lun 1 --destroy-data\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-lun 1 --destroy-data --thorough --check boundaries    every size around each limit\n  windlass conformance --list\n\nExit status: 0 when no check failed, 9 when one failed, 2 usage, 130 interrupted"
     )]
     Conformance(conformance::Arguments),
     /// Report what a VMware host would conclude about a logical unit of any array

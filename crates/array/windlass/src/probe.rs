@@ -1,7 +1,7 @@
 //! `windlass probe`: reports what a VMware host would conclude about a logical unit. Needs neither
 //! an array of ours nor root.
 
-use crate::host_kit::{self, HostOptions};
+use crate::host_kit::{self, FINDINGS, HostOptions};
 use ::probe::{Options, ProbeError};
 use clap::Args;
 use cli::Format;
@@ -10,8 +10,6 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use virtual_disk::DiskError;
 
-/// Exit status when a primitive that a host needs is missing.
-const INCOMPLETE: u8 = 9;
 /// Exit status after a signal.
 const CANCELLED: u8 = 130;
 
@@ -62,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     match report.failed {
         Some(error) => fail(&url, error),
         None if complete => printed,
-        None => ExitCode::from(INCOMPLETE),
+        None => ExitCode::from(FINDINGS),
     }
 }
 

@@ -350,3 +350,25 @@ fn the_reservation_of_a_hanging_host_is_broken_and_its_next_write_is_refused() {
         assert_eq!(hangs.read(data_mover::Extent { lba: 9, blocks: 1 }).await.unwrap(), new);
     });
 }
+
+/// Regression: both ended with 1, as if the check had not been possible.
+#[test]
+fn a_check_that_finds_something_wrong_ends_with_9() {
+    let fixture = Fixture::start("1G", &[]);
+    fixture.array.create_volume("v1", "64M").unwrap();
+    let url = fixture.array.volume("v1").unwrap().url().to_owned();
+    let status = |words: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_windlass"));
+        command.args(words).arg(&url).stdin(std::process::Stdio::null());
+        command.output().unwrap().status.code()
+    };
+    assert_eq!(status(&["datastore", "format"]), Some(0));
+    assert_eq!(status(&["datastore", "check"]), Some(0));
+    // The lock of the directory (docs/datastore-format.md).
+    run(async { unit(&fixture, "v1", "one").await.write(8, pattern(1, 512)).await.unwrap() });
+    assert_eq!(status(&["datastore", "check"]), Some(9));
+    assert_eq!(status(&["conformance", "--check", "1"]), Some(0));
+    // A check fails with its hook.
+    let failing = ["conformance", "--check", "discovery/resize_attention", "--destroy-data", "--hook", "false"];
+    assert_eq!(status(&failing), Some(9));
+}
