@@ -140,6 +140,12 @@ pub struct OffloadQuery {
     /// Only rows of this volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
+    /// Maximum number of rows, 1 to 10 000; default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Start of the part, as in `next`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }
 
 /// Filter of the log.
@@ -154,7 +160,7 @@ pub struct RefusalQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(inline)]
     pub ending: Option<OffloadEnding>,
-    /// Maximum number of entries, the newest; default: 100, at most 10 000.
+    /// Maximum number of entries, the newest; default: 100. The array keeps 1 024.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }

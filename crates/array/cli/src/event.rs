@@ -1,10 +1,9 @@
-//! `windlass event` and `windlass alert`: past changes, and conditions that need attention now.
+//! `windlass event`: past changes.
 
-use crate::advice::alert_help;
 use crate::client::{Client, query};
 use crate::error::CliError;
-use crate::output::{Column, Format, Output, Resource, Value, column, wide};
-use api::{Alert, Event, Severity};
+use crate::output::{Column, Output, Resource, Value, column, wide};
+use api::{Event, Severity};
 use jiff::Timestamp;
 use std::time::Duration;
 
@@ -58,14 +57,6 @@ pub enum Least {
     Critical,
 }
 
-/// Verbs of `windlass alert`.
-#[derive(Clone, Debug, clap::Subcommand)]
-pub enum AlertVerb {
-    /// List active alerts, most severe first
-    #[command(after_help = "Example:\n  windlass alert list")]
-    List,
-}
-
 /// Start of a list of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
@@ -108,22 +99,6 @@ impl Resource for Event {
     }
 }
 
-impl Resource for Alert {
-    const WHEN_EMPTY: &'static str = "nothing needs attention";
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("severity", |alert| severity(alert.severity).into()),
-        column("alert", |alert| alert.code.as_str().into()),
-        column("subject", |alert| alert.subject.as_str().into()),
-        column("message", |alert| alert.message.as_str().into()),
-        wide("since", |alert| format!("{:.0}", alert.since).into()),
-        wide("help", |alert| alert_help(alert).into()),
-    ];
-
-    fn name(&self) -> String {
-        self.code.clone()
-    }
-}
-
 /// Name of the severity.
 pub(crate) const fn severity(severity: Severity) -> &'static str {
     match severity {
@@ -159,18 +134,6 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         last = events.last().map_or(last, |event| event.id);
         output.more(&events, false)?;
     }
-}
-
-pub(crate) async fn run_alert(verb: &AlertVerb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
-    let AlertVerb::List = verb;
-    let alerts = client.list::<Alert>("/api/v1/alerts").await?;
-    output.list(&alerts)?;
-    if output.format() == Format::Table {
-        for alert in &alerts {
-            output.report(&format!("help: {}: {}", alert.code, alert_help(alert)));
-        }
-    }
-    Ok(())
 }
 
 /// Returns the query of a list without its start.

@@ -15,6 +15,7 @@ mod event;
 mod host;
 mod host_group;
 mod job;
+mod lists;
 mod offload;
 mod output;
 mod percent;
@@ -120,9 +121,9 @@ pub enum Noun {
     /// Events: changes, thresholds reached, errors
     #[command(alias = "events", subcommand)]
     Event(event::Verb),
-    /// Alerts: conditions that need attention
-    #[command(alias = "alerts", subcommand)]
-    Alert(event::AlertVerb),
+    /// Nouns that are only listed
+    #[command(flatten)]
+    Listed(lists::ListedNoun),
     /// Portals: the addresses that hosts connect to
     #[command(alias = "portals", subcommand)]
     Portal(portal::Verb),
@@ -171,7 +172,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Offload(verb) => offload::run(verb, &client, &mut output).await,
         Noun::Job(verb) => job::run(verb, &client, &mut output).await,
         Noun::Event(verb) => event::run(verb, &client, &mut output).await,
-        Noun::Alert(verb) => event::run_alert(verb, &client, &mut output).await,
+        Noun::Listed(noun) => lists::run(noun, &client, &mut output).await,
         Noun::Portal(verb) => portal::run(verb, &client, &mut output).await,
         Noun::PortalGroup(verb) => portal::run_group(verb, &client, &mut output).await,
         Noun::Reservation(verb) => reservation::run(verb, &client, &mut output).await,

@@ -145,7 +145,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     match verb {
         Verb::Stats { volume } => {
             let query = query(&[("volume", volume.as_deref())]);
-            output.list(&client.list::<OffloadStatistics>(&format!("/api/v1/offload/stats{query}")).await?)
+            output.list(&client.long_list::<OffloadStatistics>(&format!("/api/v1/offload/stats{query}")).await?)
         }
         Verb::Log { volume, ending, limit } => {
             let limit = limit.to_string();

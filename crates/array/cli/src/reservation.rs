@@ -64,7 +64,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     match verb {
         Verb::List { volume } => {
             let query = query(&[("volume", volume.as_deref())]);
-            output.list(&client.list::<Registration>(&format!("/api/v1/reservations{query}")).await?)
+            output.list(&client.long_list::<Registration>(&format!("/api/v1/reservations{query}")).await?)
         }
         Verb::Show { volume } => {
             let path = format!("/api/v1/volumes/{}/reservations", segment(volume));

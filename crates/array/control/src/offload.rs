@@ -1,7 +1,7 @@
 //! Offload statistics, and the log of commands without success or benefit, with names of the
 //! objects.
 
-use crate::{ControlError, Directory, Ending, Facts, OffloadRow, Read, Refusal};
+use crate::{ControlError, Directory, Ending, Facts, Listed, OffloadRow, Read, Refusal};
 use pool::ObjectId;
 
 /// Lists the counters of each primitive by volume.
@@ -11,7 +11,8 @@ pub struct OffloadStatistics {
     pub volume: Option<String>,
 }
 
-/// Lists commands that were refused, failed, or succeeded without the benefit; oldest first.
+/// Lists commands that were refused, failed, or succeeded without the benefit; oldest first. There
+/// are never more than the log holds (`MAX_REFUSALS` of the mirror), so that the list has no parts.
 #[derive(Clone, Debug)]
 pub struct OffloadLog {
     /// Only commands on this volume, as in [`OffloadStatistics`].
@@ -51,9 +52,27 @@ impl Read for OffloadStatistics {
     const NAME: &'static str = "offload-statistics";
 
     fn answer(&self, facts: &dyn Facts) -> Result<Vec<OffloadView>, ControlError> {
+        self.all(facts)
+    }
+}
+
+impl Listed for OffloadStatistics {
+    type View = OffloadView;
+    type Row = OffloadView;
+
+    /// Keys sort as [`order`] does. Names of volumes contain no space.
+    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, OffloadView)>, ControlError> {
         let mut views = facts.offload_statistics();
         keep_wanted(facts.directory(), &mut views, self.volume.as_deref(), |view| (view.row.volume, &view.row.name))?;
-        Ok(views)
+        let key = |view: &OffloadView| {
+            let (deleted, name, object, primitive) = order(view);
+            format!("{} {name} {:020} {:02}", u8::from(deleted), object.0, primitive as u8)
+        };
+        Ok(views.into_iter().map(|view| (key(&view), view)).collect())
+    }
+
+    fn views(&self, _facts: &dyn Facts, rows: Vec<OffloadView>) -> Vec<OffloadView> {
+        rows
     }
 }
 

@@ -15,6 +15,7 @@ mod host_groups;
 mod hosts;
 mod jobs;
 mod listener;
+mod lists;
 mod offload;
 mod openapi;
 mod peer;
@@ -59,6 +60,7 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(sessions::routes())
         .merge(jobs::routes())
         .merge(events::routes())
+        .merge(lists::routes())
 }
 
 /// Returns the whole management plane.

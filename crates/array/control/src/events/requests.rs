@@ -1,7 +1,7 @@
 //! Requests for events and alerts.
 
 use super::{Event, Severity};
-use crate::{Control, ControlError, Facts, Read};
+use crate::{Control, ControlError, Facts, Listed, Read};
 use jiff::Timestamp;
 
 /// Lists events, oldest first.
@@ -76,7 +76,32 @@ impl Read for AlertList {
     const NAME: &'static str = "alert-list";
 
     fn answer(&self, facts: &dyn Facts) -> Result<Vec<AlertView>, ControlError> {
-        Ok(facts.alerts())
+        self.all(facts)
+    }
+}
+
+impl Listed for AlertList {
+    type View = AlertView;
+    type Row = AlertView;
+
+    /// Keys sort by severity, time, condition and subject; a condition holds once for a subject.
+    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, AlertView)>, ControlError> {
+        let key = |alert: &AlertView| {
+            let rank = match alert.severity {
+                Severity::Critical => 0,
+                Severity::Warning => 1,
+                Severity::Info => 2,
+            };
+            let since = alert.since.as_nanosecond().max(0);
+            format!("{rank} {since:030} {} {}", alert.code, alert.subject)
+        };
+        let mut rows: Vec<_> = facts.alerts().into_iter().map(|alert| (key(&alert), alert)).collect();
+        rows.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(rows)
+    }
+
+    fn views(&self, _facts: &dyn Facts, rows: Vec<AlertView>) -> Vec<AlertView> {
+        rows
     }
 }
 

@@ -6,12 +6,12 @@ mod store;
 
 pub use record::{RegistrationRecord, ReservationsRecord};
 
-use crate::{ControlError, Directory, Facts, Read, Registration, Reservations, VolumeRecord};
+use crate::{ControlError, Directory, Facts, Listed, Read, Registration, ReservationType, Reservations, VolumeRecord};
 
-/// Lists the registrations and reservations of all volumes that have any, by name.
+/// Lists the registrations and reservations of all volumes, by volume and initiator.
 #[derive(Clone, Debug, Default)]
 pub struct ReservationList {
-    /// Only this volume, even if it has none; name or id.
+    /// Only this volume; name or id.
     pub volume: Option<String>,
 }
 
@@ -46,19 +46,74 @@ pub struct RegistrationView {
     pub group: Option<u16>,
 }
 
+/// Registration of an initiator with a volume, or its RESERVE (6) reservation.
+#[derive(Clone, Debug)]
+pub struct ReservationView {
+    /// Name of the volume.
+    pub volume: String,
+    /// Initiator and key.
+    pub registration: RegistrationView,
+    /// Type of the volume's persistent reservation, if this initiator holds it.
+    pub reservation_type: Option<ReservationType>,
+    /// True for a RESERVE (6) reservation, which has no key.
+    pub is_reserve: bool,
+}
+
 impl Read for ReservationList {
-    type Reply = Vec<ReservationsView>;
+    type Reply = Vec<ReservationView>;
     const NAME: &'static str = "reservation-list";
 
-    fn answer(&self, facts: &dyn Facts) -> Result<Vec<ReservationsView>, ControlError> {
+    fn answer(&self, facts: &dyn Facts) -> Result<Vec<ReservationView>, ControlError> {
+        self.all(facts)
+    }
+}
+
+impl Listed for ReservationList {
+    type View = ReservationView;
+    type Row = ReservationView;
+
+    /// Keys sort by volume, then registrations by initiator port and target port, then RESERVE.
+    /// Names of volumes and initiators contain no space.
+    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, ReservationView)>, ControlError> {
         let directory = facts.directory();
         let volumes: Vec<&VolumeRecord> = match &self.volume {
             Some(name) => vec![directory.volume(name)?],
             None => directory.volumes_by_name().collect(),
         };
-        let views = volumes.into_iter().map(|record| view(record, directory, facts.unit(record.object).reservations));
-        let has_any = |view: &ReservationsView| !view.registrations.is_empty() || view.reserved_by.is_some();
-        Ok(views.filter(|view| self.volume.is_some() || has_any(view)).collect())
+        let mut rows = Vec::new();
+        for record in volumes {
+            rows.extend(view(record, directory, facts.unit(record.object).reservations).rows().map(|row| {
+                let Registration { initiator, isid, target_port, .. } = &row.registration.registration;
+                let reserve = u8::from(row.is_reserve);
+                (format!("{} {reserve} {initiator} {isid:012x} {target_port:05}", row.volume), row)
+            }));
+        }
+        rows.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(rows)
+    }
+
+    fn views(&self, _facts: &dyn Facts, rows: Vec<ReservationView>) -> Vec<ReservationView> {
+        rows
+    }
+}
+
+impl ReservationsView {
+    /// All registrations and reservations of the volume.
+    pub fn rows(self) -> impl Iterator<Item = ReservationView> {
+        let Self { volume, reservations, registrations, reserved_by } = self;
+        let reserved = reserved_by.map(|registration| ReservationView {
+            volume: volume.clone(),
+            registration,
+            reservation_type: None,
+            is_reserve: true,
+        });
+        let registered = registrations.into_iter().map(move |registration| ReservationView {
+            volume: volume.clone(),
+            reservation_type: reservations.reservation_type.filter(|_| registration.registration.holder),
+            registration,
+            is_reserve: false,
+        });
+        registered.chain(reserved)
     }
 }
 

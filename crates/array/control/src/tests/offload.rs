@@ -3,7 +3,7 @@ use crate::*;
 use jiff::Timestamp;
 use pool::ObjectId;
 
-fn row(volume: ObjectId, name: &str, primitive: Primitive) -> OffloadRow {
+pub(super) fn row(volume: ObjectId, name: &str, primitive: Primitive) -> OffloadRow {
     let count = |reason_code, count| RefusalCount { reason_code, reason: "x", count };
     OffloadRow {
         volume,

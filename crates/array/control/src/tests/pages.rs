@@ -1,7 +1,8 @@
 //! Lists in parts.
 
-use super::Array;
+use super::{Array, run_jobs};
 use crate::*;
+use pool::{BlockId, Incident, Place};
 
 fn names(part: &Part<VolumeView>) -> Vec<&str> {
     part.views.iter().map(|view| view.record.name.as_str()).collect()
@@ -62,6 +63,27 @@ fn the_parts_of_every_list_are_the_list() {
         array.run(group).unwrap();
     }
     array.grant("v2", None, None).unwrap();
+    let objects: Vec<_> = array.control.directory().volumes_by_name().map(|volume| volume.object).collect();
+    let registration = |initiator: &str, isid| Registration {
+        initiator: format!("iqn.2026-01.org.example:{initiator}"),
+        isid,
+        target_port: 1,
+        key: 7,
+        holder: true,
+    };
+    for object in &objects {
+        let registrations = vec![registration("h1", 9), registration("h1-a", 9), registration("h1", 10)];
+        let reserved_by = Some(registration("h1", 9));
+        let of_volume = Reservations { registrations, reserved_by, ..Reservations::default() };
+        array.live.reservations.borrow_mut().insert(object.0, of_volume);
+        for primitive in Primitive::ALL {
+            array.live.offload.borrow_mut().push(super::offload::row(*object, "v", primitive));
+        }
+    }
+    let places = [0, 1].map(|at| Place { object: objects[0], offset_bytes: at << 12, block: BlockId(at) });
+    array.catalog.incidents.replace(places.map(Incident::BadBlock).to_vec());
+    array.catalog.starved.set(true);
+    run_jobs(&array.control);
     agrees(&array, VolumeList);
     agrees(&array, SnapshotList { volume: None });
     agrees(&array, HostList);
@@ -69,4 +91,7 @@ fn the_parts_of_every_list_are_the_list() {
     agrees(&array, AccessList::default());
     agrees(&array, SessionList);
     agrees(&array, JobList);
+    agrees(&array, ReservationList::default());
+    agrees(&array, OffloadStatistics::default());
+    agrees(&array, AlertList);
 }

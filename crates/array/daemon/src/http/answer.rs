@@ -11,7 +11,30 @@ use std::fmt::Write;
 /// Largest number of elements of a part.
 const MAX_LIMIT: u32 = 10_000;
 
-/// Reads a list.
+/// Defines the handler of a list without a filter, which is read in parts: its description, name,
+/// path, tag, type, request and conversion.
+macro_rules! listing {
+    ($(#[$about:meta])* $name:ident, $path:literal, $tag:literal, $resource:ident, $list:expr, $convert:path) => {
+        $(#[$about])*
+        #[utoipa::path(
+            get,
+            path = $path,
+            tag = $tag,
+            params(api::PageQuery),
+            responses((status = 200, body = api::List<$resource>))
+        )]
+        pub(super) async fn $name(
+            axum::extract::State(array): axum::extract::State<$crate::ArrayHandle>,
+            $crate::http::extract::Query(page): $crate::http::extract::Query<api::PageQuery>,
+            uri: axum::http::Uri,
+        ) -> Result<axum::Json<api::List<$resource>>, $crate::http::problem::Fault> {
+            $crate::http::answer::page(&array, $list, page, &uri, $convert).await
+        }
+    };
+}
+pub(super) use listing;
+
+/// Reads a list without parts: one that is always short.
 pub(super) async fn list<R: Read<Reply = Vec<V>>, V, T>(
     array: &ArrayHandle,
     request: R,

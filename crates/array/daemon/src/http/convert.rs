@@ -9,8 +9,8 @@ use api::{
 };
 use control::{
     AccessView, AlertView, CheckRecord, Commitment, Histogram, HostView, JobReport, JobView, OffloadView, PoolView,
-    PortGroupView, PortalView, Primitive, RefusalCount, RefusalView, RegistrationView, ReservationsView, ScrubRecord,
-    Secret, SessionView, SnapshotView, SpaceView, StatusView, TreeView, VolumeView,
+    PortGroupView, PortalView, Primitive, RefusalCount, RefusalView, RegistrationView, ReservationView,
+    ReservationsView, ScrubRecord, Secret, SessionView, SnapshotView, SpaceView, StatusView, TreeView, VolumeView,
 };
 
 /// Stands for the name of a volume that was deleted meanwhile.
@@ -340,31 +340,31 @@ pub(super) fn refusal(view: RefusalView) -> OffloadRefusal {
     }
 }
 
-pub(super) fn reservations(view: ReservationsView) -> Reservations {
-    let ReservationsView { volume, reservations, registrations, reserved_by } = view;
-    let kind = reservations.reservation_type.map(reservation_type);
-    let row = |view: RegistrationView, kind: Option<ReservationType>, has_key: bool| {
-        let RegistrationView { registration, host, group } = view;
-        Registration {
-            volume: volume.clone(),
-            initiator: registration.initiator,
-            isid: format!("{:012x}", registration.isid),
-            host,
-            portal_id: registration.target_port,
-            group,
-            key: has_key.then(|| format!("{:#018x}", registration.key)),
-            holder: registration.holder,
-            reservation_type: kind.filter(|_| registration.holder),
-        }
-    };
-    let reserved = reserved_by.map(|view| row(view, Some(ReservationType::Reserve), false));
-    Reservations {
-        reservation_type: if reserved.is_some() { Some(ReservationType::Reserve) } else { kind },
-        generation: reservations.generation,
-        persistent: reservations.persistent,
-        conflicts: reservations.conflicts,
-        registrations: registrations.into_iter().map(|view| row(view, kind, true)).chain(reserved).collect(),
+pub(super) fn reservation(view: ReservationView) -> Registration {
+    let ReservationView { volume, registration, reservation_type: kind, is_reserve } = view;
+    let RegistrationView { registration, host, group } = registration;
+    Registration {
         volume,
+        initiator: registration.initiator,
+        isid: format!("{:012x}", registration.isid),
+        host,
+        portal_id: registration.target_port,
+        group,
+        key: (!is_reserve).then(|| format!("{:#018x}", registration.key)),
+        holder: registration.holder,
+        reservation_type: if is_reserve { Some(ReservationType::Reserve) } else { kind.map(reservation_type) },
+    }
+}
+
+pub(super) fn reservations(view: ReservationsView) -> Reservations {
+    let kind = view.reservations.reservation_type.map(reservation_type);
+    Reservations {
+        volume: view.volume.clone(),
+        reservation_type: if view.reserved_by.is_some() { Some(ReservationType::Reserve) } else { kind },
+        generation: view.reservations.generation,
+        persistent: view.reservations.persistent,
+        conflicts: view.reservations.conflicts,
+        registrations: view.rows().map(reservation).collect(),
     }
 }
 

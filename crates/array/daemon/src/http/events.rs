@@ -1,10 +1,10 @@
-//! `/api/v1/events` and `/api/v1/alerts`.
+//! `/api/v1/events`.
 
 use crate::ArrayHandle;
 use crate::http::extract::Query;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
-use api::{Alert, Event, EventQuery, List};
+use api::{Event, EventQuery, List};
 use axum::Json;
 use axum::extract::State;
 use utoipa_axum::router::OpenApiRouter;
@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 /// Resources of this file.
 pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(alerts))
+    OpenApiRouter::new().routes(routes!(list))
 }
 
 /// Number of events returned without a limit.
@@ -41,10 +41,4 @@ pub(super) async fn list(
         from: query.from,
     };
     answer::list(&array, control::EventList { since: query.since, filter, limit }, convert::event).await
-}
-
-/// Lists the conditions that need attention now, most severe first.
-#[utoipa::path(get, path = "/api/v1/alerts", tag = "events", responses((status = 200, body = List<Alert>)))]
-pub(super) async fn alerts(State(array): State<ArrayHandle>) -> Result<Json<List<Alert>>, Fault> {
-    answer::list(&array, control::AlertList, convert::alert).await
 }

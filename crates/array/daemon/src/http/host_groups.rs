@@ -2,12 +2,13 @@
 
 use crate::ArrayHandle;
 use crate::http::answer;
-use crate::http::extract::{Body, Path, Query, made};
+use crate::http::answer::listing;
+use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
-use api::{HostGroup, HostGroupCreate, HostGroupSet, HostLun, List, PageQuery};
+use api::{HostGroup, HostGroupCreate, HostGroupSet, HostLun};
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use control::HostGroupView;
 use utoipa_axum::router::OpenApiRouter;
@@ -18,20 +19,9 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, set, delete))
 }
 
-/// Lists all host groups, by name.
-#[utoipa::path(
-    get,
-    path = "/api/v1/host-groups",
-    tag = "hosts",
-    params(PageQuery),
-    responses((status = 200, body = List<HostGroup>))
-)]
-pub(super) async fn list(
-    State(array): State<ArrayHandle>,
-    Query(page): Query<PageQuery>,
-    uri: Uri,
-) -> Result<Json<List<HostGroup>>, Fault> {
-    answer::page(&array, control::HostGroupList, page, &uri, host_group).await
+listing! {
+    /// Lists all host groups, by name.
+    list, "/api/v1/host-groups", "hosts", HostGroup, control::HostGroupList, host_group
 }
 
 /// Creates a host group. Repeating the request has no effect.

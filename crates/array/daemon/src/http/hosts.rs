@@ -1,13 +1,14 @@
 //! `/api/v1/hosts`.
 
 use crate::ArrayHandle;
-use crate::http::extract::{Body, Path, Query, made};
+use crate::http::answer::listing;
+use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
-use api::{ChapSet, Host, HostCreate, HostSet, List, PageQuery};
+use api::{ChapSet, Host, HostCreate, HostSet};
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use control::Secret;
 use utoipa_axum::router::OpenApiRouter;
@@ -18,20 +19,9 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, set, delete))
 }
 
-/// Lists all hosts, by name.
-#[utoipa::path(
-    get,
-    path = "/api/v1/hosts",
-    tag = "hosts",
-    params(PageQuery),
-    responses((status = 200, body = List<Host>))
-)]
-pub(super) async fn list(
-    State(array): State<ArrayHandle>,
-    Query(page): Query<PageQuery>,
-    uri: Uri,
-) -> Result<Json<List<Host>>, Fault> {
-    answer::page(&array, control::HostList, page, &uri, convert::host).await
+listing! {
+    /// Lists all hosts, by name.
+    list, "/api/v1/hosts", "hosts", Host, control::HostList, convert::host
 }
 
 /// Creates a host. Repeating the request has no effect; only the first response contains secrets

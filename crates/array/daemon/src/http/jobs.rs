@@ -1,13 +1,14 @@
 //! `/api/v1/jobs`.
 
 use crate::ArrayHandle;
-use crate::http::extract::{Body, Path, Query};
+use crate::http::answer::listing;
+use crate::http::extract::{Body, Path};
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
-use api::{Job, JobSet, List, PageQuery};
+use api::{Job, JobSet};
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use control::{JobView, Outcome, Request};
 use utoipa_axum::router::OpenApiRouter;
@@ -18,20 +19,9 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(show, set, cancel))
 }
 
-/// Lists running and ended jobs, newest first.
-#[utoipa::path(
-    get,
-    path = "/api/v1/jobs",
-    tag = "jobs",
-    params(PageQuery),
-    responses((status = 200, body = List<Job>))
-)]
-pub(super) async fn list(
-    State(array): State<ArrayHandle>,
-    Query(page): Query<PageQuery>,
-    uri: Uri,
-) -> Result<Json<List<Job>>, Fault> {
-    answer::page(&array, control::JobList, page, &uri, convert::job).await
+listing! {
+    /// Lists running and ended jobs, newest first.
+    list, "/api/v1/jobs", "jobs", Job, control::JobList, convert::job
 }
 
 /// Returns one job.

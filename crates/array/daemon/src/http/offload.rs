@@ -4,9 +4,10 @@ use crate::ArrayHandle;
 use crate::http::extract::Query;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
-use api::{List, OffloadQuery, OffloadRefusal, OffloadStatistics, RefusalQuery};
+use api::{List, OffloadQuery, OffloadRefusal, OffloadStatistics, PageQuery, RefusalQuery};
 use axum::Json;
 use axum::extract::State;
+use axum::http::Uri;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -30,9 +31,11 @@ const MAX_LIMIT: usize = 10_000;
 )]
 pub(super) async fn statistics(
     State(array): State<ArrayHandle>,
-    Query(query): Query<OffloadQuery>,
+    Query(OffloadQuery { volume, limit, after }): Query<OffloadQuery>,
+    uri: Uri,
 ) -> Result<Json<List<OffloadStatistics>>, Fault> {
-    rows(&array, query.volume).await
+    let list = control::OffloadStatistics { volume };
+    answer::page(&array, list, PageQuery { limit, after }, &uri, convert::offload).await
 }
 
 /// Lists commands that were refused, failed, or succeeded without the benefit of the offload, with
@@ -51,8 +54,4 @@ pub(super) async fn log(
     let limit = query.limit.map_or(DEFAULT_LIMIT, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT)).min(MAX_LIMIT);
     let ending = query.ending.map(convert::wanted_ending);
     answer::list(&array, control::OffloadLog { volume: query.volume, ending, limit }, convert::refusal).await
-}
-
-pub(super) async fn rows(array: &ArrayHandle, volume: Option<String>) -> Result<Json<List<OffloadStatistics>>, Fault> {
-    answer::list(array, control::OffloadStatistics { volume }, convert::offload).await
 }

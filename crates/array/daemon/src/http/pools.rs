@@ -25,7 +25,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(reclaim))
 }
 
-/// Lists all pools.
+/// Lists all pools: as many as are configured.
 #[utoipa::path(get, path = "/api/v1/pools", tag = "pools", responses((status = 200, body = List<Pool>)))]
 pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Pool>>, Fault> {
     answer::list(&array, control::PoolList, convert::pool).await

@@ -21,7 +21,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(show_group, set_group))
 }
 
-/// Lists the portals that initiators connect to.
+/// Lists the portals that initiators connect to: as many as are configured.
 #[utoipa::path(get, path = "/api/v1/portals", tag = "portals", responses((status = 200, body = List<Portal>)))]
 pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Portal>>, Fault> {
     answer::list(&array, control::PortalList, convert::portal).await
@@ -67,7 +67,7 @@ pub(super) async fn set(
     answer::change(&array, set, convert::portal).await
 }
 
-/// Lists target port groups.
+/// Lists target port groups: not many more than portals.
 #[utoipa::path(get, path = "/api/v1/portal-groups", tag = "portals", responses((status = 200, body = List<PortGroup>)))]
 pub(super) async fn groups(State(array): State<ArrayHandle>) -> Result<Json<List<PortGroup>>, Fault> {
     answer::list(&array, control::PortGroupList, convert::port_group).await

@@ -4,9 +4,10 @@ use crate::ArrayHandle;
 use crate::http::extract::{Path, Query};
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
-use api::{List, Registration, ReservationQuery, Reservations};
+use api::{List, PageQuery, Registration, ReservationQuery, Reservations};
 use axum::Json;
 use axum::extract::State;
+use axum::http::Uri;
 use control::{ReservationList, ReservationShow};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -16,7 +17,8 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(of_volume))
 }
 
-/// Lists all registrations of initiators with volumes, and all reservations.
+/// Lists all registrations of initiators with volumes, and all reservations; by volume and
+/// initiator.
 #[utoipa::path(
     get,
     path = "/api/v1/reservations",
@@ -26,10 +28,10 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 )]
 pub(super) async fn list(
     State(array): State<ArrayHandle>,
-    Query(query): Query<ReservationQuery>,
+    Query(ReservationQuery { volume, limit, after }): Query<ReservationQuery>,
+    uri: Uri,
 ) -> Result<Json<List<Registration>>, Fault> {
-    let views = array.read(ReservationList { volume: query.volume }).await?.into_iter();
-    Ok(Json(List { items: views.flat_map(|view| convert::reservations(view).registrations).collect(), next: None }))
+    answer::page(&array, ReservationList { volume }, PageQuery { limit, after }, &uri, convert::reservation).await
 }
 
 /// Returns registrations and reservation of one volume.

@@ -1,13 +1,13 @@
 //! `/api/v1/sessions`.
 
 use crate::ArrayHandle;
-use crate::http::extract::{Path, Query};
+use crate::http::answer::listing;
+use crate::http::convert;
+use crate::http::extract::Path;
 use crate::http::problem::Fault;
-use crate::http::{answer, convert};
-use api::{List, PageQuery, Session};
-use axum::Json;
+use api::Session;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use control::{SessionDrop, SessionList};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -17,20 +17,9 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(delete))
 }
 
-/// Lists all sessions.
-#[utoipa::path(
-    get,
-    path = "/api/v1/sessions",
-    tag = "sessions",
-    params(PageQuery),
-    responses((status = 200, body = List<Session>))
-)]
-pub(super) async fn list(
-    State(array): State<ArrayHandle>,
-    Query(page): Query<PageQuery>,
-    uri: Uri,
-) -> Result<Json<List<Session>>, Fault> {
-    answer::page(&array, SessionList, page, &uri, convert::session).await
+listing! {
+    /// Lists all sessions.
+    list, "/api/v1/sessions", "sessions", Session, SessionList, convert::session
 }
 
 /// Ends a session; the initiator may log in again.

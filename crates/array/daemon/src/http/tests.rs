@@ -507,4 +507,11 @@ async fn registrations_say_who_and_with_which_key() {
     assert_eq!((&empty["reservation_type"], &empty["registrations"]), (&Value::Null, &json!([])));
     assert_eq!(send(&app, "GET", "/api/v1/volumes/v9/reservations", None).await.0, 404);
     assert_eq!(send(&app, "GET", "/api/v1/reservations?volume=v9", None).await.0, 404);
+    let parts = [("/api/v1/reservations?limit=2", 2), ("/api/v1/reservations?limit=1&volume=v1", 1)];
+    for (start, items) in parts {
+        let first = send(&app, "GET", start, None).await.1;
+        assert_eq!(first["items"].as_array().unwrap().len(), items, "{start}");
+        let second = send(&app, "GET", first["next"].as_str().unwrap(), None).await.1;
+        assert_eq!((second["items"].as_array().unwrap().len(), &second["next"]), (1, &Value::Null), "{start}");
+    }
 }

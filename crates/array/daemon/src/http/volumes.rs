@@ -1,16 +1,17 @@
 //! `/api/v1/volumes`.
 
 use crate::ArrayHandle;
+use crate::http::answer::listing;
 use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
 use crate::http::{answer, convert, jobs};
 use api::{
-    Job, JobStart, List, OffloadStatistics, PageQuery, TreeNode, Volume, VolumeCreate, VolumeDelete, VolumeRollback,
-    VolumeSet, VolumeSpace,
+    Job, JobStart, List, OffloadStatistics, TreeNode, Volume, VolumeCreate, VolumeDelete, VolumeRollback, VolumeSet,
+    VolumeSpace,
 };
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -27,20 +28,9 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(tree))
 }
 
-/// Lists all volumes, by name.
-#[utoipa::path(
-    get,
-    path = "/api/v1/volumes",
-    tag = "volumes",
-    params(PageQuery),
-    responses((status = 200, body = List<Volume>))
-)]
-pub(super) async fn list(
-    State(array): State<ArrayHandle>,
-    Query(page): Query<PageQuery>,
-    uri: Uri,
-) -> Result<Json<List<Volume>>, Fault> {
-    answer::page(&array, control::VolumeList, page, &uri, convert::volume).await
+listing! {
+    /// Lists all volumes, by name.
+    list, "/api/v1/volumes", "volumes", Volume, control::VolumeList, convert::volume
 }
 
 /// Creates a volume, or a clone if `source` is given. Repeating the request has no effect.
@@ -163,7 +153,7 @@ pub(super) async fn offload(
     State(array): State<ArrayHandle>,
     Path(volume): Path<String>,
 ) -> Result<Json<List<OffloadStatistics>>, Fault> {
-    super::offload::rows(&array, Some(volume)).await
+    answer::list(&array, control::OffloadStatistics { volume: Some(volume) }, convert::offload).await
 }
 
 /// Returns the space used by a volume, and the space that hosts have unmapped.
