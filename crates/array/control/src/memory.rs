@@ -45,6 +45,8 @@ pub struct MemoryCatalog {
     pub damaged: RefCell<BTreeSet<u64>>,
     /// True if the storage below the pool is full.
     pub starved: Cell<bool>,
+    /// True if a growth waits, as for a long checkpoint.
+    pub growth_waits: Cell<bool>,
     /// Largest number of objects that one call has returned.
     pub most_listed: Cell<usize>,
     checked: Cell<u64>,
@@ -104,6 +106,7 @@ impl Default for MemoryCatalog {
             gone: RefCell::default(),
             damaged: RefCell::default(),
             starved: Cell::new(false),
+            growth_waits: Cell::new(false),
             most_listed: Cell::new(0),
             checked: Cell::new(0),
             told_objects: RefCell::default(),
@@ -329,6 +332,9 @@ impl Catalog for MemoryCatalog {
     }
 
     async fn grow(&self, growth: Growth) -> Result<(), PoolError> {
+        if self.growth_waits.get() {
+            std::future::pending::<()>().await;
+        }
         match growth {
             Growth::Size(size_bytes) if size_bytes <= self.size_bytes.get() => {
                 Err(PoolError::CannotGrow(format!("the pool has {} bytes already", self.size_bytes.get())))

@@ -3,9 +3,9 @@
 use crate::pools::count;
 use crate::record::Document;
 use crate::{
-    AlertView, ConnectionCounters, Control, ControlError, Facts, HostRecord, JobKind, JobState, JobView, OffloadRow,
-    OffloadView, PoolFacts, PoolState, PoolView, PortalView, Read, Request, Reservations, Severity, UnitFacts,
-    VolumeCounters, VolumeRecord,
+    AlertView, ConnectionCounters, ControlError, Facts, HostRecord, JobKind, JobState, JobView, OffloadRow,
+    OffloadView, PoolFacts, PoolState, PoolView, PortalView, Read, Reservations, Severity, UnitFacts, VolumeCounters,
+    VolumeRecord,
 };
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
@@ -29,10 +29,6 @@ impl Document for ArrayRecord {
         Self::PREFIX.to_owned()
     }
 }
-
-/// Replies if the array is alive; has no effect.
-#[derive(Clone, Debug)]
-pub struct Ping;
 
 /// Shows the status of the array.
 #[derive(Clone, Debug)]
@@ -129,15 +125,6 @@ pub struct HostMetrics {
     pub name: String,
     /// Sessions by portal.
     pub sessions: Vec<(String, u64)>,
-}
-
-impl Request for Ping {
-    type Reply = ();
-    const NAME: &'static str = "ping";
-
-    async fn run(&self, _control: &Control) -> Result<(), ControlError> {
-        Ok(())
-    }
 }
 
 impl Read for StatusShow {

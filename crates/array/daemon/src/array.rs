@@ -30,6 +30,7 @@ struct Work(Box<dyn FnOnce(Rc<Control>) -> LocalBoxFuture<'static, ()> + Send>);
 /// The reactor's end of an [`ArrayHandle`]; see [`answer`].
 pub struct Requests {
     queue: mpsc::Receiver<Work>,
+    pings: mpsc::Receiver<oneshot::Sender<()>>,
     mirror: watch::Sender<Option<Reading>>,
 }
 
@@ -50,6 +51,7 @@ struct Reading {
 #[derive(Clone, Debug)]
 pub struct ArrayHandle {
     requests: mpsc::Sender<Work>,
+    pings: mpsc::Sender<oneshot::Sender<()>>,
     mirror: watch::Receiver<Option<Reading>>,
 }
 
@@ -63,8 +65,9 @@ impl ArrayHandle {
     /// Creates a handle and its other end.
     pub fn channel() -> (Self, Requests) {
         let (requests, queue) = mpsc::channel(QUEUE_LENGTH);
+        let (pings, pinged) = mpsc::channel(1);
         let (sender, mirror) = watch::channel(None);
-        (Self { requests, mirror }, Requests { queue, mirror: sender })
+        (Self { requests, pings, mirror }, Requests { queue, pings: pinged, mirror: sender })
     }
 
     /// Executes a change on the reactor. Reads after the reply include it.
@@ -87,6 +90,21 @@ impl ArrayHandle {
         match tokio::time::timeout(REPLY_TIMEOUT, receiver).await {
             Ok(Ok(result)) => result,
             Ok(Err(_closed)) => Err(ControlError::NotRunning),
+            Err(_elapsed) => Err(ControlError::TimedOut { seconds: REPLY_TIMEOUT.as_secs() }),
+        }
+    }
+
+    /// Returns when the reactor's thread has run a task, whatever changes are waiting for.
+    ///
+    /// Errors: `TimedOut` if it does not within 60 s, `NotRunning` if the reactor has stopped.
+    pub async fn ping(&self) -> Result<(), ControlError> {
+        let (sender, receiver) = oneshot::channel();
+        let answered = async {
+            self.pings.send(sender).await.map_err(|_closed| ControlError::NotRunning)?;
+            receiver.await.map_err(|_closed| ControlError::NotRunning)
+        };
+        match tokio::time::timeout(REPLY_TIMEOUT, answered).await {
+            Ok(result) => result,
             Err(_elapsed) => Err(ControlError::TimedOut { seconds: REPLY_TIMEOUT.as_secs() }),
         }
     }
@@ -134,7 +152,12 @@ impl ArrayHandle {
 /// until the queue is closed and every request taken from it is complete. Must run inside a
 /// `tokio::task::LocalSet`. A request whose caller has gone is still executed to its end.
 pub async fn answer(control: Rc<Control>, requests: Requests) {
-    let Requests { mut queue, mirror } = requests;
+    let Requests { mut queue, mut pings, mirror } = requests;
+    let answering = tokio::task::spawn_local(async move {
+        while let Some(ping) = pings.recv().await {
+            let _caller_gone = ping.send(());
+        }
+    });
     let freshness = Arc::new(Freshness::default());
     let reading = Reading { mirror: control.mirror().await, freshness: Arc::clone(&freshness) };
     let publishing = tokio::task::spawn_local(freshness::publish(Rc::clone(&control), Arc::clone(&freshness)));
@@ -152,6 +175,7 @@ pub async fn answer(control: Rc<Control>, requests: Requests) {
     }
     let all = u32::try_from(CONCURRENT_REQUESTS).unwrap_or(u32::MAX);
     let _never_closed = places.acquire_many(all).await;
+    answering.abort();
     publishing.abort();
     counting.abort();
 }

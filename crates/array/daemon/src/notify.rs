@@ -21,8 +21,8 @@ pub(crate) async fn feed_watchdog(array: ArrayHandle) {
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        match array.call(control::Ping).await {
-            Ok(_) => send(&[NotifyState::Watchdog]),
+        match array.ping().await {
+            Ok(()) => send(&[NotifyState::Watchdog]),
             Err(error) => tracing::warn!(%error, "the reactor did not answer the watchdog"),
         }
     }

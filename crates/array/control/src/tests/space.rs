@@ -2,6 +2,7 @@ use super::{Array, volume};
 use crate::PoolRefusal;
 use crate::*;
 use futures_executor::block_on;
+use futures_util::FutureExt;
 use pool::{Catalog, Growth, PoolError, Reservation};
 
 const GIB: u64 = 1 << 30;
@@ -410,4 +411,17 @@ fn a_report_tells_where_unmapped_bytes_went() {
         (4, 8192, 808, 2)
     );
     assert_eq!((report.kept[0].snapshot.as_str(), report.kept[0].unique_bytes), ("v1@s", Some(0)));
+}
+
+/// A growth held the lock for changes until its checkpoint was durable, and every other change of
+/// the array waited for it.
+#[test]
+fn changes_do_not_wait_for_a_growth() {
+    let array = Array::new();
+    array.catalog.growth_waits.set(true);
+    let grow = PoolGrow { pool: "p0".to_owned(), growth: Growth::Size(128 * GIB) };
+    let mut growth = Box::pin(array.control.execute(grow));
+    assert!((&mut growth).now_or_never().is_none());
+    let create = VolumeCreate { name: "v1".to_owned(), size_bytes: Some(GIB), ..VolumeCreate::default() };
+    array.control.execute(create).now_or_never().unwrap().unwrap();
 }

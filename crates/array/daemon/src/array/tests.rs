@@ -41,7 +41,7 @@ async fn furnished() -> (Rc<Control>, String) {
 
 /// Mirror of `control` behind a handle with a closed request queue.
 async fn without_queue(control: &Rc<Control>) -> ArrayHandle {
-    let (array, Requests { queue, mirror }) = ArrayHandle::channel();
+    let (array, Requests { queue, pings: _, mirror }) = ArrayHandle::channel();
     drop(queue);
     let freshness = Arc::new(Freshness::default());
     mirror.send_replace(Some(Reading { mirror: control.mirror().await, freshness: Arc::clone(&freshness) }));
@@ -87,7 +87,7 @@ async fn every_get_is_answered_without_a_request_to_the_reactor() {
 #[tokio::test]
 async fn a_reactor_that_stands_still_is_no_reason_not_to_answer() {
     let (control, _job) = furnished().await;
-    let (array, Requests { queue, mirror }) = ArrayHandle::channel();
+    let (array, Requests { queue, pings: _pings, mirror }) = ArrayHandle::channel();
     let freshness = Arc::new(Freshness::default());
     mirror.send_replace(Some(Reading { mirror: control.mirror().await, freshness }));
     assert_eq!(array.read(control::VolumeList).await.unwrap().len(), 1);
@@ -97,4 +97,48 @@ async fn a_reactor_that_stands_still_is_no_reason_not_to_answer() {
     assert_eq!(array.health().await.unwrap(), Health::Failed);
     drop((queue, mirror, control));
     assert_eq!(array.read(control::VolumeList).await.unwrap_err(), ControlError::NotRunning);
+}
+
+/// Change that waits until the test closes the semaphore.
+struct Held(Arc<Semaphore>);
+
+impl control::Request for Held {
+    type Reply = ();
+    const NAME: &'static str = "held";
+
+    async fn run(&self, _control: &Control) -> Result<(), ControlError> {
+        let _closed = self.0.acquire().await;
+        Ok(())
+    }
+}
+
+/// The watchdog's ping was a change among others: sixteen of them that waited, for example for the
+/// checkpoint of a growth, kept it waiting too, and systemd ended an array that was alive.
+#[tokio::test]
+async fn a_ping_and_reads_do_not_wait_for_changes() {
+    let check = async {
+        let (control, _job) = furnished().await;
+        let (array, requests) = ArrayHandle::channel();
+        let answering = spawn_local(answer(control, requests));
+        let held = Arc::new(Semaphore::new(0));
+        let change = |_| {
+            let (array, held) = (array.clone(), Held(Arc::clone(&held)));
+            spawn_local(async move { array.call(held).await })
+        };
+        let changes: Vec<_> = (0..2 * CONCURRENT_REQUESTS).map(change).collect();
+        // Until the reactor has taken as many as it takes.
+        while array.requests.capacity() == QUEUE_LENGTH {
+            tokio::task::yield_now().await;
+        }
+        array.ping().await.unwrap();
+        assert_eq!(array.read(control::VolumeList).await.unwrap().len(), 1);
+        assert!(changes.iter().all(|change| !change.is_finished()));
+        held.close();
+        for change in changes {
+            change.await.unwrap().unwrap();
+        }
+        drop(array);
+        answering.await.unwrap();
+    };
+    LocalSet::new().run_until(check).await;
 }
