@@ -4,7 +4,9 @@
 
 use clap::Parser;
 use cli::{Console, Globals, Noun};
-use control::{Bucket, Ending, Histogram, OffloadRow, Primitive, Refusal, RefusalCount, SessionInfo};
+use control::{
+    Ending, LatencyHistogram, LogEntry, OffloadCounters, OffloadRow, Primitive, Reason, SessionInfo, VolumeId,
+};
 use daemon::ServeOptions;
 use daemon::memory::{TemporaryDirectory, starter};
 use pool::{BlockId, ObjectId, Place};
@@ -114,39 +116,33 @@ fn session() -> SessionInfo {
 }
 
 fn offload() -> OffloadRow {
-    OffloadRow {
-        volume: ObjectId(1),
-        name: "v1".to_owned(),
-        primitive: Primitive::Unmap,
+    let mut latency = LatencyHistogram { count: 1204, sum_ns: 602_000_000, ..LatencyHistogram::default() };
+    latency.buckets[11] = 1204;
+    let mut counters = OffloadCounters {
         commands: 1204,
         ok: 1190,
         refused: 14,
-        miscompares: 0,
-        errors: 0,
         bytes: 12 << 30,
-        host_bytes_avoided: 0,
-        cloned_bytes: 0,
-        copied_bytes: 0,
         deallocated_bytes: 1024,
         unaligned_bytes: 512,
-        latency: Histogram { buckets: vec![Bucket { upper_us: 2200, count: 1204 }], above: 0, sum_us: 602_000 },
-        refusals: vec![RefusalCount { reason_code: "below-grain", reason: "below 64 KiB grain", count: 14 }],
-        failures: Vec::new(),
-        ineffective: Vec::new(),
-    }
+        latency,
+        ..OffloadCounters::default()
+    };
+    (0..14).for_each(|_| counters.refusals.add(Reason::BelowGrain));
+    OffloadRow { volume: ObjectId(1), name: "v1".to_owned(), primitive: Primitive::Unmap, counters }
 }
 
-fn refusal() -> Refusal {
-    Refusal {
+fn refusal() -> LogEntry {
+    LogEntry {
         sequence: 41,
-        time: "2026-11-21T10:00:01Z".parse().unwrap(),
-        volume: ObjectId(1),
+        unix_ms: 1_795_255_201_000,
+        volume: VolumeId(1),
         volume_name: "v1".to_owned(),
         ending: Ending::Refused,
         initiator: ESX01.to_owned(),
         primitive: Primitive::Xcopy,
-        reason_code: "not-granted",
-        reason: "source not granted",
+        command: "EXTENDED COPY",
+        reason: Reason::NotGranted,
         detail: "naa.602574c0".to_owned(),
     }
 }
@@ -311,7 +307,7 @@ fn what_the_array_tells() {
     assert_eq!(
         array.ok(&["offload", "stats"]),
         "VOLUME  PRIMITIVE  COMMANDS    OK  REFUSED   BYTES  HOST BYTES AVOIDED     AVG      P99  TOP REFUSAL\n\
-         v1      UNMAP          1204  1190       14  12 GiB  –                   500 µs  2.20 ms  below-grain (14)\n"
+         v1      UNMAP          1204  1190       14  12 GiB  –                   500 µs  2.05 ms  below-grain (14)\n"
     );
     assert_eq!(
         array.ok(&["offload", "log", "v1"]),

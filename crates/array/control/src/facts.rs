@@ -4,11 +4,12 @@
 
 use crate::{
     AlertView, CheckRecord, ConnectionCounters, Control, Directory, Event, EventFilter, JobView, Limits, OffloadRow,
-    PoolState, Portal, Refusal, Reservations, ScrubRecord, SessionInfo, VolumeCounters, VolumeRecord,
+    PoolState, Portal, Reservations, ScrubRecord, SessionInfo, VolumeCounters, VolumeRecord,
 };
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo, PoolSpace};
 use std::cell::{OnceCell, Ref};
+use unit::LogEntry;
 use uuid::Uuid;
 
 /// State of the array at one instant, as far as replies need it.
@@ -36,7 +37,7 @@ pub trait Facts {
     /// Offload rows of recently deleted volumes.
     fn deleted_offload(&self) -> Vec<OffloadRow>;
     /// Refused commands in memory, oldest first.
-    fn refusals(&self) -> Vec<Refusal>;
+    fn refusals(&self) -> Vec<LogEntry>;
     /// Sessions in full feature phase, by number.
     fn sessions(&self) -> &[SessionInfo];
     /// Numbers of open connections and of ended ones by reason.
@@ -178,7 +179,7 @@ impl Facts for Now<'_> {
         self.control.live().deleted_offload()
     }
 
-    fn refusals(&self) -> Vec<Refusal> {
+    fn refusals(&self) -> Vec<LogEntry> {
         self.control.live().refusals(0)
     }
 

@@ -60,8 +60,8 @@ pub use host_groups::*;
 pub use hosts::*;
 pub use jobs::*;
 pub use live::{
-    Bucket, Change, ConnectionCounters, Histogram, Level, Live, OffloadRow, Portal, Refusal, RefusalCount,
-    Registration, Reservations, SessionInfo, VolumeCounters,
+    Change, ConnectionCounters, Level, Live, OffloadRow, Portal, Registration, Reservations, SessionInfo,
+    VolumeCounters,
 };
 pub use mirror::Mirror;
 pub use naa::Naa;
@@ -76,5 +76,8 @@ pub use sanitize::*;
 pub use sessions::*;
 pub use snapshots::*;
 pub use system::*;
-pub use unit::{AccessState, Ending, Primitive, ReservationType, StateOrigin};
+pub use unit::{
+    AccessState, Ending, IoLatency, IoStatistics, LatencyHistogram, LogEntry, OffloadStatistics as OffloadCounters,
+    Primitive, Reason, ReasonCounts, ReservationType, StateOrigin, VolumeId,
+};
 pub use volumes::*;

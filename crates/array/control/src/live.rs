@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use pool::ObjectId;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
-use unit::{Ending, Primitive, ReservationType};
+use unit::{IoLatency, IoStatistics, LogEntry, OffloadStatistics, Primitive, ReservationType};
 use uuid::Uuid;
 
 /// Running target. All calls come from the thread that owns the pool; implementations must not call
@@ -40,7 +40,7 @@ pub trait Live {
     /// Offload rows of recently deleted volumes.
     fn deleted_offload(&self) -> Vec<OffloadRow>;
     /// Refusals in memory from this number on, oldest first.
-    fn refusals(&self, since: u64) -> Vec<Refusal>;
+    fn refusals(&self, since: u64) -> Vec<LogEntry>;
     /// Numbers of open connections and of ended ones by reason.
     fn connections(&self) -> ConnectionCounters;
     /// SCSI commands received in the open sessions: a number that changes while hosts are active.
@@ -255,8 +255,7 @@ pub struct Portal {
     pub advertised: String,
 }
 
-/// Counters of one primitive on one volume. `commands = ok + refused + miscompares + errors + those
-/// in flight`.
+/// Counters of one primitive on one volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffloadRow {
     /// Destination volume.
@@ -265,73 +264,8 @@ pub struct OffloadRow {
     pub name: String,
     /// The primitive.
     pub primitive: Primitive,
-    /// Commands received.
-    pub commands: u64,
-    /// Successful commands.
-    pub ok: u64,
-    /// Commands refused with a reason.
-    pub refused: u64,
-    /// Commands with an unequal comparison.
-    pub miscompares: u64,
-    /// Commands that failed inside the array.
-    pub errors: u64,
-    /// Bytes addressed by the commands.
-    pub bytes: u64,
-    /// Bytes that the host did not have to transfer.
-    pub host_bytes_avoided: u64,
-    /// Bytes copied by sharing.
-    pub cloned_bytes: u64,
-    /// Bytes copied by reading and writing.
-    pub copied_bytes: u64,
-    /// Bytes unmapped in whole mapping units.
-    pub deallocated_bytes: u64,
-    /// Bytes unmapped at the edges: they read as zeros and may stay allocated.
-    pub unaligned_bytes: u64,
-    /// Time from arrival to status.
-    pub latency: Histogram,
-    /// Refusals by reason; their counts add up to `refused`.
-    pub refusals: Vec<RefusalCount>,
-    /// Failures by reason; their counts add up to `errors`.
-    pub failures: Vec<RefusalCount>,
-    /// Commands that succeeded without the benefit, by reason: a copy that had to move data, an
-    /// UNMAP below the mapping unit.
-    pub ineffective: Vec<RefusalCount>,
-}
-
-/// Number of occurrences of a reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefusalCount {
-    /// Stable name.
-    pub reason_code: &'static str,
-    /// Text of the reason.
-    pub reason: &'static str,
-    /// Number of occurrences.
-    pub count: u64,
-}
-
-/// Command that was refused, failed, or succeeded without the benefit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// Number of the entry.
-    pub sequence: u64,
-    /// Time.
-    pub time: Timestamp,
-    /// The volume addressed.
-    pub volume: ObjectId,
-    /// Name of the volume at that time.
-    pub volume_name: String,
-    /// Name of the initiator.
-    pub initiator: String,
-    /// The primitive.
-    pub primitive: Primitive,
-    /// Outcome.
-    pub ending: Ending,
-    /// Stable name of the reason.
-    pub reason_code: &'static str,
-    /// Text of the reason.
-    pub reason: &'static str,
-    /// Relevant values of the command.
-    pub detail: String,
+    /// Counters.
+    pub counters: OffloadStatistics,
 }
 
 /// Counters of reads and writes of one volume.
@@ -339,90 +273,10 @@ pub struct Refusal {
 pub struct VolumeCounters {
     /// The volume.
     pub volume: ObjectId,
-    /// READ commands.
-    pub reads: u64,
-    /// WRITE commands.
-    pub writes: u64,
-    /// Bytes read.
-    pub read_bytes: u64,
-    /// Bytes written.
-    pub written_bytes: u64,
+    /// Numbers of reads and writes.
+    pub io: IoStatistics,
     /// Commands in flight.
     pub queue_depth: u64,
-    /// Latency of READ commands.
-    pub read_latency: Histogram,
-    /// Latency of WRITE commands.
-    pub write_latency: Histogram,
-}
-
-/// Latency histogram in microseconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Histogram {
-    /// Buckets by ascending upper bound. Samples above the last bound are in `above`.
-    pub buckets: Vec<Bucket>,
-    /// Samples above the last bound.
-    pub above: u64,
-    /// Sum of all samples.
-    pub sum_us: u64,
-}
-
-/// Bucket of a histogram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bucket {
-    /// Largest sample of this bucket.
-    pub upper_us: u64,
-    /// Number of samples in this bucket alone.
-    pub count: u64,
-}
-
-impl Histogram {
-    /// Number of samples.
-    pub fn count(&self) -> u64 {
-        self.buckets.iter().map(|bucket| bucket.count).fold(self.above, u64::saturating_add)
-    }
-
-    /// Mean; 0 if there are no samples.
-    pub fn average_us(&self) -> u64 {
-        self.sum_us.checked_div(self.count()).unwrap_or(0)
-    }
-
-    /// Upper bound of the bucket with the sample at `per_mille` thousandths; the last bound for
-    /// samples above it; 0 if there are no samples.
-    pub fn quantile_us(&self, per_mille: u64) -> u64 {
-        let count = self.count();
-        if count == 0 {
-            return 0;
-        }
-        let rank = (u128::from(count) * u128::from(per_mille)).div_ceil(1000).max(1);
-        let mut seen = 0_u128;
-        let mut upper = 0;
-        for bucket in &self.buckets {
-            seen += u128::from(bucket.count);
-            upper = bucket.upper_us;
-            if seen >= rank {
-                break;
-            }
-        }
-        upper
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Bucket, Histogram};
-
-    fn histogram(counts: &[(u64, u64)], above: u64, sum_us: u64) -> Histogram {
-        let buckets = counts.iter().map(|&(upper_us, count)| Bucket { upper_us, count }).collect();
-        Histogram { buckets, above, sum_us }
-    }
-
-    #[test]
-    fn quantiles_name_the_bucket() {
-        let latency = histogram(&[(10, 50), (100, 49), (1000, 1)], 0, 5000);
-        assert_eq!((latency.quantile_us(500), latency.quantile_us(990), latency.quantile_us(1000)), (10, 100, 1000));
-        assert_eq!(latency.average_us(), 50);
-        assert_eq!(histogram(&[(10, 0)], 3, 60).quantile_us(500), 10);
-        assert_eq!(Histogram::default().quantile_us(990), 0);
-        assert_eq!(Histogram::default().average_us(), 0);
-    }
+    /// Latencies of reads and writes.
+    pub latency: IoLatency,
 }

@@ -3,8 +3,8 @@
 //! `mapped_bytes`.
 
 use crate::{
-    Change, ConnectionCounters, Directory, Environment, Live, OffloadRow, Portal, Refusal, Reservations, SessionInfo,
-    UnitFacts, VolumeCounters,
+    Change, ConnectionCounters, Directory, Environment, Live, OffloadRow, Portal, Reservations, SessionInfo, UnitFacts,
+    VolumeCounters,
 };
 use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
@@ -18,6 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
 use std::time::Duration;
+use unit::LogEntry;
 
 /// Catalog over maps. Commits are atomic.
 #[derive(Debug)]
@@ -404,7 +405,7 @@ pub struct MemoryLive {
     /// Offload rows to report.
     pub offload: RefCell<Vec<OffloadRow>>,
     /// Refusals to report.
-    pub refusals: RefCell<Vec<Refusal>>,
+    pub refusals: RefCell<Vec<LogEntry>>,
     /// Volume counters to report.
     pub counters: RefCell<Vec<VolumeCounters>>,
     /// Registrations and reservations to report, by object.
@@ -477,7 +478,7 @@ impl Live for MemoryLive {
         self.offload.borrow().clone()
     }
 
-    fn refusals(&self, since: u64) -> Vec<Refusal> {
+    fn refusals(&self, since: u64) -> Vec<LogEntry> {
         self.refusals.borrow().iter().filter(|refusal| refusal.sequence >= since).cloned().collect()
     }
 

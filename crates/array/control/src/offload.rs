@@ -1,8 +1,9 @@
 //! Offload statistics, and the log of commands without success or benefit, with names of the
 //! objects.
 
-use crate::{ControlError, Directory, Ending, Facts, Listed, OffloadRow, Read, Refusal};
+use crate::{ControlError, Directory, Ending, Facts, Listed, OffloadRow, Read};
 use pool::ObjectId;
+use unit::LogEntry;
 
 /// Lists the counters of each primitive by volume.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +45,7 @@ pub struct RefusalView {
     /// Host of the initiator.
     pub host: Option<String>,
     /// Log entry.
-    pub refusal: Refusal,
+    pub entry: LogEntry,
 }
 
 impl Read for OffloadStatistics {
@@ -83,13 +84,13 @@ impl Read for OffloadLog {
     fn answer(&self, facts: &dyn Facts) -> Result<Vec<RefusalView>, ControlError> {
         let directory = facts.directory();
         let mut entries = facts.refusals();
-        keep_wanted(directory, &mut entries, self.volume.as_deref(), |entry| (entry.volume, &entry.volume_name))?;
+        keep_wanted(directory, &mut entries, self.volume.as_deref(), |entry| (object(entry), &entry.volume_name))?;
         entries.retain(|entry| self.ending.is_none_or(|ending| entry.ending == ending));
         let skipped = entries.len().saturating_sub(self.limit);
-        let view = |refusal: Refusal| {
-            let (volume, deleted) = name_or_last(directory, refusal.volume, &refusal.volume_name);
-            let host = directory.host_of(&refusal.initiator).map(|host| host.name.clone());
-            RefusalView { volume, deleted, host, refusal }
+        let view = |entry: LogEntry| {
+            let (volume, deleted) = name_or_last(directory, object(&entry), &entry.volume_name);
+            let host = directory.host_of(&entry.initiator).map(|host| host.name.clone());
+            RefusalView { volume, deleted, host, entry }
         };
         Ok(entries.into_iter().skip(skipped).map(view).collect())
     }
@@ -99,10 +100,7 @@ impl dyn Facts + '_ {
     /// All rows by name; those of deleted volumes last.
     pub(crate) fn offload_statistics(&self) -> Vec<OffloadView> {
         let directory = self.directory();
-        let view = |mut row: OffloadRow| {
-            for counts in [&mut row.refusals, &mut row.failures, &mut row.ineffective] {
-                counts.sort_by_key(|count| std::cmp::Reverse(count.count));
-            }
+        let view = |row: OffloadRow| {
             let (volume, deleted) = name_or_last(directory, row.volume, &row.name);
             OffloadView { volume, deleted, row }
         };
@@ -112,6 +110,11 @@ impl dyn Facts + '_ {
         views.sort_by(|one, other| order(one).cmp(&order(other)));
         views
     }
+}
+
+/// Object of the volume that a log entry is about.
+const fn object(entry: &LogEntry) -> ObjectId {
+    ObjectId(entry.volume.0)
 }
 
 /// Sort key of a row.

@@ -5,7 +5,7 @@
 //! with 0 or 1. Labels are volumes, hosts, portals, primitives and reasons, never commands.
 
 use crate::VERSION;
-use control::{Histogram, MetricsView, PoolState, Reservations};
+use control::{MetricsView, PoolState, Primitive, Reservations};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
@@ -13,6 +13,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
 use std::fmt;
+use unit::{LatencyHistogram, OffloadStatistics, ReasonCounts};
 
 /// Smallest bound of an exported latency bucket, in microseconds; faster commands are in that
 /// bucket too.
@@ -129,18 +130,18 @@ impl Scrape {
             labels
         };
         let rows = used().flat_map(|(volume, counters)| {
-            [(with_protocol(volume, "read"), counters.reads), (with_protocol(volume, "write"), counters.writes)]
+            [(with_protocol(volume, "read"), counters.io.reads), (with_protocol(volume, "write"), counters.io.writes)]
         });
         counter(encoder, "io_operations", "Read and write commands", rows.collect())?;
         let rows = used().flat_map(|(volume, counters)| {
             [
-                (with_protocol(volume, "read"), counters.read_bytes),
-                (with_protocol(volume, "write"), counters.written_bytes),
+                (with_protocol(volume, "read"), counters.io.read_bytes),
+                (with_protocol(volume, "write"), counters.io.written_bytes),
             ]
         });
         counter(encoder, "io_bytes", "Bytes read and written", rows.collect())?;
         let rows = used().flat_map(|(volume, counters)| {
-            [(labels(volume, "read"), &counters.read_latency), (labels(volume, "write"), &counters.write_latency)]
+            [(labels(volume, "read"), &counters.latency.read), (labels(volume, "write"), &counters.latency.write)]
         });
         histogram(encoder, "io_duration_seconds", "From a command's arrival to its status", rows.collect())?;
         let rows = used().map(|(volume, counters)| (label(volume), counters.queue_depth));
@@ -153,7 +154,7 @@ impl Scrape {
         };
         // The series of a deleted volume end with it; another volume may have its name by now.
         let present = self.0.offload.iter().filter(|view| !view.deleted);
-        let owned: Vec<_> = present.map(|view| (labels(view), &view.row)).collect();
+        let owned: Vec<_> = present.map(|view| (labels(view), &view.row.counters)).collect();
         let mut rows = Vec::new();
         for (labels, row) in &owned {
             let outcomes =
@@ -165,13 +166,13 @@ impl Scrape {
             }
         }
         counter(encoder, "offload_commands", "Offload commands by outcome", rows)?;
-        let by_reason = |counts: fn(&control::OffloadRow) -> &[control::RefusalCount]| {
+        let by_reason = |counts: fn(&OffloadStatistics) -> &ReasonCounts| {
             let mut rows = Vec::new();
             for (labels, row) in &owned {
-                for count in counts(row) {
+                for (reason, count) in counts(row).most_frequent() {
                     let mut labels = labels.clone();
-                    labels.push(("reason", count.reason_code.to_owned()));
-                    rows.push((labels, count.count));
+                    labels.push(("reason", reason.code().to_owned()));
+                    rows.push((labels, count));
                 }
             }
             rows
@@ -186,13 +187,16 @@ impl Scrape {
         counter(encoder, "offload_bytes", "Bytes that offload commands were about", rows.collect())?;
         let rows = owned.iter().map(|(labels, row)| (labels.clone(), row.host_bytes_avoided));
         counter(encoder, "offload_host_bytes_avoided", "Bytes that hosts did not have to move", rows.collect())?;
-        let unmap =
-            owned.iter().filter(|(_, row)| row.primitive == control::Primitive::Unmap).flat_map(|(labels, row)| {
-                [("deallocated", row.deallocated_bytes), ("unaligned", row.unaligned_bytes)].map(|(outcome, bytes)| {
-                    let volume = labels.first().map(|(_, volume)| volume.clone()).unwrap_or_default();
-                    (vec![("volume", volume), ("outcome", outcome.to_owned())], bytes)
-                })
-            });
+        let of = |primitive: Primitive| {
+            let is_named = move |(_, name): &(&str, String)| name == primitive.name();
+            owned.iter().filter(move |(labels, _)| labels.last().is_some_and(is_named))
+        };
+        let unmap = of(Primitive::Unmap).flat_map(|(labels, row)| {
+            [("deallocated", row.deallocated_bytes), ("unaligned", row.unaligned_bytes)].map(|(outcome, bytes)| {
+                let volume = labels.first().map(|(_, volume)| volume.clone()).unwrap_or_default();
+                (vec![("volume", volume), ("outcome", outcome.to_owned())], bytes)
+            })
+        });
         counter(encoder, "unmap_bytes", "Bytes unmapped in whole mapping units, and at the edges", unmap.collect())?;
         let rows = owned.iter().map(|(labels, row)| (labels.clone(), &row.latency));
         histogram(
@@ -201,7 +205,7 @@ impl Scrape {
             "From an offload command's arrival to its status",
             rows.collect(),
         )?;
-        let rows = owned.iter().filter(|(_, row)| row.primitive == control::Primitive::Ats).map(|(labels, row)| {
+        let rows = of(Primitive::Ats).map(|(labels, row)| {
             let volume = labels.first().map(|(_, volume)| volume.clone()).unwrap_or_default();
             (vec![("volume", volume), ("kind", "ats".to_owned())], row.miscompares)
         });
@@ -300,21 +304,21 @@ fn histogram<V: LabelValue>(
     encoder: &mut DescriptorEncoder,
     name: &str,
     help: &str,
-    rows: Vec<(Vec<(&'static str, V)>, &Histogram)>,
+    rows: Vec<(Vec<(&'static str, V)>, &LatencyHistogram)>,
 ) -> fmt::Result {
     family(encoder, name, help, MetricType::Histogram, rows, |mut row, histogram| {
-        let inside = histogram.buckets.iter().filter(|bucket| bucket.upper_us <= MAX_BOUND_US);
+        let inside = histogram.bounded().filter(|(upper_us, _)| *upper_us <= MAX_BOUND_US);
         let mut buckets: Vec<(f64, u64)> = Vec::new();
         let mut below = 0;
-        for bucket in inside {
-            below += bucket.count;
-            if bucket.upper_us >= MIN_BOUND_US {
-                buckets.push((seconds(bucket.upper_us), std::mem::take(&mut below)));
+        for (upper_us, count) in inside {
+            below += count;
+            if upper_us >= MIN_BOUND_US {
+                buckets.push((seconds(upper_us), std::mem::take(&mut below)));
             }
         }
         let counted: u64 = buckets.iter().map(|(_, count)| count).sum();
-        buckets.push((f64::INFINITY, histogram.count().saturating_sub(counted)));
-        row.encode_histogram::<NoLabelSet>(seconds(histogram.sum_us), histogram.count(), &buckets, None)
+        buckets.push((f64::INFINITY, histogram.count.saturating_sub(counted)));
+        row.encode_histogram::<NoLabelSet>(seconds(histogram.sum_us()), histogram.count, &buckets, None)
     })
 }
 

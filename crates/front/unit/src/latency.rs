@@ -32,17 +32,43 @@ impl LatencyHistogram {
         self.sum_ns = self.sum_ns.saturating_add(latency_ns);
     }
 
-    /// Upper bound in microseconds of the bucket that holds the given quantile (0 to 1); 0 when
-    /// nothing was recorded.
-    pub fn quantile_us(&self, quantile: f64) -> u64 {
-        let mut below = 0u64;
-        for (bucket, count) in (0u32..).zip(self.buckets) {
-            below += count;
-            if count > 0 && below as f64 >= quantile * self.count as f64 {
-                return Self::upper_bound_us(bucket);
+    /// Buckets with an upper bound, ascending: the bound in microseconds and the count.
+    pub fn bounded(&self) -> impl Iterator<Item = (u64, u64)> {
+        (0u32..).zip(self.buckets).take(Self::BUCKETS - 1).map(|(bucket, count)| (Self::upper_bound_us(bucket), count))
+    }
+
+    /// Number of latencies above the last bound.
+    pub const fn above(&self) -> u64 {
+        self.buckets[Self::BUCKETS - 1]
+    }
+
+    /// Sum of the latencies in microseconds.
+    pub const fn sum_us(&self) -> u64 {
+        self.sum_ns / 1000
+    }
+
+    /// Mean in microseconds; 0 if there are no latencies.
+    pub fn average_us(&self) -> u64 {
+        self.sum_us().checked_div(self.count).unwrap_or(0)
+    }
+
+    /// Upper bound in microseconds of the bucket with the latency at `per_mille` thousandths; the
+    /// last bound for one above it; 0 if there are no latencies.
+    pub fn quantile_us(&self, per_mille: u64) -> u64 {
+        if self.count == 0 {
+            return 0;
+        }
+        let rank = (u128::from(self.count) * u128::from(per_mille)).div_ceil(1000).max(1);
+        let mut seen = 0_u128;
+        let mut upper = 0;
+        for (bound, count) in self.bounded() {
+            seen += u128::from(count);
+            upper = bound;
+            if seen >= rank {
+                break;
             }
         }
-        0
+        upper
     }
 }
 
@@ -65,6 +91,20 @@ mod tests {
         assert_eq!(histogram.buckets.get(..3), Some(&[2, 2, 1][..]));
         assert_eq!(histogram.buckets.get(10), Some(&1));
         assert_eq!(histogram.buckets.last(), Some(&1));
-        assert_eq!(histogram.quantile_us(0.5), 2);
+        assert_eq!((histogram.quantile_us(500), histogram.above()), (2, 1));
+    }
+
+    #[test]
+    fn quantiles_name_the_bucket() {
+        let mut histogram = LatencyHistogram::default();
+        let latencies = [(50, 7), (49, 100), (1, 1000)];
+        latencies.into_iter().for_each(|(times, us)| (0..times).for_each(|_| histogram.record(us * 1000)));
+        assert_eq!([500, 990, 1000].map(|per_mille| histogram.quantile_us(per_mille)), [8, 128, 1024]);
+        assert_eq!(histogram.average_us(), 62);
+        let mut long = LatencyHistogram::default();
+        long.record(u64::MAX);
+        assert_eq!(long.quantile_us(500), 1 << 26);
+        let none = LatencyHistogram::default();
+        assert_eq!((none.quantile_us(990), none.average_us()), (0, 0));
     }
 }

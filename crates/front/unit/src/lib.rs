@@ -33,6 +33,7 @@ mod working_memory;
 pub use abort::AbortFlag;
 pub use access_state::{AccessState, AccessStateError, StateOrigin};
 pub use adapter::Adapter;
+pub use block::VolumeId;
 pub use clock::Clock;
 pub use copy::lock_copy;
 pub use extents::{AccessClass, CONFLICTS, ExtentGuard, ExtentLocks, Lock};

@@ -179,6 +179,18 @@ impl ReasonCounts {
         }
     }
 
+    /// Number of one reason.
+    pub fn of(&self, reason: Reason) -> u64 {
+        self.0.get(reason as usize).copied().unwrap_or(0)
+    }
+
+    /// Reasons with a count above 0, with their counts, the most frequent first.
+    pub fn most_frequent(&self) -> Vec<(Reason, u64)> {
+        let mut given: Vec<_> = self.given().collect();
+        given.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        given
+    }
+
     /// Reasons with a count above 0, with their counts.
     pub fn given(&self) -> impl Iterator<Item = (Reason, u64)> {
         Reason::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
@@ -252,6 +264,8 @@ mod tests {
         }
         let given: Vec<_> = counts.given().collect();
         assert_eq!(given, Reason::ALL.into_iter().zip(1..).collect::<Vec<_>>());
+        assert!(counts.most_frequent().into_iter().eq(given.into_iter().rev()));
+        assert_eq!(counts.of(Reason::ALL[1]), 2);
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use crate::{
     AlertView, ConnectionCounters, Directory, Edit, Event, EventFilter, Facts, JobView, OffloadRow, PoolFacts, Portal,
-    Refusal, SessionInfo, UnitFacts, VolumeRecord,
+    SessionInfo, UnitFacts, VolumeRecord,
 };
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use unit::LogEntry;
 use uuid::Uuid;
 
 /// Largest number of refused commands in the copy.
@@ -29,7 +30,7 @@ pub(super) enum Delta {
     DeletedOffload(Vec<OffloadRow>),
     Session(u64, Option<SessionInfo>),
     Connections(ConnectionCounters),
-    Refusals(Vec<Refusal>),
+    Refusals(Vec<LogEntry>),
     Job(Uuid, Option<Box<JobView>>),
     Alerts(Vec<AlertView>),
     Events(Vec<Event>),
@@ -62,7 +63,7 @@ pub(super) struct View {
     /// Sessions by number.
     pub sessions: Vec<SessionInfo>,
     pub connections: ConnectionCounters,
-    pub refusals: VecDeque<Refusal>,
+    pub refusals: VecDeque<LogEntry>,
     pub jobs: BTreeMap<Uuid, JobView>,
     pub alerts: Vec<AlertView>,
     pub events: VecDeque<Event>,
@@ -174,7 +175,7 @@ impl Facts for View {
         self.deleted_offload.clone()
     }
 
-    fn refusals(&self) -> Vec<Refusal> {
+    fn refusals(&self) -> Vec<LogEntry> {
         self.refusals.iter().cloned().collect()
     }
 

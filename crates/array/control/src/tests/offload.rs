@@ -1,49 +1,29 @@
 use super::{Array, ESX01};
 use crate::*;
-use jiff::Timestamp;
 use pool::ObjectId;
 
 pub(super) fn row(volume: ObjectId, name: &str, primitive: Primitive) -> OffloadRow {
-    let count = |reason_code, count| RefusalCount { reason_code, reason: "x", count };
-    OffloadRow {
-        volume,
-        name: name.to_owned(),
-        primitive,
-        commands: 10,
-        ok: 7,
-        refused: 3,
-        miscompares: 0,
-        errors: 0,
-        bytes: 4096,
-        host_bytes_avoided: 8192,
-        cloned_bytes: 4096,
-        copied_bytes: 0,
-        deallocated_bytes: 1024,
-        unaligned_bytes: 512,
-        latency: Histogram { buckets: vec![Bucket { upper_us: 100, count: 7 }], above: 0, sum_us: 350 },
-        refusals: vec![count("misaligned", 1), count("over-limit", 2)],
-        failures: Vec::new(),
-        ineffective: vec![count("below-grain", 1)],
-    }
+    let counters = OffloadCounters { commands: 10, ok: 7, refused: 3, bytes: 4096, ..OffloadCounters::default() };
+    OffloadRow { volume, name: name.to_owned(), primitive, counters }
 }
 
-fn refusal(sequence: u64, volume: ObjectId) -> Refusal {
-    Refusal {
+fn refusal(sequence: u64, volume: ObjectId) -> LogEntry {
+    LogEntry {
         sequence,
-        time: Timestamp::UNIX_EPOCH,
-        volume,
+        unix_ms: 0,
+        volume: VolumeId(volume.0),
         volume_name: "old".to_owned(),
         ending: if sequence < 8 { Ending::Refused } else { Ending::Failed },
         initiator: ESX01.to_owned(),
         primitive: Primitive::Xcopy,
-        reason_code: "not-granted",
-        reason: "the source is not granted to this initiator",
+        command: "EXTENDED COPY",
+        reason: Reason::NotGranted,
         detail: String::new(),
     }
 }
 
 #[test]
-fn rows_have_names_and_the_top_refusal_first() {
+fn rows_have_names_and_an_order() {
     let array = Array::new();
     let volume = array.create("v1").object.id;
     array.live.offload.replace(vec![
@@ -65,8 +45,6 @@ fn rows_have_names_and_the_top_refusal_first() {
     assert_eq!(named(Some("gone")).unwrap(), deleted[..1]);
     let unknown: Result<_, ControlError> = named(Some("before-rename"));
     assert_eq!(unknown.unwrap_err().code(), "not-found");
-    let rows = array.run(OffloadStatistics { volume: None }).unwrap();
-    assert_eq!(rows[1].row.refusals[0].reason_code, "over-limit");
 }
 
 #[test]
@@ -77,7 +55,7 @@ fn the_log_keeps_the_newest_of_the_volume_asked_for() {
     array.live.refusals.replace((0..10).map(|at| refusal(at, if at % 2 == 0 { one } else { two })).collect());
     let log = |volume: Option<&str>, ending, limit| {
         let log = array.run(OffloadLog { volume: volume.map(str::to_owned), ending, limit }).unwrap();
-        log.iter().map(|view| view.refusal.sequence).collect::<Vec<_>>()
+        log.iter().map(|view| view.entry.sequence).collect::<Vec<_>>()
     };
     assert_eq!(log(None, None, 3), [7, 8, 9]);
     assert_eq!(log(Some("v1"), None, 2), [6, 8]);

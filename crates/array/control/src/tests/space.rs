@@ -384,26 +384,17 @@ fn a_report_tells_where_unmapped_bytes_went() {
     let array = Array::new();
     let object = array.create("v1").object.id;
     array.run(SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap();
-    array.live.offload.replace(vec![OffloadRow {
-        volume: object,
-        name: "v1".to_owned(),
-        primitive: Primitive::Unmap,
+    let mut counters = OffloadCounters {
         commands: 4,
         ok: 4,
-        refused: 0,
-        miscompares: 0,
-        errors: 0,
         bytes: 9000,
-        host_bytes_avoided: 0,
-        cloned_bytes: 0,
-        copied_bytes: 0,
         deallocated_bytes: 8192,
         unaligned_bytes: 808,
-        latency: crate::Histogram::default(),
-        refusals: Vec::new(),
-        failures: Vec::new(),
-        ineffective: vec![RefusalCount { reason_code: "below-grain", reason: "below", count: 2 }],
-    }]);
+        ..OffloadCounters::default()
+    };
+    (0..2).for_each(|_| counters.ineffective.add(Reason::BelowGrain));
+    let row = OffloadRow { volume: object, name: "v1".to_owned(), primitive: Primitive::Unmap, counters };
+    array.live.offload.replace(vec![row]);
     let space = array.run(VolumeSpace { volume: "v1".to_owned() }).unwrap();
     let report = space.unmapped;
     assert_eq!(

@@ -3,9 +3,7 @@
 use crate::{ControlError, Facts, Noun, Primitive, Read};
 use pool::{ObjectId, ObjectInfo};
 use serde::{Deserialize, Serialize};
-
-/// Reason of an UNMAP below the allocation unit, as the target names it.
-const BELOW_GRAIN: &str = "below-grain";
+use unit::Reason;
 
 /// Shows the space of a volume and the results of hosts' UNMAP commands.
 #[derive(Clone, Debug)]
@@ -81,12 +79,12 @@ impl Read for VolumeSpace {
         let mut unmapped = UnmapReport { kept, ..UnmapReport::default() };
         let rows = facts.unit(record.object).offload;
         for row in rows.iter().filter(|row| row.primitive == Primitive::Unmap) {
-            unmapped.commands = unmapped.commands.saturating_add(row.ok);
-            unmapped.requested_bytes = unmapped.requested_bytes.saturating_add(row.bytes);
-            unmapped.deallocated_bytes = unmapped.deallocated_bytes.saturating_add(row.deallocated_bytes);
-            unmapped.unaligned_bytes = unmapped.unaligned_bytes.saturating_add(row.unaligned_bytes);
-            let below = row.ineffective.iter().filter(|reason| reason.reason_code == BELOW_GRAIN);
-            let below: u64 = below.map(|reason| reason.count).fold(0, u64::saturating_add);
+            let counters = &row.counters;
+            let below = counters.ineffective.of(Reason::BelowGrain);
+            unmapped.commands = unmapped.commands.saturating_add(counters.ok);
+            unmapped.requested_bytes = unmapped.requested_bytes.saturating_add(counters.bytes);
+            unmapped.deallocated_bytes = unmapped.deallocated_bytes.saturating_add(counters.deallocated_bytes);
+            unmapped.unaligned_bytes = unmapped.unaligned_bytes.saturating_add(counters.unaligned_bytes);
             unmapped.below_grain_commands = unmapped.below_grain_commands.saturating_add(below);
         }
         let volume = record.name.clone();

@@ -8,13 +8,72 @@ use api::{
     SourceKind, StateOrigin, Status, TreeNode, Unmapped, Volume, VolumeLun, VolumeSpace, Warning,
 };
 use control::{
-    AccessView, AlertView, CheckRecord, Commitment, Histogram, HostView, JobReport, JobView, OffloadView, PoolView,
-    PortGroupView, PortalView, Primitive, RefusalCount, RefusalView, RegistrationView, ReservationView,
-    ReservationsView, ScrubRecord, Secret, SessionView, SnapshotView, SpaceView, StatusView, TreeView, VolumeView,
+    AccessView, AlertView, CheckRecord, Commitment, HostView, JobReport, JobView, OffloadView, PoolView, PortGroupView,
+    PortalView, Primitive, RefusalView, RegistrationView, ReservationView, ReservationsView, ScrubRecord, Secret,
+    SessionView, SnapshotView, SpaceView, StatusView, TreeView, VolumeView,
 };
+use jiff::Timestamp;
+use unit::{LatencyHistogram, Reason, ReasonCounts};
 
 /// Stands for the name of a volume that was deleted meanwhile.
 const DELETED: &str = "(deleted)";
+
+/// Conversions between types of `control` and `api` with the same variants or the same fields. Both
+/// exist because `api` is a contract with clients, which only grows, while those of `control` are
+/// free to change or are stored; what is the same is said once, here. The compiler refuses a
+/// variant or field of the left side that is missing.
+macro_rules! same {
+    ($($visibility:vis enum $name:ident: $from:path => $to:path { $($variant:ident),* })*) => {$(
+        $visibility const fn $name(value: $from) -> $to {
+            use {$from as From, $to as To};
+            match value {
+                $(From::$variant => To::$variant),*
+            }
+        }
+    )*};
+    ($($visibility:vis struct $name:ident: $from:path => $to:path { $($field:ident),* })*) => {$(
+        $visibility fn $name(value: $from) -> $to {
+            use {$from as From, $to as To};
+            let From { $($field),* } = value;
+            To { $($field: $field.into()),* }
+        }
+    )*};
+}
+
+same! {
+    enum access_state: control::AccessState => AccessState {
+        ActiveOptimized, ActiveNonOptimized, Standby, Unavailable, Transitioning
+    }
+    pub(super) enum wanted_access_state: AccessState => control::AccessState {
+        ActiveOptimized, ActiveNonOptimized, Standby, Unavailable, Transitioning
+    }
+    pub(super) enum health: control::Health => Health { Healthy, Degraded, Failed }
+    enum offload_ending: control::Ending => OffloadEnding { Refused, Failed, Ineffective }
+    pub(super) enum wanted_ending: OffloadEnding => control::Ending { Refused, Failed, Ineffective }
+    enum pool_state: control::PoolState => PoolState { Healthy, LowSpace, Damaged, Full, BelowFull, Stopped }
+    enum reservation_type: control::ReservationType => ReservationType {
+        WriteExclusive, ExclusiveAccess, WriteExclusiveRegistrantsOnly, ExclusiveAccessRegistrantsOnly,
+        WriteExclusiveAllRegistrants, ExclusiveAccessAllRegistrants
+    }
+    pub(super) enum reserve: Reserve => control::Reserve { Thick, Thin }
+    enum severity: control::Severity => Severity { Info, Warning, Critical }
+    pub(super) enum wanted_severity: Severity => control::Severity { Info, Warning, Critical }
+    enum state_origin: control::StateOrigin => StateOrigin { None, Explicit, Implicit }
+}
+
+same! {
+    struct bad_range: control::BadRange => BadRange { volume, in_volume, snapshots, lba, blocks }
+    struct check_report: CheckRecord => CheckReport { started, finished, objects, pages, blocks, count, findings }
+    struct reclaim_report: control::ReclaimReport => ReclaimReport { volumes, scanned_bytes, deallocated_bytes }
+    struct warning: control::Warning => Warning { code, message }
+    struct kept: control::KeptBy => KeptBySnapshot { snapshot, unique_bytes }
+}
+
+fn scrub_report(record: ScrubRecord) -> ScrubReport {
+    let ScrubRecord { started, finished, verified_bytes, bad_blocks, bad, damaged } = record;
+    let bad = bad.into_iter().map(bad_range).collect();
+    ScrubReport { started, finished, verified_bytes, bad_blocks, bad, damaged }
+}
 
 pub(super) fn volume(view: VolumeView) -> Volume {
     Volume {
@@ -51,24 +110,12 @@ pub(super) fn volume(view: VolumeView) -> Volume {
     }
 }
 
-fn warning(warning: control::Warning) -> Warning {
-    Warning { code: warning.code.to_owned(), message: warning.message }
-}
-
 /// Mapped bytes that are not unique. Both are counted at different times, so either may be larger.
 fn shared(mapped_bytes: u64, unique_bytes: Option<u64>) -> Option<u64> {
     unique_bytes.map(|unique_bytes| mapped_bytes.saturating_sub(unique_bytes))
 }
 
-pub(super) fn reserve(reserve: Reserve) -> control::Reserve {
-    match reserve {
-        Reserve::Thick => control::Reserve::Thick,
-        Reserve::Thin => control::Reserve::Thin,
-    }
-}
-
 pub(super) fn space(view: SpaceView) -> VolumeSpace {
-    let kept = view.unmapped.kept.into_iter();
     VolumeSpace {
         volume: view.volume,
         provisioned_bytes: view.object.size_bytes,
@@ -83,9 +130,7 @@ pub(super) fn space(view: SpaceView) -> VolumeSpace {
             deallocated_bytes: view.unmapped.deallocated_bytes,
             unaligned_bytes: view.unmapped.unaligned_bytes,
             below_grain_commands: view.unmapped.below_grain_commands,
-            kept: kept
-                .map(|kept| KeptBySnapshot { snapshot: kept.snapshot, unique_bytes: kept.unique_bytes })
-                .collect(),
+            kept: view.unmapped.kept.into_iter().map(kept).collect(),
         },
     }
 }
@@ -114,13 +159,7 @@ pub(super) fn job(view: JobView) -> Job {
     };
     let (mut reclaim, mut scrub, mut check, mut sanitize) = (None, None, None, None);
     match view.report {
-        JobReport::Reclaim(report) => {
-            reclaim = Some(ReclaimReport {
-                volumes: report.volumes,
-                scanned_bytes: report.scanned_bytes,
-                deallocated_bytes: report.deallocated_bytes,
-            });
-        }
+        JobReport::Reclaim(report) => reclaim = Some(reclaim_report(report)),
         JobReport::Scrub(record) => scrub = Some(scrub_report(record)),
         JobReport::Check(record) => check = record.map(check_report),
         JobReport::Sanitize(report) => {
@@ -146,52 +185,6 @@ pub(super) fn job(view: JobView) -> Job {
         scrub,
         check,
         sanitize,
-    }
-}
-
-fn scrub_report(record: ScrubRecord) -> ScrubReport {
-    let range = |range: control::BadRange| BadRange {
-        volume: range.volume,
-        in_volume: range.in_volume,
-        snapshots: range.snapshots,
-        lba: range.lba,
-        blocks: range.blocks,
-    };
-    ScrubReport {
-        started: record.started,
-        finished: record.finished,
-        verified_bytes: record.verified_bytes,
-        bad_blocks: record.bad_blocks,
-        bad: record.bad.into_iter().map(range).collect(),
-        damaged: record.damaged,
-    }
-}
-
-fn check_report(record: CheckRecord) -> CheckReport {
-    CheckReport {
-        started: record.started,
-        finished: record.finished,
-        objects: record.objects,
-        pages: record.pages,
-        blocks: record.blocks,
-        count: record.count,
-        findings: record.findings,
-    }
-}
-
-pub(super) const fn wanted_severity(severity: Severity) -> control::Severity {
-    match severity {
-        Severity::Info => control::Severity::Info,
-        Severity::Warning => control::Severity::Warning,
-        Severity::Critical => control::Severity::Critical,
-    }
-}
-
-fn severity(severity: control::Severity) -> Severity {
-    match severity {
-        control::Severity::Info => Severity::Info,
-        control::Severity::Warning => Severity::Warning,
-        control::Severity::Critical => Severity::Critical,
     }
 }
 
@@ -265,32 +258,32 @@ pub(super) fn access(view: AccessView) -> Access {
 }
 
 pub(super) fn offload(view: OffloadView) -> OffloadStatistics {
-    let row = view.row;
+    let counters = view.row.counters;
     OffloadStatistics {
         volume: view.volume,
         deleted: view.deleted,
-        primitive: row.primitive.name().to_owned(),
-        commands: row.commands,
-        ok: row.ok,
-        refused: row.refused,
-        miscompares: row.miscompares,
-        errors: row.errors,
-        bytes: row.bytes,
-        host_bytes_avoided: row.host_bytes_avoided,
-        cloned_bytes: row.cloned_bytes,
-        copied_bytes: row.copied_bytes,
-        deallocated_bytes: row.deallocated_bytes,
-        unaligned_bytes: row.unaligned_bytes,
-        latency: latency(&row.latency),
-        refusals: reasons(&row.refusals),
-        failures: reasons(&row.failures),
-        ineffective: reasons(&row.ineffective),
+        primitive: view.row.primitive.name().to_owned(),
+        commands: counters.commands,
+        ok: counters.ok,
+        refused: counters.refused,
+        miscompares: counters.miscompares,
+        errors: counters.errors,
+        bytes: counters.bytes,
+        host_bytes_avoided: counters.host_bytes_avoided,
+        cloned_bytes: counters.cloned_bytes,
+        copied_bytes: counters.copied_bytes,
+        deallocated_bytes: counters.deallocated_bytes,
+        unaligned_bytes: counters.unaligned_bytes,
+        latency: latency(&counters.latency),
+        refusals: reasons(&counters.refusals),
+        failures: reasons(&counters.failures),
+        ineffective: reasons(&counters.ineffective),
     }
 }
 
-fn latency(histogram: &Histogram) -> Latency {
-    let bounded = histogram.buckets.iter().map(|bucket| (Some(bucket.upper_us), bucket.count));
-    let buckets = bounded.chain([(None, histogram.above)]).filter(|(_, count)| *count > 0);
+fn latency(histogram: &LatencyHistogram) -> Latency {
+    let bounded = histogram.bounded().map(|(upper_us, count)| (Some(upper_us), count));
+    let buckets = bounded.chain([(None, histogram.above())]).filter(|(_, count)| *count > 0);
     Latency {
         average_us: histogram.average_us(),
         p50_us: histogram.quantile_us(500),
@@ -299,44 +292,30 @@ fn latency(histogram: &Histogram) -> Latency {
     }
 }
 
-fn reasons(counts: &[RefusalCount]) -> Vec<OffloadRefusalCount> {
-    let count = |count: &RefusalCount| OffloadRefusalCount {
-        reason_code: count.reason_code.to_owned(),
-        reason: count.reason.to_owned(),
-        count: count.count,
+fn reasons(counts: &ReasonCounts) -> Vec<OffloadRefusalCount> {
+    let count = |(reason, count): (Reason, u64)| OffloadRefusalCount {
+        reason_code: reason.code().to_owned(),
+        reason: reason.words().to_owned(),
+        count,
     };
-    counts.iter().map(count).collect()
-}
-
-const fn offload_ending(ending: control::Ending) -> OffloadEnding {
-    match ending {
-        control::Ending::Refused => OffloadEnding::Refused,
-        control::Ending::Failed => OffloadEnding::Failed,
-        control::Ending::Ineffective => OffloadEnding::Ineffective,
-    }
-}
-
-pub(super) const fn wanted_ending(ending: OffloadEnding) -> control::Ending {
-    match ending {
-        OffloadEnding::Refused => control::Ending::Refused,
-        OffloadEnding::Failed => control::Ending::Failed,
-        OffloadEnding::Ineffective => control::Ending::Ineffective,
-    }
+    counts.most_frequent().into_iter().map(count).collect()
 }
 
 pub(super) fn refusal(view: RefusalView) -> OffloadRefusal {
+    let RefusalView { volume, deleted, host, entry } = view;
+    let time = i64::try_from(entry.unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
     OffloadRefusal {
-        sequence: view.refusal.sequence,
-        time: view.refusal.time,
-        volume: view.volume,
-        deleted: view.deleted,
-        initiator: view.refusal.initiator,
-        host: view.host,
-        primitive: view.refusal.primitive.name().to_owned(),
-        ending: offload_ending(view.refusal.ending),
-        reason_code: view.refusal.reason_code.to_owned(),
-        reason: view.refusal.reason.to_owned(),
-        detail: view.refusal.detail,
+        sequence: entry.sequence,
+        time: time.unwrap_or(Timestamp::UNIX_EPOCH),
+        volume,
+        deleted,
+        initiator: entry.initiator,
+        host,
+        primitive: entry.primitive.name().to_owned(),
+        ending: offload_ending(entry.ending),
+        reason_code: entry.reason.code().to_owned(),
+        reason: entry.reason.words().to_owned(),
+        detail: entry.detail,
     }
 }
 
@@ -365,17 +344,6 @@ pub(super) fn reservations(view: ReservationsView) -> Reservations {
         persistent: view.reservations.persistent,
         conflicts: view.reservations.conflicts,
         registrations: view.rows().map(reservation).collect(),
-    }
-}
-
-fn reservation_type(kind: control::ReservationType) -> ReservationType {
-    match kind {
-        control::ReservationType::WriteExclusive => ReservationType::WriteExclusive,
-        control::ReservationType::ExclusiveAccess => ReservationType::ExclusiveAccess,
-        control::ReservationType::WriteExclusiveRegistrantsOnly => ReservationType::WriteExclusiveRegistrantsOnly,
-        control::ReservationType::ExclusiveAccessRegistrantsOnly => ReservationType::ExclusiveAccessRegistrantsOnly,
-        control::ReservationType::WriteExclusiveAllRegistrants => ReservationType::WriteExclusiveAllRegistrants,
-        control::ReservationType::ExclusiveAccessAllRegistrants => ReservationType::ExclusiveAccessAllRegistrants,
     }
 }
 
@@ -413,47 +381,16 @@ pub(super) fn port_group(view: PortGroupView) -> PortGroup {
         id: view.record.identifier,
         state: access_state(view.record.state),
         preferred: view.record.preferred,
-        origin: match view.record.origin {
-            control::StateOrigin::None => StateOrigin::None,
-            control::StateOrigin::Explicit => StateOrigin::Explicit,
-            control::StateOrigin::Implicit => StateOrigin::Implicit,
-        },
+        origin: state_origin(view.record.origin),
         portals: view.portals,
         sessions: view.sessions,
-    }
-}
-
-fn access_state(state: control::AccessState) -> AccessState {
-    match state {
-        control::AccessState::ActiveOptimized => AccessState::ActiveOptimized,
-        control::AccessState::ActiveNonOptimized => AccessState::ActiveNonOptimized,
-        control::AccessState::Standby => AccessState::Standby,
-        control::AccessState::Unavailable => AccessState::Unavailable,
-        control::AccessState::Transitioning => AccessState::Transitioning,
-    }
-}
-
-pub(super) fn wanted_access_state(state: AccessState) -> control::AccessState {
-    match state {
-        AccessState::ActiveOptimized => control::AccessState::ActiveOptimized,
-        AccessState::ActiveNonOptimized => control::AccessState::ActiveNonOptimized,
-        AccessState::Standby => control::AccessState::Standby,
-        AccessState::Unavailable => control::AccessState::Unavailable,
-        AccessState::Transitioning => control::AccessState::Transitioning,
     }
 }
 
 pub(super) fn pool(view: PoolView) -> Pool {
     Pool {
         name: view.name,
-        state: match view.state {
-            control::PoolState::Healthy => PoolState::Healthy,
-            control::PoolState::LowSpace => PoolState::LowSpace,
-            control::PoolState::Damaged => PoolState::Damaged,
-            control::PoolState::Full => PoolState::Full,
-            control::PoolState::BelowFull => PoolState::BelowFull,
-            control::PoolState::Stopped => PoolState::Stopped,
-        },
+        state: pool_state(view.state),
         stopped_reason: view.stopped,
         size_bytes: view.space.size_bytes,
         used_bytes: view.space.used_bytes,
@@ -483,14 +420,6 @@ pub(super) fn pool(view: PoolView) -> Pool {
     }
 }
 
-pub(super) fn health(health: control::Health) -> Health {
-    match health {
-        control::Health::Healthy => Health::Healthy,
-        control::Health::Degraded => Health::Degraded,
-        control::Health::Failed => Health::Failed,
-    }
-}
-
 pub(super) fn status(view: StatusView) -> Status {
     let total = |primitive: Primitive| {
         let rows = view.offload.iter().filter(|row| row.primitive == primitive);
@@ -502,10 +431,10 @@ pub(super) fn status(view: StatusView) -> Status {
             host_bytes_avoided: 0,
         };
         for row in rows {
-            total.commands = total.commands.saturating_add(row.commands);
-            total.refused = total.refused.saturating_add(row.refused);
-            total.errors = total.errors.saturating_add(row.errors);
-            total.host_bytes_avoided = total.host_bytes_avoided.saturating_add(row.host_bytes_avoided);
+            total.commands = total.commands.saturating_add(row.counters.commands);
+            total.refused = total.refused.saturating_add(row.counters.refused);
+            total.errors = total.errors.saturating_add(row.counters.errors);
+            total.host_bytes_avoided = total.host_bytes_avoided.saturating_add(row.counters.host_bytes_avoided);
         }
         total
     };

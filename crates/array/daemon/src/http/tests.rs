@@ -8,8 +8,8 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use axum::{Extension, Router};
 use control::{
-    Bucket, ConnectionCounters, Histogram, OffloadRow, Primitive, RefusalCount, Registration, ReservationType,
-    Reservations, SessionInfo, VolumeCounters,
+    ConnectionCounters, IoLatency, IoStatistics, LatencyHistogram, OffloadCounters, OffloadRow, Primitive, Reason,
+    Registration, ReservationType, Reservations, SessionInfo, VolumeCounters,
 };
 use http_body_util::BodyExt;
 use jiff::Timestamp;
@@ -230,41 +230,33 @@ async fn a_stopped_array_is_unavailable() {
 
 #[tokio::test]
 async fn metrics_name_what_there_is() {
-    let histogram = || Histogram {
-        buckets: vec![Bucket { upper_us: 8, count: 1 }, Bucket { upper_us: 256, count: 2 }],
-        above: 1,
-        sum_us: 2000,
+    let histogram = || {
+        let mut histogram = LatencyHistogram { count: 4, sum_ns: 2_000_000, ..LatencyHistogram::default() };
+        (histogram.buckets[3], histogram.buckets[8], histogram.buckets[27]) = (1, 2, 1);
+        histogram
     };
     let app = super::router(spawn(move |_, live, _| {
-        live.offload.replace(vec![OffloadRow {
-            volume: ObjectId(1),
-            name: "v1".to_owned(),
-            primitive: Primitive::Xcopy,
+        let mut counters = OffloadCounters {
             commands: 4,
             ok: 3,
             refused: 1,
-            miscompares: 0,
-            errors: 0,
             bytes: 4096,
             host_bytes_avoided: 8192,
             cloned_bytes: 4096,
-            copied_bytes: 0,
             deallocated_bytes: 1024,
             unaligned_bytes: 512,
             latency: histogram(),
-            refusals: vec![RefusalCount { reason_code: "misaligned", reason: "misaligned", count: 1 }],
-            failures: Vec::new(),
-            ineffective: vec![RefusalCount { reason_code: "below-grain", reason: "below", count: 2 }],
-        }]);
+            ..OffloadCounters::default()
+        };
+        counters.refusals.add(Reason::Misaligned);
+        (0..2).for_each(|_| counters.ineffective.add(Reason::BelowGrain));
+        let row = OffloadRow { volume: ObjectId(1), name: "v1".to_owned(), primitive: Primitive::Xcopy, counters };
+        live.offload.replace(vec![row]);
         live.counters.replace(vec![VolumeCounters {
             volume: ObjectId(1),
-            reads: 4,
-            writes: 0,
-            read_bytes: 16384,
-            written_bytes: 0,
+            io: IoStatistics { reads: 4, read_bytes: 16384, ..IoStatistics::default() },
             queue_depth: 2,
-            read_latency: histogram(),
-            write_latency: Histogram::default(),
+            latency: IoLatency { read: histogram(), ..IoLatency::default() },
         }]);
         live.reservations.borrow_mut().insert(1, reservations());
         live.connections.set(ConnectionCounters {

@@ -6,18 +6,17 @@ use super::super::frontends::Frontends;
 use super::super::state::Reactor;
 use block::VolumeId;
 use control::{
-    Bucket, Change, ConnectionCounters, Directory, Histogram, Live, OffloadRow, Portal, Refusal, RefusalCount,
-    Registration, Reservations, SessionInfo, UnitFacts, VolumeCounters,
+    Change, ConnectionCounters, Directory, Live, OffloadRow, Portal, Registration, Reservations, SessionInfo,
+    UnitFacts, VolumeCounters,
 };
 use futures_util::future::LocalBoxFuture;
-use jiff::Timestamp;
 use media::Media;
 use pool::ObjectId;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use unit::reservations::RegistrationInfo;
-use unit::{LatencyHistogram, LogEntry, Reason, ReasonCounts, VolumeOffload};
+use unit::{LogEntry, VolumeOffload};
 
 /// Implementation of [`Live`] in the reactor.
 pub(crate) struct LiveArray<M: Media + 'static> {
@@ -99,17 +98,7 @@ impl<M: Media + 'static> LiveArray<M> {
         if io.reads + io.writes + queue_depth == 0 {
             return None;
         }
-        let latency = unit.statistics.latency();
-        Some(VolumeCounters {
-            volume,
-            reads: io.reads,
-            writes: io.writes,
-            read_bytes: io.read_bytes,
-            written_bytes: io.written_bytes,
-            queue_depth,
-            read_latency: histogram(&latency.read),
-            write_latency: histogram(&latency.write),
-        })
+        Some(VolumeCounters { volume, io, queue_depth, latency: unit.statistics.latency() })
     }
 
     /// Rows of the primitives used on a volume.
@@ -198,8 +187,8 @@ impl<M: Media + 'static> Live for LiveArray<M> {
         self.reactor.units.take_used(most).into_iter().map(|volume| ObjectId(volume.0)).collect()
     }
 
-    fn refusals(&self, since: u64) -> Vec<Refusal> {
-        self.reactor.units.refusals(since).into_iter().map(refusal).collect()
+    fn refusals(&self, since: u64) -> Vec<LogEntry> {
+        self.reactor.units.refusals(since)
     }
 
     fn connections(&self) -> ConnectionCounters {
@@ -232,58 +221,5 @@ fn add_connections(one: ConnectionCounters, other: ConnectionCounters) -> Connec
 }
 
 fn offload_row(row: VolumeOffload) -> OffloadRow {
-    OffloadRow {
-        volume: ObjectId(row.volume.0),
-        name: row.name,
-        primitive: row.primitive,
-        commands: row.statistics.commands,
-        ok: row.statistics.ok,
-        refused: row.statistics.refused,
-        miscompares: row.statistics.miscompares,
-        errors: row.statistics.errors,
-        bytes: row.statistics.bytes,
-        host_bytes_avoided: row.statistics.host_bytes_avoided,
-        cloned_bytes: row.statistics.cloned_bytes,
-        copied_bytes: row.statistics.copied_bytes,
-        deallocated_bytes: row.statistics.deallocated_bytes,
-        unaligned_bytes: row.statistics.unaligned_bytes,
-        latency: histogram(&row.statistics.latency),
-        refusals: reasons(&row.statistics.refusals),
-        failures: reasons(&row.statistics.failures),
-        ineffective: reasons(&row.statistics.ineffective),
-    }
-}
-
-fn refusal(entry: LogEntry) -> Refusal {
-    Refusal {
-        sequence: entry.sequence,
-        time: i64::try_from(entry.unix_ms)
-            .ok()
-            .and_then(|ms| Timestamp::from_millisecond(ms).ok())
-            .unwrap_or(Timestamp::UNIX_EPOCH),
-        volume: ObjectId(entry.volume.0),
-        volume_name: entry.volume_name,
-        initiator: entry.initiator,
-        primitive: entry.primitive,
-        ending: entry.ending,
-        reason_code: entry.reason.code(),
-        reason: entry.reason.words(),
-        detail: entry.detail,
-    }
-}
-
-fn reasons(counts: &ReasonCounts) -> Vec<RefusalCount> {
-    let count =
-        |(reason, count): (Reason, u64)| RefusalCount { reason_code: reason.code(), reason: reason.words(), count };
-    counts.given().map(count).collect()
-}
-
-fn histogram(latency: &LatencyHistogram) -> Histogram {
-    // The last bucket has no upper bound.
-    let (above, bounded) = latency.buckets.split_last().map_or((0, &[][..]), |(last, rest)| (*last, rest));
-    let buckets = (0u32..)
-        .zip(bounded)
-        .map(|(i, count)| Bucket { upper_us: LatencyHistogram::upper_bound_us(i), count: *count })
-        .collect();
-    Histogram { buckets, above, sum_us: latency.sum_ns / 1000 }
+    OffloadRow { volume: ObjectId(row.volume.0), name: row.name, primitive: row.primitive, counters: row.statistics }
 }
