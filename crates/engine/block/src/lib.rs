@@ -123,12 +123,17 @@ pub enum BlockError {
     /// The device is read-only (a snapshot).
     #[error("the volume is read-only")]
     ReadOnly,
-    /// Stored data cannot be trusted: a read failed or a checksum does not match. The error does not
-    /// tell whether the block belongs to the source or to the destination of a copy.
+    /// Stored data of the device cannot be trusted: a read failed or a checksum does not match.
     #[error("unrecovered read error at block {lba}")]
     ReadFailed {
         /// First logical block known to be unreadable; where the engine knows none, the first block
         /// of the call.
+        lba: u64,
+    },
+    /// Like [`Self::ReadFailed`], for the source of a copy.
+    #[error("unrecovered read error at block {lba} of the source")]
+    SourceReadFailed {
+        /// Block of the source.
         lba: u64,
     },
     /// The engine cannot carry out the call although its pool works: the call has data of another
@@ -154,6 +159,15 @@ pub enum BlockError {
 }
 
 impl BlockError {
+    /// Error of a read from the source of a copy, as the copy's error.
+    #[must_use]
+    pub fn at_source(self) -> Self {
+        match self {
+            Self::ReadFailed { lba } => Self::SourceReadFailed { lba },
+            error => error,
+        }
+    }
+
     /// [`Self::TooLong`] for an extent of more than `limit` blocks.
     pub fn check_length(extent: Extent, limit: u64) -> Result<(), Self> {
         if extent.count > limit { Err(Self::TooLong { count: extent.count, limit }) } else { Ok(()) }
@@ -237,6 +251,8 @@ pub trait BlockDevice {
     ///   same device, it covers the end, so that an overlapping source is read before it is
     ///   overwritten.
     /// * `extent` and its whole destination are validated before anything is changed.
+    /// * [`BlockError::SourceReadFailed`]: the source is damaged. [`BlockError::ReadFailed`]: this
+    ///   device is.
     /// * [`BlockError::ForeignSource`]: the source belongs to another engine; nothing was changed.
     async fn copy_from(&self, source: &Self, extent: Extent, destination: Lba) -> Result<CopyStep, BlockError>;
 

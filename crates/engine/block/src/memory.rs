@@ -322,7 +322,8 @@ impl BlockDevice for MemoryDevice {
         let extent = step;
         let target = Extent { lba: destination, count: extent.count };
         self.enter(target, Durability::AsConfigured).await?;
-        source.check_readable(extent)?;
+        source.check_readable(extent).map_err(BlockError::at_source)?;
+        self.check_readable(target)?;
         let content: Blocks = {
             let blocks = source.0.blocks.borrow();
             blocks.range(range(extent)).map(|(lba, block)| (destination.0 + (lba - extent.lba.0), *block)).collect()

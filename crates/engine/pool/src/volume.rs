@@ -181,7 +181,7 @@ impl<M: Media> BlockDevice for Volume<M> {
         let to = Extent::new(destination.0 + (from.lba.0 - extent.lba.0), from.count);
         let length = from.count * BLOCK;
         if !LIMITS.shares(extent.lba, destination) {
-            let data = source.read(from).await?;
+            let data = source.read(from).await.map_err(BlockError::at_source)?;
             self.write(to, data, Durability::AsConfigured).await?;
             return Ok(CopyStep { done_blocks: from.count, cloned_bytes: 0, copied_bytes: length });
         }

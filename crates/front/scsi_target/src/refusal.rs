@@ -45,7 +45,7 @@ pub(crate) fn reason(fault: &Fault) -> Option<Reason> {
         Fault::LogicalUnitNotSupported | Fault::Block(BlockError::Gone) => Reason::VolumeGone,
         Fault::NoResourcesForRod => Reason::NoSpace,
         Fault::Block(BlockError::PoolFull) | Fault::ReservationsNotStored(StoreError::NoRoom) => Reason::NoSpace,
-        Fault::Block(BlockError::ReadFailed { .. }) => Reason::MediaError,
+        Fault::Block(BlockError::ReadFailed { .. } | BlockError::SourceReadFailed { .. }) => Reason::MediaError,
         Fault::Block(BlockError::ForeignSource) => Reason::BadDescriptor,
         Fault::Block(BlockError::Internal { .. }) => Reason::InternalError,
         Fault::Block(BlockError::PoolStopped { .. }) | Fault::ReservationsNotStored(StoreError::Failed) => {

@@ -281,6 +281,10 @@ pub(crate) fn outcome(fault: &Fault) -> Outcome {
             BlockError::ReadFailed { lba } => {
                 FixedSense { information: Some(*lba), ..check(SenseKey::MEDIUM_ERROR, Asc::UNRECOVERED_READ_ERROR) }
             }
+            // The commands that copy name the source themselves.
+            BlockError::SourceReadFailed { .. } => {
+                FixedSense::new(SenseKey::COPY_ABORTED, Asc::THIRD_PARTY_DEVICE_FAILURE)
+            }
             BlockError::PoolStopped { .. } | BlockError::Internal { .. } => {
                 check(SenseKey::HARDWARE_ERROR, Asc::INTERNAL_TARGET_FAILURE)
             }

@@ -514,7 +514,8 @@ impl Run {
                     BlockError::ForeignSource | BlockError::TooLong { .. } | BlockError::Internal { .. },
                 ) => false,
                 Failure::Block(BlockError::PoolStopped { .. }) => self.troubled,
-                Failure::Block(BlockError::ReadFailed { .. }) | Failure::Pool(PoolError::Damaged(_)) => self.troubled,
+                Failure::Block(BlockError::ReadFailed { .. } | BlockError::SourceReadFailed { .. })
+                | Failure::Pool(PoolError::Damaged(_)) => self.troubled,
                 Failure::Pool(PoolError::Stopped(_)) => self.troubled,
                 Failure::Pool(PoolError::NoRoomForReservation { .. }) => true,
                 Failure::Pool(PoolError::Busy(_)) => true,

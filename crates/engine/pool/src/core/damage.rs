@@ -1,5 +1,8 @@
 //! Location of damage in terms of the operation that meets it.
 
+#[cfg(test)]
+mod tests;
+
 use crate::core::{B, Core, LBAS_PER_BLOCK};
 use crate::geometry::FANOUT;
 use crate::interface::PoolError;
@@ -12,6 +15,36 @@ use media::Media;
 /// page: 64 GiB of a range.
 const LEAVES_SEARCHED: u64 = 65_536;
 
+/// Side of an operation on which damage is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Object that the operation was sent to; for a copy, the destination.
+    Device,
+    /// Source of a copy.
+    Source,
+}
+
+impl Side {
+    /// Side of the first or of another span of an operation.
+    fn of(operation: &Operation, first: bool) -> Self {
+        if first && matches!(operation, Operation::Clone { .. }) { Self::Source } else { Self::Device }
+    }
+
+    /// Failure of an operation by a read on this side.
+    pub(super) fn fault(self, failure: Failure) -> Failure {
+        match (self, failure) {
+            (Self::Source, Failure::Block(error)) => error.at_source().into(),
+            (_, failure) => failure,
+        }
+    }
+}
+
+/// Failure of an operation by damage whose place is not known: the first block of its first span.
+pub(super) fn unknown_place(operation: &Operation) -> BlockError {
+    let error = BlockError::ReadFailed { lba: operation_lba(operation) };
+    if Side::of(operation, true) == Side::Source { error.at_source() } else { error }
+}
+
 impl<M: Media> Core<M> {
     /// Failure of an operation that needs an unreadable or contradictory map page. A host's
     /// operation gets the LBA of the first block whose place is unknown; administration gets the
@@ -20,23 +53,29 @@ impl<M: Media> Core<M> {
         if !operation.has_an_lba() {
             return PoolError::Damaged(reason).into();
         }
-        let lba = self.first_below(operation, page).unwrap_or(operation_lba(operation));
-        BlockError::ReadFailed { lba }.into()
+        match self.first_below(operation, page) {
+            Some((side, lba)) => side.fault(BlockError::ReadFailed { lba }.into()),
+            None => unknown_place(operation).into(),
+        }
     }
 
-    /// First logical block of the operation below `page`.
-    fn first_below(&mut self, operation: &Operation, page: Option<u64>) -> Option<u64> {
-        let page = page?;
+    /// First logical block of the operation below `page`, or below a page that contradicts the map.
+    fn first_below(&mut self, operation: &Operation, page: Option<u64>) -> Option<(Side, u64)> {
         let mut leaves = 0;
-        for (object, offset, length) in operation.spans() {
+        for (index, (object, offset, length)) in operation.spans().into_iter().enumerate() {
             let mut block = offset / B;
             let end = (offset + length).div_ceil(B);
             while block < end && leaves < LEAVES_SEARCHED {
+                self.map.need_mut().clear();
                 let known = self.map.lookup(object, block).is_some();
-                let below = self.map.need().pages.iter().any(|needed| needed.address == page);
+                let below = match page {
+                    Some(page) => self.map.need().pages.iter().any(|needed| needed.address == page),
+                    None => self.map.need().damaged.is_some(),
+                };
                 self.map.need_mut().clear();
                 if !known && below {
-                    return Some((block * LBAS_PER_BLOCK).max(offset / u64::from(LOGICAL_BLOCK_BYTES)));
+                    let lba = (block * LBAS_PER_BLOCK).max(offset / u64::from(LOGICAL_BLOCK_BYTES));
+                    return Some((Side::of(operation, index == 0), lba));
                 }
                 block = (block / FANOUT as u64 + 1) * FANOUT as u64;
                 leaves += 1;
@@ -45,32 +84,33 @@ impl<M: Media> Core<M> {
         None
     }
 
-    /// Object and block through which an operation needs the old content at `address`.
-    pub(crate) fn place_needed(&mut self, operation: &Operation, address: u64) -> Option<(u64, u64)> {
+    /// Side, object and block through which an operation needs the old content at `address`.
+    pub(crate) fn place_needed(&mut self, operation: &Operation, address: u64) -> Option<(Side, u64, u64)> {
         let block = BLOCK_BYTES as u64;
         let ends = |offset: u64, length: u64| [offset / block, (offset + length.max(1) - 1) / block];
-        let mut candidates: Vec<(u64, u64)> = Vec::new();
+        let mut candidates: Vec<(Side, u64, u64)> = Vec::new();
+        let own = Side::Device;
         match operation {
             Operation::Write { object, offset, data, .. } => {
-                candidates.extend(ends(*offset, data.len() as u64).map(|at| (*object, at)));
+                candidates.extend(ends(*offset, data.len() as u64).map(|at| (own, *object, at)));
             }
             Operation::CompareAndWrite { object, offset, data, .. } => {
                 let [first, last] = ends(*offset, data.len() as u64);
-                candidates.extend((first..=last).map(|at| (*object, at)));
+                candidates.extend((first..=last).map(|at| (own, *object, at)));
             }
             Operation::Zero { object, ranges, .. } => {
                 let ends = ranges.iter().flat_map(|(offset, length)| ends(*offset, *length));
-                candidates.extend(ends.map(|at| (*object, at)));
+                candidates.extend(ends.map(|at| (own, *object, at)));
             }
             Operation::Clone { source, source_offset, destination, destination_offset, length } => {
-                candidates.extend(ends(*source_offset, *length).map(|at| (*source, at)));
-                candidates.extend(ends(*destination_offset, *length).map(|at| (*destination, at)));
+                candidates.extend(ends(*source_offset, *length).map(|at| (Side::Source, *source, at)));
+                candidates.extend(ends(*destination_offset, *length).map(|at| (own, *destination, at)));
             }
             _ => {}
         }
         let found = candidates
             .into_iter()
-            .find(|&(object, at)| self.map.lookup(object, at).is_some_and(|entry| entry.address() == address));
+            .find(|&(_, object, at)| self.map.lookup(object, at).is_some_and(|entry| entry.address() == address));
         self.map.need_mut().clear();
         found
     }

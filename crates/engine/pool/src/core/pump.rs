@@ -2,9 +2,10 @@
 //! discards.
 
 use crate::core::Core;
+use crate::core::damage::unknown_place;
 use crate::core::progress::Progress;
 use crate::core::waiting::MANY_WAITS;
-use crate::interface::operation::{Failure, Operation, OperationId, Output, operation_lba};
+use crate::interface::operation::{Failure, Operation, OperationId, Output};
 use crate::interface::{Incident, PoolError};
 use crate::map::page::PAGE_BYTES;
 use crate::schedule::Pending;
@@ -216,8 +217,8 @@ impl<M: Media> Core<M> {
             && self.map.need().blocks.contains(&bad)
         {
             let failure = match self.place_needed(&pending.operation, bad.0) {
-                Some((object, block)) => self.bad_block(object, block, bad.0),
-                None => BlockError::ReadFailed { lba: operation_lba(&pending.operation) }.into(),
+                Some((side, object, block)) => side.fault(self.bad_block(object, block, bad.0)),
+                None => unknown_place(&pending.operation).into(),
             };
             return self.fail(id, pending, failure);
         }

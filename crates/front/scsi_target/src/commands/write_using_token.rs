@@ -225,8 +225,9 @@ async fn copy<D: BlockDevice>(
 ) -> Result<u64, Fault> {
     let copied = call.unit.device().copy_from(token.device(), from, Lba(to.lba.0)).await;
     let outcome = copied.map_err(|error| match error {
-        BlockError::ReadFailed { .. } => {
-            Fault::CopyAborted { segment, cause: CopyCause::Source(Box::new(Fault::from(error))) }
+        BlockError::SourceReadFailed { lba } => {
+            let fault = Fault::from(BlockError::ReadFailed { lba });
+            Fault::CopyAborted { segment, cause: CopyCause::Source(Box::new(fault)) }
         }
         error => Fault::from(error),
     })?;

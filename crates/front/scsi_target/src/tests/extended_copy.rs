@@ -427,6 +427,24 @@ fn faults_of_the_destination_that_hosts_act_on_stay_plain() {
     assert_eq!(endings, [Ending::Refused, Ending::Refused, Ending::Failed]);
 }
 
+/// Damage of the destination was reported as an error of the copy source.
+#[test]
+fn a_read_error_names_the_side_of_the_copy() {
+    let array = Array::new();
+    let path = array.lun0();
+    let list = List::of(&[10, 11], &[segment(8, 0, 0)]);
+    for (volume, forwarded) in [(0, (18, 0)), (1, (0, 18))] {
+        array.volumes[volume].set_bad_block(Some(3));
+        let response = copy(&path, &list);
+        assert_check(&response, 0x0a, 0x0d, 0x01);
+        assert_eq!((response.sense[8], response.sense[9]), forwarded);
+        // UNRECOVERED READ ERROR at block 3.
+        assert_eq!((response.sense[19 + 2], response.sense[19 + 6], response.sense[19 + 12]), (0x03, 3, 0x11));
+        array.volumes[volume].set_bad_block(None);
+    }
+    assert_good(&copy(&path, &list));
+}
+
 /// The counters of a volume went with it.
 #[test]
 fn counters_of_a_deleted_volume_are_kept_with_its_last_name() {

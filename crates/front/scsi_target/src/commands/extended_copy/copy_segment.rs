@@ -64,7 +64,8 @@ impl<D: BlockDevice> SegmentCopy<'_, D> {
         while let Some((part, at)) = left.next() {
             self.check()?;
             let step = to.copy_from(&from, part, at).await.map_err(|error| match error {
-                BlockError::ReadFailed { .. } | BlockError::ForeignSource => self.at_source(error),
+                BlockError::SourceReadFailed { lba } => self.at_source(BlockError::ReadFailed { lba }),
+                BlockError::ForeignSource => self.at_source(error),
                 error => self.at_destination(error),
             })?;
             left.advance(step.done_blocks);
