@@ -3,6 +3,8 @@
 //! version, so that a seed repeats a run. Not for secrets.
 #![forbid(unsafe_code)]
 
+pub mod sector;
+
 use std::cell::Cell;
 
 /// Increment of the state: 2^64 divided by the golden ratio, odd.

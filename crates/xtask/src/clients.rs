@@ -16,12 +16,13 @@ use array_process::array::{Array, ArrayOptions, Volume, free_portal};
 use array_process::program;
 use bytes::Bytes;
 use clap::Args;
-use conformance::image::{BLOCK_BYTES, fill};
+use conformance::commands::BLOCK_BYTES;
 use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
 use loads::disturbance::{self, DisturbanceOptions};
 use proxy::Proxy;
 use random::Random;
+use random::sector::numbered;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::net::{Ipv6Addr, SocketAddr, TcpListener};
@@ -264,7 +265,7 @@ fn digests(bench: &Bench) -> Result<String> {
     ensure!(parameters.header_digest && parameters.data_digest, "digests were not agreed to: {parameters:?}");
     // Covers immediate data, unsolicited Data-Out, R2T and Data-In.
     let mut data = vec![0; 1 << 20];
-    data.chunks_mut(BLOCK_BYTES).zip(1..).for_each(|(block, stamp)| fill(stamp, block));
+    data.chunks_mut(BLOCK_BYTES).zip(1..).for_each(|(block, stamp)| block.copy_from_slice(&numbered(stamp)));
     let data = Bytes::from(data);
     session.write16(8, data.clone())?;
     ensure!(session.read16(8, 2048)? == data, "data came back changed");
@@ -417,7 +418,7 @@ fn write_image(path: &Path, size_bytes: u64) -> Result<u64> {
             std::io::Seek::seek_relative(&mut output, MIB as i64)?;
             continue;
         }
-        piece.chunks_mut(BLOCK_BYTES).for_each(|block| fill(random.next() | 1, block));
+        piece.chunks_mut(BLOCK_BYTES).for_each(|block| block.copy_from_slice(&numbered(random.next() | 1)));
         output.write_all(&piece)?;
         data_bytes += MIB as u64;
     }

@@ -5,9 +5,11 @@ use iscsi::initiator::{Completion, TransferRequest};
 use thiserror::Error;
 
 use crate::cdb::{self, CopySegment};
-use crate::image::BLOCK_BYTES;
 use crate::initiator::{Session, SessionError};
 use crate::sense::Sense;
+
+/// Size of a logical block in bytes.
+pub const BLOCK_BYTES: usize = 512;
 
 /// SCSI status GOOD.
 pub const GOOD: u8 = 0x00;

@@ -12,7 +12,6 @@
 #![forbid(unsafe_code)]
 
 pub mod commands;
-pub mod image;
 pub mod initiator;
 pub mod kit;
 pub mod persistent_reservation;

@@ -28,14 +28,14 @@ use iscsi::initiator::{Completion, TransferRequest};
 use thiserror::Error;
 
 use crate::cdb::{self, CopySegment};
-use crate::commands::{BUSY, CommandError, Compared, TASK_SET_FULL, check as check_status, compared};
-use crate::image::{self, BLOCK_BYTES};
+use crate::commands::{BLOCK_BYTES, BUSY, CommandError, Compared, TASK_SET_FULL, check as check_status, compared};
 use crate::initiator::{Session, SessionOptions};
 use crate::sense::Sense;
 use crate::token::{self, TIMEOUT_S, Token};
 use crate::url::Url;
 use check::{Effect, Operation};
 use random::Random;
+use random::sector::{number_of, numbered};
 
 /// Largest number of commands in a round.
 pub const MAX_OPERATIONS: usize = 16;
@@ -269,7 +269,7 @@ impl<'a> Race<'a> {
         let mut data = Vec::new();
         for _ in 0..=self.options.source_blocks {
             let stamp = self.stamp();
-            data.extend_from_slice(&image::image(stamp));
+            data.extend_from_slice(&numbered(stamp));
             self.sources.push(stamp);
         }
         self.sources.remove(0); // the contested block's
@@ -322,7 +322,7 @@ impl<'a> Race<'a> {
             return Err(RaceError::Options("no initiator"));
         };
         let data = session.read16(lba, 1).map_err(|error| RaceError::Command { round, error })?;
-        image::stamp_of(&data).ok_or(RaceError::Torn { round, lba })
+        number_of(&data).ok_or(RaceError::Torn { round, lba })
     }
 
     /// Picks one of the blocks that are copied from; returns its index and its content.
@@ -395,11 +395,11 @@ impl<'a> Race<'a> {
         let out = |data: Vec<u8>| TransferRequest::Out(Bytes::from(data));
         let (cdb, transfer) = match choice {
             Choice::CompareAndWrite { compare, write } => {
-                let data = [image::image(compare), image::image(write)].concat();
+                let data = [numbered(compare), numbered(write)].concat();
                 (cdb::compare_and_write(lba, 1), out(data))
             }
-            Choice::Write { stamp } => (cdb::write16(lba, 1, false), out(image::image(stamp).to_vec())),
-            Choice::WriteSame { stamp } => (cdb::write_same16(lba, 1, false, false), out(image::image(stamp).to_vec())),
+            Choice::Write { stamp } => (cdb::write16(lba, 1, false), out(numbered(stamp).to_vec())),
+            Choice::WriteSame { stamp } => (cdb::write_same16(lba, 1, false, false), out(numbered(stamp).to_vec())),
             Choice::WriteSameZeros => (cdb::write_same16(lba, 1, true, false), out(vec![0; BLOCK_BYTES])),
             Choice::Unmap => {
                 let list = cdb::unmap_list(&[(lba, 1)]);
@@ -492,7 +492,7 @@ impl<'a> Race<'a> {
                 let data = check_status("READ", completion).map_err(fail)?;
                 report.reads += 1;
                 let lba = self.options.lba;
-                let stamp = image::stamp_of(&data).ok_or(RaceError::Torn { round, lba })?;
+                let stamp = number_of(&data).ok_or(RaceError::Torn { round, lba })?;
                 return Ok(Effect::Read { stamp });
             }
             Choice::Write { stamp } => ("WRITE", &mut report.writes, Effect::Wrote { stamp }),

@@ -1,41 +1,18 @@
-//! Content written by guests. Every sector holds its disk's seed, its offset and its generation;
-//! the rest follows from these. So a reader knows at once whether a sector holds the last write,
-//! and if not, what it holds instead.
+//! Content written by guests: sectors with the seed of their disk, their offset and their
+//! generation ([`sector`]), and the record of the content that a disk must hold.
 
 use crate::error::LabError;
 use bytes::Bytes;
+use random::sector::{self, Content, SECTOR_BYTES, Stamp, is_zero};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// Unit of writes, in bytes, for which a generation is counted.
 pub(crate) const GRAIN: u64 = 4096;
 
-const SECTOR_LENGTH: usize = 512;
-static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
-
-fn sector(seed: u64, offset: u64, generation: u32, to: &mut Vec<u8>) {
-    to.extend_from_slice(&seed.to_le_bytes());
-    to.extend_from_slice(&offset.to_le_bytes());
-    to.extend_from_slice(&(u64::from(generation) | 1 << 63).to_le_bytes());
-    let mixed = seed ^ offset.rotate_left(17) ^ u64::from(generation).rotate_left(41);
-    let mut word = mixed.wrapping_mul(0xd6e8_feb8_6659_fd93) | 1;
-    for _ in 3..SECTOR_LENGTH / 8 {
-        word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        to.extend_from_slice(&(word ^ word >> 29).to_le_bytes());
-    }
-}
-
 /// Builds sectors from `offset` on, all of one generation. Offset and length are whole sectors.
 pub(crate) fn stamped(seed: u64, offset: u64, bytes: u64, generation: u32) -> Bytes {
-    let mut data = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
-    for at in (offset..offset + bytes).step_by(SECTOR_LENGTH) {
-        sector(seed, at, generation, &mut data);
-    }
-    data.into()
-}
-
-fn is_zero(data: &[u8]) -> bool {
-    data.chunks(ZEROS.len()).all(|chunk| ZEROS.get(..chunk.len()) == Some(chunk))
+    sector::stamped(seed, offset, bytes, u64::from(generation)).into()
 }
 
 /// Expected content of a sector.
@@ -123,7 +100,6 @@ impl Ledger {
     ///
     /// Errors: [`LabError::WrongData`] with the content found.
     pub(crate) fn check(&self, offset: u64, data: &[u8]) -> Result<(), LabError> {
-        let mut scratch = Vec::with_capacity(SECTOR_LENGTH);
         let mut rest = data;
         let mut at = offset;
         while !rest.is_empty() {
@@ -133,19 +109,20 @@ impl Ledger {
                 Expected::Zeros if self.written.borrow().is_empty() => {
                     usize::try_from(self.base.at(at).1).unwrap_or(usize::MAX).min(rest.len())
                 }
-                _ => SECTOR_LENGTH.min(rest.len()),
+                _ => SECTOR_BYTES.min(rest.len()),
             };
             let (piece, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
             let fine = match expected {
                 Expected::Zeros => is_zero(piece),
                 Expected::Stamped { seed, generation } => {
-                    scratch.clear();
-                    sector(seed, at, generation, &mut scratch);
-                    scratch == piece
+                    Stamp { seed, offset: at, generation: u64::from(generation) }.sector() == piece
                 }
             };
             if !fine {
-                let words = format!("at {at} bytes: expected {expected}, found {}", found(piece));
+                let mut sectors = (at..).step_by(SECTOR_BYTES).zip(piece.chunks(SECTOR_BYTES));
+                let wrong = sectors.find(|(_, sector)| expected != Expected::Zeros || !is_zero(sector));
+                let (at, sector) = wrong.unwrap_or((at, piece));
+                let words = format!("at {at} bytes: expected {expected}, found {}", Content::of(sector));
                 return Err(LabError::WrongData(words));
             }
             at += length as u64;
@@ -161,22 +138,6 @@ impl std::fmt::Display for Expected {
             Self::Zeros => f.write_str("zeros"),
             Self::Stamped { seed, generation } => write!(f, "write {generation} of disk {seed:x}"),
         }
-    }
-}
-
-/// Describes the content of a sector.
-fn found(data: &[u8]) -> String {
-    let word = |at: usize| data.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
-    match (word(0), word(8), word(16)) {
-        _ if is_zero(data) => "zeros".into(),
-        (Some(seed), Some(offset), Some(generation)) if generation >> 63 == 1 => {
-            let generation = u32::try_from(generation & u64::from(u32::MAX)).unwrap_or(0);
-            let mut whole = Vec::new();
-            sector(seed, offset, generation, &mut whole);
-            let state = if data.starts_with(&whole) { "" } else { ", torn" };
-            format!("write {generation} of disk {seed:x} for {offset}{state}")
-        }
-        _ => "data that no guest wrote".into(),
     }
 }
 
@@ -204,13 +165,5 @@ mod tests {
         disk[15_000] = 1;
         let stray = ledger.check(12_288, &disk[12_288..]).unwrap_err().to_string();
         assert!(stray.starts_with("at 14848 bytes: expected zeros, found data that no guest wrote"), "{stray}");
-    }
-
-    #[test]
-    fn any_two_places_differ() {
-        let one = stamped(1, 0, 1 << 16, 0);
-        let sectors: std::collections::HashSet<&[u8]> = one.chunks(SECTOR_LENGTH).collect();
-        assert_eq!(sectors.len(), 128);
-        assert!(one.chunks(8).all(|word| !is_zero(word)) || one.chunks(8).filter(|word| is_zero(word)).count() < 2);
     }
 }

@@ -1,13 +1,13 @@
 //! A guest that verifies its data: several requests in flight, mostly writes, each block with its
-//! number and a version. A read must return the last acknowledged version, or the version of a
+//! place and a version. A read must return the last acknowledged version, or the version of a
 //! write that is in flight or has failed.
 
-use crate::endpoint::SECTOR_BYTES;
 use crate::mirror::Mirror;
 use bytes::Bytes;
 use data_mover::{Clock, Device};
 use datastore::DatastoreError;
 use random::Random;
+use random::sector::{self, Content, SECTOR_BYTES};
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 use thiserror::Error;
@@ -87,24 +87,12 @@ pub struct Load {
     stop: Cell<bool>,
 }
 
-/// Content of a block: in every sector the block number mixed with the seed, the version, and a
-/// pattern of both. Version 0 is zeros.
-fn stamp(seed: u64, block: u64, version: u64, bytes: u64) -> Vec<u8> {
-    let mut data = vec![0; usize::try_from(bytes).unwrap_or(0)];
-    if version == 0 {
-        return data;
+/// Content of a block; version 0 is zeros.
+fn content(seed: u64, block: u64, version: u64, bytes: u64) -> Vec<u8> {
+    match version {
+        0 => vec![0; usize::try_from(bytes).unwrap_or(0)],
+        version => sector::stamped(seed, block * bytes, bytes, version),
     }
-    for (number, sector) in (0_u64..).zip(data.chunks_mut(SECTOR_BYTES as usize)) {
-        for (index, word) in (0_u64..).zip(sector.chunks_mut(8)) {
-            let value = match index {
-                0 => block ^ seed,
-                1 => version,
-                _ => (block ^ version << 32 ^ number << 16 ^ index ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15),
-            };
-            word.copy_from_slice(value.to_le_bytes().get(..word.len()).unwrap_or_default());
-        }
-    }
-    data
 }
 
 impl Load {
@@ -182,7 +170,7 @@ impl Load {
         let bytes = self.options.block_bytes;
         let mut data = Vec::new();
         for block in first..first + count {
-            data.extend(stamp(self.options.seed, block, version, bytes));
+            data.extend(content(self.options.seed, block, version, bytes));
         }
         let set = |change: fn(&mut Block, u64)| {
             let mut blocks = self.blocks.borrow_mut();
@@ -202,14 +190,18 @@ impl Load {
         let blocks = self.blocks.borrow();
         let known = blocks.iter().skip(usize::try_from(first).unwrap_or(usize::MAX));
         for ((block, found), known) in (first..).zip(data.chunks(usize::try_from(bytes).unwrap_or(1))).zip(known) {
-            let is = |version: u64| found == stamp(self.options.seed, block, version, bytes);
+            let is = |version: u64| found == content(self.options.seed, block, version, bytes);
             if is(known.acknowledged) || known.doubtful != 0 && is(known.doubtful) {
                 continue;
             }
-            let version = found.get(8..16).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
-            return Err(match is(version) {
-                true => LoadError::Lost { block, found: version, acknowledged: known.acknowledged },
-                false => LoadError::Foreign { block },
+            let version = match Content::of(found.get(..SECTOR_BYTES).unwrap_or(found)) {
+                Content::Zeros => Some(0),
+                Content::Stamped(stamp) => Some(stamp.generation),
+                _ => None,
+            };
+            return Err(match version.filter(|version| is(*version)) {
+                Some(found) => LoadError::Lost { block, found, acknowledged: known.acknowledged },
+                None => LoadError::Foreign { block },
             });
         }
         Ok(())

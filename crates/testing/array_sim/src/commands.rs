@@ -6,6 +6,7 @@ use bytes::Bytes;
 use initiator::cdb;
 use iscsi::initiator::TransferRequest;
 use random::Random;
+use random::sector::numbered;
 use std::ops::Range;
 
 /// Bytes of a logical block.
@@ -59,14 +60,7 @@ impl std::fmt::Display for Command {
 
 /// Content of blocks with a stamp.
 pub(crate) fn content(stamp: u64, blocks: usize) -> Vec<u8> {
-    stamp.to_le_bytes().repeat(blocks * BLOCK_BYTES / 8)
-}
-
-/// The stamp of a block; `None` when it is torn.
-pub(crate) fn stamp_of(block: &[u8]) -> Option<u64> {
-    let mut words = block.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
-    let first = words.next()?;
-    words.all(|word| word == first).then_some(first)
+    numbered(stamp).repeat(blocks)
 }
 
 fn extent(random: &Random, within: Range<u64>) -> Range<usize> {

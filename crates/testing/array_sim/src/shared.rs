@@ -1,6 +1,6 @@
 //! What all hosts of a run share: the model, the history, and how each outcome is judged.
 
-use crate::commands::{BLOCK_BYTES, Command, Meaning, stamp_of};
+use crate::commands::{BLOCK_BYTES, Command, Meaning};
 use crate::model::{Tick, Volume, WriteId};
 use crate::world::World;
 use iscsi::initiator::Completion;
@@ -276,7 +276,8 @@ impl Shared {
         let mut volumes = self.volumes.borrow_mut();
         let Some(volume) = volumes.get_mut(command.volume) else { return Ok(()) };
         for (block, content) in command.blocks.clone().zip(data.chunks_exact(BLOCK_BYTES)) {
-            let stamp = stamp_of(content).ok_or_else(|| format!("{command}: block {block} is torn"))?;
+            let stamp =
+                random::sector::number_of(content).ok_or_else(|| format!("{command}: block {block} is torn"))?;
             let possible = volume.possible(block, issued.start, now);
             if !possible.contains(&stamp) {
                 return Err(format!("{command}: block {block} is {stamp:x}, and only {possible:x?} are possible"));

@@ -1,4 +1,4 @@
-//! Test data: 4 KiB blocks that all differ, each beginning with its own number, so that every read
+//! Test data: 4 KiB blocks that all differ, each beginning with its own stamp, so that every read
 //! can be checked.
 
 use crate::command;
@@ -6,26 +6,22 @@ use crate::load::{self, End};
 use crate::session::{Completion, Session};
 use anyhow::{Result, ensure};
 use bytes::Bytes;
-use random::Random;
+use random::sector::{self, Stamp};
 
 /// Bytes of a block.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
 /// Logical blocks in a block.
 pub(crate) const LOGICAL_BLOCKS: u32 = 8;
 
-/// Content of block `number`: its number, then pseudo-random bytes.
+/// Content of block `number`, wherever it is written.
 pub(crate) fn block(number: u64) -> Vec<u8> {
-    let random = Random::new(number);
-    let mut bytes = number.to_be_bytes().to_vec();
-    while bytes.len() < BLOCK_BYTES as usize {
-        bytes.extend_from_slice(&random.next().to_le_bytes());
-    }
-    bytes
+    sector::stamped(0, number * BLOCK_BYTES, BLOCK_BYTES, 0)
 }
 
 /// Checks that the Data-In begins with block `number`.
 pub(crate) fn check(number: u64, completion: &Completion) -> Result<()> {
-    ensure!(completion.data.first_chunk() == Some(&number.to_be_bytes()), "block {number} was read with other content");
+    let expected = Stamp { seed: 0, offset: number * BLOCK_BYTES, generation: 0 };
+    ensure!(Stamp::stated(&completion.data) == Some(expected), "block {number} was read with other content");
     Ok(())
 }
 
@@ -56,6 +52,6 @@ mod tests {
         assert_eq!(data.len(), 4096);
         let good = Completion { tag: 1, status: 0, data: data.into(), sense: Bytes::new() };
         assert!(check(7, &good).is_ok() && check(8, &good).is_err());
-        assert_ne!(block(7)[8..], block(8)[8..]);
+        assert_ne!(block(7)[24..], block(8)[24..]);
     }
 }

@@ -361,7 +361,7 @@ pub fn cut_data_out(options: &DisturbanceOptions) -> Result<Summary, Disturbance
         writer.give_up_pending(&mut summary);
 
         let lba = writer.region.start() + random.below(REGION_BLOCKS - u64::from(BLOCKS));
-        let data = conformance::image::image(u64::MAX - u64::from(round)).repeat(BLOCKS as usize);
+        let data = random::sector::numbered(u64::MAX - u64::from(round)).repeat(BLOCKS as usize);
         let tag = 0x7000_0000 + round;
         let lun = writer.session.lun();
         let machine = writer.session.machine();

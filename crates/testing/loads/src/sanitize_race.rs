@@ -26,14 +26,14 @@ use bytes::Bytes;
 use iscsi::initiator::{Completion, TransferRequest};
 
 use conformance::cdb::{self, Cdb, CopySegment, padded};
-use conformance::commands::{BUSY, CHECK_CONDITION, CommandError, GOOD, TASK_SET_FULL};
-use conformance::image::{self, BLOCK_BYTES};
+use conformance::commands::{BLOCK_BYTES, BUSY, CHECK_CONDITION, CommandError, GOOD, TASK_SET_FULL};
 use conformance::initiator::{Session, SessionError, SessionOptions};
 use conformance::race::{RaceError, VIOLATIONS_DESCRIBED};
 use conformance::sense::Sense;
 use conformance::token::{self, TIMEOUT_S, Token};
 use conformance::url::Url;
 use random::Random;
+use random::sector::{number_of, numbered};
 
 /// Number of blocks that are copied from, at the start of the range.
 const SOURCE_BLOCKS: u16 = 64;
@@ -396,7 +396,7 @@ impl<'a> Race<'a> {
                 let expected = self.filled.get(index).copied().unwrap_or(0);
                 // Either the original content, or that after the operation.
                 let compare = if self.random.below(2) == 0 { expected } else { 0 };
-                let data = [image::image(compare).to_vec(), content(&stamps).to_vec()].concat();
+                let data = [numbered(compare).to_vec(), content(&stamps).to_vec()].concat();
                 (stamps, out(cdb::compare_and_write(lba, 1), data))
             }
             Kind::WriteSame => {
@@ -562,7 +562,7 @@ impl<'a> Race<'a> {
     /// Checks that every block is an image; with `allowed`, that it is zeros or one of those.
     fn check_content(&mut self, lba: u64, data: &[u8], allowed: Option<&BTreeSet<(u64, u64)>>, what: &str) {
         for (lba, block) in (lba..).zip(data.chunks(BLOCK_BYTES)) {
-            match (image::stamp_of(block), allowed) {
+            match (number_of(block), allowed) {
                 (None, _) => self.violation(format!("{what}: block {lba} is torn or foreign")),
                 (Some(0), _) | (Some(_), None) => {}
                 (Some(stamp), Some(allowed)) if allowed.contains(&(lba, stamp)) => {}
@@ -598,7 +598,7 @@ impl<'a> Race<'a> {
 }
 
 fn content(stamps: &[u64]) -> Bytes {
-    stamps.iter().flat_map(|stamp| image::image(*stamp)).collect::<Vec<u8>>().into()
+    stamps.iter().flat_map(|stamp| numbered(*stamp)).collect::<Vec<u8>>().into()
 }
 
 /// Result of a command, or a description of a wrong answer.

@@ -2,7 +2,7 @@
 //! array.
 //!
 //! Writes, clones (EXTENDED COPY), UNMAP, WRITE SAME and COMPARE AND WRITE go to regions of some
-//! logical units, chosen by a seed, with reads between them. The load keeps the stamp ([`image`])
+//! logical units, chosen by a seed, with reads between them. The load keeps the stamp ([`random::sector`])
 //! of every block in memory. Concurrent commands never touch each other's blocks (copy sources may
 //! be shared), so an acknowledged command leaves exactly one possible content.
 //!
@@ -23,12 +23,12 @@ use iscsi::initiator::{Completion, TransferRequest};
 use thiserror::Error;
 
 use conformance::cdb::{self, CopySegment};
-use conformance::commands::{BUSY, CommandError, Compared, TASK_SET_FULL, check, compared};
-use conformance::image::{self, BLOCK_BYTES};
+use conformance::commands::{BLOCK_BYTES, BUSY, CommandError, Compared, TASK_SET_FULL, check, compared};
 use conformance::initiator::{Session, SessionError, SessionOptions};
 use conformance::sense::Sense;
 use conformance::url::Url;
 use random::Random;
+use random::sector::{number_of, numbered};
 
 /// Number of blocks per READ when everything is read.
 const VERIFY_BLOCKS: u32 = 1024;
@@ -576,7 +576,7 @@ impl VerifyingLoad {
                 let new: Vec<u64> = (*first..).take(range.count as usize).collect();
                 let mut data = BytesMut::zeroed(new.len() * BLOCK_BYTES);
                 for (block, stamp) in data.chunks_exact_mut(BLOCK_BYTES).zip(&new) {
-                    image::fill(*stamp, block);
+                    block.copy_from_slice(&numbered(*stamp));
                 }
                 (cdb::write16(lba(*range), range.count, false), TransferRequest::Out(data.freeze()), new)
             }
@@ -601,11 +601,11 @@ impl VerifyingLoad {
             }
             Work::WriteSame { range, stamp, unmap } => {
                 let cdb = cdb::write_same16(lba(*range), range.count, *unmap, false);
-                (cdb, out(image::image(*stamp).to_vec()), vec![*stamp; range.count as usize])
+                (cdb, out(numbered(*stamp).to_vec()), vec![*stamp; range.count as usize])
             }
             Work::CompareAndWrite { range, stamp } => {
                 let old = self.stamps(*range).first().copied().unwrap_or(0);
-                let data = [image::image(old), image::image(*stamp)].concat();
+                let data = [numbered(old), numbered(*stamp)].concat();
                 (cdb::compare_and_write(lba(*range), 1), out(data), vec![*stamp])
             }
         };
@@ -706,7 +706,7 @@ impl VerifyingLoad {
         }
         let expected = self.stamps(range);
         for ((index, content), expected) in (0..range.count).zip(data.chunks_exact(BLOCK_BYTES)).zip(expected) {
-            let Some(stamp) = image::stamp_of(content) else {
+            let Some(stamp) = number_of(content) else {
                 return Err(self.mismatch(range, index, "torn or foreign data".to_owned(), context));
             };
             let possible = self.doubtful.remove(&(range.unit, range.start + index));

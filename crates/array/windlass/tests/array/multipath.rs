@@ -59,7 +59,7 @@ fn options(host: &str, policy: Policy) -> MultipathOptions {
 }
 
 fn stamped(place: u64, generation: u64) -> Bytes {
-    random::pattern(random::combine(place, generation), BYTES as u64).into()
+    random::sector::stamped(0, place * BYTES as u64, BYTES as u64, generation).into()
 }
 
 /// Sixteen guests write and read their own places until `stop` is set; every read must return the

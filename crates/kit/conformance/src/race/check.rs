@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use crate::image;
+use random::sector::numbered;
 
 /// Effect that the answer to a command implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Effect {
 
 /// Offset of the first byte in which two contents differ; `None` when they are equal.
 fn first_difference(a: u64, b: u64) -> Option<u64> {
-    let (a, b) = (image::image(a), image::image(b));
+    let (a, b) = (numbered(a), numbered(b));
     a.iter().zip(&b).position(|(a, b)| a != b).map(|offset| offset as u64)
 }
 

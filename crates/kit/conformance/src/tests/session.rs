@@ -6,10 +6,10 @@ use iscsi::pdu::{LoginStatus, TaskManagementFunction, TaskManagementResponse};
 
 use crate::cdb;
 use crate::commands::{CommandError, Compared};
-use crate::image::image;
 use crate::initiator::{Session, SessionError, SessionOptions};
 use crate::sense::Sense;
 use loads::faulty_target::{Array, BLOCKS, Fault, TARGET};
+use random::sector::numbered;
 
 fn connected(array: &Array) -> Session {
     let mut session = Session::connect(&array.url(0), &SessionOptions::default()).unwrap();
@@ -23,13 +23,13 @@ fn every_command() {
     let mut session = connected(&array);
     let capacity = session.read_capacity().unwrap();
     assert_eq!((capacity.blocks, capacity.block_bytes, capacity.thin), (BLOCKS as u64, 512, true));
-    let data: Bytes = (1..=2048_u64).flat_map(image).collect();
+    let data: Bytes = (1..=2048_u64).flat_map(numbered).collect();
     session.write16(0, data.clone()).unwrap();
     assert_eq!(session.read16(0, 2048).unwrap(), data);
-    assert_eq!(session.compare_and_write(0, &image(1), &image(9000)).unwrap(), Compared::Written);
-    assert_eq!(session.compare_and_write(0, &image(1), &image(9001)).unwrap(), Compared::Miscompare(Some(6)));
-    session.write_same16(10, 5, Some(Bytes::copy_from_slice(&image(7))), false).unwrap();
-    assert_eq!(session.read16(14, 1).unwrap()[..], image(7));
+    assert_eq!(session.compare_and_write(0, &numbered(1), &numbered(9000)).unwrap(), Compared::Written);
+    assert_eq!(session.compare_and_write(0, &numbered(1), &numbered(9001)).unwrap(), Compared::Miscompare(Some(6)));
+    session.write_same16(10, 5, Some(Bytes::copy_from_slice(&numbered(7))), false).unwrap();
+    assert_eq!(session.read16(14, 1).unwrap()[..], numbered(7));
     session.unmap(&[(20, 2), (30, 1)]).unwrap();
     assert_eq!(session.read16(21, 1).unwrap()[..], [0; 512]);
     let naa = session.naa_designator().unwrap();
@@ -53,7 +53,7 @@ fn many_commands_at_once() {
     let mut session = connected(&array);
     let tags: Vec<u32> = (0..300_u64)
         .map(|block| {
-            let data = Bytes::copy_from_slice(&image(block + 1));
+            let data = Bytes::copy_from_slice(&numbered(block + 1));
             session.submit(cdb::write16(block, 1, false), TransferRequest::Out(data)).unwrap()
         })
         .collect();
@@ -65,7 +65,7 @@ fn many_commands_at_once() {
         session.submit(cdb::read16(block, 1), TransferRequest::In(512)).unwrap();
     }
     for block in 0..300_u64 {
-        assert_eq!(session.wait_any().unwrap().data_in[..], image(block + 1));
+        assert_eq!(session.wait_any().unwrap().data_in[..], numbered(block + 1));
     }
     assert!(session.poll(Duration::ZERO).unwrap().is_none());
     // Large concurrent writes and reads, more than the sockets can hold.
@@ -90,8 +90,8 @@ fn chap_digests_and_discovery() {
     for url in [&with_user, &mutual] {
         let mut session = Session::connect(&url.parse().unwrap(), &options).unwrap();
         session.clear_unit_attentions().unwrap();
-        session.write16(1, Bytes::copy_from_slice(&image(3))).unwrap();
-        assert_eq!(session.read16(1, 1).unwrap()[..], image(3));
+        session.write16(1, Bytes::copy_from_slice(&numbered(3))).unwrap();
+        assert_eq!(session.read16(1, 1).unwrap()[..], numbered(3));
         assert_eq!(session.machine().parameters().header_digest, url.contains("digest"));
     }
     let targets = Session::discover(&with_user.parse().unwrap(), &options).unwrap();

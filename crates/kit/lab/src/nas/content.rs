@@ -1,7 +1,8 @@
-//! Content of the files: blocks with their number and stamp, from which the rest follows. A copy is
+//! Content of the files: blocks with their place and stamp ([`sector`]). A copy is
 //! right when every block holds its last write.
 
 use super::{Bench, NasError, doing};
+use random::sector::{self, Stamp, is_zero};
 use rustix::fs::{Advice, fadvise};
 use std::fs::File;
 use std::io;
@@ -17,17 +18,7 @@ const MIB_LENGTH: usize = 1 << 20;
 /// Builds the block of this number and stamp. It has no zeros or equal blocks that a file system
 /// could leave out.
 pub(crate) fn block(number: u64, stamp: u64) -> Vec<u8> {
-    let mut data = Vec::with_capacity(BLOCK_LENGTH);
-    data.extend_from_slice(&(number | 1 << 63).to_le_bytes());
-    data.extend_from_slice(&stamp.to_le_bytes());
-    let mut word = (number.rotate_left(23) ^ stamp).wrapping_mul(0xd6e8_feb8_6659_fd93) | 1;
-    while data.len() < BLOCK_LENGTH {
-        word ^= word << 13;
-        word ^= word >> 7;
-        word ^= word << 17;
-        data.extend_from_slice(&word.to_le_bytes());
-    }
-    data
+    sector::stamped(0, number * BLOCK, BLOCK, stamp)
 }
 
 /// Content of a block.
@@ -42,10 +33,9 @@ pub(crate) enum Found {
 }
 
 fn identify(number: u64, data: &[u8]) -> Found {
-    let word = |at: usize| data.get(at..at + 8).and_then(|word| word.try_into().ok()).map(u64::from_le_bytes);
-    match (word(0), word(8)) {
-        _ if data.iter().all(|byte| *byte == 0) => Found::Zeros,
-        (Some(place), Some(stamp)) if place == number | 1 << 63 && block(number, stamp) == data => Found::Stamp(stamp),
+    match Stamp::stated(data) {
+        _ if is_zero(data) => Found::Zeros,
+        Some(Stamp { generation, .. }) if block(number, generation) == data => Found::Stamp(generation),
         _ => Found::Torn,
     }
 }

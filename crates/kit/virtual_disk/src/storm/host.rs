@@ -10,6 +10,7 @@ use data_mover::{Device, DeviceError};
 use datastore::{Datastore, DatastoreError, DiskFormat, DiskOptions, FileInfo};
 use initiator::url::Url;
 use random::Random;
+use random::sector::Content;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::rc::Rc;
@@ -209,7 +210,10 @@ pub(super) async fn compare<D: Device>(
         let stamp = disk.stamps.get(&slot).copied().unwrap_or(0);
         match open.read(offset(slot), 512).await {
             Ok(found) if found == sector(slot, stamp) => {}
-            Ok(_) => bad = Some(format!("slot {slot} does not hold the acknowledged {stamp:#x}")),
+            Ok(found) => {
+                let found = Content::of(&found);
+                bad = Some(format!("slot {slot} does not hold the acknowledged {stamp}: found {found}"));
+            }
             Err(error) => {
                 open.close().await?;
                 return Err(error.into());

@@ -3,6 +3,7 @@
 use super::journal::{Entry, Operation};
 use super::{COUNTERS, SHARED, TEMPLATE};
 use random::Random;
+use random::sector::{SECTOR_BYTES, Stamp};
 use std::collections::BTreeMap;
 
 /// Distance between two slots in bytes; not a multiple of a block.
@@ -37,13 +38,12 @@ pub(crate) fn offset(slot: u64) -> u64 {
     slot * STRIDE_BYTES
 }
 
-/// Content of a slot.
+/// Content of a slot; stamp 0 is zeros.
 pub(crate) fn sector(slot: u64, stamp: u64) -> Vec<u8> {
-    let word = |index: u64| match stamp {
-        0 => 0,
-        stamp => stamp ^ slot << 40 ^ index << 56,
-    };
-    (0..64).flat_map(|index| word(index).to_le_bytes()).collect()
+    match stamp {
+        0 => vec![0; SECTOR_BYTES],
+        generation => Stamp { seed: 0, offset: offset(slot), generation }.sector().to_vec(),
+    }
 }
 
 /// Changes of a shared object: certain ones, and possible further ones.

@@ -4,9 +4,10 @@
 use bytes::Bytes;
 
 use super::DisturbanceError;
+use conformance::commands::BLOCK_BYTES;
 use conformance::commands::CommandError;
-use conformance::image::{BLOCK_BYTES, fill, stamp_of};
 use conformance::initiator::Session;
+use random::sector::{number_of, numbered};
 
 /// Number of blocks of one READ.
 const READ_BLOCKS: u32 = 1024;
@@ -30,7 +31,7 @@ struct Block {
 }
 
 impl Block {
-    /// Whether the block may hold the image of `stamp`.
+    /// Whether the block may hold this stamp.
     fn may_hold(&self, stamp: u64) -> bool {
         match self.new {
             None | Some((_, WriteResult::Refused)) => stamp == self.old,
@@ -92,7 +93,7 @@ impl Region {
         self.blocks.iter_mut().skip(skipped).take(count as usize)
     }
 
-    /// Builds content for a write, with a new image for each block. The result of the write is unknown
+    /// Builds content for a write, with a new stamp for each block. The result of the write is unknown
     /// until [`Self::decide`].
     pub(super) fn new_content(&mut self, lba: u64, count: u32) -> Bytes {
         let stamps = self.next_stamp..;
@@ -100,7 +101,7 @@ impl Region {
         let mut data = vec![0; count as usize * BLOCK_BYTES];
         let pieces = data.chunks_mut(BLOCK_BYTES);
         for ((block, piece), stamp) in self.slots(lba, count).zip(pieces).zip(stamps) {
-            fill(stamp, piece);
+            piece.copy_from_slice(&numbered(stamp));
             block.new = Some((stamp, WriteResult::Unknown));
         }
         data.into()
@@ -127,7 +128,7 @@ impl Region {
         let stamps = self.stamps(session)?;
         for ((block, stamp), lba) in self.blocks.iter_mut().zip(stamps).zip(self.start..) {
             let Some(stamp) = stamp.filter(|stamp| block.may_hold(*stamp)) else {
-                let found = stamp.map_or("no image".into(), |stamp| format!("image {stamp:#x}"));
+                let found = stamp.map_or("torn or foreign data".into(), |stamp| format!("stamp {stamp:#x}"));
                 return Err(ReadBackError::Content(format!("block {lba} holds {found}, expected {block:x?}")));
             };
             *block = Block { old: stamp, new: None };
@@ -141,7 +142,7 @@ impl Region {
         while lba < self.end() {
             let count = u32::try_from(self.end() - lba).unwrap_or(READ_BLOCKS).min(READ_BLOCKS);
             let data = session.read16(lba, count)?;
-            stamps.extend(data.chunks(BLOCK_BYTES).map(stamp_of));
+            stamps.extend(data.chunks(BLOCK_BYTES).map(number_of));
             lba += u64::from(count);
         }
         Ok(stamps)
@@ -163,10 +164,10 @@ mod tests {
     }
 
     #[test]
-    fn images_of_a_write_are_all_different() {
+    fn stamps_of_a_write_are_all_different() {
         let mut region = Region::new(100, 10, 0);
         let data = region.new_content(103, 3);
-        let stamps: Vec<_> = data.chunks(BLOCK_BYTES).map(stamp_of).collect();
+        let stamps: Vec<_> = data.chunks(BLOCK_BYTES).map(number_of).collect();
         assert_eq!(stamps, [Some(1), Some(2), Some(3)]);
         region.decide(104, 1, WriteResult::Written);
         let new: Vec<_> = region.blocks.iter().map(|block| block.new.map(|(_, result)| result)).collect();

@@ -2,9 +2,10 @@
 
 use anyhow::{Context, Result};
 use array_process::program;
-use conformance::image::{self, BLOCK_BYTES};
+use conformance::commands::BLOCK_BYTES;
 use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
+use random::sector::number_of;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -73,7 +74,7 @@ impl Remote {
             let count = READ_BLOCKS.min(blocks - lba);
             let data = session.read16(u64::from(lba), count)?;
             for (block, at) in data.chunks(BLOCK_BYTES).zip(lba..) {
-                let stamp = image::stamp_of(block).with_context(|| format!("{url} block {at} is torn or foreign"))?;
+                let stamp = number_of(block).with_context(|| format!("{url} block {at} is torn or foreign"))?;
                 stamps.push(stamp);
             }
             lba += count;
