@@ -11,7 +11,8 @@
 
 mod qmp;
 
-use crate::power_cut::{Accelerator, DiskSource, Guest, Interruption, Machine, Rack};
+use crate::power_cut::{DiskSource, Guest, Interruption, Machine, Rack};
+use crate::qemu::Accelerator;
 use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};

@@ -8,7 +8,13 @@
 //! * [`targets`]: this array, tgt, istgt and LIO, started alike; [`peers`] runs the host kit
 //!   against them.
 //! * [`fsx`]: random operations on a file, for hosts and guests.
+//!
+//! The guests share `qemu`, `initramfs` and `modules`.
 #![forbid(unsafe_code)]
+
+mod initramfs;
+mod modules;
+mod qemu;
 
 pub mod enospc;
 pub mod fsx;

@@ -21,10 +21,10 @@ mod remote;
 mod volatile_disk;
 mod writers;
 
-pub(crate) use guest::initramfs::Archive;
-pub(crate) use guest::{Dependencies, Guest, module_name};
-pub(crate) use machine::{Accelerator, DiskSource, Machine, Rack};
+pub(crate) use guest::Guest;
+pub(crate) use machine::{DiskSource, Machine, Rack};
 
+use crate::qemu::Accelerator;
 use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};

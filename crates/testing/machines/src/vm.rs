@@ -13,6 +13,7 @@ mod lab;
 mod machine;
 mod steps;
 
+use crate::qemu::Accelerator;
 use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
@@ -20,7 +21,6 @@ use array_process::program;
 use clap::Args;
 use image::Image;
 use lab::Lab;
-use machine::Accelerator;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

@@ -5,12 +5,11 @@
 //! `target/power-cut/guest`; remove that directory to get newer ones. The root file system is
 //! rebuilt for every run, since windlass changes.
 
-pub(crate) mod initramfs;
-
+use crate::initramfs::Archive;
+use crate::modules;
 use anyhow::{Context, Result, bail, ensure};
 use array_process::program;
-use initramfs::Archive;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -94,60 +93,14 @@ fn fetch(directory: &Path) -> Result<()> {
     let base = unpacked.to_str().context("the path of the target directory is not UTF-8")?;
     program::require(&busybox, &["depmod", "-b", base, kernel_package], LIMIT)?;
     let tree = unpacked.join("lib/modules").join(kernel_package);
-    let read = |name: &str| std::fs::read_to_string(tree.join(name)).with_context(|| format!("no {name}"));
-    let dependencies = Dependencies::parse(&read("modules.dep")?);
-    let built_in = read("modules.builtin")?;
-    let built_in: BTreeSet<_> = built_in.lines().map(module_name).collect();
-    let mut order = Vec::new();
-    for module in MODULES.into_iter().filter(|module| !built_in.contains(*module)) {
-        dependencies.collect(module, &mut order).with_context(|| format!("the kernel has no module {module}"))?;
-    }
     let mut names = String::new();
-    for path in &order {
-        let name = format!("{}.ko", module_name(path));
-        std::fs::copy(tree.join(path), parts.join("modules").join(&name))
-            .with_context(|| format!("the module {path} is not there"))?;
+    for (name, path) in modules::needed(&tree, &MODULES)? {
+        std::fs::copy(&path, parts.join("modules").join(&name))
+            .with_context(|| format!("the module {} is not there", path.display()))?;
         names.push_str(&name);
         names.push('\n');
     }
     Ok(std::fs::write(parts.join("modules/order"), names)?)
-}
-
-/// Name of a module from its path: `virtio_rng` for `kernel/drivers/…/virtio-rng.ko`.
-pub(crate) fn module_name(path: &str) -> String {
-    let file = path.rsplit('/').next().unwrap_or_default();
-    file.trim_end_matches(".ko").replace('-', "_")
-}
-
-/// Paths of modules with the modules that each needs, as `depmod` writes them.
-pub(crate) struct Dependencies(BTreeMap<String, (String, Vec<String>)>);
-
-impl Dependencies {
-    /// Parses `modules.dep`.
-    pub(crate) fn parse(text: &str) -> Self {
-        let entries = text.lines().filter_map(|line| {
-            let (path, needed) = line.split_once(':')?;
-            let needed = needed.split_ascii_whitespace().map(module_name).collect();
-            Some((module_name(path), (path.to_owned(), needed)))
-        });
-        Self(entries.collect())
-    }
-
-    /// Adds the paths of the module and its dependencies to `order`, each once and after its own
-    /// dependencies; `None` when one is missing.
-    pub(crate) fn collect(&self, name: &str, order: &mut Vec<String>) -> Option<()> {
-        let (path, needed) = self.0.get(name)?;
-        if order.contains(path) {
-            return Some(());
-        }
-        for other in needed {
-            self.collect(other, order)?;
-        }
-        if !order.contains(path) {
-            order.push(path.clone());
-        }
-        Some(())
-    }
 }
 
 /// Writes the root file system: init, busybox, modules, and the programs with their shared
@@ -215,18 +168,6 @@ fn output(name: &str, arguments: &[&str]) -> Result<String> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
     use super::*;
-
-    #[test]
-    fn modules_come_after_their_dependencies() {
-        let dependencies = Dependencies::parse(
-            "k/virtio-ring.ko: k/virtio.ko\nk/virtio.ko:\nk/blk.ko: k/virtio.ko k/virtio-ring.ko\n",
-        );
-        let mut order = Vec::new();
-        dependencies.collect("blk", &mut order).unwrap();
-        dependencies.collect("virtio_ring", &mut order).unwrap();
-        assert_eq!(order, ["k/virtio.ko", "k/virtio-ring.ko", "k/blk.ko"]);
-        assert_eq!(dependencies.collect("none", &mut order), None);
-    }
 
     #[test]
     fn libraries_are_found_and_the_loader_stays_in_its_place() {

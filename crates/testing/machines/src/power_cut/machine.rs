@@ -1,14 +1,12 @@
 //! Guest as a QEMU process: started, observed on its serial console, and killed.
 
 use super::{Guest, Interruption};
+use crate::qemu::{Accelerator, Hardware, network, open_kvm, path_option};
 use anyhow::{Context, Result, bail};
-use array_process::program;
-use clap::ValueEnum;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,17 +21,6 @@ const KERNEL_PARAMETERS: &str =
     "console=ttyS0 quiet panic=-1 mitigations=off nokaslr nowatchdog audit=0 random.trust_cpu=on";
 /// Boot time limit under KVM; if the kernel is slower, the machine is emulated.
 const PROBE_LIMIT: Duration = Duration::from_secs(20);
-
-/// Virtualisation of the guest's processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Accelerator {
-    /// KVM if it boots the guest, else TCG.
-    Auto,
-    /// The processor of this machine.
-    Kvm,
-    /// Emulation.
-    Tcg,
-}
 
 /// Disk of the guest.
 #[derive(Clone, Debug)]
@@ -81,7 +68,7 @@ impl Rack {
             return Ok(());
         }
         self.accelerator = Accelerator::Tcg;
-        if File::options().read(true).write(true).open("/dev/kvm").is_err() {
+        if open_kvm().is_err() {
             println!("  this machine has no /dev/kvm for us: the guest is emulated");
             return Ok(());
         }
@@ -97,28 +84,16 @@ impl Rack {
 
     /// Boots the guest; `parameters` are variables of its first process.
     pub(crate) fn boot(&self, parameters: &str) -> Result<Machine> {
-        let qemu = program::find("qemu-system-x86_64").context("qemu-system-x86_64 is not installed")?;
-        // The kernel kills QEMU when this process is killed and cannot do so itself.
-        let guard = program::find("setpriv").context("setpriv is not installed; it is in the package util-linux")?;
-        let mut command = Command::new(guard);
-        command.args(["--pdeathsig", "KILL", "--"]).arg(qemu);
-        let (accelerator, processor) = match self.accelerator {
-            Accelerator::Kvm => ("kvm", "host"),
-            Accelerator::Auto | Accelerator::Tcg => ("tcg,thread=multi", "max,la57=off"),
-        };
-        command.args(["-name", "windlass-power-cut", "-accel", accelerator, "-cpu", processor]);
-        command.args(["-machine", "q35,usb=off,smbus=off,sata=off", "-smp", "2", "-m", &MEMORY_MIB.to_string()]);
-        command.args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"]);
+        let kvm = self.accelerator == Accelerator::Kvm;
+        let hardware = Hardware { name: "windlass-power-cut", kvm, memory_mib: MEMORY_MIB };
+        let parameters_of_kernel = format!("{KERNEL_PARAMETERS} {parameters}");
+        let mut command = hardware.command((&self.guest.kernel, &self.guest.initramfs), &parameters_of_kernel)?;
         command.args(["-serial", "stdio"]);
-        command.arg("-kernel").arg(&self.guest.kernel).arg("-initrd").arg(&self.guest.initramfs);
-        command.args(["-append", &format!("{KERNEL_PARAMETERS} {parameters}")]);
-        let forwards = self.forwards.iter().map(|(host, guest)| format!(",hostfwd=tcp:127.0.0.1:{host}-:{guest}"));
-        let network = format!("user,id=network,ipv6=off,restrict=on{}", forwards.collect::<String>());
-        command.args(["-netdev", &network, "-device", "virtio-net-pci,netdev=network,romfile="]);
+        network(&mut command, &self.forwards, true);
         command.args(["-blockdev", &self.disk.option()?]);
         command.args(["-device", &self.disk.device()]);
         if let Some(socket) = &self.monitor {
-            let socket = socket.to_str().context("the path of the target directory is not UTF-8")?.replace(',', ",,");
+            let socket = path_option(socket)?;
             command.args(["-qmp", &format!("unix:{socket},server=on,wait=off")]);
         }
 
@@ -126,7 +101,7 @@ impl Rack {
         let open = |path: &Path| File::options().create(true).append(true).open(path);
         let mut log_file = open(&log)?;
         writeln!(log_file, "--- {parameters}")?;
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log_file.try_clone()?).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log_file.try_clone()?);
         let mut process = command.spawn().context("cannot start QEMU")?;
         let stdout = process.stdout.take().context("QEMU has no standard output")?;
         let (sender, console) = mpsc::channel();
@@ -148,10 +123,6 @@ impl Rack {
 impl DiskSource {
     /// Value of `-blockdev` for the node `disk`.
     fn option(&self) -> Result<String> {
-        let quoted = |path: &Path| {
-            let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
-            Ok::<_, anyhow::Error>(text.replace(',', ",,"))
-        };
         Ok(match self {
             Self::Iscsi(url) => {
                 let parsed = url.strip_prefix("iscsi://").and_then(|rest| {
@@ -165,13 +136,13 @@ impl DiskSource {
                 )
             }
             Self::File(path) => {
-                let path = quoted(path)?;
+                let path = path_option(path)?;
                 format!(
                     "driver=raw,node-name=disk,discard=unmap,cache.direct=on,file.driver=file,file.filename={path},file.cache.direct=on,file.discard=unmap"
                 )
             }
             Self::Nbd(path) => {
-                let path = quoted(path)?;
+                let path = path_option(path)?;
                 format!(
                     "driver=raw,node-name=disk,discard=unmap,file.driver=nbd,file.server.type=unix,file.server.path={path},file.export=disk,file.discard=unmap"
                 )
@@ -187,17 +158,6 @@ impl DiskSource {
         match self {
             Self::File(_) | Self::Nbd(_) => DEVICE.to_owned(),
             Self::Iscsi(_) => format!("{DEVICE},werror=enospc,rerror=stop"),
-        }
-    }
-}
-
-impl Accelerator {
-    /// Description for the report.
-    pub(crate) const fn words(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Kvm => "KVM",
-            Self::Tcg => "emulated: there is no KVM that boots it",
         }
     }
 }

@@ -5,10 +5,10 @@
 //! The guest has the same Debian release as this machine: `xtask` itself runs in it (for `fsx`),
 //! and needs the same C library.
 
-use crate::power_cut::{Archive, Dependencies, module_name};
+use crate::initramfs::Archive;
+use crate::modules;
 use anyhow::{Context, Result, bail, ensure};
 use array_process::program;
-use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::BufWriter;
@@ -187,24 +187,15 @@ fn remove(path: &Path) -> Result<()> {
 }
 
 /// Writes the first root file system: busybox, and the modules for the disk.
-fn write_initramfs(modules: &Path, path: &Path) -> Result<()> {
+fn write_initramfs(tree: &Path, path: &Path) -> Result<()> {
     let read = |path: &Path| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
-    let text = |name: &str| Ok::<_, anyhow::Error>(String::from_utf8_lossy(&read(&modules.join(name))?).into_owned());
-    let dependencies = Dependencies::parse(&text("modules.dep")?);
-    let built_in = text("modules.builtin")?;
-    let built_in: BTreeSet<_> = built_in.lines().map(module_name).collect();
-    let mut order = Vec::new();
-    for module in MODULES.into_iter().filter(|module| !built_in.contains(*module)) {
-        dependencies.collect(module, &mut order).with_context(|| format!("the kernel has no module {module}"))?;
-    }
     let mut archive = Archive::new(BufWriter::new(File::create(path)?));
     archive.file("init", INITRD_INIT.as_bytes())?;
     let busybox = program::find("busybox").context("busybox is not installed")?;
     archive.file("bin/busybox", &read(&busybox)?)?;
     let mut names = String::new();
-    for path in &order {
-        let name = format!("{}.ko", module_name(path));
-        archive.file(&format!("modules/{name}"), &read(&modules.join(path))?)?;
+    for (name, path) in modules::needed(tree, &MODULES)? {
+        archive.file(&format!("modules/{name}"), &read(&path)?)?;
         names.push_str(&name);
         names.push('\n');
     }

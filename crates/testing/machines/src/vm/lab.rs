@@ -1,8 +1,9 @@
 //! Array, guest, and record of the checks.
 
 use super::image::Image;
-use super::machine::{Accelerator, Machine, Output, Rack};
+use super::machine::{Machine, Output, Rack};
 use super::steps::Step;
+use crate::qemu::Accelerator;
 use crate::tally::Tally;
 use anyhow::{Context, Result, bail, ensure};
 use array_process::array::{Array, ArrayOptions, free_portal};

@@ -6,15 +6,13 @@
 //! emulated, which is reported, and takes about twenty times as long.
 
 use super::image::Image;
+use crate::qemu::{Accelerator, Hardware, network, open_kvm, path_option};
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use array_process::program;
-use clap::ValueEnum;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// Memory of the guest: LIO's logical units are in it.
@@ -27,17 +25,6 @@ const BOOT_LIMIT: Duration = Duration::from_secs(240);
 const PROBE_LIMIT: Duration = Duration::from_secs(25);
 /// Time after a script's own limit until the guest counts as lost.
 const GRACE: Duration = Duration::from_secs(30);
-
-/// Virtualisation of the guest's processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Accelerator {
-    /// KVM if it boots the guest, else TCG.
-    Auto,
-    /// The processor of this machine; an error where that does not work.
-    Kvm,
-    /// Emulation.
-    Tcg,
-}
 
 /// Settings of the guest.
 pub(super) struct Rack<'a> {
@@ -74,8 +61,7 @@ impl Rack<'_> {
         if accelerator == Accelerator::Tcg {
             return self.start(false, BOOT_LIMIT);
         }
-        let usable = File::options().read(true).write(true).open("/dev/kvm").context("cannot open /dev/kvm");
-        let booted = usable.and_then(|_| self.start(true, PROBE_LIMIT));
+        let booted = open_kvm().and_then(|()| self.start(true, PROBE_LIMIT));
         match booted {
             Err(error) if accelerator == Accelerator::Kvm => Err(error.context("KVM does not boot the guest here")),
             Err(error) => {
@@ -93,34 +79,20 @@ impl Rack<'_> {
     fn start(&self, kvm: bool, limit: Duration) -> Result<Machine> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on 127.0.0.1")?;
         let port = listener.local_addr()?.port();
-        let qemu = program::find("qemu-system-x86_64").context("qemu-system-x86_64 is not installed")?;
-        // The kernel kills QEMU when this process is killed and cannot do so itself.
-        let guard = program::find("setpriv").context("setpriv is not installed; it is in the package util-linux")?;
-        let mut command = Command::new(guard);
-        command.args(["--pdeathsig", "KILL", "--"]).arg(qemu);
-        let (accelerator, processor) = match kvm {
-            // Nested hypervisors refuse the MSR of this bit.
-            true => ("kvm", "host,-arch-capabilities"),
-            false => ("tcg,thread=multi", "max,la57=off"),
-        };
-        command.args(["-name", "windlass-vm", "-accel", accelerator, "-cpu", processor]);
-        command.args(["-machine", "q35,usb=off,smbus=off,sata=off", "-smp", "2", "-m", &MEMORY_MIB.to_string()]);
-        command.args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none"]);
+        let hardware = Hardware { name: "windlass-vm", kvm, memory_mib: MEMORY_MIB };
+        let tool_bytes = std::fs::metadata(self.tool)?.len();
+        let parameters = format!("{KERNEL_PARAMETERS} agent={port} tool_bytes={tool_bytes}");
+        let mut command = hardware.command((&self.image.kernel, &self.image.initramfs), &parameters)?;
         let console = self.directory.join("console.log");
         command.arg("-serial").arg(format!("file:{}", path_option(&console)?));
-        command.arg("-kernel").arg(&self.image.kernel).arg("-initrd").arg(&self.image.initramfs);
-        let tool_bytes = std::fs::metadata(self.tool)?.len();
-        command.args(["-append", &format!("{KERNEL_PARAMETERS} agent={port} tool_bytes={tool_bytes}")]);
-        let forwards = self.forwards.iter().map(|(host, guest)| format!(",hostfwd=tcp:127.0.0.1:{host}-:{guest}"));
-        let network = format!("user,id=network,ipv6=off{}", forwards.collect::<String>());
-        command.args(["-netdev", &network, "-device", "virtio-net-pci,netdev=network,romfile="]);
+        network(&mut command, &self.forwards, false);
         let root = path_option(&self.image.root)?;
         command.args(["-drive", &format!("if=virtio,format=raw,snapshot=on,cache=unsafe,file={root}")]);
         let tool = path_option(self.tool)?;
         command.args(["-drive", &format!("if=virtio,format=raw,readonly=on,file={tool}")]);
         command.args(["-device", "virtio-rng-pci"]);
         let words = File::options().create(true).append(true).open(self.directory.join("qemu.log"))?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(words).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(words);
         let mut process = command.spawn().context("cannot start QEMU")?;
         let agent = match wait_for_agent(&listener, &mut process, limit) {
             Ok(agent) => agent,
@@ -134,12 +106,6 @@ impl Rack<'_> {
         machine.read_until(b"up\n", limit).context("the guest does not say that it is up")?;
         Ok(machine)
     }
-}
-
-/// Formats a path as the value of an option of QEMU, where commas are doubled.
-fn path_option(path: &Path) -> Result<String> {
-    let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
-    Ok(text.replace(',', ",,"))
 }
 
 fn wait_for_agent(listener: &TcpListener, process: &mut Child, limit: Duration) -> Result<TcpStream> {
