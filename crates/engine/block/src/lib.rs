@@ -196,6 +196,10 @@ impl BlockError {
 ///   [`Durability::Forced`] was passed. Otherwise it is durable after the next `flush`; `unmap` and
 ///   `copy_from`, which take no [`Durability`], too. Mutating calls become durable in the order in
 ///   which they took effect. A capture ends with the engine's run and is never durable.
+/// * The effect of a call is visible before it is durable: `read`, the miscompare of
+///   `compare_and_write`, and the source of `copy_from` may have content of a call that has not
+///   returned, and that a crash undoes. A later mutating call becomes durable after it, so a caller
+///   that acts on such content never gets an acknowledgement that outlives it.
 /// * Dropping a future does not undo a call that took effect.
 pub trait BlockDevice {
     /// Identity of the volume.
