@@ -5,6 +5,7 @@
 use bytes::BytesMut;
 use control::Portal;
 use iscsi::isns::{IsnsError, Reassembly, Registration, Response};
+use std::cell::Cell;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -15,6 +16,9 @@ use tokio::sync::watch;
 const PERIOD_SECONDS: u32 = 600;
 /// Shortest time between two registrations, even if the server returns a shorter period.
 const SHORTEST: Duration = Duration::from_secs(5);
+/// Longest time between two registrations, even if the server returns a longer period: a server
+/// that has lost its database knows the array again after this time.
+const LONGEST: Duration = Duration::from_secs(1200);
 /// Time limit of a request and its response.
 const LIMIT: Duration = Duration::from_secs(10);
 /// Time limit of a request while the array stops.
@@ -77,14 +81,26 @@ impl Registrar {
 async fn keep_registered(server: SocketAddr, registration: Registration, mut stopped: watch::Receiver<bool>) {
     let mut transaction = 0u16;
     let mut registered = false;
+    // True if a registration was sent whose answer, if any, was no refusal.
+    let mut may_be_registered = false;
     let mut pause = PAUSES.0;
     loop {
         transaction = transaction.wrapping_add(1);
-        let asked = ask(server, registration.register(transaction), transaction, LIMIT);
+        let sent = Cell::new(false);
+        let asked = ask(server, registration.register(transaction), transaction, LIMIT, &sent);
+        tokio::pin!(asked);
         let outcome = tokio::select! {
-            outcome = asked => outcome,
-            _ = stopped.changed() => break,
+            outcome = &mut asked => outcome,
+            _ = stopped.changed() => {
+                if sent.get() {
+                    // The server has to complete the registration before it is withdrawn.
+                    let refused = matches!(tokio::time::timeout(FAREWELL, asked).await, Ok(Err(Failure::Refused(_))));
+                    may_be_registered |= !refused;
+                }
+                break;
+            }
         };
+        may_be_registered |= sent.get() && !matches!(outcome, Err(Failure::Refused(_)));
         let wait = match outcome {
             Ok(response) => {
                 if !registered {
@@ -92,10 +108,7 @@ async fn keep_registered(server: SocketAddr, registration: Registration, mut sto
                 }
                 registered = true;
                 pause = PAUSES.0;
-                let period =
-                    response.registration_period_seconds.filter(|period| *period > 0).unwrap_or(PERIOD_SECONDS);
-                // An interval of a third of the period leaves time to repeat a failed request.
-                Duration::from_secs(u64::from(period) / 3).max(SHORTEST)
+                until_next(response.registration_period_seconds)
             }
             Err(failure) => {
                 tracing::warn!(%server, %failure, again_in_seconds = pause.as_secs(), "not registered with iSNS");
@@ -109,19 +122,35 @@ async fn keep_registered(server: SocketAddr, registration: Registration, mut sto
             _ = stopped.changed() => break,
         }
     }
-    if registered {
+    if may_be_registered {
         transaction = transaction.wrapping_add(1);
-        match ask(server, registration.deregister(transaction), transaction, FAREWELL).await {
+        let deregister = registration.deregister(transaction);
+        match ask(server, deregister, transaction, FAREWELL, &Cell::default()).await {
             Ok(_) => tracing::info!(%server, "deregistered from iSNS"),
             Err(failure) => tracing::warn!(%server, %failure, "not deregistered from iSNS; the registration runs out"),
         }
     }
 }
 
-/// Sends one request over its own connection and returns the response.
-async fn ask(server: SocketAddr, request: Vec<u8>, transaction: u16, limit: Duration) -> Result<Response, Failure> {
+/// Time from a registration to the next one, for the registration period that the server returned.
+fn until_next(period_seconds: Option<u32>) -> Duration {
+    let period = period_seconds.filter(|period| *period > 0).unwrap_or(PERIOD_SECONDS);
+    // An interval of a third of the period leaves time to repeat a failed request.
+    Duration::from_secs(u64::from(period) / 3).clamp(SHORTEST, LONGEST)
+}
+
+/// Sends one request over its own connection and returns the response. Sets `sent` before the
+/// server can have received any of the request.
+async fn ask(
+    server: SocketAddr,
+    request: Vec<u8>,
+    transaction: u16,
+    limit: Duration,
+    sent: &Cell<bool>,
+) -> Result<Response, Failure> {
     let exchange = async {
         let mut stream = TcpStream::connect(server).await?;
+        sent.set(true);
         stream.write_all(&request).await?;
         let mut input = BytesMut::new();
         let mut answer = Reassembly::default();
@@ -150,11 +179,23 @@ mod tests {
     /// Test server that answers one request with the given status and registration period. Returns
     /// the request's function and payload.
     async fn serve(listener: &TcpListener, status: u32, period_seconds: u32) -> (u16, Vec<u8>) {
+        let (mut stream, header, payload) = receive(listener).await;
+        let function = u16::from_be_bytes([header[2], header[3]]);
+        answer(&mut stream, header, status, period_seconds).await;
+        (function, payload)
+    }
+
+    /// Receives one request: its connection, header and payload.
+    async fn receive(listener: &TcpListener) -> (TcpStream, [u8; 12], Vec<u8>) {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut header = [0; 12];
         stream.read_exact(&mut header).await.unwrap();
         let mut payload = vec![0; usize::from(u16::from_be_bytes([header[4], header[5]]))];
         stream.read_exact(&mut payload).await.unwrap();
+        (stream, header, payload)
+    }
+
+    async fn answer(stream: &mut TcpStream, header: [u8; 12], status: u32, period_seconds: u32) {
         let function = u16::from_be_bytes([header[2], header[3]]);
         let mut answer = vec![0, 1];
         answer.extend_from_slice(&(function | 0x8000).to_be_bytes());
@@ -163,7 +204,6 @@ mod tests {
         answer.extend_from_slice(&[0, 0, 0, 6, 0, 0, 0, 4]);
         answer.extend_from_slice(&period_seconds.to_be_bytes());
         stream.write_all(&answer).await.unwrap();
-        (function, payload)
     }
 
     fn on_local_thread(test: impl Future<Output = ()>) {
@@ -194,24 +234,60 @@ mod tests {
         });
     }
 
+    /// A server could keep the array from ever registering again by a period of 136 years.
+    #[test]
+    fn the_period_of_the_server_has_limits() {
+        let seconds = |period| until_next(period).as_secs();
+        assert_eq!([None, Some(0), Some(600)].map(seconds), [200; 3]);
+        assert_eq!([Some(1), Some(3599), Some(3600), Some(u32::MAX)].map(seconds), [5, 1199, 1200, 1200]);
+    }
+
+    /// A stop before the first answer left the registration at the server until it expired.
+    #[test]
+    fn a_stop_during_the_first_registration_takes_it_back() {
+        for status in [0, 3] {
+            on_local_thread(async move {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                let registration = registration("iqn.2026-01.org.example:t", &[], &[]);
+                let registrar = Registrar::start(&[listener.local_addr().unwrap()], &registration);
+                let (mut stream, header, _) = receive(&listener).await;
+                let mut stopping = tokio::task::spawn_local(registrar.stop());
+                // The task of the registrar runs before that of the test runs again.
+                for _ in 0..10 {
+                    tokio::task::yield_now().await;
+                }
+                answer(&mut stream, header, status, 600).await;
+                let deregistered = tokio::select! {
+                    (function, _) = serve(&listener, 0, 0) => Some(function),
+                    _ = &mut stopping => None,
+                };
+                assert_eq!(deregistered, (status == 0).then_some(4));
+                if deregistered.is_some() {
+                    stopping.await.unwrap();
+                }
+            });
+        }
+    }
+
     #[test]
     fn what_goes_wrong_is_told_apart() {
         on_local_thread(async {
+            let sent = Cell::new(false);
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let server = listener.local_addr().unwrap();
             let registration = registration("iqn.2026-01.org.example:t", &[], &[]);
-            let asked = ask(server, registration.register(7), 7, LIMIT);
+            let asked = ask(server, registration.register(7), 7, LIMIT, &sent);
             let (refused, _) = tokio::join!(asked, serve(&listener, 3, 0));
             assert!(matches!(refused, Err(Failure::Refused(3))));
-            let asked = ask(server, registration.register(7), 8, LIMIT);
+            let asked = ask(server, registration.register(7), 8, LIMIT, &sent);
             let (other, _) = tokio::join!(asked, serve(&listener, 0, 0));
             assert!(matches!(other, Err(Failure::Transaction)));
             // The listener never accepts: the backlog completes the connection, and no response
             // follows.
-            let silent = ask(server, registration.register(7), 7, Duration::from_millis(50)).await;
+            let silent = ask(server, registration.register(7), 7, Duration::from_millis(50), &sent).await;
             assert!(matches!(silent, Err(Failure::Timeout)));
             drop(listener);
-            let closed = ask(server, registration.register(7), 7, LIMIT).await;
+            let closed = ask(server, registration.register(7), 7, LIMIT, &sent).await;
             assert!(matches!(closed, Err(Failure::Connection(_))));
             // A server that was never reached gets no deregistration.
             Registrar::start(&[server], &registration).stop().await;
