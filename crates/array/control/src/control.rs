@@ -269,7 +269,7 @@ impl Control {
 
     /// Object of a document.
     pub(crate) fn object(&self, object: ObjectId) -> Result<ObjectInfo, ControlError> {
-        self.catalog.object(object).ok_or_else(|| self.pool_error(PoolError::NoSuchObject(object.0)))
+        self.catalog.object(object).ok_or_else(|| self.pool_error(PoolError::NoSuchObject(object)))
     }
 
     /// Objects captured for ROD tokens.

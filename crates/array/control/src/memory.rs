@@ -203,12 +203,12 @@ impl State {
     }
 
     fn object(&mut self, id: ObjectId) -> Result<&mut ObjectInfo, PoolError> {
-        self.objects.get_mut(&id.0).ok_or(PoolError::NoSuchObject(id.0))
+        self.objects.get_mut(&id.0).ok_or(PoolError::NoSuchObject(id))
     }
 
     fn insert(&mut self, info: ObjectInfo) -> Result<(), PoolError> {
         match self.objects.insert(info.id.0, info) {
-            Some(_) => Err(PoolError::ObjectExists(info.id.0)),
+            Some(_) => Err(PoolError::ObjectExists(info.id)),
             None => Ok(()),
         }
     }
@@ -239,7 +239,7 @@ impl Catalog for MemoryCatalog {
                 && state.objects.get(&id.0).is_some_and(|object| object.size_bytes > *size_bytes)
                 && !before.contains(&id.0)
             {
-                return Err(PoolError::ObjectExists(id.0));
+                return Err(PoolError::ObjectExists(*id));
             }
             state.apply(change)?;
         }
@@ -284,7 +284,7 @@ impl Catalog for MemoryCatalog {
         let mut bytes = 0;
         for id in ids {
             self.walk(*id)?;
-            let info = state.objects.get(&id.0).ok_or(PoolError::NoSuchObject(id.0))?;
+            let info = state.objects.get(&id.0).ok_or(PoolError::NoSuchObject(*id))?;
             let shared = info.parent.is_some() || state.objects.values().any(|other| other.parent == Some(*id));
             bytes += if shared { 0 } else { info.mapped_bytes };
         }

@@ -155,7 +155,7 @@ impl Story {
     }
 
     fn create(&mut self, size_bytes: u64) -> ObjectId {
-        let id = ObjectId(self.core.new_object_id());
+        let id = self.core.new_object_id();
         self.run(Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes }]));
         let object =
             Object { kind: ObjectKind::Volume, parent: 0, size_bytes, write_cache: false, blocks: BTreeMap::new() };
@@ -164,7 +164,7 @@ impl Story {
     }
 
     fn copy(&mut self, source: ObjectId, kind: ObjectKind) -> ObjectId {
-        let id = ObjectId(self.core.new_object_id());
+        let id = self.core.new_object_id();
         self.run(Operation::Catalog(vec![CatalogChange::CloneObject { source, id, kind }]));
         let object = Object { kind, parent: source.0, write_cache: false, ..self.objects[&source.0].clone() };
         self.objects.insert(id.0, object);
@@ -207,19 +207,19 @@ impl Story {
             data.extend(std::iter::repeat_n(tag.to_le_bytes(), BLOCK_BYTES / 8).flatten());
             self.object(id).blocks.insert(block, tag);
         }
-        self.run(Operation::Write { object: id.0, offset: first * BLOCK, data: data.into(), forced: true });
+        self.run(Operation::Write { object: id, offset: first * BLOCK, data: data.into(), forced: true });
     }
 
     fn zero(&mut self, id: ObjectId, first: u64, count: u64) {
-        self.run(Operation::Zero { object: id.0, ranges: vec![(first * BLOCK, count * BLOCK)], forced: true });
+        self.run(Operation::Zero { object: id, ranges: vec![(first * BLOCK, count * BLOCK)], forced: true });
         self.object(id).blocks.retain(|block, _| !(first..first + count).contains(block));
     }
 
     fn share(&mut self, source: ObjectId, from: u64, destination: ObjectId, to: u64, count: u64) {
         self.run(Operation::Clone {
-            source: source.0,
+            source,
             source_offset: from * BLOCK,
-            destination: destination.0,
+            destination,
             destination_offset: to * BLOCK,
             length: count * BLOCK,
         });

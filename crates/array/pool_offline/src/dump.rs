@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use media::{FoundCopy, LocalMedia, OpenOptions, Overlay, Span};
-use pool::{Core, Options, PoolError, Shown};
+use pool::{Core, ObjectId, Options, PoolError, Shown};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -111,7 +111,7 @@ pub fn dump(path: &Path, what: DumpWhat) -> Result<Dump, CheckError> {
     let shown = match what {
         DumpWhat::Page { address } => core.show_page_at(address),
         DumpWhat::Block { address } => core.show_block(address),
-        DumpWhat::Object { id, limit } => core.show_object(id, limit),
+        DumpWhat::Object { id, limit } => core.show_object(ObjectId(id), limit),
         DumpWhat::Superblock | DumpWhat::Root | DumpWhat::Log { .. } | DumpWhat::Objects => Ok(core.show_objects()),
     };
     shown.map(|shown| Dump(value(shown))).map_err(|error| match (what, error) {

@@ -10,7 +10,7 @@ mod refusals;
 mod repair;
 
 use media::{EngineChoice, FileDisk, LocalMedia, OpenOptions, Overlay};
-use pool::{Core, ObjectId, Options};
+use pool::{Core, Options};
 
 use crate::{CheckArguments, CheckStage, EXIT_CLEAN, OutputFormat, check, run_check};
 use fixture::{DATA_BLOCKS, Fixture, Ran};
@@ -64,7 +64,7 @@ fn on_an_overlay(memory_bytes: usize, takes_checkpoints: bool) {
         }
         let report = engine.check(true, &mut |_| {}).unwrap();
         assert!(report.is_clean(), "{:?}", report.findings);
-        let volume = ObjectId(*engine.object_ids().first().unwrap());
+        let volume = *engine.object_ids().first().unwrap();
         if !content.is_empty() {
             assert!(fixture::read(&mut engine, volume, 30 << 20, content.len()) == content);
         }

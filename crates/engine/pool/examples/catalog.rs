@@ -46,11 +46,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let media = LocalMedia::format(FileDisk::open(file.path(), &open)?, format)?;
     let (mut core, _) = Core::open(media, options(1), &mut |_| {})?;
     fill(&mut core, objects)?;
-    let mut volumes: VecDeque<u64> = core.object_ids().into();
+    let mut volumes: VecDeque<ObjectId> = core.object_ids().into();
     let started = Instant::now();
     for n in 1..=changes {
         let oldest = volumes.pop_front().ok_or("there are no volumes")?;
-        commit(&mut core, vec![CatalogChange::DeleteObject { id: ObjectId(oldest) }])?;
+        commit(&mut core, vec![CatalogChange::DeleteObject { id: oldest }])?;
         volumes.push_back(create(&mut core)?);
         if n % EPOCH == 0 {
             core.checkpoint()?;
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("delete-and-create {}", started.elapsed().as_secs_f64() * 1e6 / changes.max(1) as f64);
     core.checkpoint()?;
-    let id = ObjectId(volumes[0]);
+    let id = volumes[0];
     commit(&mut core, vec![CatalogChange::SetWriteCache { id, enabled: true }])?;
     let started = Instant::now();
     core.checkpoint()?;
@@ -81,7 +81,7 @@ fn options(incarnation: u64) -> Options {
 fn fill(core: &mut Engine, objects: u64) -> Result<(), Box<dyn Error>> {
     for at in (0..objects).step_by(COMMIT as usize) {
         let changes = (at..objects.min(at + COMMIT)).map(|_| {
-            let id = ObjectId(core.new_object_id());
+            let id = core.new_object_id();
             CatalogChange::CreateVolume { id, size_bytes: 1 << 30 }
         });
         let changes = changes.collect();
@@ -119,9 +119,9 @@ fn document(number: u64, bytes: usize) -> CatalogChange {
     CatalogChange::PutDocument { key: format!("volume/{number:08}"), value: Bytes::from(vec![b'd'; bytes]) }
 }
 
-fn create(core: &mut Engine) -> Result<u64, Box<dyn Error>> {
+fn create(core: &mut Engine) -> Result<ObjectId, Box<dyn Error>> {
     let id = core.new_object_id();
-    commit(core, vec![CatalogChange::CreateVolume { id: ObjectId(id), size_bytes: 1 << 30 }])?;
+    commit(core, vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 30 }])?;
     Ok(id)
 }
 

@@ -10,7 +10,7 @@
 
 use bytes::Bytes;
 use media::{FileDisk, FormatOptions, LocalMedia, OpenOptions};
-use pool::{CatalogChange, Core, ObjectId, Operation, Options};
+use pool::{CatalogChange, Core, Operation, Options};
 use std::error::Error;
 
 const VOLUME_BYTES: u64 = 4 << 30;
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let volume = core.new_object_id();
     let destination = core.new_object_id();
     let create = [(volume, VOLUME_BYTES), (destination, 64 << 30)];
-    let create = create.map(|(id, size_bytes)| CatalogChange::CreateVolume { id: ObjectId(id), size_bytes });
+    let create = create.map(|(id, size_bytes)| CatalogChange::CreateVolume { id, size_bytes });
     outstanding += 1;
     core.submit(Operation::Catalog(create.to_vec()));
     finish(&mut core, &mut outstanding)?;

@@ -5,7 +5,7 @@
 //! of another kind is a bug of the engine and an error, never a default.
 
 use crate::interface::operation::{CopyOutcome, Failure, Operation, Output};
-use crate::interface::{CatalogChange, CheckStep, Growth, Place, ScanStep};
+use crate::interface::{CatalogChange, CheckStep, Growth, ObjectId, Place, ScanStep};
 use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
 
@@ -36,12 +36,12 @@ impl Request<()> {
     }
 
     /// Writes `data` at `offset` bytes.
-    pub fn write(object: u64, offset: u64, data: Bytes, forced: bool) -> Self {
+    pub fn write(object: ObjectId, offset: u64, data: Bytes, forced: bool) -> Self {
         Self::done(Operation::Write { object, offset, data, forced })
     }
 
     /// Makes ranges (offset and length in bytes) read as zeros.
-    pub fn zero(object: u64, ranges: Vec<(u64, u64)>, forced: bool) -> Self {
+    pub fn zero(object: ObjectId, ranges: Vec<(u64, u64)>, forced: bool) -> Self {
         Self::done(Operation::Zero { object, ranges, forced })
     }
 
@@ -56,7 +56,7 @@ impl Request<()> {
     }
 
     /// Counts the shared blocks of a reserved volume.
-    pub fn recount(object: u64) -> Self {
+    pub fn recount(object: ObjectId) -> Self {
         Self::done(Operation::Recount { object })
     }
 
@@ -68,7 +68,7 @@ impl Request<()> {
 
 impl Request<Bytes> {
     /// Reads `length` bytes from `offset`.
-    pub fn read(object: u64, offset: u64, length: usize) -> Self {
+    pub fn read(object: ObjectId, offset: u64, length: usize) -> Self {
         let operation = Operation::Read { object, offset, length };
         Self { operation, reply: |output| if let Output::Data(data) = output { Some(data) } else { None } }
     }
@@ -76,7 +76,7 @@ impl Request<Bytes> {
 
 impl Request<CompareOutcome> {
     /// Compares, and writes if equal.
-    pub fn compare_and_write(object: u64, offset: u64, compare: Bytes, data: Bytes, forced: bool) -> Self {
+    pub fn compare_and_write(object: ObjectId, offset: u64, compare: Bytes, data: Bytes, forced: bool) -> Self {
         let operation = Operation::CompareAndWrite { object, offset, compare, data, forced };
         Self { operation, reply: |output| if let Output::Compared(outcome) = output { Some(outcome) } else { None } }
     }
@@ -84,7 +84,7 @@ impl Request<CompareOutcome> {
 
 /// Place in an object, in bytes from its start.
 pub(crate) struct At {
-    pub object: u64,
+    pub object: ObjectId,
     pub offset: u64,
 }
 
@@ -94,7 +94,7 @@ impl Request<CopyOutcome> {
     }
 
     /// Shares ranges (first 4 KiB block and count) with a capture.
-    pub fn capture(source: u64, capture: u64, ranges: Vec<(u64, u64)>) -> Self {
+    pub fn capture(source: ObjectId, capture: ObjectId, ranges: Vec<(u64, u64)>) -> Self {
         Self::copied(Operation::Capture { source, capture, ranges })
     }
 
@@ -113,7 +113,7 @@ impl Request<CopyOutcome> {
 
 impl Request<Vec<ProvisioningExtent>> {
     /// Returns the provisioning status from `offset` on, at most `limit` runs.
-    pub fn provisioning(object: u64, offset: u64, limit: usize) -> Self {
+    pub fn provisioning(object: ObjectId, offset: u64, limit: usize) -> Self {
         let operation = Operation::Provisioning { object, offset, limit };
         Self { operation, reply: |output| if let Output::Provisioning(runs) = output { Some(runs) } else { None } }
     }
@@ -121,7 +121,7 @@ impl Request<Vec<ProvisioningExtent>> {
 
 impl Request<u64> {
     /// Counts the bytes that only these objects use.
-    pub fn unique(objects: Vec<u64>) -> Self {
+    pub fn unique(objects: Vec<ObjectId>) -> Self {
         let operation = Operation::Unique { objects };
         Self { operation, reply: |output| if let Output::Bytes(bytes) = output { Some(bytes) } else { None } }
     }
@@ -133,12 +133,12 @@ impl Request<ScanStep> {
     }
 
     /// Deallocates stored zeros: one step.
-    pub fn reclaim_zeros(object: u64, offset: u64) -> Self {
+    pub fn reclaim_zeros(object: ObjectId, offset: u64) -> Self {
         Self::scan(Operation::ReclaimZeros { object, offset })
     }
 
     /// Verifies stored content: one step.
-    pub fn verify(object: u64, offset: u64, anew: bool) -> Self {
+    pub fn verify(object: ObjectId, offset: u64, anew: bool) -> Self {
         Self::scan(Operation::Verify { object, offset, anew })
     }
 }
@@ -170,15 +170,15 @@ mod tests {
         let refused = |reply: Result<(), Failure>| {
             assert!(matches!(reply, Err(Failure::Block(BlockError::Internal { .. }))), "{reply:?}");
         };
-        let compare = Request::compare_and_write(1, 0, Bytes::new(), Bytes::new(), false).into_parts().1;
+        let compare = Request::compare_and_write(ObjectId(1), 0, Bytes::new(), Bytes::new(), false).into_parts().1;
         refused(Request::reply(compare, Output::Done).map(|_| ()));
-        refused(Request::reply(Request::read(1, 0, 0).into_parts().1, Output::Done).map(|_| ()));
+        refused(Request::reply(Request::read(ObjectId(1), 0, 0).into_parts().1, Output::Done).map(|_| ()));
         refused(Request::reply(Request::flush().into_parts().1, Output::Bytes(0)).map(|_| ()));
         refused(Request::reply(Request::unique(vec![]).into_parts().1, Output::Done).map(|_| ()));
         refused(Request::reply(Request::check_step().into_parts().1, Output::Done).map(|_| ()));
         refused(Request::reply(Request::places_of(vec![]).into_parts().1, Output::Done).map(|_| ()));
-        refused(Request::reply(Request::provisioning(1, 0, 1).into_parts().1, Output::Done).map(|_| ()));
-        refused(Request::reply(Request::verify(1, 0, true).into_parts().1, Output::Done).map(|_| ()));
+        refused(Request::reply(Request::provisioning(ObjectId(1), 0, 1).into_parts().1, Output::Done).map(|_| ()));
+        refused(Request::reply(Request::verify(ObjectId(1), 0, true).into_parts().1, Output::Done).map(|_| ()));
         assert_eq!(Request::reply(compare, Output::Compared(CompareOutcome::Written)), Ok(CompareOutcome::Written));
     }
 }

@@ -46,7 +46,7 @@ fn block_error(failure: Failure) -> BlockError {
 /// Volume or snapshot of a pool.
 pub struct Volume<M: Media> {
     pool: Pool<M>,
-    id: u64,
+    id: ObjectId,
 }
 
 impl<M: Media> Clone for Volume<M> {
@@ -63,11 +63,11 @@ impl<M: Media> std::fmt::Debug for Volume<M> {
 
 impl<M: Media> Volume<M> {
     pub(crate) fn new(pool: Pool<M>, id: ObjectId) -> Self {
-        Self { pool, id: id.0 }
+        Self { pool, id }
     }
 
     fn info(&self) -> Option<ObjectInfo> {
-        self.pool.object(ObjectId(self.id))
+        self.pool.object(self.id)
     }
 
     /// Returns start and length in bytes, after a bounds check.
@@ -97,7 +97,7 @@ impl<M: Media> Drop for BegunCapture<M> {
 
 impl<M: Media> BlockDevice for Volume<M> {
     fn volume(&self) -> VolumeId {
-        VolumeId(self.id)
+        VolumeId(self.id.0)
     }
 
     fn block_count(&self) -> u64 {
@@ -202,9 +202,9 @@ impl<M: Media> BlockDevice for Volume<M> {
         let ranges: Vec<(u64, u64)> = ranges.collect::<Result<_, BlockError>>()?;
         let size_bytes = self.info().ok_or(BlockError::Gone)?.size_bytes;
         let id = self.pool.new_object_id();
-        let mut begun = BegunCapture(Some(Self { pool: self.pool.clone(), id: id.0 }));
+        let mut begun = BegunCapture(Some(Self { pool: self.pool.clone(), id }));
         self.run(Request::catalog(vec![CatalogChange::CreateCapture { id, size_bytes }])).await?;
-        self.run(Request::capture(self.id, id.0, ranges)).await?;
+        self.run(Request::capture(self.id, id, ranges)).await?;
         begun.0.take().ok_or(BlockError::Gone)
     }
 
@@ -213,7 +213,7 @@ impl<M: Media> BlockDevice for Volume<M> {
             return;
         }
         // The deletion is not awaited. A stopped pool keeps the object until it is opened again.
-        self.pool.run_detached(Request::catalog(vec![CatalogChange::DeleteObject { id: ObjectId(self.id) }]));
+        self.pool.run_detached(Request::catalog(vec![CatalogChange::DeleteObject { id: self.id }]));
     }
 
     async fn flush(&self) -> Result<(), BlockError> {

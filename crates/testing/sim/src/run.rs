@@ -286,10 +286,10 @@ impl Run {
         };
         let operation = match request {
             Request::Read { object, start, length } => {
-                Operation::Read { object: *object, offset: start * 512, length: *length as usize * 512 }
+                Operation::Read { object: ObjectId(*object), offset: start * 512, length: *length as usize * 512 }
             }
             Request::Write { object, start, length, tag, pattern, forced } => Operation::Write {
-                object: *object,
+                object: ObjectId(*object),
                 offset: start * 512,
                 data: data(*start, *length, *tag, *pattern),
                 forced: *forced,
@@ -301,7 +301,7 @@ impl Run {
                 }
                 let compare = bytes_of(compare.into_iter());
                 let operation = Operation::CompareAndWrite {
-                    object: *object,
+                    object: ObjectId(*object),
                     offset: start * 512,
                     compare: Bytes::from(compare.clone()),
                     data: data(*start, *length, *tag, Pattern::Data),
@@ -310,34 +310,34 @@ impl Run {
                 return (operation, compare);
             }
             Request::Zero { object, ranges, forced } => Operation::Zero {
-                object: *object,
+                object: ObjectId(*object),
                 ranges: ranges.iter().map(|(start, length)| (start * 512, length * 512)).collect(),
                 forced: *forced,
             },
             Request::Clone { source, from, destination, to, length } => Operation::Clone {
-                source: *source,
+                source: ObjectId(*source),
                 source_offset: from * 512,
-                destination: *destination,
+                destination: ObjectId(*destination),
                 destination_offset: to * 512,
                 length: length * 512,
             },
             Request::Capture { source, capture, ranges } => {
-                Operation::Capture { source: *source, capture: *capture, ranges: ranges.clone() }
+                Operation::Capture { source: ObjectId(*source), capture: ObjectId(*capture), ranges: ranges.clone() }
             }
             Request::Flush => Operation::Flush,
             Request::Provisioning { object, start, limit } => {
-                Operation::Provisioning { object: *object, offset: start * 512, limit: *limit as usize }
+                Operation::Provisioning { object: ObjectId(*object), offset: start * 512, limit: *limit as usize }
             }
-            Request::Unique { object } => Operation::Unique { objects: vec![*object] },
+            Request::Unique { object } => Operation::Unique { objects: vec![ObjectId(*object)] },
             Request::ReclaimZeros { object, start } => {
-                Operation::ReclaimZeros { object: *object, offset: start / BLOCK_SECTORS * 4096 }
+                Operation::ReclaimZeros { object: ObjectId(*object), offset: start / BLOCK_SECTORS * 4096 }
             }
             Request::Verify { object, start } => {
-                Operation::Verify { object: *object, offset: start / BLOCK_SECTORS * 4096, anew: *start == 0 }
+                Operation::Verify { object: ObjectId(*object), offset: start / BLOCK_SECTORS * 4096, anew: *start == 0 }
             }
             Request::PlacesOf { first } => Operation::PlacesOf((*first..first + 4).collect()),
             Request::CheckStep => Operation::CheckStep,
-            Request::Recount { object } => Operation::Recount { object: *object },
+            Request::Recount { object } => Operation::Recount { object: ObjectId(*object) },
             Request::Grow { blocks } => Operation::Grow(pool::Growth::Size(blocks * 4096)),
             Request::Catalog(changes) => Operation::Catalog(changes.iter().map(change).collect()),
         };

@@ -184,7 +184,7 @@ impl Fixture {
 }
 
 fn fill(engine: &mut Engine) {
-    let [first, second, snapshot] = [(); 3].map(|()| ObjectId(engine.new_object_id()));
+    let [first, second, snapshot] = [(); 3].map(|()| engine.new_object_id());
     let size_bytes = 1 << 30;
     let volumes = [first, second].map(|id| CatalogChange::CreateVolume { id, size_bytes });
     let id = "01997c2e-7b3c-7000-8000-00001f2e3d4c";
@@ -203,9 +203,9 @@ fn fill(engine: &mut Engine) {
     let large = (1..=64u8).flat_map(|byte| [byte; 4096]).collect();
     write(engine, first, 512 << 20, large);
     let clone = Operation::Clone {
-        source: first.0,
+        source: first,
         source_offset: 0,
-        destination: second.0,
+        destination: second,
         destination_offset: 1 << 20,
         length: 16 * 4096,
     };
@@ -213,17 +213,17 @@ fn fill(engine: &mut Engine) {
     let snap = CatalogChange::CloneObject { source: first, id: snapshot, kind: ObjectKind::Snapshot };
     run(engine, Operation::Catalog(vec![snap]));
     write(engine, first, 4096, vec![0xee; 4096]);
-    run(engine, Operation::Zero { object: first.0, ranges: vec![(8192, 8192)], forced: false });
+    run(engine, Operation::Zero { object: first, ranges: vec![(8192, 8192)], forced: false });
 }
 
 /// Writes, and waits until the data is durable.
 pub fn write<M: Media>(engine: &mut Core<M>, object: ObjectId, offset: u64, data: Vec<u8>) {
-    run(engine, Operation::Write { object: object.0, offset, data: data.into(), forced: false });
+    run(engine, Operation::Write { object, offset, data: data.into(), forced: false });
 }
 
 /// Reads.
 pub fn read<M: Media>(engine: &mut Core<M>, object: ObjectId, offset: u64, length: usize) -> Bytes {
-    match run(engine, Operation::Read { object: object.0, offset, length }) {
+    match run(engine, Operation::Read { object, offset, length }) {
         Output::Data(data) => data,
         other => panic!("{other:?}"),
     }

@@ -77,9 +77,9 @@ fn golden_images_open_check_clean_and_hold_what_they_held() {
 fn holds(image: &str, core: &mut Core<LocalMedia<FileDisk>>, manifest: &Value) {
     let objects = manifest["objects"].as_array().unwrap();
     let ids: Vec<u64> = objects.iter().map(|object| object["id"].as_u64().unwrap()).collect();
-    assert_eq!(core.object_ids(), ids, "{image}");
+    assert_eq!(core.object_ids().iter().map(|id| id.0).collect::<Vec<_>>(), ids, "{image}");
     for object in objects {
-        let info = core.object(object["id"].as_u64().unwrap()).unwrap();
+        let info = core.object(ObjectId(object["id"].as_u64().unwrap())).unwrap();
         assert_eq!(info.size_bytes, object["size_bytes"], "{image}");
         assert_eq!(info.kind == ObjectKind::Snapshot, object["snapshot"], "{image}");
         assert_eq!(info.parent.map_or(0, |parent| parent.0), object["parent"], "{image}");

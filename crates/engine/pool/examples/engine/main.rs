@@ -114,7 +114,7 @@ fn written_file(path: &Path, bytes: u64) -> Result<media::FileDisk, Failed> {
 /// returns writes per second, frames per second, and blocks per frame.
 fn random_writes(
     rig: &mut Rig<media::FileDisk>,
-    (volume, size): (u64, u64),
+    (volume, size): (ObjectId, u64),
     numbers: &Random,
     mut end: impl FnMut(u64) -> bool,
 ) -> Result<(f64, f64, u64), Failed> {
@@ -382,7 +382,7 @@ fn delete(folder: &Path, gib: u64) -> Result<(), Failed> {
         }
         rig.core.checkpoint()?;
         let deleting = Instant::now();
-        rig.run(Operation::Catalog(vec![CatalogChange::DeleteObject { id: ObjectId(volume) }]))?;
+        rig.run(Operation::Catalog(vec![CatalogChange::DeleteObject { id: volume }]))?;
         say(&format!("delete-returns-{name}"), deleting.elapsed().as_secs_f64() * 1000.0, "ms");
         let reclaiming = Instant::now();
         while rig.core.wants_turn() {

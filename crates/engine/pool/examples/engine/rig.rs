@@ -85,21 +85,21 @@ impl<D: Disk> Rig<D> {
         }
     }
 
-    pub fn create(&mut self, size_bytes: u64) -> Result<u64, Failed> {
+    pub fn create(&mut self, size_bytes: u64) -> Result<ObjectId, Failed> {
         let id = self.core.new_object_id();
-        self.run(Operation::Catalog(vec![CatalogChange::CreateVolume { id: ObjectId(id), size_bytes }]))?;
+        self.run(Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes }]))?;
         Ok(id)
     }
 
-    pub fn clone_of(&mut self, source: u64) -> Result<u64, Failed> {
+    pub fn clone_of(&mut self, source: ObjectId) -> Result<ObjectId, Failed> {
         let id = self.core.new_object_id();
-        let (source, kind) = (ObjectId(source), ObjectKind::Volume);
-        self.run(Operation::Catalog(vec![CatalogChange::CloneObject { source, id: ObjectId(id), kind }]))?;
+        let (source, kind) = (source, ObjectKind::Volume);
+        self.run(Operation::Catalog(vec![CatalogChange::CloneObject { source, id, kind }]))?;
         Ok(id)
     }
 
     /// Writes `bytes` from the start, with large writes.
-    pub fn fill(&mut self, object: u64, bytes: u64, byte: u8) -> Result<(), Failed> {
+    pub fn fill(&mut self, object: ObjectId, bytes: u64, byte: u8) -> Result<(), Failed> {
         let data = Bytes::from(vec![byte; 1 << 20]);
         for offset in (0..bytes).step_by(1 << 20) {
             self.submit(Operation::Write { object, offset, data: data.clone(), forced: false });
@@ -109,7 +109,7 @@ impl<D: Disk> Rig<D> {
     }
 
     /// Maps `bytes` of `object` by copying the first `seed_bytes` of `source` repeatedly.
-    pub fn replicate(&mut self, source: u64, seed_bytes: u64, object: u64, bytes: u64) -> Result<(), Failed> {
+    pub fn replicate(&mut self, source: ObjectId, seed_bytes: u64, object: ObjectId, bytes: u64) -> Result<(), Failed> {
         for offset in (0..bytes).step_by(seed_bytes as usize) {
             self.submit(Operation::Clone {
                 source,

@@ -1,13 +1,13 @@
 //! Objects of the pool in use, and the space promised to reserved ones.
 
 use crate::geometry::Pointer;
-use crate::interface::{ObjectKind, Reservation};
+use crate::interface::{ObjectId, ObjectKind, Reservation};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Object {
-    pub id: u64,
+    pub id: ObjectId,
     pub kind: ObjectKind,
-    pub parent: u64,
+    pub parent: Option<ObjectId>,
     pub size_bytes: u64,
     pub root: u64,
     pub root_crc: u32,
@@ -86,11 +86,11 @@ impl Object {
     }
 
     /// Creates an empty volume.
-    pub fn new(id: u64, size_bytes: u64) -> Self {
+    pub fn new(id: ObjectId, size_bytes: u64) -> Self {
         Self {
             id,
             kind: ObjectKind::Volume,
-            parent: 0,
+            parent: None,
             size_bytes,
             root: 0,
             root_crc: 0,

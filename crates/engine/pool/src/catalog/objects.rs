@@ -8,7 +8,7 @@ use crate::catalog::object::{Object, Promises};
 use crate::catalog::rest::AtRest;
 use crate::catalog::{FIRST_OBJECT, is_user_object, stream};
 use crate::geometry::Pointer;
-use crate::interface::ObjectKind;
+use crate::interface::{ObjectId, ObjectKind};
 use crate::mutations::{Mutation, leaves_out};
 use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
@@ -26,29 +26,29 @@ pub(crate) struct Missed {
 /// promises and note what the next checkpoint has to write.
 pub(crate) struct Objects {
     /// Objects in use: the pool's own, those with a reservation, those that changed lately.
-    in_use: FxHashMap<u64, Object>,
+    in_use: FxHashMap<ObjectId, Object>,
     /// All other objects.
     at_rest: AtRest,
     /// Number of objects in use from which on some are put to rest.
     rest_from: usize,
     /// Objects whose stored entry is out of date. They are in use, since a freeze completes them.
-    changed: BTreeSet<u64>,
-    /// One of them that is likely to change again; 0: none.
-    last_changed: u64,
+    changed: BTreeSet<ObjectId>,
+    /// One of them that is likely to change again.
+    last_changed: Option<ObjectId>,
     /// Ids of objects with unreported changes, each once.
-    unreported: Vec<u64>,
+    unreported: Vec<ObjectId>,
     /// Smallest id never used.
-    next: u64,
+    next: ObjectId,
     /// Number of objects deleted since the last freeze.
     deleted: u64,
     promises: Promises,
     /// Ids of objects with a reservation.
-    reserved: BTreeSet<u64>,
+    reserved: BTreeSet<ObjectId>,
     /// Ids of captures.
-    captures: BTreeSet<u64>,
+    captures: BTreeSet<ObjectId>,
     /// Reserved volumes whose shared blocks are being counted, with what each count may have
     /// missed.
-    counts: FxHashMap<u64, Missed>,
+    counts: FxHashMap<ObjectId, Missed>,
     /// True if blocks were given back since the shared blocks of reserved volumes were counted.
     recount_due: bool,
 }
@@ -60,7 +60,7 @@ impl Objects {
             at_rest: AtRest::default(),
             rest_from: 0,
             changed: BTreeSet::new(),
-            last_changed: 0,
+            last_changed: None,
             unreported: Vec::new(),
             next: FIRST_OBJECT,
             deleted: 0,
@@ -73,7 +73,7 @@ impl Objects {
     }
 
     /// Returns an object, including the pool's own.
-    pub fn get(&self, id: u64) -> Option<Cow<'_, Object>> {
+    pub fn get(&self, id: ObjectId) -> Option<Cow<'_, Object>> {
         match self.in_use.get(&id) {
             Some(object) => Some(Cow::Borrowed(object)),
             None => self.at_rest.get(id).map(Cow::Owned),
@@ -82,7 +82,7 @@ impl Objects {
 
     /// Returns what `read` takes from an object, the pool's own included.
     #[inline]
-    pub fn read<T>(&self, id: u64, read: impl FnOnce(&Object) -> T) -> Option<T> {
+    pub fn read<T>(&self, id: ObjectId, read: impl FnOnce(&Object) -> T) -> Option<T> {
         match self.in_use.get(&id) {
             Some(object) => Some(read(object)),
             None => self.read_at_rest(id, read),
@@ -91,29 +91,29 @@ impl Objects {
 
     #[cold]
     #[inline(never)]
-    fn read_at_rest<T>(&self, id: u64, read: impl FnOnce(&Object) -> T) -> Option<T> {
+    fn read_at_rest<T>(&self, id: ObjectId, read: impl FnOnce(&Object) -> T) -> Option<T> {
         self.at_rest.get(id).map(|object| read(&object))
     }
 
     /// Returns a volume, snapshot or capture.
-    pub fn user(&self, id: u64) -> Option<Cow<'_, Object>> {
+    pub fn user(&self, id: ObjectId) -> Option<Cow<'_, Object>> {
         self.get(id).filter(|object| is_user_object(object.id))
     }
 
     /// Pointer to the root page; its address is 0 for an empty map.
     #[inline]
-    pub fn root(&self, id: u64) -> Option<Pointer> {
+    pub fn root(&self, id: ObjectId) -> Option<Pointer> {
         self.read(id, Object::pointer)
     }
 
     /// Ids of all objects, ascending, the pool's own first.
-    pub fn ids(&self) -> impl Iterator<Item = u64> {
-        self.ids_from(0)
+    pub fn ids(&self) -> impl Iterator<Item = ObjectId> {
+        self.ids_from(ObjectId::NONE)
     }
 
     /// Ids of all objects from `id` on, ascending.
-    fn ids_from(&self, id: u64) -> impl Iterator<Item = u64> {
-        let mut in_use: Vec<u64> = self.in_use.keys().copied().filter(|other| *other >= id).collect();
+    fn ids_from(&self, id: ObjectId) -> impl Iterator<Item = ObjectId> {
+        let mut in_use: Vec<ObjectId> = self.in_use.keys().copied().filter(|other| *other >= id).collect();
         in_use.sort_unstable();
         let (mut in_use, mut at_rest) = (in_use.into_iter().peekable(), self.at_rest.ids(id).peekable());
         std::iter::from_fn(move || match (in_use.peek(), at_rest.peek()) {
@@ -129,22 +129,22 @@ impl Objects {
     }
 
     /// Ids of all volumes, snapshots and captures, ascending.
-    pub fn user_ids(&self) -> impl Iterator<Item = u64> {
+    pub fn user_ids(&self) -> impl Iterator<Item = ObjectId> {
         self.ids().filter(|id| is_user_object(*id))
     }
 
     /// Ids of all volumes, snapshots and captures from `id` on, ascending.
-    pub fn user_ids_from(&self, id: u64) -> impl Iterator<Item = u64> {
+    pub fn user_ids_from(&self, id: ObjectId) -> impl Iterator<Item = ObjectId> {
         self.ids_from(id.max(FIRST_OBJECT))
     }
 
     /// Ids of all captures, ascending.
-    pub fn capture_ids(&self) -> impl Iterator<Item = u64> {
+    pub fn capture_ids(&self) -> impl Iterator<Item = ObjectId> {
         self.captures.iter().copied()
     }
 
     /// Smallest id of a volume, snapshot or capture that is not below `id`.
-    pub fn first_user_from(&self, id: u64) -> Option<u64> {
+    pub fn first_user_from(&self, id: ObjectId) -> Option<ObjectId> {
         let from = id.max(FIRST_OBJECT);
         let in_use = self.in_use.keys().copied().filter(|id| *id >= from).min();
         in_use.into_iter().chain(self.at_rest.ids(from).next()).min()
@@ -157,28 +157,29 @@ impl Objects {
 
     /// Number of blocks of an object table that ends with the largest id used so far.
     pub fn table_length(&self) -> u64 {
-        self.next.div_ceil(stream::SLOTS_PER_BLOCK)
+        self.next.0.div_ceil(stream::SLOTS_PER_BLOCK)
     }
 
     /// Smallest id never used.
-    pub fn next_id(&self) -> u64 {
+    pub fn next_id(&self) -> ObjectId {
         self.next
     }
 
     /// Takes an unused id.
-    pub fn take_id(&mut self) -> u64 {
-        self.next += 1;
-        self.next - 1
+    pub fn take_id(&mut self) -> ObjectId {
+        let id = self.next;
+        self.next = id.next();
+        id
     }
 
     /// Reserves all ids below `next`.
-    pub fn raise_next(&mut self, next: u64) {
+    pub fn raise_next(&mut self, next: ObjectId) {
         self.next = self.next.max(next);
     }
 
     /// Loads an object into use.
     pub fn load(&mut self, object: Object) {
-        self.raise_next(object.id + 1);
+        self.raise_next(object.id.next());
         self.promises.add(&object);
         if object.reservation.is_some() {
             self.reserved.insert(object.id);
@@ -196,7 +197,7 @@ impl Objects {
     /// Brings an object at rest into use.
     #[cold]
     #[inline(never)]
-    fn wake(&mut self, id: u64) -> Option<&mut Object> {
+    fn wake(&mut self, id: ObjectId) -> Option<&mut Object> {
         let object = self.at_rest.take(id)?;
         Some(self.in_use.entry(id).or_insert(object))
     }
@@ -212,7 +213,7 @@ impl Objects {
     fn rest_now(&mut self, most: usize) {
         let Self { in_use, at_rest, changed, .. } = self;
         // The checksum of a changed object's root page is not known before the next freeze.
-        let complete = |id: &u64| !changed.contains(id) || leaves_out(Mutation::Rest);
+        let complete = |id: &ObjectId| !changed.contains(id) || leaves_out(Mutation::Rest);
         in_use.retain(|id, object| !(is_user_object(*id) && complete(id) && at_rest.insert(object)));
         // The next attempt pays only after a freeze, or with many more objects in use.
         self.rest_from = 2 * in_use.len();
@@ -223,7 +224,7 @@ impl Objects {
 
     /// Takes at most `most` volumes, snapshots and captures that changed since this last returned
     /// them, or were deleted.
-    pub fn take_unreported(&mut self, most: usize) -> Vec<u64> {
+    pub fn take_unreported(&mut self, most: usize) -> Vec<ObjectId> {
         let mut taken = Vec::new();
         while taken.len() < most
             && let Some(id) = self.unreported.pop()
@@ -246,7 +247,7 @@ impl Objects {
     }
 
     /// Removes an object and returns it.
-    pub fn remove(&mut self, id: u64) -> Option<Object> {
+    pub fn remove(&mut self, id: ObjectId) -> Option<Object> {
         let object = self.in_use.remove(&id).or_else(|| self.at_rest.take(id))?;
         self.promises.remove(&object);
         self.reserved.remove(&id);
@@ -261,7 +262,7 @@ impl Objects {
     }
 
     /// Changes an object, and updates its promise.
-    pub fn adjust(&mut self, id: u64, change: impl FnOnce(&mut Object)) -> Option<()> {
+    pub fn adjust(&mut self, id: ObjectId, change: impl FnOnce(&mut Object)) -> Option<()> {
         let object = match self.in_use.get_mut(&id) {
             Some(object) => object,
             None => {
@@ -283,7 +284,7 @@ impl Objects {
     }
 
     /// Changes parts of an object that are not stored, and updates its promise.
-    pub fn adjust_in_memory(&mut self, id: u64, change: impl FnOnce(&mut Object)) {
+    pub fn adjust_in_memory(&mut self, id: ObjectId, change: impl FnOnce(&mut Object)) {
         // An object at rest has no such parts yet.
         if (self.in_use.contains_key(&id) || self.wake(id).is_some())
             && let Some(object) = self.in_use.get_mut(&id)
@@ -295,7 +296,7 @@ impl Objects {
     /// Sets the address of the root page; 0: the object has none. The checksum of a new one is not
     /// known yet.
     #[inline]
-    pub fn set_root(&mut self, id: u64, address: u64) -> Option<()> {
+    pub fn set_root(&mut self, id: ObjectId, address: u64) -> Option<()> {
         let object = match self.in_use.get_mut(&id) {
             Some(object) => object,
             None => self.wake(id)?,
@@ -307,7 +308,7 @@ impl Objects {
     }
 
     /// Sets a new root page at `address` on `level`; its checksum is not known yet.
-    pub fn raise_root(&mut self, id: u64, address: u64, level: u8) -> Option<()> {
+    pub fn raise_root(&mut self, id: ObjectId, address: u64, level: u8) -> Option<()> {
         let object = match self.in_use.get_mut(&id) {
             Some(object) => object,
             None => {
@@ -323,7 +324,7 @@ impl Objects {
 
     /// Changes the number of mapped blocks by `delta`.
     #[inline]
-    pub fn change_mapped(&mut self, id: u64, delta: i64) -> Option<()> {
+    pub fn change_mapped(&mut self, id: ObjectId, delta: i64) -> Option<()> {
         let object = match self.in_use.get_mut(&id) {
             Some(object) => object,
             None => {
@@ -343,8 +344,8 @@ impl Objects {
             object.shared = object.shared.min(object.mapped);
             self.promises.add(object);
         }
-        if self.last_changed != id {
-            self.last_changed = id;
+        if self.last_changed != Some(id) {
+            self.last_changed = Some(id);
             self.changed.insert(id);
         }
         if delta < 0 && !self.counts.is_empty() {
@@ -355,7 +356,7 @@ impl Objects {
 
     /// Sets the number of mapped blocks of one of the pool's own streams, as counted while reading
     /// it.
-    pub fn set_mapped(&mut self, id: u64, mapped: u64) {
+    pub fn set_mapped(&mut self, id: ObjectId, mapped: u64) {
         if let Some(object) = self.in_use.get_mut(&id) {
             object.mapped = mapped;
         }
@@ -363,12 +364,12 @@ impl Objects {
 
     /// Size of an object, or length of one of the pool's own streams, in bytes; 0 if it does not
     /// exist.
-    pub fn length(&self, id: u64) -> u64 {
+    pub fn length(&self, id: ObjectId) -> u64 {
         self.read(id, |object| object.size_bytes).unwrap_or(0)
     }
 
     /// Sets the length of one of the pool's own streams.
-    pub fn set_length(&mut self, id: u64, bytes: u64) -> Option<()> {
+    pub fn set_length(&mut self, id: ObjectId, bytes: u64) -> Option<()> {
         self.in_use.get_mut(&id)?.size_bytes = bytes;
         Some(())
     }
@@ -376,7 +377,7 @@ impl Objects {
     /// Notes that up to `blocks` mapped blocks of an object, and as many pages, may be shared from
     /// now on.
     #[inline]
-    pub fn more_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
+    pub fn more_shared(&mut self, id: ObjectId, blocks: u64, pages: u64) -> Option<()> {
         match self.in_use.get(&id) {
             Some(object) if !object.tracked && self.counts.is_empty() => Some(()),
             _ => self.more_shared_of_tracked(id, blocks, pages),
@@ -384,7 +385,7 @@ impl Objects {
     }
 
     #[inline(never)]
-    fn more_shared_of_tracked(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
+    fn more_shared_of_tracked(&mut self, id: ObjectId, blocks: u64, pages: u64) -> Option<()> {
         self.note_more_shared(id, blocks, pages);
         match self.is_tracked(id)? {
             true => self.adjust(id, |object| object.share(blocks, pages)),
@@ -394,7 +395,7 @@ impl Objects {
 
     /// True if the object is tracked; objects at rest are not.
     #[inline]
-    fn is_tracked(&self, id: u64) -> Option<bool> {
+    fn is_tracked(&self, id: ObjectId) -> Option<bool> {
         match self.in_use.get(&id) {
             Some(object) => Some(object.tracked),
             None => self.read_at_rest(id, |object| object.tracked),
@@ -403,7 +404,7 @@ impl Objects {
 
     /// Notes that this many shared blocks are the object's own now.
     #[inline]
-    pub fn fewer_shared(&mut self, id: u64, blocks: u64) -> Option<()> {
+    pub fn fewer_shared(&mut self, id: ObjectId, blocks: u64) -> Option<()> {
         if blocks == 0 || !self.is_tracked(id)? {
             return Some(());
         }
@@ -412,7 +413,7 @@ impl Objects {
 
     /// Notes that the object has got a page of its own.
     #[inline]
-    pub fn page_given(&mut self, id: u64) -> Option<()> {
+    pub fn page_given(&mut self, id: ObjectId) -> Option<()> {
         if !self.is_tracked(id)? {
             return Some(());
         }
@@ -420,7 +421,7 @@ impl Objects {
     }
 
     /// Sets the counted upper bounds of the object's shared blocks and due pages.
-    pub fn set_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
+    pub fn set_shared(&mut self, id: ObjectId, blocks: u64, pages: u64) -> Option<()> {
         self.adjust(id, |object| {
             (object.shared, object.pages_due) = (0, 0);
             object.share(blocks, pages);
@@ -429,7 +430,7 @@ impl Objects {
     }
 
     /// Notes what a count in progress may have missed.
-    pub fn note_more_shared(&mut self, id: u64, blocks: u64, pages: u64) {
+    pub fn note_more_shared(&mut self, id: ObjectId, blocks: u64, pages: u64) {
         if !self.counts.is_empty()
             && let Some(missed) = self.counts.get_mut(&id)
         {
@@ -439,17 +440,17 @@ impl Objects {
     }
 
     /// Starts a count of the shared blocks of an object.
-    pub fn begin_count(&mut self, id: u64) {
+    pub fn begin_count(&mut self, id: ObjectId) {
         self.counts.insert(id, Missed::default());
     }
 
     /// Blocks and pages that the count of an object may have missed; `None` if none is in progress.
-    pub fn missed(&self, id: u64) -> Option<Missed> {
+    pub fn missed(&self, id: ObjectId) -> Option<Missed> {
         self.counts.get(&id).copied()
     }
 
     /// Ends a count.
-    pub fn end_count(&mut self, id: u64) {
+    pub fn end_count(&mut self, id: ObjectId) {
         self.counts.remove(&id);
     }
 
@@ -464,14 +465,14 @@ impl Objects {
     }
 
     /// Takes the due recount: reserved volumes with shared blocks that are not being counted.
-    pub fn take_due_recounts(&mut self) -> Vec<u64> {
+    pub fn take_due_recounts(&mut self) -> Vec<ObjectId> {
         self.recount_due = false;
         let reserved = self.reserved.iter().filter_map(|id| self.in_use.get(id)).filter(|object| object.shared > 0);
         reserved.map(|object| object.id).filter(|id| !self.counts.contains_key(id)).collect()
     }
 
     /// Ids of the objects with a reservation, ascending.
-    pub fn reserved_ids(&self) -> impl Iterator<Item = u64> {
+    pub fn reserved_ids(&self) -> impl Iterator<Item = ObjectId> {
         self.reserved.iter().copied()
     }
 
@@ -483,7 +484,7 @@ impl Objects {
 
     /// Returns the object if it has a reservation.
     #[inline]
-    pub fn reserved(&self, id: u64) -> Option<&Object> {
+    pub fn reserved(&self, id: ObjectId) -> Option<&Object> {
         match self.promises.objects {
             0 => None,
             _ => self.in_use.get(&id).filter(|object| object.reservation.is_some()),
@@ -491,7 +492,7 @@ impl Objects {
     }
 
     /// Changes the number of promised blocks that large writes of an object have taken.
-    pub fn change_in_flight(&mut self, id: u64, change: impl FnOnce(u64) -> u64) {
+    pub fn change_in_flight(&mut self, id: ObjectId, change: impl FnOnce(u64) -> u64) {
         // The object may have been deleted meanwhile.
         self.adjust_in_memory(id, |object| object.in_flight = change(object.in_flight));
     }
@@ -499,14 +500,14 @@ impl Objects {
     /// Blocks of the object table that a freeze has to write.
     pub fn changed_blocks(&self) -> BTreeSet<u64> {
         let users = self.changed.iter().filter(|id| is_user_object(**id));
-        users.map(|id| id / stream::SLOTS_PER_BLOCK).collect()
+        users.map(|id| stream::table_block_of(*id)).collect()
     }
 
     /// Content of a block of the object table.
     pub fn table_block(&self, block: u64) -> [u8; BLOCK_BYTES] {
         let mut content = [0u8; BLOCK_BYTES];
         let mut at_rest = self.at_rest.in_block(block).peekable();
-        for (id, slot) in (block * stream::SLOTS_PER_BLOCK..).zip(content.chunks_exact_mut(stream::SLOT_BYTES)) {
+        for (id, slot) in stream::ids_of_block(block).zip(content.chunks_exact_mut(stream::SLOT_BYTES)) {
             if let Some(object) = at_rest.next_if(|object| object.id == id) {
                 stream::encode_object(&object, slot);
             } else if let Some(object) = self.in_use.get(&id).filter(|_| is_user_object(id)) {
@@ -519,11 +520,11 @@ impl Objects {
     /// Adds the objects in a block of the stored table.
     pub fn load_block(&mut self, block: u64, content: &[u8; BLOCK_BYTES]) -> Result<(), String> {
         let mut objects = Vec::with_capacity(stream::SLOTS_PER_BLOCK as usize);
-        for (id, slot) in (block * stream::SLOTS_PER_BLOCK..).zip(content.chunks_exact(stream::SLOT_BYTES)) {
+        for (id, slot) in stream::ids_of_block(block).zip(content.chunks_exact(stream::SLOT_BYTES)) {
             objects.extend(stream::decode_object(id, slot)?);
         }
         if let Some(last) = objects.last() {
-            self.raise_next(last.id + 1);
+            self.raise_next(last.id.next());
         }
         objects.iter().for_each(|object| self.note_kind(object));
         self.at_rest.insert_block(block, &objects).into_iter().for_each(|object| self.load(object.clone()));
@@ -534,12 +535,12 @@ impl Objects {
     pub fn note_frozen(&mut self) {
         self.rest_from = 0;
         self.changed.clear();
-        self.last_changed = 0;
+        self.last_changed = None;
         self.deleted = 0;
     }
 
     /// Takes over the checksum of one object's sealed root page, if `crcs` has it.
-    pub fn seal_root(&mut self, id: u64, crcs: &FxHashMap<u64, u32>) -> Option<()> {
+    pub fn seal_root(&mut self, id: ObjectId, crcs: &FxHashMap<u64, u32>) -> Option<()> {
         seal_root(self.in_use.get_mut(&id)?, crcs);
         Some(())
     }
@@ -570,7 +571,7 @@ fn seal_root(object: &mut Object, crcs: &FxHashMap<u64, u32>) {
 
 /// Records a change of an object, unless one is unreported already.
 #[inline]
-fn report(unreported: &mut Vec<u64>, object: &mut Object) {
+fn report(unreported: &mut Vec<ObjectId>, object: &mut Object) {
     if !std::mem::replace(&mut object.unreported, true) {
         unreported.push(object.id);
     }
@@ -582,14 +583,14 @@ mod tests {
     use super::*;
     use crate::interface::Reservation;
 
-    fn volume(id: u64) -> Object {
+    fn volume(id: ObjectId) -> Object {
         Object::new(id, 1 << 20)
     }
 
     fn frozen(ids: std::ops::Range<u64>) -> Objects {
         let mut objects = Objects::new();
         objects.load(volume(crate::catalog::OBJECT_TABLE));
-        ids.for_each(|id| objects.insert(volume(id)));
+        ids.for_each(|id| objects.insert(volume(ObjectId(id))));
         objects.take_unreported(usize::MAX);
         objects.note_frozen();
         objects
@@ -598,15 +599,15 @@ mod tests {
     #[test]
     fn only_objects_that_a_freeze_has_stored_rest() {
         let mut objects = frozen(16..26);
-        objects.change_mapped(20, 1).unwrap();
+        objects.change_mapped(ObjectId(20), 1).unwrap();
         objects.rest(10);
         assert_eq!((objects.in_use.len(), objects.at_rest.len()), (2, 9), "the table and the changed object");
-        objects.set_root(20, 500).unwrap();
+        objects.set_root(ObjectId(20), 500).unwrap();
         objects.seal_roots(&FxHashMap::from_iter([(500, 99)]));
         objects.note_frozen();
         objects.rest(1);
         assert_eq!((objects.in_use.len(), objects.at_rest.len()), (1, 10));
-        assert_eq!(objects.root(20), Some(Pointer { address: 500, level: 0, crc: 99 }));
+        assert_eq!(objects.root(ObjectId(20)), Some(Pointer { address: 500, level: 0, crc: 99 }));
     }
 
     #[test]
@@ -620,7 +621,7 @@ mod tests {
     #[test]
     fn an_attempt_is_repeated_after_a_freeze_or_with_more_objects_only() {
         let mut objects = frozen(16..16);
-        (16..26).for_each(|id| objects.insert(volume(id)));
+        (16..26).for_each(|id| objects.insert(volume(ObjectId(id))));
         objects.rest(1);
         assert_eq!((objects.at_rest.len(), objects.rest_from), (0, 22));
         objects.note_frozen();
@@ -632,52 +633,52 @@ mod tests {
     fn objects_with_a_promise_stay_in_use() {
         let mut objects = frozen(16..26);
         let reservation = Some(Reservation { overwrite_percent: 100 });
-        objects.adjust(18, |object| (object.reservation, object.tracked) = (reservation, true)).unwrap();
+        objects.adjust(ObjectId(18), |object| (object.reservation, object.tracked) = (reservation, true)).unwrap();
         objects.note_frozen();
         objects.rest(0);
-        assert_eq!(objects.in_use.keys().copied().collect::<BTreeSet<_>>(), BTreeSet::from([1, 18]));
+        assert_eq!(objects.in_use.keys().copied().collect::<BTreeSet<_>>(), BTreeSet::from([1, 18].map(ObjectId)));
         let stored = objects.table_block(0);
         let mut loaded = Objects::new();
         loaded.load_block(0, &stored).unwrap();
-        assert_eq!(loaded.in_use.keys().collect::<Vec<_>>(), [&18]);
+        assert_eq!(loaded.in_use.keys().collect::<Vec<_>>(), [&ObjectId(18)]);
         assert_eq!((loaded.promises.promised, loaded.promises.objects), (256, 1));
-        assert_eq!((loaded.table_block(0), loaded.next_id()), (stored, 26));
+        assert_eq!((loaded.table_block(0), loaded.next_id()), (stored, ObjectId(26)));
     }
 
     #[test]
     fn all_objects_are_listed_in_order_wherever_they_are() {
         let mut objects = frozen(16..26);
         objects.rest(0);
-        objects.insert(volume(30));
-        objects.adjust(17, |object| object.write_cache = true).unwrap();
-        assert_eq!(objects.remove(18).map(|object| object.id), Some(18));
-        let expected: Vec<u64> = [16, 17].into_iter().chain(19..26).chain([30]).collect();
+        objects.insert(volume(ObjectId(30)));
+        objects.adjust(ObjectId(17), |object| object.write_cache = true).unwrap();
+        assert_eq!(objects.remove(ObjectId(18)).map(|object| object.id), Some(ObjectId(18)));
+        let expected: Vec<_> = [16, 17].into_iter().chain(19..26).chain([30]).map(ObjectId).collect();
         assert_eq!(objects.user_ids().collect::<Vec<_>>(), expected);
-        assert_eq!(objects.ids().next(), Some(1));
-        let first_from = [0, 17, 18, 26, 31].map(|id| objects.first_user_from(id));
-        assert_eq!(first_from, [Some(16), Some(17), Some(19), Some(30), None]);
-        assert_eq!(objects.user_ids_from(0).collect::<Vec<_>>(), expected);
-        assert_eq!(objects.user_ids_from(18).collect::<Vec<_>>(), expected[2..]);
+        assert_eq!(objects.ids().next(), Some(ObjectId(1)));
+        let first_from = [0, 17, 18, 26, 31].map(|id| objects.first_user_from(ObjectId(id)));
+        assert_eq!(first_from, [Some(16), Some(17), Some(19), Some(30), None].map(|id| id.map(ObjectId)));
+        assert_eq!(objects.user_ids_from(ObjectId(0)).collect::<Vec<_>>(), expected);
+        assert_eq!(objects.user_ids_from(ObjectId(18)).collect::<Vec<_>>(), expected[2..]);
         assert_eq!(objects.table_blocks(), 1);
-        assert!(objects.get(18).is_none() && objects.adjust(18, |_| ()).is_none());
+        assert!(objects.get(ObjectId(18)).is_none() && objects.adjust(ObjectId(18), |_| ()).is_none());
     }
 
     #[test]
     fn captures_are_listed_wherever_they_are() {
         let mut objects = frozen(16..20);
-        for id in [20, 21, 22] {
+        for id in [20, 21, 22].map(ObjectId) {
             objects.insert(Object { kind: ObjectKind::Capture, ..volume(id) });
         }
         objects.note_frozen();
         objects.rest(0);
-        objects.adjust(21, |object| object.mapped = 1).unwrap();
-        objects.remove(22).unwrap();
-        assert_eq!(objects.capture_ids().collect::<Vec<_>>(), [20, 21]);
+        objects.adjust(ObjectId(21), |object| object.mapped = 1).unwrap();
+        objects.remove(ObjectId(22)).unwrap();
+        assert_eq!(objects.capture_ids().collect::<Vec<_>>(), [20, 21].map(ObjectId));
         let mut loaded = Objects::new();
         loaded.load_block(0, &objects.table_block(0)).unwrap();
-        assert_eq!(loaded.capture_ids().collect::<Vec<_>>(), [20, 21]);
-        loaded.remove(20).unwrap();
-        assert_eq!(loaded.capture_ids().collect::<Vec<_>>(), [21]);
+        assert_eq!(loaded.capture_ids().collect::<Vec<_>>(), [20, 21].map(ObjectId));
+        loaded.remove(ObjectId(20)).unwrap();
+        assert_eq!(loaded.capture_ids().collect::<Vec<_>>(), [ObjectId(21)]);
     }
 
     /// The list of unreported changes names an object once, or it would grow with every change of
@@ -686,14 +687,14 @@ mod tests {
     fn a_change_is_reported_once_although_the_object_rests() {
         let mut objects = frozen(16..18);
         for _ in 0..3 {
-            objects.adjust(16, |object| object.write_cache = true).unwrap();
+            objects.adjust(ObjectId(16), |object| object.write_cache = true).unwrap();
             objects.note_frozen();
             objects.rest(0);
-            assert!(objects.at_rest.contains(16));
+            assert!(objects.at_rest.contains(ObjectId(16)));
         }
-        assert_eq!(objects.take_unreported(9), [16]);
-        objects.adjust(16, |object| object.write_cache = false).unwrap();
-        assert_eq!(objects.take_unreported(9), [16]);
+        assert_eq!(objects.take_unreported(9), [ObjectId(16)]);
+        objects.adjust(ObjectId(16), |object| object.write_cache = false).unwrap();
+        assert_eq!(objects.take_unreported(9), [ObjectId(16)]);
         assert_eq!(objects.take_unreported(9), []);
     }
 }

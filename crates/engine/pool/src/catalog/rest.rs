@@ -5,8 +5,8 @@
 //! the counts of shared blocks and due pages, which have a meaning for tracked objects only.
 
 use crate::catalog::object::Object;
-use crate::catalog::stream::SLOTS_PER_BLOCK;
-use crate::interface::ObjectKind;
+use crate::catalog::stream::{SLOTS_PER_BLOCK, table_block_of};
+use crate::interface::{ObjectId, ObjectKind};
 use std::collections::BTreeMap;
 
 /// Bytes of a logical block; the size of an object at rest is a multiple of it.
@@ -67,21 +67,21 @@ impl Entry {
                 | flag(object.zero_detection, ZERO_DETECTION)
                 | flag(object.unreported, UNREPORTED),
             size: narrow(object.size_bytes / SECTOR_BYTES)?,
-            parent: narrow(object.parent)?,
+            parent: narrow(object.parent.unwrap_or(ObjectId::NONE).0)?,
             root: narrow(object.root)?,
             root_crc: object.root_crc.to_le_bytes(),
             mapped: narrow(object.mapped)?,
         })
     }
 
-    fn object(&self, id: u64) -> Object {
+    fn object(&self, id: ObjectId) -> Object {
         Object {
             kind: match self.head & KIND {
                 1 => ObjectKind::Volume,
                 2 => ObjectKind::Snapshot,
                 _ => ObjectKind::Capture,
             },
-            parent: wide(self.parent),
+            parent: Some(ObjectId(wide(self.parent))).filter(|parent| *parent != ObjectId::NONE),
             root: wide(self.root),
             root_crc: u32::from_le_bytes(self.root_crc),
             level: self.head >> LEVEL_SHIFT & 0b11,
@@ -137,8 +137,8 @@ pub(crate) struct AtRest {
 }
 
 /// Block of the object table and slot of an object.
-const fn place(id: u64) -> (u64, u32) {
-    (id / SLOTS_PER_BLOCK, (id % SLOTS_PER_BLOCK) as u32)
+const fn place(id: ObjectId) -> (u64, u32) {
+    (table_block_of(id), (id.0 % SLOTS_PER_BLOCK) as u32)
 }
 
 impl AtRest {
@@ -149,12 +149,12 @@ impl AtRest {
     }
 
     #[cfg(test)]
-    pub fn contains(&self, id: u64) -> bool {
+    pub fn contains(&self, id: ObjectId) -> bool {
         let (block, slot) = place(id);
         self.blocks.get(&block).is_some_and(|block| block.has(slot))
     }
 
-    pub fn get(&self, id: u64) -> Option<Object> {
+    pub fn get(&self, id: ObjectId) -> Option<Object> {
         let (block, slot) = place(id);
         self.blocks.get(&block)?.get(slot).map(|entry| entry.object(id))
     }
@@ -194,7 +194,7 @@ impl AtRest {
     }
 
     /// Removes an object.
-    pub fn take(&mut self, id: u64) -> Option<Object> {
+    pub fn take(&mut self, id: ObjectId) -> Option<Object> {
         let (number, slot) = place(id);
         let block = self.blocks.get_mut(&number)?;
         if !block.has(slot) {
@@ -212,7 +212,7 @@ impl AtRest {
     }
 
     /// Notes that the change of an object was reported.
-    pub fn note_reported(&mut self, id: u64) {
+    pub fn note_reported(&mut self, id: ObjectId) {
         let (block, slot) = place(id);
         if let Some(block) = self.blocks.get_mut(&block).filter(|block| block.has(slot)) {
             let index = block.index(slot);
@@ -224,16 +224,16 @@ impl AtRest {
     pub fn in_block(&self, number: u64) -> impl Iterator<Item = Object> {
         let block = self.blocks.get(&number);
         block.into_iter().flat_map(move |block| {
-            let ids = block.used().map(move |slot| number * SLOTS_PER_BLOCK + u64::from(slot));
+            let ids = block.used().map(move |slot| ObjectId(number * SLOTS_PER_BLOCK + u64::from(slot)));
             ids.zip(&block.entries).map(|(id, entry)| entry.object(id))
         })
     }
 
     /// Ids from `from` on, ascending.
-    pub fn ids(&self, from: u64) -> impl Iterator<Item = u64> {
+    pub fn ids(&self, from: ObjectId) -> impl Iterator<Item = ObjectId> {
         let ids = |(number, block): (&u64, &Block)| {
             let first = number * SLOTS_PER_BLOCK;
-            block.used().map(move |slot| first + u64::from(slot))
+            block.used().map(move |slot| ObjectId(first + u64::from(slot)))
         };
         self.blocks.range(place(from).0..).flat_map(ids).skip_while(move |id| *id < from)
     }
@@ -245,10 +245,10 @@ mod tests {
     use crate::interface::Reservation;
     use crate::interface::operation::MAX_VOLUME_BYTES;
 
-    fn largest(id: u64) -> Object {
+    fn largest(id: ObjectId) -> Object {
         Object {
             kind: ObjectKind::Capture,
-            parent: crate::catalog::stream::MAX_OBJECT - 1,
+            parent: Some(ObjectId(crate::catalog::stream::MAX_OBJECT.0 - 1)),
             root: (1 << 40) - 1,
             root_crc: u32::MAX,
             level: crate::geometry::MAX_LEVEL,
@@ -260,26 +260,32 @@ mod tests {
         }
     }
 
-    fn small(id: u64, kind: ObjectKind) -> Object {
+    fn small(id: ObjectId, kind: ObjectKind) -> Object {
         Object { kind, root: 77, root_crc: 1, mapped: 1, ..Object::new(id, SECTOR_BYTES) }
     }
 
     #[test]
     fn objects_come_back_as_they_were() {
-        let mut objects = vec![largest(16), Object::new(17, 1 << 30), largest(63), largest(64), largest((1 << 30) - 1)];
+        let mut objects = vec![
+            largest(ObjectId(16)),
+            Object::new(ObjectId(17), 1 << 30),
+            largest(ObjectId(63)),
+            largest(ObjectId(64)),
+            largest(ObjectId((1 << 30) - 1)),
+        ];
         let kinds = [ObjectKind::Volume, ObjectKind::Snapshot, ObjectKind::Capture];
-        objects.extend((100..).zip(kinds).map(|(id, kind)| small(id, kind)));
+        objects.extend((100..).zip(kinds).map(|(id, kind)| small(ObjectId(id), kind)));
         let mut at_rest = AtRest::default();
         for object in objects.iter().rev() {
             assert!(at_rest.insert(object));
         }
-        let ids: Vec<u64> = objects.iter().map(|object| object.id).collect();
+        let ids: Vec<ObjectId> = objects.iter().map(|object| object.id).collect();
         let mut sorted = ids.clone();
         sorted.sort_unstable();
-        assert_eq!(at_rest.ids(0).collect::<Vec<_>>(), sorted);
-        assert_eq!(at_rest.ids(64).next(), Some(64));
-        assert_eq!(at_rest.ids(65).next(), Some(100));
-        assert_eq!(at_rest.in_block(0).map(|object| object.id).collect::<Vec<_>>(), [16, 17, 63]);
+        assert_eq!(at_rest.ids(ObjectId(0)).collect::<Vec<_>>(), sorted);
+        assert_eq!(at_rest.ids(ObjectId(64)).next(), Some(ObjectId(64)));
+        assert_eq!(at_rest.ids(ObjectId(65)).next(), Some(ObjectId(100)));
+        assert_eq!(at_rest.in_block(0).map(|object| object.id).collect::<Vec<_>>(), [16, 17, 63].map(ObjectId));
         assert_eq!(at_rest.len(), objects.len());
         for object in &objects {
             assert_eq!(at_rest.get(object.id).as_ref(), Some(object));
@@ -292,14 +298,14 @@ mod tests {
     #[test]
     fn state_that_an_entry_does_not_hold_keeps_an_object_in_use() {
         let mut at_rest = AtRest::default();
-        let one = || Object::new(16, 1 << 20);
+        let one = || Object::new(ObjectId(16), 1 << 20);
         let refused = [
             Object { reservation: Some(Reservation { overwrite_percent: 0 }), ..one() },
             Object { tracked: true, ..one() },
             Object { in_flight: 1, ..one() },
             Object { deficit: 1, ..one() },
             Object { size_bytes: 513, ..one() },
-            Object { parent: 1 << 32, ..one() },
+            Object { parent: Some(ObjectId(1 << 32)), ..one() },
             Object { root: 1 << 40, ..one() },
             Object { mapped: 1 << 40, ..one() },
             Object { level: 4, ..one() },
@@ -314,9 +320,9 @@ mod tests {
     #[test]
     fn a_reported_change_is_forgotten_at_rest() {
         let mut at_rest = AtRest::default();
-        at_rest.insert(&largest(20));
-        at_rest.note_reported(20);
-        at_rest.note_reported(21);
-        assert_eq!(at_rest.get(20), Some(Object { unreported: false, ..largest(20) }));
+        at_rest.insert(&largest(ObjectId(20)));
+        at_rest.note_reported(ObjectId(20));
+        at_rest.note_reported(ObjectId(21));
+        assert_eq!(at_rest.get(ObjectId(20)), Some(Object { unreported: false, ..largest(ObjectId(20)) }));
     }
 }

@@ -13,7 +13,7 @@
 use crate::catalog::object::{Dropped, Object};
 use crate::geometry::Pointer;
 use crate::interface::operation::MAX_DOCUMENT_BYTES;
-use crate::interface::{ObjectKind, Reservation};
+use crate::interface::{ObjectId, ObjectKind, Reservation};
 use crate::log::record::Cursor;
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -29,9 +29,19 @@ pub(crate) const MAX_STREAM_BYTES: u64 = 4 << 30;
 /// [`MAX_STREAM_BYTES`] sets a feature bit.
 pub(crate) const MAX_TABLE_BYTES: u64 = 64 << 30;
 /// Upper bound of object ids: the object table ends there.
-pub(crate) const MAX_OBJECT: u64 = MAX_TABLE_BYTES / SLOT_BYTES as u64;
+pub(crate) const MAX_OBJECT: ObjectId = ObjectId(MAX_TABLE_BYTES / SLOT_BYTES as u64);
 /// Slots in a 4 KiB block.
 pub(crate) const SLOTS_PER_BLOCK: u64 = (media::BLOCK_BYTES / SLOT_BYTES) as u64;
+
+/// Block of the object table that has the slot of an object.
+pub(crate) const fn table_block_of(id: ObjectId) -> u64 {
+    id.0 / SLOTS_PER_BLOCK
+}
+
+/// Ids of the objects whose slots are in a block of the object table, and those behind it.
+pub(crate) fn ids_of_block(block: u64) -> impl Iterator<Item = ObjectId> {
+    (block * SLOTS_PER_BLOCK..).map(ObjectId)
+}
 
 pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {
     slot.fill(0);
@@ -45,7 +55,7 @@ pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {
         | if object.zero_detection { 0 } else { NO_ZERO_DETECTION }
         | if object.reservation.is_some() { RESERVED } else { 0 };
     slot[3] = object.reservation.map_or(0, |reservation| reservation.overwrite_percent);
-    slot[8..16].copy_from_slice(&object.parent.to_le_bytes());
+    slot[8..16].copy_from_slice(&object.parent.unwrap_or(ObjectId::NONE).0.to_le_bytes());
     slot[16..24].copy_from_slice(&object.size_bytes.to_le_bytes());
     slot[24..32].copy_from_slice(&object.root.to_le_bytes());
     slot[32..36].copy_from_slice(&object.root_crc.to_le_bytes());
@@ -55,7 +65,7 @@ pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {
 }
 
 /// Decodes a slot: `Ok(None)` when it is empty.
-pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, String> {
+pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>, String> {
     let bad = || format!("object {id}: malformed entry in the object table");
     let mut c = Cursor(slot);
     let kind = match c.u8() {
@@ -70,7 +80,7 @@ pub(crate) fn decode_object(id: u64, slot: &[u8]) -> Result<Option<Object>, Stri
         let flags = c.u8()?;
         let overwrite_percent = c.u8()?;
         c.take(4)?;
-        let parent = c.u64()?;
+        let parent = Some(ObjectId(c.u64()?)).filter(|parent| *parent != ObjectId::NONE);
         let size_bytes = c.u64()?;
         let root = c.u64()?;
         let root_crc = c.u32()?;

@@ -3,7 +3,7 @@
 use crate::catalog::objects::Objects;
 use crate::catalog::{is_user_object, stream};
 use crate::interface::operation::MAX_VOLUME_BYTES;
-use crate::interface::{CatalogChange, PoolError};
+use crate::interface::{CatalogChange, ObjectId, PoolError};
 use media::BLOCK_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,46 +27,46 @@ impl Objects {
 /// Effects of the changes validated so far.
 struct Validation<'a> {
     objects: &'a Objects,
-    created: BTreeSet<u64>,
-    deleted: BTreeSet<u64>,
-    resized: BTreeSet<u64>,
+    created: BTreeSet<ObjectId>,
+    deleted: BTreeSet<ObjectId>,
+    resized: BTreeSet<ObjectId>,
     /// New sizes of objects, in bytes.
-    sizes: BTreeMap<u64, u64>,
+    sizes: BTreeMap<ObjectId, u64>,
 }
 
 impl Validation<'_> {
     fn validate(&mut self, change: &CatalogChange) -> Result<(), PoolError> {
         match change {
             CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
-                self.create(id.0, || valid_size(*size_bytes).map(|()| *size_bytes))
+                self.create(*id, || valid_size(*size_bytes).map(|()| *size_bytes))
             }
             CatalogChange::CloneObject { source, id, .. } => {
-                let size = self.size_after(source.0);
-                let exists = self.must_exist(source.0);
-                self.create(id.0, || exists.map(|()| size))
+                let size = self.size_after(*source);
+                let exists = self.must_exist(*source);
+                self.create(*id, || exists.map(|()| size))
             }
             CatalogChange::DeleteObject { id } => {
-                self.must_exist(id.0)?;
-                self.deleted.insert(id.0);
+                self.must_exist(*id)?;
+                self.deleted.insert(*id);
                 Ok(())
             }
-            CatalogChange::Resize { id, size_bytes } => self.resize(id.0, *size_bytes),
+            CatalogChange::Resize { id, size_bytes } => self.resize(*id, *size_bytes),
             CatalogChange::SetWriteCache { id, .. } | CatalogChange::SetZeroDetection { id, .. } => {
-                self.must_exist(id.0)
+                self.must_exist(*id)
             }
             CatalogChange::SetReservation { id, reservation } => {
-                self.must_exist(id.0)?;
+                self.must_exist(*id)?;
                 match reservation.map_or(0, |reservation| reservation.overwrite_percent) {
                     0..=100 => Ok(()),
                     percent => Err(PoolError::BadReservation { percent }),
                 }
             }
             CatalogChange::Rollback { id, source } => {
-                self.must_exist(id.0)?;
-                self.must_exist(source.0)?;
+                self.must_exist(*id)?;
+                self.must_exist(*source)?;
                 // The map of a new object does not exist yet.
-                match self.created.contains(&id.0) || self.created.contains(&source.0) {
-                    true => Err(PoolError::ObjectExists(id.0)),
+                match self.created.contains(id) || self.created.contains(source) {
+                    true => Err(PoolError::ObjectExists(*id)),
                     false => Ok(()),
                 }
             }
@@ -78,22 +78,22 @@ impl Validation<'_> {
         }
     }
 
-    fn exists(&self, id: u64) -> bool {
+    fn exists(&self, id: ObjectId) -> bool {
         (self.objects.user(id).is_some() || (is_user_object(id) && self.created.contains(&id)))
             && !self.deleted.contains(&id)
     }
 
-    fn must_exist(&self, id: u64) -> Result<(), PoolError> {
+    fn must_exist(&self, id: ObjectId) -> Result<(), PoolError> {
         if self.exists(id) { Ok(()) } else { Err(PoolError::NoSuchObject(id)) }
     }
 
     /// Size of an object in bytes after the changes so far.
-    fn size_after(&self, id: u64) -> u64 {
+    fn size_after(&self, id: ObjectId) -> u64 {
         self.sizes.get(&id).copied().unwrap_or_else(|| self.objects.length(id))
     }
 
     /// Validates a new object; `size` returns its size or why that is invalid.
-    fn create(&mut self, id: u64, size: impl FnOnce() -> Result<u64, PoolError>) -> Result<(), PoolError> {
+    fn create(&mut self, id: ObjectId, size: impl FnOnce() -> Result<u64, PoolError>) -> Result<(), PoolError> {
         if id >= stream::MAX_OBJECT {
             // The object table has its maximal length.
             return Err(PoolError::PoolFull);
@@ -107,7 +107,7 @@ impl Validation<'_> {
         Ok(())
     }
 
-    fn resize(&mut self, id: u64, size_bytes: u64) -> Result<(), PoolError> {
+    fn resize(&mut self, id: ObjectId, size_bytes: u64) -> Result<(), PoolError> {
         self.must_exist(id)?;
         valid_size(size_bytes)?;
         let bad = PoolError::BadSize { size_bytes, max_bytes: MAX_VOLUME_BYTES };

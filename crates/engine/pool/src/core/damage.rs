@@ -5,8 +5,8 @@ mod tests;
 
 use crate::core::{B, Core, LBAS_PER_BLOCK};
 use crate::geometry::FANOUT;
-use crate::interface::PoolError;
 use crate::interface::operation::{Failure, Operation, operation_lba};
+use crate::interface::{ObjectId, PoolError};
 use block::{BlockError, LOGICAL_BLOCK_BYTES};
 use media::BLOCK_BYTES;
 use media::Media;
@@ -85,10 +85,10 @@ impl<M: Media> Core<M> {
     }
 
     /// Side, object and block through which an operation needs the old content at `address`.
-    pub(crate) fn place_needed(&mut self, operation: &Operation, address: u64) -> Option<(Side, u64, u64)> {
+    pub(crate) fn place_needed(&mut self, operation: &Operation, address: u64) -> Option<(Side, ObjectId, u64)> {
         let block = BLOCK_BYTES as u64;
         let ends = |offset: u64, length: u64| [offset / block, (offset + length.max(1) - 1) / block];
-        let mut candidates: Vec<(Side, u64, u64)> = Vec::new();
+        let mut candidates: Vec<(Side, ObjectId, u64)> = Vec::new();
         let own = Side::Device;
         match operation {
             Operation::Write { object, offset, data, .. } => {

@@ -4,6 +4,7 @@ use crate::content::blocks::Data;
 use crate::content::stock::Stock;
 use crate::geometry::Pointer;
 use crate::index::{Expected, PageNumber};
+use crate::interface::ObjectId;
 use crate::interface::operation::OperationId;
 use crate::map::page::{PAGE_BYTES, Page};
 use crate::space::slot::SlotEntry;
@@ -85,7 +86,7 @@ pub(crate) enum CheckRead {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MapPage {
     pub pointer: Pointer,
-    pub object: u64,
+    pub object: ObjectId,
     /// First block of the object below the page.
     pub first: u64,
     /// Number of mapped blocks according to the parent.

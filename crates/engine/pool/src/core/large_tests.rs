@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use crate::{CatalogChange, Core, ObjectId, Operation, Options, initial_root};
+use crate::{CatalogChange, Core, Operation, Options, initial_root};
 use media::{FileDisk, FormatOptions, LocalMedia, OpenOptions};
 use std::path::Path;
 use std::time::Duration;
@@ -48,11 +48,11 @@ fn a_pool_of_100_tib_opens_fast_and_in_bounded_memory() {
     let media = LocalMedia::format(FileDisk::open(file.path(), &create).unwrap(), format).unwrap();
     let options = Options { memory_bytes: 64 << 20, incarnation: 1, ..Options::default() };
     let (mut core, _) = Core::open(media, options, &mut |_| {}).unwrap();
-    let id = ObjectId(core.new_object_id());
+    let id = core.new_object_id();
     run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 44 }]));
     for block in 0..64 {
         let data = vec![7; 1 << 20].into();
-        run(&mut core, Operation::Write { object: id.0, offset: block << 36, data, forced: true });
+        run(&mut core, Operation::Write { object: id, offset: block << 36, data, forced: true });
     }
     for zone in 0..core.map.space().layout().zones() {
         core.map.space_mut().distrust(zone);
@@ -72,5 +72,5 @@ fn a_pool_of_100_tib_opens_fast_and_in_bounded_memory() {
     // Processor time, a few times that of writing the index at most: both depend on the machine.
     assert!(took < 4 * written, "{took:?} to open, {written:?} to write the index");
     assert!(held < 300 << 20, "{held}");
-    run(&mut core, Operation::Read { object: id.0, offset: 63 << 36, length: 4096 });
+    run(&mut core, Operation::Read { object: id, offset: 63 << 36, length: 4096 });
 }

@@ -2,6 +2,7 @@
 
 use crate::content::stock::Stock;
 use crate::core::scan::cursor::Scan;
+use crate::interface::ObjectId;
 use crate::interface::operation::OperationId;
 use bytes::Bytes;
 use media::BLOCK_BYTES;
@@ -13,7 +14,7 @@ pub(crate) struct Placed {
     pub writes: u32,
     pub flushed: bool,
     /// Object, and the number of the blocks that were promised to it.
-    pub object: u64,
+    pub object: ObjectId,
     pub covered: u64,
 }
 

@@ -244,7 +244,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Notes a bad block of an object, and returns the error for its read.
-    pub(super) fn bad_block(&mut self, object: u64, block: u64, address: u64) -> Failure {
+    pub(super) fn bad_block(&mut self, object: ObjectId, block: u64, address: u64) -> Failure {
         self.incidents.note(Incident::BadBlock(place(object, block, address)));
         BlockError::ReadFailed { lba: block * LBAS_PER_BLOCK }.into()
     }
@@ -256,13 +256,13 @@ impl<M: Media> Core<M> {
     }
 
     /// Properties of an object.
-    pub fn object(&self, id: u64) -> Option<ObjectInfo> {
+    pub fn object(&self, id: ObjectId) -> Option<ObjectInfo> {
         self.map
             .objects()
             .read(id, |o| ObjectInfo {
-                id: ObjectId(o.id),
+                id: o.id,
                 kind: o.kind,
-                parent: (o.parent != 0).then_some(ObjectId(o.parent)),
+                parent: o.parent,
                 size_bytes: o.size_bytes,
                 mapped_bytes: o.mapped * BLOCK_BYTES as u64,
                 write_cache: o.write_cache,
@@ -275,39 +275,39 @@ impl<M: Media> Core<M> {
 
     /// Takes at most `most` objects that changed since this last returned them.
     pub fn take_changed(&mut self, most: usize) -> Vec<ObjectId> {
-        self.map.objects_mut().take_unreported(most).into_iter().map(ObjectId).collect()
+        self.map.objects_mut().take_unreported(most)
     }
 
     /// Whether a block (4 KiB, counted from the start of the object) is mapped. `None` if a map
     /// page has to be read first, and for an object that does not exist.
-    pub fn is_mapped(&mut self, object: u64, block: u64) -> Option<bool> {
+    pub fn is_mapped(&mut self, object: ObjectId, block: u64) -> Option<bool> {
         let entry = self.map.lookup(object, block);
         self.map.need_mut().clear();
         entry.map(|entry| !entry.is_empty())
     }
 
     /// Ids of all objects, sorted.
-    pub fn object_ids(&self) -> Vec<u64> {
+    pub fn object_ids(&self) -> Vec<ObjectId> {
         self.map.objects().user_ids().collect()
     }
 
     /// Properties of at most `most` objects from `id` on, by id.
-    pub fn objects_from(&self, id: u64, most: usize) -> Vec<ObjectInfo> {
+    pub fn objects_from(&self, id: ObjectId, most: usize) -> Vec<ObjectInfo> {
         self.map.objects().user_ids_from(id).take(most).filter_map(|id| self.object(id)).collect()
     }
 
     /// Ids of all captures, sorted.
     pub fn capture_ids(&self) -> Vec<ObjectId> {
-        self.map.objects().capture_ids().map(ObjectId).collect()
+        self.map.objects().capture_ids().collect()
     }
 
     /// Largest id that was ever given to an object.
-    pub fn last_object_id(&self) -> u64 {
-        self.map.objects().next_id() - 1
+    pub fn last_object_id(&self) -> ObjectId {
+        ObjectId(self.map.objects().next_id().0 - 1)
     }
 
     /// Returns an unused object id.
-    pub fn new_object_id(&mut self) -> u64 {
+    pub fn new_object_id(&mut self) -> ObjectId {
         self.map.objects_mut().take_id()
     }
 
@@ -348,6 +348,6 @@ impl<M: Media> Core<M> {
 }
 
 /// Place of an object, as reported.
-pub(super) fn place(object: u64, block: u64, address: u64) -> Place {
-    Place { object: ObjectId(object), offset_bytes: block * B, block: BlockId(address) }
+pub(super) fn place(object: ObjectId, block: u64, address: u64) -> Place {
+    Place { object, offset_bytes: block * B, block: BlockId(address) }
 }

@@ -12,7 +12,7 @@ use media::Media;
 
 impl<M: Media> Catalog for Pool<M> {
     fn new_object_id(&self) -> ObjectId {
-        ObjectId(self.0.core.borrow_mut().new_object_id())
+        self.0.core.borrow_mut().new_object_id()
     }
 
     async fn commit(&self, changes: Vec<CatalogChange>) -> Result<(), PoolError> {
@@ -20,11 +20,11 @@ impl<M: Media> Catalog for Pool<M> {
     }
 
     fn object(&self, id: ObjectId) -> Option<ObjectInfo> {
-        self.0.core.borrow().object(id.0)
+        self.0.core.borrow().object(id)
     }
 
     fn objects_from(&self, from: ObjectId, most: usize) -> Vec<ObjectInfo> {
-        self.0.core.borrow().objects_from(from.0, most)
+        self.0.core.borrow().objects_from(from, most)
     }
 
     fn captures(&self) -> Vec<ObjectId> {
@@ -32,7 +32,7 @@ impl<M: Media> Catalog for Pool<M> {
     }
 
     fn last_object_id(&self) -> ObjectId {
-        ObjectId(self.0.core.borrow().last_object_id())
+        self.0.core.borrow().last_object_id()
     }
 
     fn document(&self, key: &str) -> Option<Bytes> {
@@ -49,15 +49,15 @@ impl<M: Media> Catalog for Pool<M> {
     }
 
     async fn unique_bytes(&self, ids: &[ObjectId]) -> Result<u64, PoolError> {
-        self.run(Request::unique(ids.iter().map(|id| id.0).collect())).await.map_err(pool_error)
+        self.run(Request::unique(ids.to_vec())).await.map_err(pool_error)
     }
 
     async fn reclaim_zeros(&self, id: ObjectId, offset_bytes: u64) -> Result<ScanStep, PoolError> {
-        self.run(Request::reclaim_zeros(id.0, offset_bytes)).await.map_err(pool_error)
+        self.run(Request::reclaim_zeros(id, offset_bytes)).await.map_err(pool_error)
     }
 
     async fn verify(&self, id: ObjectId, offset_bytes: u64, anew: bool) -> Result<ScanStep, PoolError> {
-        self.run(Request::verify(id.0, offset_bytes, anew)).await.map_err(pool_error)
+        self.run(Request::verify(id, offset_bytes, anew)).await.map_err(pool_error)
     }
 
     async fn places_of(&self, blocks: Vec<BlockId>) -> Result<Vec<Place>, PoolError> {
@@ -74,7 +74,7 @@ impl<M: Media> Catalog for Pool<M> {
     }
 
     async fn recount(&self, id: ObjectId) -> Result<(), PoolError> {
-        self.run(Request::recount(id.0)).await.map_err(pool_error)
+        self.run(Request::recount(id)).await.map_err(pool_error)
     }
 
     async fn grow(&self, growth: Growth) -> Result<(), PoolError> {

@@ -6,11 +6,30 @@ pub(crate) mod operation;
 
 use bytes::Bytes;
 pub use media::Growth;
+use std::fmt;
 use thiserror::Error;
 
 /// Identity of an object (a volume or snapshot). Never reused within a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
 pub struct ObjectId(pub u64);
+
+impl ObjectId {
+    /// Id of no object: of the owner of detached sub-trees, and of the parent of an object that is no
+    /// clone.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// Smallest id above this one.
+    pub(crate) const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// Kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,10 +244,10 @@ pub struct PoolSpace {
 pub enum PoolError {
     /// The object does not exist.
     #[error("object {0} does not exist")]
-    NoSuchObject(u64),
+    NoSuchObject(ObjectId),
     /// The object already exists.
     #[error("object {0} exists already")]
-    ObjectExists(u64),
+    ObjectExists(ObjectId),
     /// The size is zero, not a multiple of 512, or above the limit of 16 TiB.
     #[error("{size_bytes} bytes is not a valid size: sizes are multiples of 512 from 512 to {max_bytes}")]
     BadSize {

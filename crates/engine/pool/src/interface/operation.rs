@@ -1,6 +1,6 @@
 //! Operations of the pool, and their results.
 
-use crate::interface::{CatalogChange, CheckStep, Growth, Place, PoolError, ScanStep};
+use crate::interface::{CatalogChange, CheckStep, Growth, ObjectId, Place, PoolError, ScanStep};
 use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
 
@@ -48,7 +48,7 @@ pub enum Operation {
     /// Reads a range.
     Read {
         /// Object to read.
-        object: u64,
+        object: ObjectId,
         /// Start of the range.
         offset: u64,
         /// Length of the range.
@@ -57,7 +57,7 @@ pub enum Operation {
     /// Writes data.
     Write {
         /// Object to write.
-        object: u64,
+        object: ObjectId,
         /// Start of the range.
         offset: u64,
         /// Content to write.
@@ -68,7 +68,7 @@ pub enum Operation {
     /// Makes ranges read as zeros and deallocates their whole blocks.
     Zero {
         /// Object to change.
-        object: u64,
+        object: ObjectId,
         /// Start and length of each range.
         ranges: Vec<(u64, u64)>,
         /// As for a write.
@@ -77,11 +77,11 @@ pub enum Operation {
     /// Shares a range; the two offsets agree modulo 4 096.
     Clone {
         /// Source object.
-        source: u64,
+        source: ObjectId,
         /// Start in the source.
         source_offset: u64,
         /// Destination object.
-        destination: u64,
+        destination: ObjectId,
         /// Start in the destination.
         destination_offset: u64,
         /// Length.
@@ -90,16 +90,16 @@ pub enum Operation {
     /// Shares ranges of an object with the same places of a capture, all as they are at one instant.
     Capture {
         /// Source object.
-        source: u64,
+        source: ObjectId,
         /// Capture to fill.
-        capture: u64,
+        capture: ObjectId,
         /// Start and number of each range in blocks of 4 096 bytes. The last block of an object may be short.
         ranges: Vec<(u64, u64)>,
     },
     /// Compares, and writes if equal.
     CompareAndWrite {
         /// Object to change.
-        object: u64,
+        object: ObjectId,
         /// Start of the range.
         offset: u64,
         /// Expected content.
@@ -114,7 +114,7 @@ pub enum Operation {
     /// Returns the provisioning status.
     Provisioning {
         /// Object to query.
-        object: u64,
+        object: ObjectId,
         /// Start of the query.
         offset: u64,
         /// Maximum number of runs to return.
@@ -125,19 +125,19 @@ pub enum Operation {
     /// Counts the blocks that only these objects use, which deleting all of them frees.
     Unique {
         /// Objects to count.
-        objects: Vec<u64>,
+        objects: Vec<ObjectId>,
     },
     /// Deallocates stored blocks of zeros: one step.
     ReclaimZeros {
         /// Object to scan.
-        object: u64,
+        object: ObjectId,
         /// Start of the step.
         offset: u64,
     },
     /// Reads and verifies stored content: one step.
     Verify {
         /// Object to verify.
-        object: u64,
+        object: ObjectId,
         /// Start of the step.
         offset: u64,
         /// True: forget which shared pages were verified.
@@ -150,7 +150,7 @@ pub enum Operation {
     /// Counts the shared blocks of a reserved volume.
     Recount {
         /// Volume to count.
-        object: u64,
+        object: ObjectId,
     },
     /// Enlarges the pool.
     Grow(Growth),
@@ -237,7 +237,7 @@ impl Operation {
     }
 
     /// Ranges that the operation accesses: object, start and length in bytes. Sources come first.
-    pub(crate) fn spans(&self) -> Vec<(u64, u64, u64)> {
+    pub(crate) fn spans(&self) -> Vec<(ObjectId, u64, u64)> {
         match self {
             Self::Read { object, offset, length } => vec![(*object, *offset, *length as u64)],
             Self::Write { object, offset, data, .. } | Self::CompareAndWrite { object, offset, data, .. } => {

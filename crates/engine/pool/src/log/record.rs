@@ -49,13 +49,25 @@ pub struct BlockWrite {
     pub new: bool,
 }
 
+/// Upper bounds of the blocks that an object shares and of the map pages that it still has to
+/// allocate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// Object with a reservation.
+    pub object: ObjectId,
+    /// Number of blocks.
+    pub blocks: u64,
+    /// Number of pages.
+    pub pages: u64,
+}
+
 /// Decoded record. Borrows the frame.
 #[derive(Debug)]
 pub enum Record<'a> {
     /// Write of blocks.
     Write {
         /// Object written.
-        object: u64,
+        object: ObjectId,
         /// First 4 KiB block of the object.
         first: u64,
         /// Written blocks, in order.
@@ -66,7 +78,7 @@ pub enum Record<'a> {
     /// Deallocation of blocks.
     Zero {
         /// Object changed.
-        object: u64,
+        object: ObjectId,
         /// First block.
         first: u64,
         /// Number of blocks.
@@ -75,25 +87,24 @@ pub enum Record<'a> {
     /// Sharing of blocks.
     Clone {
         /// Source object.
-        source: u64,
+        source: ObjectId,
         /// First block of the source.
         source_first: u64,
         /// Destination object.
-        destination: u64,
+        destination: ObjectId,
         /// First block of the destination.
         destination_first: u64,
         /// Number of blocks.
         count: u64,
     },
-    /// Catalog changes, and upper bounds of what objects share and need afterwards: object, blocks,
-    /// pages.
-    Catalog(Vec<CatalogChange>, Vec<(u64, u64, u64)>),
+    /// Catalog changes, and what objects share and need afterwards.
+    Catalog(Vec<CatalogChange>, Vec<Shared>),
 }
 
-fn begin(out: &mut FrameBuffer, kind: u8, flags: u8, object: u64) -> usize {
+fn begin(out: &mut FrameBuffer, kind: u8, flags: u8, object: ObjectId) -> usize {
     let at = out.len();
     out.extend_from_slice(&[kind, flags, 0, 0, 0, 0, 0, 0]);
-    out.extend_from_slice(&object.to_le_bytes());
+    out.extend_from_slice(&object.0.to_le_bytes());
     at
 }
 
@@ -106,7 +117,7 @@ fn end(out: &mut [u8], at: usize) {
 /// with an address.
 pub fn encode_write<'a>(
     out: &mut FrameBuffer,
-    object: u64,
+    object: ObjectId,
     first: u64,
     blocks: &[BlockWrite],
     data: impl Iterator<Item = &'a [u8; BLOCK_BYTES]>,
@@ -119,17 +130,17 @@ pub fn encode_write<'a>(
 }
 
 /// Appends a write record for content that is already at its place.
-pub fn encode_placed(out: &mut FrameBuffer, object: u64, first: u64, blocks: &[BlockWrite]) {
+pub fn encode_placed(out: &mut FrameBuffer, object: ObjectId, first: u64, blocks: &[BlockWrite]) {
     let at = begin_write(out, 0, object, first, blocks);
     end(out, at);
 }
 
-fn begin_write(out: &mut FrameBuffer, flags: u8, object: u64, first: u64, blocks: &[BlockWrite]) -> usize {
+fn begin_write(out: &mut FrameBuffer, flags: u8, object: ObjectId, first: u64, blocks: &[BlockWrite]) -> usize {
     // Written in one piece, because every small write uses this record.
     let at = out.len();
     let mut header = [0; 32];
     header[..2].copy_from_slice(&[WRITE, flags]);
-    header[8..16].copy_from_slice(&object.to_le_bytes());
+    header[8..16].copy_from_slice(&object.0.to_le_bytes());
     header[16..24].copy_from_slice(&first.to_le_bytes());
     header[24..28].copy_from_slice(&(blocks.len() as u32).to_le_bytes());
     out.extend_from_slice(&header);
@@ -143,7 +154,7 @@ fn begin_write(out: &mut FrameBuffer, flags: u8, object: u64, first: u64, blocks
 }
 
 /// Appends a zero record.
-pub fn encode_zero(out: &mut FrameBuffer, object: u64, first: u64, count: u64) {
+pub fn encode_zero(out: &mut FrameBuffer, object: ObjectId, first: u64, count: u64) {
     let at = begin(out, ZERO, 0, object);
     out.extend_from_slice(&first.to_le_bytes());
     out.extend_from_slice(&count.to_le_bytes());
@@ -153,14 +164,14 @@ pub fn encode_zero(out: &mut FrameBuffer, object: u64, first: u64, count: u64) {
 /// Appends a clone record.
 pub fn encode_clone(
     out: &mut FrameBuffer,
-    source: u64,
+    source: ObjectId,
     source_first: u64,
-    destination: u64,
+    destination: ObjectId,
     destination_first: u64,
     count: u64,
 ) {
     let at = begin(out, CLONE, 0, source);
-    for value in [source_first, destination, destination_first, count] {
+    for value in [source_first, destination.0, destination_first, count] {
         out.extend_from_slice(&value.to_le_bytes());
     }
     end(out, at);
@@ -185,15 +196,15 @@ pub fn shared_bytes(objects: usize) -> usize {
 }
 
 /// Appends a catalog record.
-pub fn encode_catalog(out: &mut FrameBuffer, changes: &[CatalogChange], shared: &[(u64, u64, u64)]) {
-    let at = begin(out, CATALOG, 0, 0);
+pub fn encode_catalog(out: &mut FrameBuffer, changes: &[CatalogChange], shared: &[Shared]) {
+    let at = begin(out, CATALOG, 0, ObjectId::NONE);
     out.extend_from_slice(&(changes.len() as u32).to_le_bytes());
     for change in changes {
         encode_change(out, change);
     }
     out.extend_from_slice(&(shared.len() as u32).to_le_bytes());
-    for (object, blocks, pages) in shared {
-        for value in [object, blocks, pages] {
+    for Shared { object, blocks, pages } in shared {
+        for value in [object.0, *blocks, *pages] {
             out.extend_from_slice(&value.to_le_bytes());
         }
     }
@@ -287,7 +298,7 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
     let kind = cursor.u8()?;
     let flags = cursor.u8()?;
     cursor.take(6)?;
-    let object = cursor.u64()?;
+    let object = ObjectId(cursor.u64()?);
     let record = match kind {
         WRITE => {
             let first = cursor.u64()?;
@@ -309,7 +320,7 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
         CLONE => Record::Clone {
             source: object,
             source_first: cursor.u64()?,
-            destination: cursor.u64()?,
+            destination: ObjectId(cursor.u64()?),
             destination_first: cursor.u64()?,
             count: cursor.u64()?,
         },
@@ -322,7 +333,8 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
             // Format version 1 ends here.
             let mut shared = Vec::new();
             for _ in 0..if cursor.0.is_empty() { 0 } else { cursor.u32()? } {
-                shared.push((cursor.u64()?, cursor.u64()?, cursor.u64()?));
+                let object = ObjectId(cursor.u64()?);
+                shared.push(Shared { object, blocks: cursor.u64()?, pages: cursor.u64()? });
             }
             Record::Catalog(changes, shared)
         }
@@ -412,9 +424,9 @@ mod tests {
         let mut frame = FrameBuffer::new(media::Buffer::default());
         let out = &mut frame;
         let blocks = [BlockWrite { address: 9, crc: 1, new: true }, BlockWrite { address: 0, crc: 0, new: false }];
-        encode_write(out, 3, 4, &blocks, [&block].into_iter());
-        encode_zero(out, 3, 1, 2);
-        encode_clone(out, 1, 2, 3, 4, 5);
+        encode_write(out, ObjectId(3), 4, &blocks, [&block].into_iter());
+        encode_zero(out, ObjectId(3), 1, 2);
+        encode_clone(out, ObjectId(1), 2, ObjectId(3), 4, 5);
         let changes = vec![
             CatalogChange::CreateVolume { id: ObjectId(1), size_bytes: 512 },
             CatalogChange::CloneObject { source: ObjectId(1), id: ObjectId(2), kind: ObjectKind::Snapshot },
@@ -430,7 +442,7 @@ mod tests {
             CatalogChange::CreateCapture { id: ObjectId(3), size_bytes: 1024 },
         ];
         let before = out.len();
-        encode_catalog(out, &changes, &[(1, 7, 8)]);
+        encode_catalog(out, &changes, &[Shared { object: ObjectId(1), blocks: 7, pages: 8 }]);
         assert!(out.len() - before <= catalog_bytes(&changes));
         let records = &out[FRAME_HEADER_BYTES..];
         let mut rest = records;
@@ -438,13 +450,25 @@ mod tests {
         while !rest.is_empty() {
             let Some((record, after)) = decode(rest) else { panic!("record {seen}") };
             match (seen, record) {
-                (0, Record::Write { object: 3, first: 4, blocks: b, data: Some(d) }) => {
+                (0, Record::Write { object: ObjectId(3), first: 4, blocks: b, data: Some(d) }) => {
                     assert_eq!(b, blocks);
                     assert_eq!(d, block);
                 }
-                (1, Record::Zero { object: 3, first: 1, count: 2 }) => {}
-                (2, Record::Clone { source: 1, source_first: 2, destination: 3, destination_first: 4, count: 5 }) => {}
-                (3, Record::Catalog(c, shared)) => assert_eq!((c, shared), (changes.clone(), vec![(1, 7, 8)])),
+                (1, Record::Zero { object: ObjectId(3), first: 1, count: 2 }) => {}
+                (
+                    2,
+                    Record::Clone {
+                        source: ObjectId(1),
+                        source_first: 2,
+                        destination: ObjectId(3),
+                        destination_first: 4,
+                        count: 5,
+                    },
+                ) => {}
+                (3, Record::Catalog(c, shared)) => assert_eq!(
+                    (c, shared),
+                    (changes.clone(), vec![Shared { object: ObjectId(1), blocks: 7, pages: 8 }])
+                ),
                 (_, other) => panic!("{other:?}"),
             }
             rest = after;

@@ -5,6 +5,7 @@
 //! means that this was violated: the map may be half changed, and the caller stops the pool.
 
 use crate::content::blocks::Data;
+use crate::interface::ObjectId;
 
 use crate::map::Map;
 
@@ -32,7 +33,7 @@ impl Map {
     #[inline]
     pub(crate) fn overwrite(
         &mut self,
-        object: u64,
+        object: ObjectId,
         block: u64,
         content: &[u8; BLOCK_BYTES],
         crc: u32,
@@ -55,7 +56,7 @@ impl Map {
     /// content.
     pub(crate) fn assign_write(
         &mut self,
-        object: u64,
+        object: ObjectId,
         first: u64,
         sources: &[Source],
         sequence: u64,
@@ -113,14 +114,14 @@ impl Map {
     }
 
     /// Returns which blocks of a leaf have exactly one reference now.
-    fn in_place(&mut self, object: u64, block: u64, n: usize) -> Vec<bool> {
+    fn in_place(&mut self, object: ObjectId, block: u64, n: usize) -> Vec<bool> {
         let address = self.pointer(object, block, 0).map_or(0, |(pointer, _)| pointer.address);
         let Some(page) = self.pages.peek(address).cloned() else { return Vec::new() };
         let entries = page.entries.iter().skip(index_in(block, 0)).take(n);
         entries.map(|entry| self.space.count(entry.address()) == Some(1)).collect()
     }
 
-    fn leaf_is_empty(&mut self, object: u64, block: u64) -> Option<bool> {
+    fn leaf_is_empty(&mut self, object: ObjectId, block: u64) -> Option<bool> {
         let (pointer, _) = self.pointer(object, block, 0)?;
         Some(pointer.is_empty())
     }
@@ -128,7 +129,7 @@ impl Map {
     /// Replays a write record.
     pub(crate) fn replay_write(
         &mut self,
-        object: u64,
+        object: ObjectId,
         first: u64,
         blocks: &[BlockWrite],
         data: Option<&[u8]>,
@@ -186,7 +187,7 @@ impl Map {
 
     /// Removes the mappings of a run: detaches whole sub-trees, and removes the rest entry by
     /// entry.
-    pub(crate) fn assign_zero(&mut self, object: u64, first: u64, count: u64) -> Option<()> {
+    pub(crate) fn assign_zero(&mut self, object: ObjectId, first: u64, count: u64) -> Option<()> {
         let root_level = self.root_of(object)?.level;
         let mut pieces = Vec::new();
         Self::pieces(root_level, first, count, 0, |level, at, entries| pieces.push((level, at, entries)));

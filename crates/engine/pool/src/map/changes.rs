@@ -5,7 +5,7 @@ use crate::catalog::object::Object;
 use crate::catalog::stream;
 use crate::geometry::{blocks_for, level_for, page_span};
 use crate::interface::ObjectKind;
-use crate::interface::{CatalogChange, Reservation};
+use crate::interface::{CatalogChange, ObjectId, Reservation};
 use crate::map::Map;
 use crate::map::page::Entry;
 use crate::map::page::Page;
@@ -37,7 +37,7 @@ impl Map {
         for (at, change) in changes.iter().enumerate() {
             match change {
                 CatalogChange::CloneObject { source, .. } | CatalogChange::Rollback { source, .. } => {
-                    if let Some(root) = self.root_of(source.0)
+                    if let Some(root) = self.root_of(*source)
                         && !root.is_empty()
                     {
                         self.need_counts(root.address);
@@ -47,7 +47,7 @@ impl Map {
                     // Pages above the root, one for each level. Growth needs nothing else, so an
                     // object created in the same list may grow too.
                     self.need.allocations += 4;
-                    let Some(o) = self.objects.get(id.0) else { continue };
+                    let Some(o) = self.objects.get(*id) else { continue };
                     let (old, new) = (blocks_for(o.size_bytes), blocks_for(*size_bytes));
                     if new < old {
                         // A clone earlier in the list shares every page that this resize has to
@@ -55,7 +55,7 @@ impl Map {
                         let shared = changes[..at]
                             .iter()
                             .any(|other| matches!(other, CatalogChange::CloneObject { source, .. } if source == id));
-                        complete &= self.plan_pieces_as(id.0, new, old - new, shared);
+                        complete &= self.plan_pieces_as(*id, new, old - new, shared);
                     }
                 }
                 _ => {}
@@ -70,46 +70,46 @@ impl Map {
         for change in changes {
             match change {
                 CatalogChange::CreateVolume { id, size_bytes } => {
-                    self.objects.insert(Object::new(id.0, *size_bytes));
+                    self.objects.insert(Object::new(*id, *size_bytes));
                 }
                 CatalogChange::CreateCapture { id, size_bytes } => {
-                    self.objects.insert(Object { kind: ObjectKind::Capture, ..Object::new(id.0, *size_bytes) });
+                    self.objects.insert(Object { kind: ObjectKind::Capture, ..Object::new(*id, *size_bytes) });
                 }
                 CatalogChange::CloneObject { source, id, kind } => {
-                    let source = self.share_tree(source.0)?;
+                    let source = self.share_tree(*source)?;
                     // The clone has the content of the source, and none of its other properties.
                     self.objects.insert(Object {
                         kind: *kind,
-                        parent: source.id,
+                        parent: Some(source.id),
                         root: source.root,
                         root_crc: source.root_crc,
                         level: source.level,
                         mapped: source.mapped,
-                        ..Object::new(id.0, source.size_bytes)
+                        ..Object::new(*id, source.size_bytes)
                     });
                 }
                 CatalogChange::DeleteObject { id } => {
-                    let object = self.objects.remove(id.0)?;
+                    let object = self.objects.remove(*id)?;
                     self.drop_tree(object.pointer(), object.mapped);
                 }
                 CatalogChange::Resize { id, size_bytes } => {
-                    let (old, new) = (blocks_for(self.objects.get(id.0)?.size_bytes), blocks_for(*size_bytes));
+                    let (old, new) = (blocks_for(self.objects.get(*id)?.size_bytes), blocks_for(*size_bytes));
                     if new < old {
-                        self.assign_zero(id.0, new, old - new)?;
+                        self.assign_zero(*id, new, old - new)?;
                     }
-                    while self.objects.get(id.0)?.level < level_for(new) {
-                        self.raise_root(id.0)?;
+                    while self.objects.get(*id)?.level < level_for(new) {
+                        self.raise_root(*id)?;
                     }
-                    self.objects.adjust(id.0, |object| object.resize(*size_bytes))?;
+                    self.objects.adjust(*id, |object| object.resize(*size_bytes))?;
                 }
                 CatalogChange::SetWriteCache { id, enabled } => {
-                    self.objects.adjust(id.0, |object| object.write_cache = *enabled)?;
+                    self.objects.adjust(*id, |object| object.write_cache = *enabled)?;
                 }
                 CatalogChange::SetZeroDetection { id, enabled } => {
-                    self.objects.adjust(id.0, |object| object.zero_detection = *enabled)?;
+                    self.objects.adjust(*id, |object| object.zero_detection = *enabled)?;
                 }
-                CatalogChange::SetReservation { id, reservation } => self.reserve(id.0, *reservation)?,
-                CatalogChange::Rollback { id, source } => self.roll_back(id.0, source.0)?,
+                CatalogChange::SetReservation { id, reservation } => self.reserve(*id, *reservation)?,
+                CatalogChange::Rollback { id, source } => self.roll_back(*id, *source)?,
                 CatalogChange::PutDocument { key, value } => {
                     self.documents.put(key, value.clone());
                 }
@@ -119,7 +119,7 @@ impl Map {
         Some(())
     }
 
-    fn reserve(&mut self, id: u64, reservation: Option<Reservation>) -> Option<()> {
+    fn reserve(&mut self, id: ObjectId, reservation: Option<Reservation>) -> Option<()> {
         // Shared blocks are not counted for an object without a promise.
         self.objects.adjust(id, |object| {
             match (reservation, object.tracked) {
@@ -133,7 +133,7 @@ impl Map {
         })
     }
 
-    fn roll_back(&mut self, id: u64, source: u64) -> Option<()> {
+    fn roll_back(&mut self, id: ObjectId, source: ObjectId) -> Option<()> {
         let source = self.share_tree(source)?;
         let old = self.objects.get(id)?.into_owned();
         self.drop_tree(old.pointer(), old.mapped);
@@ -150,7 +150,7 @@ impl Map {
 
     /// Adds a reference to an object's whole tree, for another object; returns the object in its
     /// state at that time.
-    fn share_tree(&mut self, id: u64) -> Option<Object> {
+    fn share_tree(&mut self, id: ObjectId) -> Option<Object> {
         self.objects.more_shared(id, u64::MAX, u64::MAX)?;
         let object = self.objects.get(id)?.into_owned();
         if object.root != 0 {
@@ -162,7 +162,7 @@ impl Map {
     }
 
     /// Puts a new root above the old one.
-    fn raise_root(&mut self, id: u64) -> Option<()> {
+    fn raise_root(&mut self, id: ObjectId) -> Option<()> {
         let object = self.objects.get(id)?.into_owned();
         let level = object.level + 1;
         if object.root == 0 {

@@ -2,6 +2,7 @@
 //! where their alignment agrees.
 
 use crate::geometry::{FANOUT, index_in};
+use crate::interface::ObjectId;
 use crate::map::Map;
 use crate::map::page::Entry;
 use smallvec::SmallVec;
@@ -24,9 +25,9 @@ impl Map {
     /// before the destination changes.
     pub(crate) fn assign_clone(
         &mut self,
-        source: u64,
+        source: ObjectId,
         source_first: u64,
-        destination: u64,
+        destination: ObjectId,
         destination_first: u64,
         count: u64,
     ) -> Option<()> {
@@ -54,7 +55,7 @@ impl Map {
     /// Takes a reference to all that the source's entries of `pieces` point to, and appends those
     /// entries to `gathered`. `phase`: distance in blocks from the destination to the source.
     #[inline]
-    fn share_source(&mut self, source: u64, phase: u64, pieces: &Pieces, gathered: &mut Entries) -> Option<()> {
+    fn share_source(&mut self, source: ObjectId, phase: u64, pieces: &Pieces, gathered: &mut Entries) -> Option<()> {
         for &(level, at, entries) in pieces {
             // The piece is in one page of the destination, but may be in two of the source.
             let from = at.wrapping_add(phase);
@@ -80,7 +81,7 @@ impl Map {
     /// Puts entries into the object's page at `level`, from that of block `at` on, and releases what
     /// was there. Returns the number of blocks mapped by the new entries.
     #[inline]
-    fn exchange(&mut self, object: u64, level: u8, at: u64, entries: &mut [Entry]) -> Option<u64> {
+    fn exchange(&mut self, object: ObjectId, level: u8, at: u64, entries: &mut [Entry]) -> Option<u64> {
         let places = index_in(at, level)..index_in(at, level) + entries.len();
         if entries.iter().all(Entry::is_empty) {
             let address = self.pointer(object, at, level)?.0.address;
@@ -111,9 +112,9 @@ impl Map {
     /// Plans a clone: like `assign_clone`, without changing anything. False if data is missing.
     pub(crate) fn plan_clone(
         &mut self,
-        source: u64,
+        source: ObjectId,
         source_first: u64,
-        destination: u64,
+        destination: ObjectId,
         destination_first: u64,
         count: u64,
     ) -> bool {

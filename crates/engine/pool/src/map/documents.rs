@@ -7,6 +7,7 @@ use crate::catalog::stream::encode_documents;
 use crate::content::blocks::Data;
 use crate::geometry::{FANOUT, STREAM_LEVEL, blocks_for, index_in, page_span};
 use crate::index::{ApplyError, Batch, Block, Full, IndexRoot, Node, PAGES, PageNumber, Source, apply};
+use crate::interface::ObjectId;
 use crate::map::Map;
 use media::BLOCK_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +30,7 @@ pub(crate) struct DocumentPages {
 /// Pages of an index in a stream; those that are not in memory are noted in the map's need.
 struct StreamPages<'a> {
     map: &'a mut Map,
-    stream: u64,
+    stream: ObjectId,
     /// True if the stream has other content, which the index replaces: every page counts as free.
     anew: bool,
 }
@@ -128,7 +129,7 @@ impl Map {
     }
 
     /// Mapped blocks of one of the pool's own streams among its first `blocks`.
-    fn mapped_blocks(&mut self, stream: u64, blocks: u64) -> Option<Vec<PageNumber>> {
+    fn mapped_blocks(&mut self, stream: ObjectId, blocks: u64) -> Option<Vec<PageNumber>> {
         let (mut mapped, mut complete) = (Vec::new(), true);
         for start in (0..blocks).step_by(FANOUT) {
             let leaf = match self.pointer(stream, start, 0) {
@@ -168,7 +169,7 @@ impl Map {
     ///
     /// Each page above them is counted once, which is correct if writes precede frees: a page that
     /// becomes empty in between would be created a second time.
-    pub(crate) fn plan_stream(&mut self, stream: u64, blocks: impl Iterator<Item = u64>) -> bool {
+    pub(crate) fn plan_stream(&mut self, stream: ObjectId, blocks: impl Iterator<Item = u64>) -> bool {
         let planned = (self.need.allocations, self.need.passing, self.need.fresh);
         let (mut complete, mut pages) = (true, 0);
         let mut leaf: Option<(u64, u64)> = None;

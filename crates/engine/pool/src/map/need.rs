@@ -2,6 +2,7 @@
 //! allocates.
 
 use crate::geometry::Pointer;
+use crate::interface::ObjectId;
 
 /// Data that planning found missing.
 #[derive(Default)]
@@ -19,7 +20,7 @@ pub(crate) struct Need {
     /// blocks they have freed.
     pub once: bool,
     /// Object and number of the last counted page at each level, for `once`.
-    pub counted: [(u64, u64); 4],
+    pub counted: [Option<(ObjectId, u64)>; 4],
     /// Contradiction in the stored map.
     pub damaged: Option<String>,
     /// A contradiction in the index of the documents.

@@ -8,6 +8,7 @@
 
 use crate::checksum::crc32c;
 use crate::geometry::{FANOUT, Pointer, page_span};
+use crate::interface::ObjectId;
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -128,7 +129,7 @@ pub struct PageHeaderFields {
     /// Address in the header.
     pub own_address: u64,
     /// Object that the page was created for.
-    pub object_hint: u64,
+    pub object_hint: ObjectId,
 }
 
 /// A page of the map.
@@ -146,11 +147,11 @@ const _: () = assert!(PAGE_BYTES == 64 + 256 * 12 && PAGE_BYTES <= media::BLOCK_
 
 impl Page {
     /// Creates an empty page at `level`.
-    pub fn empty(level: u8, epoch: u64, address: u64, object_hint: u64) -> Self {
+    pub fn empty(level: u8, epoch: u64, address: u64, object_hint: ObjectId) -> Self {
         let mut page = Page::new_zeroed();
         page.header.magic = U32::new(PAGE_MAGIC);
         page.header.level = level;
-        page.header.object_hint = U64::new(object_hint);
+        page.header.object_hint = U64::new(object_hint.0);
         page.place(epoch, address);
         page
     }
@@ -204,7 +205,7 @@ impl Page {
             return None;
         }
         let stored_crc = page.header.crc.get();
-        let (own_address, object_hint) = (page.header.own_address.get(), page.header.object_hint.get());
+        let (own_address, object_hint) = (page.header.own_address.get(), ObjectId(page.header.object_hint.get()));
         let computed_crc = page.seal();
         Some((page, PageHeaderFields { stored_crc, computed_crc, own_address, object_hint }))
     }
@@ -256,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_flipped_bit_is_found() -> Result<(), String> {
-        let mut page = Page::empty(0, 3, 77, 1);
+        let mut page = Page::empty(0, 3, 77, ObjectId(1));
         page.entries[5] = Entry::block(9, 1);
         let crc = page.seal();
         let mut block = vec![0; media::BLOCK_BYTES];
@@ -272,7 +273,7 @@ mod tests {
     #[test]
     fn more_blocks_than_a_page_spans_are_not_believed() {
         for (level, mapped, believed) in [(0, 256, true), (0, 257, false), (1, 65_536, true), (1, u64::MAX, false)] {
-            let mut page = Page::empty(level, 3, 77, 1);
+            let mut page = Page::empty(level, 3, 77, ObjectId(1));
             page.set_mapped(mapped);
             let crc = page.seal();
             assert_eq!(Page::parse(page.as_bytes(), 77, level, crc).is_ok(), believed, "{mapped} at level {level}");

@@ -2,6 +2,7 @@
 //! owns.
 
 use crate::geometry::FANOUT;
+use crate::interface::ObjectId;
 use crate::map::page::{PAGE_BYTES, Page};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -13,7 +14,7 @@ const OWNED: usize = 16_384;
 /// Exclusively owned path from an object's root to a page.
 #[derive(Clone, Copy)]
 pub(crate) struct Path {
-    pub object: u64,
+    pub object: ObjectId,
     /// Addresses of the pages; the index is the level.
     pub pages: [u64; 4],
     pub root_level: u8,
@@ -43,7 +44,7 @@ pub(crate) struct Pages {
     /// Level and address of the pages placed in this epoch.
     dirty: Vec<(u8, u64)>,
     /// Paths to leaves that this epoch owns, by object and number of the leaf.
-    owned: FxHashMap<(u64, u64), Path>,
+    owned: FxHashMap<(ObjectId, u64), Path>,
     epoch: u64,
     /// Epoch of the last durable checkpoint.
     committed_epoch: u64,
@@ -117,7 +118,7 @@ impl Pages {
 
     /// Owned path to the leaf that spans `block`.
     #[inline]
-    pub fn owned(&self, object: u64, block: u64) -> Option<&Path> {
+    pub fn owned(&self, object: ObjectId, block: u64) -> Option<&Path> {
         self.owned.get(&(object, block / FANOUT as u64))
     }
 

@@ -6,9 +6,9 @@
 
 use crate::catalog::DOCUMENTS;
 use crate::catalog::object::Object;
-use crate::catalog::stream::SLOTS_PER_BLOCK;
+use crate::catalog::stream::table_block_of;
 use crate::geometry::page_span;
-use crate::interface::CatalogChange;
+use crate::interface::{CatalogChange, ObjectId};
 use crate::map::Map;
 use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
@@ -117,7 +117,7 @@ impl Map {
             | CatalogChange::CloneObject { id, .. } = change
             {
                 created += 1;
-                length = length.max(id.0 / SLOTS_PER_BLOCK + 1);
+                length = length.max(table_block_of(*id) + 1);
             }
         }
         let now = self.objects.table_blocks();
@@ -167,7 +167,7 @@ impl Map {
     }
 
     /// Promises an object the blocks of its deficit, as far as there is space for them.
-    pub(crate) fn settle_deficit(&mut self, id: u64) {
+    pub(crate) fn settle_deficit(&mut self, id: ObjectId) {
         let coming = self.space.available() + self.space.pinned();
         let kept = self.objects.promises().owed
             + self.checkpoint_blocks()
@@ -183,10 +183,10 @@ impl Map {
     /// Restores deficits after opening: for volumes with an overwrite reserve below 100 % they are
     /// not stored.
     pub(crate) fn restore_deficits(&mut self) {
-        let partial = |id: &u64| {
+        let partial = |id: &ObjectId| {
             self.objects.reserved(*id).and_then(|o| o.reservation).is_some_and(|r| r.overwrite_percent < 100)
         };
-        let ids: Vec<u64> = self.objects.reserved_ids().filter(partial).collect();
+        let ids: Vec<ObjectId> = self.objects.reserved_ids().filter(partial).collect();
         for id in ids {
             let overdrawn = self.overdrawn_blocks();
             self.objects.adjust_in_memory(id, |object| object.deficit += overdrawn.min(object.promised()));
@@ -194,7 +194,7 @@ impl Map {
     }
 
     /// Sets the counted upper bounds of the object's shared blocks and due pages.
-    pub(crate) fn set_shared(&mut self, id: u64, blocks: u64, pages: u64) -> Option<()> {
+    pub(crate) fn set_shared(&mut self, id: ObjectId, blocks: u64, pages: u64) -> Option<()> {
         self.objects.set_shared(id, blocks, pages)?;
         self.settle_deficit(id);
         Some(())
@@ -202,7 +202,7 @@ impl Map {
 
     /// Request of an operation that stores new data and was planned to write `new` data blocks into
     /// an object.
-    pub(crate) fn ask_for(&self, object: u64, new: u64) -> Ask {
+    pub(crate) fn ask_for(&self, object: ObjectId, new: u64) -> Ask {
         let pages = self.need.allocations - self.need.passing;
         let ask = Ask { lasting: new + pages, passing: self.need.passing, ..Ask::default() };
         let Some(reserved) = self.objects.reserved(object) else { return ask };
@@ -223,14 +223,14 @@ impl Map {
     }
 
     /// Like [`Map::ask_for`], for an operation that frees space.
-    pub(crate) fn ask_to_free(&self, object: u64, new: u64) -> Ask {
+    pub(crate) fn ask_to_free(&self, object: ObjectId, new: u64) -> Ask {
         Ask { purpose: Purpose::Freeing, partial: false, ..self.ask_for(object, new) }
     }
 
     /// Largest number of further blocks that must be promised when `source` shares `count` blocks
     /// with a range of `destination`.
-    pub(crate) fn promise_of_sharing(&self, source: u64, destination: u64, count: u64) -> u64 {
-        let more = |id: u64| {
+    pub(crate) fn promise_of_sharing(&self, source: ObjectId, destination: ObjectId, count: u64) -> u64 {
+        let more = |id: ObjectId| {
             let Some(o) = self.objects.reserved(id) else { return 0 };
             let mut after = o.clone();
             after.share(count, crate::geometry::pages_of_run(count));
@@ -241,51 +241,51 @@ impl Map {
 
     /// Number of further blocks that must be promised after these changes.
     pub(crate) fn promise_of_changes(&self, changes: &[CatalogChange]) -> u64 {
-        let mut after: FxHashMap<u64, Object> = FxHashMap::default();
-        let known = |after: &FxHashMap<u64, Object>, id: u64| {
+        let mut after: FxHashMap<ObjectId, Object> = FxHashMap::default();
+        let known = |after: &FxHashMap<ObjectId, Object>, id: ObjectId| {
             after.get(&id).cloned().or_else(|| self.objects.get(id).map(Cow::into_owned))
         };
         for change in changes {
             match change {
                 CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
-                    after.insert(id.0, Object::new(id.0, *size_bytes));
+                    after.insert(*id, Object::new(*id, *size_bytes));
                 }
                 CatalogChange::CloneObject { source, id, .. } => {
-                    let Some(mut object) = known(&after, source.0) else { continue };
+                    let Some(mut object) = known(&after, *source) else { continue };
                     object.share(u64::MAX, u64::MAX);
                     let clone = Object { reservation: None, tracked: false, ..object.clone() };
-                    after.insert(source.0, object);
-                    after.insert(id.0, clone);
+                    after.insert(*source, object);
+                    after.insert(*id, clone);
                 }
                 CatalogChange::SetReservation { id, reservation } => {
-                    let Some(mut object) = known(&after, id.0) else { continue };
+                    let Some(mut object) = known(&after, *id) else { continue };
                     if !object.tracked {
                         object.share(u64::MAX, u64::MAX);
                     }
                     object.reservation = *reservation;
                     object.deficit = 0;
-                    after.insert(id.0, object);
+                    after.insert(*id, object);
                 }
                 CatalogChange::Resize { id, size_bytes } => {
-                    let Some(mut object) = known(&after, id.0) else { continue };
+                    let Some(mut object) = known(&after, *id) else { continue };
                     object.resize(*size_bytes);
                     object.level =
                         object.level.max(crate::geometry::level_for(crate::geometry::blocks_for(*size_bytes)));
-                    after.insert(id.0, object);
+                    after.insert(*id, object);
                 }
                 CatalogChange::Rollback { id, source } => {
-                    let (Some(mut object), Some(mut source)) = (known(&after, id.0), known(&after, source.0)) else {
+                    let (Some(mut object), Some(mut source)) = (known(&after, *id), known(&after, *source)) else {
                         continue;
                     };
                     source.share(u64::MAX, u64::MAX);
                     (object.size_bytes, object.level, object.mapped) = (source.size_bytes, source.level, source.mapped);
                     object.share(u64::MAX, u64::MAX);
                     after.insert(source.id, source);
-                    after.insert(id.0, object);
+                    after.insert(*id, object);
                 }
                 CatalogChange::DeleteObject { id } => {
-                    if let Some(object) = known(&after, id.0) {
-                        after.insert(id.0, Object { reservation: None, ..object });
+                    if let Some(object) = known(&after, *id) {
+                        after.insert(*id, Object { reservation: None, ..object });
                     }
                 }
                 CatalogChange::SetWriteCache { .. }

@@ -7,6 +7,7 @@
 
 use crate::catalog::object::Dropped;
 use crate::geometry::{FANOUT, Pointer, entry_span, index_in, page_span};
+use crate::interface::ObjectId;
 use crate::map::Map;
 use crate::map::page::{Entry, Page};
 use crate::map::pages::Path;
@@ -60,14 +61,14 @@ impl Map {
         }
     }
 
-    pub(crate) fn root_of(&self, object: u64) -> Option<Pointer> {
+    pub(crate) fn root_of(&self, object: ObjectId) -> Option<Pointer> {
         self.objects.root(object)
     }
 
     /// Returns the entry that maps `block` of the object; `None` if pages are missing, which it
     /// notes in `need`.
     #[inline]
-    pub(crate) fn lookup(&mut self, object: u64, block: u64) -> Option<Entry> {
+    pub(crate) fn lookup(&mut self, object: ObjectId, block: u64) -> Option<Entry> {
         let mut pointer = self.root_of(object)?;
         loop {
             if pointer.is_empty() {
@@ -94,7 +95,7 @@ impl Map {
 
     /// Returns the pointer to the page at `level` (0: a leaf) that spans `block`, and the number of
     /// blocks mapped below it; the pointer is empty if nothing is mapped there. A level above the object's root is an error of the caller.
-    pub(crate) fn pointer(&mut self, object: u64, block: u64, level: u8) -> Option<(Pointer, u64)> {
+    pub(crate) fn pointer(&mut self, object: ObjectId, block: u64, level: u8) -> Option<(Pointer, u64)> {
         let (mut pointer, mut mapped) = self.objects.read(object, |object| (object.pointer(), object.mapped))?;
         while pointer.level > level && !pointer.is_empty() {
             let page = self.page(pointer)?;
@@ -114,7 +115,7 @@ impl Map {
     /// data is missing.
     pub(crate) fn plan_path(
         &mut self,
-        object: u64,
+        object: ObjectId,
         block: u64,
         level: u8,
         entries: std::ops::Range<usize>,
@@ -153,7 +154,7 @@ impl Map {
                 self.need_counts_of(&page.entries);
             }
             if shared || page.epoch() < self.pages.epoch() {
-                let this = (object, block / page_span(at));
+                let this = Some((object, block / page_span(at)));
                 let counted = std::mem::replace(&mut self.need.counted[usize::from(at)], this);
                 if !self.need.once || counted != this {
                     self.need.allocations += 1;
@@ -186,7 +187,7 @@ impl Map {
     }
 
     /// Address of the leaf that maps `block` of the object, if this epoch owns its whole path.
-    pub(crate) fn owned_leaf(&self, object: u64, block: u64) -> Option<u64> {
+    pub(crate) fn owned_leaf(&self, object: ObjectId, block: u64) -> Option<u64> {
         Some(self.pages.owned(object, block)?.page())
     }
 
@@ -222,7 +223,7 @@ impl Map {
 
     /// Makes the page at `address` exclusively owned and part of this epoch; returns its new
     /// address. The plan must be complete.
-    fn own(&mut self, object: u64, address: u64, level: u8) -> Option<u64> {
+    fn own(&mut self, object: ObjectId, address: u64, level: u8) -> Option<u64> {
         let epoch = self.pages.epoch();
         if address == 0 {
             let new = self.allocate_page()?;
@@ -258,7 +259,7 @@ impl Map {
 
     /// Owns the path from the object's root to the page at `level` that spans `block`. `None` means
     /// a broken plan, after which the pool must stop.
-    pub(crate) fn own_path(&mut self, object: u64, block: u64, level: u8) -> Option<Path> {
+    pub(crate) fn own_path(&mut self, object: ObjectId, block: u64, level: u8) -> Option<Path> {
         if level == 0
             && let Some(path) = self.pages.owned(object, block)
         {
@@ -377,12 +378,12 @@ impl Map {
     }
 
     /// Plans to replace all entries of the pieces of a run. Returns false if data is missing.
-    pub(crate) fn plan_pieces(&mut self, object: u64, first: u64, count: u64) -> bool {
+    pub(crate) fn plan_pieces(&mut self, object: ObjectId, first: u64, count: u64) -> bool {
         self.plan_pieces_as(object, first, count, false)
     }
 
     /// Like `plan_pieces`; with `shared` as if every page were shared.
-    pub(crate) fn plan_pieces_as(&mut self, object: u64, first: u64, count: u64, shared: bool) -> bool {
+    pub(crate) fn plan_pieces_as(&mut self, object: ObjectId, first: u64, count: u64, shared: bool) -> bool {
         let Some(root) = self.root_of(object) else { return false };
         let mut pieces = Vec::new();
         Self::pieces(root.level, first, count, 0, |level, at, entries| pieces.push((level, at, entries)));
@@ -404,7 +405,7 @@ impl Map {
 
     /// Plans to write a run of blocks one by one. Returns how many need a new block, or `None` if
     /// data is missing.
-    pub(crate) fn plan_blocks(&mut self, object: u64, first: u64, count: u64) -> Option<u64> {
+    pub(crate) fn plan_blocks(&mut self, object: ObjectId, first: u64, count: u64) -> Option<u64> {
         let mut at = first;
         let mut new = 0;
         let mut complete = true;

@@ -4,10 +4,10 @@ use block::BlockError;
 use pool::{CatalogChange, Failure, ObjectId, ObjectKind, Operation};
 use random::Random;
 
-fn capture(rig: &mut Rig, source: u64, ranges: &[(u64, u64)]) -> Result<u64, Failure> {
+fn capture(rig: &mut Rig, source: ObjectId, ranges: &[(u64, u64)]) -> Result<ObjectId, Failure> {
     let id = rig.core.new_object_id();
     let size_bytes = rig.core.object(source).unwrap().size_bytes;
-    rig.change(CatalogChange::CreateCapture { id: ObjectId(id), size_bytes })?;
+    rig.change(CatalogChange::CreateCapture { id, size_bytes })?;
     rig.run(Operation::Capture { source, capture: id, ranges: ranges.to_vec() })?;
     Ok(id)
 }
@@ -57,7 +57,7 @@ fn only_captures_take_ranges_and_only_of_others() {
         |source, capture, ranges: Vec<(u64, u64)>| rig.run(Operation::Capture { source, capture, ranges }).unwrap_err();
     assert_eq!(refused(source, other, vec![(0, 1)]), Failure::Block(BlockError::ReadOnly));
     assert_eq!(refused(captured, captured, vec![(0, 1)]), Failure::Block(BlockError::ReadOnly));
-    assert_eq!(refused(999, captured, vec![(0, 1)]), Failure::Block(BlockError::Gone));
+    assert_eq!(refused(ObjectId(999), captured, vec![(0, 1)]), Failure::Block(BlockError::Gone));
     for range in [(64, 1), (0, 65), (u64::MAX, 2)] {
         assert!(matches!(refused(source, captured, vec![range]), Failure::Block(BlockError::OutOfRange { .. })));
     }

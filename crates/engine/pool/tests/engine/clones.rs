@@ -11,7 +11,7 @@ fn clones_512_of_one_template_stay_exact() {
     let template = rig.create(TEMPLATE);
     rig.write(template, 0, TEMPLATE, 7).unwrap();
     let snapshot = rig.clone_of(template, ObjectKind::Snapshot).unwrap();
-    let clones: Vec<u64> = (0..512).map(|_| rig.clone_of(snapshot, ObjectKind::Volume).unwrap()).collect();
+    let clones: Vec<ObjectId> = (0..512).map(|_| rig.clone_of(snapshot, ObjectKind::Volume).unwrap()).collect();
     rig.settle();
     let before = rig.core.space();
     assert_eq!(rig.data_blocks(), TEMPLATE);
@@ -72,9 +72,9 @@ fn a_clone_grows_in_the_commit_that_creates_it() {
         let source = rig.create(1000);
         rig.write(source, 0, 300, 1).unwrap();
         let clone = rig.core.new_object_id();
-        let (id, kind) = (ObjectId(clone), ObjectKind::Volume);
+        let (id, kind) = (clone, ObjectKind::Volume);
         let changes = vec![
-            CatalogChange::CloneObject { source: ObjectId(source), id, kind },
+            CatalogChange::CloneObject { source, id, kind },
             CatalogChange::Resize { id, size_bytes: size_blocks * BLOCK },
         ];
         rig.run(Operation::Catalog(changes)).unwrap();
@@ -97,12 +97,12 @@ fn a_clone_grows_in_the_commit_that_creates_it() {
 fn a_clone_does_not_shrink_in_the_commit_that_creates_it() {
     let mut rig = Rig::new(2048 * 6);
     let source = rig.create(1000);
-    let (id, kind) = (ObjectId(rig.core.new_object_id()), ObjectKind::Volume);
-    let clone = CatalogChange::CloneObject { source: ObjectId(source), id, kind };
+    let (id, kind) = (rig.core.new_object_id(), ObjectKind::Volume);
+    let clone = CatalogChange::CloneObject { source, id, kind };
     let shrink = CatalogChange::Resize { id, size_bytes: 999 * BLOCK };
     let refused = rig.run(Operation::Catalog(vec![clone, shrink]));
-    assert_eq!(refused.map(|_| ()), Err(Failure::Pool(PoolError::ObjectExists(id.0))));
-    assert!(rig.core.object(id.0).is_none());
+    assert_eq!(refused.map(|_| ()), Err(Failure::Pool(PoolError::ObjectExists(id))));
+    assert!(rig.core.object(id).is_none());
 }
 
 /// Space is promised for the size of the clone at the end of the commit.
@@ -112,14 +112,14 @@ fn a_thick_clone_grows_in_the_commit_that_creates_it() {
     let source = rig.create(100);
     rig.write(source, 0, 100, 1).unwrap();
     let mut clone_of_blocks = |blocks| {
-        let (id, kind) = (ObjectId(rig.core.new_object_id()), ObjectKind::Volume);
+        let (id, kind) = (rig.core.new_object_id(), ObjectKind::Volume);
         let changes = vec![
-            CatalogChange::CloneObject { source: ObjectId(source), id, kind },
+            CatalogChange::CloneObject { source, id, kind },
             CatalogChange::Resize { id, size_bytes: blocks * BLOCK },
             CatalogChange::SetReservation { id, reservation: Some(Reservation { overwrite_percent: 100 }) },
         ];
         let done = rig.run(Operation::Catalog(changes)).map(|_| ());
-        (done, rig.core.object(id.0).map(|info| info.promised_bytes))
+        (done, rig.core.object(id).map(|info| info.promised_bytes))
     };
     let (refused, none) = clone_of_blocks(2048 * 6);
     assert!(matches!(refused, Err(Failure::Pool(PoolError::NoRoomForReservation { .. }))) && none.is_none());

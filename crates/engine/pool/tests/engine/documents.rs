@@ -3,7 +3,7 @@
 use crate::common::{Rig, options};
 use bytes::Bytes;
 use media::{Fate, Fault, FaultEffect, FaultOperation, SimDisk};
-use pool::{CatalogChange, Incident, ObjectKind, Operation, Options, Output, PoolError};
+use pool::{CatalogChange, Incident, ObjectId, ObjectKind, Operation, Options, Output, PoolError};
 use random::Random;
 use std::collections::BTreeMap;
 
@@ -155,7 +155,7 @@ fn a_list_stays_one_until_a_document_changes_and_becomes_an_index_then() {
     let (disk, mut expected) = with_a_list();
     let mut rig = Rig::on(disk, options(3)).unwrap();
     assert_eq!(rig.core.documents(), &expected);
-    rig.write(16, 3, 5, 1).unwrap();
+    rig.write(ObjectId(16), 3, 5, 1).unwrap();
     rig.core.checkpoint().unwrap();
     assert_eq!((features(&rig.disk), index_pages(&rig.disk).len()), (vec![0; 4], 0));
     // An older release continues with it.
@@ -225,7 +225,7 @@ fn a_recovery_converts_too() {
     let mut rig = Rig::on(disk, options(3)).unwrap();
     for n in 0..30 {
         commit(&mut rig, &mut expected, vec![put(&format!("more/{n}"), vec![n; 100])]);
-        rig.write(16, u64::from(n) * 3, 3, n + 1).unwrap();
+        rig.write(ObjectId(16), u64::from(n) * 3, 3, n + 1).unwrap();
     }
     let small = Options { memory_bytes: 64 << 10, ..options(4) };
     let mut rig = Rig::on(rig.disk.crash(), small).unwrap();

@@ -8,7 +8,7 @@ use pool::{
 };
 use random::Random;
 
-fn verify(rig: &mut Rig, object: u64) -> ScanStep {
+fn verify(rig: &mut Rig, object: ObjectId) -> ScanStep {
     let mut whole = ScanStep::default();
     let mut offset = 0;
     loop {
@@ -24,10 +24,10 @@ fn verify(rig: &mut Rig, object: u64) -> ScanStep {
     }
 }
 
-fn places(rig: &mut Rig, bad: &[Place]) -> Vec<(u64, u64)> {
+fn places(rig: &mut Rig, bad: &[Place]) -> Vec<(ObjectId, u64)> {
     let blocks = bad.iter().map(|place| place.block.0).collect();
     match rig.run(Operation::PlacesOf(blocks)).unwrap() {
-        Output::Places(places) => places.iter().map(|p| (p.object.0, p.offset_bytes / BLOCK)).collect(),
+        Output::Places(places) => places.iter().map(|p| (p.object, p.offset_bytes / BLOCK)).collect(),
         other => panic!("{other:?}"),
     }
 }
@@ -75,7 +75,7 @@ fn bit_rot_is_named_and_healed_by_overwriting() {
     assert_eq!(failure, Failure::Block(BlockError::ReadFailed { lba: 302 * 8 }));
     assert_eq!(rig.read(volume, 290, 12).unwrap().len(), 12 * 4096);
     assert_eq!(rig.read(volume, 303, 50).unwrap().len(), 50 * 4096);
-    let incident = Incident::BadBlock(Place { object: ObjectId(volume), ..step.bad[0] });
+    let incident = Incident::BadBlock(Place { object: volume, ..step.bad[0] });
     assert_eq!(rig.core.take_incidents(), [incident]);
     // Half a block cannot be written without its other half; a whole block heals, here and nowhere
     // else.
@@ -133,7 +133,7 @@ fn a_damaged_map_page_concerns_what_lies_below_it_alone() {
     let leaves: Vec<u64> = (2048..rig.disk_blocks())
         .filter(|b| {
             let page = rig.disk.peek(*b).0;
-            page[0..4] == *b"WLpg" && page[8] == 0 && page[32..40] == volume.to_le_bytes()
+            page[0..4] == *b"WLpg" && page[8] == 0 && page[32..40] == volume.0.to_le_bytes()
         })
         .collect();
     // Old versions of pages remain on the disk: all that map two blocks at index 44 are versions of
@@ -181,7 +181,7 @@ fn stored_zeros_are_found_and_deallocated() {
     let volume = rig.create(3000);
     rig.write(volume, 0, 40, 0).unwrap();
     assert_eq!(rig.core.object(volume).unwrap().mapped_bytes, 0);
-    rig.change(CatalogChange::SetZeroDetection { id: ObjectId(volume), enabled: false }).unwrap();
+    rig.change(CatalogChange::SetZeroDetection { id: volume, enabled: false }).unwrap();
     rig.write(volume, 0, 700, 0).unwrap();
     rig.write(volume, 100, 4, 1).unwrap();
     rig.write(volume, 2999, 1, 0).unwrap();
@@ -214,9 +214,9 @@ fn rolling_back_takes_content_and_size() {
     rig.write(volume, 0, 300, 1).unwrap();
     let snapshot = rig.clone_of(volume, ObjectKind::Snapshot).unwrap();
     rig.write(volume, 100, 300, 2).unwrap();
-    rig.change(CatalogChange::Resize { id: ObjectId(volume), size_bytes: 90_000 * BLOCK }).unwrap();
+    rig.change(CatalogChange::Resize { id: volume, size_bytes: 90_000 * BLOCK }).unwrap();
     rig.write(volume, 80_000, 10, 3).unwrap();
-    rig.change(CatalogChange::Rollback { id: ObjectId(volume), source: ObjectId(snapshot) }).unwrap();
+    rig.change(CatalogChange::Rollback { id: volume, source: snapshot }).unwrap();
     let mut rig = rig.crash().crash();
     let info = rig.core.object(volume).unwrap();
     assert_eq!((info.size_bytes, info.mapped_bytes), (1000 * BLOCK, 300 * BLOCK));
@@ -224,7 +224,7 @@ fn rolling_back_takes_content_and_size() {
     rig.settle();
     assert_eq!(rig.data_blocks(), 300);
     // A roll-back to itself; then the snapshot is deleted.
-    rig.change(CatalogChange::Rollback { id: ObjectId(volume), source: ObjectId(volume) }).unwrap();
+    rig.change(CatalogChange::Rollback { id: volume, source: volume }).unwrap();
     rig.delete(snapshot);
     rig.settle();
     assert_eq!((rig.data_blocks(), rig.unique(&[volume])), (300, 300));
@@ -276,14 +276,14 @@ fn a_pool_in_use_is_checked() {
 }
 
 /// Blocks of the disk that hold leaves created for an object.
-fn leaves_of(rig: &Rig, object: u64) -> Vec<u64> {
+fn leaves_of(rig: &Rig, object: ObjectId) -> Vec<u64> {
     let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
     let is_leaf = |block: &u64| {
         let page = rig.disk.peek(*block);
         page.0[..4] == *b"WLpg"
             && page.0[8] == 0
             && number(&page.0[24..32]) == *block
-            && number(&page.0[32..40]) == object
+            && number(&page.0[32..40]) == object.0
     };
     (0..rig.disk_blocks()).filter(is_leaf).collect()
 }
@@ -419,7 +419,7 @@ fn damaged_reference_counts_cost_space_and_nothing_else() {
 }
 
 /// Writes random lengths in one frame, up to half of the log.
-fn write_frame(rig: &mut Rig, object: u64, numbers: &Random) {
+fn write_frame(rig: &mut Rig, object: ObjectId, numbers: &Random) {
     let mut submitted = Vec::new();
     for _ in 0..1 + numbers.below(5) {
         let data = vec![1 + numbers.below(255) as u8; ((1 + numbers.below(7)) * BLOCK) as usize].into();

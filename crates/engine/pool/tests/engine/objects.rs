@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const SIZE_BYTES: u64 = 1 << 20;
 
-fn create(id: u64) -> CatalogChange {
-    CatalogChange::CreateVolume { id: ObjectId(id), size_bytes: SIZE_BYTES }
+fn create(id: ObjectId) -> CatalogChange {
+    CatalogChange::CreateVolume { id, size_bytes: SIZE_BYTES }
 }
 
 /// Regression: opening read the whole length of the table, including holes, and refused a table
@@ -18,15 +18,15 @@ fn create(id: u64) -> CatalogChange {
 fn ids_far_apart_cost_neither_time_nor_memory() {
     let mut rig = Rig::with_log(2048 * 3, 256 << 10);
     let features = |rig: &Rig| u64::from_le_bytes(rig.disk.peek(0).0[16..24].try_into().unwrap());
-    let mut ids = vec![16, 17, 5_000_000, (1 << 26) - 1];
+    let mut ids = [16, 17, 5_000_000, (1 << 26) - 1].map(ObjectId).to_vec();
     rig.run(Operation::Catalog(ids.iter().map(|id| create(*id)).collect())).unwrap();
     rig.core.checkpoint().unwrap();
     assert_eq!(features(&rig), 0, "4 GiB are no news to older releases");
-    ids.extend([1 << 26, (1 << 30) - 2]);
+    ids.extend([1 << 26, (1 << 30) - 2].map(ObjectId));
     rig.run(Operation::Catalog(ids[4..].iter().map(|id| create(*id)).collect())).unwrap();
     rig.core.checkpoint().unwrap();
     assert_eq!(features(&rig), 1 << 9);
-    rig.write((1 << 30) - 2, 3, 2, 9).unwrap();
+    rig.write(ObjectId((1 << 30) - 2), 3, 2, 9).unwrap();
     rig.core.checkpoint().unwrap();
     rig.assert_clean();
     let before = rig.disk.counters().reads;
@@ -34,10 +34,10 @@ fn ids_far_apart_cost_neither_time_nor_memory() {
     let reads = rig.disk.counters().reads - before;
     assert!(reads < 60, "{reads} reads");
     assert_eq!(rig.core.object_ids(), ids);
-    assert_eq!(rig.read((1 << 30) - 2, 4, 1).unwrap()[..], [9; 4096]);
+    assert_eq!(rig.read(ObjectId((1 << 30) - 2), 4, 1).unwrap()[..], [9; 4096]);
     // The last id is the largest one.
     rig.create(10);
-    let id = ObjectId(rig.core.new_object_id());
+    let id = rig.core.new_object_id();
     let refused = rig.change(CatalogChange::CreateVolume { id, size_bytes: SIZE_BYTES });
     assert!(matches!(refused, Err(Failure::Pool(PoolError::PoolFull))), "{refused:?}");
     for id in ids {
@@ -46,7 +46,7 @@ fn ids_far_apart_cost_neither_time_nor_memory() {
     rig.settle();
     rig.assert_clean();
     let rig = rig.crash();
-    assert_eq!(rig.core.object_ids(), [(1 << 30) - 1]);
+    assert_eq!(rig.core.object_ids(), [ObjectId((1 << 30) - 1)]);
 }
 
 /// Blocks of the table are added and removed in one checkpoint, so that pages above them become
@@ -58,17 +58,18 @@ fn objects_that_come_and_go_in_great_numbers_are_what_they_should_be() {
     let numbers = Random::new(1);
     let mut next = 16;
     for round in 0..24 {
-        let ids: Vec<u64> = match round % 3 {
+        let ids: Vec<ObjectId> = match round % 3 {
             // One page of the map spans this many objects, as one contiguous run.
-            0 => (next..next + 16_384).collect(),
-            _ => (0..400).map(|_| next + numbers.below(60_000)).collect::<BTreeSet<_>>().into_iter().collect(),
+            0 => (next..next + 16_384).map(ObjectId).collect(),
+            _ => {
+                (0..400).map(|_| ObjectId(next + numbers.below(60_000))).collect::<BTreeSet<_>>().into_iter().collect()
+            }
         };
-        next = ids[ids.len() - 1] + 1;
+        next = ids[ids.len() - 1].0 + 1;
         let keep = numbers.below(40);
-        let gone: Vec<u64> = expected.iter().copied().filter(|_| numbers.below(40) >= keep).collect();
+        let gone: Vec<ObjectId> = expected.iter().copied().filter(|_| numbers.below(40) >= keep).collect();
         let changes = ids.iter().map(|id| create(*id));
-        let changes: Vec<_> =
-            changes.chain(gone.iter().map(|id| CatalogChange::DeleteObject { id: ObjectId(*id) })).collect();
+        let changes: Vec<_> = changes.chain(gone.iter().map(|id| CatalogChange::DeleteObject { id: *id })).collect();
         for some in changes.chunks(2000) {
             rig.run(Operation::Catalog(some.to_vec())).unwrap();
         }
@@ -87,7 +88,7 @@ fn objects_that_come_and_go_in_great_numbers_are_what_they_should_be() {
 #[test]
 fn a_damaged_block_of_the_table_keeps_the_pool_closed() {
     let mut rig = Rig::with_log(2048 * 3, 1 << 20);
-    rig.run(Operation::Catalog((16..2000).map(create).collect())).unwrap();
+    rig.run(Operation::Catalog((16..2000).map(ObjectId).map(create).collect())).unwrap();
     rig.core.checkpoint().unwrap();
     let disk = rig.disk.crashed_copy(|_| Fate::Applied);
     // Slot of a volume: kind, level 0 or 1, flags, no reservation; size 1 MiB.
@@ -119,7 +120,7 @@ fn seen(info: ObjectInfo) -> ObjectInfo {
 fn objects_that_rest_keep_all_that_was_changed() {
     let mut rig = Rig::with_log(2048 * 8, 1 << 20);
     let numbers = Random::new(3);
-    let mut content: BTreeMap<u64, u8> = BTreeMap::new();
+    let mut content: BTreeMap<ObjectId, u8> = BTreeMap::new();
     for round in 1..=6 {
         for n in 0..40 {
             let id = rig.create(20 + numbers.below(40));
@@ -127,7 +128,7 @@ fn objects_that_rest_keep_all_that_was_changed() {
             content.insert(id, n + 1);
         }
         rig.core.checkpoint().unwrap();
-        let ids: Vec<u64> = content.keys().copied().collect();
+        let ids: Vec<ObjectId> = content.keys().copied().collect();
         for id in ids {
             match numbers.below(12) {
                 0 => {
@@ -142,16 +143,14 @@ fn objects_that_rest_keep_all_that_was_changed() {
                     let clone = rig.clone_of(id, ObjectKind::Volume).unwrap();
                     content.insert(clone, content[&id]);
                 }
-                3 => {
-                    rig.change(CatalogChange::Resize { id: ObjectId(id), size_bytes: (1 << 20) + (80 << 12) }).unwrap()
-                }
-                4 => rig.change(CatalogChange::SetWriteCache { id: ObjectId(id), enabled: true }).unwrap(),
-                5 => rig.change(CatalogChange::SetZeroDetection { id: ObjectId(id), enabled: false }).unwrap(),
+                3 => rig.change(CatalogChange::Resize { id, size_bytes: (1 << 20) + (80 << 12) }).unwrap(),
+                4 => rig.change(CatalogChange::SetWriteCache { id, enabled: true }).unwrap(),
+                5 => rig.change(CatalogChange::SetZeroDetection { id, enabled: false }).unwrap(),
                 6 => rig.reserve(id, 100).unwrap(),
-                7 => rig.change(CatalogChange::SetReservation { id: ObjectId(id), reservation: None }).unwrap(),
+                7 => rig.change(CatalogChange::SetReservation { id, reservation: None }).unwrap(),
                 8 => {
                     let source = *content.keys().nth(numbers.below(content.len() as u64) as usize).unwrap();
-                    rig.change(CatalogChange::Rollback { id: ObjectId(id), source: ObjectId(source) }).unwrap();
+                    rig.change(CatalogChange::Rollback { id, source }).unwrap();
                     content.insert(id, content[&source]);
                 }
                 _ => assert_eq!(rig.read(id, 8, 1).unwrap()[..], [content[&id]; 4096], "object {id}"),

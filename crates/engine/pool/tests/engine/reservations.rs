@@ -13,7 +13,7 @@ fn full(failure: &Failure) -> bool {
 }
 
 /// Writes to a thin volume until the pool has no room for it; returns the number of blocks written.
-fn fill(rig: &mut Rig, thin: u64, blocks: u64) -> u64 {
+fn fill(rig: &mut Rig, thin: ObjectId, blocks: u64) -> u64 {
     for block in 0..blocks {
         match rig.write(thin, block, 1, 3) {
             Ok(()) => {}
@@ -101,7 +101,7 @@ fn the_overwrite_reserve_is_a_setting() {
     rig.write(thick, 2400, 100, 2).unwrap();
     assert!(full(&rig.write(thick, 0, 200, 2).unwrap_err()));
     let half = Reservation { overwrite_percent: 101 };
-    let change = CatalogChange::SetReservation { id: ObjectId(thick), reservation: Some(half) };
+    let change = CatalogChange::SetReservation { id: thick, reservation: Some(half) };
     assert_eq!(rig.change(change), Err(Failure::Pool(PoolError::BadReservation { percent: 101 })));
 }
 
@@ -113,7 +113,7 @@ fn a_volume_that_does_not_fit_is_refused() {
     assert_eq!(rig.core.space().promised_bytes, 0);
     let small = rig.create(1000);
     rig.reserve(small, 100).unwrap();
-    let change = CatalogChange::Resize { id: ObjectId(small), size_bytes: 20_000 * BLOCK };
+    let change = CatalogChange::Resize { id: small, size_bytes: 20_000 * BLOCK };
     assert!(matches!(rig.change(change), Err(Failure::Pool(PoolError::NoRoomForReservation { .. }))));
     assert_eq!(rig.core.object(small).unwrap().size_bytes, 1000 * BLOCK);
 }
@@ -142,7 +142,7 @@ fn history(seed: u64) {
     let thick = rig.create(1000);
     rig.reserve(thick, 100).unwrap();
     let thin = rig.create(20_000);
-    let mut others: Vec<u64> = Vec::new();
+    let mut others: Vec<ObjectId> = Vec::new();
     for step in 0..300 {
         let length = [1, 2, 8, 9, 40, 256][n.below(6) as usize];
         let start = n.below(1000 - length);
@@ -170,7 +170,7 @@ fn history(seed: u64) {
             }
             18 if !others.is_empty() => {
                 let source = others[n.below(others.len() as u64) as usize];
-                let _ = rig.change(CatalogChange::Rollback { id: ObjectId(thick), source: ObjectId(source) });
+                let _ = rig.change(CatalogChange::Rollback { id: thick, source });
             }
             19 if n.below(4) == 0 => rig = rig.crash(),
             _ => rig.zero(thin, n.below(1000), 1 + n.below(600)).unwrap_or(()),

@@ -1,6 +1,6 @@
 //! *Unique* bytes equal the bytes that deletion frees, to the block.
 use crate::common::Rig;
-use pool::ObjectKind;
+use pool::{ObjectId, ObjectKind};
 use random::Random;
 
 /// Runs one history of writes, zeros, unmaps, copies within and between volumes, snapshots, clones
@@ -11,7 +11,7 @@ fn history(seed: u64) {
     let mut rig = Rig::new(2048 * 6);
     let size = 1200;
     let mut objects = vec![rig.create(size)];
-    let mut snapshots: Vec<u64> = Vec::new();
+    let mut snapshots: Vec<ObjectId> = Vec::new();
     for _ in 0..30 + n.below(50) {
         let at = n.below(objects.len() as u64) as usize;
         let object = objects[at];
@@ -46,7 +46,8 @@ fn history(seed: u64) {
     rig.settle();
     while !objects.is_empty() {
         let count = (1 + n.below(3) as usize).min(objects.len());
-        let chosen: Vec<u64> = (0..count).map(|_| objects.remove(n.below(objects.len() as u64) as usize)).collect();
+        let chosen: Vec<ObjectId> =
+            (0..count).map(|_| objects.remove(n.below(objects.len() as u64) as usize)).collect();
         let predicted = rig.unique(&chosen);
         let before = rig.data_blocks();
         for id in &chosen {

@@ -14,7 +14,7 @@ fn is_full<T: std::fmt::Debug>(result: &Result<T, Failure>) -> bool {
 }
 
 /// Writes to a thin volume until the pool has no room for it.
-fn fill(rig: &mut Rig, thin: u64) {
+fn fill(rig: &mut Rig, thin: ObjectId) {
     for block in 0..2 * BLOCKS {
         let written = rig.write(thin, block, 1, 3);
         if is_full(&written) {
@@ -30,7 +30,7 @@ fn put(rig: &mut Rig, key: &str, bytes: usize) -> Result<(), Failure> {
 }
 
 /// Compares one block with `old`, and writes `new`.
-fn compare_and_write(rig: &mut Rig, object: u64, block: u64, old: u8, new: u8) -> Result<(), Failure> {
+fn compare_and_write(rig: &mut Rig, object: ObjectId, block: u64, old: u8, new: u8) -> Result<(), Failure> {
     let filled = |byte| Bytes::from(vec![byte; 512]);
     let operation = Operation::CompareAndWrite {
         object,
@@ -57,7 +57,7 @@ fn documents_can_be_replaced_in_a_full_pool() {
         put(&mut rig, "reservations", bytes).unwrap();
     }
     put(&mut rig, "new", 300).unwrap();
-    let id = ObjectId(rig.core.new_object_id());
+    let id = rig.core.new_object_id();
     let created = rig.change(CatalogChange::CreateVolume { id, size_bytes: 1 << 20 });
     assert!(is_full(&created), "{created:?}");
 
@@ -85,7 +85,7 @@ fn documents_can_be_replaced_in_a_full_pool() {
 }
 
 /// Creates a volume of 1 024 blocks, a snapshot of it, and then fills the pool.
-fn shared_and_full() -> (Rig, u64, u64) {
+fn shared_and_full() -> (Rig, ObjectId, ObjectId) {
     let mut rig = Rig::with_log(BLOCKS, LOG_BYTES);
     let volume = rig.create(2048);
     rig.write(volume, 0, 1024, 1).unwrap();

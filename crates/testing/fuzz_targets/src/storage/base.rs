@@ -221,7 +221,7 @@ impl Maker {
     }
 
     /// No two blocks are equal, so that a checksum identifies one block.
-    fn write(&mut self, object: u64, block: u64, count: u64) {
+    fn write(&mut self, object: ObjectId, block: u64, count: u64) {
         let mut data = Vec::new();
         for _ in 0..count {
             self.stamp = self.stamp.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
@@ -231,15 +231,15 @@ impl Maker {
         self.run(Operation::Write { object, offset, data: Bytes::from(data), forced: false });
     }
 
-    fn create(&mut self, blocks: u64) -> u64 {
+    fn create(&mut self, blocks: u64) -> ObjectId {
         let id = self.core.new_object_id();
-        self.change(CatalogChange::CreateVolume { id: ObjectId(id), size_bytes: blocks * BLOCK as u64 });
+        self.change(CatalogChange::CreateVolume { id, size_bytes: blocks * BLOCK as u64 });
         id
     }
 
-    fn clone_of(&mut self, source: u64, kind: ObjectKind) -> u64 {
+    fn clone_of(&mut self, source: ObjectId, kind: ObjectKind) -> ObjectId {
         let id = self.core.new_object_id();
-        self.change(CatalogChange::CloneObject { source: ObjectId(source), id: ObjectId(id), kind });
+        self.change(CatalogChange::CloneObject { source, id, kind });
         id
     }
 
@@ -263,7 +263,7 @@ fn make(with_log: bool) -> BTreeMap<u64, Block> {
     let volume = maker.create(70_000);
     let reserved = maker.create(600);
     let reservation = Some(Reservation { overwrite_percent: 50 });
-    maker.change(CatalogChange::SetReservation { id: ObjectId(reserved), reservation });
+    maker.change(CatalogChange::SetReservation { id: reserved, reservation });
     for (block, count) in [(0, 9), (255, 2), (300, 1), (65_535, 3)] {
         maker.write(volume, block, count);
     }
@@ -275,7 +275,7 @@ fn make(with_log: bool) -> BTreeMap<u64, Block> {
     maker.write(dropped, 400, 3);
     maker.document("array", br#"{"id":"00000000-0000-4000-8000-000000000001"}"#);
     maker.document("volume/1", &[b'v'; 300]);
-    maker.change(CatalogChange::DeleteObject { id: ObjectId(dropped) });
+    maker.change(CatalogChange::DeleteObject { id: dropped });
     if let Err(error) = maker.core.checkpoint() {
         panic!("{error}");
     }
@@ -295,8 +295,8 @@ fn make(with_log: bool) -> BTreeMap<u64, Block> {
         maker.run(Operation::Zero { object: volume, ranges: vec![(0, 3 * BLOCK as u64)], forced: false });
         let second = maker.clone_of(volume, ObjectKind::Snapshot);
         maker.document("volume/2", &[b'w'; 30]);
-        maker.change(CatalogChange::Resize { id: ObjectId(clone), size_bytes: 1 << 28 });
-        maker.change(CatalogChange::DeleteObject { id: ObjectId(second) });
+        maker.change(CatalogChange::Resize { id: clone, size_bytes: 1 << 28 });
+        maker.change(CatalogChange::DeleteObject { id: second });
         maker.change(CatalogChange::DeleteDocument { key: "volume/1".into() });
     }
     disk.stored().into_iter().map(|number| (number, Box::new(disk.peek(number).0))).collect()

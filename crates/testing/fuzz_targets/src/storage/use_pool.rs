@@ -83,7 +83,7 @@ fn run(core: &mut Pool, operation: Operation) {
 }
 
 fn operate(core: &mut Pool) {
-    let ids: Vec<u64> = core.object_ids().into_iter().take(OBJECTS).collect();
+    let ids: Vec<ObjectId> = core.object_ids().into_iter().take(OBJECTS).collect();
     for &object in &ids {
         let Some(info) = core.object(object) else { continue };
         let blocks = info.size_bytes / BLOCK as u64;
@@ -110,12 +110,12 @@ fn operate(core: &mut Pool) {
                 length: 300 * BLOCK as u64,
             },
         );
-        let id = ObjectId(core.new_object_id());
+        let id = core.new_object_id();
         run(
             core,
             Operation::Catalog(vec![
-                CatalogChange::CloneObject { source: ObjectId(source), id, kind: ObjectKind::Snapshot },
-                CatalogChange::DeleteObject { id: ObjectId(destination) },
+                CatalogChange::CloneObject { source, id, kind: ObjectKind::Snapshot },
+                CatalogChange::DeleteObject { id: destination },
                 CatalogChange::PutDocument { key: "a".into(), value: Bytes::from_static(b"b") },
             ]),
         );

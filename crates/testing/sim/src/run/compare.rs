@@ -3,7 +3,7 @@
 use super::{PATIENCE, Run, words};
 use crate::model::{BLOCK_SECTORS, CHUNK_SECTORS, Model, bytes_of, first_difference};
 use media::Disk;
-use pool::{Failure, Incident, ObjectKind, Operation, Output};
+use pool::{Failure, Incident, ObjectId, ObjectKind, Operation, Output};
 use random::{Random, combine};
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ impl Run {
             self.disk.clear_faults();
         }
         self.check(full)?;
-        let ids: Vec<u64> = self.model.objects.keys().copied().collect();
+        let ids: Vec<_> = self.model.objects.keys().copied().map(ObjectId).collect();
         if ids != self.core.object_ids() {
             return Err(format!("objects: recovered {:?}, expected {ids:?}", self.core.object_ids()));
         }
@@ -34,8 +34,8 @@ impl Run {
         }
         let random = Random::new(combine(self.world.seed, number) ^ 0x0063_6865_636b);
         for id in ids {
-            self.compare_properties(id)?;
-            self.compare_content(id, full, &random)?;
+            self.compare_properties(id.0)?;
+            self.compare_content(id.0, full, &random)?;
         }
         self.touched.clear();
         self.touched_objects.clear();
@@ -85,7 +85,7 @@ impl Run {
     }
 
     fn compare_properties(&self, id: u64) -> Result<(), String> {
-        let Some(info) = self.core.object(id) else { return Err(format!("object {id} vanished")) };
+        let Some(info) = self.core.object(ObjectId(id)) else { return Err(format!("object {id} vanished")) };
         let Some(object) = self.model.objects.get(&id) else { return Ok(()) };
         // Counts below a damaged page are not compared, because changes there are skipped.
         let counted = !self.model.stores_zeros && !self.damaged;
@@ -134,7 +134,11 @@ impl Run {
         if from >= to {
             return Ok(());
         }
-        let result = self.now(Operation::Read { object, offset: from * 512, length: (to - from) as usize * 512 })?;
+        let result = self.now(Operation::Read {
+            object: ObjectId(object),
+            offset: from * 512,
+            length: (to - from) as usize * 512,
+        })?;
         match result {
             Ok(Output::Data(data)) => {
                 let expected = self.model.values(object, from, to - from);

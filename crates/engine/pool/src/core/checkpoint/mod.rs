@@ -27,7 +27,7 @@ use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::io::{Io, Rewrite};
 use crate::core::operation::is_zero;
 use crate::geometry::blocks_for;
-use crate::interface::Incident;
+use crate::interface::{Incident, ObjectId};
 
 use crate::log::ReplayPoint;
 use crate::map::assign::Source;
@@ -246,7 +246,7 @@ impl<M: Media> Core<M> {
 
     /// Root of the checkpoint of `epoch`.
     fn frozen_root(&self, epoch: u64, replay: ReplayPoint) -> Root {
-        let tree = |id: u64| {
+        let tree = |id: ObjectId| {
             let object = self.map.objects().get(id);
             object.map_or(TreeRoot::default(), |o| TreeRoot::new(o.root, o.root_crc, o.level, o.size_bytes))
         };
@@ -279,7 +279,7 @@ impl<M: Media> Core<M> {
         self.medium.append(Io::Frame { position }, offset, frame);
     }
 
-    fn write_stream(&mut self, id: u64, bytes: &[u8], writes: &mut SpaceWrites) -> Option<()> {
+    fn write_stream(&mut self, id: ObjectId, bytes: &[u8], writes: &mut SpaceWrites) -> Option<()> {
         let old = self.map.objects().length(id).div_ceil(BLOCK_BYTES as u64);
         let now = (bytes.len() as u64).div_ceil(BLOCK_BYTES as u64);
         for (i, chunk) in bytes.chunks(BLOCK_BYTES).enumerate() {
@@ -312,7 +312,7 @@ impl<M: Media> Core<M> {
 
     fn write_stream_block(
         &mut self,
-        id: u64,
+        id: ObjectId,
         block: u64,
         content: &[u8; BLOCK_BYTES],
         writes: &mut SpaceWrites,

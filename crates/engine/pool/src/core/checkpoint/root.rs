@@ -3,6 +3,7 @@
 use crate::catalog::documents::Stored;
 use crate::geometry::{self, STREAM_LEVEL};
 use crate::index::{IndexRoot, MAX_LEVEL, PAGES};
+use crate::interface::ObjectId;
 use crate::space::slot::SlotEntry;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -162,7 +163,7 @@ pub struct Root {
     /// CRC-64 of the frame before that position.
     pub log_previous_crc: u64,
     /// Smallest object id never used.
-    pub next_object: u64,
+    pub next_object: ObjectId,
     /// Number of blocks whose count is not zero.
     pub allocated_blocks: u64,
     /// Number of them that hold map pages and catalog.
@@ -197,7 +198,7 @@ impl Root {
             log_position: U64::new(self.log_position),
             log_sequence: U64::new(self.log_sequence),
             log_previous_crc: U64::new(self.log_previous_crc),
-            next_object: U64::new(self.next_object),
+            next_object: U64::new(self.next_object.0),
             allocated_blocks: U64::new(self.allocated_blocks),
             metadata_blocks: U64::new(self.metadata_blocks),
             data_start: U64::new(self.data_start),
@@ -251,7 +252,7 @@ impl Root {
             log_position: header.log_position.get(),
             log_sequence: header.log_sequence.get(),
             log_previous_crc: header.log_previous_crc.get(),
-            next_object: header.next_object.get(),
+            next_object: ObjectId(header.next_object.get()),
             allocated_blocks: header.allocated_blocks.get(),
             metadata_blocks: header.metadata_blocks.get(),
             data_start: header.data_start.get(),

@@ -30,18 +30,18 @@ fn change(core: &mut Engine, change: CatalogChange) {
     run(core, Operation::Catalog(vec![change])).unwrap();
 }
 
-fn volume(core: &mut Engine) -> u64 {
-    let id = ObjectId(core.new_object_id());
+fn volume(core: &mut Engine) -> ObjectId {
+    let id = core.new_object_id();
     change(core, CatalogChange::CreateVolume { id, size_bytes: VOLUME_BYTES });
-    id.0
+    id
 }
 
-fn write(core: &mut Engine, object: u64, byte: u8) -> Result<Output, Failure> {
+fn write(core: &mut Engine, object: ObjectId, byte: u8) -> Result<Output, Failure> {
     let data = Bytes::from(vec![byte; BLOCK_BYTES]);
     run(core, Operation::Write { object, offset: 0, data, forced: true })
 }
 
-fn read(core: &mut Engine, object: u64) -> Result<Output, Failure> {
+fn read(core: &mut Engine, object: ObjectId) -> Result<Output, Failure> {
     run(core, Operation::Read { object, offset: 0, length: BLOCK_BYTES })
 }
 
@@ -54,7 +54,7 @@ fn refused(result: Result<Output, Failure>) {
 
 /// A pool with two volumes: the root page of the second has a count of zero, and its block now holds
 /// the root page of the first.
-fn with_one_root_for_two() -> (SimDisk, Engine, [u64; 2]) {
+fn with_one_root_for_two() -> (SimDisk, Engine, [ObjectId; 2]) {
     let disk = SimDisk::new(SimOptions::immediate(1, 2048 * 4));
     let uuid = [7; 16];
     let format = FormatOptions { uuid, log_bytes: 1 << 20, root: initial_root(uuid), overwrite: false };
@@ -93,7 +93,7 @@ fn a_root_page_replaced_by_another_is_an_error_and_no_content() {
 #[test]
 fn a_changed_object_keeps_the_checksum_of_its_replaced_root() {
     let (disk, mut core, [other, lost]) = with_one_root_for_two();
-    change(&mut core, CatalogChange::SetWriteCache { id: ObjectId(lost), enabled: true });
+    change(&mut core, CatalogChange::SetWriteCache { id: lost, enabled: true });
     core.checkpoint().unwrap();
     refused(read(&mut core, lost));
     let media = LocalMedia::open(disk.crashed_copy(|_| Fate::Applied)).unwrap();

@@ -28,19 +28,19 @@ fn run(core: &mut Engine, operation: Operation) -> Result<(), Failure> {
 
 /// A disk with two volumes that map their blocks 0 to 2, and for each the addresses of its root page
 /// and of its block 1.
-fn volumes() -> (SimDisk, [(u64, u64, u64); 2]) {
+fn volumes() -> (SimDisk, [(ObjectId, u64, u64); 2]) {
     let disk = SimDisk::new(SimOptions::immediate(1, 2048 * 4));
     let uuid = [7; 16];
     let format = FormatOptions { uuid, log_bytes: 1 << 20, root: initial_root(uuid), overwrite: false };
     let media = LocalMedia::format(disk.clone(), format).unwrap();
     let mut core = Core::open(media, options(), &mut |_| {}).unwrap().0;
     let made = [1, 2].map(|byte| {
-        let id = ObjectId(core.new_object_id());
+        let id = core.new_object_id();
         let create = CatalogChange::CreateVolume { id, size_bytes: 1 << 20 };
         run(&mut core, Operation::Catalog(vec![create])).unwrap();
         let data = Bytes::from(vec![byte; 3 * BLOCK as usize]);
-        run(&mut core, Operation::Write { object: id.0, offset: 0, data, forced: true }).unwrap();
-        id.0
+        run(&mut core, Operation::Write { object: id, offset: 0, data, forced: true }).unwrap();
+        id
     });
     core.checkpoint().unwrap();
     let places = made.map(|id| {
@@ -52,7 +52,7 @@ fn volumes() -> (SimDisk, [(u64, u64, u64); 2]) {
 
 /// Result of a copy within one block, from block 1 of the first volume to block 1 of the second,
 /// after damage at an address.
-fn copied(disk: &SimDisk, places: [(u64, u64, u64); 2], address: u64) -> Result<(), Failure> {
+fn copied(disk: &SimDisk, places: [(ObjectId, u64, u64); 2], address: u64) -> Result<(), Failure> {
     let disk = disk.crashed_copy(|_| Fate::Applied);
     disk.damage(address, |content| content[100] ^= 1);
     let mut core = Core::open(LocalMedia::open(disk).unwrap(), options(), &mut |_| {}).unwrap().0;

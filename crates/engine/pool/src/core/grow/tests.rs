@@ -43,19 +43,19 @@ fn run(core: &mut Engine, operation: Operation) -> Result<Output, Failure> {
     }
 }
 
-fn volume(core: &mut Engine) -> u64 {
-    let id = ObjectId(core.new_object_id());
+fn volume(core: &mut Engine) -> ObjectId {
+    let id = core.new_object_id();
     run(core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 44 }])).unwrap();
-    id.0
+    id
 }
 
-fn write(core: &mut Engine, object: u64, block: u64, count: u64) -> Result<(), Failure> {
+fn write(core: &mut Engine, object: ObjectId, block: u64, count: u64) -> Result<(), Failure> {
     let data: Vec<u8> =
         (block..block + count).flat_map(|b| std::iter::repeat_n((b + 1).to_le_bytes(), 512).flatten()).collect();
     run(core, Operation::Write { object, offset: block * B, data: data.into(), forced: true }).map(|_| ())
 }
 
-fn holds(core: &mut Engine, object: u64, blocks: std::ops::Range<u64>) {
+fn holds(core: &mut Engine, object: ObjectId, blocks: std::ops::Range<u64>) {
     for block in blocks {
         match run(core, Operation::Read { object, offset: block * B, length: BLOCK_BYTES }) {
             Ok(Output::Data(data)) => assert_eq!(data[8..16], (block + 1).to_le_bytes(), "block {block}"),
@@ -65,7 +65,7 @@ fn holds(core: &mut Engine, object: u64, blocks: std::ops::Range<u64>) {
 }
 
 /// Writes until the pool is full; returns the first block that no longer fits.
-fn fill(core: &mut Engine, object: u64, from: u64) -> u64 {
+fn fill(core: &mut Engine, object: ObjectId, from: u64) -> u64 {
     let mut block = from;
     for step in [256, 16, 1] {
         loop {

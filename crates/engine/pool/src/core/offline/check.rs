@@ -11,8 +11,8 @@ use crate::checksum::crc32c;
 use crate::core::Core;
 use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, is_own, leaf_entries};
 use crate::geometry::Pointer;
-use crate::interface::PoolError;
 use crate::interface::check::CheckReport;
+use crate::interface::{ObjectId, PoolError};
 use crate::medium::blocking::read_many;
 use crate::space::STICKY;
 use crate::space::layout::SEGMENT_BLOCKS;
@@ -51,7 +51,7 @@ pub struct CheckProgress {
 }
 
 /// A data block to verify: object, address, CRC.
-type Unread = Vec<(u64, u64, u32)>;
+type Unread = Vec<(ObjectId, u64, u32)>;
 
 impl<M: Media> Core<M> {
     /// Checks the pool. `data`: also read and verify every data block. No operation may be in
@@ -165,7 +165,7 @@ impl<M: Media> Core<M> {
                     // Content below a detached sub-tree has no owner: the other owner of a block
                     // may have overwritten it in place.
                     if data
-                        && object != 0
+                        && object != ObjectId::NONE
                         && self.map.content_mut().get(entry.address(), entry.crc()).is_none()
                         && self.unwritten_block(entry.address()).is_none()
                     {
@@ -203,7 +203,7 @@ impl<M: Media> Core<M> {
                     page.mapped()
                 ));
             }
-            None if object != 0 => {
+            None if object != ObjectId::NONE => {
                 let mapped = self.map.objects().read(object, |object| object.mapped).unwrap_or(0);
                 if mapped != page.mapped() {
                     let found = page.mapped();
@@ -227,7 +227,7 @@ impl<M: Media> Core<M> {
     fn check_data(&mut self, mut blocks: Unread, report: &mut CheckReport) {
         blocks.sort_unstable_by_key(|(_, address, _)| *address);
         let mut rest = blocks.as_slice();
-        let mut runs: Vec<&[(u64, u64, u32)]> = Vec::new();
+        let mut runs: Vec<&[(ObjectId, u64, u32)]> = Vec::new();
         while let Some((_, start, _)) = rest.first() {
             let follows = rest.iter().zip(*start..).take_while(|((_, address, _), expected)| address == expected);
             let (run, after) = rest.split_at(follows.count().clamp(1, RUN_BLOCKS));

@@ -12,7 +12,7 @@ use crate::geometry::Pointer;
 use crate::index::page::Target;
 use crate::index::{self, IndexRoot, Node, Value};
 use crate::interface::operation::Options;
-use crate::interface::{ObjectKind, PoolError};
+use crate::interface::{ObjectId, ObjectKind, PoolError};
 
 use crate::log::frame::FRAME_HEADER_BYTES;
 use crate::log::record;
@@ -39,6 +39,11 @@ pub enum Shown {
 impl From<u64> for Shown {
     fn from(number: u64) -> Self {
         Self::Number(number)
+    }
+}
+impl From<ObjectId> for Shown {
+    fn from(id: ObjectId) -> Self {
+        Self::Number(id.0)
     }
 }
 impl From<String> for Shown {
@@ -274,7 +279,7 @@ impl<M: Media> Core<M> {
         Ok(Self::load(media, options, Some(&mut Vec::new()))?.0)
     }
 
-    fn show_one(&self, id: u64) -> Option<Vec<(&'static str, Shown)>> {
+    fn show_one(&self, id: ObjectId) -> Option<Vec<(&'static str, Shown)>> {
         let object = self.map.objects().get(id)?;
         let kind = match (id < FIRST_OBJECT, object.kind) {
             (true, _) => "catalog",
@@ -285,7 +290,7 @@ impl<M: Media> Core<M> {
         Some(vec![
             ("id", id.into()),
             ("kind", kind.into()),
-            ("parent", object.parent.into()),
+            ("parent", object.parent.unwrap_or(ObjectId::NONE).into()),
             ("size_bytes", object.size_bytes.into()),
             ("mapped_blocks", object.mapped.into()),
             ("write_cache", Shown::Flag(object.write_cache)),
@@ -317,7 +322,7 @@ impl<M: Media> Core<M> {
 
     /// Shows one object, its map pages and the place of its content: at most `limit` pages and
     /// `limit` runs.
-    pub fn show_object(&mut self, id: u64, limit: usize) -> Result<Shown, PoolError> {
+    pub fn show_object(&mut self, id: ObjectId, limit: usize) -> Result<Shown, PoolError> {
         let mut fields = self.show_one(id).ok_or(PoolError::NoSuchObject(id))?;
         let roots: Vec<Item> = self.all_roots().into_iter().filter(|item| item.object == id).collect();
         let mut walk = TreeWalk::new(roots, false);

@@ -14,7 +14,7 @@ use crate::core::recovery::{Opened, Progress, damaged};
 use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, children, is_own};
 use crate::geometry::{Pointer, page_span};
 use crate::interface::operation::Options;
-use crate::interface::{ObjectKind, PoolError};
+use crate::interface::{ObjectId, ObjectKind, PoolError};
 use crate::map::page::Page;
 use crate::medium::blocking::read_many;
 use crate::space::STICKY;
@@ -224,10 +224,10 @@ impl<M: Media> Core<M> {
     /// Corrects the numbers of mapped blocks in the object table.
     fn recount_objects(&mut self, report: &mut RepairReport) -> Result<(), PoolError> {
         let mut roots = BTreeMap::new();
-        for item in self.all_roots().into_iter().filter(|item| item.object != 0 && !is_own(item.object)) {
+        for item in self.all_roots().into_iter().filter(|item| item.object != ObjectId::NONE && !is_own(item.object)) {
             roots.insert(item.object, item.pointer);
         }
-        let ids: Vec<u64> = self.map.objects().user_ids().collect();
+        let ids: Vec<ObjectId> = self.map.objects().user_ids().collect();
         for id in ids {
             let mapped = match roots.get(&id) {
                 None => 0,

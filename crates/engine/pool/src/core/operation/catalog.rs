@@ -4,6 +4,7 @@
 use crate::core::Core;
 use crate::core::admission::SMALL_BYTES;
 use crate::core::operation::broken;
+use crate::log::record::Shared;
 use crate::map::reserves::{Ask, Purpose, TABLE_PATH};
 
 use crate::interface::operation::Output;
@@ -66,9 +67,9 @@ impl<M: Media> Core<M> {
         let mut shared = Vec::new();
         for change in changes {
             if let CatalogChange::SetReservation { id, reservation: Some(_) } = change
-                && let Some(object) = self.map.objects().get(id.0)
+                && let Some(object) = self.map.objects().get(*id)
             {
-                shared.push((id.0, object.shared, object.pages_due));
+                shared.push(Shared { object: *id, blocks: object.shared, pages: object.pages_due });
             }
         }
         self.log.append(|out| record::encode_catalog(out, changes, &shared));

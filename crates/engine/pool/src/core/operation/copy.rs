@@ -8,9 +8,9 @@ use crate::core::B;
 use crate::core::Core;
 use crate::core::progress::Progress;
 use crate::geometry::blocks_for;
-use crate::interface::ObjectKind;
 use crate::interface::operation::CopyOutcome;
 use crate::interface::operation::Output;
+use crate::interface::{ObjectId, ObjectKind};
 use crate::log::record;
 use crate::map::reserves::Ask;
 use crate::schedule::step::Step;
@@ -20,9 +20,9 @@ use media::Media;
 impl<M: Media> Core<M> {
     pub(in crate::core) fn clone_step(
         &mut self,
-        source: u64,
+        source: ObjectId,
         source_offset: u64,
-        destination: u64,
+        destination: ObjectId,
         destination_offset: u64,
         length: u64,
         progress: &mut Progress,
@@ -74,7 +74,7 @@ impl<M: Media> Core<M> {
 
     /// Plans the parts of blocks at the ends of a clone: their content is copied. `delta`: distance
     /// in bytes from the destination to the source.
-    fn plan_copied_edges(&mut self, source: u64, destination: u64, delta: u64, cut: &Cut) -> Edges {
+    fn plan_copied_edges(&mut self, source: ObjectId, destination: ObjectId, delta: u64, cut: &Cut) -> Edges {
         let mut edges = Edges::default();
         for &(at, bytes) in &cut.edges {
             let Some(content) = self.content(source, at.wrapping_add(delta) / B) else {
@@ -97,8 +97,8 @@ impl<M: Media> Core<M> {
 
     pub(in crate::core) fn capture_step(
         &mut self,
-        source: u64,
-        capture: u64,
+        source: ObjectId,
+        capture: ObjectId,
         ranges: &[(u64, u64)],
         progress: &mut Progress,
     ) -> Step {

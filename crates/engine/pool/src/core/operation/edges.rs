@@ -3,6 +3,7 @@
 
 use crate::core::B;
 use crate::core::Core;
+use crate::interface::ObjectId;
 use crate::map::assign::Source;
 use media::Media;
 use smallvec::SmallVec;
@@ -54,7 +55,7 @@ pub(super) struct Edges {
 
 impl<M: Media> Core<M> {
     /// Plans to overwrite the part of a block that begins at byte `at` of the object.
-    pub(super) fn plan_edge(&mut self, edges: &mut Edges, object: u64, at: u64, piece: &[u8]) {
+    pub(super) fn plan_edge(&mut self, edges: &mut Edges, object: ObjectId, at: u64, piece: &[u8]) {
         match self.map.plan_blocks(object, at / B, 1) {
             Some(new) => edges.new += new,
             None => edges.waits = true,
@@ -71,7 +72,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Overwrites the parts of blocks as planned. `None` if the map contradicts itself.
-    pub(super) fn commit_edges(&mut self, object: u64, edges: &Edges) -> Option<()> {
+    pub(super) fn commit_edges(&mut self, object: ObjectId, edges: &Edges) -> Option<()> {
         edges.contents.iter().try_for_each(|(block, sources)| self.commit_inline(object, *block, sources))
     }
 }

@@ -11,8 +11,8 @@ mod zero;
 use crate::catalog::is_user_object;
 use crate::core::Core;
 
-use crate::interface::ObjectKind;
 use crate::interface::operation::{Failure, Output};
+use crate::interface::{ObjectId, ObjectKind};
 
 use crate::schedule::step::Step;
 use block::BlockError;
@@ -50,7 +50,7 @@ impl<M: Media> Core<M> {
     #[inline]
     pub(in crate::core) fn readable(
         &self,
-        object: u64,
+        object: ObjectId,
         offset: u64,
         length: u64,
     ) -> Result<(ObjectKind, u64, bool), Failure> {
@@ -69,7 +69,7 @@ impl<M: Media> Core<M> {
     /// Returns whether the object's write cache is on, if it is a volume and the range is inside of
     /// it.
     #[inline]
-    pub(in crate::core) fn writable(&self, object: u64, offset: u64, length: u64) -> Result<bool, Failure> {
+    pub(in crate::core) fn writable(&self, object: ObjectId, offset: u64, length: u64) -> Result<bool, Failure> {
         let (kind, _, write_cache) = self.readable(object, offset, length)?;
         match kind {
             ObjectKind::Snapshot | ObjectKind::Capture => Err(BlockError::ReadOnly.into()),
@@ -78,7 +78,7 @@ impl<M: Media> Core<M> {
     }
 
     /// True if blocks of zeros are not stored for this object.
-    fn detects_zeros(&self, object: u64) -> bool {
+    fn detects_zeros(&self, object: ObjectId) -> bool {
         self.map.objects().read(object, |object| object.zero_detection).unwrap_or(true)
     }
 }

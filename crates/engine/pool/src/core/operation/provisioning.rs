@@ -3,6 +3,7 @@
 use crate::core::B;
 use crate::core::Core;
 use crate::geometry::blocks_for;
+use crate::interface::ObjectId;
 use crate::interface::operation::Output;
 use crate::schedule::step::Step;
 use block::BlockError;
@@ -13,7 +14,7 @@ use media::Media;
 const STEP_PAGES: usize = 1024;
 
 impl<M: Media> Core<M> {
-    pub(in crate::core) fn provisioning_step(&mut self, object: u64, offset: u64, limit: usize) -> Step {
+    pub(in crate::core) fn provisioning_step(&mut self, object: ObjectId, offset: u64, limit: usize) -> Step {
         let size = match self.readable(object, offset, 512) {
             Ok((_, size_bytes, _)) => size_bytes,
             Err(failure) => return Step::Fail(failure),

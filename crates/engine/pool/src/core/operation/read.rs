@@ -3,6 +3,7 @@
 
 use crate::checksum::crc32c;
 use crate::core::B;
+use crate::interface::ObjectId;
 
 use crate::core::Core;
 use crate::core::io::Io;
@@ -24,7 +25,7 @@ impl<M: Media> Core<M> {
     pub(in crate::core) fn read_step(
         &mut self,
         id: OperationId,
-        object: u64,
+        object: ObjectId,
         offset: u64,
         length: usize,
         progress: &mut Progress,
@@ -68,7 +69,7 @@ impl<M: Media> Core<M> {
     /// Address and CRC of each block, address 0 for zeros; `None` if map pages have to be read
     /// first.
     #[inline]
-    fn entries_of(&mut self, object: u64, first: u64, count: usize) -> Option<Vec<(u64, u32)>> {
+    fn entries_of(&mut self, object: ObjectId, first: u64, count: usize) -> Option<Vec<(u64, u32)>> {
         let mut entries = Vec::with_capacity(count);
         let mut at = 0;
         while at < count {

@@ -11,6 +11,7 @@ use crate::core::io::Io;
 use crate::core::operation::INLINE_BYTES;
 use crate::core::progress::{Placed, Progress};
 use crate::geometry::FANOUT;
+use crate::interface::ObjectId;
 use crate::interface::operation::{Failure, MAX_COMPARE_BYTES, MAX_WRITE_BYTES, OperationId, Output};
 use crate::log::record;
 use crate::log::record::BlockWrite;
@@ -45,7 +46,7 @@ impl<M: Media> Core<M> {
     pub(in crate::core) fn write_step(
         &mut self,
         id: OperationId,
-        object: u64,
+        object: ObjectId,
         offset: u64,
         data: &Bytes,
         forced: bool,
@@ -64,7 +65,7 @@ impl<M: Media> Core<M> {
 
     /// Returns the content of a block of an object; `None` if it has to be read first (noted in
     /// `need`), `Some(None)` for zeros.
-    pub(super) fn content(&mut self, object: u64, block: u64) -> Option<Option<Data>> {
+    pub(super) fn content(&mut self, object: ObjectId, block: u64) -> Option<Option<Data>> {
         let entry = self.map.lookup(object, block)?;
         if entry.is_empty() {
             return Some(None);
@@ -80,7 +81,7 @@ impl<M: Media> Core<M> {
 
     /// Returns the blocks after a write of `data` at `offset`, or `None` if old content has to be
     /// read first.
-    pub(super) fn sources(&mut self, object: u64, offset: u64, data: &[u8]) -> Option<Vec<Source>> {
+    pub(super) fn sources(&mut self, object: ObjectId, offset: u64, data: &[u8]) -> Option<Vec<Source>> {
         let first = offset / B;
         let last = (offset + data.len() as u64 - 1) / B;
         let mut sources = Vec::with_capacity((last - first + 1) as usize);
@@ -116,7 +117,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Applies and logs a write of blocks whose content is in memory.
-    pub(super) fn commit_inline(&mut self, object: u64, first: u64, sources: &[Source]) -> Option<()> {
+    pub(super) fn commit_inline(&mut self, object: ObjectId, first: u64, sources: &[Source]) -> Option<()> {
         let sequence = self.log.next_sequence();
         let written = self.map.assign_write(object, first, sources, sequence)?;
         let data = sources.iter().filter_map(|s| match s {
@@ -130,7 +131,7 @@ impl<M: Media> Core<M> {
     /// Fast path of the usual write: one whole block that is mapped, unshared and in a leaf that
     /// this epoch owns is overwritten in place, without planning or allocation. Returns false,
     /// without effect, for any other write.
-    pub(super) fn overwrite(&mut self, object: u64, offset: u64, data: &[u8]) -> bool {
+    pub(super) fn overwrite(&mut self, object: ObjectId, offset: u64, data: &[u8]) -> bool {
         let Ok(content) = <&[u8; BLOCK_BYTES]>::try_from(data) else { return false };
         let block = offset / B;
         if !offset.is_multiple_of(B) || is_zero(data) || !self.log_takes(Self::inline_record_bytes(1)) {
@@ -150,7 +151,7 @@ impl<M: Media> Core<M> {
 
     pub(super) fn write_inline(
         &mut self,
-        object: u64,
+        object: ObjectId,
         offset: u64,
         data: &[u8],
         durable: bool,
@@ -198,7 +199,7 @@ impl<M: Media> Core<M> {
 
     pub(in crate::core) fn compare_step(
         &mut self,
-        object: u64,
+        object: ObjectId,
         offset: u64,
         compare: &[u8],
         data: &[u8],
@@ -251,7 +252,7 @@ impl<M: Media> Core<M> {
     pub(super) fn write_placed(
         &mut self,
         id: OperationId,
-        object: u64,
+        object: ObjectId,
         offset: u64,
         data: &Bytes,
         durable: bool,
@@ -315,7 +316,7 @@ impl<M: Media> Core<M> {
     /// where mapped and unshared blocks are overwritten in place, so that it works in a full pool.
     fn write_through_log(
         &mut self,
-        object: u64,
+        object: ObjectId,
         offset: u64,
         data: &Bytes,
         durable: bool,
@@ -349,7 +350,7 @@ impl<M: Media> Core<M> {
     fn place(
         &mut self,
         id: OperationId,
-        object: u64,
+        object: ObjectId,
         offset: u64,
         data: &Bytes,
         blocks: std::ops::Range<u64>,

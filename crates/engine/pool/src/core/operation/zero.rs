@@ -7,6 +7,7 @@ use super::{ZEROS, acknowledged, broken};
 use crate::core::B;
 use crate::core::Core;
 use crate::core::progress::Progress;
+use crate::interface::ObjectId;
 use crate::interface::operation::Output;
 use crate::log::record;
 use crate::map::assign::Source;
@@ -16,7 +17,7 @@ use media::Media;
 impl<M: Media> Core<M> {
     pub(in crate::core) fn zero_step(
         &mut self,
-        object: u64,
+        object: ObjectId,
         ranges: &[(u64, u64)],
         forced: bool,
         progress: &mut Progress,
@@ -57,7 +58,7 @@ impl<M: Media> Core<M> {
 
     /// Plans to zero merged ranges of bytes. Also returns the runs of whole blocks: first block, and
     /// number of blocks.
-    fn plan_zeros(&mut self, object: u64, ranges: &[(u64, u64)]) -> (Edges, Vec<(u64, u64)>) {
+    fn plan_zeros(&mut self, object: ObjectId, ranges: &[(u64, u64)]) -> (Edges, Vec<(u64, u64)>) {
         let mut edges = Edges::default();
         let mut runs = Vec::new();
         let size = self.map.objects().length(object);

@@ -8,7 +8,7 @@ use crate::core::recovery::damaged;
 use crate::geometry::blocks_for;
 use crate::index::page::{MAX_VALUE_BYTES, decode_value};
 use crate::index::{Checked, Expected, IndexRoot, Node, PageNumber, Value, check_node};
-use crate::interface::PoolError;
+use crate::interface::{ObjectId, PoolError};
 use crate::medium::blocking::read_many;
 use bytes::Bytes;
 use media::{Buffer, Media};
@@ -44,7 +44,7 @@ impl<M: Media> Core<M> {
     /// gets the entries, those of one node in the order of their keys.
     pub(crate) fn read_index_tree(
         &mut self,
-        stream: u64,
+        stream: ObjectId,
         root: IndexRoot,
         take: Take<'_>,
     ) -> Result<Vec<String>, PoolError> {
@@ -78,7 +78,7 @@ impl<M: Media> Core<M> {
     /// Passes entries on, with the content of long values.
     fn read_values(
         &mut self,
-        stream: u64,
+        stream: ObjectId,
         values: Vec<(Bytes, Value)>,
         findings: &mut Vec<String>,
         take: Take<'_>,
@@ -109,7 +109,11 @@ impl<M: Media> Core<M> {
     }
 
     /// Reads the content of index pages; for an unusable page, the reason.
-    fn read_pages_of(&mut self, stream: u64, numbers: &[PageNumber]) -> Result<Vec<Result<Buffer, String>>, PoolError> {
+    fn read_pages_of(
+        &mut self,
+        stream: ObjectId,
+        numbers: &[PageNumber],
+    ) -> Result<Vec<Result<Buffer, String>>, PoolError> {
         let mut places = Vec::with_capacity(numbers.len());
         for number in numbers {
             let entry = loop {

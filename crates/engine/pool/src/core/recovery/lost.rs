@@ -12,7 +12,7 @@ use crate::core::Core;
 use crate::core::recovery::damaged;
 use crate::core::state::DamagedPage;
 use crate::geometry::{Pointer, index_in, page_span};
-use crate::interface::{Incident, PoolError};
+use crate::interface::{Incident, ObjectId, PoolError};
 use crate::log::record::Record;
 use crate::map::page::Entry;
 use media::{BLOCK_BYTES, Media};
@@ -55,7 +55,7 @@ impl<M: Media> Core<M> {
 
     /// Finds the page at `address` on the way from the object's root to one of the blocks, among
     /// pages in memory: its first block and the pointer to it.
-    fn find_page(&self, object: u64, blocks: std::ops::Range<u64>, address: u64) -> Option<(u64, Pointer)> {
+    fn find_page(&self, object: ObjectId, blocks: std::ops::Range<u64>, address: u64) -> Option<(u64, Pointer)> {
         let mut block = blocks.start;
         while block < blocks.end {
             let mut pointer = self.map.root_of(object)?;
@@ -78,7 +78,7 @@ impl<M: Media> Core<M> {
 
     /// Replaces the checksum in the pointer to the page of the object that begins at `start` by one
     /// that no page has.
-    fn poison(&mut self, object: u64, start: u64, level: u8) -> Result<(), PoolError> {
+    fn poison(&mut self, object: ObjectId, start: u64, level: u8) -> Result<(), PoolError> {
         let broken = || damaged(format!("the map of object {object} contradicts itself"));
         let root_level = self.map.root_of(object).ok_or_else(broken)?.level;
         if level == root_level {

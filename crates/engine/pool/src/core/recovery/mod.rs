@@ -26,9 +26,9 @@ use crate::core::recovery::confirm::Doubtful;
 use crate::core::state::DamagedPage;
 use crate::geometry::{Pointer, STREAM_LEVEL, blocks_for};
 use crate::interface::operation::{MAX_VOLUME_BYTES, Options};
-use crate::interface::{CatalogChange, Incident, PoolError};
+use crate::interface::{CatalogChange, Incident, ObjectId, PoolError};
 use crate::log::frame::FrameInfo;
-use crate::log::record::Record;
+use crate::log::record::{Record, Shared};
 use crate::log::{Log, ReplayPoint, frame, record};
 use crate::map::Map;
 use crate::map::drops::Drops;
@@ -418,7 +418,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Reads one of the pool's own streams, and counts its mapped blocks.
-    fn read_stream(&mut self, id: u64) -> Result<Vec<u8>, PoolError> {
+    fn read_stream(&mut self, id: ObjectId) -> Result<Vec<u8>, PoolError> {
         let Some(object) = self.map.objects().get(id) else { return Ok(Vec::new()) };
         let length = object.size_bytes;
         if length > stream::MAX_STREAM_BYTES.min(self.map.space().usable() * BLOCK_BYTES as u64) {
@@ -450,7 +450,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Counts the mapped blocks of one of the pool's own streams.
-    fn count_mapped(&mut self, id: u64) -> Result<(), PoolError> {
+    fn count_mapped(&mut self, id: ObjectId) -> Result<(), PoolError> {
         let root = self.map.root_of(id).unwrap_or_default();
         let mapped = if root.is_empty() {
             0
@@ -623,12 +623,12 @@ impl<M: Media> Core<M> {
     /// True if an operation could have written the record: its ranges are inside of volumes, and
     /// its objects can exist.
     fn is_possible(&self, record: &Record<'_>) -> bool {
-        let inside = |object: u64, first: u64, count: u64| {
+        let inside = |object: ObjectId, first: u64, count: u64| {
             let end = first.checked_add(count);
             let object = self.map.objects().user(object);
             object.is_some_and(|object| end.is_some_and(|end| end <= blocks_for(object.size_bytes)))
         };
-        let new = |id: u64| is_user_object(id) && id < stream::MAX_OBJECT && self.map.objects().get(id).is_none();
+        let new = |id: ObjectId| is_user_object(id) && id < stream::MAX_OBJECT && self.map.objects().get(id).is_none();
         let size = |size_bytes: u64| size_bytes > 0 && size_bytes <= MAX_VOLUME_BYTES;
         match record {
             Record::Write { object, first, blocks, .. } => inside(*object, *first, blocks.len() as u64),
@@ -638,15 +638,15 @@ impl<M: Media> Core<M> {
             }
             Record::Catalog(changes, _) => changes.iter().all(|change| match change {
                 CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
-                    new(id.0) && size(*size_bytes)
+                    new(*id) && size(*size_bytes)
                 }
-                CatalogChange::CloneObject { id, .. } => new(id.0),
-                CatalogChange::Resize { id, size_bytes } => is_user_object(id.0) && size(*size_bytes),
+                CatalogChange::CloneObject { id, .. } => new(*id),
+                CatalogChange::Resize { id, size_bytes } => is_user_object(*id) && size(*size_bytes),
                 CatalogChange::DeleteObject { id }
                 | CatalogChange::SetWriteCache { id, .. }
                 | CatalogChange::SetZeroDetection { id, .. }
                 | CatalogChange::SetReservation { id, .. }
-                | CatalogChange::Rollback { id, .. } => is_user_object(id.0),
+                | CatalogChange::Rollback { id, .. } => is_user_object(*id),
                 CatalogChange::PutDocument { key, value } => is_document(key.len(), value.len()),
                 CatalogChange::DeleteDocument { .. } => true,
             }),
@@ -675,7 +675,9 @@ impl<M: Media> Core<M> {
                 self.map.assign_clone(*source, *source_first, *destination, *destination_first, *count)
             }
             Record::Catalog(changes, shared) => self.map.assign_catalog(changes).and_then(|()| {
-                shared.iter().try_for_each(|&(object, blocks, pages)| self.map.set_shared(object, blocks, pages))
+                shared
+                    .iter()
+                    .try_for_each(|&Shared { object, blocks, pages }| self.map.set_shared(object, blocks, pages))
             }),
         };
         done.ok_or_else(|| damaged(format!("log record {sequence} contradicts the map")))

@@ -90,7 +90,10 @@ mod tests {
         let (mut core, _) = Core::open(media, Options::default(), &mut |_| {}).unwrap();
         let create = CatalogChange::CreateVolume { id: ObjectId(16), size_bytes: 4 << 20 };
         run(&mut core, Operation::Catalog(vec![create]));
-        run(&mut core, Operation::Write { object: 16, offset: 0, data: vec![1; 65_536].into(), forced: false });
+        run(
+            &mut core,
+            Operation::Write { object: ObjectId(16), offset: 0, data: vec![1; 65_536].into(), forced: false },
+        );
         let check = |core: &mut Core<_>| loop {
             let Output::Check(step) = run(core, Operation::CheckStep) else { panic!() };
             if let Some(report) = step.report {
@@ -98,9 +101,9 @@ mod tests {
             }
         };
         assert_eq!(check(&mut core).findings, Vec::<String>::new());
-        let entry = core.map.lookup(16, 3).unwrap();
+        let entry = core.map.lookup(ObjectId(16), 3).unwrap();
         core.map.space_mut().increment(entry.address()).unwrap();
-        core.map.objects_mut().adjust(16, |object| object.mapped += 1).unwrap();
+        core.map.objects_mut().adjust(ObjectId(16), |object| object.mapped += 1).unwrap();
         let report = check(&mut core);
         assert_eq!(report.count, 2, "{:?}", report.findings);
         assert!(report.findings[0].contains("its parent says 17"), "{:?}", report.findings);

@@ -4,8 +4,8 @@
 //! each time, so each step sees the changes made since the previous one.
 
 use crate::geometry::{FANOUT, MAX_LEVEL, Pointer, page_span};
-use crate::interface::Place;
 use crate::interface::ScanStep;
+use crate::interface::{ObjectId, Place};
 use crate::map::Map;
 use crate::map::page::Page;
 use crate::space::{STICKY, SpaceMap};
@@ -14,8 +14,11 @@ use std::rc::Rc;
 /// State of a scan between its turns.
 #[derive(Default)]
 pub(crate) struct Scan {
-    /// Object and block to continue with.
+    /// Index of the object to continue with, in the list of objects of a count.
     pub(super) object: usize,
+    /// Object to continue with in a scan of all objects; `None` at its start.
+    pub(super) id: Option<ObjectId>,
+    /// Block to continue with.
     pub(super) block: u64,
     /// By level: number of the span of the page last entered, plus one.
     pub(super) entered: [u64; MAX_LEVEL as usize + 1],
@@ -69,6 +72,12 @@ impl Scan {
         self.entered = Default::default();
     }
 
+    /// Starts the first object of the pool that has this id or a larger one.
+    pub(super) fn begin_object(&mut self, id: ObjectId) {
+        self.id = Some(id);
+        self.begin(0, 0);
+    }
+
     /// Counts the blocks of a leaf that nothing else refers to, according to the references met so
     /// far.
     pub(super) fn count_leaf(&mut self, page: &Page, space: &SpaceMap) {
@@ -97,7 +106,7 @@ impl Scan {
     pub(super) fn visit(
         &mut self,
         map: &mut Map,
-        object: u64,
+        object: ObjectId,
         mut enter: impl FnMut(&mut Map, &mut Self, Pointer) -> Enter,
     ) -> Visit {
         'from_root: loop {

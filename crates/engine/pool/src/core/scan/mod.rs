@@ -11,6 +11,7 @@ pub(crate) mod online_check;
 pub(crate) mod verified;
 pub(crate) mod walk;
 
+use crate::catalog::FIRST_OBJECT;
 use crate::checksum::crc32c;
 use crate::core::io::Io;
 use crate::core::scan::cursor::{Enter, Scan, Verify, Visit, narrow};
@@ -18,7 +19,8 @@ use crate::core::state::place;
 use crate::core::{B, Core};
 use crate::geometry::{FANOUT, Pointer};
 use crate::interface::operation::{OperationId, Output};
-use crate::interface::{PoolError, ScanStep};
+use crate::interface::{ObjectId, PoolError, ScanStep};
+use crate::log::record::Shared;
 use crate::map::Map;
 use crate::map::page::Page;
 use crate::medium::read_result;
@@ -42,7 +44,7 @@ const ZERO_CRC: u32 = 0x98f9_4189;
 impl<M: Media> Core<M> {
     /// Counts the bytes that deleting all these objects frees: simulates giving back their
     /// references.
-    pub(crate) fn unique_step(&mut self, objects: &[u64], progress: &mut Progress) -> Step {
+    pub(crate) fn unique_step(&mut self, objects: &[ObjectId], progress: &mut Progress) -> Step {
         for id in objects {
             if self.map.objects().user(*id).is_none() {
                 return Step::Fail(PoolError::NoSuchObject(*id).into());
@@ -97,7 +99,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Counts the blocks of a volume that are not shared, and so an upper bound of the shared ones.
-    pub(crate) fn recount_step(&mut self, object: u64, progress: &mut Progress) -> Step {
+    pub(crate) fn recount_step(&mut self, object: ObjectId, progress: &mut Progress) -> Step {
         if self.map.objects().user(object).is_none() {
             self.map.objects_mut().end_count(object);
             return Step::Fail(PoolError::NoSuchObject(object).into());
@@ -148,7 +150,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Ends a count: the volume has this many blocks and pages of its own.
-    fn end_recount(&mut self, object: u64, own_blocks: u64, own_pages: u64) -> Step {
+    fn end_recount(&mut self, object: ObjectId, own_blocks: u64, own_pages: u64) -> Step {
         let (Some(missed), Some(o)) = (self.map.objects().missed(object), self.map.objects().get(object)) else {
             self.map.objects_mut().end_count(object);
             return Step::Done(Output::Done);
@@ -172,7 +174,8 @@ impl<M: Media> Core<M> {
         if self.map.set_shared(object, shared, pages).is_none() {
             return Step::Done(Output::Done);
         }
-        self.log.append(|out| crate::log::record::encode_catalog(out, &[], &[(object, shared, pages)]));
+        self.log
+            .append(|out| crate::log::record::encode_catalog(out, &[], &[Shared { object, blocks: shared, pages }]));
         Step::Durable(Output::Done)
     }
 
@@ -182,15 +185,15 @@ impl<M: Media> Core<M> {
         let mut scan = progress.scan.take().unwrap_or_default();
         for _ in 0..self.scan_pages {
             // Objects may appear and disappear meanwhile; the scan continues with the next id.
-            let Some(object) = self.map.objects().first_user_from(scan.object as u64) else {
+            let Some(object) = self.map.objects().first_user_from(scan.id.unwrap_or(FIRST_OBJECT)) else {
                 scan.places.sort_unstable();
                 return Step::Done(Output::Places(std::mem::take(&mut scan.places)));
             };
-            if object != scan.object as u64 {
-                scan.begin(object as usize, 0);
+            if scan.id != Some(object) {
+                scan.begin_object(object);
             }
             match scan.visit(&mut self.map, object, |_, _, _| Enter::Yes) {
-                Visit::End => scan.begin(object as usize + 1, 0),
+                Visit::End => scan.begin_object(object.next()),
                 Visit::Wait => {
                     progress.scan = Some(scan);
                     return Step::Wait;
@@ -210,7 +213,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Deallocates stored blocks of zeros, at most one leaf at a time.
-    pub(crate) fn zeros_step(&mut self, object: u64, offset: u64, progress: &mut Progress) -> Step {
+    pub(crate) fn zeros_step(&mut self, object: ObjectId, offset: u64, progress: &mut Progress) -> Step {
         if let Err(failure) = self.writable(object, 0, 0) {
             return Step::Fail(failure);
         }
@@ -291,7 +294,7 @@ impl<M: Media> Core<M> {
     pub(crate) fn verify_step(
         &mut self,
         id: OperationId,
-        object: u64,
+        object: ObjectId,
         offset: u64,
         anew: bool,
         p: &mut Progress,
@@ -316,7 +319,7 @@ impl<M: Media> Core<M> {
         step
     }
 
-    fn verify_leaf(&mut self, id: OperationId, object: u64, scan: &mut Scan) -> Step {
+    fn verify_leaf(&mut self, id: OperationId, object: ObjectId, scan: &mut Scan) -> Step {
         let Some(verify) = &mut scan.verify else { return Step::Done(Output::Scanned(Box::default())) };
         if verify.outstanding > 0 {
             return Step::Io;
@@ -374,7 +377,7 @@ impl<M: Media> Core<M> {
     fn verify_again(
         &mut self,
         id: OperationId,
-        object: u64,
+        object: ObjectId,
         scan: &mut Scan,
         round: u8,
         suspects: Vec<(u64, u64, u32)>,

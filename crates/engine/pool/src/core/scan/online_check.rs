@@ -19,7 +19,7 @@ use crate::core::io::{CheckRead, Io, MapPage};
 use crate::core::scan::index_check::IndexCheck;
 use crate::interface::check::CheckReport;
 use crate::interface::operation::{Failure, OperationId, Output};
-use crate::interface::{CheckStep, PoolError};
+use crate::interface::{CheckStep, ObjectId, PoolError};
 use crate::map::Map;
 use crate::map::page::Page;
 use crate::medium::Medium;
@@ -393,7 +393,7 @@ impl OnlineCheck {
             }
         }
         for &Dropped { pointer, .. } in map.drops().all() {
-            self.stack.push(MapPage { pointer, object: 0, first: 0, expected_mapped: None });
+            self.stack.push(MapPage { pointer, object: ObjectId::NONE, first: 0, expected_mapped: None });
         }
         self.index = match map.documents().stored() {
             Stored::Index(root) if self.from == 0 => {

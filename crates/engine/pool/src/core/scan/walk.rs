@@ -8,7 +8,7 @@
 use crate::catalog::{DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
 use crate::core::Core;
 use crate::geometry::{Pointer, entry_span};
-use crate::interface::PoolError;
+use crate::interface::{ObjectId, PoolError};
 use crate::map::page;
 use crate::map::page::Page;
 use crate::medium::blocking::read_many;
@@ -30,7 +30,7 @@ const N: usize = SEGMENT_BLOCKS as usize;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     /// Object through which the page was reached; 0: the drop queue.
-    pub object: u64,
+    pub object: ObjectId,
     /// First block of the object that the page spans.
     pub first: u64,
     /// The page.
@@ -240,7 +240,7 @@ impl Tally {
 }
 
 /// True for the pool's own objects, whose blocks are metadata.
-pub(crate) fn is_own(object: u64) -> bool {
+pub(crate) fn is_own(object: ObjectId) -> bool {
     matches!(object, OBJECT_TABLE | DOCUMENTS | DROP_QUEUE)
 }
 
@@ -252,7 +252,7 @@ impl<M: Media> Core<M> {
             (!pointer.is_empty()).then_some(Item { object, first: 0, pointer, expected_mapped: None })
         });
         let drops = self.map.drops().all().map(|dropped| Item {
-            object: 0,
+            object: ObjectId::NONE,
             first: 0,
             pointer: dropped.pointer,
             expected_mapped: None,

@@ -130,12 +130,18 @@ fn run_with_background<M: Media>(core: &mut Core<M>, operation: Operation, pages
     panic!("an operation never ended");
 }
 
-fn write<M: Media>(core: &mut Core<M>, object: u64, block: u64, count: usize, byte: u8) -> Result<Output, Failure> {
+fn write<M: Media>(
+    core: &mut Core<M>,
+    object: ObjectId,
+    block: u64,
+    count: usize,
+    byte: u8,
+) -> Result<Output, Failure> {
     let data = vec![byte; BLOCK_BYTES * count].into();
     run(core, Operation::Write { object, offset: block * B, data, forced: true })
 }
 
-fn holds<M: Media>(core: &mut Core<M>, object: u64, block: u64, byte: u8) {
+fn holds<M: Media>(core: &mut Core<M>, object: ObjectId, block: u64, byte: u8) {
     match run(core, Operation::Read { object, offset: block * B, length: BLOCK_BYTES }) {
         Ok(Output::Data(data)) => assert!(data.iter().all(|found| *found == byte), "block {block}"),
         other => panic!("{other:?}"),
@@ -157,28 +163,28 @@ fn killed(disk: &SimDisk, core: &Core<Thin>) -> Core<Thin> {
 fn a_pool_opens_and_serves_while_the_file_system_below_is_still_full() {
     for seed in 0..8 {
         let (disk, mut core, full) = made(seed);
-        let id = ObjectId(core.new_object_id());
+        let id = core.new_object_id();
         run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 40 }])).unwrap();
-        write(&mut core, id.0, 0, 64, 1).unwrap();
+        write(&mut core, id, 0, 64, 1).unwrap();
         core.checkpoint().unwrap();
         full.set(true);
         let refused = Err(Failure::Block(BlockError::PoolFull));
         // Places far apart need as many map pages as blocks, so that replay is short of memory.
         let place = |block: u64| (block + 1) << 16;
-        let acknowledged = (0..400).find(|block| write(&mut core, id.0, place(*block), 1, 2) == refused).unwrap();
-        let overwritten = (0..64).find(|block| write(&mut core, id.0, *block, 1, 4) == refused).unwrap_or(64);
+        let acknowledged = (0..400).find(|block| write(&mut core, id, place(*block), 1, 2) == refused).unwrap();
+        let overwritten = (0..64).find(|block| write(&mut core, id, *block, 1, 4) == refused).unwrap_or(64);
 
         // Two rounds: the second start finds the state that the first one left.
         let mut again = killed(&disk, &core);
         for round in 0..2 {
             assert!(again.stopped().is_none());
             for block in 0..acknowledged {
-                holds(&mut again, id.0, place(block), 2);
+                holds(&mut again, id, place(block), 2);
             }
             for block in 0..64 {
-                holds(&mut again, id.0, block, if block < overwritten { 4 } else { 1 });
+                holds(&mut again, id, block, if block < overwritten { 4 } else { 1 });
             }
-            let large = write(&mut again, id.0, 5000, 64, 3);
+            let large = write(&mut again, id, 5000, 64, 3);
             assert_eq!(large, Err(BlockError::PoolFull.into()), "seed {seed}, round {round}");
             // End of a clean stop: it cannot write everything, and loses nothing.
             assert_eq!(again.checkpoint(), Err(PoolError::PoolFull));
@@ -196,11 +202,11 @@ fn a_pool_opens_and_serves_while_the_file_system_below_is_still_full() {
             again.medium.media_mut().wait();
         }
         assert!(!again.starved());
-        write(&mut again, id.0, 9000, 20, 5).unwrap();
+        write(&mut again, id, 9000, 20, 5).unwrap();
         again.checkpoint().unwrap();
         assert!(again.check(true, &mut |_| {}).unwrap().is_clean());
         for block in 0..acknowledged {
-            holds(&mut again, id.0, place(block), 2);
+            holds(&mut again, id, place(block), 2);
         }
     }
 }
@@ -209,16 +215,16 @@ fn a_pool_opens_and_serves_while_the_file_system_below_is_still_full() {
 fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
     for seed in 0..8 {
         let (disk, mut core, full) = made(seed);
-        let id = ObjectId(core.new_object_id());
+        let id = core.new_object_id();
         run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 40 }])).unwrap();
-        write(&mut core, id.0, 0, 256, 1).unwrap();
+        write(&mut core, id, 0, 256, 1).unwrap();
         core.checkpoint().unwrap();
 
         // Acknowledged before the pool notices, because the log has room.
         full.set(true);
         let mut noticed = None;
         for block in 0..400u64 {
-            match write(&mut core, id.0, 1000 + block, 1, 2) {
+            match write(&mut core, id, 1000 + block, 1, 2) {
                 Ok(_) => {}
                 Err(Failure::Block(BlockError::PoolFull)) => {
                     noticed = Some(block);
@@ -231,25 +237,25 @@ fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
         assert!(core.starved() && core.stopped().is_none());
         assert_eq!(core.checkpoint(), Err(PoolError::PoolFull));
         // Large writes notice on their own.
-        assert_eq!(write(&mut core, id.0, 5000, 64, 3), Err(BlockError::PoolFull.into()));
+        assert_eq!(write(&mut core, id, 5000, 64, 3), Err(BlockError::PoolFull.into()));
         // Overwrites, reads and UNMAP continue until the log is full.
         let mut overwritten = 0;
         for block in 0..256 {
-            match write(&mut core, id.0, block, 1, 4) {
+            match write(&mut core, id, block, 1, 4) {
                 Ok(_) => overwritten += 1,
                 Err(Failure::Block(BlockError::PoolFull)) => break,
                 other => panic!("{other:?}"),
             }
         }
-        holds(&mut core, id.0, 255, if overwritten == 256 { 4 } else { 1 });
-        holds(&mut core, id.0, 1000, 2);
+        holds(&mut core, id, 255, if overwritten == 256 { 4 } else { 1 });
+        holds(&mut core, id, 1000, 2);
         assert!(core.stopped().is_none());
 
         // After a kill in this state, the next start replays everything.
         let crashed = LocalMedia::open(disk.crashed_copy(|_| Fate::Applied)).unwrap();
         let mut other = Core::open(crashed, options(), &mut |_| {}).unwrap().0;
         for block in 0..acknowledged {
-            holds(&mut other, id.0, 1000 + block, 2);
+            holds(&mut other, id, 1000 + block, 2);
         }
         assert!(other.check(true, &mut |_| {}).unwrap().is_clean());
 
@@ -260,19 +266,19 @@ fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
             core.medium.media_mut().wait();
         }
         assert!(!core.starved());
-        write(&mut core, id.0, 9000, 20, 5).unwrap();
+        write(&mut core, id, 9000, 20, 5).unwrap();
         core.checkpoint().unwrap();
         assert!(core.check(true, &mut |_| {}).unwrap().is_clean());
         for block in 0..acknowledged {
-            holds(&mut core, id.0, 1000 + block, 2);
+            holds(&mut core, id, 1000 + block, 2);
         }
         for block in 0..overwritten {
-            holds(&mut core, id.0, block, 4);
+            holds(&mut core, id, block, 4);
         }
         drop(core);
         let mut core = Core::open(LocalMedia::open(disk.crash()).unwrap(), options(), &mut |_| {}).unwrap().0;
         assert!(core.check(true, &mut |_| {}).unwrap().is_clean());
-        holds(&mut core, id.0, 9019, 5);
+        holds(&mut core, id, 9019, 5);
     }
 }
 
@@ -282,18 +288,18 @@ fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
 #[test]
 fn internal_operations_wait_until_the_log_has_room() {
     let (_, mut core, full) = made(3);
-    let [id, snapshot, filler] = [(); 3].map(|()| ObjectId(core.new_object_id()));
+    let [id, snapshot, filler] = [(); 3].map(|()| core.new_object_id());
     for (id, blocks) in [(id, 256), (filler, 64)] {
         run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: blocks * B }])).unwrap();
     }
     let reservation = Some(crate::Reservation { overwrite_percent: 100 });
     run(&mut core, Operation::Catalog(vec![CatalogChange::SetReservation { id, reservation }])).unwrap();
-    write(&mut core, id.0, 0, 256, 1).unwrap();
-    write(&mut core, filler.0, 0, 64, 1).unwrap();
+    write(&mut core, id, 0, 256, 1).unwrap();
+    write(&mut core, filler, 0, 64, 1).unwrap();
     let kind = crate::ObjectKind::Snapshot;
     run(&mut core, Operation::Catalog(vec![CatalogChange::CloneObject { source: id, id: snapshot, kind }])).unwrap();
     core.checkpoint().unwrap();
-    let promised = core.object(id.0).unwrap().promised_bytes;
+    let promised = core.object(id).unwrap().promised_bytes;
 
     // The snapshot is deleted; its shared blocks are counted only when the log has no room left,
     // not even for a small record.
@@ -302,13 +308,13 @@ fn internal_operations_wait_until_the_log_has_room() {
     run_with_background(&mut core, delete, 0).unwrap();
     let refused = Err(Failure::Block(BlockError::PoolFull));
     let overwrite = |round: u64| Operation::Write {
-        object: filler.0,
+        object: filler,
         offset: round % 64 * B,
         data: vec![round as u8 | 1; BLOCK_BYTES].into(),
         forced: true,
     };
     assert!((0..10_000).any(|round| run_with_background(&mut core, overwrite(round), 0) == refused));
-    let zero = |block: u64| Operation::Zero { object: filler.0, ranges: vec![(block * B, B)], forced: true };
+    let zero = |block: u64| Operation::Zero { object: filler, ranges: vec![(block * B, B)], forced: true };
     assert!((0..64).any(|block| run_with_background(&mut core, zero(block), 0) == refused), "the log is not full");
     assert!(core.starved() && core.schedule.is_empty());
     for _ in 0..100 {
@@ -317,7 +323,7 @@ fn internal_operations_wait_until_the_log_has_room() {
         assert_eq!(core.poll_finished(), None, "a result that no host waits for");
     }
     assert!(!core.schedule.is_empty(), "the count does not wait for the log");
-    assert_eq!(core.object(id.0).unwrap().promised_bytes, promised);
+    assert_eq!(core.object(id).unwrap().promised_bytes, promised);
 
     full.set(false);
     for _ in 0..1000 {
@@ -325,7 +331,7 @@ fn internal_operations_wait_until_the_log_has_room() {
         core.medium.media_mut().wait();
     }
     assert!(!core.starved() && core.schedule.is_empty());
-    assert!(core.object(id.0).unwrap().promised_bytes < promised);
+    assert!(core.object(id).unwrap().promised_bytes < promised);
 }
 
 /// Regression: the alert came only with the next checkpoint, and nothing explained why a large
@@ -333,13 +339,13 @@ fn internal_operations_wait_until_the_log_has_room() {
 #[test]
 fn a_refused_write_reports_that_the_file_system_below_is_full() {
     let (_, mut core, full) = made(5);
-    let id = ObjectId(core.new_object_id());
+    let id = core.new_object_id();
     run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 40 }])).unwrap();
     core.checkpoint().unwrap();
     let refused = Err(BlockError::PoolFull.into());
     full.set(true);
     assert!(!core.space().starved);
-    assert_eq!(write(&mut core, id.0, 0, 64, 1), refused);
+    assert_eq!(write(&mut core, id, 0, 64, 1), refused);
     assert!(core.space().starved, "the write was refused, and the pool does not report why");
     // The checkpoint that the refusal requested finds no space; a write that finds space ends the
     // state.
@@ -349,7 +355,7 @@ fn a_refused_write_reports_that_the_file_system_below_is_full() {
         core.pump(1);
         core.medium.media_mut().wait();
     }
-    write(&mut core, id.0, 0, 64, 1).unwrap();
+    write(&mut core, id, 0, 64, 1).unwrap();
     assert!(!core.space().starved);
 }
 
@@ -358,11 +364,11 @@ fn a_refused_write_reports_that_the_file_system_below_is_full() {
 #[test]
 fn two_checkpoints_that_find_room_end_the_report_of_a_refused_write() {
     let (_, mut core, full) = made(6);
-    let id = ObjectId(core.new_object_id());
+    let id = core.new_object_id();
     run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 40 }])).unwrap();
     core.checkpoint().unwrap();
     full.set(true);
-    assert_eq!(write(&mut core, id.0, 0, 64, 1), Err(BlockError::PoolFull.into()));
+    assert_eq!(write(&mut core, id, 0, 64, 1), Err(BlockError::PoolFull.into()));
     full.set(false);
     // The refusal requested the first checkpoint.
     let checkpoints = core.counters().checkpoints;

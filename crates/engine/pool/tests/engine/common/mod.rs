@@ -81,25 +81,25 @@ impl Rig {
         self.disk.block_count()
     }
 
-    pub fn create(&mut self, blocks: u64) -> u64 {
+    pub fn create(&mut self, blocks: u64) -> ObjectId {
         let id = self.core.new_object_id();
-        self.change(CatalogChange::CreateVolume { id: ObjectId(id), size_bytes: blocks * BLOCK }).unwrap();
+        self.change(CatalogChange::CreateVolume { id, size_bytes: blocks * BLOCK }).unwrap();
         id
     }
 
-    pub fn clone_of(&mut self, source: u64, kind: ObjectKind) -> Result<u64, Failure> {
+    pub fn clone_of(&mut self, source: ObjectId, kind: ObjectKind) -> Result<ObjectId, Failure> {
         let id = self.core.new_object_id();
-        self.change(CatalogChange::CloneObject { source: ObjectId(source), id: ObjectId(id), kind })?;
+        self.change(CatalogChange::CloneObject { source, id, kind })?;
         Ok(id)
     }
 
-    pub fn delete(&mut self, id: u64) {
-        self.change(CatalogChange::DeleteObject { id: ObjectId(id) }).unwrap();
+    pub fn delete(&mut self, id: ObjectId) {
+        self.change(CatalogChange::DeleteObject { id }).unwrap();
     }
 
-    pub fn reserve(&mut self, id: u64, overwrite_percent: u8) -> Result<(), Failure> {
+    pub fn reserve(&mut self, id: ObjectId, overwrite_percent: u8) -> Result<(), Failure> {
         let reservation = Some(Reservation { overwrite_percent });
-        self.change(CatalogChange::SetReservation { id: ObjectId(id), reservation })
+        self.change(CatalogChange::SetReservation { id, reservation })
     }
 
     pub fn change(&mut self, change: CatalogChange) -> Result<(), Failure> {
@@ -107,17 +107,17 @@ impl Rig {
     }
 
     /// Writes `count` blocks filled with `byte`.
-    pub fn write(&mut self, object: u64, block: u64, count: u64, byte: u8) -> Result<(), Failure> {
+    pub fn write(&mut self, object: ObjectId, block: u64, count: u64, byte: u8) -> Result<(), Failure> {
         let data = Bytes::from(vec![byte; (count * BLOCK) as usize]);
         self.run(Operation::Write { object, offset: block * BLOCK, data, forced: false }).map(|_| ())
     }
 
-    pub fn zero(&mut self, object: u64, block: u64, count: u64) -> Result<(), Failure> {
+    pub fn zero(&mut self, object: ObjectId, block: u64, count: u64) -> Result<(), Failure> {
         let ranges = vec![(block * BLOCK, count * BLOCK)];
         self.run(Operation::Zero { object, ranges, forced: false }).map(|_| ())
     }
 
-    pub fn copy(&mut self, from: (u64, u64), to: (u64, u64), count: u64) -> Result<(), Failure> {
+    pub fn copy(&mut self, from: (ObjectId, u64), to: (ObjectId, u64), count: u64) -> Result<(), Failure> {
         let operation = Operation::Clone {
             source: from.0,
             source_offset: from.1 * BLOCK,
@@ -128,7 +128,7 @@ impl Rig {
         self.run(operation).map(|_| ())
     }
 
-    pub fn read(&mut self, object: u64, block: u64, count: u64) -> Result<Bytes, Failure> {
+    pub fn read(&mut self, object: ObjectId, block: u64, count: u64) -> Result<Bytes, Failure> {
         let length = (count * BLOCK) as usize;
         match self.run(Operation::Read { object, offset: block * BLOCK, length })? {
             Output::Data(data) => Ok(data),
@@ -136,7 +136,7 @@ impl Rig {
         }
     }
 
-    pub fn unique(&mut self, objects: &[u64]) -> u64 {
+    pub fn unique(&mut self, objects: &[ObjectId]) -> u64 {
         match self.run(Operation::Unique { objects: objects.to_vec() }).unwrap() {
             Output::Bytes(bytes) => bytes / BLOCK,
             other => panic!("{other:?}"),

@@ -29,7 +29,7 @@ fn run(core: &mut Engine, operation: Operation) -> Output {
     }
 }
 
-fn write(core: &mut Engine, object: u64, block: u64, count: usize, byte: u8) {
+fn write(core: &mut Engine, object: ObjectId, block: u64, count: usize, byte: u8) {
     let data = vec![byte; 4096 * count].into();
     run(core, Operation::Write { object, offset: block * 4096, data, forced: true });
 }
@@ -39,28 +39,23 @@ fn catalog(core: &mut Engine, changes: Vec<CatalogChange>) {
 }
 
 /// Creates a pool with shared pages and blocks, entries in the drop queue, and a log.
-fn filled() -> (SimDisk, Engine, [u64; 2]) {
+fn filled() -> (SimDisk, Engine, [ObjectId; 2]) {
     let (disk, mut core) = made();
-    let [a, b, snapshot, gone] = [(); 4].map(|()| ObjectId(core.new_object_id()));
+    let [a, b, snapshot, gone] = [(); 4].map(|()| core.new_object_id());
     for id in [a, b, gone] {
         catalog(&mut core, vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 40 }]);
-        write(&mut core, id.0, 0, 300, 1);
-        write(&mut core, id.0, 70_000, 20, 2);
+        write(&mut core, id, 0, 300, 1);
+        write(&mut core, id, 70_000, 20, 2);
     }
     catalog(&mut core, vec![CatalogChange::CloneObject { source: a, id: snapshot, kind: ObjectKind::Snapshot }]);
-    let share = Operation::Clone {
-        source: a.0,
-        source_offset: 0,
-        destination: b.0,
-        destination_offset: 1 << 20,
-        length: 1 << 20,
-    };
+    let share =
+        Operation::Clone { source: a, source_offset: 0, destination: b, destination_offset: 1 << 20, length: 1 << 20 };
     run(&mut core, share);
-    write(&mut core, a.0, 5, 10, 3);
+    write(&mut core, a, 5, 10, 3);
     core.checkpoint().unwrap();
     catalog(&mut core, vec![CatalogChange::DeleteObject { id: gone }]);
     core.checkpoint().unwrap();
-    (disk, core, [a.0, b.0])
+    (disk, core, [a, b])
 }
 
 /// Spoils counts: a leak, a block that would be freed too early, and, if nothing is written
@@ -80,7 +75,7 @@ fn counts_spoiled(core: &mut Engine, free_one: bool) {
     }
     let blocks = core.map.metadata_blocks();
     core.map.set_metadata_blocks(blocks + 17);
-    core.map.objects_mut().adjust(16, |object| object.mapped += 3).unwrap();
+    core.map.objects_mut().adjust(ObjectId(16), |object| object.mapped += 3).unwrap();
 }
 
 #[test]
