@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::future::{FutureExt, LocalBoxFuture};
 use pool::{
     BlockId, Catalog, CatalogChange, CheckStep, Growth, Incident, ObjectId, ObjectInfo, Place, PoolError, PoolSpace,
-    ScanStep,
+    Revision, ScanStep,
 };
 
 /// Number of objects that [`each_object`] holds.
@@ -32,7 +32,7 @@ pub(crate) trait DynCatalog {
     fn grow(&self, growth: Growth) -> LocalBoxFuture<'_, Result<(), PoolError>>;
     fn take_incidents(&self) -> Vec<Incident>;
     fn take_changed(&self, most: usize) -> Vec<ObjectId>;
-    fn changes(&self) -> [u64; 2];
+    fn changes(&self) -> Revision;
     fn space(&self) -> PoolSpace;
 }
 
@@ -109,7 +109,7 @@ impl<C: Catalog> DynCatalog for C {
         Catalog::take_changed(self, most)
     }
 
-    fn changes(&self) -> [u64; 2] {
+    fn changes(&self) -> Revision {
         Catalog::changes(self)
     }
 

@@ -11,7 +11,7 @@ use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use pool::{
     BlockId, Catalog, CatalogChange, CheckReport, CheckStep, Growth, Incident, ObjectId, ObjectInfo, ObjectKind, Place,
-    PoolError, PoolSpace, ScanStep,
+    PoolError, PoolSpace, Revision, ScanStep,
 };
 use random::Random;
 use std::cell::{Cell, RefCell};
@@ -370,8 +370,8 @@ impl Catalog for MemoryCatalog {
         changed.into_iter().map(ObjectId).collect()
     }
 
-    fn changes(&self) -> [u64; 2] {
-        [self.changes.get(), 0]
+    fn changes(&self) -> Revision {
+        Revision { next_record: self.changes.get(), reclaimable_bytes: 0 }
     }
 
     fn space(&self) -> PoolSpace {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use media::{BLOCK_BYTES, EngineChoice, FileDisk, FormatOptions, LocalMedia, OpenOptions};
-use pool::{CatalogChange, Core, ObjectId, ObjectKind, Operation, Options};
+use pool::{ByteRange, CatalogChange, Core, ObjectId, ObjectKind, Operation, Options};
 use serde_json::{Value, json};
 
 const POOL_BYTES: u64 = 24 << 20;
@@ -211,7 +211,11 @@ impl Story {
     }
 
     fn zero(&mut self, id: ObjectId, first: u64, count: u64) {
-        self.run(Operation::Zero { object: id, ranges: vec![(first * BLOCK, count * BLOCK)], forced: true });
+        self.run(Operation::Zero {
+            object: id,
+            ranges: vec![ByteRange::new(first * BLOCK, count * BLOCK)],
+            forced: true,
+        });
         self.object(id).blocks.retain(|block, _| !(first..first + count).contains(block));
     }
 

@@ -5,6 +5,7 @@
 //! of another kind is a bug of the engine and an error, never a default.
 
 use crate::interface::operation::{CopyOutcome, Failure, Operation, Output};
+use crate::interface::range::{BlockRange, ByteRange};
 use crate::interface::{CatalogChange, CheckStep, Growth, ObjectId, Place, ScanStep};
 use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
@@ -40,8 +41,8 @@ impl Request<()> {
         Self::done(Operation::Write { object, offset, data, forced })
     }
 
-    /// Makes ranges (offset and length in bytes) read as zeros.
-    pub fn zero(object: ObjectId, ranges: Vec<(u64, u64)>, forced: bool) -> Self {
+    /// Makes ranges read as zeros.
+    pub fn zero(object: ObjectId, ranges: Vec<ByteRange>, forced: bool) -> Self {
         Self::done(Operation::Zero { object, ranges, forced })
     }
 
@@ -93,8 +94,8 @@ impl Request<CopyOutcome> {
         Self { operation, reply: |output| if let Output::Copied(outcome) = output { Some(outcome) } else { None } }
     }
 
-    /// Shares ranges (first 4 KiB block and count) with a capture.
-    pub fn capture(source: ObjectId, capture: ObjectId, ranges: Vec<(u64, u64)>) -> Self {
+    /// Shares ranges with a capture.
+    pub fn capture(source: ObjectId, capture: ObjectId, ranges: Vec<BlockRange>) -> Self {
         Self::copied(Operation::Capture { source, capture, ranges })
     }
 

@@ -3,6 +3,7 @@
 use crate::geometry::FANOUT;
 use crate::handle::Pool;
 use crate::interface::operation::{CopyOutcome, Failure, MAX_COMPARE_BYTES, MAX_WRITE_BYTES};
+use crate::interface::range::{BlockRange, ByteRange};
 use crate::interface::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError};
 use crate::request::{At, Request};
 use block::{
@@ -70,11 +71,11 @@ impl<M: Media> Volume<M> {
         self.pool.object(self.id)
     }
 
-    /// Returns start and length in bytes, after a bounds check.
-    fn range(&self, extent: Extent) -> Result<(u64, u64), BlockError> {
+    /// Returns the bytes of an extent, after a bounds check.
+    fn range(&self, extent: Extent) -> Result<ByteRange, BlockError> {
         let device_blocks = self.info().ok_or(BlockError::Gone)?.size_bytes / u64::from(LOGICAL_BLOCK_BYTES);
         match extent.end() {
-            Some(end) if end <= device_blocks => Ok((extent.lba.0 * 512, extent.count * 512)),
+            Some(end) if end <= device_blocks => Ok(ByteRange::new(extent.lba.0 * 512, extent.count * 512)),
             _ => Err(BlockError::OutOfRange { lba: extent.lba.0, count: extent.count, device_blocks }),
         }
     }
@@ -122,12 +123,12 @@ impl<M: Media> BlockDevice for Volume<M> {
     }
 
     async fn read(&self, extent: Extent) -> Result<Bytes, BlockError> {
-        let (offset, length) = self.range(extent)?;
+        let ByteRange { offset, length } = self.range(extent)?;
         self.run(Request::read(self.id, offset, length as usize)).await
     }
 
     async fn write(&self, extent: Extent, data: Bytes, durability: Durability) -> Result<(), BlockError> {
-        let (offset, _) = self.range(extent)?;
+        let ByteRange { offset, .. } = self.range(extent)?;
         BlockError::check_length(extent, LIMITS.write_blocks)?;
         BlockError::check_data(extent, &data)?;
         let forced = durability == Durability::Forced;
@@ -141,7 +142,7 @@ impl<M: Media> BlockDevice for Volume<M> {
         data: Bytes,
         durability: Durability,
     ) -> Result<CompareOutcome, BlockError> {
-        let (offset, _) = self.range(extent)?;
+        let ByteRange { offset, .. } = self.range(extent)?;
         BlockError::check_length(extent, LIMITS.compare_and_write_blocks)?;
         BlockError::check_data(extent, &compare)?;
         BlockError::check_data(extent, &data)?;
@@ -195,11 +196,11 @@ impl<M: Media> BlockDevice for Volume<M> {
     async fn capture(&self, extents: &[Extent]) -> Result<Self, BlockError> {
         let block = |bytes: u64| bytes / 4096;
         let ranges = extents.iter().map(|extent| {
-            let (offset, length) = self.range(*extent)?;
+            let ByteRange { offset, length } = self.range(*extent)?;
             let first = block(offset);
-            Ok((first, block((offset + length).next_multiple_of(4096)) - first))
+            Ok(BlockRange::new(first, block((offset + length).next_multiple_of(4096)) - first))
         });
-        let ranges: Vec<(u64, u64)> = ranges.collect::<Result<_, BlockError>>()?;
+        let ranges: Vec<BlockRange> = ranges.collect::<Result<_, BlockError>>()?;
         let size_bytes = self.info().ok_or(BlockError::Gone)?.size_bytes;
         let id = self.pool.new_object_id();
         let mut begun = BegunCapture(Some(Self { pool: self.pool.clone(), id }));
@@ -221,7 +222,7 @@ impl<M: Media> BlockDevice for Volume<M> {
     }
 
     async fn provisioning(&self, lba: Lba, limit: usize) -> Result<Vec<ProvisioningExtent>, BlockError> {
-        let (offset, _) = self.range(Extent { lba, count: 1 })?;
+        let ByteRange { offset, .. } = self.range(Extent { lba, count: 1 })?;
         self.run(Request::provisioning(self.id, offset, limit)).await
     }
 }

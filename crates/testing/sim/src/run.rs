@@ -17,7 +17,10 @@ use crate::{Report, Story};
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
 use media::{Disk, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimDisk};
-use pool::{CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, OperationId, Output, PoolError};
+use pool::{
+    BlockRange, ByteRange, CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, OperationId, Output,
+    PoolError,
+};
 use random::combine;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -311,7 +314,7 @@ impl Run {
             }
             Request::Zero { object, ranges, forced } => Operation::Zero {
                 object: ObjectId(*object),
-                ranges: ranges.iter().map(|(start, length)| (start * 512, length * 512)).collect(),
+                ranges: ranges.iter().map(|(start, length)| ByteRange::new(start * 512, length * 512)).collect(),
                 forced: *forced,
             },
             Request::Clone { source, from, destination, to, length } => Operation::Clone {
@@ -321,9 +324,11 @@ impl Run {
                 destination_offset: to * 512,
                 length: length * 512,
             },
-            Request::Capture { source, capture, ranges } => {
-                Operation::Capture { source: ObjectId(*source), capture: ObjectId(*capture), ranges: ranges.clone() }
-            }
+            Request::Capture { source, capture, ranges } => Operation::Capture {
+                source: ObjectId(*source),
+                capture: ObjectId(*capture),
+                ranges: ranges.iter().map(|(first, count)| BlockRange::new(*first, *count)).collect(),
+            },
             Request::Flush => Operation::Flush,
             Request::Provisioning { object, start, limit } => {
                 Operation::Provisioning { object: ObjectId(*object), offset: start * 512, limit: *limit as usize }

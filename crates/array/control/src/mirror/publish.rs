@@ -4,7 +4,7 @@ use super::Mirror;
 use super::view::{Count, Delta, View};
 use crate::environment::yield_now;
 use crate::{AlertView, ConnectionCounters, Control, Edit, EventFilter, JobView, PoolFacts};
-use pool::{ObjectId, ObjectKind};
+use pool::{ObjectId, ObjectKind, Revision};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Sender, channel};
@@ -148,7 +148,7 @@ impl Control {
     }
 
     /// Sends the result of a count that began after these changes, or that counting failed.
-    pub(crate) fn publish_count(&self, objects: &[ObjectId], changes: [u64; 2]) {
+    pub(crate) fn publish_count(&self, objects: &[ObjectId], changes: Revision) {
         if !self.publisher().is_connected() {
             return;
         }

@@ -5,7 +5,7 @@ use crate::{
     SessionInfo, UnitFacts, VolumeRecord,
 };
 use jiff::Timestamp;
-use pool::{ObjectId, ObjectInfo};
+use pool::{ObjectId, ObjectInfo, Revision};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use unit::LogEntry;
@@ -20,7 +20,7 @@ const MAX_EVENTS: usize = crate::events::MAX_EVENTS;
 #[derive(Debug)]
 pub(super) enum Delta {
     /// Time of the facts, and [`pool::Catalog::changes`].
-    At(Timestamp, [u64; 2]),
+    At(Timestamp, Revision),
     Edit(Edit),
     Object(ObjectId, Option<ObjectInfo>),
     Count(Vec<ObjectId>, Count),
@@ -42,7 +42,7 @@ pub(super) struct Count {
     /// Absent if not counted yet or not countable.
     pub bytes: Option<u64>,
     /// [`pool::Catalog::changes`] at the start of the count.
-    pub changes: [u64; 2],
+    pub changes: Revision,
 }
 
 /// Copy of the facts.
@@ -55,7 +55,7 @@ pub(super) struct View {
     /// Objects of volumes and snapshots; the pool may have many more.
     pub objects: BTreeMap<ObjectId, ObjectInfo>,
     /// [`pool::Catalog::changes`] at the last publication.
-    pub changes: [u64; 2],
+    pub changes: Revision,
     pub counts: BTreeMap<Vec<ObjectId>, Count>,
     pub captures: Vec<ObjectId>,
     pub units: BTreeMap<ObjectId, UnitFacts>,

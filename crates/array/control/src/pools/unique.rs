@@ -10,7 +10,7 @@
 use crate::catalog::DynCatalog;
 use crate::{Control, Environment};
 use futures_util::future::{FutureExt, LocalBoxFuture, Shared, select};
-use pool::{ObjectId, PoolError};
+use pool::{ObjectId, PoolError, Revision};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ const CHEAP: Duration = Duration::from_millis(10);
 const KEPT_FACTOR: u32 = 20;
 
 /// Value that no [`pool::Catalog::changes`] has: marks an unfinished count.
-const UNFINISHED: [u64; 2] = [u64::MAX; 2];
+const UNFINISHED: Revision = Revision { next_record: u64::MAX, reclaimable_bytes: u64::MAX };
 
 /// Traversal in progress.
 type Walk = Shared<LocalBoxFuture<'static, Result<u64, PoolError>>>;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use media::{EngineChoice, FileDisk, FormatOptions, LocalMedia, Media, OpenOptions};
-use pool::{CatalogChange, Core, ObjectId, ObjectKind, Operation, Options, Output};
+use pool::{ByteRange, CatalogChange, Core, ObjectId, ObjectKind, Operation, Options, Output};
 
 use crate::{CheckArguments, OutputFormat, run_check};
 
@@ -213,7 +213,7 @@ fn fill(engine: &mut Engine) {
     let snap = CatalogChange::CloneObject { source: first, id: snapshot, kind: ObjectKind::Snapshot };
     run(engine, Operation::Catalog(vec![snap]));
     write(engine, first, 4096, vec![0xee; 4096]);
-    run(engine, Operation::Zero { object: first, ranges: vec![(8192, 8192)], forced: false });
+    run(engine, Operation::Zero { object: first, ranges: vec![ByteRange::new(8192, 8192)], forced: false });
 }
 
 /// Writes, and waits until the data is durable.

@@ -12,7 +12,7 @@
 //! checkpoint.
 
 use crate::core::Core;
-use crate::core::progress::{Placed, Progress, Refused};
+use crate::core::progress::{Placed, Progress, Refused, RefusedPromise};
 use crate::interface::PoolError;
 use crate::interface::operation::Operation;
 use crate::map::reserves::{Ask, DROP_GROWTH, Purpose};
@@ -55,7 +55,7 @@ impl<M: Media> Core<M> {
             progress.refused = Some(Refused {
                 entitled: uncovered <= ask.taken && ask.promise == 0 && !ask.partial,
                 needed,
-                promise: (ask.promise > 0).then_some((ask.promise, left)),
+                promise: (ask.promise > 0).then_some(RefusedPromise { needed: ask.promise, left }),
             });
             return Err(Step::Space);
         }
@@ -122,7 +122,7 @@ impl<M: Media> Core<M> {
             let due = entitled && refused.is_some_and(|refused| coming >= refused.needed);
             if pending.progress.space_tries > if due { ENTITLED_TRIES } else { TRIES } {
                 pending.fail(match (&pending.operation, refused.and_then(|refused| refused.promise)) {
-                    (Operation::Catalog(_), Some((needed, left))) => PoolError::NoRoomForReservation {
+                    (Operation::Catalog(_), Some(RefusedPromise { needed, left })) => PoolError::NoRoomForReservation {
                         needed_bytes: needed * BLOCK_BYTES as u64,
                         available_bytes: left * BLOCK_BYTES as u64,
                     }

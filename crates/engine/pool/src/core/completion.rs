@@ -54,7 +54,7 @@ impl<M: Media> Core<M> {
                 }
                 Err(error) => self.stop(format!("a checkpoint write failed: {error}")),
             },
-            Io::Discard { address, blocks } => self.discarded(address, blocks, &result),
+            Io::Discard(run) => self.discarded(run, &result),
             Io::CheckpointFlush => match result {
                 // Of two concurrent flushes only one may report lost writes.
                 Ok(_) if self.placed.is_flushing() => self.checkpoints.delay_flip(),

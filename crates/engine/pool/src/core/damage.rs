@@ -6,6 +6,7 @@ mod tests;
 use crate::core::{B, Core, LBAS_PER_BLOCK};
 use crate::geometry::FANOUT;
 use crate::interface::operation::{Failure, Operation, operation_lba};
+use crate::interface::range::ByteRange;
 use crate::interface::{ObjectId, PoolError};
 use block::{BlockError, LOGICAL_BLOCK_BYTES};
 use media::BLOCK_BYTES;
@@ -62,7 +63,7 @@ impl<M: Media> Core<M> {
     /// First logical block of the operation below `page`, or below a page that contradicts the map.
     fn first_below(&mut self, operation: &Operation, page: Option<u64>) -> Option<(Side, u64)> {
         let mut leaves = 0;
-        for (index, (object, offset, length)) in operation.spans().into_iter().enumerate() {
+        for (index, (object, ByteRange { offset, length })) in operation.spans().into_iter().enumerate() {
             let mut block = offset / B;
             let end = (offset + length).div_ceil(B);
             while block < end && leaves < LEAVES_SEARCHED {
@@ -99,7 +100,7 @@ impl<M: Media> Core<M> {
                 candidates.extend((first..=last).map(|at| (own, *object, at)));
             }
             Operation::Zero { object, ranges, .. } => {
-                let ends = ranges.iter().flat_map(|(offset, length)| ends(*offset, *length));
+                let ends = ranges.iter().flat_map(|range| ends(range.offset, range.length));
                 candidates.extend(ends.map(|at| (own, *object, at)));
             }
             Operation::Clone { source, source_offset, destination, destination_offset, length } => {

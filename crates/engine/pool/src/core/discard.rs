@@ -11,6 +11,7 @@ mod tests;
 
 use crate::core::Core;
 use crate::core::io::Io;
+use crate::space::FreeRun;
 use crate::space::layout::SEGMENT_BLOCKS;
 use media::{Done, Media, MediaError};
 
@@ -28,18 +29,18 @@ impl<M: Media> Core<M> {
         let kept = self.map.space().usable() / 10 + self.map.objects().promises().promised + reserves;
         while self.discards_in_flight < IN_FLIGHT
             && self.map.space().available() > kept + SEGMENT_BLOCKS
-            && let Some((address, blocks)) = self.map.space_mut().begin_discard()
+            && let Some(run) = self.map.space_mut().begin_discard()
         {
             self.discards_in_flight += 1;
-            self.medium.discard(Io::Discard { address, blocks }, address, blocks);
+            self.medium.discard(Io::Discard(run), run.address, run.blocks);
         }
     }
 
-    pub(crate) fn discarded(&mut self, address: u64, blocks: u64, result: &Result<Done, MediaError>) {
+    pub(crate) fn discarded(&mut self, run: FreeRun, result: &Result<Done, MediaError>) {
         self.discards_in_flight -= 1;
-        self.map.space_mut().end_discard(address, blocks);
+        self.map.space_mut().end_discard(run);
         match result {
-            Ok(_) => self.counters.discarded += blocks,
+            Ok(_) => self.counters.discarded += run.blocks,
             // A medium that does not support discards is not asked again.
             Err(_) => self.options.discard = false,
         }

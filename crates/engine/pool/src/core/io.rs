@@ -7,6 +7,7 @@ use crate::index::{Expected, PageNumber};
 use crate::interface::ObjectId;
 use crate::interface::operation::OperationId;
 use crate::map::page::{PAGE_BYTES, Page};
+use crate::space::FreeRun;
 use crate::space::slot::SlotEntry;
 use media::Buffer;
 use std::rc::Rc;
@@ -69,10 +70,7 @@ pub(crate) enum Io {
     },
     CheckpointFlush,
     Swap,
-    Discard {
-        address: u64,
-        blocks: u64,
-    },
+    Discard(FreeRun),
 }
 
 /// Read of a check of the pool in use.

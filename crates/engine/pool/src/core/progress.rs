@@ -83,8 +83,17 @@ pub(crate) struct Refused {
     pub entitled: bool,
     /// Number of blocks that had to be allocatable.
     pub needed: u64,
-    /// Number of blocks to be promised, and number left for it.
-    pub promise: Option<(u64, u64)>,
+    /// Promise that the operation would make, if it makes one.
+    pub promise: Option<RefusedPromise>,
+}
+
+/// Promise of space that is not possible now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RefusedPromise {
+    /// Number of blocks to be promised.
+    pub needed: u64,
+    /// Number of blocks that could be promised.
+    pub left: u64,
 }
 
 /// Large writes whose data goes straight to its place.

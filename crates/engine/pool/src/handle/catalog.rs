@@ -4,7 +4,7 @@ use super::Pool;
 use crate::interface::operation::pool_error;
 use crate::interface::{
     BlockId, Catalog, CatalogChange, CheckStep, Growth, Incident, ObjectId, ObjectInfo, Place, PoolError, PoolSpace,
-    ScanStep,
+    Revision, ScanStep,
 };
 use crate::request::Request;
 use bytes::Bytes;
@@ -89,9 +89,9 @@ impl<M: Media> Catalog for Pool<M> {
         self.0.core.borrow_mut().take_changed(most)
     }
 
-    fn changes(&self) -> [u64; 2] {
+    fn changes(&self) -> Revision {
         let core = self.0.core.borrow();
-        [core.next_sequence(), core.space().reclaimable_bytes]
+        Revision { next_record: core.next_sequence(), reclaimable_bytes: core.space().reclaimable_bytes }
     }
 
     fn space(&self) -> PoolSpace {

@@ -3,6 +3,7 @@
 
 pub(crate) mod check;
 pub(crate) mod operation;
+pub(crate) mod range;
 
 use bytes::Bytes;
 pub use media::Growth;
@@ -214,6 +215,15 @@ pub struct ObjectInfo {
     pub promised_bytes: u64,
 }
 
+/// State of the pool's content, objects and documents, for comparison with an earlier one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Revision {
+    /// Number of the next record of the log; each change appends one.
+    pub next_record: u64,
+    /// [`PoolSpace::reclaimable_bytes`]; space is freed without a record.
+    pub reclaimable_bytes: u64,
+}
+
 /// Space of the pool. `size_bytes = used_bytes + free_bytes`; `metadata_bytes` is part of `used_bytes`, `promised_bytes` part of `free_bytes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolSpace {
@@ -345,9 +355,9 @@ pub trait Catalog {
     /// Takes at most `most` objects that were created, deleted or changed in size, settings,
     /// mapping or promise since this last returned them.
     fn take_changed(&self, most: usize) -> Vec<ObjectId>;
-    /// Numbers that differ after each change of content, objects and documents, and while space is
-    /// being freed.
-    fn changes(&self) -> [u64; 2];
+    /// Revision of the pool; differs after each change of content, objects and documents, and while
+    /// space is being freed.
+    fn changes(&self) -> Revision;
     /// Space of the pool.
     fn space(&self) -> PoolSpace;
 }

@@ -1,5 +1,6 @@
 //! Operations of the pool, and their results.
 
+use crate::interface::range::{BlockRange, ByteRange};
 use crate::interface::{CatalogChange, CheckStep, Growth, ObjectId, Place, PoolError, ScanStep};
 use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
@@ -69,8 +70,8 @@ pub enum Operation {
     Zero {
         /// Object to change.
         object: ObjectId,
-        /// Start and length of each range.
-        ranges: Vec<(u64, u64)>,
+        /// Ranges; they may overlap.
+        ranges: Vec<ByteRange>,
         /// As for a write.
         forced: bool,
     },
@@ -93,8 +94,8 @@ pub enum Operation {
         source: ObjectId,
         /// Capture to fill.
         capture: ObjectId,
-        /// Start and number of each range in blocks of 4 096 bytes. The last block of an object may be short.
-        ranges: Vec<(u64, u64)>,
+        /// Ranges; they may overlap. The last block of an object may be short.
+        ranges: Vec<BlockRange>,
     },
     /// Compares, and writes if equal.
     CompareAndWrite {
@@ -236,24 +237,24 @@ impl Operation {
         (self.is_of_a_host() && !matches!(self, Self::Flush)) || matches!(self, Self::Provisioning { .. })
     }
 
-    /// Ranges that the operation accesses: object, start and length in bytes. Sources come first.
-    pub(crate) fn spans(&self) -> Vec<(ObjectId, u64, u64)> {
+    /// Ranges that the operation accesses. Sources come first.
+    pub(crate) fn spans(&self) -> Vec<(ObjectId, ByteRange)> {
         match self {
-            Self::Read { object, offset, length } => vec![(*object, *offset, *length as u64)],
+            Self::Read { object, offset, length } => vec![(*object, ByteRange::new(*offset, *length as u64))],
             Self::Write { object, offset, data, .. } | Self::CompareAndWrite { object, offset, data, .. } => {
-                vec![(*object, *offset, data.len() as u64)]
+                vec![(*object, ByteRange::new(*offset, data.len() as u64))]
             }
-            Self::Zero { object, ranges, .. } => ranges.iter().map(|range| (*object, range.0, range.1)).collect(),
+            Self::Zero { object, ranges, .. } => ranges.iter().map(|range| (*object, *range)).collect(),
             Self::Clone { source, source_offset, destination, destination_offset, length } => {
-                vec![(*source, *source_offset, *length), (*destination, *destination_offset, *length)]
+                vec![
+                    (*source, ByteRange::new(*source_offset, *length)),
+                    (*destination, ByteRange::new(*destination_offset, *length)),
+                ]
             }
-            Self::Capture { source, ranges, .. } => ranges
-                .iter()
-                .map(|range| (*source, range.0.saturating_mul(4096), range.1.saturating_mul(4096)))
-                .collect(),
+            Self::Capture { source, ranges, .. } => ranges.iter().map(|range| (*source, range.bytes())).collect(),
             // The query may visit everything from its start on.
             Self::Provisioning { object, offset, .. } => {
-                vec![(*object, *offset, MAX_VOLUME_BYTES.saturating_sub(*offset))]
+                vec![(*object, ByteRange::new(*offset, MAX_VOLUME_BYTES.saturating_sub(*offset)))]
             }
             Self::Flush
             | Self::Catalog(_)
@@ -274,9 +275,9 @@ pub(crate) fn operation_lba(operation: &Operation) -> u64 {
         | Operation::Write { offset, .. }
         | Operation::CompareAndWrite { offset, .. }
         | Operation::Provisioning { offset, .. } => *offset,
-        Operation::Zero { ranges, .. } => ranges.first().map_or(0, |r| r.0),
+        Operation::Zero { ranges, .. } => ranges.first().map_or(0, |range| range.offset),
         Operation::Clone { source_offset, .. } => *source_offset,
-        Operation::Capture { ranges, .. } => ranges.first().map_or(0, |r| r.0.saturating_mul(4096)),
+        Operation::Capture { ranges, .. } => ranges.first().map_or(0, |range| range.bytes().offset),
         Operation::ReclaimZeros { offset, .. } | Operation::Verify { offset, .. } => *offset,
         Operation::Flush
         | Operation::Catalog(_)

@@ -11,6 +11,7 @@ use crate::interface::ObjectId;
 use crate::map::Map;
 use media::BLOCK_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// Changes of the documents that a freeze writes.
@@ -172,9 +173,10 @@ impl Map {
     pub(crate) fn plan_stream(&mut self, stream: ObjectId, blocks: impl Iterator<Item = u64>) -> bool {
         let planned = (self.need.allocations, self.need.passing, self.need.fresh);
         let (mut complete, mut pages) = (true, 0);
-        let mut leaf: Option<(u64, u64)> = None;
-        let mut plan = |map: &mut Self, (first, last): (u64, u64)| {
-            let entries = index_in(first, 0)..index_in(last, 0) + 1;
+        let mut leaf: Option<RangeInclusive<u64>> = None;
+        let mut plan = |map: &mut Self, blocks: RangeInclusive<u64>| {
+            let first = *blocks.start();
+            let entries = index_in(first, 0)..index_in(*blocks.end(), 0) + 1;
             complete &= map.plan_path(stream, first, 0, entries, false).is_some();
             pages += 1;
         };
@@ -182,10 +184,10 @@ impl Map {
         let mut interiors = 0;
         for block in blocks {
             leaf = match leaf {
-                Some((first, last)) if last / page_span(0) == block / page_span(0) => Some((first, block)),
+                Some(leaf) if leaf.end() / page_span(0) == block / page_span(0) => Some(*leaf.start()..=block),
                 other => {
                     other.into_iter().for_each(|leaf| plan(self, leaf));
-                    Some((block, block))
+                    Some(block..=block)
                 }
             };
             if interior.replace(block / page_span(1)) != Some(block / page_span(1)) {

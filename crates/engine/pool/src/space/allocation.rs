@@ -1,6 +1,7 @@
 //! Allocation: which blocks may be allocated, and the search for the next one.
 
 use super::SpaceMap;
+use super::discards::FreeRun;
 use super::segment::{WORDS, bit, clear, next_run, set};
 use crate::space::layout::SEGMENT_BLOCKS;
 
@@ -54,11 +55,11 @@ impl SpaceMap {
 
     /// Allocates a block. `prepare` must have succeeded; `None` means that it was violated.
     pub fn allocate(&mut self, stream: Stream) -> Option<u64> {
-        self.allocate_run(stream, 1).map(|(address, _)| address)
+        self.allocate_run(stream, 1).map(|run| run.address)
     }
 
-    /// Allocates up to `want` consecutive blocks; returns the first and their number.
-    pub fn allocate_run(&mut self, stream: Stream, want: u64) -> Option<(u64, u64)> {
+    /// Allocates up to `want` consecutive blocks.
+    pub fn allocate_run(&mut self, stream: Stream, want: u64) -> Option<FreeRun> {
         let slot = stream as usize;
         loop {
             if let Some((segment, from)) = self.open[slot]
@@ -75,7 +76,8 @@ impl SpaceMap {
                     self.resident_available -= run as u64;
                     self.total_available -= run as u64;
                     self.open[slot] = Some((segment, at + run));
-                    return Some((self.layout.segment_start(segment) + at as u64, run as u64));
+                    let address = self.layout.segment_start(segment) + at as u64;
+                    return Some(FreeRun { address, blocks: run as u64 });
                 }
                 self.open[slot] = None;
             }

@@ -9,6 +9,15 @@ const DISCARD_BLOCKS: u64 = 256;
 /// Largest number of runs noted; further runs are not discarded.
 const DISCARDS_NOTED: usize = 16_384;
 
+/// Consecutive blocks of the pool that are free, or were when the run was returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreeRun {
+    /// First block of the pool.
+    pub address: u64,
+    /// Number of blocks; never 0.
+    pub blocks: u64,
+}
+
 impl SpaceMap {
     /// Starts to note released runs, for [`SpaceMap::begin_discard`].
     pub fn track_discards(&mut self) {
@@ -17,9 +26,9 @@ impl SpaceMap {
 
     /// Takes a run of free blocks to discard: it cannot be allocated until
     /// [`SpaceMap::end_discard`].
-    pub fn begin_discard(&mut self) -> Option<(u64, u64)> {
+    pub fn begin_discard(&mut self) -> Option<FreeRun> {
         loop {
-            let (address, blocks) = self.discards.as_mut()?.pop_front()?;
+            let FreeRun { address, blocks } = self.discards.as_mut()?.pop_front()?;
             let Some((segment, from)) = self.layout.locate(address) else { continue };
             let Some(s) = self.resident.get_mut(segment) else { continue };
             // Some blocks may have been allocated since.
@@ -28,7 +37,7 @@ impl SpaceMap {
             if rest > DISCARD_BLOCKS
                 && let Some(discards) = &mut self.discards
             {
-                discards.push_back((address + free as u64 + 1, rest - 1));
+                discards.push_back(FreeRun { address: address + free as u64 + 1, blocks: rest - 1 });
             }
             if (free as u64) < DISCARD_BLOCKS {
                 continue;
@@ -44,12 +53,12 @@ impl SpaceMap {
             self.resident_available -= free as u64;
             self.total_available -= free as u64;
             self.pinned += free as u64;
-            return Some((address, free as u64));
+            return Some(FreeRun { address, blocks: free as u64 });
         }
     }
 
     /// Ends the discard of a run.
-    pub fn end_discard(&mut self, address: u64, blocks: u64) {
+    pub fn end_discard(&mut self, FreeRun { address, blocks }: FreeRun) {
         let Some((segment, from)) = self.layout.locate(address) else { return };
         let Some(s) = self.resident.get_mut(segment) else { return };
         for i in from..from + blocks as usize {
@@ -65,11 +74,11 @@ impl SpaceMap {
 }
 
 /// Notes the long runs in `released`, whose first block is `start`.
-pub(super) fn note_runs(discards: &mut VecDeque<(u64, u64)>, released: &Bits, start: u64) {
+pub(super) fn note_runs(discards: &mut VecDeque<FreeRun>, released: &Bits, start: u64) {
     let mut from = 0;
     while let Some((at, run)) = next_run(released, from, N) {
         if run as u64 >= DISCARD_BLOCKS && discards.len() < DISCARDS_NOTED {
-            discards.push_back((start + at as u64, run as u64));
+            discards.push_back(FreeRun { address: start + at as u64, blocks: run as u64 });
         }
         from = at + run;
     }

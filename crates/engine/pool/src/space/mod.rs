@@ -19,6 +19,7 @@ mod tests;
 
 pub use allocation::Stream;
 pub use checkpoint::SpaceWrites;
+pub use discards::FreeRun;
 
 use crate::checksum::crc32c;
 use crate::space::layout::{Layout, ZONE_SEGMENTS};
@@ -66,7 +67,7 @@ pub struct SpaceMap {
     lost: FxHashMap<u32, String>,
     clock: VecDeque<u32>,
     /// Released runs to be discarded; `None` without discards.
-    discards: Option<VecDeque<(u64, u64)>>,
+    discards: Option<VecDeque<FreeRun>>,
     /// Zones whose index has to be written although none of their segments changed.
     stale: BTreeSet<u32>,
     /// Growth in the checkpoint in flight: segments from this one on may not be allocated yet.

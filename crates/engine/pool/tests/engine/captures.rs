@@ -1,10 +1,10 @@
 //! Captures: ranges of a volume kept as they were at one instant.
 use crate::common::{BLOCK, Rig};
 use block::BlockError;
-use pool::{CatalogChange, Failure, ObjectId, ObjectKind, Operation};
+use pool::{BlockRange, CatalogChange, Failure, ObjectId, ObjectKind, Operation};
 use random::Random;
 
-fn capture(rig: &mut Rig, source: ObjectId, ranges: &[(u64, u64)]) -> Result<ObjectId, Failure> {
+fn capture(rig: &mut Rig, source: ObjectId, ranges: &[BlockRange]) -> Result<ObjectId, Failure> {
     let id = rig.core.new_object_id();
     let size_bytes = rig.core.object(source).unwrap().size_bytes;
     rig.change(CatalogChange::CreateCapture { id, size_bytes })?;
@@ -22,7 +22,8 @@ fn a_capture_holds_its_ranges_whatever_happens_to_the_source() {
         let (start, length) = (n.below(BLOCKS - 300), 1 + n.below(300));
         rig.write(source, start, length, round + 1).unwrap();
     }
-    let ranges: Vec<(u64, u64)> = vec![(0, 1), (200, 700), (700, 400), (2047, 2), (3999, 1), (5, 0)];
+    let ranges = [(0, 1), (200, 700), (700, 400), (2047, 2), (3999, 1), (5, 0)]
+        .map(|(first, count)| BlockRange::new(first, count));
     let before = rig.read(source, 0, BLOCKS).unwrap();
     let free = rig.core.space().free_bytes;
     let captured = capture(&mut rig, source, &ranges).unwrap();
@@ -33,7 +34,7 @@ fn a_capture_holds_its_ranges_whatever_happens_to_the_source() {
     rig.zero(source, 1000, 2000).unwrap();
     for block in 0..BLOCKS {
         let found = rig.read(captured, block, 1).unwrap();
-        let inside = ranges.iter().any(|(first, count)| (*first..first + count).contains(&block));
+        let inside = ranges.iter().any(|range| (range.first..range.first + range.count).contains(&block));
         let kept = before.slice((block * BLOCK) as usize..((block + 1) * BLOCK) as usize);
         assert!(if inside { found == kept } else { found.iter().all(|byte| *byte == 0) }, "block {block}");
     }
@@ -52,13 +53,13 @@ fn a_capture_holds_its_ranges_whatever_happens_to_the_source() {
 fn only_captures_take_ranges_and_only_of_others() {
     let mut rig = Rig::new(8_000);
     let (source, other) = (rig.create(64), rig.create(64));
-    let captured = capture(&mut rig, source, &[(0, 64)]).unwrap();
+    let captured = capture(&mut rig, source, &[BlockRange::new(0, 64)]).unwrap();
     let mut refused =
-        |source, capture, ranges: Vec<(u64, u64)>| rig.run(Operation::Capture { source, capture, ranges }).unwrap_err();
-    assert_eq!(refused(source, other, vec![(0, 1)]), Failure::Block(BlockError::ReadOnly));
-    assert_eq!(refused(captured, captured, vec![(0, 1)]), Failure::Block(BlockError::ReadOnly));
-    assert_eq!(refused(ObjectId(999), captured, vec![(0, 1)]), Failure::Block(BlockError::Gone));
-    for range in [(64, 1), (0, 65), (u64::MAX, 2)] {
+        |source, capture, ranges: Vec<BlockRange>| rig.run(Operation::Capture { source, capture, ranges }).unwrap_err();
+    assert_eq!(refused(source, other, vec![BlockRange::new(0, 1)]), Failure::Block(BlockError::ReadOnly));
+    assert_eq!(refused(captured, captured, vec![BlockRange::new(0, 1)]), Failure::Block(BlockError::ReadOnly));
+    assert_eq!(refused(ObjectId(999), captured, vec![BlockRange::new(0, 1)]), Failure::Block(BlockError::Gone));
+    for range in [BlockRange::new(64, 1), BlockRange::new(0, 65), BlockRange::new(u64::MAX, 2)] {
         assert!(matches!(refused(source, captured, vec![range]), Failure::Block(BlockError::OutOfRange { .. })));
     }
 }
@@ -72,7 +73,7 @@ fn a_capture_of_a_reserved_volume_promises_only_its_ranges() {
     rig.reserve(thick, 100).unwrap();
     rig.write(thick, 0, BLOCKS, 1).unwrap();
     assert!(rig.clone_of(thick, ObjectKind::Snapshot).is_err());
-    let captured = capture(&mut rig, thick, &[(100, 64)]).unwrap();
+    let captured = capture(&mut rig, thick, &[BlockRange::new(100, 64)]).unwrap();
     let promised = rig.core.object(thick).unwrap().promised_bytes / BLOCK;
     assert!((64..100).contains(&promised), "{promised}");
     for first in (0..BLOCKS).step_by(256) {

@@ -8,7 +8,7 @@
 use bytes::Bytes;
 use crc_fast::{CrcAlgorithm, checksum};
 use media::{FormatOptions, LocalMedia, SimDisk, SimOptions};
-use pool::{CatalogChange, Core, ObjectId, ObjectKind, Operation, Options, Reservation};
+use pool::{ByteRange, CatalogChange, Core, ObjectId, ObjectKind, Operation, Options, Reservation};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
@@ -292,7 +292,7 @@ fn make(with_log: bool) -> BTreeMap<u64, Block> {
             destination_offset: source_offset,
             length,
         });
-        maker.run(Operation::Zero { object: volume, ranges: vec![(0, 3 * BLOCK as u64)], forced: false });
+        maker.run(Operation::Zero { object: volume, ranges: vec![ByteRange::new(0, 3 * BLOCK as u64)], forced: false });
         let second = maker.clone_of(volume, ObjectKind::Snapshot);
         maker.document("volume/2", &[b'w'; 30]);
         maker.change(CatalogChange::Resize { id: clone, size_bytes: 1 << 28 });

@@ -4,7 +4,7 @@
 use super::base::{BLOCK, options};
 use bytes::Bytes;
 use media::{LocalMedia, SimDisk};
-use pool::{CatalogChange, CheckOptions, Core, ObjectId, ObjectKind, Operation};
+use pool::{ByteRange, CatalogChange, CheckOptions, Core, ObjectId, ObjectKind, Operation};
 
 /// Most turns of background work for one operation: more than any needs on a pool this small.
 const TURNS: usize = 20_000;
@@ -93,7 +93,7 @@ fn operate(core: &mut Pool) {
             if info.kind == ObjectKind::Volume {
                 let data = Bytes::from(vec![0x77; BLOCK + 512]);
                 run(core, Operation::Write { object, offset, data, forced: true });
-                let ranges = vec![(offset, 512), (offset + BLOCK as u64, BLOCK as u64)];
+                let ranges = vec![ByteRange::new(offset, 512), ByteRange::new(offset + BLOCK as u64, BLOCK as u64)];
                 run(core, Operation::Zero { object, ranges, forced: false });
             }
         }

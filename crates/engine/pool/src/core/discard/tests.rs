@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use crate::core::B;
-use crate::{CatalogChange, Core, ObjectId, Operation, Options, Output, initial_root};
+use crate::{ByteRange, CatalogChange, Core, ObjectId, Operation, Options, Output, initial_root};
 use media::{BLOCK_BYTES, FormatOptions, LocalMedia, Media, SimDisk, SimOptions};
 
 type Engine = Core<LocalMedia<SimDisk>>;
@@ -49,7 +49,10 @@ fn freed_runs_are_given_back_and_used_again() {
                 write(&mut core, id, 1000 + piece * 1024, 1024, round + 1);
             }
             write(&mut core, id, 0, keep, round + 1);
-            run(&mut core, Operation::Zero { object: id, ranges: vec![(1000 * B, 3500 * B)], forced: true });
+            run(
+                &mut core,
+                Operation::Zero { object: id, ranges: vec![ByteRange::new(1000 * B, 3500 * B)], forced: true },
+            );
             settle(&mut core);
             core.checkpoint().unwrap();
             // New writes during the discards.

@@ -50,7 +50,15 @@ pub struct CheckProgress {
     pub total: u64,
 }
 
-/// A data block to verify: object, address, CRC.
+/// Blocks that a walk over all trees has met.
+struct Met {
+    /// Number of map pages.
+    pages: u64,
+    /// Number of blocks that hold map pages or catalog.
+    metadata_blocks: u64,
+}
+
+/// Data blocks to verify: object, address, CRC.
 type Unread = Vec<(ObjectId, u64, u32)>;
 
 impl<M: Media> Core<M> {
@@ -76,12 +84,12 @@ impl<M: Media> Core<M> {
             let mut tally = Tally::new(layout, from, options.memory_bytes);
             tally.expect(|segment| self.map.space().in_use(segment));
             let first = from == 0;
-            let pages = self.pass(first, options.data, &mut tally, &mut report, &mut state, progress)?;
+            let met = self.pass(first, options.data, &mut tally, &mut report, &mut state, progress)?;
             allocated += self.compare_counts(&tally, &mut report);
             found += tally.in_use();
             if first {
-                report.pages = pages.0;
-                self.check_metadata(pages.1, &mut report);
+                report.pages = met.pages;
+                self.check_metadata(met.metadata_blocks, &mut report);
             }
             from = tally.end();
         }
@@ -127,8 +135,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Walks all trees once. The `first` pass reports damage of the trees; each pass verifies the
-    /// data blocks of its window. Returns the number of pages, and of blocks that hold pages or
-    /// catalog.
+    /// data blocks of its window.
     fn pass(
         &mut self,
         first: bool,
@@ -137,7 +144,7 @@ impl<M: Media> Core<M> {
         report: &mut CheckReport,
         state: &mut CheckProgress,
         progress: &mut dyn FnMut(CheckProgress),
-    ) -> Result<(u64, u64), PoolError> {
+    ) -> Result<Met, PoolError> {
         let mut walk = TreeWalk::new(self.all_roots(), first);
         let mut unread = Unread::new();
         let mut own = 0;
@@ -182,7 +189,7 @@ impl<M: Media> Core<M> {
             progress(*state);
         }
         self.check_data(unread, report);
-        Ok((walk.pages.count(), walk.pages.count() + own))
+        Ok(Met { pages: walk.pages.count(), metadata_blocks: walk.pages.count() + own })
     }
 
     /// Reports damage of one pointer and of its page.

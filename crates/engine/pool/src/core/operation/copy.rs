@@ -1,7 +1,6 @@
 //! Clones of ranges, and captures: sub-trees are shared, no content moves.
 
 use super::edges::{Cut, Edges};
-use super::zero::merge;
 use super::{ZEROS, acknowledged, broken};
 use crate::core::B;
 
@@ -10,6 +9,7 @@ use crate::core::progress::Progress;
 use crate::geometry::blocks_for;
 use crate::interface::operation::CopyOutcome;
 use crate::interface::operation::Output;
+use crate::interface::range::{BlockRange, ByteRange, merge};
 use crate::interface::{ObjectId, ObjectKind};
 use crate::log::record;
 use crate::map::reserves::Ask;
@@ -76,7 +76,7 @@ impl<M: Media> Core<M> {
     /// in bytes from the destination to the source.
     fn plan_copied_edges(&mut self, source: ObjectId, destination: ObjectId, delta: u64, cut: &Cut) -> Edges {
         let mut edges = Edges::default();
-        for &(at, bytes) in &cut.edges {
+        for &ByteRange { offset: at, length: bytes } in &cut.edges {
             let Some(content) = self.content(source, at.wrapping_add(delta) / B) else {
                 // Planned all the same, so that the pages of both objects are read at once.
                 self.map.plan_blocks(destination, at / B, 1);
@@ -99,14 +99,14 @@ impl<M: Media> Core<M> {
         &mut self,
         source: ObjectId,
         capture: ObjectId,
-        ranges: &[(u64, u64)],
+        ranges: &[BlockRange],
         progress: &mut Progress,
     ) -> Step {
         let is_capture = self.map.objects().get(capture).is_some_and(|object| object.kind == ObjectKind::Capture);
         if source == capture || !is_capture {
             return Step::Fail(BlockError::ReadOnly.into());
         }
-        for &(first, count) in ranges {
+        for &BlockRange { first, count } in ranges {
             for object in [source, capture] {
                 let Some(object) = self.map.objects().user(object) else {
                     return Step::Fail(BlockError::Gone.into());
@@ -120,13 +120,13 @@ impl<M: Media> Core<M> {
         }
         let ranges = merge(ranges);
         let mut complete = true;
-        for &(first, count) in &ranges {
+        for &BlockRange { first, count } in &ranges {
             complete &= self.map.plan_clone(source, first, capture, first, count);
         }
         if !complete || !self.map.need().is_empty() {
             return Step::Wait;
         }
-        let count = ranges.iter().map(|range| range.1).sum();
+        let count = ranges.iter().map(|range| range.count).sum();
         let promise = self.map.promise_of_sharing(source, capture, count);
         if let Err(step) = self.room(Ask { promise, ..self.map.ask_for(capture, 0) }, progress) {
             return step;
@@ -138,7 +138,7 @@ impl<M: Media> Core<M> {
         if !self.log_takes(bytes) {
             return Step::LogFull;
         }
-        for (first, count) in ranges {
+        for BlockRange { first, count } in ranges {
             if self.map.assign_clone(source, first, capture, first, count).is_none() {
                 self.stop("the map contradicts itself (capture)");
                 return broken();

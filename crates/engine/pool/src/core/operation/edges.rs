@@ -4,6 +4,7 @@
 use crate::core::B;
 use crate::core::Core;
 use crate::interface::ObjectId;
+use crate::interface::range::ByteRange;
 use crate::map::assign::Source;
 use media::Media;
 use smallvec::SmallVec;
@@ -12,8 +13,8 @@ use std::ops::Range;
 /// A byte range, cut at block boundaries.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// Parts of single blocks at the ends: first byte, and number of bytes.
-    pub edges: SmallVec<[(u64, u64); 2]>,
+    /// Parts of single blocks at the ends.
+    pub edges: SmallVec<[ByteRange; 2]>,
     /// Whole blocks between them; may be empty.
     pub blocks: Range<u64>,
 }
@@ -24,14 +25,14 @@ impl Cut {
         let (first, last) = (start.div_ceil(B), end / B);
         let mut edges = SmallVec::new();
         if first > last {
-            edges.push((start, end - start));
+            edges.push(ByteRange::new(start, end - start));
             return Self { edges, blocks: first..first };
         }
         if !start.is_multiple_of(B) {
-            edges.push((start, first * B - start));
+            edges.push(ByteRange::new(start, first * B - start));
         }
         if !end.is_multiple_of(B) {
-            edges.push((last * B, end - last * B));
+            edges.push(ByteRange::new(last * B, end - last * B));
         }
         Self { edges, blocks: first..last }
     }
@@ -94,8 +95,9 @@ mod tests {
             (B - 512, 9 * B + 512, &[(B - 512, 512), (9 * B, 512)], 1..9),
         ] {
             let cut = Cut::new(start, end);
-            assert_eq!((&cut.edges[..], cut.blocks.clone()), (edges, blocks), "{start}..{end}");
-            assert_eq!(cut.edges.iter().map(|edge| edge.1).sum::<u64>() + cut.count() * B, end - start);
+            let found: Vec<_> = cut.edges.iter().map(|edge| (edge.offset, edge.length)).collect();
+            assert_eq!((&found[..], cut.blocks.clone()), (edges, blocks), "{start}..{end}");
+            assert_eq!(cut.edges.iter().map(|edge| edge.length).sum::<u64>() + cut.count() * B, end - start);
         }
     }
 }

@@ -13,13 +13,14 @@ use crate::core::progress::{Placed, Progress};
 use crate::geometry::FANOUT;
 use crate::interface::ObjectId;
 use crate::interface::operation::{Failure, MAX_COMPARE_BYTES, MAX_WRITE_BYTES, OperationId, Output};
+use crate::interface::range::ByteRange;
 use crate::log::record;
 use crate::log::record::BlockWrite;
 use crate::map::assign::Source;
 use crate::map::reserves::{Ask, Purpose};
 use crate::mutations::{Mutation, leaves_out};
 use crate::schedule::step::Step;
-use crate::space::Stream;
+use crate::space::{FreeRun, Stream};
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
 use media::{BLOCK_BYTES, Media};
@@ -273,7 +274,7 @@ impl<M: Media> Core<M> {
             return Step::Io;
         }
         let mut edges = Edges::default();
-        for &(at, bytes) in &cut.edges {
+        for &ByteRange { offset: at, length: bytes } in &cut.edges {
             let from = (at - offset) as usize;
             self.plan_edge(&mut edges, object, at, &data[from..from + bytes as usize]);
         }
@@ -390,7 +391,9 @@ impl<M: Media> Core<M> {
                 continue;
             }
             let want = zero[i..].iter().take_while(|z| !**z).count() as u64;
-            let Some((address, run)) = self.map.space_mut().allocate_run(Stream::Large, want.min(limit)) else {
+            let Some(FreeRun { address, blocks: run }) =
+                self.map.space_mut().allocate_run(Stream::Large, want.min(limit))
+            else {
                 self.stop("the space map promised blocks that it does not have");
                 return broken();
             };

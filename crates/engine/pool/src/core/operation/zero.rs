@@ -9,6 +9,7 @@ use crate::core::Core;
 use crate::core::progress::Progress;
 use crate::interface::ObjectId;
 use crate::interface::operation::Output;
+use crate::interface::range::{BlockRange, ByteRange, merge};
 use crate::log::record;
 use crate::map::assign::Source;
 use crate::schedule::step::Step;
@@ -18,12 +19,12 @@ impl<M: Media> Core<M> {
     pub(in crate::core) fn zero_step(
         &mut self,
         object: ObjectId,
-        ranges: &[(u64, u64)],
+        ranges: &[ByteRange],
         forced: bool,
         progress: &mut Progress,
     ) -> Step {
         let mut durable = forced;
-        for &(offset, length) in ranges {
+        for &ByteRange { offset, length } in ranges {
             match self.writable(object, offset, length) {
                 Ok(write_cache) => durable |= !write_cache,
                 Err(failure) => return Step::Fail(failure),
@@ -43,7 +44,7 @@ impl<M: Media> Core<M> {
             return Step::LogFull;
         }
         let committed = (|| {
-            for (first, count) in runs {
+            for BlockRange { first, count } in runs {
                 self.map.assign_zero(object, first, count)?;
                 self.log.append(|out| record::encode_zero(out, object, first, count));
             }
@@ -56,21 +57,20 @@ impl<M: Media> Core<M> {
         acknowledged(durable, Output::Done)
     }
 
-    /// Plans to zero merged ranges of bytes. Also returns the runs of whole blocks: first block, and
-    /// number of blocks.
-    fn plan_zeros(&mut self, object: ObjectId, ranges: &[(u64, u64)]) -> (Edges, Vec<(u64, u64)>) {
+    /// Plans to zero merged ranges. Also returns their whole blocks.
+    fn plan_zeros(&mut self, object: ObjectId, ranges: &[ByteRange]) -> (Edges, Vec<BlockRange>) {
         let mut edges = Edges::default();
         let mut runs = Vec::new();
         let size = self.map.objects().length(object);
-        for &(offset, length) in ranges {
+        for &ByteRange { offset, length } in ranges {
             let end = offset + length;
             // The last block of a volume may be short: zeroing up to the end covers it as a whole.
             let cut = Cut::new(offset, if end == size { end.next_multiple_of(B) } else { end });
             if cut.count() > 0 {
                 edges.waits |= !self.map.plan_pieces(object, cut.blocks.start, cut.count());
-                runs.push((cut.blocks.start, cut.count()));
+                runs.push(BlockRange::new(cut.blocks.start, cut.count()));
             }
-            for (at, bytes) in cut.edges {
+            for ByteRange { offset: at, length: bytes } in cut.edges {
                 let Some(entry) = self.map.lookup(object, at / B) else {
                     edges.waits = true;
                     continue;
@@ -85,20 +85,6 @@ impl<M: Media> Core<M> {
         }
         (edges, runs)
     }
-}
-
-/// Returns sorted, non-overlapping, non-adjacent ranges with the same union.
-pub(super) fn merge(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let mut sorted: Vec<_> = ranges.iter().copied().filter(|r| r.1 > 0).collect();
-    sorted.sort_unstable();
-    let mut merged: Vec<(u64, u64)> = Vec::with_capacity(sorted.len());
-    for (offset, length) in sorted {
-        match merged.last_mut() {
-            Some(last) if offset <= last.0 + last.1 => last.1 = last.1.max(offset + length - last.0),
-            _ => merged.push((offset, length)),
-        }
-    }
-    merged
 }
 
 /// Zeroes `bytes` bytes at `at` of the one block in `sources`.

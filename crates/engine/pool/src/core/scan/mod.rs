@@ -19,6 +19,7 @@ use crate::core::state::place;
 use crate::core::{B, Core};
 use crate::geometry::{FANOUT, Pointer};
 use crate::interface::operation::{OperationId, Output};
+use crate::interface::range::ByteRange;
 use crate::interface::{ObjectId, PoolError, ScanStep};
 use crate::log::record::Shared;
 use crate::map::Map;
@@ -233,7 +234,7 @@ impl<M: Media> Core<M> {
         let size = self.map.objects().length(object);
         // The last block of a volume may be short.
         for range in &mut ranges {
-            range.1 = range.1.min(size.saturating_sub(range.0));
+            range.length = range.length.min(size.saturating_sub(range.offset));
         }
         if step.next.is_some_and(|next| next >= size) {
             step.next = None;
@@ -252,9 +253,9 @@ impl<M: Media> Core<M> {
 
     /// Finds the blocks of zeros in a leaf whose first block is `first`, starting with block
     /// `from`: result of the step, and their ranges. `None` if content has to be read first.
-    fn zeros_of_leaf(&mut self, page: &Page, first: u64, from: u64) -> Option<(ScanStep, Vec<(u64, u64)>)> {
+    fn zeros_of_leaf(&mut self, page: &Page, first: u64, from: u64) -> Option<(ScanStep, Vec<ByteRange>)> {
         let mut step = ScanStep { next: Some((first + FANOUT as u64) * B), ..ScanStep::default() };
-        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        let mut ranges: Vec<ByteRange> = Vec::new();
         let mut complete = true;
         let mut candidates = 0;
         for block in from..first + FANOUT as u64 {
@@ -280,8 +281,8 @@ impl<M: Media> Core<M> {
                 Some(data) if crate::core::operation::is_zero(&data[..]) => {
                     step.deallocated_bytes += B;
                     match ranges.last_mut() {
-                        Some(last) if last.0 + last.1 == block * B => last.1 += B,
-                        _ => ranges.push((block * B, B)),
+                        Some(last) if last.offset + last.length == block * B => last.length += B,
+                        _ => ranges.push(ByteRange::new(block * B, B)),
                     }
                 }
                 Some(_) => {}

@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use crate::core::B;
-use crate::{CatalogChange, Core, Failure, ObjectId, Operation, Options, Output, PoolError, initial_root};
+use crate::{ByteRange, CatalogChange, Core, Failure, ObjectId, Operation, Options, Output, PoolError, initial_root};
 use block::BlockError;
 use media::{
     BLOCK_BYTES, BlockAddress, Buffer, Capabilities, Completion, Fate, Fence, FormatOptions, LocalMedia, LogStore,
@@ -314,7 +314,8 @@ fn internal_operations_wait_until_the_log_has_room() {
         forced: true,
     };
     assert!((0..10_000).any(|round| run_with_background(&mut core, overwrite(round), 0) == refused));
-    let zero = |block: u64| Operation::Zero { object: filler, ranges: vec![(block * B, B)], forced: true };
+    let zero =
+        |block: u64| Operation::Zero { object: filler, ranges: vec![ByteRange::new(block * B, B)], forced: true };
     assert!((0..64).any(|block| run_with_background(&mut core, zero(block), 0) == refused), "the log is not full");
     assert!(core.starved() && core.schedule.is_empty());
     for _ in 0..100 {

@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use media::{FormatOptions, LocalMedia, SimDisk, SimOptions};
-use pool::{CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, Options, Output, PoolError, Reservation};
+use pool::{
+    ByteRange, CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, Options, Output, PoolError, Reservation,
+};
 
 pub const BLOCK: u64 = 4096;
 
@@ -113,7 +115,7 @@ impl Rig {
     }
 
     pub fn zero(&mut self, object: ObjectId, block: u64, count: u64) -> Result<(), Failure> {
-        let ranges = vec![(block * BLOCK, count * BLOCK)];
+        let ranges = vec![ByteRange::new(block * BLOCK, count * BLOCK)];
         self.run(Operation::Zero { object, ranges, forced: false }).map(|_| ())
     }
 
