@@ -46,6 +46,7 @@ impl Collector for Scrape {
         self.io(&mut encoder)?;
         self.offload(&mut encoder)?;
         self.sessions(&mut encoder)?;
+        self.log(&mut encoder)?;
         self.attention(&mut encoder)
     }
 }
@@ -239,6 +240,11 @@ impl Scrape {
         ];
         let rows = rows.map(|(reason, count)| (vec![("reason", reason)], count)).to_vec();
         counter(encoder, "connections_closed", "Connections that the array ended, by reason", rows)
+    }
+
+    fn log(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let rows: Vec<(Labels<'_>, u64)> = vec![(Vec::new(), crate::logging::dropped_lines())];
+        counter(encoder, "log_lines_dropped", "Log lines that could not be written", rows)
     }
 }
 

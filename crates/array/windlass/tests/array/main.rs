@@ -21,4 +21,5 @@ mod release_0_1;
 mod sanitize;
 mod space;
 mod tokens;
+mod unwritable_log;
 mod whole_units;
