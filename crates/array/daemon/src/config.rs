@@ -103,6 +103,8 @@ pub struct PoolConfiguration {
     pub size_bytes: u64,
     /// True if the size is configured, not the built-in one.
     pub size_is_given: bool,
+    /// True if a new pool is requested, even where the state directory has served one.
+    pub new: bool,
     /// Discard long runs of freed blocks in the file system or device below.
     pub discard: bool,
     /// Thresholds and limit, unless a command has set others.
@@ -205,6 +207,7 @@ impl Configuration {
                 path: pool.path.unwrap_or_else(|| state_dir.join(format!("{name}.pool"))),
                 size_bytes: options.pool_size.or(pool.size.map(|size| size.0)).unwrap_or(DEFAULT_POOL_BYTES),
                 size_is_given: options.pool_size.is_some() || pool.size.is_some(),
+                new: options.new_pool,
                 discard: pool.discard.unwrap_or(false),
                 limits: limits(&pool.limits),
                 name,

@@ -46,6 +46,22 @@ pub enum ServeError {
         /// Description of the problem.
         reason: String,
     },
+    /// The pool is missing or empty, and the state directory has served one. No pool was created.
+    #[error("the pool {} {condition}, but {sign}: no new pool is created in its place", path.display())]
+    PoolMissing {
+        /// Path of the file or device.
+        path: PathBuf,
+        /// "does not exist" or "is empty".
+        condition: &'static str,
+        /// Sign of the earlier pool.
+        sign: String,
+    },
+    /// A new pool was requested at a path that holds data.
+    #[error("{} is not empty, and --new-pool replaces nothing", path.display())]
+    PoolExists {
+        /// Path of the file or device.
+        path: PathBuf,
+    },
     /// The file system has no room for a new pool's log.
     #[error("cannot make the pool {}: its log needs {}, and the file system has {} free", path.display(), api::size::format(*needed_bytes), api::size::format(*free_bytes))]
     NoRoom {
@@ -76,7 +92,7 @@ impl ServeError {
                 _ => 1,
             },
             Self::NoRoom { .. } => 6,
-            Self::PoolRefused { .. } | Self::Forced => 1,
+            Self::PoolRefused { .. } | Self::PoolMissing { .. } | Self::PoolExists { .. } | Self::Forced => 1,
         }
     }
 
@@ -102,6 +118,12 @@ impl ServeError {
                 "nothing was changed; look closer with  windlass pool check {}  or choose another --state-dir",
                 path.display()
             )),
+            Self::PoolMissing { .. } => Some(
+                "mount its disk, put the pool back, or correct name and path under [[pool]]; to begin with a new, empty pool, start once with  --new-pool".to_owned(),
+            ),
+            Self::PoolExists { .. } => {
+                Some("leave --new-pool out to serve this pool, or name another path under [[pool]]".to_owned())
+            }
             Self::Failed(error) => match system_error(error)? {
                 ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
                     Some("choose what this user may use, or run as one who may (a port below 1024 needs CAP_NET_BIND_SERVICE)".to_owned())

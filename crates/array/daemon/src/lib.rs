@@ -23,6 +23,7 @@ mod network;
 mod notice;
 mod notify;
 mod paths;
+mod pool_record;
 mod portal;
 mod reactor;
 mod starter;

@@ -30,8 +30,11 @@ pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), 
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let state_dir = StateDir::open(&configuration.state_dir)?;
     clear_socket(&configuration.socket)?;
+    let pool = &configuration.pool;
+    // Before token and certificate are created: they are signs of an earlier start.
+    let pool_sign = crate::pool_record::sign_of_a_pool(state_dir.path(), &pool.name, &pool.path);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
-    let result = runtime.block_on(supervise(&configuration, &state_dir, starter));
+    let result = runtime.block_on(supervise(&configuration, &state_dir, pool_sign, starter));
     match &result {
         Ok(()) => tracing::info!("stopped"),
         Err(error) => tracing::error!(%error, "stopped"),
@@ -49,6 +52,7 @@ fn ready_line(ready: &Ready, socket: &Path, http: Option<SocketAddr>) -> String 
 async fn supervise(
     configuration: &Configuration,
     state_dir: &StateDir,
+    pool_sign: Option<String>,
     starter: impl ReactorStarter,
 ) -> Result<(), ServeError> {
     let mut signals = Signals::listen()?;
@@ -61,7 +65,7 @@ async fn supervise(
     let (ready_sender, ready_receiver) = oneshot::channel();
     let (shutdown, shutdown_receiver) = oneshot::channel();
     let channels = ReactorChannels { requests, ready: ready_sender, shutdown: shutdown_receiver };
-    let mut reactor = Reactor::start(configuration, state_dir, starter, channels)?;
+    let mut reactor = Reactor::start(configuration, state_dir, pool_sign, starter, channels)?;
     tracing::info!(state_dir = %configuration.state_dir.display(), pool = %configuration.pool.path.display(), "starting");
 
     let ready = tokio::select! {
@@ -154,6 +158,7 @@ impl Reactor {
     fn start(
         configuration: &Configuration,
         state_dir: &StateDir,
+        pool_sign: Option<String>,
         starter: impl ReactorStarter,
         channels: ReactorChannels,
     ) -> Result<Self, ServeError> {
@@ -163,6 +168,8 @@ impl Reactor {
             pool_backend: configuration.pool.backend,
             pool_size_bytes: configuration.pool.size_bytes,
             pool_size_is_given: configuration.pool.size_is_given,
+            pool_sign,
+            new_pool: configuration.pool.new,
             pool_discard: configuration.pool.discard,
             memory_bytes: configuration.memory_bytes,
             portals: configuration.iscsi.clone(),

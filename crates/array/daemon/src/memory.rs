@@ -90,6 +90,8 @@ pub fn spawn(prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send 
         pool_backend: None,
         pool_size_bytes: 64 << 30,
         pool_size_is_given: false,
+        pool_sign: None,
+        new_pool: false,
         pool_discard: false,
         memory_bytes: 512 << 20,
         portals: vec![std::net::SocketAddr::from(([127, 0, 0, 1], 3260))],

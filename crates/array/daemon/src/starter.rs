@@ -20,6 +20,10 @@ pub struct ReactorConfiguration {
     pub pool_size_bytes: u64,
     /// True if the size was configured; false if it is the built-in one.
     pub pool_size_is_given: bool,
+    /// Sign that the state directory has served a pool, in words: a missing or empty one is an error.
+    pub pool_sign: Option<String>,
+    /// True if a new pool is requested in spite of such a sign, and only a new one.
+    pub new_pool: bool,
     /// True if freed space is returned to the storage below the pool.
     pub pool_discard: bool,
     /// Bytes for caches and data in flight; each connection adds up to 2 MiB.

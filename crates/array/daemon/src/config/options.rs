@@ -26,6 +26,9 @@ pub struct ServeOptions {
     /// Size of a new pool [default: 64G, a sparse file]
     #[arg(long, value_name = "SIZE", env = "WINDLASS_POOL_SIZE", hide_env_values = true, value_parser = parse_size)]
     pub pool_size: Option<u64>,
+    /// Create a new, empty pool where the state directory has served one that is missing now
+    #[arg(long)]
+    pub new_pool: bool,
     /// Memory for caches and data in flight; each connection adds up to 2 MiB while its window is full [default: 512M]
     #[arg(long, value_name = "SIZE", env = "WINDLASS_MEMORY", hide_env_values = true, value_parser = parse_size)]
     pub memory: Option<u64>,

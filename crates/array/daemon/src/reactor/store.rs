@@ -3,10 +3,12 @@
 use super::ArrayPool;
 use crate::ServeError;
 use crate::config::PoolBackend;
+use crate::pool_record::PoolRecord;
 use crate::starter::ReactorConfiguration;
 use anyhow::anyhow;
 use media::{FormatOptions, LocalMedia, OpenError, OpenOptions, Span, default_log_bytes};
 use pool::{Core, Options, Pool};
+use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -17,10 +19,12 @@ const FIRST_WRITES_BYTES: u64 = 1 << 20;
 pub(crate) type Store = LocalMedia<Span>;
 
 /// Opens the configured pool. Creates it if the file does not exist, is empty, or was left blank by
-/// an interrupted first start. On failure, removes a file that it created.
+/// an interrupted first start, unless the state directory has served a pool before. On failure,
+/// removes a file that it created.
 pub(crate) fn open(configuration: &ReactorConfiguration) -> Result<ArrayPool<Store>, ServeError> {
     let path = &configuration.pool_path;
     check_backend(configuration.pool_backend, path)?;
+    check_expected(configuration)?;
     let existed = path.exists();
     let opened = open_disk(configuration).and_then(|disk| open_pool(configuration, disk));
     // A file that another process holds was created by that process.
@@ -53,6 +57,27 @@ fn check_backend(backend: Option<PoolBackend>, path: &Path) -> Result<(), ServeE
     Err(ServeError::PoolRefused { path: path.to_owned(), reason })
 }
 
+/// Refuses a missing or empty file where the state directory has served a pool. Without this check,
+/// a file system that is not mounted would become an empty array.
+fn check_expected(configuration: &ReactorConfiguration) -> Result<(), ServeError> {
+    match std::fs::metadata(&configuration.pool_path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => expected(configuration, "does not exist"),
+        Ok(found) if found.is_file() && found.len() == 0 => expected(configuration, "is empty"),
+        _ => Ok(()),
+    }
+}
+
+/// Returns an error if the state directory has served a pool and no new one is requested.
+fn expected(configuration: &ReactorConfiguration, condition: &'static str) -> Result<(), ServeError> {
+    match &configuration.pool_sign {
+        Some(sign) if !configuration.new_pool => {
+            let (path, sign) = (configuration.pool_path.clone(), sign.clone());
+            Err(ServeError::PoolMissing { path, condition, sign })
+        }
+        _ => Ok(()),
+    }
+}
+
 fn open_disk(configuration: &ReactorConfiguration) -> Result<Span, ServeError> {
     let options = OpenOptions { create_bytes: Some(configuration.pool_size_bytes), ..OpenOptions::default() };
     Span::open(&configuration.pool_path, &options).map_err(|error| match error {
@@ -74,6 +99,11 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<Arr
     let refused = |reason: String| ServeError::PoolRefused { path: path.clone(), reason };
     let bytes = media::Disk::block_count(&disk) * media::BLOCK_BYTES as u64;
     let blank = LocalMedia::<Span>::is_blank(&mut disk).map_err(|error| refused(error.to_string()))?;
+    if blank {
+        expected(configuration, "is empty")?;
+    } else if configuration.new_pool {
+        return Err(ServeError::PoolExists { path: path.clone() });
+    }
     if blank && bytes < crate::config::MIN_POOL_BYTES {
         let (given, least) = (api::size::format(bytes), api::size::format(crate::config::MIN_POOL_BYTES));
         return Err(refused(format!("it has {given} and holds no pool, and a new pool needs at least {least}")));
@@ -119,6 +149,7 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<Arr
         discard: configuration.pool_discard,
         ..Options::default()
     };
+    let uuid = uuid::Uuid::from_bytes(store.uuid()).to_string();
     let mut told = 0;
     let started = std::time::Instant::now();
     let (core, opened) = Core::open(store, options, &mut |bytes| {
@@ -134,6 +165,10 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<Arr
         ms = started.elapsed().as_millis(),
         "pool ready"
     );
+    // After the first commit of a new pool: a record of a pool whose creation failed would stop the
+    // next start.
+    PoolRecord { name: configuration.array.pool_name.clone(), path: path.clone(), uuid: Some(uuid) }
+        .write(&configuration.state_dir);
     Ok(Pool::new(core))
 }
 

@@ -15,6 +15,7 @@ mod long_commands;
 mod management_plane;
 mod memory_of_peers;
 mod migrate;
+mod missing_pool;
 mod multipath;
 mod persistent_reservations;
 mod release_0_1;

@@ -1,0 +1,93 @@
+//! Record of the pool that a state directory has served: the file `pool.record` beside the pool.
+//!
+//! A file system that is not mounted, a pool that was moved, and a misspelt name look like a first
+//! start. The record tells them apart: where a pool was served before, a missing one is an error,
+//! and an administrator who means a new, empty pool has to say so (`--new-pool`).
+
+use crate::state_dir::write_private;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Name of the file.
+const FILE_NAME: &str = "pool.record";
+/// First lines of the file.
+const HEADING: &str = "# The pool that this state directory serves. The array writes this file; without it, a missing\n\
+                       # pool may be taken for a first start.\n";
+
+/// Pool that a state directory has served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PoolRecord {
+    /// Name of the pool in every interface.
+    pub(crate) name: String,
+    /// File or block device.
+    pub(crate) path: PathBuf,
+    /// Identifier from the superblock. Absent before the first pool is created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) uuid: Option<String>,
+}
+
+impl PoolRecord {
+    /// Reads the record; `None` if there is none or it is damaged.
+    fn read(state_dir: &Path) -> Option<Self> {
+        toml::from_str(&std::fs::read_to_string(state_dir.join(FILE_NAME)).ok()?).ok()
+    }
+
+    /// Stores the record, unless it is stored already. An array that cannot store it serves all the
+    /// same, since its file system may be full.
+    pub(crate) fn write(&self, state_dir: &Path) {
+        let old = Self::read(state_dir);
+        if old.as_ref() == Some(self) {
+            return;
+        }
+        if let Some(PoolRecord { uuid: Some(uuid), path, .. }) = &old
+            && self.uuid.as_ref() != Some(uuid)
+        {
+            let (before, now) = (path.display(), self.path.display());
+            tracing::warn!(pool = %now, before = %before, "the state directory served another pool before");
+        }
+        let path = state_dir.join(FILE_NAME);
+        let text = toml::to_string(self).map_err(anyhow::Error::new);
+        let stored = text.and_then(|text| write_private(&path, &format!("{HEADING}{text}")));
+        if let Err(error) = stored.and_then(|()| Ok(std::fs::File::open(state_dir)?.sync_all()?)) {
+            tracing::warn!(error = %format_args!("{error:#}"), "the record of the pool cannot be stored: should the pool be missing at a later start, a new one may be created");
+        }
+    }
+}
+
+/// Returns the sign that the state directory has served a pool, in words, or `None` for a fresh
+/// directory, which then gets a record without an identifier.
+///
+/// Called before anything else is created in the directory.
+pub(crate) fn sign_of_a_pool(state_dir: &Path, name: &str, pool: &Path) -> Option<String> {
+    let path = state_dir.join(FILE_NAME);
+    if path.exists() {
+        return match PoolRecord::read(state_dir) {
+            Some(PoolRecord { uuid: None, .. }) => other_pool(state_dir, pool),
+            Some(record) => Some(format!("{} records the pool {}", path.display(), record.path.display())),
+            None => Some(format!("{} exists, and is damaged", path.display())),
+        };
+    }
+    // Directories of releases that kept no record.
+    let sign = other_pool(state_dir, pool).or_else(|| {
+        let tokens = ["admin.token.sha256", "admin.token"].map(|token| state_dir.join(token));
+        tokens.iter().find(|token| token.exists()).map(|token| format!("{} exists", token.display()))
+    });
+    if sign.is_none() {
+        PoolRecord { name: name.to_owned(), path: pool.to_owned(), uuid: None }.write(state_dir);
+    }
+    sign
+}
+
+/// Another pool's file in the directory that is not empty.
+fn other_pool(state_dir: &Path, pool: &Path) -> Option<String> {
+    let own = std::fs::canonicalize(pool).ok();
+    let entries = std::fs::read_dir(state_dir).ok()?.filter_map(Result::ok);
+    let mut others = entries.filter(|entry| {
+        let path = entry.path();
+        let is_own = path == pool || own.is_some() && std::fs::canonicalize(&path).ok() == own;
+        !is_own
+            && path.extension().is_some_and(|extension| extension == "pool")
+            && std::fs::metadata(&path).is_ok_and(|found| found.len() > 0)
+    });
+    others.next().map(|other| format!("there is the pool {}", other.path().display()))
+}
