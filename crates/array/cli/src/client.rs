@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Write;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -29,6 +29,10 @@ const DEFAULT_PORT: u16 = 8443;
 const PART: u32 = 500;
 /// Largest accepted answer in bytes.
 const MAX_ANSWER_BYTES: usize = 256 << 20;
+
+/// Administrative sockets of an array on this machine: that of the systemd unit, and that of
+/// `windlass serve` with the default state directory.
+const SOCKETS: [&str; 2] = ["/run/windlass/windlass.sock", "/var/lib/windlass/windlass.sock"];
 
 /// Client of one array.
 pub(crate) struct Client {
@@ -55,7 +59,8 @@ pub(crate) struct Answer<T> {
 impl Client {
     /// Reads the URL, the token and the certificates. Connects only when a request is sent.
     pub(crate) fn new(globals: &Globals) -> Result<Self, CliError> {
-        let server = parse_server(globals)?;
+        let shown = globals.server.clone().unwrap_or_else(|| local_server(SOCKETS.map(Path::new)));
+        let server = parse_server(&shown, globals)?;
         let token = match (&globals.token, &globals.token_file) {
             (Some(token), _) => Some(token.trim().to_owned()),
             (None, Some(path)) => {
@@ -66,7 +71,6 @@ impl Client {
             }
             (None, None) => None,
         };
-        let shown = globals.server.clone();
         Ok(Self { server, shown, token, timeout: Duration::from_secs(globals.timeout) })
     }
 
@@ -225,9 +229,15 @@ fn certificate_help(host: &str, error: &io::Error) -> String {
     }
 }
 
+/// URL of the array on this machine: of the first socket that exists, or whose directory does not
+/// show its files to this user; of the first one if there is none.
+fn local_server(sockets: [&Path; 2]) -> String {
+    let present = sockets.into_iter().find(|socket| !matches!(socket.try_exists(), Ok(false)));
+    format!("unix:{}", present.unwrap_or(sockets[0]).display())
+}
+
 /// Parses the URL of the array.
-fn parse_server(globals: &Globals) -> Result<Server, CliError> {
-    let url = globals.server.as_str();
+fn parse_server(url: &str, globals: &Globals) -> Result<Server, CliError> {
     if let Some(path) = url.strip_prefix("unix:") {
         let path = path.strip_prefix("//").unwrap_or(path);
         if path.is_empty() {
@@ -280,9 +290,20 @@ pub(crate) fn query(parameters: &[(&str, Option<&str>)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{certificate_help, query, segment};
+    use super::{certificate_help, local_server, query, segment};
     use rustls::{CertificateError, Error};
     use std::io;
+    use std::path::Path;
+
+    /// Regression: `windlass serve --state-dir /var/lib/windlass` was running, and the commands
+    /// looked for its socket in /run/windlass only.
+    #[test]
+    fn the_socket_of_the_default_state_directory_is_the_second_place() {
+        let [absent, present] = [Path::new("/nonexistent/windlass.sock"), Path::new("/dev/null")];
+        assert_eq!(local_server([absent, present]), "unix:/dev/null");
+        assert_eq!(local_server([present, absent]), "unix:/dev/null");
+        assert_eq!(local_server([absent, absent]), "unix:/nonexistent/windlass.sock");
+    }
 
     /// Regression: after a name mismatch the help suggested `--ca`, which had been given.
     #[test]

@@ -42,16 +42,10 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Globals {
-    /// The array: unix:PATH, or https://HOST:PORT with a token
-    #[arg(
-        long,
-        global = true,
-        value_name = "URL",
-        env = "WINDLASS_SERVER",
-        hide_env_values = true,
-        default_value = "unix:/run/windlass/windlass.sock"
-    )]
-    pub server: String,
+    /// The array: unix:PATH, or https://HOST:PORT with a token [default:
+    /// unix:/run/windlass/windlass.sock or, without that file, unix:/var/lib/windlass/windlass.sock]
+    #[arg(long, global = true, value_name = "URL", env = "WINDLASS_SERVER", hide_env_values = true)]
+    pub server: Option<String>,
     /// Token for https; a file or the environment variable is safer
     #[arg(long, global = true, value_name = "TOKEN", env = "WINDLASS_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
