@@ -72,6 +72,12 @@ impl Fixture {
         self.array.restart().unwrap();
     }
 
+    /// Log of the process since its last start.
+    pub(crate) fn log_of_last_start(&self) -> String {
+        let log = std::fs::read_to_string(self.directory().join("state/serve.log")).unwrap();
+        log.rsplit("--- starting").next().unwrap_or_default().to_owned()
+    }
+
     /// Output of a command, which must succeed.
     pub(crate) fn ok(&self, words: &[&str]) -> String {
         self.array.command(words).unwrap()

@@ -1,6 +1,6 @@
 //! Grants that change while hosts are logged in.
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, wait_for};
 use conformance::cdb;
 use conformance::initiator::{Session, SessionOptions};
 use conformance::kit::wire::{Pdu, Received, Wire};
@@ -92,6 +92,38 @@ fn who_did_not_prove_it_is_not_the_host() {
     let mut again = named("victim");
     again.qualifier = 2;
     assert!(Session::connect(&proving, &again).is_err(), "the old secret");
+}
+
+/// Regression: a wrong CHAP secret, and an initiator that belongs to no host, left no line in the
+/// log.
+#[test]
+fn a_refused_login_is_logged_with_its_reason() {
+    let mut fixture = Fixture::start("256M", &[]);
+    let volume = fixture.array.create_volume("open", "16M").unwrap();
+    let mut url: Url = volume.url().parse().unwrap();
+    let secret = fixture.directory().join("secret");
+    std::fs::write(&secret, "twelve-chars-and-more").unwrap();
+    let source = format!("file:{}", secret.display());
+    let iqn = "iqn.2026-01.org.example:known";
+    fixture.ok(&["host", "create", "known", "--iqn", iqn, "--chap-user", "known", "--chap-secret", &source]);
+    fixture.ok(&["access", "revoke", "open", "--all", "--yes"]);
+    fixture.ok(&["access", "grant", "open", "--host", "known"]);
+    let refused = |fixture: &Fixture, url: &Url, name: &str, reason: &str| {
+        let initiator_name = format!("iqn.2026-01.org.example:{name}");
+        let options = SessionOptions { initiator_name: initiator_name.clone(), ..SessionOptions::default() };
+        Session::connect(url, &options).unwrap_err();
+        wait_for(reason, || {
+            let log = fixture.log_of_last_start();
+            let named =
+                |line: &&str| line.contains("WARN") && line.contains(&initiator_name) && line.contains("127.0.0.1:");
+            log.lines().filter(named).any(|line| line.contains("login refused") && line.contains(reason))
+        });
+    };
+    refused(&fixture, &url, "unknown", "no host with this name");
+    // One line in ten seconds, but the first one after a start.
+    fixture.kill_and_restart();
+    url.chap = Some(conformance::url::UserSecret { user: "known".into(), secret: "another-secret-now".into() });
+    refused(&fixture, &url, "known", "wrong CHAP name or response");
 }
 
 /// Members of a host group see its volumes at the same LUN from joining to leaving, also after a

@@ -23,6 +23,7 @@ use iscsi::connection::{
 use iscsi::pdu::LoginStatus;
 use media::Media;
 use scsi_target::{Arrival, Request, TaskAttribute};
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -177,7 +178,13 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         Self {
             wire: Wire::new(socket),
             core,
-            directory: PortalDirectory { iscsi: iscsi.clone(), portal, local, nexus: None },
+            directory: PortalDirectory {
+                iscsi: iscsi.clone(),
+                portal,
+                local,
+                nexus: None,
+                claimed: RefCell::default(),
+            },
             member: member.clone(),
             execution: Execution::default(),
             ration,
@@ -391,9 +398,26 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
                     if let (Some(count), CloseReason::ProtocolError(what)) = (count, &reason) {
                         tracing::warn!(peer = %self.member.peer, what, count, "connection dropped: protocol error");
                     }
+                    if let CloseReason::LoginFailed(status, why) = reason {
+                        self.report_refusal(status, why);
+                    }
                     self.closed = Some(reason);
                 }
             }
+        }
+    }
+
+    /// Logs a failed login, once in a while.
+    fn report_refusal(&self, status: LoginStatus, reason: &'static str) {
+        if let Some(count) = self.directory.iscsi.registry.closed.count_refusal(status, clock::now()) {
+            let claimed = self.directory.claimed.borrow();
+            let initiator = claimed.as_deref().unwrap_or("unnamed");
+            let reason = match status {
+                LoginStatus::AUTHORIZATION_FAILURE => "no host with this name, and no volume for every initiator",
+                LoginStatus::TARGET_NOT_FOUND => "the array has no target of this name",
+                _ => reason,
+            };
+            tracing::warn!(initiator, peer = %self.member.peer, reason, count, "login refused");
         }
     }
 

@@ -8,6 +8,7 @@ use iscsi::connection::{Admission, Arrival, Authentication, Directory, Refusal, 
 use iscsi::pdu::LoginStatus;
 use media::Media;
 use scsi_target::{LogicalUnitNumber, NexusId};
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -20,6 +21,8 @@ pub(crate) struct PortalDirectory<M: Media + 'static> {
     pub local: Option<SocketAddr>,
     /// I_T nexus; `None` until the session is open.
     pub nexus: Option<NexusId>,
+    /// Initiator name of the last login attempt, for the log; it proves nothing.
+    pub claimed: RefCell<Option<Box<str>>>,
 }
 
 impl<M: Media + 'static> PortalDirectory<M> {
@@ -57,6 +60,7 @@ impl<M: Media + 'static> Directory for PortalDirectory<M> {
     }
 
     fn admit(&self, initiator_name: &str, target_name: Option<&str>) -> Result<Admission, Refusal> {
+        self.claimed.replace(Some(initiator_name.into()));
         let directory = self.iscsi.reactor.directory();
         let nexus = directory.nexus(initiator_name);
         let port = self.iscsi.reactor.port_identifier(self.portal);

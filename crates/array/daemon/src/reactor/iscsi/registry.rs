@@ -5,6 +5,7 @@ use super::super::mutations::{Mutation, without};
 use crate::notice::Notice;
 use block::VolumeId;
 use iscsi::connection::{CloseReason, SessionIdentity};
+use iscsi::pdu::LoginStatus;
 use jiff::Timestamp;
 use scsi_target::NexusId;
 use std::cell::{Cell, RefCell};
@@ -93,6 +94,9 @@ pub(crate) struct Closed {
     pub displaced: Notice,
     /// Login refused.
     pub login_failed: Notice,
+    /// Login refused for a reason that an administrator has to know, and that is logged nowhere
+    /// else.
+    pub login_refused: Notice,
     /// Login refused at the session limit.
     pub sessions_full: Notice,
     /// Login timed out.
@@ -102,6 +106,17 @@ pub(crate) struct Closed {
 }
 
 impl Closed {
+    /// Counts a failed login. If it is to be logged, returns the number of such failures. A redirect
+    /// is no failure, and the session limit has its own message.
+    pub fn count_refusal(&self, status: LoginStatus, now: Instant) -> Option<u64> {
+        match status {
+            LoginStatus::TARGET_MOVED_TEMPORARILY
+            | LoginStatus::TARGET_MOVED_PERMANENTLY
+            | LoginStatus::OUT_OF_RESOURCES => None,
+            _ => self.login_refused.count(now),
+        }
+    }
+
     /// Counts the end of a connection. If a log message is due, returns the number of endings of
     /// this kind.
     pub fn count(&self, reason: &CloseReason, now: Instant) -> Option<u64> {
