@@ -2,8 +2,9 @@
 //! signal, stop cleanly.
 
 use crate::http::{Listener, Listeners};
-use crate::state_dir::{StateDir, clear_socket};
+use crate::state_dir::{StateDir, clear_socket, warn_of_access};
 use crate::tls::Names;
+use crate::token::TokenGate;
 use crate::{
     ArrayHandle, Configuration, ReactorChannels, ReactorConfiguration, ReactorStarter, Ready, ServeError, ServeOptions,
     TlsMode,
@@ -11,9 +12,11 @@ use crate::{
 use anyhow::{Context, anyhow};
 use control::{ArrayOptions, PortalOptions};
 use rustix::fs::Mode;
+use rustls::ServerConfig;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -33,6 +36,7 @@ pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), 
     let pool = &configuration.pool;
     // Before token and certificate are created: they are signs of an earlier start.
     let pool_sign = crate::pool_record::sign_of_a_pool(state_dir.path(), &pool.name, &pool.path);
+    warn_of_private_files(&configuration);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
     let result = runtime.block_on(supervise(&configuration, &state_dir, pool_sign, starter));
     match &result {
@@ -40,6 +44,17 @@ pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), 
         Err(error) => tracing::error!(%error, "stopped"),
     }
     result
+}
+
+/// Warns of private files that other users can read: the pool, the token, the key.
+fn warn_of_private_files(configuration: &Configuration) {
+    let state_dir = &configuration.state_dir;
+    warn_of_access(&configuration.pool.path);
+    warn_of_access(&state_dir.join(crate::token::FILE_NAME));
+    match &configuration.tls {
+        TlsMode::SelfSigned { .. } => warn_of_access(&state_dir.join(crate::tls::KEY_PATH)),
+        TlsMode::Files { key, .. } => warn_of_access(key),
+    }
 }
 
 /// Formats the `ready` line.
@@ -118,19 +133,39 @@ async fn bind(configuration: &Configuration, state_dir: &StateDir) -> Result<Lis
     let mut listeners = Listeners::default();
     listeners.add(Listener::unix(&configuration.socket)?);
     if let Some(address) = configuration.http {
-        let configured = match &configuration.tls {
-            TlsMode::SelfSigned { names } => names.as_slice(),
-            TlsMode::Files { .. } => &[],
-        };
-        let names = Names::of(address.ip(), configured);
-        let tls = crate::tls::server_config(&configuration.tls, state_dir.path(), &names)?;
-        let gate = crate::token::TokenGate::open(state_dir.path())?;
-        listeners.add(Listener::https(address, tls, gate).await?);
+        match https_parts(configuration, state_dir, address) {
+            Ok((tls, gate)) => listeners.add(Listener::https(address, tls, gate).await?),
+            // A damaged file of the management plane must not take the hosts' storage away.
+            Err(error) => {
+                let help = match &configuration.tls {
+                    TlsMode::SelfSigned { .. } => {
+                        "repair or delete the file (key and certificate are generated anew), and restart"
+                    }
+                    TlsMode::Files { .. } => "correct the file or [tls] cert and key, and restart",
+                };
+                tracing::error!(%address, error = %format_args!("{error:#}"), help, "REST over TLS is not served; hosts and the administrative socket are");
+            }
+        }
     }
     if let Some(address) = configuration.metrics {
         listeners.add(Listener::metrics(address).await?);
     }
     Ok(listeners)
+}
+
+/// Certificate and token of the HTTPS listener.
+fn https_parts(
+    configuration: &Configuration,
+    state_dir: &StateDir,
+    address: SocketAddr,
+) -> anyhow::Result<(Arc<ServerConfig>, TokenGate)> {
+    let configured = match &configuration.tls {
+        TlsMode::SelfSigned { names } => names.as_slice(),
+        TlsMode::Files { .. } => &[],
+    };
+    let names = Names::of(address.ip(), configured);
+    let tls = crate::tls::server_config(&configuration.tls, state_dir.path(), &names)?;
+    Ok((tls, TokenGate::open(state_dir.path())?))
 }
 
 /// Returns the portals, with their target port groups if configured.

@@ -4,7 +4,7 @@ use crate::ServeError;
 use anyhow::Context;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -78,6 +78,16 @@ pub(crate) fn clear_socket(path: &Path) -> Result<(), ServeError> {
         Err(error) => {
             Err(ServeError::Failed(anyhow::Error::new(error).context(format!("{} is in the way", path.display()))))
         }
+    }
+}
+
+/// Warns of a file with secrets or data to which other users of the machine have access.
+pub(crate) fn warn_of_access(path: &Path) {
+    let Ok(found) = std::fs::metadata(path) else { return };
+    let mode = found.permissions().mode() & 0o777;
+    if found.is_file() && mode & 0o077 != 0 {
+        let (path, mode) = (path.display(), format!("{mode:04o}"));
+        tracing::warn!(%path, mode, help = %format_args!("chmod 600 {path}"), "other users of this machine have access to the file");
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::TlsMode;
 use crate::network::is_name;
 use crate::state_dir::write_private;
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use rcgen::{CertificateParams, DnType, KeyPair, SerialNumber, date_time_ymd};
 use rustls::ServerConfig;
 use rustls::client::verify_server_name;
@@ -24,6 +24,9 @@ const COMMON_NAME: &str = "windlass";
 /// Distinguished name of a generated certificate in DER: one relative name, one attribute, 2.5.4.3,
 /// UTF8String.
 const DISTINGUISHED_NAME: &[u8] = b"\x30\x13\x31\x11\x30\x0f\x06\x03\x55\x04\x03\x0c\x08windlass";
+
+/// Path of the generated key in the state directory.
+pub(crate) const KEY_PATH: &str = "tls/key.pem";
 
 /// Names and addresses that a generated certificate covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +93,7 @@ pub(crate) fn server_config(mode: &TlsMode, state_dir: &Path, names: &Names) -> 
         TlsMode::Files { certificate, key } => (certificate.clone(), key.clone()),
         TlsMode::SelfSigned { .. } => {
             let directory = state_dir.join("tls");
-            let (certificate, key) = (directory.join("cert.pem"), directory.join("key.pem"));
+            let (certificate, key) = (directory.join("cert.pem"), state_dir.join(KEY_PATH));
             if !certificate.exists() || !key.exists() {
                 std::fs::create_dir_all(&directory)
                     .with_context(|| format!("cannot create the directory {}", directory.display()))?;
@@ -116,9 +119,11 @@ pub(crate) fn server_config(mode: &TlsMode, state_dir: &Path, names: &Names) -> 
 }
 
 fn read_chain(path: &Path) -> anyhow::Result<Vec<CertificateDer<'static>>> {
-    CertificateDer::pem_file_iter(path)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| anyhow!("cannot read the certificate {}: {error}", path.display()))
+    let chain: Vec<_> = CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect::<Result<_, _>>)
+        .map_err(|error| anyhow!("cannot read the certificate {}: {error}", path.display()))?;
+    ensure!(!chain.is_empty(), "{} holds no certificate in PEM format", path.display());
+    Ok(chain)
 }
 
 /// Renews a generated certificate that lacks a name. Other certificates are left alone.

@@ -16,6 +16,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use subtle::ConstantTimeEq;
 
+/// Name of the file with the token, in the state directory.
+pub(crate) const FILE_NAME: &str = "admin.token";
 /// Prefix of every token, so that searches find a leaked one.
 const PREFIX: &str = "windlass_";
 /// Wrong tokens from one address before it has to wait.
@@ -66,7 +68,7 @@ impl TokenGate {
             getrandom::fill(&mut random).context("the operating system gives no random bytes")?;
             let token = format!("{PREFIX}{}", hexadecimal(&random));
             let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-            write_private(&state_dir.join("admin.token"), &format!("{token}\n"))?;
+            write_private(&state_dir.join(FILE_NAME), &format!("{token}\n"))?;
             write_private(&digest_path, &format!("{}\n", hexadecimal(&digest)))?;
             digest
         };

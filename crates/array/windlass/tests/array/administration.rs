@@ -174,6 +174,57 @@ fn a_restart_keeps_everything_and_a_stop_does_not_wait_for_hosts() {
     assert_eq!(session.read16(8, 8).unwrap(), vec![9; 4096]);
 }
 
+/// Regression: a damaged file of the management plane stopped storage too, and the message was
+/// "peer sent no certificates".
+#[test]
+fn a_damaged_certificate_does_not_stop_storage() {
+    let mut fixture = Fixture::start("256M", &["--http", "127.0.0.1:0"]);
+    fixture.array.create_volume("v1", "1G").unwrap();
+    let state = fixture.directory().join("state");
+    for name in ["tls/cert.pem", "tls/key.pem", "admin.token.sha256"] {
+        fixture.array.stop().unwrap();
+        let path = state.join(name);
+        let content = std::fs::read(&path).unwrap();
+        std::fs::write(&path, "garbage\n").unwrap();
+        fixture.array.restart().unwrap();
+        fixture.log_in("v1").test_unit_ready().unwrap();
+        let log = fixture.log_of_last_start();
+        let error = log.lines().find(|line| line.contains("ERROR")).unwrap_or_else(|| panic!("{name}: {log}"));
+        assert!(error.contains("REST over TLS is not served") && error.contains(name), "{error}");
+        assert!(error.contains("help=") && !error.contains("peer"), "{error}");
+        assert!(!log.contains("http=https"), "{log}");
+        std::fs::write(&path, content).unwrap();
+    }
+    fixture.array.stop().unwrap();
+    fixture.array.restart().unwrap();
+    assert!(fixture.log_of_last_start().contains("http=https"));
+}
+
+/// Regression: a key, token or pool that every user of the machine could read was accepted in
+/// silence.
+#[test]
+fn private_files_that_others_can_read_are_in_the_log() {
+    let mut fixture = Fixture::start("256M", &["--http", "127.0.0.1:0"]);
+    let state = fixture.directory().join("state");
+    let warned = |fixture: &Fixture| {
+        let log = fixture.log_of_last_start();
+        let warning = |line: &&str| line.contains("WARN") && line.contains("other users of this machine");
+        log.lines().filter(warning).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(warned(&fixture), [""; 0]);
+    fixture.array.stop().unwrap();
+    let names = ["p0.pool", "admin.token", "tls/key.pem"];
+    for name in names {
+        std::fs::set_permissions(state.join(name), std::fs::Permissions::from_mode(0o640)).unwrap();
+    }
+    fixture.array.restart().unwrap();
+    let lines = warned(&fixture);
+    assert_eq!(lines.len(), names.len(), "{lines:?}");
+    for (line, name) in lines.iter().zip(names) {
+        assert!(line.contains(&format!("chmod 600 {}", state.join(name).display())), "{line}");
+    }
+}
+
 /// A full pool refuses volumes with a message, and still accepts deletions.
 #[test]
 fn a_full_pool_is_reported_and_can_be_emptied() {
