@@ -8,7 +8,7 @@ use crate::mirror::Publisher;
 use crate::pools::PoolPart;
 use crate::ports::{self, PortalOptions};
 use crate::record::{Document, load};
-use crate::{ArrayRecord, Change, ControlError, Directory, Edit, Environment, Limits, Live, Request};
+use crate::{ArrayRecord, Change, ControlError, Directory, Edit, Environment, Limits, Live};
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
 use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError};
@@ -178,31 +178,6 @@ impl Control {
         self.raise(Draft::new(Severity::Info, "array-started", "array", "the array started"));
         self.report_unrecorded_portals();
         self.save_events(false).await;
-    }
-
-    /// Executes a request. A change is durable and published to the running target before the
-    /// reply. Its event is committed before the reply, too, but separately; if that commit fails,
-    /// the event stays in memory and is retried.
-    ///
-    /// The future must be polled to its end: if it is dropped during a commit, the state in memory
-    /// misses the change.
-    pub async fn execute<R: Request>(&self, request: R) -> Result<R::Reply, ControlError> {
-        let reply = request.run(self).await?;
-        self.settle(request.event(&reply)).await;
-        Ok(reply)
-    }
-
-    /// Completes a request: raises its event and publishes its facts to the mirror.
-    async fn settle(&self, event: Option<Draft>) {
-        if let Some(event) = event {
-            self.raise(event);
-            self.check_thresholds().await;
-            // The watch task retries if the document cannot be written.
-            if self.events.is_dirty() {
-                self.save_events(false).await;
-            }
-        }
-        self.publish_facts().await;
     }
 
     /// State for the running target: the volumes at the start, and an initiator's access at login.

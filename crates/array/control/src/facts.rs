@@ -2,13 +2,14 @@
 //! the facts can answer it: the mirror on the management plane's thread, and [`Control`] itself,
 //! which ends each change with a view of the changed object.
 
+mod now;
+
 use crate::{
-    AlertView, CheckRecord, ConnectionCounters, Control, Directory, Event, EventFilter, JobView, Limits, OffloadRow,
-    PoolState, Portal, Reservations, ScrubRecord, SessionInfo, VolumeCounters, VolumeRecord,
+    AlertView, CheckRecord, ConnectionCounters, Directory, Event, EventFilter, JobView, Limits, OffloadRow, PoolState,
+    Portal, ScrubRecord, SessionInfo, UnitFacts, VolumeRecord,
 };
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo, PoolSpace};
-use std::cell::{OnceCell, Ref};
 use unit::LogEntry;
 use uuid::Uuid;
 
@@ -70,17 +71,6 @@ pub struct PoolFacts {
     pub check: Option<CheckRecord>,
 }
 
-/// Statistics of a volume's unit since the start, and its reservations.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UnitFacts {
-    /// Counters; absent until it is read or written.
-    pub counters: Option<VolumeCounters>,
-    /// Rows of the primitives that were used.
-    pub offload: Vec<OffloadRow>,
-    /// Registrations and reservation.
-    pub reservations: Reservations,
-}
-
 impl dyn Facts + '_ {
     /// URL `iscsi://ADDRESS:PORT/TARGET/LUN` at the first portal.
     pub(crate) fn iscsi_url(&self, lun: u16) -> String {
@@ -111,95 +101,5 @@ impl dyn Facts + '_ {
     pub(crate) fn snapshot_bytes(&self, volume: Uuid) -> Option<u64> {
         let snapshots = self.directory().snapshot_objects(volume);
         if snapshots.is_empty() { Some(0) } else { self.unique_bytes(&snapshots) }
-    }
-}
-
-/// Present state of the array, on the thread that owns it.
-pub(crate) struct Now<'a> {
-    control: &'a Control,
-    directory: Ref<'a, Directory>,
-    portals: Vec<Portal>,
-    sessions: OnceCell<Vec<SessionInfo>>,
-}
-
-impl Control {
-    /// Calls `look` with the present state of the array.
-    pub(crate) fn see<T>(&self, look: impl FnOnce(&dyn Facts) -> T) -> T {
-        look(&Now {
-            control: self,
-            directory: self.directory(),
-            portals: self.live().portals(),
-            sessions: OnceCell::new(),
-        })
-    }
-}
-
-impl Facts for Now<'_> {
-    fn directory(&self) -> &Directory {
-        &self.directory
-    }
-
-    fn started(&self) -> Timestamp {
-        self.control.started()
-    }
-
-    fn now(&self) -> Timestamp {
-        self.control.environment().now()
-    }
-
-    fn portals(&self) -> &[Portal] {
-        &self.portals
-    }
-
-    fn object(&self, id: ObjectId) -> Option<ObjectInfo> {
-        self.control.catalog().object(id)
-    }
-
-    fn unique_bytes(&self, objects: &[ObjectId]) -> Option<u64> {
-        self.control.last_count(objects)
-    }
-
-    fn captures(&self) -> Vec<ObjectId> {
-        self.control.captures()
-    }
-
-    fn pool(&self) -> PoolFacts {
-        self.control.pool_facts()
-    }
-
-    fn pool_name(&self) -> &str {
-        self.control.pool().name()
-    }
-
-    fn unit(&self, volume: ObjectId) -> UnitFacts {
-        self.control.live().unit(volume)
-    }
-
-    fn deleted_offload(&self) -> Vec<OffloadRow> {
-        self.control.live().deleted_offload()
-    }
-
-    fn refusals(&self) -> Vec<LogEntry> {
-        self.control.live().refusals(0)
-    }
-
-    fn sessions(&self) -> &[SessionInfo] {
-        self.sessions.get_or_init(|| self.control.live().sessions())
-    }
-
-    fn connections(&self) -> ConnectionCounters {
-        self.control.live().connections()
-    }
-
-    fn jobs(&self) -> Vec<JobView> {
-        self.control.job_views()
-    }
-
-    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event> {
-        self.control.events().list(since, filter, limit)
-    }
-
-    fn alerts(&self) -> Vec<AlertView> {
-        self.control.alerts()
     }
 }

@@ -18,6 +18,7 @@
 
 mod access;
 mod catalog;
+mod condition;
 mod control;
 mod directory;
 mod environment;
@@ -38,6 +39,7 @@ mod offload;
 mod page;
 mod pools;
 mod ports;
+mod read;
 mod record;
 mod request;
 mod reservations;
@@ -50,17 +52,18 @@ mod tests;
 mod volumes;
 
 pub use access::*;
+pub use condition::{Class, Noun, Space, User, UserKind};
 pub use control::{ArrayOptions, Control, Loaded};
 pub use directory::{Directory, Edit, LogicalUnit, Nexus};
 pub use environment::{Environment, Secret};
-pub use error::{Class, ControlError, Noun, Space, User, UserKind};
+pub use error::ControlError;
 pub use events::*;
-pub use facts::{Facts, PoolFacts, UnitFacts};
+pub use facts::{Facts, PoolFacts};
 pub use host_groups::*;
 pub use hosts::*;
 pub use jobs::*;
 pub use live::{
-    Change, ConnectionCounters, Level, Live, OffloadRow, Portal, Registration, Reservations, SessionInfo,
+    Change, ConnectionCounters, Level, Live, OffloadRow, Portal, Registration, Reservations, SessionInfo, UnitFacts,
     VolumeCounters,
 };
 pub use mirror::Mirror;
@@ -70,7 +73,8 @@ pub use offload::*;
 pub use page::{Listed, Page, Part};
 pub use pools::*;
 pub use ports::*;
-pub use request::{Outcome, Read, Request};
+pub use read::Read;
+pub use request::{Outcome, Request};
 pub use reservations::*;
 pub use sanitize::*;
 pub use sessions::*;

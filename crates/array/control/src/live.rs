@@ -3,7 +3,7 @@
 //! Counters are snapshots: plain numbers copied at the call. Objects are identified by their
 //! [`ObjectId`], so that renaming a volume does not touch the data path.
 
-use crate::{Directory, UnitFacts};
+use crate::Directory;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use pool::ObjectId;
@@ -279,4 +279,15 @@ pub struct VolumeCounters {
     pub queue_depth: u64,
     /// Latencies of reads and writes.
     pub latency: IoLatency,
+}
+
+/// Statistics of a volume's unit since the start, and its reservations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnitFacts {
+    /// Counters; absent until it is read or written.
+    pub counters: Option<VolumeCounters>,
+    /// Rows of the primitives that were used.
+    pub offload: Vec<OffloadRow>,
+    /// Registrations and reservation.
+    pub reservations: Reservations,
 }

@@ -1,9 +1,10 @@
 //! Requests of administrators. A request is a type in the folder of its noun, with its parameters,
 //! its reply, its execution and its event; there is no central list of requests.
 
+#[cfg(any(test, feature = "memory"))]
+use crate::Read;
 use crate::events::Draft;
-use crate::{Control, ControlError, Facts};
-use pool::ObjectId;
+use crate::{Control, ControlError};
 
 /// Request that changes state, executed by [`Control::execute`].
 pub trait Request: Send + 'static {
@@ -22,28 +23,6 @@ pub trait Request: Send + 'static {
     }
 }
 
-/// Request that only reads. [`Mirror::read`](crate::Mirror::read) answers it without the thread
-/// that owns the array.
-pub trait Read: Send + 'static {
-    /// Type of the reply.
-    type Reply: Send + 'static;
-    /// Noun and verb: `volume-list`.
-    const NAME: &'static str;
-
-    /// True if the counts of this reply ([`Read::counted`]) are made at once. Otherwise they are
-    /// made with pauses, and if there are many, the reply uses earlier ones.
-    const FRESH_COUNTS: bool = false;
-
-    /// Sets of objects whose [`Facts::unique_bytes`] the reply needs. Counting traverses maps, so
-    /// no request does it itself.
-    fn counted(&self, _facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
-        Vec::new()
-    }
-
-    /// Builds the reply.
-    fn answer(&self, facts: &dyn Facts) -> Result<Self::Reply, ControlError>;
-}
-
 /// In tests, `control` also answers reads, from present facts with all counts made.
 #[cfg(any(test, feature = "memory"))]
 impl<R: Read> Request for R {
@@ -56,6 +35,33 @@ impl<R: Read> Request for R {
             control.count(&objects, &mut patience).await;
         }
         control.see(|facts| self.answer(facts))
+    }
+}
+
+impl Control {
+    /// Executes a request. A change is durable and published to the running target before the
+    /// reply. Its event is committed before the reply, too, but separately; if that commit fails,
+    /// the event stays in memory and is retried.
+    ///
+    /// The future must be polled to its end: if it is dropped during a commit, the state in memory
+    /// misses the change.
+    pub async fn execute<R: Request>(&self, request: R) -> Result<R::Reply, ControlError> {
+        let reply = request.run(self).await?;
+        self.settle(request.event(&reply)).await;
+        Ok(reply)
+    }
+
+    /// Completes a request: raises its event and publishes its facts to the mirror.
+    async fn settle(&self, event: Option<Draft>) {
+        if let Some(event) = event {
+            self.raise(event);
+            self.check_thresholds().await;
+            // The watch task retries if the document cannot be written.
+            if self.events().is_dirty() {
+                self.save_events(false).await;
+            }
+        }
+        self.publish_facts().await;
     }
 }
 

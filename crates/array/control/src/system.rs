@@ -1,7 +1,10 @@
 //! Status of the whole array, and counters of a scrape.
 
+mod record;
+
+pub use record::ArrayRecord;
+
 use crate::pools::count;
-use crate::record::Document;
 use crate::{
     AlertView, ConnectionCounters, ControlError, Facts, HostRecord, JobKind, JobState, JobView, OffloadRow,
     OffloadView, PoolFacts, PoolState, PoolView, PortalView, Read, Reservations, Severity, UnitFacts, VolumeCounters,
@@ -9,26 +12,8 @@ use crate::{
 };
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use uuid::Uuid;
-
-/// Identity of the array, created at its first start.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ArrayRecord {
-    /// Random id; part of every designator.
-    pub id: Uuid,
-    /// Creation time.
-    pub created: Timestamp,
-}
-
-impl Document for ArrayRecord {
-    const PREFIX: &'static str = "array";
-    fn key(&self) -> String {
-        Self::PREFIX.to_owned()
-    }
-}
 
 /// Shows the status of the array.
 #[derive(Clone, Debug)]

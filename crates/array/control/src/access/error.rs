@@ -1,7 +1,7 @@
 //! Conditions of grants.
 
 use crate::Grantee;
-use crate::error::{Class, Condition, Parameters};
+use crate::condition::{Class, Condition, Parameters};
 use thiserror::Error;
 
 /// Reason why a request for access was not executed.

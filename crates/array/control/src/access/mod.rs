@@ -7,9 +7,11 @@
 //! the grants of a host and of its groups together.
 
 mod error;
+mod grantee;
 mod record;
 
 pub use error::AccessError;
+pub use grantee::Grantee;
 pub use record::{AccessRecord, To};
 
 use crate::events::Draft;
@@ -49,28 +51,6 @@ pub struct AccessRevoke {
     pub volume: String,
     /// Grants to revoke.
     pub from: Revoke,
-}
-
-/// Grantee of an access grant: a host, a host group or every initiator.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Grantee {
-    /// Every initiator.
-    Any,
-    /// A host, by name or id.
-    Host(String),
-    /// Every member of a host group, by name or id.
-    Group(String),
-}
-
-impl Grantee {
-    /// Name of the host or group as a parameter of an error.
-    pub(crate) fn parameter(&self) -> Option<(&'static str, String)> {
-        match self {
-            Self::Any => None,
-            Self::Host(host) => Some(("host", host.clone())),
-            Self::Group(group) => Some(("group", group.clone())),
-        }
-    }
 }
 
 /// Grants to revoke.
@@ -212,27 +192,6 @@ impl Request for AccessRevoke {
             Revoke::All => "all hosts".to_owned(),
         };
         Some(Draft::info("access-revoked", volume, format!("volume {volume} revoked from {from}")))
-    }
-}
-
-impl std::fmt::Display for Grantee {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Host(host) => write!(formatter, "host {host}"),
-            Self::Group(group) => write!(formatter, "host group {group}"),
-            Self::Any => formatter.write_str("any host"),
-        }
-    }
-}
-
-impl Grantee {
-    /// One word: `any`, the host's name, or `group:NAME`. Names contain no colon.
-    pub fn word(&self) -> String {
-        match self {
-            Self::Any => "any".to_owned(),
-            Self::Host(host) => host.clone(),
-            Self::Group(group) => format!("group:{group}"),
-        }
     }
 }
 

@@ -8,9 +8,11 @@
 
 use crate::catalog::DynCatalog;
 mod requests;
+mod view;
 mod watch;
 
-pub use requests::{AlertList, AlertView, EventFilter, EventList};
+pub use requests::{AlertList, EventList};
+pub use view::{AlertView, EventFilter};
 
 use crate::record::{Document, load};
 use crate::{ControlError, Environment};

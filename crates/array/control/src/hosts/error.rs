@@ -1,6 +1,6 @@
 //! Conditions of hosts.
 
-use crate::error::{Class, Condition, Parameters};
+use crate::condition::{Class, Condition, Parameters};
 use thiserror::Error;
 
 /// Reason why a request for a host was not executed.

@@ -1,6 +1,6 @@
 //! Conditions of jobs.
 
-use crate::error::{Class, Condition, Parameters};
+use crate::condition::{Class, Condition, Parameters};
 use thiserror::Error;
 
 /// Reason why a request for a job was not executed, or why a job failed.

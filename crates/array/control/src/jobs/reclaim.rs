@@ -1,7 +1,7 @@
 //! Reclaim job: finds stored blocks of zeros (written before zero detection was on, or copied) and
 //! frees them.
 
-use super::{JobKind, JobReport, Kind, Progress};
+use super::{JobKind, JobReport, Kind, Progress, ReclaimReport};
 use crate::catalog::{DynCatalog, each_object, first_object};
 use crate::record::object_id;
 use crate::{Control, ControlError, Noun, VolumeRecord};
@@ -25,18 +25,6 @@ pub(super) struct Work {
     #[serde(with = "object_id")]
     last: ObjectId,
     report: ReclaimReport,
-}
-
-/// Result of a reclaim.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReclaimReport {
-    /// Number of volumes scanned to their end.
-    pub volumes: u64,
-    /// Stored bytes scanned.
-    pub scanned_bytes: u64,
-    /// Bytes of zeros that volumes no longer map; they are free now, unless a snapshot keeps them.
-    pub deallocated_bytes: u64,
 }
 
 impl Work {

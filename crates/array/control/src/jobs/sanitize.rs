@@ -3,34 +3,16 @@
 //! ([`crate::SanitizeRecord`]), and it cannot be cancelled: by SBC-4 §4.11 an operation ends only
 //! when it is done or has failed.
 
-use super::{Job, JobKind, JobReport, Kind, Progress};
-use crate::{Control, ControlError, JobError, Noun, SanitizeRecord};
+use super::{Job, JobKind, JobReport, Kind, Progress, SanitizeReport};
+use crate::{Control, ControlError, JobError, Noun, SanitizeJob, SanitizeRecord};
 use futures_util::future::{FutureExt, LocalBoxFuture};
 use jiff::Timestamp;
 use pool::ObjectId;
-use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 use uuid::Uuid;
-
-/// Identity of the job that shows an operation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SanitizeJob {
-    /// Job id, stable across restarts.
-    pub id: Uuid,
-    /// First start of the operation.
-    pub started: Timestamp,
-}
-
-/// Result of a sanitize operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SanitizeReport {
-    /// Write passes of an overwrite; absent for a block erase.
-    pub passes: Option<u8>,
-}
 
 /// Progress reported by the target; shared between the target's side and the job.
 #[derive(Debug, Default)]

@@ -3,7 +3,8 @@
 
 use super::{JobKind, JobReport, Kind, PoolResult, Progress};
 use crate::catalog::DynCatalog;
-use crate::pools::integrity::{MAX_BAD_RANGES, bad_ranges};
+use crate::pools::damage::bad_ranges;
+use crate::pools::integrity::MAX_BAD_RANGES;
 use crate::record::object_id;
 use crate::{BadRange, Control, ControlError, ScrubRecord};
 use futures_util::future::{FutureExt, LocalBoxFuture, ready};

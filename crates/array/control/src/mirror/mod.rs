@@ -8,9 +8,10 @@
 //! state.
 
 mod publish;
+mod publisher;
 mod view;
 
-pub(crate) use publish::Publisher;
+pub(crate) use publisher::Publisher;
 
 use crate::{ControlError, Read};
 use pool::ObjectId;

@@ -1,13 +1,13 @@
 //! Publication of changes to the mirror, on the owner's side.
 
 use super::Mirror;
+use super::publisher::Waiting;
 use super::view::{Count, Delta, View};
 use crate::environment::yield_now;
-use crate::{AlertView, ConnectionCounters, Control, Edit, EventFilter, JobView, PoolFacts};
+use crate::{Control, Edit, EventFilter, JobView};
 use pool::{ObjectId, ObjectKind, Revision};
-use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -17,49 +17,6 @@ const PER_TURN: usize = 256;
 const LEAST_FORGOTTEN: usize = 64;
 /// Longest time of counting before other tasks run.
 const LONGEST_TURN: Duration = Duration::from_millis(1);
-
-/// Facts sent last, for comparison before the next publication.
-#[derive(Default)]
-pub(crate) struct Publisher {
-    /// Channel to the mirror; absent until a mirror exists.
-    to: RefCell<Option<Sender<Vec<Delta>>>>,
-    pool: RefCell<Option<PoolFacts>>,
-    connections: RefCell<Option<ConnectionCounters>>,
-    alerts: RefCell<Vec<AlertView>>,
-    jobs: RefCell<BTreeMap<Uuid, JobView>>,
-    captures: RefCell<Vec<ObjectId>>,
-    /// Objects and units that changed and are not published yet, in the order of their changes.
-    waiting: RefCell<VecDeque<Waiting>>,
-    counts: RefCell<BTreeMap<Vec<ObjectId>, Count>>,
-    /// True if a volume was deleted since the last publication.
-    volume_deleted: Cell<bool>,
-    /// Number of the last event.
-    last_event: Cell<u64>,
-    /// Number of the next refusal.
-    next_refusal: Cell<u64>,
-}
-
-/// Fact to publish: what it is when its turn comes.
-#[derive(Clone, Copy)]
-enum Waiting {
-    Object(ObjectId),
-    Unit(ObjectId),
-}
-
-impl Publisher {
-    fn is_connected(&self) -> bool {
-        self.to.borrow().is_some()
-    }
-
-    /// Sends changes; a mirror that was dropped ignores them.
-    fn send(&self, deltas: Vec<Delta>) {
-        if let Some(to) = &*self.to.borrow()
-            && !deltas.is_empty()
-        {
-            let _without_mirror = to.send(deltas);
-        }
-    }
-}
 
 impl Control {
     /// Creates a copy of the present facts that is kept up to date from now on. There is only one:

@@ -1,6 +1,6 @@
 //! Conditions of pools.
 
-use crate::error::{Class, Condition, Space};
+use crate::condition::{Class, Condition, Space};
 use thiserror::Error;
 
 /// Reason why a pool did not execute a request.

@@ -1,27 +1,30 @@
 //! The pool: its space, settings and growth.
 
+mod counts;
+mod crossings;
+pub(crate) mod damage;
 mod error;
 pub(crate) mod integrity;
+mod limits;
 mod part;
 mod record;
 mod state;
 pub(crate) mod thresholds;
 pub(crate) mod unique;
+mod warnings;
 
 use crate::events::Draft;
 use crate::record::Document;
 use crate::{Change, Control, ControlError, Facts, Noun, PoolFacts, Read, Request};
 pub use error::PoolRefusal;
 pub use integrity::MAX_BAD_RANGES;
+pub use limits::Limits;
 pub(crate) use part::PoolPart;
 pub use record::{BadRange, CheckRecord, Commitment, PoolRecord, ScrubRecord};
 pub use state::{PoolState, Warning};
 pub use thresholds::SoftThresholds;
 
 use pool::{Growth, ObjectId, PoolSpace};
-
-/// Largest limit of over-commitment.
-const MAX_COMMITMENT_PERCENT: u32 = 1_000_000;
 
 /// Lists all pools.
 #[derive(Clone, Debug)]
@@ -95,23 +98,6 @@ pub struct PoolView {
     pub check: Option<CheckRecord>,
     /// Warnings about the consequences of the request that this view answers.
     pub warnings: Vec<Warning>,
-}
-
-/// Thresholds of a pool and the limit of its over-commitment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Percentage used or promised at which the pool warns.
-    pub warn_percent: u8,
-    /// Percentage used or promised at which the state is critical.
-    pub critical_percent: u8,
-    /// Limit of the volumes' total size.
-    pub commitment: Commitment,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { warn_percent: 80, critical_percent: 90, commitment: Commitment::Unlimited }
-    }
 }
 
 impl Read for PoolList {
@@ -295,27 +281,6 @@ impl dyn Facts + '_ {
 /// Free and unpromised bytes.
 fn available_bytes(space: &PoolSpace) -> u64 {
     space.free_bytes.saturating_sub(space.promised_bytes)
-}
-
-impl Limits {
-    /// Errors: a sentence about the invalid value.
-    pub fn check(&self) -> Result<(), String> {
-        let Self { warn_percent, critical_percent, commitment } = *self;
-        if !(1..=100).contains(&warn_percent) || !(1..=100).contains(&critical_percent) {
-            return Err("thresholds are 1 to 100 percent".to_owned());
-        }
-        if warn_percent > critical_percent {
-            return Err(format!(
-                "the pool cannot warn at {warn_percent} % when it is critical at {critical_percent} %: critical is not below warn"
-            ));
-        }
-        match commitment {
-            Commitment::Percent(0 | MAX_COMMITMENT_PERCENT..) => {
-                Err(format!("a limit of over-commitment is 1 to {} percent, or off", MAX_COMMITMENT_PERCENT - 1))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Length as a `u64`.

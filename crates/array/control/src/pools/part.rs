@@ -1,8 +1,8 @@
 //! State of the pool beside its space: settings, results of the last scrub and check, known damage,
 //! reached thresholds and counts.
 
+use super::crossings::Crossings;
 use super::integrity::Integrity;
-use super::thresholds::Crossings;
 use super::unique::UniqueCounts;
 use super::{CheckRecord, Limits, PoolRecord, ScrubRecord};
 use crate::ControlError;

@@ -4,15 +4,10 @@
 //! half of it if that is less far. This state is stored as a document, so that a restart raises no
 //! second event. It is checked every second and after each action.
 
-use crate::catalog::DynCatalog;
+use super::crossings::{CrossingRecord, Mark};
 use crate::events::{Draft, Severity};
-use crate::record::{Document, load};
-use crate::{AlertView, Change, Control, ControlError, Level, Limits};
-use jiff::Timestamp;
-use pool::CatalogChange;
-use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::{AlertView, Change, Control, Level, Limits};
+use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// Distance below a threshold at which it is left, in percent, or half of the threshold if that is
@@ -23,66 +18,6 @@ const HYSTERESIS_PERCENT: u8 = 2;
 const FULL_BYTES: u64 = (1 << 20) + (64 << 10);
 /// Available bytes at which the pool is no longer full.
 const BACK_BYTES: u64 = 4 << 20;
-
-/// Limit that usage can reach.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Mark {
-    /// A threshold of the pool.
-    Pool,
-    /// End of the pool's space.
-    PoolFull,
-    /// A threshold of a volume.
-    Volume(Uuid),
-}
-
-/// Reached mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CrossingRecord {
-    mark: Mark,
-    level: Level,
-    since: Timestamp,
-}
-
-impl Document for CrossingRecord {
-    const PREFIX: &'static str = "crossing/";
-    fn key(&self) -> String {
-        match self.mark {
-            Mark::Pool => format!("{}pool", Self::PREFIX),
-            Mark::PoolFull => format!("{}pool-full", Self::PREFIX),
-            Mark::Volume(volume) => format!("{}volume/{volume}", Self::PREFIX),
-        }
-    }
-}
-
-/// Reached marks.
-pub(crate) struct Crossings {
-    reached: RefCell<BTreeMap<Mark, CrossingRecord>>,
-    /// Marks whose documents differ from `reached`.
-    unsaved: RefCell<BTreeSet<Mark>>,
-}
-
-impl Crossings {
-    pub fn load(catalog: &dyn DynCatalog) -> Result<Self, ControlError> {
-        let reached = load::<CrossingRecord>(catalog)?.into_iter().map(|record| (record.mark, record)).collect();
-        Ok(Self { reached: RefCell::new(reached), unsaved: RefCell::default() })
-    }
-
-    fn level(&self, mark: Mark) -> Option<Level> {
-        self.reached.borrow().get(&mark).map(|record| record.level)
-    }
-
-    /// Changes that write the documents of unsaved marks.
-    fn changes(&self) -> Result<Vec<CatalogChange>, ControlError> {
-        let reached = self.reached.borrow();
-        let change = |mark: &Mark| match reached.get(mark) {
-            Some(record) => record.put(),
-            None => Ok(CrossingRecord { mark: *mark, level: Level::Warning, since: Timestamp::UNIX_EPOCH }.delete()),
-        };
-        self.unsaved.borrow().iter().map(change).collect()
-    }
-}
 
 /// Share in percent, rounded down; 0 of an empty whole.
 pub(crate) fn percent(part: u64, whole: u64) -> u64 {

@@ -7,15 +7,14 @@
 //! the last count is shown, or none if this is the first. A count that took long is kept for some
 //! time, so that counting never takes more than a small part of the time.
 
+use crate::Environment;
 use crate::catalog::DynCatalog;
-use crate::{Control, Environment};
 use futures_util::future::{FutureExt, LocalBoxFuture, Shared, select};
 use pool::{ObjectId, PoolError, Revision};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
-use uuid::Uuid;
 
 /// Time that one request waits for counts, for all its objects together.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -25,7 +24,7 @@ const CHEAP: Duration = Duration::from_millis(10);
 const KEPT_FACTOR: u32 = 20;
 
 /// Value that no [`pool::Catalog::changes`] has: marks an unfinished count.
-const UNFINISHED: Revision = Revision { next_record: u64::MAX, reclaimable_bytes: u64::MAX };
+pub(super) const UNFINISHED: Revision = Revision { next_record: u64::MAX, reclaimable_bytes: u64::MAX };
 
 /// Traversal in progress.
 type Walk = Shared<LocalBoxFuture<'static, Result<u64, PoolError>>>;
@@ -138,50 +137,5 @@ impl UniqueCounts {
     /// Drops the counts for which `exists` is false.
     pub(crate) fn retain(&self, exists: impl Fn(&[ObjectId]) -> bool) {
         self.0.borrow_mut().retain(|objects, _| exists(objects));
-    }
-}
-
-impl Control {
-    /// Bytes that deleting these objects together would free, as last counted.
-    pub(crate) fn last_count(&self, objects: &[ObjectId]) -> Option<u64> {
-        self.pool().unique.last(objects)
-    }
-
-    /// Counts the bytes that deleting a volume, and deleting all its snapshots, would free.
-    pub(crate) async fn count_volume(&self, object: ObjectId, volume: Uuid, patience: &mut Patience) {
-        self.count(&[object], patience).await;
-        let snapshots = self.directory().snapshot_objects(volume);
-        if !snapshots.is_empty() {
-            self.count(&snapshots, patience).await;
-        }
-    }
-
-    /// Counts the bytes that deleting these objects together would free. Damage of one object is
-    /// reported and does not affect the counts of others.
-    pub(crate) async fn count(&self, objects: &[ObjectId], patience: &mut Patience) {
-        let changes = self.catalog().changes();
-        if let Err(PoolError::Damaged(reason)) =
-            self.pool().unique.of(self.catalog(), &**self.environment(), objects, patience).await
-        {
-            // Other errors: an object was deleted meanwhile, or the pool stopped, which has its own
-            // event.
-            self.report_damage(&reason, objects.first().copied());
-        }
-        // An unfinished traversal is checked again even if nothing changes.
-        self.publish_count(objects, if self.pool().unique.is_running(objects) { UNFINISHED } else { changes });
-    }
-
-    /// Time that a request waits for counts.
-    pub(crate) fn patience(&self) -> Patience {
-        Patience::new(&**self.environment())
-    }
-
-    /// Drops counts of deleted objects once they are many, and returns true if it did.
-    pub(crate) fn forget_unique_counts(&self, most: usize, exists: impl Fn(&[ObjectId]) -> bool) -> bool {
-        let are_many = self.pool().unique.len() > most;
-        if are_many {
-            self.pool().unique.retain(exists);
-        }
-        are_many
     }
 }

@@ -1,6 +1,6 @@
 //! Conditions of portals and target port groups.
 
-use crate::error::{Class, Condition, Parameters};
+use crate::condition::{Class, Condition, Parameters};
 use crate::{Noun, User};
 use thiserror::Error;
 

@@ -4,12 +4,12 @@
 
 mod record;
 
-pub use record::{OverwriteRecord, SanitizeRecord};
+pub use record::{OverwriteRecord, SanitizeJob, SanitizeRecord};
 
 use crate::environment::new_id;
 use crate::events::{Draft, Severity};
 use crate::record::{Document, load};
-use crate::{AlertView, Control, ControlError, JobError, Noun, SanitizeJob};
+use crate::{AlertView, Control, ControlError, JobError, Noun};
 use pool::{CatalogChange, ObjectId};
 use uuid::Uuid;
 

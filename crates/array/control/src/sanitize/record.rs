@@ -1,7 +1,7 @@
 //! Documents of sanitize operations.
 
-use crate::SanitizeJob;
 use crate::record::Document;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -50,4 +50,14 @@ pub struct OverwriteRecord {
     pub invert: bool,
     /// Pattern of 1 to 512 bytes, repeated in each logical block.
     pub pattern: Vec<u8>,
+}
+
+/// Identity of the job that shows an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SanitizeJob {
+    /// Job id, stable across restarts.
+    pub id: Uuid,
+    /// First start of the operation.
+    pub started: Timestamp,
 }

@@ -1,6 +1,6 @@
 //! Conditions of snapshots.
 
-use crate::error::{Class, Condition, Parameters};
+use crate::condition::{Class, Condition, Parameters};
 use thiserror::Error;
 
 /// Reason why a request for a snapshot was not executed.

@@ -1,7 +1,7 @@
 //! Conditions of volumes.
 
 use crate::User;
-use crate::error::{Class, Condition, Parameters};
+use crate::condition::{Class, Condition, Parameters};
 use thiserror::Error;
 
 /// Reason why a request for a volume was not executed.

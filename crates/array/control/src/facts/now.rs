@@ -1,0 +1,101 @@
+//! Present facts, on the thread that owns the array.
+
+use super::{Facts, PoolFacts};
+use crate::{
+    AlertView, ConnectionCounters, Control, Directory, Event, EventFilter, JobView, OffloadRow, Portal, SessionInfo,
+    UnitFacts,
+};
+use jiff::Timestamp;
+use pool::{ObjectId, ObjectInfo};
+use std::cell::{OnceCell, Ref};
+use unit::LogEntry;
+
+/// Present state of the array, on the thread that owns it.
+pub(crate) struct Now<'a> {
+    control: &'a Control,
+    directory: Ref<'a, Directory>,
+    portals: Vec<Portal>,
+    sessions: OnceCell<Vec<SessionInfo>>,
+}
+
+impl Control {
+    /// Calls `look` with the present state of the array.
+    pub(crate) fn see<T>(&self, look: impl FnOnce(&dyn Facts) -> T) -> T {
+        look(&Now {
+            control: self,
+            directory: self.directory(),
+            portals: self.live().portals(),
+            sessions: OnceCell::new(),
+        })
+    }
+}
+
+impl Facts for Now<'_> {
+    fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    fn started(&self) -> Timestamp {
+        self.control.started()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.control.environment().now()
+    }
+
+    fn portals(&self) -> &[Portal] {
+        &self.portals
+    }
+
+    fn object(&self, id: ObjectId) -> Option<ObjectInfo> {
+        self.control.catalog().object(id)
+    }
+
+    fn unique_bytes(&self, objects: &[ObjectId]) -> Option<u64> {
+        self.control.last_count(objects)
+    }
+
+    fn captures(&self) -> Vec<ObjectId> {
+        self.control.captures()
+    }
+
+    fn pool(&self) -> PoolFacts {
+        self.control.pool_facts()
+    }
+
+    fn pool_name(&self) -> &str {
+        self.control.pool().name()
+    }
+
+    fn unit(&self, volume: ObjectId) -> UnitFacts {
+        self.control.live().unit(volume)
+    }
+
+    fn deleted_offload(&self) -> Vec<OffloadRow> {
+        self.control.live().deleted_offload()
+    }
+
+    fn refusals(&self) -> Vec<LogEntry> {
+        self.control.live().refusals(0)
+    }
+
+    fn sessions(&self) -> &[SessionInfo] {
+        self.sessions.get_or_init(|| self.control.live().sessions())
+    }
+
+    fn connections(&self) -> ConnectionCounters {
+        self.control.live().connections()
+    }
+
+    fn jobs(&self) -> Vec<JobView> {
+        self.control.job_views()
+    }
+
+    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event> {
+        self.control.events().list(since, filter, limit)
+    }
+
+    fn alerts(&self) -> Vec<AlertView> {
+        self.control.alerts()
+    }
+}

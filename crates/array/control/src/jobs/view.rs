@@ -1,0 +1,130 @@
+//! Jobs as administrators see them.
+
+use crate::{CheckRecord, ScrubRecord};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Kind of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum JobKind {
+    /// Frees stored blocks of zeros.
+    Reclaim,
+    /// Reads and verifies all stored data.
+    Scrub,
+    /// Checks map, reference counts and counters.
+    Check,
+    /// Makes the content of a volume unreadable at the request of a host.
+    Sanitize,
+}
+
+impl JobKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Reclaim, Self::Scrub, Self::Check, Self::Sanitize];
+
+    /// Word of the kind.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reclaim => "reclaim",
+            Self::Scrub => "scrub",
+            Self::Check => "check",
+            Self::Sanitize => "sanitize",
+        }
+    }
+
+    /// Unit of its progress.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Reclaim | Self::Scrub | Self::Sanitize => "bytes",
+            Self::Check => "steps",
+        }
+    }
+}
+
+/// State of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobState {
+    /// The job works, or waits for its share of the time.
+    Running,
+    /// The job has finished.
+    Done,
+    /// The job has failed for this reason.
+    Failed(String),
+    /// An administrator has cancelled the job.
+    Cancelled,
+}
+
+impl JobState {
+    /// Word of the state.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed(_) => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Result of a job; of a running one, its result so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobReport {
+    /// Result of a reclaim.
+    Reclaim(ReclaimReport),
+    /// Result of a scrub.
+    Scrub(ScrubRecord),
+    /// Result of a check; absent until it is finished.
+    Check(Option<CheckRecord>),
+    /// Result of a sanitize operation.
+    Sanitize(SanitizeReport),
+}
+
+/// Job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobView {
+    /// Id.
+    pub id: Uuid,
+    /// Kind.
+    pub kind: JobKind,
+    /// Name of the volume or pool.
+    pub subject: String,
+    /// State.
+    pub state: JobState,
+    /// Progress of `total`, in [`JobKind::unit`].
+    pub done: u64,
+    /// Total work as far as known.
+    pub total: u64,
+    /// Current units per second; absent until known, and at the end.
+    pub rate_per_second: Option<u64>,
+    /// Seconds until the end at that rate.
+    pub eta_seconds: Option<u64>,
+    /// Percent of the time while hosts are active.
+    pub share_percent: u8,
+    /// Start time.
+    pub started: Timestamp,
+    /// End time.
+    pub finished: Option<Timestamp>,
+    /// Result.
+    pub report: JobReport,
+    /// Short text of the result.
+    pub summary: String,
+}
+
+/// Result of a reclaim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReclaimReport {
+    /// Number of volumes scanned to their end.
+    pub volumes: u64,
+    /// Stored bytes scanned.
+    pub scanned_bytes: u64,
+    /// Bytes of zeros that volumes no longer map; they are free now, unless a snapshot keeps them.
+    pub deallocated_bytes: u64,
+}
+
+/// Result of a sanitize operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SanitizeReport {
+    /// Write passes of an overwrite; absent for a block erase.
+    pub passes: Option<u8>,
+}
