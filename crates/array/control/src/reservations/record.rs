@@ -4,7 +4,8 @@ use crate::record::Document;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Persistent reservations of a volume that survive a power loss (APTPL, SPC-4 §5.9).
+/// Reservations of a volume that survive a power loss, of clients of any protocol: in SCSI those
+/// with APTPL (SPC-4 §5.9).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReservationsRecord {
@@ -12,7 +13,7 @@ pub struct ReservationsRecord {
     pub volume: Uuid,
     /// Registrations, at least one.
     pub registrations: Vec<RegistrationRecord>,
-    /// TYPE of the reservation (SPC-4 §6.15.3.4); absent if there is none.
+    /// Number of the type, as [`unit::ReservationType::number`]; absent if there is no reservation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reservation_type: Option<u8>,
 }
@@ -24,14 +25,18 @@ impl Document for ReservationsRecord {
     }
 }
 
-/// A registration.
+/// A registration. Its fields have names of SCSI in the document, whose first versions knew no other
+/// protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RegistrationRecord {
-    /// Initiator port: name and ISID, `NAME,i,0xISID`.
-    pub initiator_port: String,
-    /// Relative target port identifier.
-    pub relative_target_port: u16,
+    /// Text of a [`unit::Registrant`] without its port, in the form of its protocol: of an iSCSI
+    /// initiator port, `NAME,i,0xISID`. Each protocol recognizes its own.
+    #[serde(rename = "initiator_port")]
+    pub registrant: String,
+    /// Relative target port identifier; 0 if the registration holds at every port.
+    #[serde(rename = "relative_target_port")]
+    pub target_port: u16,
     /// Reservation key.
     pub key: u64,
     /// True if it holds the reservation. With the all registrants types every registration does,

@@ -1,12 +1,12 @@
 use super::{Array, volume};
 use crate::*;
 use futures_executor::block_on;
-use pool::PoolError;
+use pool::{Catalog, PoolError};
 
 fn registration(key: u64) -> RegistrationRecord {
     RegistrationRecord {
-        initiator_port: "iqn.1998-01.com.vmware:esx01,i,0x00023d000001".to_owned(),
-        relative_target_port: 1,
+        registrant: "iqn.1998-01.com.vmware:esx01,i,0x00023d000001".to_owned(),
+        target_port: 1,
         key,
         holder: key == 1,
     }
@@ -48,4 +48,16 @@ fn without_registrations_nothing_is_kept() {
     assert_eq!(block_on(array.control.store_reservations(object, many, None)).unwrap_err().code(), "no-space");
     block_on(array.control.store_reservations(object, vec![], None)).unwrap();
     assert!(array.control.reservations().unwrap().is_empty());
+}
+
+/// Documents of earlier versions have these words.
+#[test]
+fn a_document_keeps_its_words() {
+    let array = Array::new();
+    let record = array.create("v1").record;
+    block_on(array.control.store_reservations(record.object, vec![registration(1)], Some(5))).unwrap();
+    let stored = array.catalog.document(&format!("reservations/{}", record.id)).unwrap();
+    let words = r#"[{"initiator_port":"iqn.1998-01.com.vmware:esx01,i,0x00023d000001","relative_target_port":1,"key":1,"holder":true}]"#;
+    let expected = format!(r#"{{"volume":"{}","registrations":{words},"reservation_type":5}}"#, record.id);
+    assert_eq!(std::str::from_utf8(&stored), Ok(expected.as_str()));
 }

@@ -24,7 +24,7 @@ pub(crate) fn load<M: Media + 'static>(units: &ArrayUnits<M>, control: &Control)
 /// Converts a record to reservations; `None` for a name or type that does not exist.
 fn persisted(registrations: Vec<RegistrationRecord>, kind: Option<u8>) -> Option<PersistedReservations> {
     let registration = |record: RegistrationRecord| {
-        let registrant = scsi_target::registrant(&record.initiator_port, record.relative_target_port)?;
+        let registrant = scsi_target::registrant(&record.registrant, record.target_port)?;
         Some(PersistedRegistration { registrant, key: record.key, holder: record.holder })
     };
     let reservation_type = match kind {
@@ -46,8 +46,8 @@ pub(crate) async fn store(
     let record = |registration: PersistedRegistration| {
         let registrant = registration.registrant;
         Some(RegistrationRecord {
-            initiator_port: scsi_target::initiator_port(&registrant)?,
-            relative_target_port: registrant.target_port,
+            registrant: scsi_target::initiator_port(&registrant)?,
+            target_port: registrant.target_port,
             key: registration.key,
             holder: registration.holder,
         })
