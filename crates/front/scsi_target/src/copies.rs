@@ -7,7 +7,7 @@ use block::VolumeId;
 use scsi::rod_token::TOKEN_BYTES;
 use scsi::third_party_copy::{CopyStatus, OperationInformation, OperationStatus, TransferCountUnits};
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use unit::{AbortFlag, WaitQueue};
 
@@ -221,12 +221,12 @@ impl Copies {
         true
     }
 
-    /// Aborts the background operations that one logical unit received (`None`: all); each ends at
-    /// its next step.
-    pub fn abort_background(&self, received_on: Option<VolumeId>) -> Ending {
+    /// Aborts the background operations that these logical units received (`None`: all); each ends
+    /// at its next step.
+    pub fn abort_background(&self, received_on: Option<&BTreeSet<VolumeId>>) -> Ending {
         let concerned = |record: &&Rc<CopyRecord>| {
             record.state.get() == State::Running { background: true }
-                && received_on.is_none_or(|volume| volume == record.operation.received_on)
+                && received_on.is_none_or(|volumes| volumes.contains(&record.operation.received_on))
         };
         let records: Vec<_> = self.0.borrow().by_id.values().filter(concerned).cloned().collect();
         for record in &records {

@@ -16,7 +16,7 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use scsi::Cdb;
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
@@ -132,13 +132,13 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         }
     }
 
-    /// Aborts the background operations that one logical unit received, from these nexuses or
+    /// Aborts the background operations that these logical units received, from these nexuses or
     /// (`None`: a reset) from all, and waits as [`Self::stop_background_of`] does. Copies that
-    /// another logical unit received continue, even if they read or write this one.
-    pub async fn stop_background_on(&self, volume: VolumeId, of: Option<&[NexusId]>) {
+    /// another logical unit received continue, even if they read or write one of these.
+    pub async fn stop_background_on(&self, volumes: &BTreeSet<VolumeId>, of: Option<&[NexusId]>) {
         let nexuses = self.nexuses.borrow().all();
         let concerned = nexuses.iter().filter(|nexus| of.is_none_or(|of| of.contains(&nexus.id)));
-        let ending: Vec<_> = concerned.map(|nexus| nexus.copies.abort_background(Some(volume))).collect();
+        let ending: Vec<_> = concerned.map(|nexus| nexus.copies.abort_background(Some(volumes))).collect();
         for ending in ending {
             ending.ended().await;
         }

@@ -3,11 +3,10 @@
 //! and answers afterwards.
 
 use super::ScsiTarget;
-use crate::nexus::Nexus;
 use crate::nexus_id::NexusId;
 use block::{BlockDevice, VolumeId};
 use scsi::{AdditionalSense, LogicalUnitNumber, SenseKey};
-use std::rc::Rc;
+use std::collections::BTreeSet;
 use thiserror::Error;
 
 /// Reason why a task management function was not executed.
@@ -54,9 +53,9 @@ impl<D: BlockDevice> ScsiTarget<D> {
     }
 
     /// Volumes that a nexus sees, which a target reset from it affects.
-    pub fn volumes_of(&self, nexus: NexusId) -> Vec<VolumeId> {
+    pub fn volumes_of(&self, nexus: NexusId) -> BTreeSet<VolumeId> {
         let nexus = self.nexuses.borrow().get(nexus);
-        nexus.map_or_else(Vec::new, |nexus| nexus.view().iter().map(|path| path.unit.volume()).collect())
+        nexus.map_or_else(BTreeSet::new, |nexus| nexus.view().iter().map(|path| path.unit.volume()).collect())
     }
 
     /// TARGET WARM RESET and TARGET COLD RESET: resets logical units as LOGICAL UNIT RESET does,
@@ -68,16 +67,21 @@ impl<D: BlockDevice> ScsiTarget<D> {
     pub fn target_reset(&self, nexus: NexusId) {
         let volumes = self.volumes_of(nexus);
         for volume in &volumes {
-            self.reset_volume(*volume);
+            if let Some(unit) = self.logical_units.borrow().get(volume) {
+                unit.reset();
+            }
         }
-        for nexus in self.nexuses_that_see(&volumes) {
-            nexus.copies.clear();
+        // One pass over the paths of each nexus, not one for each volume.
+        for nexus in self.nexuses.borrow().all() {
+            let mut sees = false;
+            for path in nexus.view().iter().filter(|path| volumes.contains(&path.unit.volume())) {
+                path.raise(AdditionalSense::BUS_DEVICE_RESET_FUNCTION_OCCURRED);
+                sees = true;
+            }
+            if sees {
+                nexus.copies.clear();
+            }
         }
-    }
-
-    fn nexuses_that_see(&self, volumes: &[VolumeId]) -> Vec<Rc<Nexus<D>>> {
-        let sees = |nexus: &Rc<Nexus<D>>| nexus.find(|unit| volumes.contains(&unit.volume())).is_some();
-        self.nexuses.borrow().all().into_iter().filter(sees).collect()
     }
 
     /// Ends commands that write to a volume in several steps or still wait for their Data-Out, with

@@ -123,7 +123,7 @@ fn a_target_reset_leaves_alone_what_the_initiator_may_not_see() {
     assert_eq!(array.holder(12), Some(array.b));
     assert_good(&other.command(&[0; 6]));
     assert_check(&array.on(array.b, 0).command(&[0; 6]), 0x06, 0x29, 0x03);
-    assert_eq!(array.target.volumes_of(array.a), [VolumeId(10), VolumeId(11)]);
+    assert_eq!(array.target.volumes_of(array.a), [VolumeId(10), VolumeId(11)].into());
 }
 
 #[test]

@@ -256,12 +256,13 @@ fn a_reset_ends_the_copies_that_the_unit_has_received() {
         assert_good(&path.data_out(&cdb16(0x83, 1, 0, u32::try_from(list.len()).unwrap()), &list));
     }
     assert!(poll(background.as_mut()).is_none());
-    let mut others = Box::pin(array.target.stop_background_on(VolumeId(0), None));
+    let (unknown, received) = ([VolumeId(0)].into(), [VolumeId(10)].into());
+    let mut others = Box::pin(array.target.stop_background_on(&unknown, None));
     assert!(poll(others.as_mut()).is_some());
     let preempted = [array.a];
-    let mut not_preempted = Box::pin(array.target.stop_background_on(VolumeId(10), Some(&preempted)));
+    let mut not_preempted = Box::pin(array.target.stop_background_on(&received, Some(&preempted)));
     assert!(poll(not_preempted.as_mut()).is_some());
-    let mut reset = Box::pin(array.target.stop_background_on(VolumeId(10), None));
+    let mut reset = Box::pin(array.target.stop_background_on(&received, None));
     assert!(poll(reset.as_mut()).is_none());
     array.volumes[1].hold(false);
     assert!(poll(background.as_mut()).is_none());

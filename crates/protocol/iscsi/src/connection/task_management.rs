@@ -65,16 +65,16 @@ impl Connection {
         true
     }
 
-    /// Ends the tasks of a logical unit whose data is still arriving and that the shell has not
+    /// Ends the tasks of some logical units whose data is still arriving and that the shell has not
     /// received, because of a reset by another session: no response is sent, and the rest of their
     /// data is dropped. Returns whether there were any. For tasks that the shell has received there
     /// is [`Self::discard`].
-    pub fn discard_receiving(&mut self, logical_unit: u64) -> bool {
+    pub fn discard_receiving(&mut self, concerned: impl Fn(u64) -> bool) -> bool {
         let mut receiving = self.tasks.handles();
         receiving.retain(|handle| {
             self.tasks.get(*handle).is_some_and(|task| {
                 matches!(task.state, TaskState::Receiving | TaskState::Ready)
-                    && task.arrival.logical_unit == Some(logical_unit)
+                    && task.arrival.logical_unit.is_some_and(&concerned)
             })
         });
         // In reverse order: the end of one task must not let a task continue that also ends.

@@ -170,8 +170,8 @@ fn a_write_that_waits_for_its_data_is_discarded() {
     let whole = pair.command(&write10(0, 2), TransferRequest::Out(pattern(1024)));
     pair.drive();
     assert!(pair.commands.is_empty());
-    assert!(!pair.target.discard_receiving(Pair::LOGICAL_UNIT + 1));
-    assert!(pair.target.discard_receiving(Pair::LOGICAL_UNIT));
+    assert!(!pair.target.discard_receiving(|unit| unit != Pair::LOGICAL_UNIT));
+    assert!(pair.target.discard_receiving(|unit| unit == Pair::LOGICAL_UNIT));
     for tag in [80, 81] {
         let mut late = DataOut::from_wire(&pdu::blank(Opcode::DATA_OUT.0, pdu::FINAL, tag));
         late.target_transfer_tag = RESERVED_TAG.into();

@@ -24,6 +24,7 @@ use iscsi::pdu::LoginStatus;
 use media::Media;
 use scsi_target::{Arrival, Request, TaskAttribute};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -124,8 +125,8 @@ async fn drain(execution: &mut Execution, member: &Rc<Member>) {
     poll_fn(|context| {
         loop {
             for order in member.orders.take() {
-                if let Order::Abort(volume, done) = order {
-                    let tasks = execution.on_volume(volume).collect();
+                if let Order::Abort(volumes, done) = order {
+                    let tasks = execution.on_volumes(&volumes).collect();
                     execution.wait_for(tasks, false, done);
                 }
             }
@@ -244,7 +245,7 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
             match order {
                 Order::Close => self.core.close(),
                 Order::Leave(seconds) => self.core.request_logout(clock::now(), seconds),
-                Order::Abort(volume, done) => self.abort(volume, done),
+                Order::Abort(volumes, done) => self.abort(&volumes, done),
                 Order::GiveWay => self.give_way(),
             }
         }
@@ -252,13 +253,14 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
     }
 
     /// Ends tasks on behalf of another connection's task management function.
-    fn abort(&mut self, volume: VolumeId, done: oneshot::Sender<bool>) {
+    fn abort(&mut self, volumes: &BTreeSet<VolumeId>, done: oneshot::Sender<bool>) {
         // Commands that the previous order released are included.
         self.take_events();
-        let waiting = self.ration.waiting().filter(|command| volume_of(command) == Some(volume));
+        let waiting = self.ration.waiting();
+        let waiting = waiting.filter(|command| volume_of(command).is_some_and(|volume| volumes.contains(&volume)));
         let waiting = waiting.map(|command| command.task);
-        let concerned: Vec<TaskHandle> = self.execution.on_volume(volume).chain(waiting).collect();
-        let receiving = self.core.discard_receiving(volume.0);
+        let concerned: Vec<TaskHandle> = self.execution.on_volumes(volumes).chain(waiting).collect();
+        let receiving = self.core.discard_receiving(|unit| volumes.contains(&VolumeId(unit)));
         for task in &concerned {
             self.core.discard(*task);
         }

@@ -8,6 +8,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use iscsi::connection::{TaskHandle, TaskManagementHandle};
 use rustc_hash::FxHashMap;
 use scsi_target::Response;
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -97,9 +98,10 @@ impl Execution {
         self.running.is_empty()
     }
 
-    /// Running tasks on a volume.
-    pub fn on_volume(&self, volume: VolumeId) -> impl Iterator<Item = TaskHandle> + '_ {
-        self.running.iter().filter(move |(_, running)| running.volume == Some(volume)).map(|(task, _)| *task)
+    /// Running tasks on the volumes.
+    pub fn on_volumes(&self, volumes: &BTreeSet<VolumeId>) -> impl Iterator<Item = TaskHandle> {
+        let concerned = |running: &Running| running.volume.is_some_and(|volume| volumes.contains(&volume));
+        self.running.iter().filter(move |(_, running)| concerned(running)).map(|(task, _)| *task)
     }
 
     /// Signals commands that their response is no longer needed: a copy ends after its next step,

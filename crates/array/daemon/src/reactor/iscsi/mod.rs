@@ -183,12 +183,13 @@ impl<M: Media + 'static> Adapter for Iscsi<M> {
 
     fn abort(&self, volume: VolumeId, registrants: &[Registrant]) -> LocalBoxFuture<'static, ()> {
         let nexuses = self.target.nexuses_of(registrants);
+        let volumes = Rc::new(BTreeSet::from([volume]));
         let members = self.registry.members().into_iter();
         let concerned = members.filter(|member| member.nexus.get().is_some_and(|id| nexuses.contains(&id)));
         let asked: Vec<_> = concerned
             .map(|member| {
                 let (done, answer) = oneshot::channel();
-                member.order(Order::Abort(volume, done));
+                member.order(Order::Abort(Rc::clone(&volumes), done));
                 answer
             })
             .collect();
@@ -200,7 +201,7 @@ impl<M: Media + 'static> Adapter for Iscsi<M> {
             }
             // Their background operations, which were answered at once, must not write any longer
             // either.
-            target.stop_background_on(volume, Some(&nexuses)).await;
+            target.stop_background_on(&volumes, Some(&nexuses)).await;
         })
     }
 }

@@ -9,7 +9,7 @@ use iscsi::pdu::LoginStatus;
 use jiff::Timestamp;
 use scsi_target::NexusId;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -33,9 +33,9 @@ pub(crate) enum Order {
     /// Other connections wait for memory: close if this one holds some and its initiator moves no
     /// data.
     GiveWay,
-    /// End all tasks on the volume without a response, and reply when none can take effect any
+    /// End all tasks on the volumes without a response, and reply when none can take effect any
     /// more. The reply is true if there were any.
-    Abort(VolumeId, oneshot::Sender<bool>),
+    Abort(Rc<BTreeSet<VolumeId>>, oneshot::Sender<bool>),
 }
 
 /// Connection as other connections see it.
