@@ -18,12 +18,12 @@ const HEADING: &str = "# The pool that this state directory serves. The array wr
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PoolRecord {
     /// Name of the pool in every interface.
-    pub(crate) name: String,
+    pub name: String,
     /// File or block device.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Identifier from the superblock. Absent before the first pool is created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) uuid: Option<String>,
+    pub uuid: Option<String>,
 }
 
 impl PoolRecord {

@@ -10,7 +10,7 @@ use super::super::memory::{Moved, Ration};
 use super::super::mutations::{Mutation, without};
 use super::Iscsi;
 use super::data_out::DataOut;
-use super::directory::PortalDirectory;
+use super::directory::{ClaimedName, PortalDirectory};
 use super::execute::{Execution, Finished};
 use super::registry::{MAX_SESSIONS, Member, Order};
 use super::socket::Socket;
@@ -23,7 +23,6 @@ use iscsi::connection::{
 use iscsi::pdu::LoginStatus;
 use media::Media;
 use scsi_target::{Arrival, Request, TaskAttribute};
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
@@ -184,7 +183,7 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
                 portal,
                 local,
                 nexus: None,
-                claimed: RefCell::default(),
+                claimed: ClaimedName::default(),
             },
             member: member.clone(),
             execution: Execution::default(),
@@ -412,7 +411,7 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
     /// Logs a failed login, once in a while.
     fn report_refusal(&self, status: LoginStatus, reason: &'static str) {
         if let Some(count) = self.directory.iscsi.registry.closed.count_refusal(status, clock::now()) {
-            let claimed = self.directory.claimed.borrow();
+            let claimed = self.directory.claimed.last();
             let initiator = claimed.as_deref().unwrap_or("unnamed");
             let reason = match status {
                 LoginStatus::AUTHORIZATION_FAILURE => "no host with this name, and no volume for every initiator",

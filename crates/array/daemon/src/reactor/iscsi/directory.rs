@@ -21,8 +21,23 @@ pub(crate) struct PortalDirectory<M: Media + 'static> {
     pub local: Option<SocketAddr>,
     /// I_T nexus; `None` until the session is open.
     pub nexus: Option<NexusId>,
-    /// Initiator name of the last login attempt, for the log; it proves nothing.
-    pub claimed: RefCell<Option<Box<str>>>,
+    /// Initiator name of the last login attempt.
+    pub claimed: ClaimedName,
+}
+
+/// Initiator name that a login has given, for the log. It proves nothing.
+#[derive(Debug, Default)]
+pub(crate) struct ClaimedName(RefCell<Option<Box<str>>>);
+
+impl ClaimedName {
+    /// Name of the last login attempt; `None` if it ended before its name was known.
+    pub fn last(&self) -> Option<Box<str>> {
+        self.0.borrow().clone()
+    }
+
+    fn set(&self, name: &str) {
+        self.0.replace(Some(name.into()));
+    }
 }
 
 impl<M: Media + 'static> PortalDirectory<M> {
@@ -60,7 +75,7 @@ impl<M: Media + 'static> Directory for PortalDirectory<M> {
     }
 
     fn admit(&self, initiator_name: &str, target_name: Option<&str>) -> Result<Admission, Refusal> {
-        self.claimed.replace(Some(initiator_name.into()));
+        self.claimed.set(initiator_name);
         let directory = self.iscsi.reactor.directory();
         let nexus = directory.nexus(initiator_name);
         let port = self.iscsi.reactor.port_identifier(self.portal);
