@@ -104,6 +104,13 @@ pub fn format(bytes: u64) -> String {
     }
 }
 
+/// Formats a size without loss: as [`format`] does, with the number of bytes behind it if that is
+/// rounded (`1 GiB (1073742336 bytes)`).
+pub fn exact(bytes: u64) -> String {
+    let short = format(bytes);
+    if parse(&short) == Ok(bytes) { short } else { format!("{short} ({bytes} bytes)") }
+}
+
 /// A change of size with its sign: `+1.2 GiB`, `−4 KiB`, `0 B`.
 pub fn change(before_bytes: u64, after_bytes: u64) -> String {
     match after_bytes.cmp(&before_bytes) {
@@ -115,7 +122,7 @@ pub fn change(before_bytes: u64, after_bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{SizeError, change, format, parse};
+    use super::{SizeError, change, exact, format, parse};
 
     #[test]
     fn reads_binary_units() {
@@ -156,6 +163,19 @@ mod tests {
             (3 << 39, "1.5 TiB"),
         ] {
             assert_eq!(format(bytes), text, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn exact_sizes_are_not_rounded() {
+        for (bytes, text) in [
+            (1 << 30, "1 GiB"),
+            ((1 << 30) + 512, "1 GiB (1073742336 bytes)"),
+            (3 << 39, "1.5 TiB"),
+            (700, "700 B"),
+            (u64::MAX, "16 EiB (18446744073709551615 bytes)"),
+        ] {
+            assert_eq!(exact(bytes), text, "{bytes}");
         }
     }
 

@@ -31,7 +31,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         folder: "engine",
         uses: &["engine"],
-        crates: &[("block", &[]), ("media", &[]), ("pool", &["block", "media"])],
+        crates: &[("block", &[]), ("media", &["text"]), ("pool", &["block", "media"])],
     },
     Layer {
         folder: "front",

@@ -72,7 +72,9 @@ fn command(problem: &Problem) -> Option<String> {
         "initiator-name-taken" => format!(":  windlass host show {}", parameter("host")?),
         "no-space" if problem.needed_bytes.is_some() => ":  windlass volume set NAME --overwrite-reserve 0".to_owned(),
         "no-space" => "; see:  windlass pool show".to_owned(),
-        "over-commitment" => ":  windlass pool set POOL --commitment 250%".to_owned(),
+        "over-commitment" => {
+            format!(":  windlass pool set {} --commitment {}%", parameter("pool")?, parameter("commitment")?)
+        }
         "not-thick" => {
             format!(":  windlass volume set {} --reserve thick --overwrite-reserve 50", parameter("volume")?)
         }
@@ -117,6 +119,7 @@ mod tests {
             ("already-granted", &[("volume", "v1")], "windlass access revoke v1 --any"),
             ("already-granted", &[("volume", "v1"), ("group", "g")], "windlass access revoke v1 --group g"),
             ("last-path", &last_path, "windlass portal set 2 --group 3 --force"),
+            ("over-commitment", &[("pool", "p0"), ("commitment", "312")], "windlass pool set p0 --commitment 312%"),
         ] {
             assert_eq!(help(&problem(code, parameters)), Some(format!("do this:  {expected}")), "{code}");
         }
@@ -124,7 +127,9 @@ mod tests {
 
     #[test]
     fn an_array_without_parameters_gets_its_own_help_shown() {
-        let older = Problem { parameters: BTreeMap::new(), ..problem("exists", &[]) };
-        assert_eq!(help(&older).as_deref(), Some("do this"));
+        for code in ["exists", "over-commitment"] {
+            let older = Problem { parameters: BTreeMap::new(), ..problem(code, &[]) };
+            assert_eq!(help(&older).as_deref(), Some("do this"), "{code}");
+        }
     }
 }

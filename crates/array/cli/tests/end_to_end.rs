@@ -430,8 +430,8 @@ fn space_is_kept_free_limited_and_watched() {
     assert_eq!(refused.status, 6);
     assert_eq!(
         refused.err,
-        "error: the volumes would have 69793218560 bytes together, and the limit is 68719476736 (100 % of the pool) \
-         (code: over-commitment)\nhelp: grow the pool, or raise the limit:  windlass pool set POOL --commitment 250%\n"
+        "error: the volumes would have 65 GiB together, and the limit is 64 GiB (100 % of the pool) \
+         (code: over-commitment)\nhelp: grow the pool, or raise the limit:  windlass pool set p0 --commitment 102%\n"
     );
     array.ok(&["pool", "grow", "p0", "--size", "70G"]);
     array.ok(&["volume", "create", "v2", "--size", "61G"]);

@@ -2,6 +2,12 @@
 
 use std::fmt;
 
+/// Text for a full file system below the pool: of its alert, its event, and refused changes.
+pub(crate) const BELOW_FULL: &str = "the file system or device below the pool is full: nothing new can be stored";
+/// Advice for a full file system below the pool.
+pub(crate) const BELOW_FULL_HELP: &str =
+    "free space there; the array continues by itself, and acknowledged data is safe";
+
 /// Nouns of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noun {

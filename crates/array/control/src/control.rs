@@ -136,7 +136,7 @@ impl Control {
             None => {
                 let array = ArrayRecord { id: new_array_id(&*environment), created: environment.now() };
                 let commit = catalog.commit(vec![array.put()?]).await;
-                commit.map_err(|error| ControlError::from_pool(error, catalog.space().free_bytes))?;
+                commit.map_err(|error| ControlError::from_pool(error, &catalog.space()))?;
                 array
             }
         };
@@ -144,7 +144,7 @@ impl Control {
             // A pool without space even for this change still serves hosts; the next start deletes
             // the captures.
             Ok(()) | Err(PoolError::PoolFull) => {}
-            Err(error) => return Err(ControlError::from_pool(error, catalog.space().free_bytes)),
+            Err(error) => return Err(ControlError::from_pool(error, &catalog.space())),
         }
         let suffix = options.target_name.unwrap_or_else(|| array.id.simple().to_string().chars().take(12).collect());
         let target = format!("{}:{suffix}", options.iqn_base).to_ascii_lowercase();
@@ -239,7 +239,7 @@ impl Control {
 
     /// Converts a pool error to a control error.
     pub(crate) fn pool_error(&self, error: PoolError) -> ControlError {
-        ControlError::from_pool(error, self.catalog.space().free_bytes)
+        ControlError::from_pool(error, &self.catalog.space())
     }
 
     /// Object of a document.

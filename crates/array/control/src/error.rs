@@ -12,7 +12,7 @@ use crate::pools::PoolRefusal;
 use crate::ports::PortError;
 use crate::snapshots::SnapshotError;
 use crate::volumes::VolumeError;
-use pool::PoolError;
+use pool::{PoolError, PoolSpace};
 use thiserror::Error;
 
 /// Reason why a request was not executed. It has changed nothing.
@@ -202,9 +202,10 @@ impl ControlError {
     }
 
     /// Converts a pool's error to an administrator's terms.
-    pub(crate) fn from_pool(error: PoolError, available_bytes: u64) -> Self {
+    pub(crate) fn from_pool(error: PoolError, space: &PoolSpace) -> Self {
         match error {
-            PoolError::PoolFull => PoolRefusal::NoSpace { available_bytes }.into(),
+            PoolError::PoolFull if space.starved => PoolRefusal::BelowFull.into(),
+            PoolError::PoolFull => PoolRefusal::NoSpace { available_bytes: space.free_bytes }.into(),
             PoolError::NoRoomForReservation { needed_bytes, available_bytes } => {
                 PoolRefusal::NoRoomForReservation { needed_bytes, available_bytes }.into()
             }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use text::size::exact;
 use thiserror::Error;
 
 use crate::{BLOCK_BYTES, OpenError};
@@ -66,7 +67,11 @@ pub struct Grown {
 #[derive(Debug, Error)]
 pub enum GrowthError {
     /// The requested size is not larger than the present one.
-    #[error("the last file or device of the pool has {now_bytes} bytes: {wanted_bytes} is not larger")]
+    #[error(
+        "the last file or device of the pool has {}: {} is not larger",
+        exact(*now_bytes),
+        exact(*wanted_bytes)
+    )]
     NotLarger {
         /// Present size, as far as the pool uses it.
         now_bytes: u64,
@@ -74,7 +79,7 @@ pub enum GrowthError {
         wanted_bytes: u64,
     },
     /// The new size would be above the limit.
-    #[error("a pool has at most {most_bytes} bytes, and {wanted_bytes} were asked for")]
+    #[error("a pool has at most {}, and {} were asked for", exact(*most_bytes), exact(*wanted_bytes))]
     TooLarge {
         /// Limit.
         most_bytes: u64,
@@ -82,7 +87,7 @@ pub enum GrowthError {
         wanted_bytes: u64,
     },
     /// The device under the pool has not grown far enough.
-    #[error("{path} has {bytes} bytes and would need {needed_bytes}: enlarge the device first")]
+    #[error("{path} has {} and would need {}: enlarge the device first", exact(*bytes), exact(*needed_bytes))]
     DeviceNotGrown {
         /// Path of the last device of the pool.
         path: String,
@@ -92,7 +97,7 @@ pub enum GrowthError {
         needed_bytes: u64,
     },
     /// The device to add is too small.
-    #[error("{path} has {bytes} bytes: a device to add has at least {least_bytes}")]
+    #[error("{path} has {}: a device to add has at least {}", exact(*bytes), exact(*least_bytes))]
     DeviceTooSmall {
         /// Path as given.
         path: String,

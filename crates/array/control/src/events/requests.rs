@@ -1,6 +1,7 @@
 //! Requests for events and alerts.
 
 use super::{AlertView, Event, EventFilter, Severity};
+use crate::condition::{BELOW_FULL, BELOW_FULL_HELP};
 use crate::{Control, ControlError, Facts, Listed, Read};
 
 /// Lists events, oldest first.
@@ -84,8 +85,8 @@ impl Control {
                 severity: Severity::Critical,
                 subject: self.pool().name().to_owned(),
                 since: self.events().starved_since.get().unwrap_or(self.started()),
-                message: "the file system or device below the pool is full: nothing new can be stored".to_owned(),
-                help: "free space there; the array continues by itself, and acknowledged data is safe",
+                message: BELOW_FULL.to_owned(),
+                help: BELOW_FULL_HELP,
             });
         }
         if let Some(reason) = self.live().pool_stopped() {

@@ -1,6 +1,7 @@
 //! Watch task: checks the array every second and raises events.
 
 use crate::Control;
+use crate::condition::BELOW_FULL;
 use crate::environment::yield_now;
 use crate::events::{Draft, Severity};
 use std::time::Duration;
@@ -40,10 +41,7 @@ impl Control {
     fn look_below(&self) {
         let starved = self.catalog().space().starved;
         let (severity, code, message) = match (starved, self.events().starved_since.get()) {
-            (true, None) => {
-                let message = "the file system or device below the pool is full: nothing new can be stored";
-                (Severity::Critical, "below-full", message)
-            }
+            (true, None) => (Severity::Critical, "below-full", BELOW_FULL),
             (false, Some(_)) => {
                 (Severity::Info, "below-has-room", "the file system or device below the pool has room again")
             }

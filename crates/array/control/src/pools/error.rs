@@ -1,21 +1,27 @@
 //! Conditions of pools.
 
-use crate::condition::{Class, Condition, Space};
+use crate::condition::{BELOW_FULL, BELOW_FULL_HELP, Class, Condition, Parameters, Space};
+use text::size::{exact, format as size};
 use thiserror::Error;
 
 /// Reason why a pool did not execute a request.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PoolRefusal {
     /// The pool has no space for the change.
-    #[error("the pool has no space for this change ({available_bytes} bytes are free)")]
+    #[error("the pool has no space for this change ({} free)", size(*available_bytes))]
     NoSpace {
         /// Free bytes.
         available_bytes: u64,
     },
+    /// The file system or device below the pool has no space for the change.
+    #[error("{}", BELOW_FULL)]
+    BelowFull,
     /// A reservation, or a snapshot or clone of a thick volume, needs more space than is free and
     /// unpromised.
     #[error(
-        "{needed_bytes} bytes would have to be kept free for the reservation, and {available_bytes} are free and not promised"
+        "{} would have to be kept free for the reservation, and {} are free and not promised",
+        size(*needed_bytes),
+        size(*available_bytes)
     )]
     NoRoomForReservation {
         /// Bytes needed.
@@ -25,8 +31,9 @@ pub enum PoolRefusal {
     },
     /// The total size of the volumes would exceed the pool's limit.
     #[error(
-        "the volumes would have {} bytes together, and the limit is {limit_bytes} ({percent} % of the pool)",
-        provisioned_bytes.saturating_add(*needed_bytes)
+        "the volumes would have {} together, and the limit is {} ({percent} % of the pool)",
+        exact(provisioned_bytes.saturating_add(*needed_bytes)),
+        exact(*limit_bytes)
     )]
     OverCommitted {
         /// Total size of the volumes.
@@ -37,6 +44,10 @@ pub enum PoolRefusal {
         limit_bytes: u64,
         /// The limit as a share of the pool.
         percent: u32,
+        /// Lowest share that permits the request, if it is a possible limit.
+        sufficient_percent: Option<u32>,
+        /// Name of the pool.
+        pool: String,
     },
     /// The pool cannot grow in the requested way.
     #[error("the pool cannot grow: {reason}")]
@@ -62,6 +73,7 @@ impl Condition for PoolRefusal {
     fn code(&self) -> &'static str {
         match self {
             Self::NoSpace { .. } | Self::NoRoomForReservation { .. } => "no-space",
+            Self::BelowFull => "below-full",
             Self::OverCommitted { .. } => "over-commitment",
             Self::CannotGrow { .. } => "cannot-grow",
             Self::Busy { .. } => "pool-busy",
@@ -71,7 +83,9 @@ impl Condition for PoolRefusal {
 
     fn class(&self) -> Class {
         match self {
-            Self::NoSpace { .. } | Self::NoRoomForReservation { .. } | Self::OverCommitted { .. } => Class::NoSpace,
+            Self::NoSpace { .. } | Self::BelowFull | Self::NoRoomForReservation { .. } | Self::OverCommitted { .. } => {
+                Class::NoSpace
+            }
             Self::CannotGrow { .. } | Self::Busy { .. } => Class::Conflict,
             Self::Stopped { .. } => Class::Failed,
         }
@@ -87,7 +101,7 @@ impl Condition for PoolRefusal {
                 let available = limit_bytes.saturating_sub(*provisioned_bytes);
                 Space { needed: Some(*needed_bytes), available: Some(available) }
             }
-            Self::CannotGrow { .. } | Self::Busy { .. } | Self::Stopped { .. } => Space::default(),
+            Self::BelowFull | Self::CannotGrow { .. } | Self::Busy { .. } | Self::Stopped { .. } => Space::default(),
         }
     }
 
@@ -97,11 +111,22 @@ impl Condition for PoolRefusal {
             Self::NoRoomForReservation { .. } => {
                 "delete volumes or snapshots, grow the pool, or lower an overwrite reserve"
             }
+            Self::BelowFull => BELOW_FULL_HELP,
+            Self::OverCommitted { sufficient_percent: None, .. } => "grow the pool",
             Self::OverCommitted { .. } => "grow the pool, or raise the limit",
             Self::CannotGrow { .. } => "see the size of the pool",
             Self::Busy { .. } => "try again later",
             Self::Stopped { .. } => "see the log, repair the medium, and restart the array",
         };
         Some(help.to_owned())
+    }
+
+    fn parameters(&self) -> Parameters {
+        match self {
+            Self::OverCommitted { sufficient_percent: Some(percent), pool, .. } => {
+                vec![("pool", pool.clone()), ("commitment", percent.to_string())]
+            }
+            _ => Vec::new(),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::Commitment;
 
 /// Largest limit of over-commitment.
-const MAX_COMMITMENT_PERCENT: u32 = 1_000_000;
+pub(super) const MAX_COMMITMENT_PERCENT: u32 = 1_000_000;
 
 /// Thresholds of a pool and the limit of its over-commitment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -232,7 +232,18 @@ impl Control {
         let limit_bytes = u64::try_from(limit).unwrap_or(u64::MAX);
         let provisioned_bytes = self.pool().provisioned_bytes();
         if needed_bytes > 0 && u128::from(provisioned_bytes) + u128::from(needed_bytes) > limit {
-            return Err(PoolRefusal::OverCommitted { provisioned_bytes, needed_bytes, limit_bytes, percent }.into());
+            let wanted = u128::from(provisioned_bytes) + u128::from(needed_bytes);
+            let sufficient = (wanted * 100).div_ceil(u128::from(self.catalog().space().size_bytes.max(1)));
+            let sufficient = u32::try_from(sufficient).ok().filter(|percent| *percent < limits::MAX_COMMITMENT_PERCENT);
+            return Err(PoolRefusal::OverCommitted {
+                provisioned_bytes,
+                needed_bytes,
+                limit_bytes,
+                percent,
+                sufficient_percent: sufficient,
+                pool: self.pool().name().to_owned(),
+            }
+            .into());
         }
         Ok(())
     }

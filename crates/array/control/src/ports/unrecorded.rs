@@ -46,7 +46,7 @@ pub(crate) async fn record(
             let recorded = |identifier: &u16| directory.portal_by_id(*identifier).is_some();
             identifiers.iter_mut().filter(|identifier| !recorded(identifier)).for_each(|identifier| *identifier = 0);
         }
-        Err(error) => return Err(ControlError::from_pool(error, catalog.space().free_bytes)),
+        Err(error) => return Err(ControlError::from_pool(error, &catalog.space())),
     }
     directory.configure(identifiers, portals);
     Ok(())

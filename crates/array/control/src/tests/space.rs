@@ -145,6 +145,28 @@ fn changes_that_space_may_not_suffice_for_bring_a_warning() {
     assert_eq!(codes(array.run(off).unwrap().warnings), [""; 0]);
 }
 
+/// Regression: while the file system below was full, refused changes advised to delete volumes or
+/// snapshots, which frees no space there.
+#[test]
+fn a_change_that_the_file_system_below_has_no_room_for_gets_the_advice_of_the_alert() {
+    let array = Array::new();
+    array.create("v1");
+    let snapshot = SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() };
+    array.catalog.starved.set(true);
+    let alert = array.run(AlertList).unwrap().remove(0);
+    array.catalog.fail_next.replace(Some(PoolError::PoolFull));
+    let of_snapshot = array.run(snapshot.clone()).unwrap_err();
+    array.catalog.fail_next.replace(Some(PoolError::PoolFull));
+    let of_volume = array.run(create("v2", 1)).unwrap_err();
+    for error in [of_snapshot, of_volume] {
+        assert_eq!((error.code(), error.class()), ("below-full", Class::NoSpace));
+        assert_eq!((error.to_string(), error.help().as_deref()), (alert.message.clone(), Some(alert.help)));
+    }
+    array.catalog.starved.set(false);
+    array.catalog.fail_next.replace(Some(PoolError::PoolFull));
+    assert_eq!(array.code(snapshot), "no-space");
+}
+
 #[test]
 fn zero_detection_is_a_setting_of_the_volume() {
     let array = Array::new();
@@ -191,8 +213,23 @@ fn over_commitment_has_a_limit() {
     let (provisioned_bytes, limit_bytes) = (128 * GIB, 128 * GIB);
     assert_eq!(
         error,
-        PoolRefusal::OverCommitted { provisioned_bytes, needed_bytes: GIB, limit_bytes, percent: 200 }.into()
+        PoolRefusal::OverCommitted {
+            provisioned_bytes,
+            needed_bytes: GIB,
+            limit_bytes,
+            percent: 200,
+            sufficient_percent: Some(202),
+            pool: "p0".to_owned()
+        }
+        .into()
     );
+    assert_eq!(
+        error.to_string(),
+        "the volumes would have 129 GiB together, and the limit is 128 GiB (200 % of the pool)"
+    );
+    // Regression: the advice was a fixed percentage, which could be the present one. This one suffices.
+    let suffices = ("commitment", "202".to_owned());
+    assert_eq!(error.parameters(), [("pool", "p0".to_owned()), suffices]);
     let clone = VolumeCreate { source: Some("v1".to_owned()), size_bytes: None, ..create("v3", 0) };
     assert_eq!(array.code(clone), "over-commitment");
     let grow = VolumeSet { size_bytes: Some(61 * GIB), ..set("v1") };

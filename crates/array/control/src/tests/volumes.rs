@@ -95,7 +95,9 @@ fn volumes_grow_and_do_not_shrink() {
     let object = array.create("v1").object.id;
     let grow = |size_bytes| set("v1", VolumeSet { size_bytes: Some(size_bytes), ..VolumeSet::default() });
     assert_eq!(volume(array.run(grow(2 << 30))).0.object.size_bytes, 2 << 30);
-    assert_eq!(array.code(grow(1 << 30)), "would-shrink");
+    let error = array.run(grow(1 << 30)).unwrap_err();
+    let said = "volume v1 cannot have 1 GiB: it has 2 GiB, and volumes do not shrink";
+    assert_eq!((error.code(), error.to_string().as_str()), ("would-shrink", said));
     assert_eq!(array.code(grow((2 << 30) + 1)), "invalid-size");
     volume(array.run(grow(2 << 30)));
     let resized = Change::VolumeResized { object, size_bytes: 2 << 30 };

@@ -2,6 +2,7 @@
 
 use crate::User;
 use crate::condition::{Class, Condition, Parameters};
+use text::size::exact;
 use thiserror::Error;
 
 /// Reason why a request for a volume was not executed.
@@ -27,7 +28,9 @@ pub enum VolumeError {
     },
     /// Invalid size.
     #[error(
-        "{size_bytes} bytes is not a valid size: sizes are multiples of 512 from 512 to {max_bytes} bytes (16 TiB)"
+        "{} is not a valid size: sizes are multiples of 512 bytes from 512 bytes to {}",
+        exact(*size_bytes),
+        exact(*max_bytes)
     )]
     InvalidSize {
         /// Requested size.
@@ -42,7 +45,11 @@ pub enum VolumeError {
         name: String,
     },
     /// Smaller than the present size or than the source.
-    #[error("volume {name} cannot have {size_bytes} bytes: {reason} has {present_bytes}, and volumes do not shrink")]
+    #[error(
+        "volume {name} cannot have {}: {reason} has {}, and volumes do not shrink",
+        exact(*size_bytes),
+        exact(*present_bytes)
+    )]
     WouldShrink {
         /// The volume.
         name: String,

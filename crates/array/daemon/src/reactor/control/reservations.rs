@@ -56,7 +56,7 @@ pub(crate) async fn store(
     let reservation_type = reservation_type.map(ReservationType::number);
     let stored = control.store_reservations(ObjectId(volume.0), registrations, reservation_type).await;
     stored.map_err(|error| match error {
-        ControlError::Pool(PoolRefusal::NoSpace { .. }) => StoreError::NoRoom,
+        ControlError::Pool(PoolRefusal::NoSpace { .. } | PoolRefusal::BelowFull) => StoreError::NoRoom,
         error => {
             tracing::error!(volume = volume.0, %error, "persistent reservations could not be stored");
             StoreError::Failed

@@ -67,7 +67,7 @@ pub(crate) async fn store(
     });
     let stored = control.store_sanitize_operation(ObjectId(volume.0), record).await;
     stored.map_err(|error| match error {
-        ControlError::Pool(PoolRefusal::NoSpace { .. }) => StoreError::NoRoom,
+        ControlError::Pool(PoolRefusal::NoSpace { .. } | PoolRefusal::BelowFull) => StoreError::NoRoom,
         error => {
             tracing::error!(volume = volume.0, %error, "a sanitize operation could not be stored");
             StoreError::Failed

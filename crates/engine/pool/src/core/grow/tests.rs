@@ -160,9 +160,9 @@ fn an_impossible_growth_is_refused_and_changes_nothing() {
     let object = volume(&mut core);
     let before = (core.space(), core.counters().checkpoints);
     for (growth, words) in [
-        (Growth::Size(2048 * 4 * B), "33554432 is not larger"),
+        (Growth::Size(2048 * 4 * B), "32 MiB is not larger"),
         (Growth::Size(4096), "is not larger"),
-        (Growth::Size(u64::MAX), "a pool has at most 562949953421312 bytes"),
+        (Growth::Size(u64::MAX), "a pool has at most 512 TiB"),
         (Growth::Device("/dev/null".into()), "cannot grow like that"),
     ] {
         match core.grow(growth) {
