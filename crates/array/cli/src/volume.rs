@@ -21,7 +21,7 @@ pub enum Verb {
     },
     /// Create an empty volume
     #[command(
-        after_help = "Examples:\n  windlass volume create win-dc1 --size 100G\n  windlass volume create db --size 100G --reserve thick\n  windlass volume create db --size 100G --reserve thick --overwrite-reserve 20\n  windlass volume create db --size 100G --pool p0"
+        after_help = "Repeating the command with the same parameters succeeds and changes nothing: the volume keeps the content that it has by then.\n\nExamples:\n  windlass volume create win-dc1 --size 100G\n  windlass volume create db --size 100G --reserve thick\n  windlass volume create db --size 100G --reserve thick --overwrite-reserve 20\n  windlass volume create db --size 100G --pool p0"
     )]
     Create {
         /// Name: letters, digits, '.', '_' and '-'
@@ -41,7 +41,7 @@ pub enum Verb {
     },
     /// Create a volume that shares the content of a volume or snapshot; takes no time and no space
     #[command(
-        after_help = "Examples:\n  windlass volume clone tmpl-win win-dc2\n  windlass volume clone win-dc1@monday restored"
+        after_help = "Examples:\n  windlass volume clone tmpl-win win-dc2\n  windlass volume clone win-dc1@monday restored\n\nA name that exists already is refused with status 4, also with the same parameters: that volume has older content."
     )]
     Clone {
         /// Volume, or snapshot as VOLUME@SNAPSHOT

@@ -164,12 +164,15 @@ fn a_day_with_volumes() {
     assert_eq!(other.status, 4);
     assert_eq!(
         other.err,
-        "error: volume tmpl-win exists already with 107374182400 bytes (code: exists)\n\
+        "error: volume tmpl-win exists already with 100 GiB (code: exists)\n\
          help: choose another name, or use the existing volume:  windlass volume show tmpl-win\n"
     );
 
     array.ok(&["snapshot", "create", "tmpl-win", "monday"]);
     array.ok(&["volume", "clone", "tmpl-win@monday", "win-dc1"]);
+    let again = array.run(&["volume", "clone", "tmpl-win@monday", "win-dc1"]);
+    assert_eq!(again.status, 4, "{again:?}");
+    assert!(again.err.starts_with("error: volume win-dc1 exists already, created 20"), "{}", again.err);
     array.ok(&["volume", "grow", "win-dc1", "--size", "1.5TiB"]);
     array.ok(&["volume", "set", "win-dc1", "--write-cache", "on"]);
     array.ok(&["host", "create", "esx01", "--iqn", ESX01]);

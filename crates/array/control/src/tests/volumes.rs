@@ -30,7 +30,8 @@ fn creating_twice_returns_the_same_volume() {
     let (second, made) = volume(array.run(create("v1", Some(1 << 30), None)));
     assert!(!made);
     assert_eq!((first.record.id, first.record.naa), (second.record.id, second.record.naa));
-    assert_eq!(array.code(create("v1", Some(2 << 30), None)), "exists");
+    let other = array.run(create("v1", Some(2 << 30), None)).unwrap_err();
+    assert_eq!((other.code(), other.to_string().as_str()), ("exists", "volume v1 exists already with 1 GiB"));
     assert_eq!(array.live.published.borrow().len(), 1);
 }
 
@@ -78,6 +79,25 @@ fn clones_share_size_and_remember_their_source() {
     array.run(VolumeDelete { volume: "template".to_owned(), with_snapshots: false }).unwrap();
     let (clone, _) = volume(array.run(VolumeShow { volume: "vm1".to_owned() }));
     assert_eq!(clone.source.unwrap().name, None);
+}
+
+/// Regression: `volume clone` to the name of an earlier clone reported success and left the earlier
+/// content. A nightly job with a constant name thus tested a copy that was a year old.
+#[test]
+fn a_clone_to_an_existing_name_is_refused() {
+    let array = Array::new();
+    array.create("template");
+    let first = volume(array.run(create("vm1", None, Some("template")))).0;
+    let events = || array.run(EventList { since: None, filter: EventFilter::default(), limit: 100 }).unwrap().len();
+    let before = events();
+    for size_bytes in [None, Some(1 << 30)] {
+        let error = array.run(create("vm1", size_bytes, Some("template"))).unwrap_err();
+        let said = format!("volume vm1 exists already, created {:.0}", first.record.created);
+        assert_eq!((error.code(), error.to_string()), ("exists", said));
+    }
+    assert_eq!(events(), before);
+    // An empty volume is another matter: the request names no content.
+    assert!(!volume(array.run(create("template", Some(1 << 30), None))).1);
 }
 
 #[test]
@@ -169,7 +189,10 @@ fn a_crash_leaves_a_larger_clone_whole_or_not_at_all() {
                 ("not-found", 1),
                 "{commits}"
             ),
-            found => assert_eq!(volume(found).0.object.size_bytes, 2 << 30, "{commits}"),
+            found => {
+                assert_eq!(volume(found).0.object.size_bytes, 2 << 30, "{commits}");
+                array.run(VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
+            }
         }
         assert_eq!(volume(array.run(larger())).0.object.size_bytes, 2 << 30, "{commits}");
         if done {

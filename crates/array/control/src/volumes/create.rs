@@ -12,7 +12,9 @@ use crate::{
 };
 use pool::{CatalogChange, ObjectId, ObjectKind};
 
-/// Creates a volume.
+/// Creates a volume. An empty volume of an existing name and the same parameters is not created
+/// again; it has the content that hosts have written since. A clone of an existing name is refused:
+/// the request is for the content of its source at this time.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeCreate {
     /// Unique name.
@@ -55,7 +57,11 @@ impl Request for VolumeCreate {
         let source = self.source.as_deref().map(|name| find_source(&control.directory(), name)).transpose()?;
         let existing = control.directory().volume(&self.name).ok().cloned();
         if let Some(existing) = existing {
-            check_same(control, &existing, self, source.as_ref())?;
+            if source.is_some() {
+                let difference = format!(", created {:.0}", existing.created);
+                return Err(ControlError::Exists { noun: Noun::Volume, name: existing.name, difference });
+            }
+            check_same(control, &existing, self)?;
             return Ok(Outcome::unchanged(control.show_volume(existing).await?));
         }
         let reservation = wanted_reservation(None, self.reserve, self.overwrite_reserve_percent, &self.name)?;
@@ -125,23 +131,15 @@ struct Source {
     name: String,
 }
 
-/// Checks that an existing volume matches the create request.
-fn check_same(
-    control: &Control,
-    existing: &VolumeRecord,
-    create: &VolumeCreate,
-    source: Option<&Source>,
-) -> Result<(), ControlError> {
+/// Checks that an existing volume matches the request for an empty one.
+fn check_same(control: &Control, existing: &VolumeRecord, create: &VolumeCreate) -> Result<(), ControlError> {
     let present = control.object(existing.object)?;
     let difference = if create.size_bytes.is_some_and(|size_bytes| size_bytes != present.size_bytes) {
-        format!(" with {} bytes", present.size_bytes)
-    } else if create.size_bytes.is_none() && source.is_none() {
+        format!(" with {}", text::size::exact(present.size_bytes))
+    } else if create.size_bytes.is_none() {
         return Err(VolumeError::SizeMissing { name: create.name.clone() }.into());
-    } else if existing.source != source.map(|source| source.record) {
-        match existing.source {
-            Some(_) => " as a clone of something else".to_owned(),
-            None => " and is not a clone".to_owned(),
-        }
+    } else if existing.source.is_some() {
+        " as a clone".to_owned()
     } else if create.write_cache != present.write_cache {
         format!(" with its write cache {}", if present.write_cache { "on" } else { "off" })
     } else if present.reservation

@@ -418,7 +418,10 @@ async fn snapshots_are_taken_together_returned_to_and_shown_as_a_tree() {
     assert_eq!((status.as_u16(), &refused["code"]), (409, &json!("exists")));
     let again = post(&app, "/api/v1/volumes/v1/snapshots", json!({ "name": "nightly" })).await;
     assert_eq!((again.0.as_u16(), &again.1["code"]), (409, &json!("exists")));
-    post(&app, "/api/v1/volumes", json!({ "name": "c", "source": "v1@nightly" })).await;
+    let clone = json!({ "name": "c", "source": "v1@nightly" });
+    assert_eq!(post(&app, "/api/v1/volumes", clone.clone()).await.0, 201);
+    let again = post(&app, "/api/v1/volumes", clone).await;
+    assert_eq!((again.0.as_u16(), &again.1["code"]), (409, &json!("exists")));
     let (_, tree) = send(&app, "GET", "/api/v1/volumes/v1/tree", None).await;
     let names: Vec<&str> = tree["items"].as_array().unwrap().iter().filter_map(|node| node["name"].as_str()).collect();
     assert_eq!(names, ["v1", "v1@nightly", "c"]);

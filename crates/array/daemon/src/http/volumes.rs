@@ -33,7 +33,11 @@ listing! {
     list, "/api/v1/volumes", "volumes", Volume, control::VolumeList, convert::volume
 }
 
-/// Creates a volume, or a clone if `source` is given. Repeating the request has no effect.
+/// Creates a volume, or a clone if `source` is given.
+///
+/// Repeating the request for an empty volume has no effect: the volume keeps the content that it has
+/// by then. The name of an existing volume is refused for a clone (`exists`), also with the same
+/// parameters.
 #[utoipa::path(
     post,
     path = "/api/v1/volumes",
@@ -41,7 +45,7 @@ listing! {
     request_body = VolumeCreate,
     responses(
         (status = 201, description = "Made", body = Volume),
-        (status = 200, description = "It already existed, with the same parameters", body = Volume)
+        (status = 200, description = "It already existed, with the same parameters and without `source`", body = Volume)
     )
 )]
 pub(super) async fn create(
