@@ -75,7 +75,8 @@ pub struct HostCreate {
     pub chap: Option<ChapSet>,
 }
 
-/// CHAP credentials of a host. The array generates an omitted secret and returns it once.
+/// CHAP credentials of a host. An omitted secret is the present one; the array generates it, and
+/// returns it once, if there is none or `generate` is set.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChapSet {
@@ -84,7 +85,10 @@ pub struct ChapSet {
     /// Secret: 12 to 255 printable ASCII characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
-    /// Credentials with which the array authenticates to the host as well.
+    /// Generate a secret, also if there is one. Excludes `secret`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub generate: bool,
+    /// Credentials with which the array authenticates to the host as well; omitted: it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutual: Option<MutualChapSet>,
 }
@@ -98,6 +102,9 @@ pub struct MutualChapSet {
     /// Secret: 12 to 255 printable ASCII characters, different from the secret of the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
+    /// Generate a secret, also if there is one. Excludes `secret`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub generate: bool,
 }
 
 /// Request to change a host. Omitted fields stay unchanged.
@@ -132,8 +139,8 @@ macro_rules! redacted_debug {
     };
 }
 redacted_debug!(GeneratedSecrets {} hides { chap_secret, mutual_chap_secret });
-redacted_debug!(ChapSet { user, mutual } hides { secret });
-redacted_debug!(MutualChapSet { user } hides { secret });
+redacted_debug!(ChapSet { user, generate, mutual } hides { secret });
+redacted_debug!(MutualChapSet { user, generate } hides { secret });
 
 #[cfg(test)]
 mod tests {
@@ -142,8 +149,8 @@ mod tests {
     #[test]
     fn secrets_do_not_reach_debug_output() {
         let hidden = "correct-horse-battery";
-        let mutual = Some(MutualChapSet { user: "array".into(), secret: Some(hidden.into()) });
-        let set = ChapSet { user: "esx01".into(), secret: Some(hidden.into()), mutual };
+        let mutual = Some(MutualChapSet { user: "array".into(), secret: Some(hidden.into()), generate: false });
+        let set = ChapSet { user: "esx01".into(), secret: Some(hidden.into()), generate: false, mutual };
         let generated = GeneratedSecrets { chap_secret: Some(hidden.into()), mutual_chap_secret: Some(hidden.into()) };
         let text = format!("{set:?} {generated:?}");
         assert!(!text.contains(hidden) && text.contains("esx01"), "{text}");

@@ -66,31 +66,39 @@ pub struct Chap {
     #[arg(long, value_name = "USER")]
     chap_user: Option<String>,
     /// Source of the CHAP secret: generate (shown once), prompt, - (standard input), file:PATH,
-    /// env:NAME
-    #[arg(long, value_name = "SOURCE", requires = "chap_user", default_value = "generate")]
-    chap_secret: SecretSource,
+    /// env:NAME [default: the present secret; generate if there is none]
+    #[arg(long, value_name = "SOURCE", requires = "chap_user")]
+    chap_secret: Option<SecretSource>,
     /// The array also authenticates to the host, with this user name
     #[arg(long, value_name = "USER", requires = "chap_user")]
     mutual_chap_user: Option<String>,
-    /// Source of the secret of the array
-    #[arg(long, value_name = "SOURCE", requires = "mutual_chap_user", default_value = "generate")]
-    mutual_chap_secret: SecretSource,
+    /// Source of the secret of the array [default: as for --chap-secret]
+    #[arg(long, value_name = "SOURCE", requires = "mutual_chap_user")]
+    mutual_chap_secret: Option<SecretSource>,
 }
 
 impl Chap {
     /// Reads the secrets and returns the credentials; `None` without a user name.
     fn read(&self) -> Result<Option<ChapSet>, CliError> {
         let Some(user) = self.chap_user.clone() else { return Ok(None) };
-        let secret = self.chap_secret.read("CHAP secret")?;
+        let (secret, generate) = read(self.chap_secret.as_ref(), "CHAP secret")?;
         let mutual = match self.mutual_chap_user.clone() {
             Some(user) => {
-                let secret = self.mutual_chap_secret.read("CHAP secret of the array")?;
-                Some(MutualChapSet { user, secret })
+                let (secret, generate) = read(self.mutual_chap_secret.as_ref(), "CHAP secret of the array")?;
+                Some(MutualChapSet { user, secret, generate })
             }
             None => None,
         };
-        Ok(Some(ChapSet { user, secret, mutual }))
+        Ok(Some(ChapSet { user, secret, generate, mutual }))
     }
+}
+
+/// Secret from its source, and whether the array has to generate one. Neither without a source.
+fn read(source: Option<&SecretSource>, what: &str) -> Result<(Option<String>, bool), CliError> {
+    let Some(source) = source else { return Ok((None, false)) };
+    let secret = source.read(what)?;
+    let generate = secret.is_none();
+    Ok((secret, generate))
 }
 
 impl Resource for Host {
@@ -150,6 +158,10 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let host = client.patch::<Host>(&path(name), &set).await?;
             output.made("host", &host, true)?;
             show_secrets(&host, output);
+            let new = host.generated.as_ref().is_some_and(|generated| generated.chap_secret.is_some());
+            if set.chap.as_ref().is_some_and(|chap| chap.secret.is_none()) && !new {
+                output.report("the present CHAP secret stays");
+            }
             Ok(())
         }
         Verb::Delete { names } => {

@@ -291,6 +291,11 @@ fn hosts_and_their_secrets() {
     assert_eq!(set.status, 0, "{set:?}");
     assert!(!set.out.contains("a-secret-of-mine") && !set.err.contains("a-secret-of-mine"));
     assert_eq!(array.run(&["host", "set", "esx01"]).status, 2);
+    // A new user name keeps the secret; a new secret has to be asked for.
+    let renamed = array.run(&["host", "set", "esx01", "--chap-user", "esx-new"]);
+    assert_eq!((renamed.status, renamed.err.as_str()), (0, "the present CHAP secret stays\n"));
+    let generated = array.run(&["host", "set", "esx01", "--chap-user", "esx-new", "--chap-secret", "generate"]);
+    assert!(generated.err.starts_with("generated for this host"), "{}", generated.err);
     let refused = array.run(&["host", "delete", "esx01", "--yes"]);
     assert!(
         refused.err.contains("help: log out on esx01 first, or drop its sessions:  windlass session drop ID"),

@@ -131,7 +131,8 @@ fn documents() -> Vec<Vec<u8>> {
     let Some(control) = open(Rc::clone(&catalog)) else { return Vec::new() };
     let volume = VolumeCreate { name: "v1".into(), size_bytes: Some(1 << 30), ..VolumeCreate::default() };
     let copy = VolumeCreate { name: "v2".into(), source: Some("v1".into()), ..VolumeCreate::default() };
-    let chap = ChapSet { user: "esx".into(), secret: Some(Secret::new("a-secret-secret".into())), mutual: None };
+    let secret = Some(Secret::new("a-secret-secret".into()));
+    let chap = ChapSet { user: "esx".into(), secret, generate: false, mutual: None };
     let host = HostCreate { name: "h1".into(), iqns: vec!["iqn.1998-01.com.vmware:h1".into()], chap: Some(chap) };
     let (any, grant) = (Grantee::Any, Grantee::Host("h1".into()));
     done(&control, volume);

@@ -41,8 +41,10 @@ pub struct HostSet {
 pub struct ChapSet {
     /// Name that the host presents.
     pub user: String,
-    /// Absent: generate one.
+    /// Absent: the present secret, if there is one and `generate` is not set.
     pub secret: Option<Secret>,
+    /// True to generate an absent secret even if there is one.
+    pub generate: bool,
     /// Credentials of the array, if it authenticates too.
     pub mutual: Option<MutualChapSet>,
 }
@@ -52,8 +54,10 @@ pub struct ChapSet {
 pub struct MutualChapSet {
     /// Name that the array presents.
     pub user: String,
-    /// Absent: generate one.
+    /// As in [`ChapSet`].
     pub secret: Option<Secret>,
+    /// As in [`ChapSet`].
+    pub generate: bool,
 }
 
 impl Request for HostCreate {
@@ -71,7 +75,7 @@ impl Request for HostCreate {
             return Ok(Outcome::unchanged(control.see(|facts| facts.host_view(existing, None))));
         }
         check_initiators_free(&control.directory(), &initiators, None)?;
-        let (chap, generated) = self.chap.clone().map(|chap| control.make_chap(chap)).transpose()?.unzip();
+        let (chap, generated) = self.chap.clone().map(|chap| control.make_chap(chap, None)).transpose()?.unzip();
         let (id, created) = (new_id(&**control.environment()), control.environment().now());
         let record = HostRecord { id, name: self.name.clone(), initiators, chap, created };
         control.store_host(&record).await?;
@@ -109,8 +113,9 @@ impl Request for HostSet {
             Some(None) => record.chap = None,
             Some(Some(chap)) => {
                 check_chap(&chap)?;
-                let (chap, made) = control.make_chap(chap)?;
-                (record.chap, generated) = (Some(chap), Some(made));
+                let (chap, made) = control.make_chap(chap, before.chap.as_ref())?;
+                let is_new = made != GeneratedSecrets::default();
+                (record.chap, generated) = (Some(chap), is_new.then_some(made));
             }
         }
         if record != before {
@@ -138,16 +143,21 @@ impl Control {
         self.commit(vec![record.put()?], vec![record.clone().into()], &[Change::HostChanged { host: record.id }]).await
     }
 
-    /// Generates missing secrets and returns the credentials.
-    fn make_chap(&self, chap: ChapSet) -> Result<(Chap, GeneratedSecrets), ControlError> {
+    /// Takes missing secrets from the present credentials or generates them, and returns the new
+    /// credentials.
+    fn make_chap(&self, chap: ChapSet, present: Option<&Chap>) -> Result<(Chap, GeneratedSecrets), ControlError> {
         let mut generated = GeneratedSecrets::default();
-        let make = |given: Option<Secret>, made: &mut Option<Secret>| {
-            given.unwrap_or_else(|| made.insert(Secret::generate(&**self.environment())).clone())
+        let make = |given: Option<Secret>, kept: Option<&Secret>, made: &mut Option<Secret>| {
+            let known = given.or_else(|| kept.cloned());
+            known.unwrap_or_else(|| made.insert(Secret::generate(&**self.environment())).clone())
         };
-        let secret = make(chap.secret, &mut generated.chap);
-        let mutual = chap
-            .mutual
-            .map(|mutual| MutualChap { user: mutual.user, secret: make(mutual.secret, &mut generated.mutual) });
+        let kept = present.filter(|_| !chap.generate).map(|present| &present.secret);
+        let secret = make(chap.secret, kept, &mut generated.chap);
+        let mutual = chap.mutual.map(|mutual| {
+            let present = present.and_then(|present| present.mutual.as_ref());
+            let kept = present.filter(|_| !mutual.generate).map(|present| &present.secret);
+            MutualChap { user: mutual.user, secret: make(mutual.secret, kept, &mut generated.mutual) }
+        });
         if mutual.as_ref().is_some_and(|mutual| mutual.secret == secret) {
             return Err(SAME_SECRET.into());
         }

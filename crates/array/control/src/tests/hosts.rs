@@ -11,8 +11,9 @@ fn create(chap: Option<ChapSet>) -> HostCreate {
 
 fn chap(secret: Option<&str>, mutual: Option<Option<&str>>) -> ChapSet {
     let secret_of = |text: &str| Secret::new(text.to_owned());
-    let mutual = mutual.map(|secret| MutualChapSet { user: "array".to_owned(), secret: secret.map(secret_of) });
-    ChapSet { user: "esx".to_owned(), secret: secret.map(secret_of), mutual }
+    let mutual =
+        mutual.map(|secret| MutualChapSet { user: "array".to_owned(), secret: secret.map(secret_of), generate: false });
+    ChapSet { user: "esx".to_owned(), secret: secret.map(secret_of), generate: false, mutual }
 }
 
 #[test]
@@ -69,6 +70,30 @@ fn set_changes_what_is_given() {
     let (changed, _) = host(array.run(set));
     assert_eq!((changed.record.initiators, changed.record.chap), (vec![Initiator::of(&iqn)], None));
     assert!(array.control.directory().nexus(ESX01).host.is_none());
+}
+
+/// Regression: `host set --chap-user` generated a new secret, with which the host's next login
+/// failed.
+#[test]
+fn a_new_user_name_keeps_the_secrets() {
+    let array = Array::new();
+    let (made, _) = host(array.run(create(Some(chap(None, Some(None))))));
+    let before = made.record.chap.unwrap();
+    let other = |user: &str| ChapSet { user: user.to_owned(), ..chap(None, Some(None)) };
+    let set = |chap| HostSet { host: "esx01".to_owned(), chap: Some(Some(chap)), ..HostSet::default() };
+    let (renamed, _) = host(array.run(set(other("esx-new"))));
+    assert_eq!(renamed.record.chap, Some(Chap { user: "esx-new".to_owned(), ..before.clone() }));
+    assert!(renamed.generated.is_none_or(|generated| generated.chap.is_none() && generated.mutual.is_none()));
+    // New secrets on request.
+    let mutual = MutualChapSet { user: "array".to_owned(), secret: None, generate: true };
+    let (new, _) = host(array.run(set(ChapSet { generate: true, mutual: Some(mutual), ..other("esx-new") })));
+    assert!(new.generated.is_some_and(|generated| generated.chap.is_some() && generated.mutual.is_some()));
+    assert_ne!(new.record.chap.unwrap().secret, before.secret);
+    // Without a secret to keep, one is generated.
+    host(array.run(HostSet { host: "esx01".to_owned(), chap: Some(None), ..HostSet::default() }));
+    let (again, _) = host(array.run(set(other("esx"))));
+    assert_ne!(again.record.chap.unwrap().secret, before.secret);
+    assert!(again.generated.is_some_and(|generated| generated.chap.is_some() && generated.mutual.is_some()));
 }
 
 #[test]

@@ -9,7 +9,7 @@ fn everything_is_there_again_after_a_restart() {
     let array = Array::new();
     let before = array.create("v1");
     array.run(SnapshotCreate { volume: "v1".to_owned(), name: "monday".to_owned() }).unwrap();
-    let chap = Some(ChapSet { user: "esx".to_owned(), secret: None, mutual: None });
+    let chap = Some(ChapSet { user: "esx".to_owned(), secret: None, generate: false, mutual: None });
     let create = HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], chap };
     array.run(create).unwrap();
     array.grant("v1", Some("esx01"), Some(9)).unwrap();

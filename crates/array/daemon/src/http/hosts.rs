@@ -38,7 +38,7 @@ listing! {
 )]
 pub(super) async fn create(State(array): State<ArrayHandle>, Body(body): Body<HostCreate>) -> Result<Response, Fault> {
     let HostCreate { name, iqns, chap } = body;
-    let request = control::HostCreate { name, iqns, chap: chap.map(chap_set) };
+    let request = control::HostCreate { name, iqns, chap: chap.map(chap_set).transpose()? };
     let outcome = array.call(request).await?;
     let host = convert::host(outcome.view);
     Ok(made(outcome.changed, &format!("/api/v1/hosts/{}", host.id), host))
@@ -76,7 +76,7 @@ pub(super) async fn set(
             let detail = "chap and remove_chap exclude each other".to_owned();
             return Err(Fault::InvalidRequest { status: StatusCode::UNPROCESSABLE_ENTITY, detail });
         }
-        (Some(chap), false) => Some(Some(chap_set(chap))),
+        (Some(chap), false) => Some(Some(chap_set(chap)?)),
         (None, true) => Some(None),
         (None, false) => None,
     };
@@ -97,12 +97,22 @@ pub(super) async fn delete(State(array): State<ArrayHandle>, Path(host): Path<St
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn chap_set(chap: ChapSet) -> control::ChapSet {
-    control::ChapSet {
-        user: chap.user,
-        secret: chap.secret.map(Secret::new),
-        mutual: chap
-            .mutual
-            .map(|mutual| control::MutualChapSet { user: mutual.user, secret: mutual.secret.map(Secret::new) }),
+fn chap_set(chap: ChapSet) -> Result<control::ChapSet, Fault> {
+    let mutual = chap.mutual.map(|mutual| {
+        check_secret(mutual.secret.is_some(), mutual.generate)?;
+        let secret = mutual.secret.map(Secret::new);
+        Ok::<_, Fault>(control::MutualChapSet { user: mutual.user, secret, generate: mutual.generate })
+    });
+    check_secret(chap.secret.is_some(), chap.generate)?;
+    let secret = chap.secret.map(Secret::new);
+    Ok(control::ChapSet { user: chap.user, secret, generate: chap.generate, mutual: mutual.transpose()? })
+}
+
+/// Refuses a request that has a secret and asks for a new one.
+fn check_secret(given: bool, generate: bool) -> Result<(), Fault> {
+    if given && generate {
+        let detail = "secret and generate exclude each other".to_owned();
+        return Err(Fault::InvalidRequest { status: StatusCode::UNPROCESSABLE_ENTITY, detail });
     }
+    Ok(())
 }
