@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::{job, percent, pool};
 use api::size::SizeError;
-use api::{Pool, Reserve, Volume, VolumeCreate, VolumeRollback, VolumeSet, VolumeSpace};
+use api::{Pool, Reserve, Snapshot, Volume, VolumeCreate, VolumeRollback, VolumeSet, VolumeSpace};
 
 /// Verbs of `windlass volume`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -321,11 +321,13 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         }
         Verb::Rollback { name, snapshot, keep, force } => {
             let kept = if keep.is_some() { "" } else { "; what it has now is lost" };
-            output.confirm(&format!("roll volume {name} back to snapshot {snapshot}{kept}?"))?;
+            let resized = resized(name, snapshot, client).await?;
+            output.confirm(&format!("roll volume {name} back to snapshot {snapshot}{resized}{kept}?"))?;
             let rollback = VolumeRollback { snapshot: snapshot.clone(), force: *force, keep: keep.clone() };
             let volume = client.post::<Volume>(&format!("{}/rollback", path(name)), &rollback).await?.body;
             output.made("volume", &volume, true)?;
             output.report(&format!("volume {} is as it was in snapshot {snapshot}", volume.name));
+            output.warnings(&volume.warnings);
             Ok(())
         }
         Verb::Reclaim { name: Some(name), report: true, .. } => {
@@ -364,6 +366,25 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             result
         }
     }
+}
+
+/// Change of the volume's size by a rollback, as a clause of a question; empty if the size stays,
+/// or if there is no such snapshot.
+async fn resized(name: &str, snapshot: &str, client: &Client) -> Result<String, CliError> {
+    let volume = client.get::<Volume>(&path(name)).await?;
+    let snapshots = client.long_list::<Snapshot>(&format!("{}/snapshots", path(name))).await?;
+    let short = snapshot.split_once('@').map_or(snapshot, |(_, short)| short);
+    let named = |candidate: &&Snapshot| candidate.name == short || candidate.id.to_string() == snapshot;
+    let Some(snapshot) = snapshots.iter().find(named) else {
+        return Ok(String::new());
+    };
+    let (before, after) = (volume.size_bytes, snapshot.size_bytes);
+    let verb = match after.cmp(&before) {
+        std::cmp::Ordering::Equal => return Ok(String::new()),
+        std::cmp::Ordering::Less => "shrinks",
+        std::cmp::Ordering::Greater => "grows",
+    };
+    Ok(format!("; it {verb} from {} to {}", api::size::exact(before), api::size::exact(after)))
 }
 
 async fn list(client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {

@@ -245,6 +245,25 @@ fn what_cannot_be_undone_needs_a_confirmation() {
     assert!(array.ok(&["access", "list"]).contains("v1"));
 }
 
+/// Regression: a rollback shrank a volume that had grown since the snapshot without a word.
+#[test]
+fn a_rollback_states_the_sizes() {
+    let array = Array::start();
+    array.ok(&["volume", "create", "v1", "--size", "1G"]);
+    array.ok(&["snapshot", "create", "v1", "monday"]);
+    array.ok(&["volume", "grow", "v1", "--size", "2G"]);
+    let id = array.ok(&["snapshot", "list", "v1", "-o", "csv", "--columns", "id", "--no-headers"]);
+    for snapshot in ["monday", "v1@monday", id.trim()] {
+        let asked = array.run(&["volume", "rollback", "v1", snapshot]);
+        assert!(asked.err.contains("; it shrinks from 2 GiB to 1 GiB; what it has now is lost"), "{}", asked.err);
+    }
+    let rolled = array.run(&["volume", "rollback", "v1", "monday", "--yes"]);
+    let warning = "warning: volume v1 shrank from 2 GiB to 1 GiB, its size in snapshot monday (code: size-changed)";
+    assert!(rolled.status == 0 && rolled.err.contains(warning), "{rolled:?}");
+    let asked = array.run(&["volume", "rollback", "v1", "monday"]);
+    assert!(!asked.err.contains("GiB"), "{}", asked.err);
+}
+
 #[test]
 fn a_host_group_is_granted_as_one() {
     let array = Array::start();

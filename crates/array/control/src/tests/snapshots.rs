@@ -113,6 +113,11 @@ fn a_volume_returns_to_its_snapshot_and_keeps_what_it_had_when_asked() {
     let rollback = VolumeRollback { keep: Some("before".to_owned()), ..roll_back("v1", "monday") };
     let (rolled, _) = volume(array.run(rollback.clone()));
     assert_eq!((rolled.object.mapped_bytes, rolled.object.size_bytes), (4096, 1 << 30));
+    // Regression: a volume shrank without a word.
+    let message = "volume v1 shrank from 2 GiB to 1 GiB, its size in snapshot monday".to_owned();
+    assert_eq!(rolled.warnings, [Warning { code: "size-changed", message: message.clone() }]);
+    let events = array.run(EventList { since: None, filter: EventFilter::default(), limit: 1 }).unwrap();
+    assert!(events[0].message.ends_with(&message), "{}", events[0].message);
     let view = array.run(show("v1@before")).unwrap();
     assert_eq!((view.object.mapped_bytes, view.object.size_bytes), (8192, 2 << 30));
     let told = Change::VolumeRolledBack { object, size_bytes: 1 << 30 };
@@ -120,7 +125,9 @@ fn a_volume_returns_to_its_snapshot_and_keeps_what_it_had_when_asked() {
     assert_eq!(array.code(rollback), "exists");
     assert_eq!(array.code(roll_back("v1", "tuesday")), "not-found");
     assert_eq!(array.code(roll_back("v1", "v2@tuesday")), "not-found");
-    volume(array.run(roll_back("v1", "v1@monday")));
+    assert_eq!(volume(array.run(roll_back("v1", "v1@monday"))).0.warnings, []);
+    let (grown, _) = volume(array.run(roll_back("v1", "before")));
+    assert_eq!(grown.warnings[0].message, "volume v1 grew from 1 GiB to 2 GiB, its size in snapshot before");
 }
 
 #[test]

@@ -6,9 +6,10 @@ use crate::names::check_name;
 use crate::record::Document;
 use crate::{
     Change, Control, ControlError, Directory, Noun, Request, SnapshotRecord, UserKind, VolumeError, VolumeRecord,
-    VolumeView,
+    VolumeView, Warning,
 };
 use pool::{CatalogChange, ObjectKind};
+use std::cmp::Ordering;
 
 /// Rolls a volume back to a snapshot.
 #[derive(Clone, Debug, Default)]
@@ -70,15 +71,31 @@ impl Request for VolumeRollback {
         // Steps of an earlier copy must not write after the rollback.
         control.live().clear(volume.object).await;
         control.commit(changes, edits, &published).await?;
-        control.show_volume(volume).await
+        let mut view = control.show_volume(volume).await?;
+        view.warnings.extend(size_warning(&view.record.name, present.size_bytes, size_bytes, &snapshot.name));
+        Ok(view)
     }
 
     fn event(&self, view: &VolumeView) -> Option<Draft> {
         let name = &view.record.name;
         let kept = self.keep.as_ref().map(|kept| format!("; its content before is in snapshot {kept}"));
-        let message = format!("volume {name} rolled back to snapshot {}{}", self.snapshot, kept.unwrap_or_default());
+        let mut message =
+            format!("volume {name} rolled back to snapshot {}{}", self.snapshot, kept.unwrap_or_default());
+        view.warnings.iter().for_each(|warning| message += &format!("; {}", warning.message));
         Some(Draft::info("volume-rolled-back", name, message))
     }
+}
+
+/// Warning about a size that the roll-back changes: hosts may have used the space that is gone.
+fn size_warning(volume: &str, before_bytes: u64, after_bytes: u64, snapshot: &str) -> Option<Warning> {
+    let verb = match after_bytes.cmp(&before_bytes) {
+        Ordering::Equal => return None,
+        Ordering::Less => "shrank",
+        Ordering::Greater => "grew",
+    };
+    let (before, after) = (text::size::exact(before_bytes), text::size::exact(after_bytes));
+    let message = format!("volume {volume} {verb} from {before} to {after}, its size in snapshot {snapshot}");
+    Some(Warning { code: "size-changed", message })
 }
 
 /// Finds a snapshot of the volume by its short name, its full name or its id.

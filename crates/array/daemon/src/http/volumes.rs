@@ -196,6 +196,8 @@ pub(super) async fn reclaim(
 }
 
 /// Returns a volume to the content and size of one of its snapshots.
+///
+/// A changed size is in `warnings` (`size-changed`).
 #[utoipa::path(
     post,
     path = "/api/v1/volumes/{volume}/rollback",
