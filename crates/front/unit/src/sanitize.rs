@@ -101,7 +101,12 @@ impl Running {
     }
 
     fn persisted(&self, failed: Option<String>) -> PersistedSanitize {
-        PersistedSanitize { method: self.method.clone(), unrestricted_exit: self.unrestricted_exit, failed }
+        PersistedSanitize {
+            method: self.method.clone(),
+            unrestricted_exit: self.unrestricted_exit,
+            failed,
+            client: None,
+        }
     }
 
     fn end(&self, succeeded: bool) {
@@ -191,9 +196,11 @@ impl Sanitize {
         store: &dyn UnitStore,
         operation: PersistedSanitize,
     ) -> Result<Begun, SanitizeError> {
+        let client = operation.client.clone();
         let running = Rc::new(Running::new(operation));
         let before = self.0.replace(State::Running(Rc::clone(&running)));
-        if let Err(error) = store.store_sanitize(volume, Some(running.persisted(None))).await {
+        let begun = PersistedSanitize { client, ..running.persisted(None) };
+        if let Err(error) = store.store_sanitize(volume, Some(begun)).await {
             self.0.replace(before);
             running.end(false);
             return Err(SanitizeError::NotStored(error));

@@ -45,7 +45,8 @@ impl Control {
     }
 
     /// Replaces the stored operation of the volume in `object` by the result of `record`, called
-    /// with the volume's id; `None` deletes it. Durable on return.
+    /// with the volume's id; `None` deletes it. Durable on return. `initiator` has begun the
+    /// operation, if it begins now.
     ///
     /// Errors: `NotFound` if the volume does not exist; `NoSpace` if the pool is full; the pool's
     /// errors. Nothing has changed then.
@@ -53,6 +54,7 @@ impl Control {
         &self,
         object: ObjectId,
         record: Option<impl FnOnce(Uuid) -> SanitizeRecord>,
+        initiator: Option<&str>,
     ) -> Result<(), ControlError> {
         let _changes = self.lock_changes().await;
         let volume = self.directory().volume_of(object).map(|volume| (volume.id, volume.name.clone()));
@@ -73,14 +75,15 @@ impl Control {
             Some(record) => self.sanitize_ended(object, Err(failure(&name, record))),
             None => self.sanitize_ended(object, Ok(())),
         }
+        let sender = self.sender(initiator);
         let (severity, code, message) = match &record {
             Some(record) if record.failed => {
                 (Severity::Critical, "sanitize-failed", failure(&name, record).to_string())
             }
             Some(SanitizeRecord { overwrite: Some(_), .. }) => {
-                (Severity::Warning, "sanitize-started", format!("a host overwrites volume {name} by SANITIZE"))
+                (Severity::Warning, "sanitize-started", format!("{sender} overwrites volume {name} by SANITIZE"))
             }
-            Some(_) => (Severity::Warning, "sanitize-started", format!("a host erases volume {name} by SANITIZE")),
+            Some(_) => (Severity::Warning, "sanitize-started", format!("{sender} erases volume {name} by SANITIZE")),
             None => (
                 Severity::Info,
                 "sanitize-ended",
@@ -91,6 +94,15 @@ impl Control {
         };
         self.raise(Draft::new(severity, code, name, message));
         Ok(())
+    }
+
+    /// Initiator with its host, for a sentence.
+    fn sender(&self, initiator: Option<&str>) -> String {
+        let Some(initiator) = initiator else { return "a host".to_owned() };
+        match self.directory().host_of(initiator) {
+            Some(host) => format!("initiator {initiator} (host {})", host.name),
+            None => format!("initiator {initiator}"),
+        }
     }
 
     /// Alerts of volumes that answer no reads or writes because a sanitize operation has failed.

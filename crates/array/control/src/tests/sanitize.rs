@@ -14,7 +14,7 @@ fn store(array: &Array, object: ObjectId, failed: Option<bool>) {
             job: None,
         }
     });
-    block_on(array.control.store_sanitize_operation(object, record)).unwrap();
+    block_on(array.control.store_sanitize_operation(object, record, Some(ESX01))).unwrap();
 }
 
 #[test]
@@ -35,6 +35,20 @@ fn a_sanitize_operation_is_told_and_its_failure_stays_an_alert() {
     let told: Vec<_> = codes(&array).into_iter().filter(|code| code.starts_with("sanitize")).collect();
     assert_eq!(told, ["sanitize-started", "sanitize-failed"]);
     assert!(codes(&again).contains(&"sanitize-ended".to_owned()));
+}
+
+/// Regression: the event was "a host erases volume disk", without the initiator.
+#[test]
+fn the_event_of_a_sanitize_operation_names_the_initiator() {
+    let array = Array::new();
+    let message = |name: &str| {
+        store(&array, array.create(name).object.id, Some(false));
+        let events = array.run(EventList { since: None, filter: EventFilter::default(), limit: 1 }).unwrap();
+        events[0].message.clone()
+    };
+    assert_eq!(message("v1"), format!("initiator {ESX01} erases volume v1 by SANITIZE"));
+    array.create_host("esx01", ESX01);
+    assert_eq!(message("v2"), format!("initiator {ESX01} (host esx01) erases volume v2 by SANITIZE"));
 }
 
 fn jobs(array: &Array) -> Vec<JobView> {

@@ -83,7 +83,8 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     };
     call.unit.check_medium_writable()?;
     call.unit.sanitize.check_begin(unrestricted_exit)?;
-    let operation = PersistedSanitize { method, unrestricted_exit, failed: None };
+    let client = Some(call.nexus.initiator.to_string());
+    let operation = PersistedSanitize { method, unrestricted_exit, failed: None, client };
     let begun = call.target.units().begin_sanitize(call.unit, operation).await?;
     if !call.cdb.bit::<1>(IMMED) {
         begun.ended(&call.request.abort).await?;

@@ -47,7 +47,8 @@ fn a_block_erase_leaves_zeros_that_are_not_mapped() {
     array.on(array.a, 1).write(0, &pattern(3, 1));
     assert_good(&path.command(&BLOCK_ERASE));
     assert_eq!(store.sanitizes_begun.get(), 1);
-    assert!(store.sanitize.borrow().is_some(), "the next start goes on with it");
+    let stored = store.sanitize.borrow().clone().expect("the next start goes on with it");
+    assert_eq!(stored.client.as_deref(), Some("iqn.a"));
     assert_in_progress(&path.command(&TEST_UNIT_READY), 0);
     finish(&array);
     assert_good(&path.command(&TEST_UNIT_READY));
@@ -298,7 +299,7 @@ fn after_a_loss_of_power_it_begins_anew() {
     let (array, store) = array();
     array.lun0().write(0, &pattern(1, 8));
     let method = SanitizeMethod::BlockErase;
-    let kept = PersistedSanitize { method, unrestricted_exit: true, failed: None };
+    let kept = PersistedSanitize { method, unrestricted_exit: true, failed: None, client: None };
     store.sanitize.replace(Some(kept.clone()));
     assert!(!array.units.restore_sanitize(VolumeId(99), kept.clone()));
     assert!(array.units.restore_sanitize(VolumeId(10), kept.clone()));

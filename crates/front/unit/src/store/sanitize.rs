@@ -28,6 +28,9 @@ pub struct PersistedSanitize {
     pub unrestricted_exit: bool,
     /// Reason of the failure; `None`: the operation has to be run from the start.
     pub failed: Option<String>,
+    /// Name of the client that begins the operation now; absent later and after a restart. For the
+    /// report of the begin, not to be stored.
+    pub client: Option<String>,
 }
 
 impl SanitizeMethod {

@@ -154,7 +154,8 @@ fn sanitize_discards_content_held_by_every_protocol() {
     let units = units();
     let protocol = serve_by(&units);
     let unit = units.get(VolumeId(1)).unwrap();
-    let operation = PersistedSanitize { method: SanitizeMethod::BlockErase, unrestricted_exit: false, failed: None };
+    let operation =
+        PersistedSanitize { method: SanitizeMethod::BlockErase, unrestricted_exit: false, failed: None, client: None };
     assert!(run(units.begin_sanitize(&unit, operation.clone())).unwrap().is_ok());
     assert_eq!(*protocol.discarded.borrow(), [VolumeId(1)]);
     assert_eq!(run(units.sanitize_step(VolumeId(1))), Some(None));

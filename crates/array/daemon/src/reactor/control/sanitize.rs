@@ -48,6 +48,7 @@ fn persisted(record: SanitizeRecord) -> Result<PersistedSanitize, ControlError> 
         method,
         unrestricted_exit: record.unrestricted_exit,
         failed: record.failed.then(|| record.reason.unwrap_or_default()),
+        client: None,
     })
 }
 
@@ -55,9 +56,10 @@ fn persisted(record: SanitizeRecord) -> Result<PersistedSanitize, ControlError> 
 pub(crate) async fn store(
     control: &Control,
     volume: VolumeId,
-    operation: Option<PersistedSanitize>,
+    mut operation: Option<PersistedSanitize>,
 ) -> Result<(), StoreError> {
-    let record = operation.map(|PersistedSanitize { method, unrestricted_exit, failed }| {
+    let initiator = operation.as_mut().and_then(|operation| operation.client.take());
+    let record = operation.map(|PersistedSanitize { method, unrestricted_exit, failed, client: _ }| {
         let overwrite = match method {
             SanitizeMethod::BlockErase => None,
             SanitizeMethod::Overwrite { count, invert, pattern } => Some(OverwriteRecord { count, invert, pattern }),
@@ -65,7 +67,7 @@ pub(crate) async fn store(
         let (failed, reason) = (failed.is_some(), failed);
         move |volume| SanitizeRecord { volume, overwrite, unrestricted_exit, failed, reason, job: None }
     });
-    let stored = control.store_sanitize_operation(ObjectId(volume.0), record).await;
+    let stored = control.store_sanitize_operation(ObjectId(volume.0), record, initiator.as_deref()).await;
     stored.map_err(|error| match error {
         ControlError::Pool(PoolRefusal::NoSpace { .. } | PoolRefusal::BelowFull) => StoreError::NoRoom,
         error => {
