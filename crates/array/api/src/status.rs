@@ -48,7 +48,7 @@ pub struct Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Health {
-    /// All parts serve I/O.
+    /// All parts serve I/O. Alerts may warn, for example of low space.
     Healthy,
     /// A critical condition holds: see the alerts.
     Degraded,

@@ -98,13 +98,10 @@ impl Resource for OffloadStatistics {
     }
 }
 
-/// Most frequent reason, with its count.
+/// Most frequent reason of a refusal, with its count. Miscompares, failures and commands without a
+/// benefit are no refusals; they have columns of their own.
 fn top_refusal(row: &OffloadStatistics) -> Option<String> {
-    let contention = (row.miscompares > 0).then_some(("miscompare, normal contention", row.miscompares));
-    let reasons = [row.refusals.first(), row.failures.first(), row.ineffective.first()].into_iter().flatten();
-    let reasons = reasons.map(|reason| (reason.reason_code.as_str(), reason.count));
-    let (reason, count) = reasons.chain(contention).max_by_key(|(_, count)| *count)?;
-    Some(format!("{reason} ({count})"))
+    row.refusals.first().map(|reason| format!("{} ({})", reason.reason_code, reason.count))
 }
 
 /// Name of the host, or the end of the name of an initiator that belongs to no host.
@@ -153,5 +150,43 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let query = query(&[("volume", volume.as_deref()), ("ending", ending), ("limit", Some(&limit))]);
             output.list(&client.list::<OffloadRefusal>(&format!("/api/v1/offload/log{query}")).await?)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::top_refusal;
+    use api::{Latency, OffloadRefusalCount, OffloadStatistics};
+
+    fn reasons(code: &str, count: u64) -> Vec<OffloadRefusalCount> {
+        vec![OffloadRefusalCount { reason_code: code.to_owned(), reason: String::new(), count }]
+    }
+
+    /// Regression: a refused COMPARE AND WRITE was shown as `miscompare, normal contention (1)`, and
+    /// a refused UNMAP as `below-grain (1)`, which is no refusal.
+    #[test]
+    fn the_top_refusal_is_a_refusal() {
+        let row = OffloadStatistics {
+            volume: "v1".to_owned(),
+            deleted: false,
+            primitive: "ats".to_owned(),
+            commands: 10,
+            ok: 5,
+            refused: 1,
+            miscompares: 3,
+            errors: 1,
+            bytes: 0,
+            host_bytes_avoided: 0,
+            cloned_bytes: 0,
+            copied_bytes: 0,
+            deallocated_bytes: 0,
+            unaligned_bytes: 0,
+            latency: Latency::default(),
+            refusals: reasons("over-limit", 1),
+            failures: reasons("medium-error", 1),
+            ineffective: reasons("below-grain", 5),
+        };
+        assert_eq!(top_refusal(&row).as_deref(), Some("over-limit (1)"));
+        assert_eq!(top_refusal(&OffloadStatistics { refusals: Vec::new(), ..row }), None);
     }
 }

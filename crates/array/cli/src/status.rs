@@ -7,7 +7,7 @@ use crate::event::severity;
 use crate::job;
 use crate::output::{Format, Output, Value};
 use crate::pool::state;
-use api::{Health, Status};
+use api::{Health, Severity, Status};
 use std::time::Duration;
 use text::duration::age;
 
@@ -24,13 +24,21 @@ pub(crate) async fn run(client: &Client, output: &mut Output<'_, '_>) -> Result<
     }
 }
 
+/// State of the array. An array with a warning serves everything, but is not called healthy.
+fn health(status: &Status) -> String {
+    let warnings = status.alerts.iter().filter(|alert| alert.severity != Severity::Info).count();
+    match (status.health, warnings) {
+        (Health::Healthy, 0) => "healthy".to_owned(),
+        (Health::Healthy, 1) => "serving, with 1 warning".to_owned(),
+        (Health::Healthy, _) => format!("serving, with {warnings} warnings"),
+        (Health::Degraded, _) => "degraded".to_owned(),
+        (Health::Failed, _) => "failed".to_owned(),
+    }
+}
+
 /// Formats lines, each with a label in front.
 fn screen(status: &Status, output: &Output<'_, '_>) -> String {
-    let health = match status.health {
-        Health::Healthy => "healthy",
-        Health::Degraded => "degraded",
-        Health::Failed => "failed",
-    };
+    let health = health(status);
     let mut lines = vec![
         (
             "array",

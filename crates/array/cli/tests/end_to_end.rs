@@ -364,6 +364,12 @@ fn what_the_array_tells() {
     let status = array.ok(&["status"]);
     assert!(status.contains("pool     p0 healthy · used 64 MiB of 64 GiB (0%)"), "{status}");
     assert!(status.contains("UNMAP 1204 commands · 14 refused (see: windlass offload log)"), "{status}");
+    assert!(status.starts_with("array    healthy · "), "{status}");
+    // Regression: the array was called healthy beside an alert.
+    array.ok(&["volume", "create", "big", "--size", "55G", "--reserve", "thick"]);
+    let status = array.ok(&["status"]);
+    assert!(status.starts_with("array    serving, with 1 warning · "), "{status}");
+    assert!(status.contains("pool     p0 low-space · "), "{status}");
 }
 
 #[test]

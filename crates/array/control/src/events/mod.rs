@@ -37,6 +37,50 @@ const GAP: u64 = 10_000;
 /// Time between two writes of the document.
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
+/// Codes of all events, by name.
+pub(crate) const CODES: [&str; 40] = [
+    "access-granted",
+    "access-revoked",
+    "array-started",
+    "array-stopped",
+    "bad-block",
+    "below-full",
+    "below-has-room",
+    "host-changed",
+    "host-created",
+    "host-deleted",
+    "host-group-changed",
+    "host-group-created",
+    "host-group-deleted",
+    "job-cancelled",
+    "job-changed",
+    "job-done",
+    "job-failed",
+    "job-started",
+    "metadata-damaged",
+    "pool-changed",
+    "pool-full",
+    "pool-grown",
+    "pool-space-back",
+    "pool-stopped",
+    "port-group-changed",
+    "portal-changed",
+    "portal-recorded",
+    "portal-unrecorded",
+    "sanitize-ended",
+    "sanitize-failed",
+    "sanitize-started",
+    "session-dropped",
+    "snapshot-created",
+    "snapshot-deleted",
+    "threshold-left",
+    "threshold-reached",
+    "volume-changed",
+    "volume-created",
+    "volume-deleted",
+    "volume-rolled-back",
+];
+
 /// Severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -211,6 +255,7 @@ impl Events {
         let id = self.next.get();
         self.next.set(id.saturating_add(1));
         let Draft { severity, code, subject, message } = draft;
+        debug_assert!(CODES.contains(&code), "{code} is missing in the list of codes");
         let message = if message.len() <= MAX_MESSAGE_BYTES {
             message
         } else {

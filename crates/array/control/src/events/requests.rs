@@ -1,6 +1,6 @@
 //! Requests for events and alerts.
 
-use super::{AlertView, Event, EventFilter, Severity};
+use super::{AlertView, CODES, Event, EventFilter, Severity};
 use crate::condition::{BELOW_FULL, BELOW_FULL_HELP};
 use crate::{Control, ControlError, Facts, Listed, Read};
 
@@ -24,6 +24,10 @@ impl Read for EventList {
     const NAME: &'static str = "event-list";
 
     fn answer(&self, facts: &dyn Facts) -> Result<Vec<Event>, ControlError> {
+        if let Some(code) = self.filter.code.as_deref().filter(|code| !CODES.contains(code)) {
+            let known = CODES.join(", ");
+            return Err(ControlError::InvalidSetting(format!("no event has the code {code:?}: the codes are {known}")));
+        }
         Ok(facts.events(self.since, &self.filter, self.limit))
     }
 }

@@ -51,6 +51,20 @@ fn a_list_is_narrowed_by_severity_kind_object_and_time() {
     assert_eq!(array.run(first).unwrap()[0].subject, "v10");
 }
 
+/// Regression: a misspelt code was accepted and found nothing.
+#[test]
+fn a_list_of_an_unknown_kind_is_refused() {
+    let array = Array::new();
+    let of = |code: &str| EventFilter { code: Some(code.to_owned()), ..EventFilter::default() };
+    let error = array.run(EventList { since: None, filter: of("nonsense"), limit: 2 }).unwrap_err();
+    assert_eq!((error.code(), error.class()), ("invalid-setting", Class::Invalid));
+    assert!(
+        error.to_string().starts_with("no event has the code \"nonsense\": the codes are access-granted, "),
+        "{error}"
+    );
+    assert_eq!(array.run(EventList { since: None, filter: of("pool-full"), limit: 2 }).unwrap(), []);
+}
+
 #[test]
 fn numbers_go_on_after_a_stop_and_with_a_gap_after_a_crash() {
     let array = Array::new();
