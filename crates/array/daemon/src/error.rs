@@ -45,6 +45,8 @@ pub enum ServeError {
         path: PathBuf,
         /// Description of the problem.
         reason: String,
+        /// True if it holds a pool with damaged metadata, which a repair may rebuild.
+        is_damaged: bool,
     },
     /// The pool is missing or empty, and the state directory has served one. No pool was created.
     #[error("the pool {} {condition}, but {sign}: no new pool is created in its place", path.display())]
@@ -114,7 +116,11 @@ impl ServeError {
             Self::PoolInUse { .. } => {
                 Some("another array may serve it; stop that one, or name another [[pool]] path or --state-dir".to_owned())
             }
-            Self::PoolRefused { path, .. } => Some(format!(
+            Self::PoolRefused { path, is_damaged: true, .. } => Some(format!(
+                "nothing was changed; see whether a repair rebuilds it with  windlass pool repair {path} --dry-run  and look closer with  windlass pool check {path}",
+                path = path.display()
+            )),
+            Self::PoolRefused { path, is_damaged: false, .. } => Some(format!(
                 "nothing was changed; look closer with  windlass pool check {}  or choose another --state-dir",
                 path.display()
             )),
@@ -153,4 +159,21 @@ impl ServeError {
 /// Kind of the operating system's error, if that is the cause.
 fn system_error(error: &anyhow::Error) -> Option<ErrorKind> {
     error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ServeError;
+
+    /// Regression: a damaged block of the space index, which a repair rebuilds, kept the array from
+    /// starting, and no help named the repair.
+    #[test]
+    fn the_help_for_damage_names_the_repair() {
+        let help = |is_damaged| {
+            let refused = ServeError::PoolRefused { path: "p0.pool".into(), reason: String::new(), is_damaged };
+            refused.help().unwrap_or_default()
+        };
+        assert!(help(true).contains("windlass pool repair p0.pool --dry-run"), "{}", help(true));
+        assert!(help(true).contains("windlass pool check p0.pool") && !help(false).contains("repair"));
+    }
 }

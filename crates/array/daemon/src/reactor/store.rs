@@ -7,7 +7,7 @@ use crate::pool_record::PoolRecord;
 use crate::starter::ReactorConfiguration;
 use anyhow::anyhow;
 use media::{FormatOptions, LocalMedia, OpenError, OpenOptions, Span, default_log_bytes};
-use pool::{Core, Options, Pool};
+use pool::{Core, Options, Pool, PoolError};
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -54,7 +54,7 @@ fn check_backend(backend: Option<PoolBackend>, path: &Path) -> Result<(), ServeE
         }
         _ => return Ok(()),
     };
-    Err(ServeError::PoolRefused { path: path.to_owned(), reason })
+    Err(ServeError::PoolRefused { path: path.to_owned(), reason, is_damaged: false })
 }
 
 /// Refuses a missing or empty file where the state directory has served a pool. Without this check,
@@ -85,6 +85,7 @@ fn open_disk(configuration: &ReactorConfiguration) -> Result<Span, ServeError> {
         OpenError::Member { member, reason, .. } => ServeError::PoolRefused {
             path: configuration.pool_path.clone(),
             reason: format!("the pool also needs {member}: {reason}"),
+            is_damaged: false,
         },
         OpenError::System { path, operation, reason } => {
             ServeError::Failed(anyhow::Error::new(reason).context(format!("{path}: {operation} failed")))
@@ -96,7 +97,7 @@ fn open_disk(configuration: &ReactorConfiguration) -> Result<Span, ServeError> {
 fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<ArrayPool<Store>, ServeError> {
     let path = &configuration.pool_path;
     let name = path.display();
-    let refused = |reason: String| ServeError::PoolRefused { path: path.clone(), reason };
+    let refused = |reason: String| ServeError::PoolRefused { path: path.clone(), reason, is_damaged: false };
     let bytes = media::Disk::block_count(&disk) * media::BLOCK_BYTES as u64;
     let blank = LocalMedia::<Span>::is_blank(&mut disk).map_err(|error| refused(error.to_string()))?;
     if blank {
@@ -158,7 +159,10 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<Arr
             tracing::info!(bytes, "replaying the log");
         }
     })
-    .map_err(|error| refused(error.to_string()))?;
+    .map_err(|error| {
+        let is_damaged = matches!(error, PoolError::Damaged(_));
+        ServeError::PoolRefused { path: path.clone(), reason: error.to_string(), is_damaged }
+    })?;
     tracing::info!(
         records = opened.records,
         log_bytes = opened.log_bytes,
