@@ -95,7 +95,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         }
         Verb::Delete { names } => {
             for name in names {
-                output.confirm(&format!("delete host group {name}?"))?;
+                output.confirm_for(&path(name), client, &format!("delete host group {name}?")).await?;
                 client.delete(&path(name)).await?;
                 output.report(&format!("host group {name} deleted"));
             }

@@ -3,10 +3,12 @@
 //! A resource lists its columns once ([`Resource::COLUMNS`]); list and show, table, wide and CSV
 //! all use that list. JSON is the array's answer, with every field.
 
+use crate::client::Client;
 use crate::error::CliError;
 use crate::{Console, Globals};
 use api::Warning;
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use text::columns::{self, Align};
@@ -272,6 +274,15 @@ impl<'a, 'c> Output<'a, 'c> {
             Some(false) => Err(CliError::failed("nothing was changed".to_owned())),
             None => Err(CliError::unconfirmed(question)),
         }
+    }
+
+    /// Like [`Self::confirm`], after a check that the object at `path` exists: a question about an
+    /// object that does not exist hides the misspelt name.
+    pub(crate) async fn confirm_for(&mut self, path: &str, client: &Client, question: &str) -> Result<(), CliError> {
+        if !self.globals.yes {
+            client.get::<IgnoredAny>(path).await?;
+        }
+        self.confirm(question)
     }
 
     /// Columns that the user chose, or those of the format.

@@ -132,7 +132,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         }
         Verb::Delete { snapshot, name } => {
             let full_name = name.as_ref().map_or_else(|| snapshot.clone(), |name| format!("{snapshot}@{name}"));
-            output.confirm(&format!("delete snapshot {full_name}?"))?;
+            output.confirm_for(&path(&full_name), client, &format!("delete snapshot {full_name}?")).await?;
             client.delete(&path(&full_name)).await?;
             output.report(&format!("snapshot {full_name} deleted"));
             output.deleted(&[&full_name])

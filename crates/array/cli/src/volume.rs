@@ -351,7 +351,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             for name in names {
                 let question = format!("delete volume {name}{snapshots}?");
                 let resource = format!("{}?with_snapshots={with_snapshots}", path(name));
-                result = match output.confirm(&question) {
+                result = match output.confirm_for(&path(name), client, &question).await {
                     Ok(()) => client.delete(&resource).await,
                     Err(error) => Err(error),
                 };

@@ -239,6 +239,17 @@ fn what_cannot_be_undone_needs_a_confirmation() {
         assert_eq!(refused.status, 2, "{words:?}: {refused:?}");
         assert!(refused.err.ends_with("(code: unconfirmed)\nhelp: confirm with  --yes\n"), "{}", refused.err);
     }
+    // Regression: a misspelt name was noticed only after the question.
+    for words in [
+        &["volume", "delete", "nosuch"] as &[&str],
+        &["snapshot", "delete", "v1", "nosuch"],
+        &["host", "delete", "nosuch"],
+        &["host-group", "delete", "nosuch"],
+    ] {
+        let refused = array.run(words);
+        assert_eq!(refused.status, 3, "{words:?}: {refused:?}");
+        assert!(!refused.err.contains('?'), "{}", refused.err);
+    }
     for (noun, name) in [("volume", "v1"), ("snapshot", "v1@monday"), ("host", "h"), ("session", "7")] {
         assert_eq!(array.ok(&[noun, "list", "-o", "name"]).lines().filter(|line| *line == name).count(), 1, "{noun}");
     }

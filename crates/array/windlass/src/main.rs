@@ -87,8 +87,20 @@ struct DemoArguments {
     small: bool,
 }
 
-/// Removes the secrets from the URL that an error of the command line shows.
+/// Options whose values may come from variables, as a usage line shows them. Clap shows them as
+/// required if they do.
+const FROM_VARIABLES: [&str; 4] = [" --server <URL>", " --token <TOKEN>", " --token-file <FILE>", " --ca <FILE>"];
+
+/// Removes the secrets from the URL that an error of the command line shows, and the options that
+/// came from variables from its usage line.
 fn without_secrets(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) {
+        let usage = usage.to_string();
+        let shorter = FROM_VARIABLES.iter().fold(usage.clone(), |text, option| text.replace(option, ""));
+        if shorter != usage {
+            error.insert(ContextKind::Usage, ContextValue::StyledStr(shorter.into()));
+        }
+    }
     if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue)
         && value.contains("://")
     {

@@ -38,6 +38,19 @@ fn a_usage_error_names_both_alternatives() {
     assert_eq!(both.status.code(), Some(2));
 }
 
+/// Regression: the usage line showed `--server <URL>` as required when the variable was set.
+#[test]
+fn a_usage_line_has_no_option_that_came_from_a_variable() {
+    let output = Command::new(env!("CARGO_BIN_EXE_windlass"))
+        .args(["volume", "create", "--size", "1G"])
+        .envs([("WINDLASS_SERVER", "unix:/nonexistent.sock"), ("WINDLASS_CA", "ca.pem"), ("WINDLASS_TOKEN_FILE", "t")])
+        .output()
+        .unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("Usage: windlass volume create --size <SIZE> <NAME>"), "{told}");
+}
+
 #[test]
 fn the_version_is_json_when_asked_for() {
     let version: serde_json::Value = serde_json::from_slice(&windlass(&["version", "-o", "json"]).stdout).unwrap();
