@@ -11,7 +11,10 @@ use serde::Serialize;
 
 use crate::check::{CheckOptions, CheckStage, check};
 use crate::error::CheckError;
-use crate::{EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS};
+use crate::{EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, EXIT_IN_USE};
+
+/// Help of a check of a pool in use.
+const HELP_IN_USE: &str = "the array that serves the pool checks it with  windlass pool check NAME  (see  windlass pool list); to check the file, stop the array";
 
 /// Shortest time between two redraws of the progress line.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -72,7 +75,9 @@ pub fn run_check(
     let outcome = match result {
         Ok(outcome) => outcome,
         Err(error) => {
-            return report_error(&error, errors);
+            // Unlike the other commands, this one has a counterpart for a pool in use.
+            let in_use = error.exit_status() == EXIT_IN_USE;
+            return report_error_with(&error, if in_use { HELP_IN_USE } else { error.help() }, errors);
         }
     };
     let status = if outcome.clean { EXIT_CLEAN } else { EXIT_FINDINGS };
@@ -81,12 +86,17 @@ pub fn run_check(
 
 /// Prints an error, and returns its exit status.
 pub(crate) fn report_error(error: &CheckError, errors: &mut dyn Write) -> u8 {
+    report_error_with(error, error.help(), errors)
+}
+
+/// Like [`report_error`], with other help.
+fn report_error_with(error: &CheckError, help: &str, errors: &mut dyn Write) -> u8 {
     // An error of standard error cannot be reported; the exit status remains.
     let _ = writeln!(errors, "error: {error} (code: {})", error.code());
     for detail in error.details() {
         let _ = writeln!(errors, "  {detail}");
     }
-    let _ = writeln!(errors, "help: {}", error.help());
+    let _ = writeln!(errors, "help: {help}");
     error.exit_status()
 }
 

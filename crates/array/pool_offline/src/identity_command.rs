@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::Args;
 use uuid::Uuid;
 
+use crate::EXIT_CLEAN;
 use crate::command::{OutputFormat, print, report_error};
 use crate::identity::{NewIdentity, change_identity, plan_identity};
 use crate::repair_command::{Streams, ask, with_progress, with_standard_streams};
-use crate::{EXIT_CLEAN, EXIT_FAILED};
 
 /// Arguments of `windlass pool new-identity`.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
@@ -32,8 +32,11 @@ pub fn run_identity(arguments: &IdentityArguments, format: OutputFormat, streams
     if !arguments.yes {
         let planned = with_progress(streams, |progress| plan_identity(&arguments.file, new_id, progress));
         match planned {
-            Ok(planned) if agreed(&planned, streams) => {}
-            Ok(_) => return EXIT_FAILED,
+            Ok(planned) => {
+                if let Err(status) = agreed(&planned, streams) {
+                    return status;
+                }
+            }
             Err(error) => return report_error(&error, streams.errors),
         }
     }
@@ -51,11 +54,11 @@ pub fn run_identity(arguments: &IdentityArguments, format: OutputFormat, streams
 }
 
 /// Shows the plan and asks for confirmation. Refuses without a terminal.
-fn agreed(planned: &NewIdentity, streams: &mut Streams<'_>) -> bool {
+fn agreed(planned: &NewIdentity, streams: &mut Streams<'_>) -> Result<(), u8> {
     let question =
         "Hosts of the pool will not find its volumes again; that is right for a copy only. Change the identity?";
     let refusal = format!(
-        "error: {}: identity not changed without agreement (code: not-confirmed)\nhelp: give --yes to change it, for a copy and not for the original",
+        "error: {}: identity not changed without agreement (code: unconfirmed)\nhelp: give --yes to change it, for a copy and not for the original",
         planned.file
     );
     ask(planned, question, &refusal, "identity not changed", streams)

@@ -35,6 +35,8 @@ pub use verbs::{Verb, main_verb};
 pub const EXIT_CLEAN: u8 = 0;
 /// Exit status when the pool cannot be opened, or the result cannot be written.
 pub const EXIT_FAILED: u8 = 1;
+/// Exit status when a change needs a confirmation, and there is no terminal for it.
+pub const EXIT_UNCONFIRMED: u8 = 2;
 /// Exit status when the file or device does not exist.
 pub const EXIT_NOT_FOUND: u8 = 3;
 /// Exit status when another process has the pool open.

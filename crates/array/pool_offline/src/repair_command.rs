@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::command::{OutputFormat, ProgressLine, print, report_error};
 use crate::repair::{plan_repair, repair};
-use crate::{CheckError, EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, RepairOutcome};
+use crate::{CheckError, EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, EXIT_UNCONFIRMED, RepairOutcome};
 
 /// Arguments of `windlass pool repair`.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
@@ -70,8 +70,10 @@ pub fn run_repair(arguments: &RepairArguments, format: OutputFormat, streams: &m
         let status = if clean { EXIT_CLEAN } else { EXIT_FINDINGS };
         return print(&planned, format, status, streams.output, streams.errors);
     }
-    if !arguments.yes && !agreed(&planned, streams) {
-        return EXIT_FAILED;
+    if !arguments.yes
+        && let Err(status) = agreed(&planned, streams)
+    {
+        return status;
     }
     match with_progress(streams, |progress| repair(&arguments.file, progress)) {
         Ok(outcome) => {
@@ -83,30 +85,30 @@ pub fn run_repair(arguments: &RepairArguments, format: OutputFormat, streams: &m
 }
 
 /// Shows the plan and asks for confirmation. Refuses without a terminal.
-fn agreed(planned: &RepairOutcome, streams: &mut Streams<'_>) -> bool {
+fn agreed(planned: &RepairOutcome, streams: &mut Streams<'_>) -> Result<(), u8> {
     let question = "Repair the pool? Make a copy of the file first if you can.";
     let refusal = format!(
-        "error: {}: not repaired without agreement (code: not-confirmed)\nhelp: give --yes to repair it, after a copy of the file was made",
+        "error: {}: not repaired without agreement (code: unconfirmed)\nhelp: give --yes to repair it, after a copy of the file was made",
         planned.file
     );
     ask(planned, question, &refusal, "not repaired; the file was not changed", streams)
 }
 
 /// Shows a plan and asks a yes-or-no question about it. Without a terminal it writes `refusal`;
-/// after a negative answer, `declined`.
+/// after a negative answer, `declined`. The error is the exit status.
 pub(crate) fn ask(
     plan: &dyn Display,
     question: &str,
     refusal: &str,
     declined: &str,
     streams: &mut Streams<'_>,
-) -> bool {
+) -> Result<(), u8> {
     // A user cannot agree to a plan that cannot be written to standard error: the answer is then
     // no.
     let _ = write!(streams.errors, "{plan}");
     if !streams.interactive {
         let _ = writeln!(streams.errors, "{refusal}");
-        return false;
+        return Err(EXIT_UNCONFIRMED);
     }
     let _ = write!(streams.errors, "{question} [y/N] ");
     let _ = streams.errors.flush();
@@ -115,8 +117,9 @@ pub(crate) fn ask(
     let yes = answered && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
     if !yes {
         let _ = writeln!(streams.errors, "{declined}");
+        return Err(EXIT_FAILED);
     }
-    yes
+    Ok(())
 }
 
 /// Runs `work` with a progress line if there is a terminal for it.

@@ -14,12 +14,12 @@ pub enum Verb {
     /// Rebuild space map, reference counts and superblock copies of a closed pool from its map;
     /// refuses any repair that cannot be proven correct
     #[command(
-        after_help = "Examples:\n  windlass pool repair ./p0.pool --dry-run    shows what would change, and changes nothing\n  windlass pool repair ./p0.pool              shows it and asks\n  windlass pool repair ./p0.pool --yes\n\nExit status: 0 repaired or nothing to repair, 9 a dry run found something, something is left or data cannot be read, 4 in use by an array, 1 refused or cannot be opened."
+        after_help = "Examples:\n  windlass pool repair ./p0.pool --dry-run    shows what would change, and changes nothing\n  windlass pool repair ./p0.pool              shows it and asks\n  windlass pool repair ./p0.pool --yes\n\nExit status: 0 repaired or nothing to repair, 9 a dry run found something, something is left or data cannot be read, 4 in use by an array, 2 no terminal for the question and no --yes, 1 refused or cannot be opened."
     )]
     Repair(RepairArguments),
     /// Give a copy of a pool a new identity: target name, NAA designators and serial numbers
     #[command(
-        after_help = "Examples:\n  windlass pool new-identity /srv/copy/p0.pool          shows what changes and asks\n  windlass pool new-identity /srv/copy/p0.pool --yes\n\nVolumes, snapshots, hosts and access stay. Persistent reservations are removed. For hosts the volumes are new disks: ESXi mounts a datastore on one after  esxcli storage vmfs snapshot resignature.\n\nExit status: 0 changed, 1 refused or cannot be opened, 3 no such file, 4 in use by an array, 5 access denied."
+        after_help = "Examples:\n  windlass pool new-identity /srv/copy/p0.pool          shows what changes and asks\n  windlass pool new-identity /srv/copy/p0.pool --yes\n\nVolumes, snapshots, hosts and access stay. Persistent reservations are removed. For hosts the volumes are new disks: ESXi mounts a datastore on one after  esxcli storage vmfs snapshot resignature.\n\nExit status: 0 changed, 1 refused or cannot be opened, 2 no terminal for the question and no --yes, 3 no such file, 4 in use by an array, 5 access denied."
     )]
     NewIdentity(IdentityArguments),
     /// Show the structures of a closed pool on disk, for experts

@@ -3,8 +3,8 @@
 
 use super::fixture::{Fixture, Ran};
 use crate::{
-    CheckOptions, EXIT_CLEAN, EXIT_FAILED, EXIT_NOT_FOUND, IdentityArguments, OutputFormat, Streams, check,
-    plan_identity, run_identity,
+    CheckOptions, EXIT_CLEAN, EXIT_FAILED, EXIT_NOT_FOUND, EXIT_UNCONFIRMED, IdentityArguments, OutputFormat, Streams,
+    check, plan_identity, run_identity,
 };
 use uuid::Uuid;
 
@@ -54,8 +54,8 @@ fn a_copy_gets_another_identity_and_keeps_its_content() {
 fn nothing_changes_without_agreement() {
     let pool = Fixture::identified(ARRAY_ID);
     let refused = new_identity(&pool, false, None, OutputFormat::Text);
-    assert_eq!(refused.status, EXIT_FAILED);
-    assert!(refused.errors.contains("(code: not-confirmed)"), "{}", refused.errors);
+    assert_eq!(refused.status, EXIT_UNCONFIRMED);
+    assert!(refused.errors.contains("(code: unconfirmed)"), "{}", refused.errors);
     let declined = new_identity(&pool, false, Some("n\n"), OutputFormat::Text);
     assert_eq!((declined.status, declined.output.as_str()), (EXIT_FAILED, ""));
     pool.assert_unchanged();

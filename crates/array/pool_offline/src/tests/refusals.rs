@@ -43,6 +43,8 @@ fn a_pool_that_is_open_elsewhere_is_refused_in_the_words_of_media() {
     let pool = Fixture::checkpointed();
     let owner = FileDisk::open(&pool.path, &OpenOptions::default()).unwrap();
     refused(&pool, EXIT_IN_USE, &["is in use by another process", "(code: in-use)"]);
+    // Regression: the help named a copy of the file, and not the check of a pool in use.
+    assert!(pool.run(false).errors.contains("windlass pool check NAME"));
     drop(owner);
     assert_eq!(pool.run(false).status, 0);
 }

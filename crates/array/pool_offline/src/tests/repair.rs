@@ -2,7 +2,8 @@
 
 use super::fixture::{DATA_START, Fixture, POOL_BYTES, Ran};
 use crate::{
-    CheckOptions, EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, OutputFormat, RepairArguments, Streams, check, run_repair,
+    CheckOptions, EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, EXIT_UNCONFIRMED, OutputFormat, RepairArguments, Streams,
+    check, run_repair,
 };
 
 fn repair(pool: &Fixture, dry_run: bool, yes: bool, answer: Option<&str>) -> Ran {
@@ -163,8 +164,8 @@ fn nothing_is_repaired_without_agreement() {
     let mut pool = Fixture::checkpointed();
     flip(&mut pool, 0);
     let ran = repair(&pool, false, false, None);
-    assert_eq!((ran.status, ran.output.as_str()), (EXIT_FAILED, ""));
-    assert!(ran.errors.contains("not repaired without agreement (code: not-confirmed)\nhelp: give --yes"));
+    assert_eq!((ran.status, ran.output.as_str()), (EXIT_UNCONFIRMED, ""));
+    assert!(ran.errors.contains("not repaired without agreement (code: unconfirmed)\nhelp: give --yes"));
     let ran = repair(&pool, false, false, Some("n\n"));
     assert!(ran.status == EXIT_FAILED && ran.errors.contains("[y/N] ") && ran.errors.ends_with("was not changed\n"));
     assert_eq!(repair(&pool, false, false, Some("")).status, EXIT_FAILED);
