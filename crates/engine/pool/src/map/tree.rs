@@ -21,22 +21,25 @@ impl Map {
     pub(crate) fn page(&mut self, pointer: Pointer) -> Option<Rc<Page>> {
         match self.pages.get(pointer.address) {
             Some(page) if page.is_named_by(pointer) => Some(page.clone()),
-            found => {
-                match found.is_some() {
-                    true => self.note_other_page(pointer),
-                    false => self.need.pages.push(pointer),
-                }
+            _ => {
+                self.note_missing(pointer);
                 None
             }
         }
     }
 
-    /// Notes that another page is in memory at the address of `pointer`. The reference counts of a
-    /// damaged pool can give the block of a page to a second page.
+    /// Notes that the page of `pointer` is not in memory. If another page is there at its address,
+    /// the pool is damaged: wrong reference counts can give the block of a page to a second page.
     #[cold]
     #[inline(never)]
-    fn note_other_page(&mut self, Pointer { address, level, .. }: Pointer) {
-        self.need.damaged = Some(format!("map page {address} at level {level} was replaced by another page"));
+    fn note_missing(&mut self, pointer: Pointer) {
+        let Pointer { address, level, .. } = pointer;
+        match self.pages.peek(address) {
+            Some(_) => {
+                self.need.damaged = Some(format!("map page {address} at level {level} was replaced by another page"));
+            }
+            None => self.need.pages.push(pointer),
+        }
     }
 
     /// Notes the segment of `address` in `need` if its counts are not in memory.
@@ -76,12 +79,8 @@ impl Map {
             }
             let page = match self.pages.get(pointer.address) {
                 Some(page) if page.is_named_by(pointer) => page,
-                Some(_) => {
-                    self.note_other_page(pointer);
-                    return None;
-                }
-                None => {
-                    self.need.pages.push(pointer);
+                _ => {
+                    self.note_missing(pointer);
                     return None;
                 }
             };
