@@ -4,7 +4,7 @@
 //! The array runs in a small QEMU guest on a virtio disk. A cut is SIGKILL of QEMU: the guest's
 //! memory, its page cache and all requests in flight are lost. But data that QEMU has passed to the
 //! host remains, so this alone is weaker than a real power cut. Therefore the disk is normally
-//! served by an NBD server in this process ([`volatile_disk`]): it keeps writes that were not
+//! served by an NBD server in this process (`volatile_disk`): it keeps writes that were not
 //! flushed in memory, and at the cut loses, tears or keeps each of them at random.
 //!
 //! After each cut the guest boots again, sometimes with another cut while the array starts. Every

@@ -2,8 +2,8 @@
 //!
 //! The array runs on this machine, on two portals of 127.0.0.1. A QEMU guest with Debian's kernel,
 //! open-iscsi, dm-multipath, sg3_utils, ddpt and file systems accesses them over QEMU's user
-//! network; [`mod@steps`] has the guest's work, one file per step. LIO in the same guest is the
-//! peer with which [`steps::differential`] compares the array.
+//! network; `steps` has the guest's work, one file per step. LIO in the same guest is the
+//! peer with which `steps::differential` compares the array.
 //!
 //! It is not part of `cargo xtask ci`: it takes minutes, and more where there is no KVM and the
 //! guest is emulated. It ends by itself.
