@@ -34,8 +34,7 @@ pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), 
     let state_dir = StateDir::open(&configuration.state_dir)?;
     clear_socket(&configuration.socket)?;
     let pool = &configuration.pool;
-    // Before token and certificate are created: they are signs of an earlier start.
-    let pool_sign = crate::pool_record::sign_of_a_pool(state_dir.path(), &pool.name, &pool.path);
+    let pool_sign = crate::pool_record::sign_of_a_pool(&state_dir, &pool.name, &pool.path);
     warn_of_private_files(&configuration);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
     let result = runtime.block_on(supervise(&configuration, &state_dir, pool_sign, starter));

@@ -4,7 +4,7 @@
 //! start. The record tells them apart: where a pool was served before, a missing one is an error,
 //! and an administrator who means a new, empty pool has to say so (`--new-pool`).
 
-use crate::state_dir::write_private;
+use crate::state_dir::{StateDir, write_private};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -56,24 +56,23 @@ impl PoolRecord {
 
 /// Returns the sign that the state directory has served a pool, in words, or `None` for a fresh
 /// directory, which then gets a record without an identifier.
-///
-/// Called before anything else is created in the directory.
-pub(crate) fn sign_of_a_pool(state_dir: &Path, name: &str, pool: &Path) -> Option<String> {
-    let path = state_dir.join(FILE_NAME);
+pub(crate) fn sign_of_a_pool(state_dir: &StateDir, name: &str, pool: &Path) -> Option<String> {
+    let directory = state_dir.path();
+    let path = directory.join(FILE_NAME);
     if path.exists() {
-        return match PoolRecord::read(state_dir) {
-            Some(PoolRecord { uuid: None, .. }) => other_pool(state_dir, pool),
+        return match PoolRecord::read(directory) {
+            Some(PoolRecord { uuid: None, .. }) => other_pool(directory, pool),
             Some(record) => Some(format!("{} records the pool {}", path.display(), record.path.display())),
             None => Some(format!("{} exists, and is damaged", path.display())),
         };
     }
-    // Directories of releases that kept no record.
-    let sign = other_pool(state_dir, pool).or_else(|| {
-        let tokens = ["admin.token.sha256", "admin.token"].map(|token| state_dir.join(token));
-        tokens.iter().find(|token| token.exists()).map(|token| format!("{} exists", token.display()))
+    // A token is no sign: an administrator may have put it there before the first start.
+    let sign = other_pool(directory, pool).or_else(|| {
+        let sign = || format!("an earlier release has served a pool in {}", directory.display());
+        state_dir.served_without_record().then(sign)
     });
     if sign.is_none() {
-        PoolRecord { name: name.to_owned(), path: pool.to_owned(), uuid: None }.write(state_dir);
+        PoolRecord { name: name.to_owned(), path: pool.to_owned(), uuid: None }.write(directory);
     }
     sign
 }

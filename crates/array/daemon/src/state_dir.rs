@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 
 /// Name of the lock file.
 const LOCK_NAME: &str = "windlass.lock";
+/// Second line of the lock file, after the process identifier. Releases that recorded no pool
+/// (`pool_record.rs`) wrote the identifier alone.
+const KEEPS_RECORD: &str = "pool.record names the pool";
 /// Longest path of a Unix socket in bytes (`sun_path`, unix(7)).
 const MAX_SOCKET_PATH_BYTES: usize = 107;
 
@@ -17,6 +20,7 @@ const MAX_SOCKET_PATH_BYTES: usize = 107;
 #[derive(Debug)]
 pub(crate) struct StateDir {
     path: PathBuf,
+    served_without_record: bool,
     /// Locked with flock(2): the kernel releases the lock when the process ends, even after a
     /// crash.
     _lock: File,
@@ -34,9 +38,7 @@ impl StateDir {
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let mut owner = String::new();
-                let read = (&lock).take(32).read_to_string(&mut owner);
-                let owner = read.ok().map_or("unknown", |_| owner.trim()).to_owned();
+                let owner = content(&lock).lines().next().unwrap_or("unknown").to_owned();
                 return Err(ServeError::Locked { state_dir: path.to_owned(), owner });
             }
             Err(TryLockError::Error(error)) => {
@@ -44,16 +46,31 @@ impl StateDir {
                 return Err(ServeError::Failed(error));
             }
         }
-        let written =
-            lock.set_len(0).and_then(|()| lock.rewind()).and_then(|()| writeln!(lock, "{}", std::process::id()));
+        let earlier = content(&lock);
+        let text = format!("{}\n{KEEPS_RECORD}\n", std::process::id());
+        let written = lock.set_len(0).and_then(|()| lock.rewind()).and_then(|()| lock.write_all(text.as_bytes()));
         written.with_context(|| format!("cannot write {}", lock_path.display()))?;
-        Ok(Self { path: path.to_owned(), _lock: lock })
+        // An empty lock file is that of a start which a power failure ended.
+        let served_without_record = !earlier.is_empty() && !earlier.contains(KEEPS_RECORD);
+        Ok(Self { path: path.to_owned(), served_without_record, _lock: lock })
+    }
+
+    /// True if the last start here was of a release that recorded no pool.
+    pub(crate) fn served_without_record(&self) -> bool {
+        self.served_without_record
     }
 
     /// Path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Start of the lock file's text; empty if it cannot be read.
+fn content(mut lock: &File) -> String {
+    let mut text = String::new();
+    let read = lock.rewind().and_then(|()| lock.take(64).read_to_string(&mut text));
+    read.map_or_else(|_| String::new(), |_| text)
 }
 
 /// Prepares the path of a Unix socket: removes a socket without a listener; refuses a socket with a

@@ -118,11 +118,22 @@ fn a_directory_that_never_had_a_pool_gets_one() {
     assert!(state.join("admin.token").exists());
     served(&state, &["--http", "127.0.0.1:0"]);
 
-    // An earlier release has left a token, and the pool is missing.
+    // As an earlier release has left the directory, without its pool.
     fs::remove_file(state.join("pool.record")).unwrap();
     fs::remove_file(state.join("p0.pool")).unwrap();
+    fs::write(state.join("windlass.lock"), "1234\n").unwrap();
     let told = refused(&state, &[]);
-    assert!(told.contains("admin.token") && told.contains("--new-pool"), "{told}");
+    assert!(told.contains("an earlier release has served a pool") && told.contains("--new-pool"), "{told}");
+}
+
+/// Regression: a token that was put into the directory before the first start refused that start.
+#[test]
+fn a_token_from_elsewhere_is_no_sign_of_a_pool() {
+    let directory = TempDir::new().unwrap();
+    let state = directory.path().join("state");
+    fs::create_dir(&state).unwrap();
+    fs::write(state.join("admin.token.sha256"), "0".repeat(64)).unwrap();
+    served(&state, &[]);
 }
 
 /// A record that cannot be read is no reason to stay offline, nor to create a pool.
