@@ -21,7 +21,7 @@ pub enum Verb {
     },
     /// Create an empty volume
     #[command(
-        after_help = "Repeating the command with the same parameters succeeds and changes nothing: the volume keeps the content that it has by then.\n\nExamples:\n  windlass volume create win-dc1 --size 100G\n  windlass volume create db --size 100G --reserve thick\n  windlass volume create db --size 100G --reserve thick --overwrite-reserve 20\n  windlass volume create db --size 100G --pool p0"
+        after_help = "Examples:\n  windlass volume create win-dc1 --size 100G\n  windlass volume create db --size 100G --reserve thick\n  windlass volume create db --size 100G --reserve thick --overwrite-reserve 20\n  windlass volume create db --size 100G --pool p0\n\nRepeating the command with the same parameters succeeds and changes nothing: the volume keeps the content that it has by then."
     )]
     Create {
         /// Name: letters, digits, '.', '_' and '-'
