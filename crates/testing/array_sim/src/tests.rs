@@ -115,7 +115,7 @@ fn with_a_full_log_an_array_starts_and_its_new_portal_waits() {
             run.poll_with(host.send(Kind::TestUnitReady, 1)).await.unwrap()
         };
         assert_eq!(log_in(0).await, Ok(()), "the portal that was there before");
-        assert_eq!(run.alerts().await, ["portal-unrecorded", "below-full"]);
+        assert_eq!(run.alerts().await, ["below-full", "portal-unrecorded"], "sorted by condition");
         let refused = log_in(1).await.unwrap_err();
         assert!(refused.contains("SERVICE_UNAVAILABLE"), "{refused}");
 
