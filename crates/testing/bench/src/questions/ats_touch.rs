@@ -148,7 +148,7 @@ fn read(session: &mut Session, pid: u32, time: Duration, blocks: u64) -> Result<
                 continue;
             }
             completion.good()?;
-            data::check(number, &completion)?;
+            data::check(number, &completion.data)?;
             break;
         }
         reads.load.latencies_ns.push(u64::try_from(submitted.elapsed().as_nanos())?);

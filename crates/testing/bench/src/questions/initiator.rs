@@ -196,15 +196,12 @@ fn kit(url: &str, server: u32, size_bytes: u64, time: Duration, repetition: u64)
                 loop {
                     let submitted = Instant::now();
                     if submitted.duration_since(started) >= time {
-                        return Ok(());
+                        return anyhow::Ok(());
                     }
                     let number =
                         Random::new((repetition + 1) << 40 ^ commands.replace(commands.get() + 1)).next() % blocks;
                     let data = unit.read_blocks(number * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS).await?;
-                    ensure!(
-                        data.first_chunk() == Some(&number.to_be_bytes()),
-                        "block {number} was read with other content"
-                    );
+                    data::check(number, &data)?;
                     latencies.borrow_mut().push(u64::try_from(submitted.elapsed().as_nanos())?);
                 }
             })

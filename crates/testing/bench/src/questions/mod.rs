@@ -127,7 +127,7 @@ fn check_copies(session: &mut Session, seed_bytes: u64, copies: u64) -> Result<(
             let lba = (copy * blocks + block) * u64::from(data::LOGICAL_BLOCKS);
             let completion = session.execute(&command::read(lba, data::LOGICAL_BLOCKS))?;
             completion.good()?;
-            data::check(block, &completion)?;
+            data::check(block, &completion.data)?;
         }
     }
     Ok(())

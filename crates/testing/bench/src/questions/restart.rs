@@ -49,7 +49,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
         served.push(started.elapsed().as_secs_f64());
         ready.push(array.array.started_in().as_secs_f64());
         read.good()?;
-        data::check(7, &read)?;
+        data::check(7, &read.data)?;
     }
     let (ready, served) = (Spread::of(ready), Spread::of(served));
     report.fact(format!("ready after {} s ({}–{})", short(ready.median), short(ready.least), short(ready.greatest)));

@@ -129,7 +129,7 @@ pub(super) fn random_io_beside(
     };
     let check = |index: u64, completion: &Completion| match writes {
         true => Ok(()),
-        false => data::check(chosen(index), completion),
+        false => data::check(chosen(index), &completion.data),
     };
     let load = load::run(&mut subject.session, subject.pid, depth, end, next, check)?;
     failed.map_or(Ok(load), Err)
