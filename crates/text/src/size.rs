@@ -104,7 +104,7 @@ pub fn format(bytes: u64) -> String {
     }
 }
 
-/// Formats a size without loss: as [`format`] does, with the number of bytes behind it if that is
+/// Formats a size without loss: as [`format()`] does, with the number of bytes behind it if that is
 /// rounded (`1 GiB (1073742336 bytes)`).
 pub fn exact(bytes: u64) -> String {
     let short = format(bytes);

@@ -61,7 +61,7 @@ impl Listed for OffloadStatistics {
     type View = OffloadView;
     type Row = OffloadView;
 
-    /// Keys sort as [`order`] does. Names of volumes contain no space.
+    /// Keys sort as `order` does. Names of volumes contain no space.
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, OffloadView)>, ControlError> {
         let mut views = facts.offload_statistics();
         keep_wanted(facts.directory(), &mut views, self.volume.as_deref(), |view| (view.row.volume, &view.row.name))?;
