@@ -47,15 +47,18 @@ impl StateDir {
             }
         }
         let earlier = content(&lock);
-        let text = format!("{}\n{KEEPS_RECORD}\n", std::process::id());
-        let written = lock.set_len(0).and_then(|()| lock.rewind()).and_then(|()| lock.write_all(text.as_bytes()));
-        written.with_context(|| format!("cannot write {}", lock_path.display()))?;
         // An empty lock file is that of a start which a power failure ended.
         let served_without_record = !earlier.is_empty() && !earlier.contains(KEEPS_RECORD);
+        // A refused start must not hide from the next one what an earlier release has left.
+        let marker = if served_without_record { "" } else { KEEPS_RECORD };
+        let text = format!("{}\n{marker}\n", std::process::id());
+        let written = lock.set_len(0).and_then(|()| lock.rewind()).and_then(|()| lock.write_all(text.as_bytes()));
+        written.with_context(|| format!("cannot write {}", lock_path.display()))?;
         Ok(Self { path: path.to_owned(), served_without_record, _lock: lock })
     }
 
-    /// True if the last start here was of a release that recorded no pool.
+    /// True if a release that recorded no pool has been started here. Its pool is recorded once it
+    /// opens, and the record counts from then on.
     pub(crate) fn served_without_record(&self) -> bool {
         self.served_without_record
     }
