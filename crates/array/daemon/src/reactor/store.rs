@@ -96,50 +96,74 @@ fn open_disk(configuration: &ReactorConfiguration) -> Result<Span, ServeError> {
 
 fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<ArrayPool<Store>, ServeError> {
     let path = &configuration.pool_path;
-    let name = path.display();
-    let refused = |reason: String| ServeError::PoolRefused { path: path.clone(), reason, is_damaged: false };
     let bytes = media::Disk::block_count(&disk) * media::BLOCK_BYTES as u64;
-    let blank = LocalMedia::<Span>::is_blank(&mut disk).map_err(|error| refused(error.to_string()))?;
-    if blank {
+    let blank = LocalMedia::<Span>::is_blank(&mut disk).map_err(|error| refused(path, error.to_string()))?;
+    let store = if blank {
         expected(configuration, "is empty")?;
+        create(path, disk, bytes)?
     } else if configuration.new_pool {
         return Err(ServeError::PoolExists { path: path.clone() });
-    }
-    if blank && bytes < crate::config::MIN_POOL_BYTES {
-        let (given, least) = (api::size::format(bytes), api::size::format(crate::config::MIN_POOL_BYTES));
-        return Err(refused(format!("it has {given} and holds no pool, and a new pool needs at least {least}")));
-    }
-    if blank && bytes > crate::config::MAX_POOL_BYTES {
-        let (given, most) = (api::size::format(bytes), api::size::format(crate::config::MAX_POOL_BYTES));
-        return Err(refused(format!("it has {given}, and a pool has at most {most}")));
-    }
-    let store = if blank {
-        check_room(path, bytes)?;
-        tracing::info!(pool = %name, bytes, "making a new pool");
-        let uuid = *uuid::Uuid::new_v4().as_bytes();
-        let format = FormatOptions {
-            uuid,
-            log_bytes: default_log_bytes(bytes),
-            root: pool::initial_root(uuid),
-            overwrite: false,
-        };
-        let made = LocalMedia::format(disk, format);
-        made.map_err(|error| ServeError::Failed(anyhow!("cannot make the pool {name}: {error}")))?
     } else {
-        LocalMedia::open(disk).map_err(|error| refused(error.to_string()))?
+        LocalMedia::open(disk).map_err(|error| refused(path, error.to_string()))?
     };
+    let name = path.display();
     for damaged in store.damaged_copies() {
         tracing::warn!(pool = %name, ?damaged, "a copy of the superblock is damaged; the next checkpoint mends it");
     }
     tracing::info!(pool = %name, disk = store.disk().description(), "pool opened");
-    if !blank && configuration.pool_size_is_given && bytes != configuration.pool_size_bytes {
-        let [size, given] = [bytes, configuration.pool_size_bytes].map(api::size::format);
-        if bytes < configuration.pool_size_bytes {
-            tracing::warn!(pool = %name, size, given, "the pool keeps its size: the size given is for a new pool; enlarge this one with  windlass pool grow");
-        } else {
-            tracing::info!(pool = %name, size, given, "the pool is larger than the size given for a new one");
-        }
+    if !blank {
+        report_size(configuration, bytes);
     }
+    let uuid = uuid::Uuid::from_bytes(store.uuid()).to_string();
+    let core = start(configuration, store)?;
+    // After the first commit of a new pool: a record of a pool whose creation failed would stop the
+    // next start.
+    PoolRecord { name: configuration.array.pool_name.clone(), path: path.clone(), uuid: Some(uuid) }
+        .write(&configuration.state_dir);
+    Ok(Pool::new(core))
+}
+
+/// Error for a path whose content cannot be served, apart from damage of a pool.
+fn refused(path: &Path, reason: String) -> ServeError {
+    ServeError::PoolRefused { path: path.to_owned(), reason, is_damaged: false }
+}
+
+/// Creates a pool on a blank file or device.
+fn create(path: &Path, disk: Span, bytes: u64) -> Result<Store, ServeError> {
+    if bytes < crate::config::MIN_POOL_BYTES {
+        let (given, least) = (api::size::format(bytes), api::size::format(crate::config::MIN_POOL_BYTES));
+        return Err(refused(path, format!("it has {given} and holds no pool, and a new pool needs at least {least}")));
+    }
+    if bytes > crate::config::MAX_POOL_BYTES {
+        let (given, most) = (api::size::format(bytes), api::size::format(crate::config::MAX_POOL_BYTES));
+        return Err(refused(path, format!("it has {given}, and a pool has at most {most}")));
+    }
+    check_room(path, bytes)?;
+    let name = path.display();
+    tracing::info!(pool = %name, bytes, "making a new pool");
+    let uuid = *uuid::Uuid::new_v4().as_bytes();
+    let format =
+        FormatOptions { uuid, log_bytes: default_log_bytes(bytes), root: pool::initial_root(uuid), overwrite: false };
+    let made = LocalMedia::format(disk, format);
+    made.map_err(|error| ServeError::Failed(anyhow!("cannot make the pool {name}: {error}")))
+}
+
+/// Logs that an existing pool has another size than configured for a new one.
+fn report_size(configuration: &ReactorConfiguration, bytes: u64) {
+    if !configuration.pool_size_is_given || bytes == configuration.pool_size_bytes {
+        return;
+    }
+    let name = configuration.pool_path.display();
+    let [size, given] = [bytes, configuration.pool_size_bytes].map(api::size::format);
+    if bytes < configuration.pool_size_bytes {
+        tracing::warn!(pool = %name, size, given, "the pool keeps its size: the size given is for a new pool; enlarge this one with  windlass pool grow");
+    } else {
+        tracing::info!(pool = %name, size, given, "the pool is larger than the size given for a new one");
+    }
+}
+
+/// Starts the engine, which replays the log.
+fn start(configuration: &ReactorConfiguration, store: Store) -> Result<Core<Store>, ServeError> {
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(|e| anyhow!("no random numbers from the operating system: {e}"))?;
     // The rest of the limit is for connections, the management plane and the program itself.
@@ -150,7 +174,6 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<Arr
         discard: configuration.pool_discard,
         ..Options::default()
     };
-    let uuid = uuid::Uuid::from_bytes(store.uuid()).to_string();
     let mut told = 0;
     let started = std::time::Instant::now();
     let (core, opened) = Core::open(store, options, &mut |bytes| {
@@ -161,19 +184,11 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<Arr
     })
     .map_err(|error| {
         let is_damaged = matches!(error, PoolError::Damaged(_));
-        ServeError::PoolRefused { path: path.clone(), reason: error.to_string(), is_damaged }
+        ServeError::PoolRefused { path: configuration.pool_path.clone(), reason: error.to_string(), is_damaged }
     })?;
-    tracing::info!(
-        records = opened.records,
-        log_bytes = opened.log_bytes,
-        ms = started.elapsed().as_millis(),
-        "pool ready"
-    );
-    // After the first commit of a new pool: a record of a pool whose creation failed would stop the
-    // next start.
-    PoolRecord { name: configuration.array.pool_name.clone(), path: path.clone(), uuid: Some(uuid) }
-        .write(&configuration.state_dir);
-    Ok(Pool::new(core))
+    let ms = started.elapsed().as_millis();
+    tracing::info!(records = opened.records, log_bytes = opened.log_bytes, ms, "pool ready");
+    Ok(core)
 }
 
 /// Refuses to create a pool in a file system without space for its log, and warns if the pool can
