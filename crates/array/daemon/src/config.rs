@@ -105,6 +105,8 @@ pub struct PoolConfiguration {
     pub size_is_given: bool,
     /// True if a new pool is requested, even where the state directory has served one.
     pub new: bool,
+    /// True if a pool is accepted where the state directory has served another one.
+    pub adopt: bool,
     /// Discard long runs of freed blocks in the file system or device below.
     pub discard: bool,
     /// Thresholds and limit, unless a command has set others.
@@ -208,6 +210,7 @@ impl Configuration {
                 size_bytes: options.pool_size.or(pool.size.map(|size| size.0)).unwrap_or(DEFAULT_POOL_BYTES),
                 size_is_given: options.pool_size.is_some() || pool.size.is_some(),
                 new: options.new_pool,
+                adopt: options.adopt_pool,
                 discard: pool.discard.unwrap_or(false),
                 limits: limits(&pool.limits),
                 name,

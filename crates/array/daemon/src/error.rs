@@ -58,6 +58,19 @@ pub enum ServeError {
         /// Sign of the earlier pool.
         sign: String,
     },
+    /// The path holds a pool other than the one that the state directory has served. It was not
+    /// changed.
+    #[error("{} is another pool than this state directory has served: its identifier is {uuid}, and that of {} is {recorded}", path.display(), recorded_path.display())]
+    OtherPool {
+        /// Path of the file or device.
+        path: PathBuf,
+        /// Identifier of the pool there.
+        uuid: String,
+        /// Path of the pool that was served.
+        recorded_path: PathBuf,
+        /// Identifier of the pool that was served.
+        recorded: String,
+    },
     /// A new pool was requested at a path that holds data.
     #[error("{} is not empty, and --new-pool replaces nothing", path.display())]
     PoolExists {
@@ -94,7 +107,11 @@ impl ServeError {
                 _ => 1,
             },
             Self::NoRoom { .. } => 6,
-            Self::PoolRefused { .. } | Self::PoolMissing { .. } | Self::PoolExists { .. } | Self::Forced => 1,
+            Self::PoolRefused { .. }
+            | Self::PoolMissing { .. }
+            | Self::OtherPool { .. }
+            | Self::PoolExists { .. }
+            | Self::Forced => 1,
         }
     }
 
@@ -126,6 +143,9 @@ impl ServeError {
             )),
             Self::PoolMissing { .. } => Some(
                 "mount its disk, put the pool back, or correct name and path under [[pool]]; to begin with a new, empty pool, start once with  --new-pool".to_owned(),
+            ),
+            Self::OtherPool { .. } => Some(
+                "mounts or disks may be swapped; mount those of the served pool, or correct path under [[pool]]; to serve this pool from now on, start once with  --adopt-pool".to_owned(),
             ),
             Self::PoolExists { .. } => {
                 Some("leave --new-pool out to serve this pool, or name another path under [[pool]]".to_owned())

@@ -204,6 +204,7 @@ impl Reactor {
             pool_size_is_given: configuration.pool.size_is_given,
             pool_sign,
             new_pool: configuration.pool.new,
+            adopt_pool: configuration.pool.adopt,
             pool_discard: configuration.pool.discard,
             memory_bytes: configuration.memory_bytes,
             portals: configuration.iscsi.clone(),

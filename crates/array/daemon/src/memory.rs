@@ -92,6 +92,7 @@ pub fn spawn(prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send 
         pool_size_is_given: false,
         pool_sign: None,
         new_pool: false,
+        adopt_pool: false,
         pool_discard: false,
         memory_bytes: 512 << 20,
         portals: vec![std::net::SocketAddr::from(([127, 0, 0, 1], 3260))],

@@ -2,8 +2,11 @@
 //!
 //! A file system that is not mounted, a pool that was moved, and a misspelt name look like a first
 //! start. The record tells them apart: where a pool was served before, a missing one is an error,
-//! and an administrator who means a new, empty pool has to say so (`--new-pool`).
+//! and an administrator who means a new, empty pool has to say so (`--new-pool`). Another pool in
+//! its place, as after swapped mounts, is an error too, until the administrator accepts it
+//! (`--adopt-pool`).
 
+use crate::ServeError;
 use crate::state_dir::{StateDir, write_private};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -35,15 +38,8 @@ impl PoolRecord {
     /// Stores the record, unless it is stored already. An array that cannot store it serves all the
     /// same, since its file system may be full.
     pub(crate) fn write(&self, state_dir: &Path) {
-        let old = Self::read(state_dir);
-        if old.as_ref() == Some(self) {
+        if Self::read(state_dir).as_ref() == Some(self) {
             return;
-        }
-        if let Some(PoolRecord { uuid: Some(uuid), path, .. }) = &old
-            && self.uuid.as_ref() != Some(uuid)
-        {
-            let (before, now) = (path.display(), self.path.display());
-            tracing::warn!(pool = %now, before = %before, "the state directory served another pool before");
         }
         let path = state_dir.join(FILE_NAME);
         let text = toml::to_string(self).map_err(anyhow::Error::new);
@@ -51,6 +47,18 @@ impl PoolRecord {
         if let Err(error) = stored.and_then(|()| Ok(std::fs::File::open(state_dir)?.sync_all()?)) {
             tracing::warn!(error = %format_args!("{error:#}"), "the record of the pool cannot be stored: should the pool be missing at a later start, a new one may be created");
         }
+    }
+}
+
+/// Refuses a pool other than the recorded one. A record without an identifier and one that cannot
+/// be read refuse none: a damaged record is no reason to stay offline.
+pub(crate) fn check_recorded(state_dir: &Path, path: &Path, uuid: &str) -> Result<(), ServeError> {
+    match PoolRecord::read(state_dir) {
+        Some(PoolRecord { uuid: Some(recorded), path: recorded_path, .. }) if recorded != uuid => {
+            let (path, uuid) = (path.to_owned(), uuid.to_owned());
+            Err(ServeError::OtherPool { path, uuid, recorded_path, recorded })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -77,7 +85,8 @@ pub(crate) fn sign_of_a_pool(state_dir: &StateDir, name: &str, pool: &Path) -> O
     sign
 }
 
-/// Another pool's file in the directory that is not empty.
+/// Another file in the directory that is not empty and has the name of a pool. Its content is not
+/// examined: a damaged pool is a pool.
 fn other_pool(state_dir: &Path, pool: &Path) -> Option<String> {
     let own = std::fs::canonicalize(pool).ok();
     let entries = std::fs::read_dir(state_dir).ok()?.filter_map(Result::ok);
@@ -86,7 +95,7 @@ fn other_pool(state_dir: &Path, pool: &Path) -> Option<String> {
         let is_own = path == pool || own.is_some() && std::fs::canonicalize(&path).ok() == own;
         !is_own
             && path.extension().is_some_and(|extension| extension == "pool")
-            && std::fs::metadata(&path).is_ok_and(|found| found.len() > 0)
+            && std::fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() > 0)
     });
-    others.next().map(|other| format!("there is the pool {}", other.path().display()))
+    others.next().map(|other| format!("{} is there and may be the array's pool", other.path().display()))
 }

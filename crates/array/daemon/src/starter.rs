@@ -24,6 +24,8 @@ pub struct ReactorConfiguration {
     pub pool_sign: Option<String>,
     /// True if a new pool is requested in spite of such a sign, and only a new one.
     pub new_pool: bool,
+    /// True if a pool other than the recorded one is accepted.
+    pub adopt_pool: bool,
     /// True if freed space is returned to the storage below the pool.
     pub pool_discard: bool,
     /// Bytes for caches and data in flight; each connection adds up to 2 MiB.

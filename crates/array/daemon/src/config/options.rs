@@ -29,6 +29,9 @@ pub struct ServeOptions {
     /// Create a new, empty pool where the state directory has served one that is missing now
     #[arg(long)]
     pub new_pool: bool,
+    /// Serve the pool that is there now, where the state directory has served another one
+    #[arg(long, conflicts_with = "new_pool")]
+    pub adopt_pool: bool,
     /// Memory for caches and data in flight; each connection adds up to 2 MiB while its window is full [default: 512M]
     #[arg(long, value_name = "SIZE", env = "WINDLASS_MEMORY", hide_env_values = true, value_parser = parse_size)]
     pub memory: Option<u64>,

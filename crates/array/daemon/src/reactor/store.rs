@@ -3,7 +3,7 @@
 use super::ArrayPool;
 use crate::ServeError;
 use crate::config::PoolBackend;
-use crate::pool_record::PoolRecord;
+use crate::pool_record::{PoolRecord, check_recorded};
 use crate::starter::ReactorConfiguration;
 use anyhow::anyhow;
 use media::{FormatOptions, LocalMedia, OpenError, OpenOptions, Span, default_log_bytes};
@@ -106,6 +106,11 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<Arr
     } else {
         LocalMedia::open(disk).map_err(|error| refused(path, error.to_string()))?
     };
+    let uuid = uuid::Uuid::from_bytes(store.uuid()).to_string();
+    if !blank && !configuration.adopt_pool {
+        // Before the engine starts, which may write: a refused pool is not changed.
+        check_recorded(&configuration.state_dir, path, &uuid)?;
+    }
     let name = path.display();
     for damaged in store.damaged_copies() {
         tracing::warn!(pool = %name, ?damaged, "a copy of the superblock is damaged; the next checkpoint mends it");
@@ -114,7 +119,6 @@ fn open_pool(configuration: &ReactorConfiguration, mut disk: Span) -> Result<Arr
     if !blank {
         report_size(configuration, bytes);
     }
-    let uuid = uuid::Uuid::from_bytes(store.uuid()).to_string();
     let core = start(configuration, store)?;
     // After the first commit of a new pool: a record of a pool whose creation failed would stop the
     // next start.

@@ -139,6 +139,46 @@ fn a_token_from_elsewhere_is_no_sign_of_a_pool() {
     served(&state, &[]);
 }
 
+/// Regression: after two mounts were swapped, the array served the other pool to its hosts and
+/// only warned.
+#[test]
+fn another_pool_than_the_recorded_one_is_refused_until_it_is_adopted() {
+    let directory = TempDir::new().unwrap();
+    let [one, other] = ["one", "other"].map(|name| directory.path().join(name));
+    served(&one, &[]);
+    served(&other, &[]);
+    let record = fs::read_to_string(one.join("pool.record")).unwrap();
+    fs::rename(other.join("p0.pool"), one.join("p0.pool")).unwrap();
+    let content = fs::read(one.join("p0.pool")).unwrap();
+    for _ in 0..2 {
+        let told = refused(&one, &[]);
+        assert!(told.contains("another pool") && told.contains("--adopt-pool"), "{told}");
+    }
+    assert!(fs::read(one.join("p0.pool")).unwrap() == content, "the pool was changed");
+    assert_eq!(fs::read_to_string(one.join("pool.record")).unwrap(), record);
+
+    served(&one, &["--adopt-pool"]);
+    served(&one, &[]);
+    // A missing pool is no pool to adopt.
+    let told = refused(&other, &["--adopt-pool"]);
+    assert!(told.contains("does not exist") && told.contains("--new-pool"), "{told}");
+}
+
+/// A fresh directory gets a pool, unless a file there may be the pool of the array. Regression: a
+/// directory whose name ends in `.pool` was taken for one.
+#[test]
+fn a_file_that_may_be_the_pool_refuses_the_first_start_and_a_directory_does_not() {
+    let directory = TempDir::new().unwrap();
+    let state = directory.path().join("state");
+    fs::create_dir_all(state.join("car.pool")).unwrap();
+    fs::write(state.join("empty.pool"), b"").unwrap();
+    fs::write(state.join("p1.pool"), b"content").unwrap();
+    let told = refused(&state, &[]);
+    assert!(told.contains("p1.pool is there and may be the array's pool") && told.contains("--new-pool"), "{told}");
+    fs::remove_file(state.join("p1.pool")).unwrap();
+    served(&state, &[]);
+}
+
 /// A record that cannot be read is no reason to stay offline, nor to create a pool.
 #[test]
 fn a_damaged_record_stops_only_a_new_pool() {
