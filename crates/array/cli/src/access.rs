@@ -114,18 +114,33 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             output.made("access", &answer.body, answer.created)
         }
         Verb::Revoke { volume, from } => {
-            let (whose, path) = match (&from.host, &from.group, from.any) {
-                (Some(host), _, _) => (format!("host {host}"), format!("/{}", segment(host))),
-                (None, Some(group), _) => (format!("host group {group}"), format!("/{}", segment(&of_group(group)))),
-                (None, None, true) => ("any host".to_owned(), format!("/{ANY_HOST}")),
-                (None, None, false) => ("everybody".to_owned(), String::new()),
+            let (whose, grantee) = match (&from.host, &from.group, from.any) {
+                (Some(host), _, _) => (format!("host {host}"), Some(host.clone())),
+                (None, Some(group), _) => (format!("host group {group}"), Some(of_group(group))),
+                (None, None, true) => ("any host".to_owned(), Some(ANY_HOST.to_owned())),
+                (None, None, false) => ("everybody".to_owned(), None),
             };
+            if output.asks() {
+                check_granted(volume, grantee.as_deref(), &whose, client).await?;
+            }
+            let path = grantee.map(|grantee| format!("/{}", segment(&grantee))).unwrap_or_default();
             output.confirm(&format!("revoke access of {whose} to volume {volume}?"))?;
             client.delete(&format!("/api/v1/access/{}{path}", segment(volume))).await?;
             output.report(&format!("access of {whose} to volume {volume} revoked"));
             Ok(())
         }
     }
+}
+
+/// Fails unless the volume is granted to the grantee; without one, if there is no such volume.
+async fn check_granted(volume: &str, grantee: Option<&str>, whose: &str, client: &Client) -> Result<(), CliError> {
+    let query = query(&[("volume", Some(volume)), ("host", grantee)]);
+    let granted = client.long_list::<Access>(&format!("/api/v1/access{query}")).await?;
+    if grantee.is_some() && granted.is_empty() {
+        let help = format!("list the grants:  windlass access list --volume {volume}");
+        return Err(CliError::not_found(format!("there is no access of {whose} to volume {volume}"), &help));
+    }
+    Ok(())
 }
 
 /// Returns the notation of a host group in the place of a host's name.

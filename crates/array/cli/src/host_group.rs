@@ -3,7 +3,7 @@
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, column, wide};
-use api::{HostGroup, HostGroupCreate, HostGroupSet};
+use api::{Host, HostGroup, HostGroupCreate, HostGroupSet};
 
 /// Verbs of `windlass host-group`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -89,7 +89,13 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 return Err(CliError::usage("nothing to change: give --name, --add or --remove".to_owned()));
             }
             if !remove.is_empty() {
-                output.confirm(&format!("remove {} from host group {name}?", remove.join(", ")))?;
+                if output.asks() {
+                    for host in remove {
+                        client.get::<Host>(&format!("/api/v1/hosts/{}", segment(host))).await?;
+                    }
+                }
+                let question = format!("remove {} from host group {name}?", remove.join(", "));
+                output.confirm_for(&path(name), client, &question).await?;
             }
             output.made("host group", &client.patch::<HostGroup>(&path(name), &set).await?, true)
         }

@@ -263,6 +263,12 @@ impl<'a, 'c> Output<'a, 'c> {
         self.console.error(text);
     }
 
+    /// True if an irreversible change needs a confirmation. The names in the question are checked
+    /// first: a question about an object that does not exist hides the misspelt name.
+    pub(crate) fn asks(&self) -> bool {
+        !self.globals.yes
+    }
+
     /// Asks for confirmation of an irreversible change, unless `--yes` is given. Fails without a
     /// terminal.
     pub(crate) fn confirm(&mut self, question: &str) -> Result<(), CliError> {
@@ -276,10 +282,9 @@ impl<'a, 'c> Output<'a, 'c> {
         }
     }
 
-    /// Like [`Self::confirm`], after a check that the object at `path` exists: a question about an
-    /// object that does not exist hides the misspelt name.
+    /// Like [`Self::confirm`], after a check that the object at `path` exists.
     pub(crate) async fn confirm_for(&mut self, path: &str, client: &Client, question: &str) -> Result<(), CliError> {
-        if !self.globals.yes {
+        if self.asks() {
             client.get::<IgnoredAny>(path).await?;
         }
         self.confirm(question)

@@ -43,6 +43,13 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     match verb {
         Verb::List => output.list(&client.long_list::<Session>("/api/v1/sessions").await?),
         Verb::Drop { id } => {
+            if output.asks() {
+                let sessions = client.long_list::<Session>("/api/v1/sessions").await?;
+                if !sessions.iter().any(|session| session.id == *id) {
+                    let help = "list the sessions:  windlass session list";
+                    return Err(CliError::not_found(format!("there is no session {id}"), help));
+                }
+            }
             output.confirm(&format!("drop session {id}?"))?;
             client.delete(&format!("/api/v1/sessions/{id}")).await?;
             output.report(&format!("session {id} dropped"));

@@ -321,7 +321,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         }
         Verb::Rollback { name, snapshot, keep, force } => {
             let kept = if keep.is_some() { "" } else { "; what it has now is lost" };
-            let resized = resized(name, snapshot, client).await?;
+            let resized = if output.asks() { resized(name, snapshot, client).await? } else { String::new() };
             output.confirm(&format!("roll volume {name} back to snapshot {snapshot}{resized}{kept}?"))?;
             let rollback = VolumeRollback { snapshot: snapshot.clone(), force: *force, keep: keep.clone() };
             let volume = client.post::<Volume>(&format!("{}/rollback", path(name)), &rollback).await?.body;
@@ -368,15 +368,16 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     }
 }
 
-/// Change of the volume's size by a rollback, as a clause of a question; empty if the size stays,
-/// or if there is no such snapshot.
+/// Change of the volume's size by a rollback, as a clause of a question; empty if the size stays.
+/// Fails if there is no such volume or snapshot.
 async fn resized(name: &str, snapshot: &str, client: &Client) -> Result<String, CliError> {
     let volume = client.get::<Volume>(&path(name)).await?;
     let snapshots = client.long_list::<Snapshot>(&format!("{}/snapshots", path(name))).await?;
     let short = snapshot.split_once('@').map_or(snapshot, |(_, short)| short);
     let named = |candidate: &&Snapshot| candidate.name == short || candidate.id.to_string() == snapshot;
     let Some(snapshot) = snapshots.iter().find(named) else {
-        return Ok(String::new());
+        let help = format!("list the snapshots:  windlass snapshot list {name}");
+        return Err(CliError::not_found(format!("volume {name} has no snapshot {snapshot}"), &help));
     };
     let (before, after) = (volume.size_bytes, snapshot.size_bytes);
     let verb = match after.cmp(&before) {

@@ -227,6 +227,7 @@ fn what_cannot_be_undone_needs_a_confirmation() {
     array.ok(&["snapshot", "create", "v1", "monday"]);
     array.ok(&["access", "grant", "v1", "--any"]);
     array.ok(&["host", "create", "h", "--iqn", "iqn.2026-01.org.example:h"]);
+    array.ok(&["host-group", "create", "g", "h"]);
     for words in [
         &["volume", "delete", "v1"] as &[&str],
         &["volume", "rollback", "v1", "monday"],
@@ -234,6 +235,7 @@ fn what_cannot_be_undone_needs_a_confirmation() {
         &["access", "revoke", "v1", "--any"],
         &["host", "delete", "h"],
         &["session", "drop", "7"],
+        &["host-group", "set", "g", "--remove", "h"],
     ] {
         let refused = array.run(words);
         assert_eq!(refused.status, 2, "{words:?}: {refused:?}");
@@ -245,6 +247,16 @@ fn what_cannot_be_undone_needs_a_confirmation() {
         &["snapshot", "delete", "v1", "nosuch"],
         &["host", "delete", "nosuch"],
         &["host-group", "delete", "nosuch"],
+        &["volume", "rollback", "nosuch", "monday"],
+        &["volume", "rollback", "v1", "nosuch"],
+        &["access", "revoke", "nosuch", "--any"],
+        &["access", "revoke", "nosuch", "--all"],
+        &["access", "revoke", "v1", "--host", "nosuch"],
+        &["access", "revoke", "v1", "--host", "h"],
+        &["access", "revoke", "v1", "--group", "nosuch"],
+        &["session", "drop", "99"],
+        &["host-group", "set", "nosuch", "--remove", "h"],
+        &["host-group", "set", "g", "--remove", "h,nosuch"],
     ] {
         let refused = array.run(words);
         assert_eq!(refused.status, 3, "{words:?}: {refused:?}");
