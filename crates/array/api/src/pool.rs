@@ -75,6 +75,9 @@ pub struct Pool {
     /// Results of the last completed check of the pool in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckReport>,
+    /// Growth in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growing: Option<Growing>,
     /// Warnings about the change that this resource is the reply to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
@@ -103,6 +106,17 @@ pub struct PoolGrow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// Absolute path, on the array's machine, of a further device or file; it must be blank.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+}
+
+/// Growth of a pool in progress. It has one field, that of the request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Growing {
+    /// New size of the pool's last file or device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// Path, on the array's machine, of the further device or file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
 }

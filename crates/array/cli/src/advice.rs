@@ -79,6 +79,7 @@ fn command(problem: &Problem) -> Option<String> {
             format!(":  windlass volume set {} --reserve thick --overwrite-reserve 50", parameter("volume")?)
         }
         "cannot-grow" => ":  windlass pool show".to_owned(),
+        "growing" => format!(":  windlass pool show {}", parameter("pool")?),
         "job-ended" => ":  windlass job list".to_owned(),
         "sanitize-goes-on" => {
             format!(":  windlass job wait {}, windlass volume delete VOLUME", parameter("job")?)

@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::{job, percent};
 use api::size::SizeError;
-use api::{Pool, PoolGrow, PoolSet, PoolState};
+use api::{Growing, Pool, PoolGrow, PoolSet, PoolState};
 use std::path::{Path, PathBuf};
 
 /// Verbs of `windlass pool`.
@@ -126,11 +126,18 @@ impl Resource for Pool {
         wide("check", |pool| {
             pool.check.as_ref().map(|check| format!("{:.0}: {}", check.finished, job::check_in_words(check))).into()
         }),
+        wide("growing", |pool| pool.growing.as_ref().and_then(growing).into()),
     ];
 
     fn name(&self) -> String {
         self.name.clone()
     }
+}
+
+/// `to 6 GiB`, or `by /dev/sdb`.
+fn growing(growing: &Growing) -> Option<String> {
+    let size = growing.size_bytes.map(|bytes| format!("to {}", api::size::format(bytes)));
+    size.or_else(|| growing.device.as_ref().map(|device| format!("by {device}")))
 }
 
 /// Name of the state.

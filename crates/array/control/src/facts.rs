@@ -9,7 +9,7 @@ use crate::{
     Portal, ScrubRecord, SessionInfo, UnitFacts, VolumeRecord,
 };
 use jiff::Timestamp;
-use pool::{ObjectId, ObjectInfo, PoolSpace};
+use pool::{Growth, ObjectId, ObjectInfo, PoolSpace};
 use unit::LogEntry;
 use uuid::Uuid;
 
@@ -69,6 +69,8 @@ pub struct PoolFacts {
     pub scrub: Option<ScrubRecord>,
     /// Result of the last check.
     pub check: Option<CheckRecord>,
+    /// Growth in progress.
+    pub growing: Option<Growth>,
 }
 
 impl dyn Facts + '_ {

@@ -1,6 +1,7 @@
 //! Conditions of pools.
 
 use crate::condition::{BELOW_FULL, BELOW_FULL_HELP, Class, Condition, Parameters, Space};
+use pool::Growth;
 use text::size::{exact, format as size};
 use thiserror::Error;
 
@@ -55,6 +56,14 @@ pub enum PoolRefusal {
         /// Reason.
         reason: String,
     },
+    /// The pool is growing already.
+    #[error("pool {pool} is growing already, {}", growth_in_words(growth))]
+    Growing {
+        /// Name of the pool.
+        pool: String,
+        /// Growth in progress.
+        growth: Growth,
+    },
     /// The pool has no time or space for the request now.
     #[error("{reason}")]
     Busy {
@@ -76,6 +85,7 @@ impl Condition for PoolRefusal {
             Self::BelowFull => "below-full",
             Self::OverCommitted { .. } => "over-commitment",
             Self::CannotGrow { .. } => "cannot-grow",
+            Self::Growing { .. } => "growing",
             Self::Busy { .. } => "pool-busy",
             Self::Stopped { .. } => "pool-stopped",
         }
@@ -86,7 +96,7 @@ impl Condition for PoolRefusal {
             Self::NoSpace { .. } | Self::BelowFull | Self::NoRoomForReservation { .. } | Self::OverCommitted { .. } => {
                 Class::NoSpace
             }
-            Self::CannotGrow { .. } | Self::Busy { .. } => Class::Conflict,
+            Self::CannotGrow { .. } | Self::Growing { .. } | Self::Busy { .. } => Class::Conflict,
             Self::Stopped { .. } => Class::Failed,
         }
     }
@@ -101,7 +111,11 @@ impl Condition for PoolRefusal {
                 let available = limit_bytes.saturating_sub(*provisioned_bytes);
                 Space { needed: Some(*needed_bytes), available: Some(available) }
             }
-            Self::BelowFull | Self::CannotGrow { .. } | Self::Busy { .. } | Self::Stopped { .. } => Space::default(),
+            Self::BelowFull
+            | Self::CannotGrow { .. }
+            | Self::Growing { .. }
+            | Self::Busy { .. }
+            | Self::Stopped { .. } => Space::default(),
         }
     }
 
@@ -115,6 +129,7 @@ impl Condition for PoolRefusal {
             Self::OverCommitted { sufficient_percent: None, .. } => "grow the pool",
             Self::OverCommitted { .. } => "grow the pool, or raise the limit",
             Self::CannotGrow { .. } => "see the size of the pool",
+            Self::Growing { .. } => "see whether it still grows, and try again when it has grown",
             Self::Busy { .. } => "try again later",
             Self::Stopped { .. } => "see the log, repair the medium, and restart the array",
         };
@@ -126,7 +141,16 @@ impl Condition for PoolRefusal {
             Self::OverCommitted { sufficient_percent: Some(percent), pool, .. } => {
                 vec![("pool", pool.clone()), ("commitment", percent.to_string())]
             }
+            Self::Growing { pool, .. } => vec![("pool", pool.clone())],
             _ => Vec::new(),
         }
+    }
+}
+
+/// `to 6 GiB`, or `by /dev/sdb`.
+pub(super) fn growth_in_words(growth: &Growth) -> String {
+    match growth {
+        Growth::Size(bytes) => format!("to {}", size(*bytes)),
+        Growth::Device(path) => format!("by {}", path.display()),
     }
 }

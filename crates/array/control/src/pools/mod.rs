@@ -17,6 +17,7 @@ use crate::events::Draft;
 use crate::record::Document;
 use crate::{Change, Control, ControlError, Facts, Noun, PoolFacts, Read, Request};
 pub use error::PoolRefusal;
+use error::growth_in_words;
 pub use integrity::MAX_BAD_RANGES;
 pub use limits::Limits;
 pub(crate) use part::PoolPart;
@@ -96,6 +97,8 @@ pub struct PoolView {
     pub scrub: Option<ScrubRecord>,
     /// Result of the last check.
     pub check: Option<CheckRecord>,
+    /// Growth in progress.
+    pub growing: Option<Growth>,
     /// Warnings about the consequences of the request that this view answers.
     pub warnings: Vec<Warning>,
 }
@@ -184,17 +187,16 @@ impl Request for PoolGrow {
             let reason = format!("{} is not an absolute path on the array's machine", path.display());
             return Err(PoolRefusal::CannotGrow { reason }.into());
         }
-        // Without the lock for changes: a growth changes no object and no document, the pool refuses
-        // a second one, and its checkpoint may take long.
+        // Without the lock for changes: a growth changes no object and no document, and its checkpoint
+        // may take long.
+        let growing = control.pool().begin_growth(&self.growth)?;
         control.catalog().grow(self.growth.clone()).await.map_err(|error| control.pool_error(error))?;
+        drop(growing);
         Ok(control.see(|facts| facts.pool_view()))
     }
 
     fn event(&self, _view: &PoolView) -> Option<Draft> {
-        let how = match &self.growth {
-            Growth::Size(bytes) => format!("to {}", text::size::format(*bytes)),
-            Growth::Device(path) => format!("by {}", path.display()),
-        };
+        let how = growth_in_words(&self.growth);
         Some(Draft::info("pool-grown", &self.pool, format!("pool {} grown {how}", self.pool)))
     }
 }
@@ -213,6 +215,7 @@ impl Control {
             limits: self.pool().limits(),
             scrub: self.pool().last_scrub(),
             check: self.pool().last_check(),
+            growing: self.pool().growing(),
         }
     }
 
@@ -252,7 +255,7 @@ impl Control {
 impl dyn Facts + '_ {
     /// View of the pool with all values, as last counted.
     pub(crate) fn pool_view(&self) -> PoolView {
-        let PoolFacts { name, state, stopped, space, limits, scrub, check } = self.pool();
+        let PoolFacts { name, state, stopped, space, limits, scrub, check, growing } = self.pool();
         let directory = self.directory();
         let (mut provisioned_bytes, mut mapped_bytes) = (0_u64, 0_u64);
         let (mut unique, mut snapshots) = (Some(0_u64), Some(0_u64));
@@ -284,6 +287,7 @@ impl dyn Facts + '_ {
             limits,
             scrub,
             check,
+            growing,
             warnings: Vec::new(),
         }
     }

@@ -4,11 +4,11 @@
 use super::crossings::Crossings;
 use super::integrity::Integrity;
 use super::unique::UniqueCounts;
-use super::{CheckRecord, Limits, PoolRecord, ScrubRecord};
+use super::{CheckRecord, Limits, PoolRecord, PoolRefusal, ScrubRecord};
 use crate::ControlError;
 use crate::catalog::{DynCatalog, each_object};
 use crate::record::load;
-use pool::{ObjectInfo, ObjectKind};
+use pool::{Growth, ObjectInfo, ObjectKind};
 use std::cell::{Cell, Ref, RefCell};
 
 /// State of the pool beside its space. The nouns of this folder change it.
@@ -21,6 +21,8 @@ pub(crate) struct PoolPart {
     provisioned_bytes: Cell<u64>,
     scrub: RefCell<Option<ScrubRecord>>,
     check: RefCell<Option<CheckRecord>>,
+    /// Growth in progress.
+    growing: RefCell<Option<Growth>>,
     pub(super) integrity: Integrity,
     pub(super) crossings: Crossings,
     pub(super) unique: UniqueCounts,
@@ -45,6 +47,7 @@ impl PoolPart {
             provisioned_bytes: Cell::new(provisioned_bytes),
             scrub: RefCell::new(scrub),
             check: RefCell::new(load(catalog)?.pop()),
+            growing: RefCell::default(),
             integrity,
             crossings: Crossings::load(catalog)?,
             unique: UniqueCounts::default(),
@@ -91,6 +94,21 @@ impl PoolPart {
         }
     }
 
+    /// Growth in progress.
+    pub fn growing(&self) -> Option<Growth> {
+        self.growing.borrow().clone()
+    }
+
+    /// Notes a growth until the returned value is dropped. Refused while another one is in progress.
+    pub(super) fn begin_growth(&self, growth: &Growth) -> Result<GrowthInProgress<'_>, PoolRefusal> {
+        let mut growing = self.growing.borrow_mut();
+        if let Some(growth) = growing.clone() {
+            return Err(PoolRefusal::Growing { pool: self.name.clone(), growth });
+        }
+        *growing = Some(growth.clone());
+        Ok(GrowthInProgress { part: self })
+    }
+
     /// Result of the last scrub.
     pub fn last_scrub(&self) -> Option<ScrubRecord> {
         self.scrub.borrow().clone()
@@ -111,5 +129,16 @@ impl PoolPart {
     pub fn checked(&self, check: CheckRecord) {
         self.integrity.checked(&check);
         self.check.replace(Some(check));
+    }
+}
+
+/// Growth of the pool, which ends when the value is dropped.
+pub(super) struct GrowthInProgress<'a> {
+    part: &'a PoolPart,
+}
+
+impl Drop for GrowthInProgress<'_> {
+    fn drop(&mut self) {
+        self.part.growing.replace(None);
     }
 }

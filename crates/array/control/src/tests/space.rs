@@ -450,6 +450,12 @@ fn changes_do_not_wait_for_a_growth() {
     let grow = PoolGrow { pool: "p0".to_owned(), growth: Growth::Size(128 * GIB) };
     let mut growth = Box::pin(array.control.execute(grow));
     assert!((&mut growth).now_or_never().is_none());
+    // Regression: a second growth was refused as impossible (`cannot-grow`).
+    assert_eq!(pool(&array).growing, Some(Growth::Size(128 * GIB)));
+    let error = array.run(PoolGrow { pool: "p0".to_owned(), growth: Growth::Device("/dev/sdb".into()) }).unwrap_err();
+    assert_eq!((error.code(), error.to_string().as_str()), ("growing", "pool p0 is growing already, to 128 GiB"));
     let create = VolumeCreate { name: "v1".to_owned(), size_bytes: Some(GIB), ..VolumeCreate::default() };
     array.control.execute(create).now_or_never().unwrap().unwrap();
+    drop(growth);
+    assert_eq!(pool(&array).growing, None);
 }

@@ -1,8 +1,8 @@
 //! Conversion of `control`'s views to types of `api`.
 
 use api::{
-    Access, AccessState, Alert, BadRange, Chap, CheckReport, Event, GeneratedSecrets, Health, Host, HostLun, Job,
-    JobState, KeptBySnapshot, Latency, LatencyBucket, OffloadEnding, OffloadRefusal, OffloadRefusalCount,
+    Access, AccessState, Alert, BadRange, Chap, CheckReport, Event, GeneratedSecrets, Growing, Health, Host, HostLun,
+    Job, JobState, KeptBySnapshot, Latency, LatencyBucket, OffloadEnding, OffloadRefusal, OffloadRefusalCount,
     OffloadStatistics, OffloadTotal, Pool, PoolState, PortGroup, Portal, ReclaimReport, Registration, ReservationType,
     Reservations, Reserve, SanitizeMethod, SanitizeReport, ScrubReport, Session, Severity, Snapshot, Source,
     SourceKind, StateOrigin, Status, TreeNode, Unmapped, Volume, VolumeLun, VolumeSpace, Warning,
@@ -13,6 +13,7 @@ use control::{
     SessionView, SnapshotView, SpaceView, StatusView, TreeView, VolumeView,
 };
 use jiff::Timestamp;
+use pool::Growth;
 use unit::{LatencyHistogram, Reason, ReasonCounts};
 
 /// Stands for the name of a volume that was deleted meanwhile.
@@ -416,7 +417,15 @@ pub(super) fn pool(view: PoolView) -> Pool {
         critical_percent: view.limits.critical_percent,
         scrub: view.scrub.map(scrub_report),
         check: view.check.map(check_report),
+        growing: view.growing.map(growing),
         warnings: view.warnings.into_iter().map(warning).collect(),
+    }
+}
+
+fn growing(growth: Growth) -> Growing {
+    match growth {
+        Growth::Size(bytes) => Growing { size_bytes: Some(bytes), device: None },
+        Growth::Device(path) => Growing { size_bytes: None, device: Some(path.display().to_string()) },
     }
 }
 
