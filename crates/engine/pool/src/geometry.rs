@@ -2,6 +2,7 @@
 //!
 //! An object is counted in blocks of 4 KiB. A page holds 256 entries; an entry of a leaf (level 0) spans one block.
 
+use crate::checksum::Crc32c;
 use media::BLOCK_BYTES;
 
 /// Number of entries in a page.
@@ -59,7 +60,7 @@ pub struct Pointer {
     /// Level of the page; 0 is a leaf.
     pub level: u8,
     /// CRC-32C of the page as stored.
-    pub crc: u32,
+    pub crc: Crc32c,
 }
 
 impl Pointer {

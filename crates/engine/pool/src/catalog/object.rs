@@ -1,5 +1,6 @@
 //! Objects of the pool in use, and the space promised to reserved ones.
 
+use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
 use crate::interface::{ObjectId, ObjectKind, Reservation};
 
@@ -10,7 +11,7 @@ pub(crate) struct Object {
     pub parent: Option<ObjectId>,
     pub size_bytes: u64,
     pub root: u64,
-    pub root_crc: u32,
+    pub root_crc: Crc32c,
     pub level: u8,
     pub mapped: u64,
     pub write_cache: bool,
@@ -93,7 +94,7 @@ impl Object {
             parent: None,
             size_bytes,
             root: 0,
-            root_crc: 0,
+            root_crc: Crc32c::NONE,
             level: crate::geometry::level_for(crate::geometry::blocks_for(size_bytes)),
             mapped: 0,
             write_cache: false,

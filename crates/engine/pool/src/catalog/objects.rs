@@ -7,6 +7,7 @@
 use crate::catalog::object::{Object, Promises};
 use crate::catalog::rest::AtRest;
 use crate::catalog::{FIRST_OBJECT, is_user_object, stream};
+use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
 use crate::interface::{ObjectId, ObjectKind};
 use crate::mutations::{Mutation, leaves_out};
@@ -302,7 +303,7 @@ impl Objects {
             None => self.wake(id)?,
         };
         if object.root != address {
-            (object.root, object.root_crc) = (address, 0);
+            (object.root, object.root_crc) = (address, Crc32c::NONE);
         }
         Some(())
     }
@@ -317,7 +318,7 @@ impl Objects {
             }
         };
         object.root = address;
-        object.root_crc = 0;
+        object.root_crc = Crc32c::NONE;
         object.level = level;
         Some(())
     }
@@ -540,13 +541,13 @@ impl Objects {
     }
 
     /// Takes over the checksum of one object's sealed root page, if `crcs` has it.
-    pub fn seal_root(&mut self, id: ObjectId, crcs: &FxHashMap<u64, u32>) -> Option<()> {
+    pub fn seal_root(&mut self, id: ObjectId, crcs: &FxHashMap<u64, Crc32c>) -> Option<()> {
         seal_root(self.in_use.get_mut(&id)?, crcs);
         Some(())
     }
 
     /// Takes over the checksums of sealed root pages; `crcs` has them by address.
-    pub fn seal_roots(&mut self, crcs: &FxHashMap<u64, u32>) {
+    pub fn seal_roots(&mut self, crcs: &FxHashMap<u64, Crc32c>) {
         // A root is sealed in the epoch in which it was placed, and placing it changed its object.
         // An unchanged object whose root is among the sealed pages all the same is in a damaged
         // pool: the count of its root was too low, and the block was given to another page. Its
@@ -561,8 +562,8 @@ impl Objects {
 
 /// Takes over the checksum of a root page placed since the last freeze. A root that was sealed
 /// before keeps its checksum, whatever is at its address now.
-fn seal_root(object: &mut Object, crcs: &FxHashMap<u64, u32>) {
-    if object.root_crc == 0
+fn seal_root(object: &mut Object, crcs: &FxHashMap<u64, Crc32c>) {
+    if object.root_crc == Crc32c::NONE
         && let Some(crc) = crcs.get(&object.root)
     {
         object.root_crc = *crc;
@@ -603,11 +604,11 @@ mod tests {
         objects.rest(10);
         assert_eq!((objects.in_use.len(), objects.at_rest.len()), (2, 9), "the table and the changed object");
         objects.set_root(ObjectId(20), 500).unwrap();
-        objects.seal_roots(&FxHashMap::from_iter([(500, 99)]));
+        objects.seal_roots(&FxHashMap::from_iter([(500, Crc32c::new(99))]));
         objects.note_frozen();
         objects.rest(1);
         assert_eq!((objects.in_use.len(), objects.at_rest.len()), (1, 10));
-        assert_eq!(objects.root(ObjectId(20)), Some(Pointer { address: 500, level: 0, crc: 99 }));
+        assert_eq!(objects.root(ObjectId(20)), Some(Pointer { address: 500, level: 0, crc: Crc32c::new(99) }));
     }
 
     #[test]

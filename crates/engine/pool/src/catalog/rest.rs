@@ -6,6 +6,7 @@
 
 use crate::catalog::object::Object;
 use crate::catalog::stream::{SLOTS_PER_BLOCK, table_block_of};
+use crate::checksum::Crc32c;
 use crate::interface::{ObjectId, ObjectKind};
 use std::collections::BTreeMap;
 
@@ -69,7 +70,7 @@ impl Entry {
             size: narrow(object.size_bytes / SECTOR_BYTES)?,
             parent: narrow(object.parent.unwrap_or(ObjectId::NONE).0)?,
             root: narrow(object.root)?,
-            root_crc: object.root_crc.to_le_bytes(),
+            root_crc: object.root_crc.get().to_le_bytes(),
             mapped: narrow(object.mapped)?,
         })
     }
@@ -83,7 +84,7 @@ impl Entry {
             },
             parent: Some(ObjectId(wide(self.parent))).filter(|parent| *parent != ObjectId::NONE),
             root: wide(self.root),
-            root_crc: u32::from_le_bytes(self.root_crc),
+            root_crc: Crc32c::new(u32::from_le_bytes(self.root_crc)),
             level: self.head >> LEVEL_SHIFT & 0b11,
             mapped: wide(self.mapped),
             write_cache: self.head & WRITE_CACHE != 0,
@@ -250,7 +251,7 @@ mod tests {
             kind: ObjectKind::Capture,
             parent: Some(ObjectId(crate::catalog::stream::MAX_OBJECT.0 - 1)),
             root: (1 << 40) - 1,
-            root_crc: u32::MAX,
+            root_crc: Crc32c::new(u32::MAX),
             level: crate::geometry::MAX_LEVEL,
             mapped: crate::geometry::blocks_for(MAX_VOLUME_BYTES),
             write_cache: true,
@@ -261,7 +262,7 @@ mod tests {
     }
 
     fn small(id: ObjectId, kind: ObjectKind) -> Object {
-        Object { kind, root: 77, root_crc: 1, mapped: 1, ..Object::new(id, SECTOR_BYTES) }
+        Object { kind, root: 77, root_crc: Crc32c::new(1), mapped: 1, ..Object::new(id, SECTOR_BYTES) }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Blocks of data in memory: dirty ones, whose only durable copy is in the log until they are
 //! destaged to their place, and a bounded cache of clean ones. Both are keyed by physical block.
 
+use crate::checksum::Crc32c;
 use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -12,7 +13,7 @@ pub type Data = Rc<[u8; BLOCK_BYTES]>;
 
 struct Dirty {
     data: Data,
-    crc: u32,
+    crc: Crc32c,
     /// Sequence number of the record that holds `data`.
     newest: u64,
     /// Sequence number of the first record whose content is not yet at its place.
@@ -27,7 +28,7 @@ struct Dirty {
 
 struct Clean {
     data: Data,
-    crc: u32,
+    crc: Crc32c,
     referenced: bool,
 }
 
@@ -53,7 +54,7 @@ impl Blocks {
     /// Returns the content of a block if it is in memory. `crc` is the checksum in the map; a clean
     /// copy with another checksum is from an earlier use of the block.
     #[inline]
-    pub fn get(&mut self, address: u64, crc: u32) -> Option<Data> {
+    pub fn get(&mut self, address: u64, crc: Crc32c) -> Option<Data> {
         if let Some(d) = self.dirty.get(&address)
             && !d.dead
         {
@@ -87,7 +88,7 @@ impl Blocks {
     }
 
     /// Stores new content, which record `sequence` holds.
-    pub fn write(&mut self, address: u64, data: Data, crc: u32, sequence: u64) {
+    pub fn write(&mut self, address: u64, data: Data, crc: Crc32c, sequence: u64) {
         self.clean.remove(&address);
         match self.dirty.entry(address) {
             Entry::Occupied(mut entry) => {
@@ -122,7 +123,7 @@ impl Blocks {
     }
 
     /// Caches content that was read from its place or written to it.
-    pub fn cache(&mut self, address: u64, data: Data, crc: u32) {
+    pub fn cache(&mut self, address: u64, data: Data, crc: Crc32c) {
         if !self.dirty.contains_key(&address)
             && self.clean.insert(address, Clean { data, crc, referenced: false }).is_none()
         {

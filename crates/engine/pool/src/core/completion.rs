@@ -1,6 +1,6 @@
 //! Handling of completed requests.
 
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::content::blocks::Data;
 use crate::core::Core;
 use crate::core::io::Io;
@@ -69,7 +69,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    fn page_read(&mut self, address: u64, level: u8, crc: u32, retried: bool, result: Result<Done, MediaError>) {
+    fn page_read(&mut self, address: u64, level: u8, crc: Crc32c, retried: bool, result: Result<Done, MediaError>) {
         let parsed = read_result(result).and_then(|buffer| {
             let page = Page::parse(&buffer, address, level, crc);
             self.medium.stock().give(buffer);
@@ -127,7 +127,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    fn block_read(&mut self, address: u64, crc: u32, retried: bool, result: Result<Done, MediaError>) {
+    fn block_read(&mut self, address: u64, crc: Crc32c, retried: bool, result: Result<Done, MediaError>) {
         let key = Key::Block(address);
         let content = self.map.content_mut();
         if content.get(address, crc).is_some() {
@@ -135,7 +135,7 @@ impl<M: Media> Core<M> {
             return self.schedule.wake(key, None);
         }
         match read_result(result) {
-            Ok(buffer) if crc32c(&buffer) == crc => {
+            Ok(buffer) if Crc32c::of(&buffer) == crc => {
                 if let [block] = buffer.as_blocks() {
                     let data = content.copy_of(&block.0);
                     content.cache(address, data, crc);

@@ -1,5 +1,6 @@
 //! Purposes of requests to the medium.
 
+use crate::checksum::Crc32c;
 use crate::content::blocks::Data;
 use crate::content::stock::Stock;
 use crate::geometry::Pointer;
@@ -17,7 +18,7 @@ pub(crate) enum Io {
     Page {
         address: u64,
         level: u8,
-        crc: u32,
+        crc: Crc32c,
         retried: bool,
     },
     Segment {
@@ -26,13 +27,13 @@ pub(crate) enum Io {
     },
     Block {
         address: u64,
-        crc: u32,
+        crc: Crc32c,
         retried: bool,
     },
     /// Read of an operation's blocks: (block within the object, CRC) for each block of the buffer.
     Read {
         operation: OperationId,
-        blocks: Vec<(u64, u32)>,
+        blocks: Vec<(u64, Crc32c)>,
         address: u64,
     },
     /// Read of the check in progress.
@@ -43,7 +44,7 @@ pub(crate) enum Io {
     /// Read of an operation that verifies blocks: block of the object, address, CRC.
     Verify {
         operation: OperationId,
-        blocks: Vec<(u64, u64, u32)>,
+        blocks: Vec<(u64, u64, Crc32c)>,
     },
     Placed {
         operation: OperationId,

@@ -1,5 +1,6 @@
 //! State of an operation between its attempts.
 
+use crate::checksum::Crc32c;
 use crate::content::stock::Stock;
 use crate::core::scan::cursor::Scan;
 use crate::interface::ObjectId;
@@ -10,7 +11,7 @@ use media::Buffer;
 /// State of a large write whose data goes straight to its place.
 pub(crate) struct Placed {
     /// For each aligned block: address, or 0 for zeros, and CRC.
-    pub blocks: Vec<(u64, u32)>,
+    pub blocks: Vec<(u64, Crc32c)>,
     pub writes: u32,
     pub flushed: bool,
     /// Object, and the number of the blocks that were promised to it.
@@ -40,7 +41,7 @@ pub(crate) struct Progress {
     pub refused: Option<Refused>,
     pub flush_sequence: Option<u64>,
     /// Unreadable block: address and CRC at the time of the read.
-    pub bad_block: Option<(u64, u32)>,
+    pub bad_block: Option<(u64, Crc32c)>,
     /// Address of an unreadable map page that the operation needs.
     pub bad_page: Option<u64>,
 }

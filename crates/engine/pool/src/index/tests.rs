@@ -3,7 +3,7 @@
 
 use super::page::{CAPACITY, Entry, MAX_KEY_BYTES, Target, decode_value, fits_inline, pages_of_value};
 use super::*;
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use bytes::Bytes;
 use media::BLOCK_BYTES;
 use random::Random;
@@ -111,7 +111,7 @@ fn range(source: &mut Stream, root: IndexRoot, from: &[u8]) -> Option<Range> {
 /// Stream in memory: its pages with their checksums, and the set of those that have been read.
 #[derive(Default)]
 struct Stream {
-    pages: BTreeMap<PageNumber, (Vec<u8>, u32)>,
+    pages: BTreeMap<PageNumber, (Vec<u8>, Crc32c)>,
     present: BTreeSet<PageNumber>,
     wanted: BTreeSet<PageNumber>,
     damaged: Option<String>,
@@ -128,7 +128,7 @@ impl Stream {
             self.broken(format!("page {number} is not mapped"));
             return None;
         };
-        if crc32c(block) != *crc {
+        if Crc32c::of(block) != *crc {
             self.damaged = Some(format!("page {number} fails its checksum"));
             return None;
         }
@@ -158,7 +158,7 @@ impl Stream {
         let root = self.root;
         let batch = self.until(|stream| apply(stream, root, changes, 1))?.map_err(|error| format!("{error:?}"))?;
         for (number, block) in &batch.writes {
-            self.pages.insert(*number, (block.to_vec(), crc32c(&block[..])));
+            self.pages.insert(*number, (block.to_vec(), Crc32c::of(&block[..])));
             self.present.insert(*number);
         }
         for number in &batch.freed {
@@ -445,7 +445,7 @@ fn pages_with_a_good_checksum_and_bad_content_are_refused_or_found() {
             let within = if random.below(2) == 0 { 64 } else { 4096 };
             bad[random.below(within) as usize] = random.below(256) as u8;
         }
-        let bad_crc = crc32c(&bad);
+        let bad_crc = Crc32c::of(&bad);
         stream.pages.insert(number, (bad, bad_crc));
         // Any answer is accepted, but no panic and no endless walk.
         let root = stream.root;

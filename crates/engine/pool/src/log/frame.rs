@@ -5,7 +5,7 @@
 //! run is never taken for one of this chain. Frames do not wrap: one that does not fit before the
 //! end of the ring starts at the next lap.
 
-use crate::checksum::crc64;
+use crate::checksum::Crc64;
 use media::{BLOCK_BYTES, Buffer};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -71,7 +71,7 @@ pub struct FrameInfo {
     /// Every record below this number was durable when the frame was written.
     pub durable_sequence: u64,
     /// CRC of the previous frame.
-    pub previous_crc: u64,
+    pub previous_crc: Crc64,
     /// Number of bytes in use.
     pub bytes: u32,
     /// Number of records.
@@ -82,7 +82,7 @@ pub struct FrameInfo {
 
 /// Completes the frame in `frame` (space for the header, then records, `info.bytes` in all) and
 /// returns its CRC.
-pub fn seal(frame: &mut [u8], uuid: &[u8; 16], info: &FrameInfo) -> u64 {
+pub fn seal(frame: &mut [u8], uuid: &[u8; 16], info: &FrameInfo) -> Crc64 {
     let mut header = FrameHeader {
         magic: U64::new(FRAME_MAGIC),
         crc: U64::new(0),
@@ -91,15 +91,15 @@ pub fn seal(frame: &mut [u8], uuid: &[u8; 16], info: &FrameInfo) -> u64 {
         position: U64::new(info.position),
         first_sequence: U64::new(info.first_sequence),
         durable_sequence: U64::new(info.durable_sequence),
-        previous_crc: U64::new(info.previous_crc),
+        previous_crc: U64::new(info.previous_crc.get()),
         bytes: U32::new(info.bytes),
         records: U32::new(info.records),
         epoch: U64::new(info.epoch),
         reserved: [0; 40],
     };
     frame[..FRAME_HEADER_BYTES].copy_from_slice(header.as_bytes());
-    let crc = crc64(&frame[..info.bytes as usize]);
-    header.crc = U64::new(crc);
+    let crc = Crc64::of(&frame[..info.bytes as usize]);
+    header.crc = U64::new(crc.get());
     frame[..FRAME_HEADER_BYTES].copy_from_slice(header.as_bytes());
     crc
 }
@@ -173,7 +173,7 @@ pub fn peek(bytes: &[u8], uuid: &[u8; 16]) -> Option<FrameInfo> {
         position: header.position.get(),
         first_sequence: header.first_sequence.get(),
         durable_sequence: header.durable_sequence.get(),
-        previous_crc: header.previous_crc.get(),
+        previous_crc: Crc64::new(header.previous_crc.get()),
         bytes: header.bytes.get(),
         records: header.records.get(),
         epoch: header.epoch.get(),
@@ -181,16 +181,13 @@ pub fn peek(bytes: &[u8], uuid: &[u8; 16]) -> Option<FrameInfo> {
 }
 
 /// Verifies a whole frame. Returns its fields and CRC, or `None` if it is torn, foreign or absent.
-pub fn open(bytes: &[u8], uuid: &[u8; 16]) -> Option<(FrameInfo, u64)> {
+pub fn open(bytes: &[u8], uuid: &[u8; 16]) -> Option<(FrameInfo, Crc64)> {
     let info = peek(bytes, uuid)?;
     let frame = bytes.get(..info.bytes as usize)?;
     let (mut header, body) = FrameHeader::read_from_prefix(frame).ok()?;
-    let stored = header.crc.get();
+    let stored = Crc64::new(header.crc.get());
     header.crc = U64::new(0);
-    let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc64Nvme);
-    digest.update(header.as_bytes());
-    digest.update(body);
-    (digest.finalize() == stored).then_some((info, stored))
+    (Crc64::of_both(header.as_bytes(), body) == stored).then_some((info, stored))
 }
 
 #[cfg(test)]
@@ -205,7 +202,7 @@ mod tests {
             position: 8192,
             first_sequence: 10,
             durable_sequence: 9,
-            previous_crc: 3,
+            previous_crc: Crc64::new(3),
             bytes: 200,
             records: 1,
             epoch: 2,

@@ -4,6 +4,7 @@
 pub(crate) mod frame;
 pub(crate) mod record;
 
+use crate::checksum::Crc64;
 use crate::log::frame::{FRAME_HEADER_BYTES, FrameBuffer, FrameInfo, seal};
 use media::{BLOCK_BYTES, Buffer};
 use std::collections::VecDeque;
@@ -21,7 +22,7 @@ pub struct ReplayPoint {
     /// Sequence number of its first record.
     pub sequence: u64,
     /// CRC of the previous frame.
-    pub previous_crc: u64,
+    pub previous_crc: Crc64,
 }
 
 struct Frame {
@@ -39,7 +40,7 @@ pub struct Log {
     tail: u64,
     next_sequence: u64,
     durable_sequence: u64,
-    previous_crc: u64,
+    previous_crc: Crc64,
     pending: FrameBuffer,
     pending_records: u32,
     closed: VecDeque<(u64, FrameBuffer, u32, u64)>,
@@ -50,7 +51,7 @@ pub struct Log {
 impl Log {
     /// Creates a log that continues at `head` with `next_sequence`, after a frame with CRC
     /// `previous_crc`.
-    pub fn new(capacity: u64, tail: u64, head: u64, next_sequence: u64, previous_crc: u64) -> Self {
+    pub fn new(capacity: u64, tail: u64, head: u64, next_sequence: u64, previous_crc: Crc64) -> Self {
         Self {
             capacity,
             head,
@@ -67,7 +68,7 @@ impl Log {
     }
 
     /// Continues the log at the end of replay.
-    pub fn resume(&mut self, head: u64, next_sequence: u64, previous_crc: u64) {
+    pub fn resume(&mut self, head: u64, next_sequence: u64, previous_crc: Crc64) {
         self.head = head;
         self.next_sequence = next_sequence;
         self.durable_sequence = next_sequence;

@@ -9,6 +9,7 @@
 //! catalog  16 number of changes (4) | changes | number of objects (4) | of each: object (8) | blocks it shares (8) | pages it may need (8)
 //! ```
 
+use crate::checksum::Crc32c;
 use crate::interface::{CatalogChange, ObjectId, ObjectKind, Reservation};
 use crate::log::frame::FrameBuffer;
 use bytes::Bytes;
@@ -44,7 +45,7 @@ pub struct BlockWrite {
     /// Address of the block; 0 if the content is all zeros and the mapping is removed.
     pub address: u64,
     /// CRC-32C of the content.
-    pub crc: u32,
+    pub crc: Crc32c,
     /// True if this write allocated the block.
     pub new: bool,
 }
@@ -147,7 +148,7 @@ fn begin_write(out: &mut FrameBuffer, flags: u8, object: ObjectId, first: u64, b
     for block in blocks {
         let mut entry = [0; 12];
         entry[..8].copy_from_slice(&(block.address | if block.new { NEW } else { 0 }).to_le_bytes());
-        entry[8..].copy_from_slice(&block.crc.to_le_bytes());
+        entry[8..].copy_from_slice(&block.crc.get().to_le_bytes());
         out.extend_from_slice(&entry);
     }
     at
@@ -310,7 +311,7 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
             let mut blocks = Vec::with_capacity(count);
             for _ in 0..count {
                 let word = cursor.u64()?;
-                blocks.push(BlockWrite { address: word & !NEW, crc: cursor.u32()?, new: word & NEW != 0 });
+                blocks.push(BlockWrite { address: word & !NEW, crc: Crc32c::new(cursor.u32()?), new: word & NEW != 0 });
             }
             let mapped = blocks.iter().filter(|b| b.address != 0).count();
             let data = if flags & INLINE != 0 { Some(cursor.take(mapped * BLOCK_BYTES)?) } else { None };
@@ -423,7 +424,10 @@ mod tests {
         let block = [5u8; BLOCK_BYTES];
         let mut frame = FrameBuffer::new(media::Buffer::default());
         let out = &mut frame;
-        let blocks = [BlockWrite { address: 9, crc: 1, new: true }, BlockWrite { address: 0, crc: 0, new: false }];
+        let blocks = [
+            BlockWrite { address: 9, crc: Crc32c::new(1), new: true },
+            BlockWrite { address: 0, crc: Crc32c::NONE, new: false },
+        ];
         encode_write(out, ObjectId(3), 4, &blocks, [&block].into_iter());
         encode_zero(out, ObjectId(3), 1, 2);
         encode_clone(out, ObjectId(1), 2, ObjectId(3), 4, 5);

@@ -4,6 +4,7 @@
 //! Each function requires that planning found all data in memory and enough free blocks. `None`
 //! means that this was violated: the map may be half changed, and the caller stops the pool.
 
+use crate::checksum::Crc32c;
 use crate::content::blocks::Data;
 use crate::interface::ObjectId;
 
@@ -21,9 +22,9 @@ pub(crate) enum Source {
     /// All zeros: unmap the block.
     Zero,
     /// Content that goes into the log, with its CRC.
-    Inline(Data, u32),
+    Inline(Data, Crc32c),
     /// Content that is already at this block, with this CRC.
-    Placed(u64, u32),
+    Placed(u64, Crc32c),
 }
 
 impl Map {
@@ -36,7 +37,7 @@ impl Map {
         object: ObjectId,
         block: u64,
         content: &[u8; BLOCK_BYTES],
-        crc: u32,
+        crc: Crc32c,
         sequence: u64,
     ) -> Option<u64> {
         let leaf = self.owned_leaf(object, block)?;
@@ -68,7 +69,7 @@ impl Map {
             let index = index_in(block, 0);
             let n = (FANOUT - index).min(sources.len() - at);
             if sources[at..at + n].iter().all(|s| matches!(s, Source::Zero)) && self.leaf_is_empty(object, block)? {
-                written.extend((0..n).map(|_| BlockWrite { address: 0, crc: 0, new: false }));
+                written.extend((0..n).map(|_| BlockWrite { address: 0, crc: Crc32c::NONE, new: false }));
                 at += n;
                 continue;
             }

@@ -1,6 +1,7 @@
 //! Data that must be in memory before a change can be executed, and the blocks that the change
 //! allocates.
 
+use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
 use crate::interface::ObjectId;
 
@@ -9,7 +10,7 @@ use crate::interface::ObjectId;
 pub(crate) struct Need {
     pub pages: Vec<Pointer>,
     pub segments: Vec<u32>,
-    pub blocks: Vec<(u64, u32)>,
+    pub blocks: Vec<(u64, Crc32c)>,
     /// Number of pages to be allocated.
     pub allocations: u64,
     /// Number of these pages that replace a page which becomes free at the next checkpoint.

@@ -6,7 +6,7 @@
 //! mapped below it. So a parent verifies its children: the first read finds a lost or misdirected
 //! write. In memory a page has its form on disk, without the padding.
 
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::geometry::{FANOUT, Pointer, page_span};
 use crate::interface::ObjectId;
 
@@ -36,17 +36,17 @@ impl Entry {
     pub const EMPTY: Self = Self { word: U64::new(0), crc: U32::new(0) };
 
     /// Creates a leaf entry.
-    pub fn block(address: u64, crc: u32) -> Self {
+    pub fn block(address: u64, crc: Crc32c) -> Self {
         debug_assert!(address <= ADDRESS_MASK);
-        Self { word: U64::new(address & ADDRESS_MASK), crc: U32::new(crc) }
+        Self { word: U64::new(address & ADDRESS_MASK), crc: U32::new(crc.get()) }
     }
 
     /// Creates an interior entry for a child page with `mapped` (≥ 1) mapped blocks below it.
-    pub fn child(address: u64, mapped: u64, crc: u32) -> Self {
+    pub fn child(address: u64, mapped: u64, crc: Crc32c) -> Self {
         debug_assert!(address <= ADDRESS_MASK && (1..=1 << 24).contains(&mapped));
         Self {
             word: U64::new((address & ADDRESS_MASK) | ((mapped.wrapping_sub(1)) << ADDRESS_BITS)),
-            crc: U32::new(crc),
+            crc: U32::new(crc.get()),
         }
     }
 
@@ -70,8 +70,8 @@ impl Entry {
 
     /// CRC-32C of the block or page.
     #[inline]
-    pub fn crc(&self) -> u32 {
-        self.crc.get()
+    pub fn crc(&self) -> Crc32c {
+        Crc32c::new(self.crc.get())
     }
 
     /// Pointer to the child page of an entry in a page at `level` (≥ 1).
@@ -81,8 +81,8 @@ impl Entry {
     }
 
     /// Returns the entry with another CRC.
-    pub fn with_crc(self, crc: u32) -> Self {
-        Self { crc: U32::new(crc), ..self }
+    pub fn with_crc(self, crc: Crc32c) -> Self {
+        Self { crc: U32::new(crc.get()), ..self }
     }
 }
 
@@ -123,9 +123,9 @@ const _: () = {
 /// Header fields that a dump shows.
 pub struct PageHeaderFields {
     /// CRC in the header.
-    pub stored_crc: u32,
+    pub stored_crc: Crc32c,
     /// CRC computed from the page.
-    pub computed_crc: u32,
+    pub computed_crc: Crc32c,
     /// Address in the header.
     pub own_address: u64,
     /// Object that the page was created for.
@@ -167,7 +167,7 @@ impl Page {
     /// page is sealed, its checksum is 0, and so is the one in every pointer to it.
     #[inline]
     pub fn is_named_by(&self, pointer: Pointer) -> bool {
-        self.header.crc.get() == pointer.crc && self.header.level == pointer.level
+        self.header.crc.get() == pointer.crc.get() && self.header.level == pointer.level
     }
 
     /// Level: 0 for a leaf.
@@ -191,10 +191,10 @@ impl Page {
     }
 
     /// Computes the CRC, stores it in the header and returns it.
-    pub fn seal(&mut self) -> u32 {
+    pub fn seal(&mut self) -> Crc32c {
         self.header.crc = U32::new(0);
-        let crc = crc32c(self.as_bytes());
-        self.header.crc = U32::new(crc);
+        let crc = Crc32c::of(self.as_bytes());
+        self.header.crc = U32::new(crc.get());
         crc
     }
 
@@ -204,7 +204,7 @@ impl Page {
         if page.header.magic.get() != PAGE_MAGIC {
             return None;
         }
-        let stored_crc = page.header.crc.get();
+        let stored_crc = Crc32c::new(page.header.crc.get());
         let (own_address, object_hint) = (page.header.own_address.get(), ObjectId(page.header.object_hint.get()));
         let computed_crc = page.seal();
         Some((page, PageHeaderFields { stored_crc, computed_crc, own_address, object_hint }))
@@ -212,9 +212,9 @@ impl Page {
 
     /// Parses a block read from `address` as a page at `level` whose parent has `crc`. The error
     /// describes the problem.
-    pub fn parse(block: &[u8], address: u64, level: u8, crc: u32) -> Result<Self, String> {
+    pub fn parse(block: &[u8], address: u64, level: u8, crc: Crc32c) -> Result<Self, String> {
         let (mut page, _) = Page::read_from_prefix(block).map_err(|_| "short page".to_string())?;
-        let stored = page.header.crc.get();
+        let stored = Crc32c::new(page.header.crc.get());
         let computed = page.seal();
         if page.header.magic.get() != PAGE_MAGIC {
             return Err(format!("block {address} is not a map page"));
@@ -240,8 +240,8 @@ mod tests {
 
     #[test]
     fn entry_keeps_address_count_and_crc() {
-        let e = Entry::child(ADDRESS_MASK, 1 << 24, 7);
-        assert_eq!((e.address(), e.mapped(), e.crc()), (ADDRESS_MASK, 1 << 24, 7));
+        let e = Entry::child(ADDRESS_MASK, 1 << 24, Crc32c::new(7));
+        assert_eq!((e.address(), e.mapped(), e.crc()), (ADDRESS_MASK, 1 << 24, Crc32c::new(7)));
         assert_eq!(Entry::EMPTY.mapped(), 0);
     }
 
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_flipped_bit_is_found() -> Result<(), String> {
         let mut page = Page::empty(0, 3, 77, ObjectId(1));
-        page.entries[5] = Entry::block(9, 1);
+        page.entries[5] = Entry::block(9, Crc32c::new(1));
         let crc = page.seal();
         let mut block = vec![0; media::BLOCK_BYTES];
         block[..PAGE_BYTES].copy_from_slice(page.as_bytes());

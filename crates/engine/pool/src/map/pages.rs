@@ -1,6 +1,7 @@
 //! Map pages in memory: the cache, the pages changed in this epoch, and the paths that this epoch
 //! owns.
 
+use crate::checksum::Crc32c;
 use crate::geometry::FANOUT;
 use crate::interface::ObjectId;
 use crate::map::page::{PAGE_BYTES, Page};
@@ -164,7 +165,7 @@ impl Pages {
 
     /// Computes the CRCs of the dirty pages from index `from` of the list on, children first, and
     /// stores them in their parents. Returns the length of the list.
-    pub fn seal(&mut self, from: usize, crcs: &mut FxHashMap<u64, u32>) -> usize {
+    pub fn seal(&mut self, from: usize, crcs: &mut FxHashMap<u64, Crc32c>) -> usize {
         let mut list: Vec<(u8, u64)> = self.dirty[from..].to_vec();
         list.sort_unstable();
         list.dedup();
@@ -177,7 +178,7 @@ impl Pages {
             if level > 0 {
                 for entry in &mut page.entries {
                     if !entry.is_empty()
-                        && entry.crc() == 0
+                        && entry.crc() == Crc32c::NONE
                         && let Some(crc) = crcs.get(&entry.address())
                     {
                         *entry = entry.with_crc(*crc);
@@ -190,7 +191,7 @@ impl Pages {
     }
 
     /// Ends the epoch: returns its sealed pages, highest address first.
-    pub fn freeze(&mut self, crcs: &FxHashMap<u64, u32>) -> Vec<SealedPage> {
+    pub fn freeze(&mut self, crcs: &FxHashMap<u64, Crc32c>) -> Vec<SealedPage> {
         let dirty = std::mem::take(&mut self.dirty);
         let sealed = dirty.into_iter().filter(|(_, address)| crcs.contains_key(address));
         let mut pages: Vec<_> =

@@ -6,6 +6,7 @@
 //! page's count is the number of parents that point to it, not of objects that reach it.
 
 use crate::catalog::object::Dropped;
+use crate::checksum::Crc32c;
 use crate::geometry::{FANOUT, Pointer, entry_span, index_in, page_span};
 use crate::interface::ObjectId;
 use crate::map::Map;
@@ -278,7 +279,7 @@ impl Map {
                 // A fresh page has no mapped blocks yet; `finish_path` sets the final number before
                 // the page is used.
                 let mapped = entry.mapped().max(1);
-                self.pages.page_mut(address)?.entries[index] = Entry::child(child, mapped, 0);
+                self.pages.page_mut(address)?.entries[index] = Entry::child(child, mapped, Crc32c::NONE);
             }
             address = child;
             at -= 1;
@@ -311,7 +312,7 @@ impl Map {
                 self.objects.more_shared(path.object, 0, 1)?;
                 Entry::EMPTY
             } else if at < path.root_level {
-                Entry::child(address, mapped, 0)
+                Entry::child(address, mapped, Crc32c::NONE)
             } else {
                 continue;
             };

@@ -3,7 +3,7 @@
 use super::SpaceMap;
 use super::discards::note_runs;
 use super::segment::{Bits, WORDS, set};
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::space::layout::{GROUP_ZONES, Layout, SEGMENT_BLOCKS, ZONE_SEGMENTS};
 use crate::space::slot::SlotEntry;
 use media::Buffer;
@@ -34,7 +34,7 @@ impl SpaceMap {
             }
             let entry = &mut self.index.segments[segment as usize];
             let slot = entry.next_slot();
-            *entry = SlotEntry::new(slot, crc32c(&buffer), s.zero_counts as u16);
+            *entry = SlotEntry::new(slot, Crc32c::of(&buffer), s.zero_counts as u16);
             writes.push((self.layout.counts_block(segment, slot), buffer));
             for (frozen, freed) in s.frozen.iter_mut().zip(s.freed.iter_mut()) {
                 *frozen |= *freed;
@@ -193,10 +193,10 @@ impl SpaceMap {
     }
 }
 
-fn index_page(entries: &[SlotEntry]) -> (Buffer, u32) {
+fn index_page(entries: &[SlotEntry]) -> (Buffer, Crc32c) {
     let mut buffer = Buffer::zeroed(1);
     let bytes = entries.as_bytes();
     buffer[..bytes.len()].copy_from_slice(bytes);
-    let crc = crc32c(&buffer);
+    let crc = Crc32c::of(&buffer);
     (buffer, crc)
 }

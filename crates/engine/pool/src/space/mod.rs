@@ -21,7 +21,7 @@ pub use allocation::Stream;
 pub use checkpoint::SpaceWrites;
 pub use discards::FreeRun;
 
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::space::layout::{Layout, ZONE_SEGMENTS};
 use crate::space::slot::SlotEntry;
 use media::BLOCK_BYTES;
@@ -222,7 +222,7 @@ impl SpaceMap {
     }
 
     /// Block to read for `segment`, and the CRC it must have.
-    pub fn source(&self, segment: u32) -> Option<(u64, u32)> {
+    pub fn source(&self, segment: u32) -> Option<(u64, Crc32c)> {
         let entry = self.index.segments.get(segment as usize)?;
         Some((self.layout.counts_block(segment, entry.slot()?), entry.crc()))
     }
@@ -233,7 +233,7 @@ impl SpaceMap {
         if self.resident.contains(segment) {
             return Ok(());
         }
-        let found = crc32c(block);
+        let found = Crc32c::of(block);
         if found != crc || block.len() != BLOCK_BYTES {
             return Err(format!(
                 "reference counts of segment {segment} (block {address}): checksum {found:08x}, index says {crc:08x}"

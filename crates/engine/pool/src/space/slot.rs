@@ -1,5 +1,6 @@
 //! Entry of the space index: the slot with the current version of a page that has two fixed slots.
 
+use crate::checksum::Crc32c;
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -19,8 +20,8 @@ const _: () = assert!(size_of::<SlotEntry>() == 8);
 
 impl SlotEntry {
     /// Creates an entry for a page written to `slot` (0 or 1).
-    pub fn new(slot: u8, crc: u32, free: u16) -> Self {
-        Self { crc: U32::new(crc), free: U16::new(free), slot: slot + 1, reserved: 0 }
+    pub fn new(slot: u8, crc: Crc32c, free: u16) -> Self {
+        Self { crc: U32::new(crc.get()), free: U16::new(free), slot: slot + 1, reserved: 0 }
     }
 
     /// Slot that holds the page, or `None` if it was never written.
@@ -41,8 +42,8 @@ impl SlotEntry {
     }
 
     /// CRC-32C of the page.
-    pub fn crc(&self) -> u32 {
-        self.crc.get()
+    pub fn crc(&self) -> Crc32c {
+        Crc32c::new(self.crc.get())
     }
 
     /// Number of blocks of a segment whose count is zero.

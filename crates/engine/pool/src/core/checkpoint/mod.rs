@@ -16,7 +16,7 @@ mod tests;
 use crate::catalog::documents::Stored;
 use crate::catalog::stream::MAX_STREAM_BYTES;
 use crate::catalog::{DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::content::blocks::Data;
 use crate::core::B;
 use crate::core::Core;
@@ -248,7 +248,7 @@ impl<M: Media> Core<M> {
     fn frozen_root(&self, epoch: u64, replay: ReplayPoint) -> Root {
         let tree = |id: ObjectId| {
             let object = self.map.objects().get(id);
-            object.map_or(TreeRoot::default(), |o| TreeRoot::new(o.root, o.root_crc, o.level, o.size_bytes))
+            object.map_or(TreeRoot::default(), |o| TreeRoot::new(o.pointer(), o.size_bytes))
         };
         let space = self.map.space();
         let layout = space.layout();
@@ -325,7 +325,7 @@ impl<M: Media> Core<M> {
             let mut buffer = self.medium.stock().take(1);
             buffer.copy_from_slice(content);
             writes.push((address, buffer));
-            Source::Placed(address, crc32c(content))
+            Source::Placed(address, Crc32c::of(content))
         };
         let before = self.map.objects().get(id)?.mapped;
         self.map.assign_write(id, block, &[source], 0)?;
@@ -445,7 +445,7 @@ impl<M: Media> Core<M> {
     pub(crate) fn checkpoint_flushed(&mut self) {
         let Some(frozen) = &mut self.checkpoints.frozen else { return };
         frozen.stage = Stage::Swapping;
-        let long_table = frozen.root.objects.length.get() > MAX_STREAM_BYTES;
+        let long_table = frozen.root.objects.length() > MAX_STREAM_BYTES;
         if frozen.root.stored_documents != Stored::List || long_table {
             self.medium.require_features(FEATURE_INDEX);
         }

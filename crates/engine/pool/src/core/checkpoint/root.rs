@@ -1,7 +1,8 @@
 //! The root: the result of a checkpoint in the superblock, from which everything else is found.
 
 use crate::catalog::documents::Stored;
-use crate::geometry::{self, STREAM_LEVEL};
+use crate::checksum::{Crc32c, Crc64};
+use crate::geometry::{self, Pointer, STREAM_LEVEL};
 use crate::index::{IndexRoot, MAX_LEVEL, PAGES};
 use crate::interface::ObjectId;
 use crate::space::slot::SlotEntry;
@@ -31,20 +32,31 @@ const _: () = assert!(size_of::<TreeRoot>() == 24);
 #[repr(C)]
 pub struct TreeRoot {
     /// Page address; 0 = empty.
-    pub address: U64,
+    address: U64,
     /// CRC-32C of the page.
-    pub crc: U32,
+    crc: U32,
     /// Level of the page.
-    pub level: u8,
+    level: u8,
     reserved: [u8; 3],
     /// Length of the stream in bytes.
-    pub length: U64,
+    length: U64,
 }
 
 impl TreeRoot {
-    /// Creates a root.
-    pub fn new(address: u64, crc: u32, level: u8, length: u64) -> Self {
-        Self { address: U64::new(address), crc: U32::new(crc), level, reserved: [0; 3], length: U64::new(length) }
+    /// Creates a root. `page`: root page; `length`: length of the stream in bytes.
+    pub fn new(page: Pointer, length: u64) -> Self {
+        let Pointer { address, level, crc } = page;
+        Self { address: U64::new(address), crc: U32::new(crc.get()), level, reserved: [0; 3], length: U64::new(length) }
+    }
+
+    /// Pointer to the root page.
+    pub fn pointer(&self) -> Pointer {
+        Pointer { address: self.address.get(), level: self.level, crc: Crc32c::new(self.crc.get()) }
+    }
+
+    /// Length of the stream in bytes.
+    pub fn length(&self) -> u64 {
+        self.length.get()
     }
 }
 
@@ -114,10 +126,10 @@ struct RootHeader {
 /// Verifies level and length of the stream of the documents: everything that is stored there relies
 /// on them.
 fn check_documents(tree: &TreeRoot, stored: Stored) -> Result<(), String> {
-    if tree.address.get() != 0 && tree.level != STREAM_LEVEL {
+    if !tree.pointer().is_empty() && tree.level != STREAM_LEVEL {
         return Err(format!("the root gives the map of the documents level {}", tree.level));
     }
-    let length = tree.length.get();
+    let length = tree.length();
     if stored != Stored::List && geometry::blocks_for(length) > u64::from(PAGES) {
         return Err(format!("the root gives the index of the documents a length of {length} bytes"));
     }
@@ -161,7 +173,7 @@ pub struct Root {
     /// Sequence number of the first record there.
     pub log_sequence: u64,
     /// CRC-64 of the frame before that position.
-    pub log_previous_crc: u64,
+    pub log_previous_crc: Crc64,
     /// Smallest object id never used.
     pub next_object: ObjectId,
     /// Number of blocks whose count is not zero.
@@ -197,7 +209,7 @@ impl Root {
             epoch: U64::new(self.epoch),
             log_position: U64::new(self.log_position),
             log_sequence: U64::new(self.log_sequence),
-            log_previous_crc: U64::new(self.log_previous_crc),
+            log_previous_crc: U64::new(self.log_previous_crc.get()),
             next_object: U64::new(self.next_object.0),
             allocated_blocks: U64::new(self.allocated_blocks),
             metadata_blocks: U64::new(self.metadata_blocks),
@@ -251,7 +263,7 @@ impl Root {
             epoch: header.epoch.get(),
             log_position: header.log_position.get(),
             log_sequence: header.log_sequence.get(),
-            log_previous_crc: header.log_previous_crc.get(),
+            log_previous_crc: Crc64::new(header.log_previous_crc.get()),
             next_object: ObjectId(header.next_object.get()),
             allocated_blocks: header.allocated_blocks.get(),
             metadata_blocks: header.metadata_blocks.get(),

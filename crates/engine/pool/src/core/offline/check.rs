@@ -7,7 +7,7 @@
 
 use crate::catalog::DOCUMENTS;
 use crate::catalog::documents::Stored;
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::core::Core;
 use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, is_own, leaf_entries};
 use crate::geometry::Pointer;
@@ -59,7 +59,7 @@ struct Met {
 }
 
 /// Data blocks to verify: object, address, CRC.
-type Unread = Vec<(ObjectId, u64, u32)>;
+type Unread = Vec<(ObjectId, u64, Crc32c)>;
 
 impl<M: Media> Core<M> {
     /// Checks the pool. `data`: also read and verify every data block. No operation may be in
@@ -234,7 +234,7 @@ impl<M: Media> Core<M> {
     fn check_data(&mut self, mut blocks: Unread, report: &mut CheckReport) {
         blocks.sort_unstable_by_key(|(_, address, _)| *address);
         let mut rest = blocks.as_slice();
-        let mut runs: Vec<&[(ObjectId, u64, u32)]> = Vec::new();
+        let mut runs: Vec<&[(ObjectId, u64, Crc32c)]> = Vec::new();
         while let Some((_, start, _)) = rest.first() {
             let follows = rest.iter().zip(*start..).take_while(|((_, address, _), expected)| address == expected);
             let (run, after) = rest.split_at(follows.count().clamp(1, RUN_BLOCKS));
@@ -253,8 +253,8 @@ impl<M: Media> Core<M> {
                 };
                 for (i, (object, address, crc)) in run.iter().enumerate() {
                     let good = match &whole {
-                        Ok(buffer) => buffer.as_blocks().get(i).is_some_and(|block| crc32c(&block.0) == *crc),
-                        Err(_) => matches!(single.get(i), Some(Ok(block)) if crc32c(block) == *crc),
+                        Ok(buffer) => buffer.as_blocks().get(i).is_some_and(|block| Crc32c::of(&block.0) == *crc),
+                        Err(_) => matches!(single.get(i), Some(Ok(block)) if Crc32c::of(block) == *crc),
                     };
                     if !good {
                         report.find(format!(

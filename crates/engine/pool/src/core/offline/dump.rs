@@ -3,7 +3,7 @@
 
 use crate::catalog::FIRST_OBJECT;
 use crate::catalog::documents::Stored;
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::recovery::{Scanner, await_ticket, read_blocks};
@@ -57,7 +57,7 @@ impl From<&str> for Shown {
     }
 }
 
-fn hex32(crc: u32) -> Shown {
+fn hex32(crc: Crc32c) -> Shown {
     format!("{crc:08x}").into()
 }
 
@@ -66,11 +66,12 @@ fn hex_bytes(bytes: &[u8]) -> String {
 }
 
 fn tree(root: &TreeRoot) -> Shown {
+    let Pointer { address, level, crc } = root.pointer();
     Shown::Fields(vec![
-        ("address", root.address.get().into()),
-        ("crc", hex32(root.crc.get())),
-        ("level", u64::from(root.level).into()),
-        ("length_bytes", root.length.get().into()),
+        ("address", address.into()),
+        ("crc", hex32(crc)),
+        ("level", u64::from(level).into()),
+        ("length_bytes", root.length().into()),
     ])
 }
 
@@ -425,7 +426,7 @@ impl<M: Media> Core<M> {
                 fields.push(("reference_count", count));
             }
         }
-        fields.push(("crc", hex32(crc32c(&block))));
+        fields.push(("crc", hex32(Crc32c::of(&block))));
         let lines = block.chunks(32).enumerate().filter(|(_, line)| line.iter().any(|byte| *byte != 0));
         let lines = lines.map(|(number, line)| format!("{:03x} {}", number * 32, hex_bytes(line)).into());
         fields.push(("content", Shown::List(lines.collect())));

@@ -8,7 +8,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::core::Core;
 use crate::core::recovery::{Opened, Progress, damaged};
 use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, children, is_own};
@@ -167,7 +167,7 @@ impl<M: Media> Core<M> {
             let requests: Vec<_> = stored.iter().map(|(_, (block, _))| (*block, 1)).collect();
             let mut found: BTreeMap<u32, Result<Buffer, String>> = BTreeMap::new();
             for ((segment, (block, crc)), read) in stored.iter().zip(read_many(self.medium.media_mut(), &requests)) {
-                let verified = read.and_then(|buffer| match crc32c(&buffer) == *crc {
+                let verified = read.and_then(|buffer| match Crc32c::of(&buffer) == *crc {
                     true => Ok(buffer),
                     false => Err(format!("reference counts of segment {segment} (block {block}) fail their checksum")),
                 });
@@ -213,7 +213,7 @@ impl<M: Media> Core<M> {
                     *raw = count.to_le_bytes();
                 }
                 let slot = entry.next_slot();
-                self.map.space_mut().replace_entry(segment, SlotEntry::new(slot, crc32c(&buffer), free));
+                self.map.space_mut().replace_entry(segment, SlotEntry::new(slot, Crc32c::of(&buffer), free));
                 let address = layout.counts_block(segment, slot);
                 self.medium.write_blocking(address, buffer).map_err(|error| damaged(error.to_string()))?;
             }

@@ -1,7 +1,7 @@
 //! Reads: map, blocks in memory, and runs from the medium, whose checksums are verified before data
 //! is returned.
 
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::core::B;
 use crate::interface::ObjectId;
 
@@ -69,7 +69,7 @@ impl<M: Media> Core<M> {
     /// Address and CRC of each block, address 0 for zeros; `None` if map pages have to be read
     /// first.
     #[inline]
-    fn entries_of(&mut self, object: ObjectId, first: u64, count: usize) -> Option<Vec<(u64, u32)>> {
+    fn entries_of(&mut self, object: ObjectId, first: u64, count: usize) -> Option<Vec<(u64, Crc32c)>> {
         let mut entries = Vec::with_capacity(count);
         let mut at = 0;
         while at < count {
@@ -82,7 +82,7 @@ impl<M: Media> Core<M> {
                 }
             } else {
                 match self.map.pointer(object, block, 0) {
-                    Some((pointer, _)) if pointer.is_empty() => entries.extend((0..n).map(|_| (0, 0))),
+                    Some((pointer, _)) if pointer.is_empty() => entries.extend((0..n).map(|_| (0, Crc32c::NONE))),
                     Some((pointer, _)) => {
                         if let Some(page) = self.map.page(pointer) {
                             entries.extend(page.entries[index..index + n].iter().map(|e| (e.address(), e.crc())));
@@ -99,7 +99,7 @@ impl<M: Media> Core<M> {
     /// Takes the blocks that are in memory and requests the rest; returns the number of requests.
     /// `alone`: requests each block by itself, to find the bad one after a failure.
     #[inline]
-    fn gather(&mut self, id: OperationId, entries: &[(u64, u32)], alone: bool) -> (Gathered, u32) {
+    fn gather(&mut self, id: OperationId, entries: &[(u64, Crc32c)], alone: bool) -> (Gathered, u32) {
         let count = entries.len();
         let mut out = Gathered::Nothing;
         let mut outstanding = 0;
@@ -138,13 +138,15 @@ impl<M: Media> Core<M> {
     pub(in crate::core) fn read_arrived(
         &mut self,
         operation: OperationId,
-        blocks: Vec<(u64, u32)>,
+        blocks: Vec<(u64, Crc32c)>,
         address: u64,
         result: Result<Done, MediaError>,
     ) {
         let buffer = read_result(result).ok();
         let bad = match buffer.as_ref().filter(|buffer| buffer.blocks() == blocks.len()) {
-            Some(buffer) => buffer.as_blocks().iter().zip(&blocks).position(|(data, (_, crc))| crc32c(&data.0) != *crc),
+            Some(buffer) => {
+                buffer.as_blocks().iter().zip(&blocks).position(|(data, (_, crc))| Crc32c::of(&data.0) != *crc)
+            }
             None => Some(0),
         };
         let good = bad.is_none();

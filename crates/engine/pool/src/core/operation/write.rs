@@ -2,7 +2,7 @@
 
 use super::edges::{Cut, Edges};
 use super::{acknowledged, broken, is_zero};
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::content::blocks::Data;
 use crate::core::B;
 use crate::core::Core;
@@ -97,7 +97,7 @@ impl<M: Media> Core<M> {
                     sources.push(Source::Zero);
                 } else {
                     let content = self.map.content_mut().copy_of(piece.first_chunk()?);
-                    sources.push(Source::Inline(content, crc32c(piece)));
+                    sources.push(Source::Inline(content, Crc32c::of(piece)));
                 }
                 continue;
             }
@@ -138,7 +138,7 @@ impl<M: Media> Core<M> {
         if !offset.is_multiple_of(B) || is_zero(data) || !self.log_takes(Self::inline_record_bytes(1)) {
             return false;
         }
-        let crc = crc32c(data);
+        let crc = Crc32c::of(data);
         let sequence = self.log.next_sequence();
         let Some(address) = self.map.overwrite(object, block, content, crc, sequence) else { return false };
         let written = [BlockWrite { address, crc, new: false }];
@@ -386,7 +386,7 @@ impl<M: Media> Core<M> {
         let mut i = 0;
         while i < pieces.len() {
             if zero[i] {
-                blocks.push((0, 0));
+                blocks.push((0, Crc32c::NONE));
                 i += 1;
                 continue;
             }
@@ -401,7 +401,7 @@ impl<M: Media> Core<M> {
             let mut buffer = self.medium.stock().take(run as usize);
             for k in 0..run as usize {
                 buffer.as_blocks_mut()[k].0.copy_from_slice(pieces[i + k]);
-                blocks.push((address + k as u64, crc32c(pieces[i + k])));
+                blocks.push((address + k as u64, Crc32c::of(pieces[i + k])));
                 self.map.space_mut().reserve(address + k as u64);
             }
             self.medium.write(Io::Placed { operation: id }, address, buffer);
@@ -426,6 +426,6 @@ pub(super) fn inline_source(content: [u8; BLOCK_BYTES], detect: bool) -> Source 
     if detect && is_zero(&content) {
         return Source::Zero;
     }
-    let crc = crc32c(&content);
+    let crc = Crc32c::of(&content);
     Source::Inline(Rc::new(content), crc)
 }

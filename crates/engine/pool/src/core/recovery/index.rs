@@ -2,7 +2,7 @@
 //! its place in the tree allow.
 
 use crate::catalog::DOCUMENTS;
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::core::Core;
 use crate::core::recovery::damaged;
 use crate::geometry::blocks_for;
@@ -134,14 +134,14 @@ impl<M: Media> Core<M> {
                 pages.push(Err(format!("index page {number}: it is not stored")));
                 continue;
             }
-            if let Some(page) = self.unwritten_block(address).filter(|page| crc32c(page) == crc) {
+            if let Some(page) = self.unwritten_block(address).filter(|page| Crc32c::of(page) == crc) {
                 // The file system below is full, and the checkpoint that writes the page waits.
                 read.next();
                 pages.push(Ok(page));
                 continue;
             }
             let good = |read: Option<Result<Buffer, String>>| match read {
-                Some(Ok(page)) if crc32c(&page) == crc => Ok(page),
+                Some(Ok(page)) if Crc32c::of(&page) == crc => Ok(page),
                 Some(Err(reason)) => Err(format!("index page {number}: {reason}")),
                 _ => Err(format!("index page {number}: catalog block {address} fails its checksum")),
             };

@@ -8,6 +8,7 @@
 //! from below a damaged page cannot be dropped, since its destination would keep showing old
 //! content. In both cases the pool does not open.
 
+use crate::checksum::Crc32c;
 use crate::core::Core;
 use crate::core::recovery::damaged;
 use crate::core::state::DamagedPage;
@@ -18,7 +19,7 @@ use crate::map::page::Entry;
 use media::{BLOCK_BYTES, Media};
 
 /// Checksum in the pointer to a page that was given up.
-const LOST: u32 = u32::from_be_bytes(*b"LOST");
+const LOST: Crc32c = Crc32c::new(u32::from_be_bytes(*b"LOST"));
 
 impl<M: Media> Core<M> {
     /// Gives up a damaged page that `record` needed on the way to its changes; returns the

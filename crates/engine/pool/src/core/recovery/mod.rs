@@ -19,7 +19,7 @@ use crate::catalog::documents::{Documents, Stored};
 use crate::catalog::object::Object;
 use crate::catalog::stream::is_document;
 use crate::catalog::{DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE, is_user_object, stream};
-use crate::checksum::crc32c;
+use crate::checksum::{Crc32c, Crc64};
 use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::recovery::confirm::Doubtful;
@@ -80,7 +80,7 @@ pub fn initial_root(uuid: [u8; 16]) -> Vec<u8> {
         epoch: 1,
         log_position: 0,
         log_sequence: 1,
-        log_previous_crc: 0,
+        log_previous_crc: Crc64::NONE,
         next_object: FIRST_OBJECT,
         allocated_blocks: 0,
         metadata_blocks: 0,
@@ -128,9 +128,9 @@ fn read_index<M: Media>(
     for batch in written.chunks(INDEX_PAGES_AT_ONCE) {
         let requests: Vec<(u64, usize)> = batch.iter().map(|(_, block)| (*block, 1)).collect();
         for ((number, block), read) in batch.iter().zip(read_many(media, &requests)) {
-            let crc = entries.get(*number).map_or(0, SlotEntry::crc);
+            let crc = entries.get(*number).map_or(Crc32c::NONE, SlotEntry::crc);
             let good = |read: Result<Buffer, String>| match read? {
-                buffer if crc32c(&buffer) == crc => Ok(buffer),
+                buffer if Crc32c::of(&buffer) == crc => Ok(buffer),
                 _ => Err(format!("block {block} fails its checksum")),
             };
             // Second attempt: the defect may have been in the transfer.
@@ -226,7 +226,7 @@ impl Scanner {
         Ok(self.chunk.get(from..from + bytes))
     }
 
-    fn frame_at<M: Media>(&mut self, media: &mut M, position: u64) -> Result<Option<(FrameInfo, u64)>, PoolError> {
+    fn frame_at<M: Media>(&mut self, media: &mut M, position: u64) -> Result<Option<(FrameInfo, Crc64)>, PoolError> {
         let uuid = self.uuid;
         let capacity = self.capacity;
         let Some(head) = self.window(media, position, BLOCK_BYTES)? else { return Ok(None) };
@@ -388,11 +388,12 @@ impl<M: Media> Core<M> {
         let mut core = Self::new(Medium::new(media, FENCE), options, root.uuid, map, log, version);
         core.map.objects_mut().raise_next(root.next_object);
         for (id, tree) in [(OBJECT_TABLE, root.objects), (DOCUMENTS, root.documents), (DROP_QUEUE, root.drops)] {
+            let page = tree.pointer();
             core.map.objects_mut().load(Object {
-                root: tree.address.get(),
-                root_crc: tree.crc.get(),
-                level: if tree.address.get() == 0 { STREAM_LEVEL } else { tree.level },
-                ..Object::new(id, tree.length.get())
+                root: page.address,
+                root_crc: page.crc,
+                level: if page.is_empty() { STREAM_LEVEL } else { page.level },
+                ..Object::new(id, tree.length())
             });
         }
         core.load_streams(root.stored_documents)?;
@@ -439,7 +440,7 @@ impl<M: Media> Core<M> {
                 continue;
             }
             let content = read_blocks(self.medium.media_mut(), entry.address(), 1)?;
-            if crc32c(&content) != entry.crc() {
+            if Crc32c::of(&content) != entry.crc() {
                 return Err(damaged(format!("catalog block {} fails its checksum", entry.address())));
             }
             out.extend_from_slice(&content);

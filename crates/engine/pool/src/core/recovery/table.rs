@@ -2,7 +2,7 @@
 //! is as long as the largest id requires, and mostly holes in an old pool.
 
 use crate::catalog::{OBJECT_TABLE, stream};
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::core::Core;
 use crate::core::recovery::damaged;
 use crate::core::scan::walk::{Item, TreeWalk, Visit};
@@ -15,7 +15,7 @@ use media::{BLOCK_BYTES, Buffer, Media};
 const RUN_BLOCKS: usize = 64;
 
 /// Block of the table: number, address and checksum.
-type Stored = (u64, u64, u32);
+type Stored = (u64, u64, Crc32c);
 
 impl<M: Media> Core<M> {
     /// Loads the objects of the stored table.
@@ -83,5 +83,5 @@ impl<M: Media> Core<M> {
 
 /// Block `at` of the buffer if it has the checksum of the stored block.
 fn verified<'a>(buffer: &'a Buffer, at: usize, (_, _, crc): &Stored) -> Option<&'a [u8; BLOCK_BYTES]> {
-    buffer.as_blocks().get(at).map(|block| &block.0).filter(|block| crc32c(&block[..]) == *crc)
+    buffer.as_blocks().get(at).map(|block| &block.0).filter(|block| Crc32c::of(&block[..]) == *crc)
 }

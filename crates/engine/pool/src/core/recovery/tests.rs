@@ -4,6 +4,7 @@
 use super::{FENCE, await_ticket};
 use crate::catalog::documents::Stored;
 use crate::core::checkpoint::root::{Root, TreeRoot};
+use crate::geometry::Pointer;
 use crate::index::IndexRoot;
 use crate::log::record;
 use crate::{CatalogChange, Core, Operation, Options, PoolError, initial_root};
@@ -79,8 +80,7 @@ fn length_and_level_of_the_index_are_verified_at_open() {
     let pages = core.map.objects().get(crate::catalog::DOCUMENTS).unwrap().mapped;
     let length = |bytes: u64| {
         with_root(&disk, |root| {
-            let tree = root.documents;
-            root.documents = TreeRoot::new(tree.address.get(), tree.crc.get(), tree.level, bytes);
+            root.documents = TreeRoot::new(root.documents.pointer(), bytes);
         })
     };
     let block = BLOCK_BYTES as u64;
@@ -94,7 +94,10 @@ fn length_and_level_of_the_index_are_verified_at_open() {
         refused(&length(bytes), "belongs to the index, the root gives it");
     }
     for level in [0, 1, 3] {
-        let disk = with_root(&disk, |root| root.documents.level = level);
+        let disk = with_root(&disk, |root| {
+            let tree = root.documents;
+            root.documents = TreeRoot::new(Pointer { level, ..tree.pointer() }, tree.length());
+        });
         refused(&disk, "the root gives the map of the documents level");
     }
 }

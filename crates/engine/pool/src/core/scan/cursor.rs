@@ -3,6 +3,7 @@
 //! The cursor keeps no pointers. It stores the next block of an object and descends from the root
 //! each time, so each step sees the changes made since the previous one.
 
+use crate::checksum::Crc32c;
 use crate::geometry::{FANOUT, MAX_LEVEL, Pointer, page_span};
 use crate::interface::ScanStep;
 use crate::interface::{ObjectId, Place};
@@ -41,7 +42,7 @@ pub(super) struct Verify {
     pub(super) step: ScanStep,
     pub(super) outstanding: u32,
     /// Mismatches: block of the object, address, CRC.
-    pub(super) suspects: Vec<(u64, u64, u32)>,
+    pub(super) suspects: Vec<(u64, u64, Crc32c)>,
     pub(super) round: u8,
 }
 

@@ -1,7 +1,7 @@
 //! Check of the index of the documents, as part of a check of a pool in use: the map of their
 //! stream gives the blocks of its pages, then the tree is walked from its top.
 
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::core::io::IndexRead;
 use crate::index::page::{CAPACITY, Target, decode_value};
 use crate::index::{Checked, Expected, IndexRoot, Node, PageNumber, Value, check_node};
@@ -16,7 +16,7 @@ pub(crate) struct IndexCheck {
     /// Length of the stream in blocks.
     blocks: u64,
     /// Address and checksum of each page.
-    places: FxHashMap<PageNumber, (u64, u32)>,
+    places: FxHashMap<PageNumber, (u64, Crc32c)>,
     unread: Vec<IndexRead>,
     /// Bytes of values that unread pages must hold.
     parts: FxHashMap<PageNumber, usize>,
@@ -36,7 +36,7 @@ impl IndexCheck {
     }
 
     /// Notes that the map of the stream names a block.
-    pub fn note_place(&mut self, block: u64, address: u64, crc: u32) {
+    pub fn note_place(&mut self, block: u64, address: u64, crc: Crc32c) {
         if let Ok(number) = PageNumber::try_from(block) {
             self.places.insert(number, (address, crc));
         }
@@ -63,8 +63,8 @@ impl IndexCheck {
     /// Handles a page that was read.
     pub fn arrived(&mut self, read: &IndexRead, page: Result<Buffer, String>) {
         let number = read.number();
-        let crc = self.places.get(&number).map_or(0, |(_, crc)| *crc);
-        let page = page.and_then(|page| match crc32c(&page) == crc {
+        let crc = self.places.get(&number).map_or(Crc32c::NONE, |(_, crc)| *crc);
+        let page = page.and_then(|page| match Crc32c::of(&page) == crc {
             true => Ok(page),
             false => Err(format!("index page {number}: it fails its checksum")),
         });
@@ -126,7 +126,7 @@ mod tests {
         pages.insert(1, leaf);
         let mut check = IndexCheck::new(IndexRoot { page: 1, level: 0, entries: 1 }, 5);
         for (number, page) in &pages {
-            check.note_place(u64::from(*number), u64::from(*number), crc32c(&page[..]));
+            check.note_place(u64::from(*number), u64::from(*number), Crc32c::of(&page[..]));
         }
         while let Some((read, address)) = check.next() {
             let mut buffer = Buffer::zeroed(1);

@@ -12,7 +12,7 @@ pub(crate) mod verified;
 pub(crate) mod walk;
 
 use crate::catalog::FIRST_OBJECT;
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::core::io::Io;
 use crate::core::scan::cursor::{Enter, Scan, Verify, Visit, narrow};
 use crate::core::state::place;
@@ -40,7 +40,7 @@ const TRACKED_PAGES: usize = 1 << 22;
 /// Number of blocks of zeros that one step deallocates.
 const ZEROS: usize = 32;
 /// CRC-32C of a block of zeros.
-const ZERO_CRC: u32 = 0x98f9_4189;
+const ZERO_CRC: Crc32c = Crc32c::new(0x98f9_4189);
 
 impl<M: Media> Core<M> {
     /// Counts the bytes that deleting all these objects frees: simulates giving back their
@@ -350,7 +350,7 @@ impl<M: Media> Core<M> {
         if !self.map.need().is_empty() {
             return Step::Wait;
         }
-        let mut blocks: Vec<(u64, u64, u32)> = Vec::with_capacity(FANOUT);
+        let mut blocks: Vec<(u64, u64, Crc32c)> = Vec::with_capacity(FANOUT);
         for (i, entry) in page.entries.iter().enumerate() {
             let (address, block) = (entry.address(), first + i as u64);
             // Content that is only in the log is not at its place yet, and is not verified.
@@ -381,7 +381,7 @@ impl<M: Media> Core<M> {
         object: ObjectId,
         scan: &mut Scan,
         round: u8,
-        suspects: Vec<(u64, u64, u32)>,
+        suspects: Vec<(u64, u64, Crc32c)>,
     ) -> Step {
         let mut still = Vec::new();
         let mut complete = true;
@@ -413,7 +413,7 @@ impl<M: Media> Core<M> {
         Step::Done(Output::Scanned(Box::new(std::mem::take(&mut verify.step))))
     }
 
-    fn read_to_verify(&mut self, id: OperationId, scan: &mut Scan, blocks: &[(u64, u64, u32)]) -> Step {
+    fn read_to_verify(&mut self, id: OperationId, scan: &mut Scan, blocks: &[(u64, u64, Crc32c)]) -> Step {
         let Some(verify) = &mut scan.verify else { return Step::Again };
         let limit = self.medium.request_blocks(FANOUT);
         // Suspects are read one by one, so that one bad block does not hide its neighbours.
@@ -433,7 +433,12 @@ impl<M: Media> Core<M> {
         if blocks.is_empty() { Step::Again } else { Step::Io }
     }
 
-    pub(crate) fn verified(&mut self, id: OperationId, blocks: Vec<(u64, u64, u32)>, result: Result<Done, MediaError>) {
+    pub(crate) fn verified(
+        &mut self,
+        id: OperationId,
+        blocks: Vec<(u64, u64, Crc32c)>,
+        result: Result<Done, MediaError>,
+    ) {
         let buffer = read_result(result).ok().filter(|buffer| buffer.blocks() == blocks.len());
         let Some(pending) = self.schedule.get_mut(id) else { return };
         let Some(verify) = pending.progress.scan.as_mut().and_then(|scan| scan.verify.as_mut()) else { return };
@@ -442,7 +447,7 @@ impl<M: Media> Core<M> {
             None => verify.suspects.extend(blocks),
             Some(buffer) => {
                 let found = buffer.as_blocks().iter().zip(blocks);
-                verify.suspects.extend(found.filter(|(data, (_, _, crc))| crc32c(&data.0) != *crc).map(|(_, b)| b));
+                verify.suspects.extend(found.filter(|(data, (_, _, crc))| Crc32c::of(&data.0) != *crc).map(|(_, b)| b));
             }
         }
         if verify.outstanding == 0 {
@@ -479,7 +484,7 @@ mod tests {
 
     #[test]
     fn the_checksum_of_zeros_is_what_the_scan_looks_for() {
-        assert_eq!(crc32c(&[0; BLOCK_BYTES]), ZERO_CRC);
+        assert_eq!(Crc32c::of(&[0; BLOCK_BYTES]), ZERO_CRC);
     }
 
     #[test]

@@ -12,7 +12,7 @@
 use crate::catalog::DOCUMENTS;
 use crate::catalog::documents::Stored;
 use crate::catalog::object::Dropped;
-use crate::checksum::crc32c;
+use crate::checksum::Crc32c;
 use crate::geometry::{Pointer, blocks_for, entry_span};
 
 use crate::core::io::{CheckRead, Io, MapPage};
@@ -343,7 +343,7 @@ impl OnlineCheck {
 
     fn counts_arrived(&mut self, space: &SpaceMap, segment: u32, entry: SlotEntry, block: Result<Buffer, String>) {
         match block {
-            Ok(buffer) if crc32c(&buffer) == entry.crc() => {
+            Ok(buffer) if Crc32c::of(&buffer) == entry.crc() => {
                 let mut counts: Counts = Box::new([0; N]);
                 for (count, raw) in counts.iter_mut().zip(buffer.as_chunks::<2>().0) {
                     *count = u16::from_le_bytes(*raw);
