@@ -98,14 +98,14 @@ fn swap(media: &mut impl Media, version: u64, root: &[u8]) -> Result<Done, Media
 
 /// Address of a block of the data area.
 fn address(media: &impl SegmentStore, block: u64) -> BlockAddress {
-    BlockAddress(media.data_start().0 + block)
+    media.data_start() + block
 }
 
 fn areas_are_aligned_and_large_enough(fixture: &mut impl Fixture) {
     let media = fixture.create(b"root");
-    let (start, end) = (media.data_start().0, media.data_end().0);
-    assert!(start > 0 && start.is_multiple_of(2048), "the data area begins at block {start}");
-    assert!(end >= start + 1024 && end <= media.block_count(), "the data area ends at block {end}");
+    let (start, end) = (media.data_start(), media.data_end());
+    assert!(!start.is_none() && start.get().is_multiple_of(2048), "the data area begins at block {start}");
+    assert!(end >= start + 1024 && end.get() <= media.block_count(), "the data area ends at block {end}");
     assert!(media.log_bytes() >= 64 << 10 && media.log_bytes().is_multiple_of(BLOCK));
     let capabilities = media.capabilities();
     assert!(capabilities.max_request_bytes >= BLOCK_BYTES, "{capabilities:?}");
@@ -135,7 +135,12 @@ fn requests_outside_their_area_fail(fixture: &mut impl Fixture) {
     let log_bytes = media.log_bytes();
     media.append(&FENCE, 1, 0, buffer(1, 1));
     written(finish(&mut media));
-    for at in [BlockAddress(media.data_start().0 - 1), media.data_end(), BlockAddress(0), BlockAddress(u64::MAX)] {
+    for at in [
+        BlockAddress::new(media.data_start().get() - 1),
+        media.data_end(),
+        BlockAddress::new(0),
+        BlockAddress::new(u64::MAX),
+    ] {
         media.write(&FENCE, 1, at, buffer(9, 1));
         assert!(finish(&mut media).is_err(), "a write at {at:?}");
         media.read(1, at, Buffer::zeroed(1));
@@ -143,7 +148,7 @@ fn requests_outside_their_area_fail(fixture: &mut impl Fixture) {
         media.discard(&FENCE, 1, at, 1);
         assert!(finish(&mut media).is_err(), "a discard at {at:?}");
     }
-    media.write(&FENCE, 1, BlockAddress(media.data_end().0 - 1), buffer(9, 2));
+    media.write(&FENCE, 1, BlockAddress::new(media.data_end().get() - 1), buffer(9, 2));
     assert!(finish(&mut media).is_err(), "a write across the end");
     for offset_bytes in [log_bytes, log_bytes - BLOCK, 1, u64::MAX - BLOCK + 1] {
         media.append(&FENCE, 1, offset_bytes, buffer(9, 2));

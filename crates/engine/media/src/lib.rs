@@ -10,6 +10,7 @@
 //! a machine; in tests a [`SimDisk`], with crashes and faults. A RADOS back end is planned.
 #![deny(unsafe_code)] // allowed where the operating system requires it, each time with its reason
 
+mod address;
 mod allocator;
 mod backing;
 mod buffer;
@@ -30,6 +31,7 @@ mod superblock;
 mod threads;
 mod uring;
 
+pub use address::BlockAddress;
 pub use allocator::return_free_memory;
 pub use backing::OpenError;
 pub use buffer::{BLOCK_BYTES, Block, Buffer};
@@ -62,11 +64,6 @@ pub struct Fence {
     /// Ownership epoch: larger is newer.
     pub epoch: u64,
 }
-
-/// Address of a 4 KiB block of the pool, counted from the start of the device. Block 0 holds a
-/// superblock, so 0 never refers to data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BlockAddress(pub u64);
 
 /// Reason why a request failed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

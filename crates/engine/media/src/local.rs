@@ -336,13 +336,13 @@ impl<D: Disk> LocalMedia<D> {
     /// address may come from a damaged page, and must never reach log or superblocks.
     fn in_data_area(&mut self, operation: &'static str, ticket: Ticket, address: BlockAddress, blocks: u64) -> bool {
         let geometry = &self.contents.geometry;
-        let inside = match address.0.checked_add(blocks) {
-            Some(end) => address.0 >= geometry.data_start() && end <= geometry.data_end() && blocks > 0,
+        let inside = match address.get().checked_add(blocks) {
+            Some(end) => address.get() >= geometry.data_start() && end <= geometry.data_end() && blocks > 0,
             None => false,
         };
         if !inside {
             let reason = format!("outside the data area (blocks {} to {})", geometry.data_start(), geometry.data_end());
-            self.complete(ticket, Err(MediaError::Io { operation, address: address.0, blocks, reason }));
+            self.complete(ticket, Err(MediaError::Io { operation, address: address.get(), blocks, reason }));
         }
         inside
     }
@@ -576,14 +576,14 @@ impl<D: Disk> SegmentStore for LocalMedia<D> {
     fn read(&mut self, ticket: Ticket, address: BlockAddress, buffer: Buffer) {
         if self.in_data_area("read", ticket, address, block_length(&buffer)) {
             let ticket = self.lend(Owner::Read { ticket });
-            self.disk.read(ticket, address.0, buffer);
+            self.disk.read(ticket, address.get(), buffer);
         }
     }
 
     fn write(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, buffer: Buffer) {
         if self.admit(fence, ticket) && self.in_data_area("write", ticket, address, block_length(&buffer)) {
             let ticket = self.lend(Owner::Write { ticket });
-            self.disk.write(ticket, address.0, buffer, false);
+            self.disk.write(ticket, address.get(), buffer, false);
         }
     }
 
@@ -597,7 +597,7 @@ impl<D: Disk> SegmentStore for LocalMedia<D> {
     fn discard(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, blocks: u64) {
         if self.admit(fence, ticket) && self.in_data_area("discard", ticket, address, blocks) {
             let ticket = self.lend(Owner::Discard { ticket });
-            self.disk.discard(ticket, address.0, blocks);
+            self.disk.discard(ticket, address.get(), blocks);
         }
     }
 
@@ -610,11 +610,11 @@ impl<D: Disk> SegmentStore for LocalMedia<D> {
     }
 
     fn data_start(&self) -> BlockAddress {
-        BlockAddress(self.contents.geometry.data_start())
+        BlockAddress::new(self.contents.geometry.data_start())
     }
 
     fn data_end(&self) -> BlockAddress {
-        BlockAddress(self.contents.geometry.data_end())
+        BlockAddress::new(self.contents.geometry.data_end())
     }
 }
 

@@ -144,12 +144,11 @@ impl<M: Media> Overlay<M> {
 
     /// Whether the blocks lie in the data area; otherwise completes the request with an error.
     fn in_data_area(&mut self, operation: &'static str, ticket: Ticket, address: BlockAddress, blocks: u64) -> bool {
-        let (start, end) = (self.inner.data_start().0, self.inner.data_end().0);
-        let inside =
-            blocks > 0 && address.0 >= start && address.0.checked_add(blocks).is_some_and(|after| after <= end);
+        let (start, end) = (self.inner.data_start(), self.inner.data_end());
+        let inside = blocks > 0 && address >= start && address.checked_add(blocks).is_some_and(|after| after <= end);
         if !inside {
             let reason = format!("outside the data area (blocks {start} to {end})");
-            self.complete(ticket, Err(MediaError::Io { operation, address: address.0, blocks, reason }));
+            self.complete(ticket, Err(MediaError::Io { operation, address: address.get(), blocks, reason }));
         }
         inside
     }
@@ -184,7 +183,7 @@ impl<M: Media> Overlay<M> {
 
     fn read_inner(&mut self, place: Place, ticket: Ticket, first: u64, buffer: Buffer) {
         match place {
-            Place::Segments => self.inner.read(ticket, BlockAddress(first), buffer),
+            Place::Segments => self.inner.read(ticket, BlockAddress::new(first), buffer),
             // The range was validated against the size of the ring, so the product fits.
             Place::Log => self.inner.read_log(ticket, first * BLOCK_BYTES as u64, buffer),
         }
@@ -314,13 +313,13 @@ fn misanswered(operation: &str) -> MediaError {
 impl<M: Media> SegmentStore for Overlay<M> {
     fn read(&mut self, ticket: Ticket, address: BlockAddress, buffer: Buffer) {
         if self.in_data_area("read", ticket, address, block_length(&buffer)) {
-            self.start_read(Place::Segments, ticket, address.0, buffer);
+            self.start_read(Place::Segments, ticket, address.get(), buffer);
         }
     }
 
     fn write(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, buffer: Buffer) {
         if self.admit(fence, ticket) && self.in_data_area("write", ticket, address, block_length(&buffer)) {
-            self.store(Place::Segments, address.0, &buffer);
+            self.store(Place::Segments, address.get(), &buffer);
             self.complete(ticket, Ok(Done::Written(Some(buffer))));
         }
     }
@@ -333,7 +332,7 @@ impl<M: Media> SegmentStore for Overlay<M> {
 
     fn discard(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, blocks: u64) {
         if self.admit(fence, ticket) && self.in_data_area("discard", ticket, address, blocks) {
-            let range = address.0..address.0 + blocks;
+            let range = address.get()..(address + blocks).get();
             // Iterates over the smaller set: a discard may cover far more blocks than were written
             // here, or far fewer.
             if usize::try_from(blocks).is_ok_and(|blocks| blocks <= self.segments.len()) {

@@ -73,7 +73,7 @@ fn a_new_pool_opens_with_its_first_root() {
     assert_eq!(loaded(&mut media), (root(1), 1));
     assert_eq!(media.uuid(), *b"0123456789abcdef");
     assert_eq!((media.log_bytes(), media.block_count()), (64 << 10, BLOCKS));
-    assert_eq!((media.data_start(), media.data_end()), (BlockAddress(2048), BlockAddress(4095)));
+    assert_eq!((media.data_start(), media.data_end()), (BlockAddress::new(2048), BlockAddress::new(4095)));
     assert!(media.damaged_copies().is_empty());
 }
 
@@ -119,11 +119,11 @@ fn requests_come_back_under_the_tickets_of_the_caller() {
             let ticket = u64::MAX - number; // any number is a ticket
             expected.insert(ticket);
             match number % 6 {
-                0 => media.write(&FENCE, ticket, BlockAddress(2048 + number), Buffer::zeroed(2)),
-                1 => media.read(ticket, BlockAddress(3000 + number), Buffer::zeroed(1)),
+                0 => media.write(&FENCE, ticket, BlockAddress::new(2048 + number), Buffer::zeroed(2)),
+                1 => media.read(ticket, BlockAddress::new(3000 + number), Buffer::zeroed(1)),
                 2 => media.append(&FENCE, ticket, 4096 * (number % 16), Buffer::zeroed(1)),
                 3 => media.flush(&FENCE, ticket),
-                4 => media.discard(&FENCE, ticket, BlockAddress(2500), 10),
+                4 => media.discard(&FENCE, ticket, BlockAddress::new(2500), 10),
                 _ => media.read_log(ticket, 8192, Buffer::zeroed(3)),
             }
             if number == 20 {
@@ -153,7 +153,7 @@ fn an_append_is_durable_on_completion_and_a_segment_write_after_a_flush() {
     frame.fill(1);
     media.append(&FENCE, 1, 65536 - 4096, frame.clone());
     finish(&mut media).result.unwrap();
-    media.write(&FENCE, 2, BlockAddress(2048), frame.clone());
+    media.write(&FENCE, 2, BlockAddress::new(2048), frame.clone());
     finish(&mut media).result.unwrap();
     let after = disk.crashed_copy(|_| Fate::Lost);
     assert_eq!((after.peek(271).0[0], after.peek(2048).0[0]), (1, 0));
@@ -166,12 +166,12 @@ fn an_append_is_durable_on_completion_and_a_segment_write_after_a_flush() {
 fn nothing_outside_log_and_data_area_is_reached() {
     let (_, mut media) = pool(quiet());
     let one = || Buffer::zeroed(1);
-    media.write(&FENCE, 1, BlockAddress(2047), one());
-    media.write(&FENCE, 2, BlockAddress(4094), Buffer::zeroed(2));
-    media.read(3, BlockAddress(0), one());
-    media.read(4, BlockAddress(u64::MAX), one());
-    media.read(5, BlockAddress(2048), Buffer::zeroed(0));
-    media.discard(&FENCE, 6, BlockAddress(2048), u64::MAX);
+    media.write(&FENCE, 1, BlockAddress::new(2047), one());
+    media.write(&FENCE, 2, BlockAddress::new(4094), Buffer::zeroed(2));
+    media.read(3, BlockAddress::new(0), one());
+    media.read(4, BlockAddress::new(u64::MAX), one());
+    media.read(5, BlockAddress::new(2048), Buffer::zeroed(0));
+    media.discard(&FENCE, 6, BlockAddress::new(2048), u64::MAX);
     media.append(&FENCE, 7, 64 << 10, one());
     media.append(&FENCE, 8, 60 << 10, Buffer::zeroed(2));
     media.append(&FENCE, 9, 100, one());
@@ -191,10 +191,10 @@ fn an_older_epoch_is_fenced() {
     media.seal(&FENCE, 1);
     assert!(matches!(finish(&mut media).result, Ok(Done::Written(None))));
     let old = Fence { shard: 0, epoch: 4 };
-    media.write(&old, 1, BlockAddress(2048), Buffer::zeroed(1));
+    media.write(&old, 1, BlockAddress::new(2048), Buffer::zeroed(1));
     media.append(&old, 1, 0, Buffer::zeroed(1));
     media.flush(&old, 1);
-    media.discard(&old, 1, BlockAddress(2048), 1);
+    media.discard(&old, 1, BlockAddress::new(2048), 1);
     media.swap_root(&old, 1, 1, b"");
     media.seal(&old, 1);
     for _ in 0..6 {
@@ -582,7 +582,7 @@ fn nonsense_under_a_good_checksum_is_refused() {
         for value in [0, 1, 0x7f, 0x80, 0xff] {
             let forged = forge(&disk, |content| content[at] = value);
             if let Ok(media) = LocalMedia::open(forged) {
-                assert!(media.data_end().0 < media.block_count() && media.block_count() <= BLOCKS);
+                assert!(media.data_end().get() < media.block_count() && media.block_count() <= BLOCKS);
             }
         }
     }
@@ -688,7 +688,7 @@ fn a_crash_inside_the_swap_of_a_growth_leaves_the_old_or_the_new_pool() {
             let (disk, mut media) = if half { half_swapped() } else { pool(stepped()) };
             let grown = media.extend(&Growth::Size(6000 * 4096)).unwrap();
             assert_eq!((grown.block_count, grown.data_end), (6000, 5999));
-            assert_eq!((media.block_count(), media.data_end().0), (BLOCKS, BLOCKS - 1));
+            assert_eq!((media.block_count(), media.data_end().get()), (BLOCKS, BLOCKS - 1));
             media.swap_root(&FENCE, 78, old, &root(old + 1));
             let mut acknowledged = false;
             for _ in 0..steps {

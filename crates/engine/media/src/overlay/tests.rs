@@ -45,7 +45,7 @@ fn finish(media: &mut Pool, ticket: Ticket) -> Result<Done, MediaError> {
 }
 
 fn read(media: &mut Pool, at: u64, blocks: usize) -> Result<Vec<u8>, MediaError> {
-    let address = BlockAddress(media.data_start().0 + at);
+    let address = media.data_start() + at;
     media.read(9, address, Buffer::zeroed(blocks));
     finish(media, 9).map(|done| match done {
         Done::Read(buffer) => bytes(&buffer),
@@ -62,7 +62,7 @@ fn read_log(media: &mut Pool, at: u64, blocks: usize) -> Vec<u8> {
 }
 
 fn write(media: &mut Pool, at: u64, content: &[u8]) {
-    let address = BlockAddress(media.data_start().0 + at);
+    let address = media.data_start() + at;
     media.write(&FENCE, 8, address, of(content));
     assert!(matches!(finish(media, 8), Ok(Done::Written(Some(buffer))) if bytes(&buffer) == content));
 }
@@ -163,10 +163,10 @@ fn a_discard_forgets_what_was_written() {
     let (_, mut media, _) = overlay(SimOptions::new(7, BLOCKS));
     write(&mut media, 0, &[91, 92, 93, 94]);
     let start = media.data_start();
-    media.discard(&FENCE, 1, BlockAddress(start.0 + 1), 2);
+    media.discard(&FENCE, 1, start + 1, 2);
     finish(&mut media, 1).unwrap();
     assert_eq!(media.held_bytes(), 2 * 4096);
-    let rest = media.data_end().0 - start.0;
+    let rest = media.data_end() - start;
     media.discard(&FENCE, 2, start, rest);
     finish(&mut media, 2).unwrap();
     assert_eq!(media.held_bytes(), 0);
@@ -175,7 +175,7 @@ fn a_discard_forgets_what_was_written() {
 #[test]
 fn a_defect_shows_only_where_nothing_was_written() {
     let (disk, mut media, _) = overlay(SimOptions::new(8, BLOCKS));
-    let start = media.data_start().0;
+    let start = media.data_start().get();
     write(&mut media, 1, &[20]);
     disk.plant(Fault::sticky(FaultOperation::Read, FaultEffect::Error).on_blocks(start + 1..start + 2));
     assert_eq!(read(&mut media, 0, 3), Ok(vec![1, 20, 3]));
@@ -188,13 +188,13 @@ fn a_defect_shows_only_where_nothing_was_written() {
 #[test]
 fn requests_outside_their_area_or_with_an_old_fence_are_refused() {
     let (_, mut media, _) = overlay(SimOptions::new(9, BLOCKS));
-    let (start, end) = (media.data_start().0, media.data_end().0);
+    let (start, end) = (media.data_start().get(), media.data_end().get());
     for address in [0, start - 1, end - 1, end, u64::MAX] {
-        media.write(&FENCE, 1, BlockAddress(address), of(&[1, 2]));
+        media.write(&FENCE, 1, BlockAddress::new(address), of(&[1, 2]));
         assert!(matches!(finish(&mut media, 1), Err(MediaError::Io { operation: "write", .. })), "{address}");
-        media.read(1, BlockAddress(address), Buffer::zeroed(2));
+        media.read(1, BlockAddress::new(address), Buffer::zeroed(2));
         assert!(matches!(finish(&mut media, 1), Err(MediaError::Io { operation: "read", .. })), "{address}");
-        media.discard(&FENCE, 1, BlockAddress(address), 2);
+        media.discard(&FENCE, 1, BlockAddress::new(address), 2);
         assert!(matches!(finish(&mut media, 1), Err(MediaError::Io { operation: "discard", .. })), "{address}");
     }
     for offset in [512, (1 << 20) - 4096, 1 << 20, u64::MAX - 4095] {
@@ -203,11 +203,11 @@ fn requests_outside_their_area_or_with_an_old_fence_are_refused() {
         media.read_log(1, offset, Buffer::zeroed(2));
         assert!(matches!(finish(&mut media, 1), Err(MediaError::Io { operation: "read", .. })), "{offset}");
     }
-    media.read(1, BlockAddress(start), Buffer::default());
+    media.read(1, BlockAddress::new(start), Buffer::default());
     assert!(finish(&mut media, 1).is_err());
     media.seal(&Fence { shard: 0, epoch: 6 }, 1);
     finish(&mut media, 1).unwrap();
-    media.write(&FENCE, 1, BlockAddress(start), of(&[1]));
+    media.write(&FENCE, 1, BlockAddress::new(start), of(&[1]));
     assert_eq!(finish(&mut media, 1).unwrap_err(), MediaError::Fenced);
     assert_eq!(media.held_bytes(), 0);
 }

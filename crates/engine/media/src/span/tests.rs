@@ -67,12 +67,12 @@ fn put(media: &mut LocalMedia<Span>, address: u64, byte: u8, blocks: usize) {
         block.0 = [byte; BLOCK_BYTES];
         block.0[..8].copy_from_slice(&(address + number).to_le_bytes());
     }
-    media.write(&FENCE, 3, BlockAddress(address), buffer);
+    media.write(&FENCE, 3, BlockAddress::new(address), buffer);
     finish(media).unwrap();
 }
 
 fn holds(media: &mut LocalMedia<Span>, address: u64, byte: u8, blocks: usize) {
-    media.read(4, BlockAddress(address), Buffer::zeroed(blocks));
+    media.read(4, BlockAddress::new(address), Buffer::zeroed(blocks));
     let Ok(Done::Read(buffer)) = finish(media) else { panic!() };
     for (number, block) in (0u64..).zip(buffer.as_blocks()) {
         assert_eq!((&block.0[..8], block.0[8]), (&(address + number).to_le_bytes()[..], byte));
@@ -106,9 +106,9 @@ fn a_pool_grows_by_files_and_by_size_and_is_found_by_its_first_path() {
     let grown = media.extend(&Growth::Device(second.clone())).unwrap();
     assert_eq!(grown, crate::Grown { block_count: border + 11 * 256, data_end: border + 11 * 256 - 1 });
     // The growth is not in force before the swap.
-    assert_eq!((media.block_count(), media.data_end().0), (border, border - 1));
+    assert_eq!((media.block_count(), media.data_end().get()), (border, border - 1));
     swap(&mut media);
-    assert_eq!((media.block_count(), media.data_end().0), (grown.block_count, grown.data_end));
+    assert_eq!((media.block_count(), media.data_end().get()), (grown.block_count, grown.data_end));
     put(&mut media, border - 5, 2, 10);
     put(&mut media, border + 1_000, 3, 7);
     drop(media);
@@ -152,7 +152,7 @@ fn many_requests_across_the_border_all_complete() {
     for ticket in 0..200 {
         let mut buffer = Buffer::zeroed(8);
         buffer.fill(ticket);
-        media.write(&FENCE, u64::from(ticket), BlockAddress(border - 804 + 8 * u64::from(ticket)), buffer);
+        media.write(&FENCE, u64::from(ticket), BlockAddress::new(border - 804 + 8 * u64::from(ticket)), buffer);
     }
     media.flush(&FENCE, 1000);
     let mut seen = std::collections::BTreeSet::new();
@@ -163,7 +163,7 @@ fn many_requests_across_the_border_all_complete() {
             assert!(seen.insert(completion.ticket));
         }
     }
-    media.read(1, BlockAddress(border - 804), Buffer::zeroed(1600));
+    media.read(1, BlockAddress::new(border - 804), Buffer::zeroed(1600));
     let Ok(Done::Read(buffer)) = finish(&mut media) else { panic!() };
     for (number, block) in buffer.as_blocks().iter().enumerate() {
         assert!(block.0.iter().all(|byte| usize::from(*byte) == number / 8), "{number}");

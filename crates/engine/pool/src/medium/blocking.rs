@@ -26,7 +26,7 @@ pub(crate) fn read_many<M: Media>(media: &mut M, runs: &[(u64, usize)]) -> Vec<R
     while finished < runs.len() {
         while started < runs.len() && started - finished < IN_FLIGHT {
             let (address, blocks) = runs[started];
-            media.read(started as u64, BlockAddress(address), Buffer::zeroed(blocks));
+            media.read(started as u64, BlockAddress::new(address), Buffer::zeroed(blocks));
             started += 1;
         }
         media.wait();
@@ -66,7 +66,7 @@ pub(crate) fn read_each<M: Media>(
             let (address, blocks) = runs[started];
             let mut buffer = spare.pop().unwrap_or_default();
             buffer.resize(blocks);
-            media.read(started as u64, BlockAddress(address), buffer);
+            media.read(started as u64, BlockAddress::new(address), buffer);
             started += 1;
         }
         media.wait();

@@ -51,13 +51,13 @@ impl<M: Media, T> Medium<M, T> {
     /// Reads blocks from `address` on.
     pub fn read(&mut self, purpose: T, address: u64, blocks: usize) {
         let ticket = self.ticket(purpose);
-        self.media.read(ticket, BlockAddress(address), self.stock.take(blocks));
+        self.media.read(ticket, BlockAddress::new(address), self.stock.take(blocks));
     }
 
     /// Writes blocks from `address` on.
     pub fn write(&mut self, purpose: T, address: u64, content: Buffer) -> Ticket {
         let ticket = self.ticket(purpose);
-        self.media.write(&self.fence, ticket, BlockAddress(address), content);
+        self.media.write(&self.fence, ticket, BlockAddress::new(address), content);
         ticket
     }
 
@@ -83,7 +83,7 @@ impl<M: Media, T> Medium<M, T> {
     /// Discards blocks in the file system or device below the pool.
     pub fn discard(&mut self, purpose: T, address: u64, blocks: u64) {
         let ticket = self.ticket(purpose);
-        self.media.discard(&self.fence, ticket, BlockAddress(address), blocks);
+        self.media.discard(&self.fence, ticket, BlockAddress::new(address), blocks);
     }
 
     /// Marks the pool, from the next root on, as one that uses these incompatible features.
@@ -100,7 +100,7 @@ impl<M: Media, T> Medium<M, T> {
 
     /// Writes a block and waits for it. No other request may be in flight.
     pub fn write_blocking(&mut self, address: u64, content: Buffer) -> Result<(), MediaError> {
-        self.media.write(&self.fence, 0, BlockAddress(address), content);
+        self.media.write(&self.fence, 0, BlockAddress::new(address), content);
         blocking::await_ticket(&mut self.media, 0).map(|_| ())
     }
 

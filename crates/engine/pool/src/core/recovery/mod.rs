@@ -102,7 +102,7 @@ pub(crate) fn await_ticket<M: Media>(media: &mut M, ticket: Ticket) -> Result<Do
 }
 
 pub(crate) fn read_blocks<M: Media>(media: &mut M, address: u64, blocks: usize) -> Result<Buffer, PoolError> {
-    media.read(0, BlockAddress(address), Buffer::zeroed(blocks));
+    media.read(0, BlockAddress::new(address), Buffer::zeroed(blocks));
     match await_ticket(media, 0)? {
         Done::Read(buffer) => Ok(buffer),
         _ => Err(damaged("the medium answered a read with something else")),
@@ -352,8 +352,8 @@ impl<M: Media> Core<M> {
             return Err(damaged("the root names an index of the documents, but the superblock lacks its feature bit"));
         }
         if root.data_end == 0 {
-            root.data_start = media.data_start().0;
-            root.data_end = media.data_end().0;
+            root.data_start = media.data_start().get();
+            root.data_end = media.data_end().get();
             let layout = Layout { start: root.data_start, end: root.data_end };
             if layout.groups() as usize > crate::core::checkpoint::root::MAX_GROUPS {
                 return Err(damaged("a pool of more than 512 TiB is not supported"));
@@ -362,13 +362,14 @@ impl<M: Media> Core<M> {
         }
         let root = root;
         let layout = Layout { start: root.data_start, end: root.data_end };
-        if layout.start != media.data_start().0 || layout.end > media.data_end().0 || layout.start >= layout.end {
+        if layout.start != media.data_start().get() || layout.end > media.data_end().get() || layout.start >= layout.end
+        {
             return Err(damaged(format!(
                 "the pool's data area is blocks {} to {}, the device offers {} to {}",
                 layout.start,
                 layout.end,
-                media.data_start().0,
-                media.data_end().0
+                media.data_start().get(),
+                media.data_end().get()
             )));
         }
         if root.groups.len() != layout.groups() as usize {

@@ -24,9 +24,10 @@ impl SegmentStore for Thin {
         self.inner.read(ticket, address, buffer);
     }
     fn write(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, buffer: Buffer) {
-        let blocks = address.0..address.0 + buffer.blocks() as u64;
+        let blocks = address.get()..address.get() + buffer.blocks() as u64;
         if self.full.get() && blocks.clone().any(|block| !self.written.contains(&block)) {
-            let error = MediaError::NoSpace { operation: "write", address: address.0, blocks: buffer.blocks() as u64 };
+            let error =
+                MediaError::NoSpace { operation: "write", address: address.get(), blocks: buffer.blocks() as u64 };
             return self.refused.push_back(Completion { ticket, result: Err(error) });
         }
         self.written.extend(blocks);
@@ -36,7 +37,7 @@ impl SegmentStore for Thin {
         self.inner.flush(fence, ticket);
     }
     fn discard(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, blocks: u64) {
-        for block in address.0..address.0 + blocks {
+        for block in address.get()..address.get() + blocks {
             self.written.remove(&block);
         }
         self.inner.discard(fence, ticket, address, blocks);
