@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use media::{FoundCopy, LocalMedia, OpenOptions, Overlay, Span};
+use media::{BlockAddress, FoundCopy, LocalMedia, OpenOptions, Overlay, Span};
 use pool::{Core, ObjectId, Options, PoolError, Shown};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -103,14 +103,14 @@ pub fn dump(path: &Path, what: DumpWhat) -> Result<Dump, CheckError> {
     let mut core = Core::load_for_dump(Overlay::new(media), Options::default())
         .map_err(|reason| CheckError::Unrecoverable { path: name(), reason })?;
     if let DumpWhat::Page { address } | DumpWhat::Block { address } = what
-        && !core.has_block(address)
+        && !core.has_block(BlockAddress::new(address))
     {
         let what = format!("there is no block {address} in the data area");
         return Err(CheckError::NotThere { path: name(), what });
     }
     let shown = match what {
-        DumpWhat::Page { address } => core.show_page_at(address),
-        DumpWhat::Block { address } => core.show_block(address),
+        DumpWhat::Page { address } => core.show_page_at(BlockAddress::new(address)),
+        DumpWhat::Block { address } => core.show_block(BlockAddress::new(address)),
         DumpWhat::Object { id, limit } => core.show_object(ObjectId(id), limit),
         DumpWhat::Superblock | DumpWhat::Root | DumpWhat::Log { .. } | DumpWhat::Objects => Ok(core.show_objects()),
     };

@@ -3,7 +3,7 @@
 //! An object is counted in blocks of 4 KiB. A page holds 256 entries; an entry of a leaf (level 0) spans one block.
 
 use crate::checksum::Crc32c;
-use media::BLOCK_BYTES;
+use media::{BLOCK_BYTES, BlockAddress};
 
 /// Number of entries in a page.
 pub const FANOUT: usize = 256;
@@ -56,7 +56,7 @@ pub const fn blocks_for(size_bytes: u64) -> u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pointer {
     /// Block of the page; 0 for a pointer to nothing.
-    pub address: u64,
+    pub address: BlockAddress,
     /// Level of the page; 0 is a leaf.
     pub level: u8,
     /// CRC-32C of the page as stored.
@@ -67,6 +67,6 @@ impl Pointer {
     /// True if the pointer points to nothing.
     #[inline]
     pub fn is_empty(self) -> bool {
-        self.address == 0
+        self.address.is_none()
     }
 }

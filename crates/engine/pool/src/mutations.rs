@@ -86,6 +86,7 @@ impl Mutation {
 #[cfg(feature = "mutations")]
 mod switch {
     use super::Mutation;
+    use media::BlockAddress;
     use std::cell::{Cell, RefCell};
     use std::collections::BTreeSet;
 
@@ -93,7 +94,7 @@ mod switch {
         static MUTATION: Cell<Option<Mutation>> = const { Cell::new(None) };
         static ROOM: Cell<Option<(u64, bool)>> = const { Cell::new(None) };
         static STOP: Cell<Option<u64>> = const { Cell::new(None) };
-        static SINCE_FREEZE: RefCell<BTreeSet<u64>> = const { RefCell::new(BTreeSet::new()) };
+        static SINCE_FREEZE: RefCell<BTreeSet<BlockAddress>> = const { RefCell::new(BTreeSet::new()) };
     }
 
     /// Leaves out a rule in every pool of this thread from now on; `None` ends it.
@@ -141,14 +142,14 @@ mod switch {
     }
 
     /// Notes that a block got its first reference.
-    pub(crate) fn note_allocated(address: u64) {
+    pub(crate) fn note_allocated(address: BlockAddress) {
         if leaves_out(Mutation::ReleaseUnnamed) {
             SINCE_FREEZE.with_borrow_mut(|blocks| blocks.insert(address));
         }
     }
 
     /// Takes the blocks that got a first reference since the last call.
-    pub(crate) fn take_allocated() -> BTreeSet<u64> {
+    pub(crate) fn take_allocated() -> BTreeSet<BlockAddress> {
         SINCE_FREEZE.take()
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::interface::operation::{CopyOutcome, Failure, Operation, Output};
 use crate::interface::range::{BlockRange, ByteRange};
-use crate::interface::{CatalogChange, CheckStep, Growth, ObjectId, Place, ScanStep};
+use crate::interface::{BlockId, CatalogChange, CheckStep, Growth, ObjectId, Place, ScanStep};
 use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
 
@@ -146,7 +146,7 @@ impl Request<ScanStep> {
 
 impl Request<Vec<Place>> {
     /// Finds every place that is stored in one of the blocks.
-    pub fn places_of(blocks: Vec<u64>) -> Self {
+    pub fn places_of(blocks: Vec<BlockId>) -> Self {
         let operation = Operation::PlacesOf(blocks);
         Self { operation, reply: |output| if let Output::Places(places) = output { Some(places) } else { None } }
     }

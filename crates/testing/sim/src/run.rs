@@ -18,7 +18,7 @@ use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
 use media::{Disk, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimDisk};
 use pool::{
-    BlockRange, ByteRange, CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, OperationId, Output,
+    BlockId, BlockRange, ByteRange, CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, OperationId, Output,
     PoolError,
 };
 use random::combine;
@@ -340,7 +340,7 @@ impl Run {
             Request::Verify { object, start } => {
                 Operation::Verify { object: ObjectId(*object), offset: start / BLOCK_SECTORS * 4096, anew: *start == 0 }
             }
-            Request::PlacesOf { first } => Operation::PlacesOf((*first..first + 4).collect()),
+            Request::PlacesOf { first } => Operation::PlacesOf((*first..first + 4).map(BlockId).collect()),
             Request::CheckStep => Operation::CheckStep,
             Request::Recount { object } => Operation::Recount { object: ObjectId(*object) },
             Request::Grow { blocks } => Operation::Grow(pool::Growth::Size(blocks * 4096)),

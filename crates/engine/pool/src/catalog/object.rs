@@ -3,6 +3,7 @@
 use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
 use crate::interface::{ObjectId, ObjectKind, Reservation};
+use media::BlockAddress;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Object {
@@ -10,7 +11,7 @@ pub(crate) struct Object {
     pub kind: ObjectKind,
     pub parent: Option<ObjectId>,
     pub size_bytes: u64,
-    pub root: u64,
+    pub root: BlockAddress,
     pub root_crc: Crc32c,
     pub level: u8,
     pub mapped: u64,
@@ -93,7 +94,7 @@ impl Object {
             kind: ObjectKind::Volume,
             parent: None,
             size_bytes,
-            root: 0,
+            root: BlockAddress::NONE,
             root_crc: Crc32c::NONE,
             level: crate::geometry::level_for(crate::geometry::blocks_for(size_bytes)),
             mapped: 0,

@@ -11,7 +11,7 @@ use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
 use crate::interface::{ObjectId, ObjectKind};
 use crate::mutations::{Mutation, leaves_out};
-use media::BLOCK_BYTES;
+use media::{BLOCK_BYTES, BlockAddress};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -297,7 +297,7 @@ impl Objects {
     /// Sets the address of the root page; 0: the object has none. The checksum of a new one is not
     /// known yet.
     #[inline]
-    pub fn set_root(&mut self, id: ObjectId, address: u64) -> Option<()> {
+    pub fn set_root(&mut self, id: ObjectId, address: BlockAddress) -> Option<()> {
         let object = match self.in_use.get_mut(&id) {
             Some(object) => object,
             None => self.wake(id)?,
@@ -309,7 +309,7 @@ impl Objects {
     }
 
     /// Sets a new root page at `address` on `level`; its checksum is not known yet.
-    pub fn raise_root(&mut self, id: ObjectId, address: u64, level: u8) -> Option<()> {
+    pub fn raise_root(&mut self, id: ObjectId, address: BlockAddress, level: u8) -> Option<()> {
         let object = match self.in_use.get_mut(&id) {
             Some(object) => object,
             None => {
@@ -541,13 +541,13 @@ impl Objects {
     }
 
     /// Takes over the checksum of one object's sealed root page, if `crcs` has it.
-    pub fn seal_root(&mut self, id: ObjectId, crcs: &FxHashMap<u64, Crc32c>) -> Option<()> {
+    pub fn seal_root(&mut self, id: ObjectId, crcs: &FxHashMap<BlockAddress, Crc32c>) -> Option<()> {
         seal_root(self.in_use.get_mut(&id)?, crcs);
         Some(())
     }
 
     /// Takes over the checksums of sealed root pages; `crcs` has them by address.
-    pub fn seal_roots(&mut self, crcs: &FxHashMap<u64, Crc32c>) {
+    pub fn seal_roots(&mut self, crcs: &FxHashMap<BlockAddress, Crc32c>) {
         // A root is sealed in the epoch in which it was placed, and placing it changed its object.
         // An unchanged object whose root is among the sealed pages all the same is in a damaged
         // pool: the count of its root was too low, and the block was given to another page. Its
@@ -562,7 +562,7 @@ impl Objects {
 
 /// Takes over the checksum of a root page placed since the last freeze. A root that was sealed
 /// before keeps its checksum, whatever is at its address now.
-fn seal_root(object: &mut Object, crcs: &FxHashMap<u64, Crc32c>) {
+fn seal_root(object: &mut Object, crcs: &FxHashMap<BlockAddress, Crc32c>) {
     if object.root_crc == Crc32c::NONE
         && let Some(crc) = crcs.get(&object.root)
     {
@@ -603,12 +603,13 @@ mod tests {
         objects.change_mapped(ObjectId(20), 1).unwrap();
         objects.rest(10);
         assert_eq!((objects.in_use.len(), objects.at_rest.len()), (2, 9), "the table and the changed object");
-        objects.set_root(ObjectId(20), 500).unwrap();
-        objects.seal_roots(&FxHashMap::from_iter([(500, Crc32c::new(99))]));
+        objects.set_root(ObjectId(20), BlockAddress::new(500)).unwrap();
+        objects.seal_roots(&FxHashMap::from_iter([(BlockAddress::new(500), Crc32c::new(99))]));
         objects.note_frozen();
         objects.rest(1);
         assert_eq!((objects.in_use.len(), objects.at_rest.len()), (1, 10));
-        assert_eq!(objects.root(ObjectId(20)), Some(Pointer { address: 500, level: 0, crc: Crc32c::new(99) }));
+        let root = Pointer { address: BlockAddress::new(500), level: 0, crc: Crc32c::new(99) };
+        assert_eq!(objects.root(ObjectId(20)), Some(root));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::catalog::object::Object;
 use crate::catalog::stream::{SLOTS_PER_BLOCK, table_block_of};
 use crate::checksum::Crc32c;
 use crate::interface::{ObjectId, ObjectKind};
+use media::BlockAddress;
 use std::collections::BTreeMap;
 
 /// Bytes of a logical block; the size of an object at rest is a multiple of it.
@@ -69,7 +70,7 @@ impl Entry {
                 | flag(object.unreported, UNREPORTED),
             size: narrow(object.size_bytes / SECTOR_BYTES)?,
             parent: narrow(object.parent.unwrap_or(ObjectId::NONE).0)?,
-            root: narrow(object.root)?,
+            root: narrow(object.root.get())?,
             root_crc: object.root_crc.get().to_le_bytes(),
             mapped: narrow(object.mapped)?,
         })
@@ -83,7 +84,7 @@ impl Entry {
                 _ => ObjectKind::Capture,
             },
             parent: Some(ObjectId(wide(self.parent))).filter(|parent| *parent != ObjectId::NONE),
-            root: wide(self.root),
+            root: BlockAddress::new(wide(self.root)),
             root_crc: Crc32c::new(u32::from_le_bytes(self.root_crc)),
             level: self.head >> LEVEL_SHIFT & 0b11,
             mapped: wide(self.mapped),
@@ -250,7 +251,7 @@ mod tests {
         Object {
             kind: ObjectKind::Capture,
             parent: Some(ObjectId(crate::catalog::stream::MAX_OBJECT.0 - 1)),
-            root: (1 << 40) - 1,
+            root: BlockAddress::new((1 << 40) - 1),
             root_crc: Crc32c::new(u32::MAX),
             level: crate::geometry::MAX_LEVEL,
             mapped: crate::geometry::blocks_for(MAX_VOLUME_BYTES),
@@ -262,7 +263,13 @@ mod tests {
     }
 
     fn small(id: ObjectId, kind: ObjectKind) -> Object {
-        Object { kind, root: 77, root_crc: Crc32c::new(1), mapped: 1, ..Object::new(id, SECTOR_BYTES) }
+        Object {
+            kind,
+            root: BlockAddress::new(77),
+            root_crc: Crc32c::new(1),
+            mapped: 1,
+            ..Object::new(id, SECTOR_BYTES)
+        }
     }
 
     #[test]
@@ -307,7 +314,7 @@ mod tests {
             Object { deficit: 1, ..one() },
             Object { size_bytes: 513, ..one() },
             Object { parent: Some(ObjectId(1 << 32)), ..one() },
-            Object { root: 1 << 40, ..one() },
+            Object { root: BlockAddress::new(1 << 40), ..one() },
             Object { mapped: 1 << 40, ..one() },
             Object { level: 4, ..one() },
         ];

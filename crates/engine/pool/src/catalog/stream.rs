@@ -17,6 +17,7 @@ use crate::interface::operation::MAX_DOCUMENT_BYTES;
 use crate::interface::{ObjectId, ObjectKind, Reservation};
 use crate::log::record::Cursor;
 use bytes::Bytes;
+use media::BlockAddress;
 use std::collections::BTreeMap;
 
 /// Bytes of an object's slot.
@@ -58,7 +59,7 @@ pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {
     slot[3] = object.reservation.map_or(0, |reservation| reservation.overwrite_percent);
     slot[8..16].copy_from_slice(&object.parent.unwrap_or(ObjectId::NONE).0.to_le_bytes());
     slot[16..24].copy_from_slice(&object.size_bytes.to_le_bytes());
-    slot[24..32].copy_from_slice(&object.root.to_le_bytes());
+    slot[24..32].copy_from_slice(&object.root.get().to_le_bytes());
     slot[32..36].copy_from_slice(&object.root_crc.get().to_le_bytes());
     slot[40..48].copy_from_slice(&object.mapped.to_le_bytes());
     slot[48..56].copy_from_slice(&object.shared.to_le_bytes());
@@ -83,7 +84,7 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
         c.take(4)?;
         let parent = Some(ObjectId(c.u64()?)).filter(|parent| *parent != ObjectId::NONE);
         let size_bytes = c.u64()?;
-        let root = c.u64()?;
+        let root = BlockAddress::new(c.u64()?);
         let root_crc = Crc32c::new(c.u32()?);
         c.take(4)?;
         let mapped = c.u64()?;
@@ -181,7 +182,7 @@ const fn dropped_unit(level: u8) -> u64 {
 pub(crate) fn encode_drops(drops: &[Dropped], parked: &[Dropped]) -> Vec<u8> {
     let mut out = Vec::with_capacity((drops.len() + parked.len()) * 16);
     for d in drops.iter().chain(parked) {
-        out.extend_from_slice(&d.pointer.address.to_le_bytes());
+        out.extend_from_slice(&d.pointer.address.get().to_le_bytes());
         out.extend_from_slice(&d.pointer.crc.get().to_le_bytes());
         let mapped = d.mapped.div_ceil(dropped_unit(d.pointer.level)).min(0xff_ffff).to_le_bytes();
         out.extend_from_slice(&[d.pointer.level, mapped[0], mapped[1], mapped[2]]);
@@ -194,8 +195,11 @@ pub(crate) fn decode_drops(bytes: &[u8]) -> Result<Vec<Dropped>, String> {
     for raw in bytes.as_chunks::<16>().0 {
         let mut c = Cursor(raw);
         let drop = (|| {
-            let (address, crc, level) =
-                (c.u64()?, Crc32c::new(c.u32()?), c.u8().filter(|level| *level <= crate::geometry::MAX_LEVEL)?);
+            let (address, crc, level) = (
+                BlockAddress::new(c.u64()?),
+                Crc32c::new(c.u32()?),
+                c.u8().filter(|level| *level <= crate::geometry::MAX_LEVEL)?,
+            );
             let mapped = u64::from(u32::from_le_bytes([c.u8()?, c.u8()?, c.u8()?, 0])) * dropped_unit(level);
             Some(Dropped { pointer: Pointer { address, level, crc }, mapped })
         })();

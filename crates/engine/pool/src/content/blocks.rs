@@ -2,7 +2,7 @@
 //! destaged to their place, and a bounded cache of clean ones. Both are keyed by physical block.
 
 use crate::checksum::Crc32c;
-use media::BLOCK_BYTES;
+use media::{BLOCK_BYTES, BlockAddress};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -35,11 +35,11 @@ struct Clean {
 /// Blocks in memory, dirty and clean.
 #[derive(Default)]
 pub struct Blocks {
-    dirty: FxHashMap<u64, Dirty>,
-    clean: FxHashMap<u64, Clean>,
-    clock: VecDeque<u64>,
+    dirty: FxHashMap<BlockAddress, Dirty>,
+    clean: FxHashMap<BlockAddress, Clean>,
+    clock: VecDeque<BlockAddress>,
     /// Addresses that the present sweep has still to visit, descending.
-    sweep: Vec<u64>,
+    sweep: Vec<BlockAddress>,
     /// Memory of unused blocks, for reuse.
     spare: Vec<Data>,
     /// First sequence number after the checkpoint in flight: it names the content of records below
@@ -54,7 +54,7 @@ impl Blocks {
     /// Returns the content of a block if it is in memory. `crc` is the checksum in the map; a clean
     /// copy with another checksum is from an earlier use of the block.
     #[inline]
-    pub fn get(&mut self, address: u64, crc: Crc32c) -> Option<Data> {
+    pub fn get(&mut self, address: BlockAddress, crc: Crc32c) -> Option<Data> {
         if let Some(d) = self.dirty.get(&address)
             && !d.dead
         {
@@ -83,12 +83,12 @@ impl Blocks {
     }
 
     /// True if the only durable copy of the block is in the log.
-    pub fn is_dirty(&self, address: u64) -> bool {
+    pub fn is_dirty(&self, address: BlockAddress) -> bool {
         self.dirty.contains_key(&address)
     }
 
     /// Stores new content, which record `sequence` holds.
-    pub fn write(&mut self, address: u64, data: Data, crc: Crc32c, sequence: u64) {
+    pub fn write(&mut self, address: BlockAddress, data: Data, crc: Crc32c, sequence: u64) {
         self.clean.remove(&address);
         match self.dirty.entry(address) {
             Entry::Occupied(mut entry) => {
@@ -116,14 +116,14 @@ impl Blocks {
     }
 
     /// Notes that the blocks are about to be written past this cache.
-    pub fn place(&mut self, addresses: std::ops::Range<u64>) {
-        for address in addresses {
-            self.clean.remove(&address);
+    pub fn place(&mut self, first: BlockAddress, count: u64) {
+        for offset in 0..count {
+            self.clean.remove(&(first + offset));
         }
     }
 
     /// Caches content that was read from its place or written to it.
-    pub fn cache(&mut self, address: u64, data: Data, crc: Crc32c) {
+    pub fn cache(&mut self, address: BlockAddress, data: Data, crc: Crc32c) {
         if !self.dirty.contains_key(&address)
             && self.clean.insert(address, Clean { data, crc, referenced: false }).is_none()
         {
@@ -136,7 +136,7 @@ impl Blocks {
     ///
     /// A clean copy may stay: it is not used under another checksum, and [`Blocks::place`] removes
     /// it before the block holds other content.
-    pub fn free(&mut self, address: u64) {
+    pub fn free(&mut self, address: BlockAddress) {
         if let Some(d) = self.dirty.get_mut(&address) {
             d.dead = true;
             let named = self.frozen_at.is_some_and(|t| d.oldest < t);
@@ -157,7 +157,7 @@ impl Blocks {
     /// Up to `limit` addresses, ascending, that may be destaged: records below `durable` are
     /// durable. Sweeps over the addresses repeatedly; each sweep covers the blocks that were dirty
     /// at its start.
-    pub fn destageable(&mut self, durable: u64, limit: usize) -> Vec<u64> {
+    pub fn destageable(&mut self, durable: u64, limit: usize) -> Vec<BlockAddress> {
         if self.sweep.is_empty() {
             self.sweep.extend(self.dirty.iter().filter(|(_, d)| d.newest < durable).map(|(a, _)| *a));
             self.sweep.sort_unstable_by_key(|address| std::cmp::Reverse(*address));
@@ -175,7 +175,7 @@ impl Blocks {
 
     /// Every block whose oldest undestaged content is older than record `before`: address, newest
     /// content and its record; `None` for those with content in flight.
-    pub fn older_than(&self, before: u64) -> Vec<(u64, Option<(Data, u64)>)> {
+    pub fn older_than(&self, before: u64) -> Vec<(BlockAddress, Option<(Data, u64)>)> {
         let mut found: Vec<_> = self
             .dirty
             .iter()
@@ -187,7 +187,7 @@ impl Blocks {
     }
 
     /// Starts to destage a dirty block; returns the content to write to its place.
-    pub fn begin_destage(&mut self, address: u64) -> Option<Data> {
+    pub fn begin_destage(&mut self, address: BlockAddress) -> Option<Data> {
         let d = self.dirty.get_mut(&address)?;
         d.in_flight = Some(d.newest);
         d.oldest_after = None;
@@ -195,7 +195,7 @@ impl Blocks {
     }
 
     /// Like `begin_destage`, for content captured earlier from record `sequence`.
-    pub fn begin_destage_of(&mut self, address: u64, sequence: u64) -> bool {
+    pub fn begin_destage_of(&mut self, address: BlockAddress, sequence: u64) -> bool {
         let Some(d) = self.dirty.get_mut(&address) else { return false };
         if d.in_flight.is_some() {
             return false;
@@ -216,7 +216,7 @@ impl Blocks {
     }
 
     /// Ends a destage: the content in flight is at its place.
-    pub fn end_destage(&mut self, address: u64) {
+    pub fn end_destage(&mut self, address: BlockAddress) {
         let Some(d) = self.dirty.get_mut(&address) else { return };
         let Some(sequence) = d.in_flight.take() else { return };
         let named = self.frozen_at.is_some_and(|t| d.oldest_after.unwrap_or(sequence + 1) < t);

@@ -10,10 +10,10 @@ use crate::map::page::Page;
 use crate::medium::read_result;
 use crate::schedule::Key;
 use block::BlockError;
-use media::Completion;
 use media::Done;
 use media::Media;
 use media::MediaError;
+use media::{BlockAddress, Completion};
 use std::rc::Rc;
 
 impl<M: Media> Core<M> {
@@ -69,7 +69,14 @@ impl<M: Media> Core<M> {
         }
     }
 
-    fn page_read(&mut self, address: u64, level: u8, crc: Crc32c, retried: bool, result: Result<Done, MediaError>) {
+    fn page_read(
+        &mut self,
+        address: BlockAddress,
+        level: u8,
+        crc: Crc32c,
+        retried: bool,
+        result: Result<Done, MediaError>,
+    ) {
         let parsed = read_result(result).and_then(|buffer| {
             let page = Page::parse(&buffer, address, level, crc);
             self.medium.stock().give(buffer);
@@ -91,7 +98,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Handles an unreadable map page. Operations that need it fail; scans skip it.
-    fn page_failed(&mut self, address: u64, reason: String) {
+    fn page_failed(&mut self, address: BlockAddress, reason: String) {
         self.incidents.note(Incident::Metadata(reason.clone()));
         self.map.drops_mut().park(|dropped| dropped.pointer.address == address);
         let failure = PoolError::Damaged(reason.clone()).into();
@@ -127,7 +134,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    fn block_read(&mut self, address: u64, crc: Crc32c, retried: bool, result: Result<Done, MediaError>) {
+    fn block_read(&mut self, address: BlockAddress, crc: Crc32c, retried: bool, result: Result<Done, MediaError>) {
         let key = Key::Block(address);
         let content = self.map.content_mut();
         if content.get(address, crc).is_some() {
@@ -239,8 +246,8 @@ impl<M: Media> Core<M> {
 
     fn destage_written(
         &mut self,
-        addresses: Vec<u64>,
-        data: Vec<(u64, Data)>,
+        addresses: Vec<BlockAddress>,
+        data: Vec<(BlockAddress, Data)>,
         retried: bool,
         result: Result<Done, MediaError>,
     ) {

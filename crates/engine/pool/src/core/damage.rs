@@ -9,8 +9,8 @@ use crate::interface::operation::{Failure, Operation, operation_lba};
 use crate::interface::range::ByteRange;
 use crate::interface::{ObjectId, PoolError};
 use block::{BlockError, LOGICAL_BLOCK_BYTES};
-use media::BLOCK_BYTES;
 use media::Media;
+use media::{BLOCK_BYTES, BlockAddress};
 
 /// Largest number of leaves of the map (1 MiB each) searched for the first block below a damaged
 /// page: 64 GiB of a range.
@@ -50,7 +50,7 @@ impl<M: Media> Core<M> {
     /// Failure of an operation that needs an unreadable or contradictory map page. A host's
     /// operation gets the LBA of the first block whose place is unknown; administration gets the
     /// reason. `page`: address of the page, if known.
-    pub(super) fn damage_of(&mut self, operation: &Operation, page: Option<u64>, reason: String) -> Failure {
+    pub(super) fn damage_of(&mut self, operation: &Operation, page: Option<BlockAddress>, reason: String) -> Failure {
         if !operation.has_an_lba() {
             return PoolError::Damaged(reason).into();
         }
@@ -61,7 +61,7 @@ impl<M: Media> Core<M> {
     }
 
     /// First logical block of the operation below `page`, or below a page that contradicts the map.
-    fn first_below(&mut self, operation: &Operation, page: Option<u64>) -> Option<(Side, u64)> {
+    fn first_below(&mut self, operation: &Operation, page: Option<BlockAddress>) -> Option<(Side, u64)> {
         let mut leaves = 0;
         for (index, (object, ByteRange { offset, length })) in operation.spans().into_iter().enumerate() {
             let mut block = offset / B;
@@ -86,7 +86,11 @@ impl<M: Media> Core<M> {
     }
 
     /// Side, object and block through which an operation needs the old content at `address`.
-    pub(crate) fn place_needed(&mut self, operation: &Operation, address: u64) -> Option<(Side, ObjectId, u64)> {
+    pub(crate) fn place_needed(
+        &mut self,
+        operation: &Operation,
+        address: BlockAddress,
+    ) -> Option<(Side, ObjectId, u64)> {
         let block = BLOCK_BYTES as u64;
         let ends = |offset: u64, length: u64| [offset / block, (offset + length.max(1) - 1) / block];
         let mut candidates: Vec<(Side, ObjectId, u64)> = Vec::new();

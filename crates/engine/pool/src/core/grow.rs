@@ -19,7 +19,7 @@ use crate::interface::operation::{Operation, OperationId, Output};
 use crate::interface::{Growth, PoolError};
 use crate::schedule::step::Step;
 use crate::space::layout::{GROUP_ZONES, ZONE_BLOCKS};
-use media::{GrowthError, Media};
+use media::{BlockAddress, GrowthError, Media};
 
 /// Largest size that the medium accepts: the one that the root has room for.
 const _: () =
@@ -103,7 +103,7 @@ impl<M: Media> Core<M> {
         }
         match self.medium.media_mut().extend(&growing.growth) {
             Ok(grown) => {
-                growing.stage = Stage::Extended { data_end: grown.data_end };
+                growing.stage = Stage::Extended { data_end: BlockAddress::new(grown.data_end) };
                 self.request_checkpoint();
             }
             Err(error @ GrowthError::FlushFailed { .. }) => self.stop(error.to_string()),

@@ -2,6 +2,7 @@
 
 use crate::interface::PoolError;
 use crate::interface::operation::OperationId;
+use media::BlockAddress;
 
 /// Stage of a growth.
 pub(super) enum Stage {
@@ -9,7 +10,7 @@ pub(super) enum Stage {
     Waiting,
     /// The medium has grown; the next checkpoint enters it.
     Extended {
-        data_end: u64,
+        data_end: BlockAddress,
     },
     /// The checkpoint in flight enters it.
     Frozen,

@@ -10,13 +10,13 @@ use crate::interface::operation::OperationId;
 use crate::map::page::{PAGE_BYTES, Page};
 use crate::space::FreeRun;
 use crate::space::slot::SlotEntry;
-use media::Buffer;
+use media::{BlockAddress, Buffer};
 use std::rc::Rc;
 use zerocopy::IntoBytes;
 /// Purpose of a request to the medium.
 pub(crate) enum Io {
     Page {
-        address: u64,
+        address: BlockAddress,
         level: u8,
         crc: Crc32c,
         retried: bool,
@@ -26,7 +26,7 @@ pub(crate) enum Io {
         retried: bool,
     },
     Block {
-        address: u64,
+        address: BlockAddress,
         crc: Crc32c,
         retried: bool,
     },
@@ -34,7 +34,7 @@ pub(crate) enum Io {
     Read {
         operation: OperationId,
         blocks: Vec<(u64, Crc32c)>,
-        address: u64,
+        address: BlockAddress,
     },
     /// Read of the check in progress.
     Check {
@@ -44,7 +44,7 @@ pub(crate) enum Io {
     /// Read of an operation that verifies blocks: block of the object, address, CRC.
     Verify {
         operation: OperationId,
-        blocks: Vec<(u64, u64, Crc32c)>,
+        blocks: Vec<(u64, BlockAddress, Crc32c)>,
     },
     Placed {
         operation: OperationId,
@@ -61,8 +61,8 @@ pub(crate) enum Io {
         frame: Buffer,
     },
     Destage {
-        addresses: Vec<u64>,
-        data: Vec<(u64, Data)>,
+        addresses: Vec<BlockAddress>,
+        data: Vec<(BlockAddress, Data)>,
         retried: bool,
     },
     Checkpoint {
@@ -113,14 +113,14 @@ impl IndexRead {
 /// Write of a checkpoint; can be repeated.
 pub(crate) enum Rewrite {
     /// Neighbouring pages; the address is that of the first one.
-    Pages(Vec<(u64, Rc<Page>)>),
+    Pages(Vec<(BlockAddress, Rc<Page>)>),
     /// Other blocks.
-    Blocks(u64, Buffer),
+    Blocks(BlockAddress, Buffer),
 }
 
 impl Rewrite {
     /// Address and content of the write.
-    pub fn request(&self, stock: &Stock) -> (u64, Buffer) {
+    pub fn request(&self, stock: &Stock) -> (BlockAddress, Buffer) {
         match self {
             Self::Pages(run) => {
                 let mut buffer = stock.take(run.len());
@@ -129,7 +129,7 @@ impl Rewrite {
                     content.copy_from_slice(page.as_bytes());
                     rest.fill(0);
                 }
-                (run.first().map_or(0, |(address, _)| *address), buffer)
+                (run.first().map_or(BlockAddress::NONE, |(address, _)| *address), buffer)
             }
             Self::Blocks(address, buffer) => (*address, buffer.clone()),
         }

@@ -6,12 +6,12 @@ use crate::core::scan::cursor::Scan;
 use crate::interface::ObjectId;
 use crate::interface::operation::OperationId;
 use bytes::Bytes;
-use media::BLOCK_BYTES;
 use media::Buffer;
+use media::{BLOCK_BYTES, BlockAddress};
 /// State of a large write whose data goes straight to its place.
 pub(crate) struct Placed {
     /// For each aligned block: address, or 0 for zeros, and CRC.
-    pub blocks: Vec<(u64, Crc32c)>,
+    pub blocks: Vec<(BlockAddress, Crc32c)>,
     pub writes: u32,
     pub flushed: bool,
     /// Object, and the number of the blocks that were promised to it.
@@ -25,7 +25,7 @@ pub(crate) struct ReadState {
     pub outstanding: u32,
     /// First unreadable block or block with a wrong checksum: its index in the read, and its
     /// address.
-    pub bad: Option<(usize, u64)>,
+    pub bad: Option<(usize, BlockAddress)>,
     pub tries: u8,
 }
 
@@ -41,9 +41,9 @@ pub(crate) struct Progress {
     pub refused: Option<Refused>,
     pub flush_sequence: Option<u64>,
     /// Unreadable block: address and CRC at the time of the read.
-    pub bad_block: Option<(u64, Crc32c)>,
+    pub bad_block: Option<(BlockAddress, Crc32c)>,
     /// Address of an unreadable map page that the operation needs.
-    pub bad_page: Option<u64>,
+    pub bad_page: Option<BlockAddress>,
 }
 
 /// Data that a read has gathered.

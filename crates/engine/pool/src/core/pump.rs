@@ -202,7 +202,7 @@ impl<M: Media> Core<M> {
         if let Some(placed) = pending.progress.placed.take() {
             self.no_longer_in_flight(&placed);
             for (address, _) in placed.blocks {
-                if address != 0 {
+                if !address.is_none() {
                     self.map.space_mut().unreserve(address, true);
                 }
             }

@@ -14,7 +14,7 @@ use crate::core::io::{Io, Rewrite};
 use crate::interface::PoolError;
 use crate::interface::operation::{Failure, Operation};
 use block::BlockError;
-use media::{Buffer, Media, Ticket};
+use media::{BlockAddress, Buffer, Media, Ticket};
 
 impl<M: Media> Core<M> {
     /// Parks a write that found no space.
@@ -50,7 +50,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Content of a block of the pool's own streams that the checkpoint in progress has still to write.
-    pub(in crate::core) fn unwritten_block(&self, address: u64) -> Option<Buffer> {
+    pub(in crate::core) fn unwritten_block(&self, address: BlockAddress) -> Option<Buffer> {
         let parked = self.starved.parked().filter_map(|io| match io {
             Io::Checkpoint { rewrite: Rewrite::Blocks(at, buffer), .. } => Some((*at, buffer)),
             _ => None,

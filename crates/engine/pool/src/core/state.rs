@@ -19,8 +19,8 @@ use crate::medium::Medium;
 use crate::schedule::Schedule;
 use block::BlockError;
 use bytes::Bytes;
-use media::BLOCK_BYTES;
 use media::Media;
+use media::{BLOCK_BYTES, BlockAddress};
 use std::collections::BTreeMap;
 
 /// Counters since the pool was opened.
@@ -76,7 +76,7 @@ pub struct Core<M: Media> {
 
 /// Page with a wrong checksum, and the reason.
 pub(crate) struct DamagedPage {
-    pub address: u64,
+    pub address: BlockAddress,
     pub reason: String,
 }
 
@@ -244,7 +244,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Notes a bad block of an object, and returns the error for its read.
-    pub(super) fn bad_block(&mut self, object: ObjectId, block: u64, address: u64) -> Failure {
+    pub(super) fn bad_block(&mut self, object: ObjectId, block: u64, address: BlockAddress) -> Failure {
         self.incidents.note(Incident::BadBlock(place(object, block, address)));
         BlockError::ReadFailed { lba: block * LBAS_PER_BLOCK }.into()
     }
@@ -348,6 +348,6 @@ impl<M: Media> Core<M> {
 }
 
 /// Place of an object, as reported.
-pub(super) fn place(object: ObjectId, block: u64, address: u64) -> Place {
-    Place { object, offset_bytes: block * B, block: BlockId(address) }
+pub(super) fn place(object: ObjectId, block: u64, address: BlockAddress) -> Place {
+    Place { object, offset_bytes: block * B, block: BlockId(address.get()) }
 }

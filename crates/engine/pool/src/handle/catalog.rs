@@ -61,7 +61,6 @@ impl<M: Media> Catalog for Pool<M> {
     }
 
     async fn places_of(&self, blocks: Vec<BlockId>) -> Result<Vec<Place>, PoolError> {
-        let blocks = blocks.into_iter().map(|block| block.0).collect();
         self.run(Request::places_of(blocks)).await.map_err(pool_error)
     }
 

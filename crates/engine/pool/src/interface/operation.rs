@@ -1,7 +1,7 @@
 //! Operations of the pool, and their results.
 
 use crate::interface::range::{BlockRange, ByteRange};
-use crate::interface::{CatalogChange, CheckStep, Growth, ObjectId, Place, PoolError, ScanStep};
+use crate::interface::{BlockId, CatalogChange, CheckStep, Growth, ObjectId, Place, PoolError, ScanStep};
 use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
 
@@ -145,7 +145,7 @@ pub enum Operation {
         anew: bool,
     },
     /// Finds every place that is stored in one of these blocks.
-    PlacesOf(Vec<u64>),
+    PlacesOf(Vec<BlockId>),
     /// Executes one step of a check of the whole pool.
     CheckStep,
     /// Counts the shared blocks of a reserved volume.

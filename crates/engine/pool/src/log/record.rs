@@ -13,7 +13,7 @@ use crate::checksum::Crc32c;
 use crate::interface::{CatalogChange, ObjectId, ObjectKind, Reservation};
 use crate::log::frame::FrameBuffer;
 use bytes::Bytes;
-use media::BLOCK_BYTES;
+use media::{BLOCK_BYTES, BlockAddress};
 
 const WRITE: u8 = 1;
 const ZERO: u8 = 2;
@@ -43,7 +43,7 @@ mod tag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockWrite {
     /// Address of the block; 0 if the content is all zeros and the mapping is removed.
-    pub address: u64,
+    pub address: BlockAddress,
     /// CRC-32C of the content.
     pub crc: Crc32c,
     /// True if this write allocated the block.
@@ -147,7 +147,7 @@ fn begin_write(out: &mut FrameBuffer, flags: u8, object: ObjectId, first: u64, b
     out.extend_from_slice(&header);
     for block in blocks {
         let mut entry = [0; 12];
-        entry[..8].copy_from_slice(&(block.address | if block.new { NEW } else { 0 }).to_le_bytes());
+        entry[..8].copy_from_slice(&(block.address.get() | if block.new { NEW } else { 0 }).to_le_bytes());
         entry[8..].copy_from_slice(&block.crc.get().to_le_bytes());
         out.extend_from_slice(&entry);
     }
@@ -311,9 +311,13 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
             let mut blocks = Vec::with_capacity(count);
             for _ in 0..count {
                 let word = cursor.u64()?;
-                blocks.push(BlockWrite { address: word & !NEW, crc: Crc32c::new(cursor.u32()?), new: word & NEW != 0 });
+                blocks.push(BlockWrite {
+                    address: BlockAddress::new(word & !NEW),
+                    crc: Crc32c::new(cursor.u32()?),
+                    new: word & NEW != 0,
+                });
             }
-            let mapped = blocks.iter().filter(|b| b.address != 0).count();
+            let mapped = blocks.iter().filter(|b| !b.address.is_none()).count();
             let data = if flags & INLINE != 0 { Some(cursor.take(mapped * BLOCK_BYTES)?) } else { None };
             Record::Write { object, first, blocks, data }
         }
@@ -425,8 +429,8 @@ mod tests {
         let mut frame = FrameBuffer::new(media::Buffer::default());
         let out = &mut frame;
         let blocks = [
-            BlockWrite { address: 9, crc: Crc32c::new(1), new: true },
-            BlockWrite { address: 0, crc: Crc32c::NONE, new: false },
+            BlockWrite { address: BlockAddress::new(9), crc: Crc32c::new(1), new: true },
+            BlockWrite { address: BlockAddress::NONE, crc: Crc32c::NONE, new: false },
         ];
         encode_write(out, ObjectId(3), 4, &blocks, [&block].into_iter());
         encode_zero(out, ObjectId(3), 1, 2);

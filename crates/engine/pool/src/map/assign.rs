@@ -15,7 +15,7 @@ use crate::log::record::BlockWrite;
 use crate::map::page::Entry;
 use crate::mutations::{Mutation, leaves_out};
 use crate::space::{STICKY, Stream};
-use media::BLOCK_BYTES;
+use media::{BLOCK_BYTES, BlockAddress};
 
 /// Content of one block of a live write.
 pub(crate) enum Source {
@@ -24,7 +24,7 @@ pub(crate) enum Source {
     /// Content that goes into the log, with its CRC.
     Inline(Data, Crc32c),
     /// Content that is already at this block, with this CRC.
-    Placed(u64, Crc32c),
+    Placed(BlockAddress, Crc32c),
 }
 
 impl Map {
@@ -39,11 +39,11 @@ impl Map {
         content: &[u8; BLOCK_BYTES],
         crc: Crc32c,
         sequence: u64,
-    ) -> Option<u64> {
+    ) -> Option<BlockAddress> {
         let leaf = self.owned_leaf(object, block)?;
         let place = &mut self.pages.page_mut(leaf)?.entries[index_in(block, 0)];
         let address = place.address();
-        if address == 0 || self.space.count(address) != Some(1) {
+        if address.is_none() || self.space.count(address) != Some(1) {
             return None;
         }
         *place = Entry::block(address, crc);
@@ -69,7 +69,11 @@ impl Map {
             let index = index_in(block, 0);
             let n = (FANOUT - index).min(sources.len() - at);
             if sources[at..at + n].iter().all(|s| matches!(s, Source::Zero)) && self.leaf_is_empty(object, block)? {
-                written.extend((0..n).map(|_| BlockWrite { address: 0, crc: Crc32c::NONE, new: false }));
+                written.extend((0..n).map(|_| BlockWrite {
+                    address: BlockAddress::NONE,
+                    crc: Crc32c::NONE,
+                    new: false,
+                }));
                 at += n;
                 continue;
             }
@@ -116,7 +120,7 @@ impl Map {
 
     /// Returns which blocks of a leaf have exactly one reference now.
     fn in_place(&mut self, object: ObjectId, block: u64, n: usize) -> Vec<bool> {
-        let address = self.pointer(object, block, 0).map_or(0, |(pointer, _)| pointer.address);
+        let address = self.pointer(object, block, 0).map_or(BlockAddress::NONE, |(pointer, _)| pointer.address);
         let Some(page) = self.pages.peek(address).cloned() else { return Vec::new() };
         let entries = page.entries.iter().skip(index_in(block, 0)).take(n);
         entries.map(|entry| self.space.count(entry.address()) == Some(1)).collect()
@@ -142,7 +146,7 @@ impl Map {
             let block = first + at as u64;
             let index = index_in(block, 0);
             let n = (FANOUT - index).min(blocks.len() - at);
-            if blocks[at..at + n].iter().all(|b| b.address == 0) && self.leaf_is_empty(object, block)? {
+            if blocks[at..at + n].iter().all(|b| b.address.is_none()) && self.leaf_is_empty(object, block)? {
                 at += n;
                 continue;
             }
@@ -151,7 +155,7 @@ impl Map {
             let mut parted = 0;
             for (i, write) in blocks[at..at + n].iter().enumerate() {
                 let old = self.pages.peek(path.page())?.entries[index + i];
-                let entry = if write.address == 0 { Entry::EMPTY } else { Entry::block(write.address, write.crc) };
+                let entry = if write.address.is_none() { Entry::EMPTY } else { Entry::block(write.address, write.crc) };
                 if write.new {
                     // Counts of a given-up segment stay at the limit.
                     if !matches!(self.space.increment(write.address)?, 1 | STICKY) {
@@ -162,12 +166,12 @@ impl Map {
                         // Content of an earlier use of the block, which replay has not seen freed because
                         // its counts were given up.
                         self.content.free(write.address);
-                        self.content.place(write.address..write.address + 1);
+                        self.content.place(write.address, 1);
                     }
-                } else if write.address != 0 && old.address() != write.address {
+                } else if !write.address.is_none() && old.address() != write.address {
                     return None;
                 }
-                if write.address != 0
+                if !write.address.is_none()
                     && let Some(contents) = &mut contents
                 {
                     self.content.write(write.address, std::rc::Rc::new(*contents.next()?), write.crc, sequence);

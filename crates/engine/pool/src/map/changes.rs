@@ -10,6 +10,7 @@ use crate::map::Map;
 use crate::map::page::Entry;
 use crate::map::page::Page;
 use crate::space::Stream;
+use media::BlockAddress;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 impl Map {
@@ -153,7 +154,7 @@ impl Map {
     fn share_tree(&mut self, id: ObjectId) -> Option<Object> {
         self.objects.more_shared(id, u64::MAX, u64::MAX)?;
         let object = self.objects.get(id)?.into_owned();
-        if object.root != 0 {
+        if !object.root.is_none() {
             // An earlier change in the list may own paths to it.
             self.pages.disown();
             self.space.increment(object.root)?;
@@ -165,8 +166,8 @@ impl Map {
     fn raise_root(&mut self, id: ObjectId) -> Option<()> {
         let object = self.objects.get(id)?.into_owned();
         let level = object.level + 1;
-        if object.root == 0 {
-            return self.objects.raise_root(id, 0, level);
+        if object.root.is_none() {
+            return self.objects.raise_root(id, BlockAddress::NONE, level);
         }
         // The number of mapped blocks comes from the object table; on a damaged disk it may be
         // arbitrary.

@@ -5,6 +5,7 @@ use crate::geometry::{FANOUT, index_in};
 use crate::interface::ObjectId;
 use crate::map::Map;
 use crate::map::page::Entry;
+use media::BlockAddress;
 use smallvec::SmallVec;
 /// Level, first block and number of entries of each piece of a run that is in one map page.
 type Pieces = SmallVec<[(u8, u64, usize); 8]>;
@@ -65,7 +66,7 @@ impl Map {
                 let index = index_in(block, level);
                 let n = (entries - done).min(FANOUT - index);
                 match self.pointer(source, block, level)?.0.address {
-                    0 => gathered.resize(gathered.len() + n, Entry::EMPTY),
+                    BlockAddress::NONE => gathered.resize(gathered.len() + n, Entry::EMPTY),
                     address => {
                         let shared = &self.pages.peek(address)?.entries[index..index + n];
                         self.space.share(shared.iter().map(Entry::address))?;
@@ -85,7 +86,7 @@ impl Map {
         let places = index_in(at, level)..index_in(at, level) + entries.len();
         if entries.iter().all(Entry::is_empty) {
             let address = self.pointer(object, at, level)?.0.address;
-            if address == 0 || self.pages.peek(address)?.entries[places.clone()].iter().all(Entry::is_empty) {
+            if address.is_none() || self.pages.peek(address)?.entries[places.clone()].iter().all(Entry::is_empty) {
                 return Some(0);
             }
         }

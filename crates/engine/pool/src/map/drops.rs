@@ -4,6 +4,7 @@
 use crate::catalog::object::Dropped;
 use crate::catalog::stream;
 use crate::checksum::Crc32c;
+use media::BlockAddress;
 use rustc_hash::FxHashMap;
 
 /// Queue of detached sub-trees.
@@ -91,7 +92,7 @@ impl Drops {
     }
 
     /// Takes over the checksums of sealed root pages; `crcs` has them by address.
-    pub fn seal_roots(&mut self, crcs: &FxHashMap<u64, Crc32c>) {
+    pub fn seal_roots(&mut self, crcs: &FxHashMap<BlockAddress, Crc32c>) {
         for dropped in self.queue.iter_mut().chain(&mut self.parked) {
             if dropped.pointer.crc == Crc32c::NONE
                 && let Some(crc) = crcs.get(&dropped.pointer.address)

@@ -4,13 +4,14 @@
 use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
 use crate::interface::ObjectId;
+use media::BlockAddress;
 
 /// Data that planning found missing.
 #[derive(Default)]
 pub(crate) struct Need {
     pub pages: Vec<Pointer>,
     pub segments: Vec<u32>,
-    pub blocks: Vec<(u64, Crc32c)>,
+    pub blocks: Vec<(BlockAddress, Crc32c)>,
     /// Number of pages to be allocated.
     pub allocations: u64,
     /// Number of these pages that replace a page which becomes free at the next checkpoint.

@@ -9,6 +9,7 @@
 use crate::checksum::Crc32c;
 use crate::geometry::{FANOUT, Pointer, page_span};
 use crate::interface::ObjectId;
+use media::BlockAddress;
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -36,30 +37,30 @@ impl Entry {
     pub const EMPTY: Self = Self { word: U64::new(0), crc: U32::new(0) };
 
     /// Creates a leaf entry.
-    pub fn block(address: u64, crc: Crc32c) -> Self {
-        debug_assert!(address <= ADDRESS_MASK);
-        Self { word: U64::new(address & ADDRESS_MASK), crc: U32::new(crc.get()) }
+    pub fn block(address: BlockAddress, crc: Crc32c) -> Self {
+        debug_assert!(address.get() <= ADDRESS_MASK);
+        Self { word: U64::new(address.get() & ADDRESS_MASK), crc: U32::new(crc.get()) }
     }
 
     /// Creates an interior entry for a child page with `mapped` (≥ 1) mapped blocks below it.
-    pub fn child(address: u64, mapped: u64, crc: Crc32c) -> Self {
-        debug_assert!(address <= ADDRESS_MASK && (1..=1 << 24).contains(&mapped));
+    pub fn child(address: BlockAddress, mapped: u64, crc: Crc32c) -> Self {
+        debug_assert!(address.get() <= ADDRESS_MASK && (1..=1 << 24).contains(&mapped));
         Self {
-            word: U64::new((address & ADDRESS_MASK) | ((mapped.wrapping_sub(1)) << ADDRESS_BITS)),
+            word: U64::new((address.get() & ADDRESS_MASK) | ((mapped.wrapping_sub(1)) << ADDRESS_BITS)),
             crc: U32::new(crc.get()),
         }
     }
 
     /// Address of the block or page; 0 for an empty entry.
     #[inline]
-    pub fn address(&self) -> u64 {
-        self.word.get() & ADDRESS_MASK
+    pub fn address(&self) -> BlockAddress {
+        BlockAddress::new(self.word.get() & ADDRESS_MASK)
     }
 
     /// True if the entry has no address.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.address() == 0
+        self.address().is_none()
     }
 
     /// Number of blocks mapped below an interior entry; 0 for an empty one.
@@ -127,7 +128,7 @@ pub struct PageHeaderFields {
     /// CRC computed from the page.
     pub computed_crc: Crc32c,
     /// Address in the header.
-    pub own_address: u64,
+    pub own_address: BlockAddress,
     /// Object that the page was created for.
     pub object_hint: ObjectId,
 }
@@ -147,7 +148,7 @@ const _: () = assert!(PAGE_BYTES == 64 + 256 * 12 && PAGE_BYTES <= media::BLOCK_
 
 impl Page {
     /// Creates an empty page at `level`.
-    pub fn empty(level: u8, epoch: u64, address: u64, object_hint: ObjectId) -> Self {
+    pub fn empty(level: u8, epoch: u64, address: BlockAddress, object_hint: ObjectId) -> Self {
         let mut page = Page::new_zeroed();
         page.header.magic = U32::new(PAGE_MAGIC);
         page.header.level = level;
@@ -157,9 +158,9 @@ impl Page {
     }
 
     /// Records a move: the page now belongs to `epoch` and is at `address`.
-    pub fn place(&mut self, epoch: u64, address: u64) {
+    pub fn place(&mut self, epoch: u64, address: BlockAddress) {
         self.header.epoch = U64::new(epoch);
-        self.header.own_address = U64::new(address);
+        self.header.own_address = U64::new(address.get());
         self.header.crc = U32::new(0);
     }
 
@@ -205,14 +206,15 @@ impl Page {
             return None;
         }
         let stored_crc = Crc32c::new(page.header.crc.get());
-        let (own_address, object_hint) = (page.header.own_address.get(), ObjectId(page.header.object_hint.get()));
+        let (own_address, object_hint) =
+            (BlockAddress::new(page.header.own_address.get()), ObjectId(page.header.object_hint.get()));
         let computed_crc = page.seal();
         Some((page, PageHeaderFields { stored_crc, computed_crc, own_address, object_hint }))
     }
 
     /// Parses a block read from `address` as a page at `level` whose parent has `crc`. The error
     /// describes the problem.
-    pub fn parse(block: &[u8], address: u64, level: u8, crc: Crc32c) -> Result<Self, String> {
+    pub fn parse(block: &[u8], address: BlockAddress, level: u8, crc: Crc32c) -> Result<Self, String> {
         let (mut page, _) = Page::read_from_prefix(block).map_err(|_| "short page".to_string())?;
         let stored = Crc32c::new(page.header.crc.get());
         let computed = page.seal();
@@ -222,7 +224,7 @@ impl Page {
         if computed != stored || computed != crc {
             return Err(format!("map page {address}: checksum {computed:08x}, its parent says {crc:08x}"));
         }
-        if page.header.own_address.get() != address || page.header.level != level {
+        if page.header.own_address.get() != address.get() || page.header.level != level {
             return Err(format!("map page {address}: misplaced"));
         }
         let (mapped, span) = (page.mapped(), page_span(level));
@@ -240,8 +242,9 @@ mod tests {
 
     #[test]
     fn entry_keeps_address_count_and_crc() {
-        let e = Entry::child(ADDRESS_MASK, 1 << 24, Crc32c::new(7));
-        assert_eq!((e.address(), e.mapped(), e.crc()), (ADDRESS_MASK, 1 << 24, Crc32c::new(7)));
+        let address = BlockAddress::new(ADDRESS_MASK);
+        let e = Entry::child(address, 1 << 24, Crc32c::new(7));
+        assert_eq!((e.address(), e.mapped(), e.crc()), (address, 1 << 24, Crc32c::new(7)));
         assert_eq!(Entry::EMPTY.mapped(), 0);
     }
 
@@ -257,26 +260,32 @@ mod tests {
 
     #[test]
     fn a_flipped_bit_is_found() -> Result<(), String> {
-        let mut page = Page::empty(0, 3, 77, ObjectId(1));
-        page.entries[5] = Entry::block(9, Crc32c::new(1));
+        let (address, content) = (BlockAddress::new(77), BlockAddress::new(9));
+        let mut page = Page::empty(0, 3, address, ObjectId(1));
+        page.entries[5] = Entry::block(content, Crc32c::new(1));
         let crc = page.seal();
         let mut block = vec![0; media::BLOCK_BYTES];
         block[..PAGE_BYTES].copy_from_slice(page.as_bytes());
-        assert_eq!(Page::parse(&block, 77, 0, crc)?.entries[5].address(), 9);
-        assert!(Page::parse(&block, 78, 0, crc).is_err());
-        assert!(Page::parse(&block, 77, 1, crc).is_err());
+        assert_eq!(Page::parse(&block, address, 0, crc)?.entries[5].address(), content);
+        assert!(Page::parse(&block, address + 1, 0, crc).is_err());
+        assert!(Page::parse(&block, address, 1, crc).is_err());
         block[200] ^= 1;
-        assert!(Page::parse(&block, 77, 0, crc).is_err());
+        assert!(Page::parse(&block, address, 0, crc).is_err());
         Ok(())
     }
 
     #[test]
     fn more_blocks_than_a_page_spans_are_not_believed() {
+        let address = BlockAddress::new(77);
         for (level, mapped, believed) in [(0, 256, true), (0, 257, false), (1, 65_536, true), (1, u64::MAX, false)] {
-            let mut page = Page::empty(level, 3, 77, ObjectId(1));
+            let mut page = Page::empty(level, 3, address, ObjectId(1));
             page.set_mapped(mapped);
             let crc = page.seal();
-            assert_eq!(Page::parse(page.as_bytes(), 77, level, crc).is_ok(), believed, "{mapped} at level {level}");
+            assert_eq!(
+                Page::parse(page.as_bytes(), address, level, crc).is_ok(),
+                believed,
+                "{mapped} at level {level}"
+            );
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::checksum::Crc32c;
 use crate::geometry::FANOUT;
 use crate::interface::ObjectId;
 use crate::map::page::{PAGE_BYTES, Page};
+use media::BlockAddress;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -17,7 +18,7 @@ const OWNED: usize = 16_384;
 pub(crate) struct Path {
     pub object: ObjectId,
     /// Addresses of the pages; the index is the level.
-    pub pages: [u64; 4],
+    pub pages: [BlockAddress; 4],
     pub root_level: u8,
     pub level: u8,
     pub block: u64,
@@ -25,7 +26,7 @@ pub(crate) struct Path {
 
 impl Path {
     /// Address of the page at the end of the path.
-    pub fn page(&self) -> u64 {
+    pub fn page(&self) -> BlockAddress {
         self.pages[usize::from(self.level)]
     }
 }
@@ -36,14 +37,14 @@ struct Cached {
 }
 
 /// Sealed page, with the address that a checkpoint writes it to.
-pub(crate) type SealedPage = (u64, Rc<Page>);
+pub(crate) type SealedPage = (BlockAddress, Rc<Page>);
 
 /// Pages in memory.
 pub(crate) struct Pages {
-    by_address: FxHashMap<u64, Cached>,
-    clock: VecDeque<u64>,
+    by_address: FxHashMap<BlockAddress, Cached>,
+    clock: VecDeque<BlockAddress>,
     /// Level and address of the pages placed in this epoch.
-    dirty: Vec<(u8, u64)>,
+    dirty: Vec<(u8, BlockAddress)>,
     /// Paths to leaves that this epoch owns, by object and number of the leaf.
     owned: FxHashMap<(ObjectId, u64), Path>,
     epoch: u64,
@@ -82,7 +83,7 @@ impl Pages {
 
     /// Returns a page in memory, and marks it as recently used.
     #[inline]
-    pub fn get(&mut self, address: u64) -> Option<&Rc<Page>> {
+    pub fn get(&mut self, address: BlockAddress) -> Option<&Rc<Page>> {
         let cached = self.by_address.get_mut(&address)?;
         cached.referenced = true;
         Some(&cached.page)
@@ -90,30 +91,30 @@ impl Pages {
 
     /// Returns a page in memory.
     #[inline]
-    pub fn peek(&self, address: u64) -> Option<&Rc<Page>> {
+    pub fn peek(&self, address: BlockAddress) -> Option<&Rc<Page>> {
         Some(&self.by_address.get(&address)?.page)
     }
 
     /// Returns the page at `address` for a change. It must be owned.
     #[inline]
-    pub fn page_mut(&mut self, address: u64) -> Option<&mut Page> {
+    pub fn page_mut(&mut self, address: BlockAddress) -> Option<&mut Page> {
         Some(Rc::make_mut(&mut self.by_address.get_mut(&address)?.page))
     }
 
     /// Adds a page that was read or created.
-    pub fn insert(&mut self, address: u64, page: Rc<Page>) {
+    pub fn insert(&mut self, address: BlockAddress, page: Rc<Page>) {
         self.clock.push_back(address);
         self.by_address.insert(address, Cached { page, referenced: true });
     }
 
     /// Adds a page that this epoch placed at `address`.
-    pub fn insert_dirty(&mut self, address: u64, page: Rc<Page>) {
+    pub fn insert_dirty(&mut self, address: BlockAddress, page: Rc<Page>) {
         self.dirty.push((page.level(), address));
         self.insert(address, page);
     }
 
     /// Removes a page from memory.
-    pub fn remove(&mut self, address: u64) -> Option<Rc<Page>> {
+    pub fn remove(&mut self, address: BlockAddress) -> Option<Rc<Page>> {
         Some(self.by_address.remove(&address)?.page)
     }
 
@@ -165,8 +166,8 @@ impl Pages {
 
     /// Computes the CRCs of the dirty pages from index `from` of the list on, children first, and
     /// stores them in their parents. Returns the length of the list.
-    pub fn seal(&mut self, from: usize, crcs: &mut FxHashMap<u64, Crc32c>) -> usize {
-        let mut list: Vec<(u8, u64)> = self.dirty[from..].to_vec();
+    pub fn seal(&mut self, from: usize, crcs: &mut FxHashMap<BlockAddress, Crc32c>) -> usize {
+        let mut list: Vec<(u8, BlockAddress)> = self.dirty[from..].to_vec();
         list.sort_unstable();
         list.dedup();
         for (level, address) in list {
@@ -191,7 +192,7 @@ impl Pages {
     }
 
     /// Ends the epoch: returns its sealed pages, highest address first.
-    pub fn freeze(&mut self, crcs: &FxHashMap<u64, Crc32c>) -> Vec<SealedPage> {
+    pub fn freeze(&mut self, crcs: &FxHashMap<BlockAddress, Crc32c>) -> Vec<SealedPage> {
         let dirty = std::mem::take(&mut self.dirty);
         let sealed = dirty.into_iter().filter(|(_, address)| crcs.contains_key(address));
         let mut pages: Vec<_> =

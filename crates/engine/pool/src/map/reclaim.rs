@@ -3,6 +3,7 @@
 use crate::map::Map;
 use crate::map::page::Entry;
 use crate::map::page::Page;
+use media::BlockAddress;
 use std::rc::Rc;
 
 /// Result of an attempt to give back one page.
@@ -47,7 +48,7 @@ impl Map {
         }
     }
 
-    fn reclaim_page(&mut self, address: u64, level: u8, page: Option<Rc<Page>>) -> Option<()> {
+    fn reclaim_page(&mut self, address: BlockAddress, level: u8, page: Option<Rc<Page>>) -> Option<()> {
         let Some(page) = page else {
             self.space.decrement(address)?;
             return Some(());

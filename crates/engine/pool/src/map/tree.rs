@@ -13,6 +13,7 @@ use crate::map::Map;
 use crate::map::page::{Entry, Page};
 use crate::map::pages::Path;
 use crate::space::Stream;
+use media::BlockAddress;
 
 use std::rc::Rc;
 
@@ -45,7 +46,7 @@ impl Map {
 
     /// Notes the segment of `address` in `need` if its counts are not in memory.
     #[inline]
-    pub(crate) fn need_counts(&mut self, address: u64) {
+    pub(crate) fn need_counts(&mut self, address: BlockAddress) {
         match self.space.missing(address) {
             Ok(None) => {}
             Ok(Some(segment)) => self.need.segments.push(segment),
@@ -56,9 +57,9 @@ impl Map {
     /// Like `need_counts` for the block of each entry. Neighbours are mostly in one segment, which
     /// is noted once.
     pub(crate) fn need_counts_of(&mut self, entries: &[Entry]) {
-        let mut known = 0..0;
+        let mut known = BlockAddress::NONE..BlockAddress::NONE;
         for address in entries.iter().map(Entry::address) {
-            if address != 0 && !known.contains(&address) {
+            if !address.is_none() && !known.contains(&address) {
                 self.need_counts(address);
                 known = self.space.layout().neighbours(address);
             }
@@ -187,12 +188,12 @@ impl Map {
     }
 
     /// Address of the leaf that maps `block` of the object, if this epoch owns its whole path.
-    pub(crate) fn owned_leaf(&self, object: ObjectId, block: u64) -> Option<u64> {
+    pub(crate) fn owned_leaf(&self, object: ObjectId, block: u64) -> Option<BlockAddress> {
         Some(self.pages.owned(object, block)?.page())
     }
 
     /// Like `plan_path`, for an owned leaf: only the counts of the old blocks matter.
-    fn plan_owned(&mut self, leaf: u64, entries: std::ops::Range<usize>) -> Option<usize> {
+    fn plan_owned(&mut self, leaf: BlockAddress, entries: std::ops::Range<usize>) -> Option<usize> {
         let mut new = entries.len();
         for entry in &self.pages.peek(leaf)?.entries[entries] {
             if entry.is_empty() {
@@ -214,7 +215,7 @@ impl Map {
         self.metadata_blocks = self.metadata_blocks.saturating_add(more).saturating_sub(less);
     }
 
-    fn allocate_page(&mut self) -> Option<u64> {
+    fn allocate_page(&mut self) -> Option<BlockAddress> {
         let address = self.space.allocate(Stream::Metadata)?;
         self.space.increment(address)?;
         self.count_metadata(1, 0);
@@ -223,9 +224,9 @@ impl Map {
 
     /// Makes the page at `address` exclusively owned and part of this epoch; returns its new
     /// address. The plan must be complete.
-    fn own(&mut self, object: ObjectId, address: u64, level: u8) -> Option<u64> {
+    fn own(&mut self, object: ObjectId, address: BlockAddress, level: u8) -> Option<BlockAddress> {
         let epoch = self.pages.epoch();
-        if address == 0 {
+        if address.is_none() {
             let new = self.allocate_page()?;
             self.pages.insert_dirty(new, Rc::new(Page::empty(level, epoch, new, object)));
             self.objects.page_given(object)?;
@@ -266,7 +267,7 @@ impl Map {
             return Some(*path);
         }
         let Pointer { address: root, level: root_level, .. } = self.root_of(object)?;
-        let mut path = Path { object, pages: [0; 4], root_level, level, block };
+        let mut path = Path { object, pages: [BlockAddress::NONE; 4], root_level, level, block };
         let mut address = self.own(object, root, root_level)?;
         self.objects.set_root(object, address)?;
         path.pages[usize::from(root_level)] = address;
@@ -317,7 +318,7 @@ impl Map {
                 continue;
             };
             if at == path.root_level {
-                self.objects.set_root(path.object, 0)?;
+                self.objects.set_root(path.object, BlockAddress::NONE)?;
             } else {
                 let parent = path.pages[usize::from(at) + 1];
                 self.pages.page_mut(parent)?.entries[index_in(path.block, at + 1)] = entry;
@@ -328,7 +329,7 @@ impl Map {
 
     /// Removes a reference to a data block; the last one also drops its content in memory. Returns
     /// the number of references left.
-    pub(crate) fn release_block(&mut self, address: u64) -> Option<u16> {
+    pub(crate) fn release_block(&mut self, address: BlockAddress) -> Option<u16> {
         let left = self.space.decrement(address)?;
         if left == 0 {
             self.content.free(address);

@@ -20,13 +20,13 @@ pub(crate) fn await_ticket<M: Media>(media: &mut M, ticket: Ticket) -> Result<Do
 
 /// Reads several runs of blocks (address and length), many at once. Returns the results in the
 /// order of the requests; an error has the reason.
-pub(crate) fn read_many<M: Media>(media: &mut M, runs: &[(u64, usize)]) -> Vec<Result<Buffer, String>> {
+pub(crate) fn read_many<M: Media>(media: &mut M, runs: &[(BlockAddress, usize)]) -> Vec<Result<Buffer, String>> {
     let mut results: Vec<Option<Result<Buffer, String>>> = runs.iter().map(|_| None).collect();
     let (mut started, mut finished) = (0, 0);
     while finished < runs.len() {
         while started < runs.len() && started - finished < IN_FLIGHT {
             let (address, blocks) = runs[started];
-            media.read(started as u64, BlockAddress::new(address), Buffer::zeroed(blocks));
+            media.read(started as u64, address, Buffer::zeroed(blocks));
             started += 1;
         }
         media.wait();
@@ -55,7 +55,7 @@ pub(crate) fn read_many<M: Media>(media: &mut M, runs: &[(u64, usize)]) -> Vec<R
 /// buffers come from `spare` and return there.
 pub(crate) fn read_each<M: Media>(
     media: &mut M,
-    runs: &[(u64, usize)],
+    runs: &[(BlockAddress, usize)],
     spare: &mut Vec<Buffer>,
     mut take: impl FnMut(usize, Result<&Buffer, String>),
 ) {
@@ -66,7 +66,7 @@ pub(crate) fn read_each<M: Media>(
             let (address, blocks) = runs[started];
             let mut buffer = spare.pop().unwrap_or_default();
             buffer.resize(blocks);
-            media.read(started as u64, BlockAddress::new(address), buffer);
+            media.read(started as u64, address, buffer);
             started += 1;
         }
         media.wait();

@@ -49,15 +49,15 @@ impl<M: Media, T> Medium<M, T> {
     }
 
     /// Reads blocks from `address` on.
-    pub fn read(&mut self, purpose: T, address: u64, blocks: usize) {
+    pub fn read(&mut self, purpose: T, address: BlockAddress, blocks: usize) {
         let ticket = self.ticket(purpose);
-        self.media.read(ticket, BlockAddress::new(address), self.stock.take(blocks));
+        self.media.read(ticket, address, self.stock.take(blocks));
     }
 
     /// Writes blocks from `address` on.
-    pub fn write(&mut self, purpose: T, address: u64, content: Buffer) -> Ticket {
+    pub fn write(&mut self, purpose: T, address: BlockAddress, content: Buffer) -> Ticket {
         let ticket = self.ticket(purpose);
-        self.media.write(&self.fence, ticket, BlockAddress::new(address), content);
+        self.media.write(&self.fence, ticket, address, content);
         ticket
     }
 
@@ -81,9 +81,9 @@ impl<M: Media, T> Medium<M, T> {
     }
 
     /// Discards blocks in the file system or device below the pool.
-    pub fn discard(&mut self, purpose: T, address: u64, blocks: u64) {
+    pub fn discard(&mut self, purpose: T, address: BlockAddress, blocks: u64) {
         let ticket = self.ticket(purpose);
-        self.media.discard(&self.fence, ticket, BlockAddress::new(address), blocks);
+        self.media.discard(&self.fence, ticket, address, blocks);
     }
 
     /// Marks the pool, from the next root on, as one that uses these incompatible features.
@@ -99,8 +99,8 @@ impl<M: Media, T> Medium<M, T> {
     }
 
     /// Writes a block and waits for it. No other request may be in flight.
-    pub fn write_blocking(&mut self, address: u64, content: Buffer) -> Result<(), MediaError> {
-        self.media.write(&self.fence, 0, BlockAddress::new(address), content);
+    pub fn write_blocking(&mut self, address: BlockAddress, content: Buffer) -> Result<(), MediaError> {
+        self.media.write(&self.fence, 0, address, content);
         blocking::await_ticket(&mut self.media, 0).map(|_| ())
     }
 

@@ -6,6 +6,7 @@ pub(crate) mod step;
 
 use crate::interface::operation::{Failure, Operation, OperationId, Output};
 use crate::map::need::Need;
+use media::BlockAddress;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -20,9 +21,9 @@ pub(crate) const fn is_internal(id: OperationId) -> bool {
 /// Data that an operation waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Key {
-    Page(u64),
+    Page(BlockAddress),
     Segment(u32),
-    Block(u64),
+    Block(BlockAddress),
 }
 
 /// Operation that has not finished.

@@ -4,6 +4,7 @@ use super::SpaceMap;
 use super::discards::FreeRun;
 use super::segment::{WORDS, bit, clear, next_run, set};
 use crate::space::layout::SEGMENT_BLOCKS;
+use media::BlockAddress;
 
 /// Allocatable blocks that planning keeps in memory beyond the request, so that allocation finds a
 /// good place.
@@ -54,7 +55,7 @@ impl SpaceMap {
     }
 
     /// Allocates a block. `prepare` must have succeeded; `None` means that it was violated.
-    pub fn allocate(&mut self, stream: Stream) -> Option<u64> {
+    pub fn allocate(&mut self, stream: Stream) -> Option<BlockAddress> {
         self.allocate_run(stream, 1).map(|run| run.address)
     }
 
@@ -98,7 +99,7 @@ impl SpaceMap {
     }
 
     /// Marks an allocated block as kept for a write that has not taken effect.
-    pub fn reserve(&mut self, address: u64) {
+    pub fn reserve(&mut self, address: BlockAddress) {
         if let Some((segment, _)) = self.layout.locate(address)
             && let Some(s) = self.resident.get_mut(segment)
         {
@@ -107,7 +108,7 @@ impl SpaceMap {
     }
 
     /// Ends `reserve`; with `free` the block is freed (at the next checkpoint).
-    pub fn unreserve(&mut self, address: u64, free: bool) {
+    pub fn unreserve(&mut self, address: BlockAddress, free: bool) {
         let Some((segment, i)) = self.layout.locate(address) else { return };
         let Some(s) = self.resident.get_mut(segment) else { return };
         s.reserved -= 1;
@@ -119,7 +120,7 @@ impl SpaceMap {
     }
 
     /// Forbids allocation of a block that a record not yet replayed names.
-    pub fn forbid(&mut self, address: u64) {
+    pub fn forbid(&mut self, address: BlockAddress) {
         let Some((segment, i)) = self.layout.locate(address) else { return };
         set(self.future.entry(segment).or_insert_with(|| Box::new([0; WORDS])), i);
         if let Some(s) = self.resident.get_mut(segment)
@@ -140,7 +141,7 @@ impl SpaceMap {
     /// Replay may have freed the block before: a checkpoint that released it in between was lost
     /// again, because the disk acknowledged a flush that it had not carried out. The next
     /// checkpoint must not release the block.
-    pub fn put_into_use(&mut self, address: u64) {
+    pub fn put_into_use(&mut self, address: BlockAddress) {
         let Some((segment, i)) = self.layout.locate(address) else { return };
         if let Some(bits) = self.future.get_mut(&segment) {
             clear(bits, i);
@@ -158,7 +159,7 @@ impl SpaceMap {
     }
 
     /// True if the block may be allocated.
-    pub fn is_allocatable(&self, address: u64) -> bool {
+    pub fn is_allocatable(&self, address: BlockAddress) -> bool {
         let Some((segment, i)) = self.layout.locate(address) else { return false };
         self.resident.get(segment).is_some_and(|s| bit(&s.allocatable, i))
     }

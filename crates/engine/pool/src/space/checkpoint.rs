@@ -6,12 +6,12 @@ use super::segment::{Bits, WORDS, set};
 use crate::checksum::Crc32c;
 use crate::space::layout::{GROUP_ZONES, Layout, SEGMENT_BLOCKS, ZONE_SEGMENTS};
 use crate::space::slot::SlotEntry;
-use media::Buffer;
+use media::{BlockAddress, Buffer};
 use std::collections::BTreeSet;
 use zerocopy::IntoBytes;
 
 /// Writes of a checkpoint for the space map: block address and content.
-pub type SpaceWrites = Vec<(u64, Buffer)>;
+pub type SpaceWrites = Vec<(BlockAddress, Buffer)>;
 
 impl SpaceMap {
     /// Number of segments that a freeze would write.
@@ -130,7 +130,7 @@ impl SpaceMap {
     /// Moves the end of the data area to `end` from the next freeze on, which must follow at once.
     /// New blocks may be allocated after its release. `None`, without effect, if the short segment
     /// is not held.
-    pub fn begin_growth(&mut self, end: u64) -> Option<()> {
+    pub fn begin_growth(&mut self, end: BlockAddress) -> Option<()> {
         let short = self.short_segment();
         let grown = Layout { end, ..self.layout };
         if let Some(segment) = short {

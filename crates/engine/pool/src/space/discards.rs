@@ -2,6 +2,7 @@
 
 use super::SpaceMap;
 use super::segment::{Bits, N, bit, clear, next_run, set};
+use media::BlockAddress;
 use std::collections::VecDeque;
 
 /// Length of the shortest run of free blocks that is discarded: 1 MiB.
@@ -13,7 +14,7 @@ const DISCARDS_NOTED: usize = 16_384;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FreeRun {
     /// First block of the pool.
-    pub address: u64,
+    pub address: BlockAddress,
     /// Number of blocks; never 0.
     pub blocks: u64,
 }
@@ -74,7 +75,7 @@ impl SpaceMap {
 }
 
 /// Notes the long runs in `released`, whose first block is `start`.
-pub(super) fn note_runs(discards: &mut VecDeque<FreeRun>, released: &Bits, start: u64) {
+pub(super) fn note_runs(discards: &mut VecDeque<FreeRun>, released: &Bits, start: BlockAddress) {
     let mut from = 0;
     while let Some((at, run)) = next_run(released, from, N) {
         if run as u64 >= DISCARD_BLOCKS && discards.len() < DISCARDS_NOTED {

@@ -9,6 +9,8 @@
 //! ```
 //! A zone is 4 GiB, so a pool grows by adding zones. The last zone and the last segment may be short.
 
+use media::BlockAddress;
+
 /// Number of blocks in a segment: 8 MiB, whose 16-bit reference counts fill one block.
 pub const SEGMENT_BLOCKS: u64 = 2048;
 /// Number of segments in a zone; the first one is metadata.
@@ -24,9 +26,9 @@ const FIRST_COUNTS_BLOCK: u64 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// First block; a multiple of [`SEGMENT_BLOCKS`].
-    pub start: u64,
+    pub start: BlockAddress,
     /// First block after the area.
-    pub end: u64,
+    pub end: BlockAddress,
 }
 
 impl Layout {
@@ -53,7 +55,7 @@ impl Layout {
 
     /// Segment and offset of a block of the data area.
     #[inline]
-    pub fn locate(&self, address: u64) -> Option<(u32, usize)> {
+    pub fn locate(&self, address: BlockAddress) -> Option<(u32, usize)> {
         if address < self.start || address >= self.end {
             return None;
         }
@@ -62,15 +64,15 @@ impl Layout {
     }
 
     /// Blocks of the data area that are in one segment with `address`; empty if it is outside.
-    pub fn neighbours(&self, address: u64) -> std::ops::Range<u64> {
+    pub fn neighbours(&self, address: BlockAddress) -> std::ops::Range<BlockAddress> {
         match self.locate(address) {
             Some((segment, _)) => self.segment_start(segment)..self.segment_start(segment + 1).min(self.end),
-            None => 0..0,
+            None => BlockAddress::NONE..BlockAddress::NONE,
         }
     }
 
     /// First block of a segment.
-    pub fn segment_start(&self, segment: u32) -> u64 {
+    pub fn segment_start(&self, segment: u32) -> BlockAddress {
         self.start + u64::from(segment) * SEGMENT_BLOCKS
     }
 
@@ -85,24 +87,24 @@ impl Layout {
         (self.end - self.start) - meta
     }
 
-    fn zone_start(&self, zone: u32) -> u64 {
+    fn zone_start(&self, zone: u32) -> BlockAddress {
         self.start + u64::from(zone) * ZONE_BLOCKS
     }
 
     /// Block of the reference counts of `segment` in `slot` (0 or 1).
-    pub fn counts_block(&self, segment: u32, slot: u8) -> u64 {
+    pub fn counts_block(&self, segment: u32, slot: u8) -> BlockAddress {
         let zone = segment / ZONE_SEGMENTS as u32;
         let index = u64::from(segment) % ZONE_SEGMENTS;
         self.zone_start(zone) + FIRST_COUNTS_BLOCK + 2 * index + u64::from(slot)
     }
 
     /// Block of a zone's index in `slot`.
-    pub fn zone_index_block(&self, zone: u32, slot: u8) -> u64 {
+    pub fn zone_index_block(&self, zone: u32, slot: u8) -> BlockAddress {
         self.zone_start(zone) + u64::from(slot)
     }
 
     /// Block of a group's index in `slot`.
-    pub fn group_index_block(&self, group: u32, slot: u8) -> u64 {
+    pub fn group_index_block(&self, group: u32, slot: u8) -> BlockAddress {
         self.zone_start(group * GROUP_ZONES as u32) + 2 + u64::from(slot)
     }
 
@@ -111,7 +113,7 @@ impl Layout {
         let (first, blocks) = (self.segment_start(segment), self.segment_blocks(segment));
         format!(
             "the reference counts of blocks {first} to {} were lost: no block there is allocated or freed until a repair",
-            first + blocks - 1
+            (first + blocks).get() - 1
         )
     }
 }

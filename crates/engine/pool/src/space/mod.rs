@@ -24,7 +24,7 @@ pub use discards::FreeRun;
 use crate::checksum::Crc32c;
 use crate::space::layout::{Layout, ZONE_SEGMENTS};
 use crate::space::slot::SlotEntry;
-use media::BLOCK_BYTES;
+use media::{BLOCK_BYTES, BlockAddress};
 use rustc_hash::FxHashMap;
 use segment::{Bits, N, Resident, Segment, WORDS, bit, set};
 use std::collections::{BTreeSet, VecDeque};
@@ -157,7 +157,7 @@ impl SpaceMap {
     /// Returns the segment of `address` if its counts are not in memory; `Err` if the address is
     /// outside the data area.
     #[inline]
-    pub fn missing(&mut self, address: u64) -> Result<Option<u32>, String> {
+    pub fn missing(&mut self, address: BlockAddress) -> Result<Option<u32>, String> {
         let Some((segment, _)) = self.layout.locate(address) else {
             return Err(format!("block {address} lies outside the data area"));
         };
@@ -222,7 +222,7 @@ impl SpaceMap {
     }
 
     /// Block to read for `segment`, and the CRC it must have.
-    pub fn source(&self, segment: u32) -> Option<(u64, Crc32c)> {
+    pub fn source(&self, segment: u32) -> Option<(BlockAddress, Crc32c)> {
         let entry = self.index.segments.get(segment as usize)?;
         Some((self.layout.counts_block(segment, entry.slot()?), entry.crc()))
     }

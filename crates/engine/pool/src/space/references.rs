@@ -3,11 +3,12 @@
 use super::segment::{N, bit, clear, set};
 use super::{STICKY, SpaceMap};
 use crate::mutations::{Mutation, leaves_out};
+use media::BlockAddress;
 
 impl SpaceMap {
     /// Count of a block whose segment is resident.
     #[inline]
-    pub fn count(&self, address: u64) -> Option<u16> {
+    pub fn count(&self, address: BlockAddress) -> Option<u16> {
         let (segment, i) = self.layout.locate(address)?;
         Some(self.resident.get(segment)?.counts[i])
     }
@@ -19,8 +20,8 @@ impl SpaceMap {
 
     /// Adds a reference to each nonzero address in `addresses`, all of which must have one already.
     /// `None` if a segment is not resident or a block has no reference.
-    pub fn share(&mut self, addresses: impl Iterator<Item = u64>) -> Option<()> {
-        let mut addresses = addresses.filter(|address| *address != 0).peekable();
+    pub fn share(&mut self, addresses: impl Iterator<Item = BlockAddress>) -> Option<()> {
+        let mut addresses = addresses.filter(|address| !address.is_none()).peekable();
         while let Some(first) = addresses.peek() {
             let (segment, _) = self.layout.locate(*first)?;
             let blocks = self.layout.neighbours(*first);
@@ -39,8 +40,12 @@ impl SpaceMap {
 
     /// Removes a reference from each nonzero address in `addresses`; calls `freed` with those that
     /// lost their last one. `None` if a segment is not resident or a block has no reference.
-    pub fn unshare(&mut self, addresses: impl Iterator<Item = u64>, mut freed: impl FnMut(u64)) -> Option<()> {
-        let mut addresses = addresses.filter(|address| *address != 0).peekable();
+    pub fn unshare(
+        &mut self,
+        addresses: impl Iterator<Item = BlockAddress>,
+        mut freed: impl FnMut(BlockAddress),
+    ) -> Option<()> {
+        let mut addresses = addresses.filter(|address| !address.is_none()).peekable();
         while let Some(first) = addresses.peek() {
             let (segment, _) = self.layout.locate(*first)?;
             let blocks = self.layout.neighbours(*first);
@@ -72,7 +77,7 @@ impl SpaceMap {
 
     /// Adds a reference; returns the new count. `None` if the segment is not resident.
     #[inline]
-    pub fn increment(&mut self, address: u64) -> Option<u16> {
+    pub fn increment(&mut self, address: BlockAddress) -> Option<u16> {
         let (segment, i) = self.layout.locate(address)?;
         let s = self.resident.get_mut(segment)?;
         let count = &mut s.counts[i];
@@ -104,7 +109,7 @@ impl SpaceMap {
     /// Removes a reference; returns the new count. `None` if the segment is not resident or the
     /// count was zero.
     #[inline]
-    pub fn decrement(&mut self, address: u64) -> Option<u16> {
+    pub fn decrement(&mut self, address: BlockAddress) -> Option<u16> {
         let (segment, i) = self.layout.locate(address)?;
         let s = self.resident.get_mut(segment)?;
         let count = &mut s.counts[i];

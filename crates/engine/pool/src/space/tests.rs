@@ -1,8 +1,9 @@
 use super::*;
 use crate::space::layout::Layout;
+use media::BlockAddress;
 
 fn map() -> SpaceMap {
-    SpaceMap::new(Layout { start: 2048, end: 2048 * 5 })
+    SpaceMap::new(Layout { start: BlockAddress::new(2048), end: BlockAddress::new(2048 * 5) })
 }
 
 #[test]
@@ -10,12 +11,12 @@ fn a_freed_block_waits_for_its_checkpoint() {
     let mut map = map();
     assert!(map.prepare(10, &mut Vec::new()));
     let total = map.available();
-    let a = map.allocate(Stream::Small).unwrap_or(0);
+    let a = map.allocate(Stream::Small).unwrap_or_default();
     assert_eq!(map.increment(a), Some(1));
     assert_eq!(map.decrement(a), Some(0));
     assert_eq!((map.available(), map.pinned()), (total - 1, 1));
     map.freeze();
-    let b = map.allocate(Stream::Small).unwrap_or(0);
+    let b = map.allocate(Stream::Small).unwrap_or_default();
     assert_ne!(a, b);
     map.increment(b);
     map.decrement(b); // allocated and freed during the checkpoint: waits for the next one
@@ -30,9 +31,9 @@ fn a_freed_block_waits_for_its_checkpoint() {
 fn runs_are_contiguous() {
     let mut map = map();
     assert!(map.prepare(100, &mut Vec::new()));
-    let (a, n) = map.allocate_run(Stream::Large, 100).map_or((0, 0), |run| (run.address, run.blocks));
+    let (a, n) = map.allocate_run(Stream::Large, 100).map_or((BlockAddress::NONE, 0), |run| (run.address, run.blocks));
     assert_eq!(n, 100);
-    let b = map.allocate_run(Stream::Large, 1).map_or(0, |run| run.address);
+    let b = map.allocate_run(Stream::Large, 1).map_or(BlockAddress::NONE, |run| run.address);
     assert_eq!(b, a + 100);
 }
 
@@ -40,12 +41,12 @@ fn runs_are_contiguous() {
 fn forbidden_blocks_are_not_allocated() {
     let mut map = map();
     for i in 0..2048 {
-        map.forbid(2048 * 2 + i);
+        map.forbid(BlockAddress::new(2048 * 2 + i));
     }
     assert!(map.prepare(100, &mut Vec::new()));
     for _ in 0..2048 {
-        let a = map.allocate(Stream::Small).unwrap_or(0);
-        assert!(a >= 2048 * 3);
+        let a = map.allocate(Stream::Small).unwrap_or_default();
+        assert!(a >= BlockAddress::new(2048 * 3));
     }
 }
 
@@ -56,7 +57,7 @@ fn a_block_that_replay_frees_and_uses_again_is_not_released() {
     for checkpoint_between in [false, true] {
         let mut map = map();
         assert!(map.prepare(1, &mut Vec::new()));
-        let address = map.allocate(Stream::Small).unwrap_or(0);
+        let address = map.allocate(Stream::Small).unwrap_or_default();
         assert_eq!(map.increment(address), Some(1));
         map.forbid(address);
         assert_eq!(map.decrement(address), Some(0));

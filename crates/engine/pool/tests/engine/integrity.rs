@@ -25,7 +25,7 @@ fn verify(rig: &mut Rig, object: ObjectId) -> ScanStep {
 }
 
 fn places(rig: &mut Rig, bad: &[Place]) -> Vec<(ObjectId, u64)> {
-    let blocks = bad.iter().map(|place| place.block.0).collect();
+    let blocks = bad.iter().map(|place| place.block).collect();
     match rig.run(Operation::PlacesOf(blocks)).unwrap() {
         Output::Places(places) => places.iter().map(|p| (p.object, p.offset_bytes / BLOCK)).collect(),
         other => panic!("{other:?}"),

@@ -5,7 +5,7 @@ use crate::core::checkpoint::pace::Pace;
 use crate::core::checkpoint::root::Root;
 use crate::map::pages::SealedPage;
 use crate::space::SpaceWrites;
-use media::Buffer;
+use media::{BlockAddress, Buffer};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) struct Frozen {
     pub(super) in_flight: usize,
     pub(super) stage: Stage,
     /// Content to destage, with the record it came from.
-    pub(super) captured: BTreeMap<u64, (Data, u64)>,
+    pub(super) captured: BTreeMap<BlockAddress, (Data, u64)>,
     /// True if `captured` has been filled at least once.
     pub(super) listed: bool,
     pub(super) pace: Pace,
@@ -58,7 +58,7 @@ impl Checkpoints {
     }
 
     /// Blocks that the checkpoint in flight has not handed to the medium yet, map pages aside.
-    pub fn blocks_to_write(&self) -> impl Iterator<Item = (u64, &Buffer)> {
+    pub fn blocks_to_write(&self) -> impl Iterator<Item = (BlockAddress, &Buffer)> {
         self.frozen.iter().flat_map(|frozen| frozen.blocks.iter().map(|(address, buffer)| (*address, buffer)))
     }
 

@@ -36,8 +36,8 @@ use crate::map::documents::DocumentPages;
 use crate::map::pages::SealedPage;
 use crate::mutations::{Mutation, leaves_out};
 use crate::space::{SpaceWrites, Stream};
-use media::Buffer;
 use media::{BLOCK_BYTES, FEATURE_INDEX, Media, Ticket};
+use media::{BlockAddress, Buffer};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -344,7 +344,7 @@ impl<M: Media> Core<M> {
                     // Neighbouring pages form one request.
                     let mut run = Vec::new();
                     while let Some((address, _)) = frozen.pages.last() {
-                        if run.len() == 64 || run.last().is_some_and(|(last, _)| last + 1 != *address) {
+                        if run.len() == 64 || run.last().is_some_and(|(last, _)| *last + 1 != *address) {
                             break;
                         }
                         run.extend(frozen.pages.pop());
@@ -403,7 +403,7 @@ impl<M: Media> Core<M> {
             }
             let early = self.replaying.is_some() || leaves_out(Mutation::LogBeforeDestage);
             let durable = if early { u64::MAX } else { durable };
-            let ready: Vec<u64> = frozen
+            let ready: Vec<BlockAddress> = frozen
                 .captured
                 .iter()
                 .filter(|(_, (_, sequence))| *sequence < durable)
@@ -493,11 +493,11 @@ impl<M: Media> Core<M> {
         self.write_batch(batch);
     }
 
-    fn write_batch(&mut self, batch: Vec<(u64, Data)>) {
+    fn write_batch(&mut self, batch: Vec<(BlockAddress, Data)>) {
         self.checkpoints.destaging += batch.len();
-        let mut run: Vec<(u64, Data)> = Vec::new();
+        let mut run: Vec<(BlockAddress, Data)> = Vec::new();
         for item in batch {
-            if run.len() == 64 || run.last().is_some_and(|(last, _)| last + 1 != item.0) {
+            if run.len() == 64 || run.last().is_some_and(|(last, _)| *last + 1 != item.0) {
                 self.write_destage(std::mem::take(&mut run), false);
             }
             run.push(item);
@@ -507,7 +507,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    pub(crate) fn write_destage(&mut self, run: Vec<(u64, Data)>, retried: bool) {
+    pub(crate) fn write_destage(&mut self, run: Vec<(BlockAddress, Data)>, retried: bool) {
         let Some(&(address, _)) = run.first() else { return };
         let buffer = self.medium.stock().copy_of(run.iter().map(|(_, data)| data));
         let addresses = run.iter().map(|(a, _)| *a).collect();

@@ -6,6 +6,7 @@ use crate::geometry::{self, Pointer, STREAM_LEVEL};
 use crate::index::{IndexRoot, MAX_LEVEL, PAGES};
 use crate::interface::ObjectId;
 use crate::space::slot::SlotEntry;
+use media::BlockAddress;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -46,12 +47,18 @@ impl TreeRoot {
     /// Creates a root. `page`: root page; `length`: length of the stream in bytes.
     pub fn new(page: Pointer, length: u64) -> Self {
         let Pointer { address, level, crc } = page;
-        Self { address: U64::new(address), crc: U32::new(crc.get()), level, reserved: [0; 3], length: U64::new(length) }
+        Self {
+            address: U64::new(address.get()),
+            crc: U32::new(crc.get()),
+            level,
+            reserved: [0; 3],
+            length: U64::new(length),
+        }
     }
 
     /// Pointer to the root page.
     pub fn pointer(&self) -> Pointer {
-        Pointer { address: self.address.get(), level: self.level, crc: Crc32c::new(self.crc.get()) }
+        Pointer { address: BlockAddress::new(self.address.get()), level: self.level, crc: Crc32c::new(self.crc.get()) }
     }
 
     /// Length of the stream in bytes.
@@ -181,9 +188,9 @@ pub struct Root {
     /// Number of them that hold map pages and catalog.
     pub metadata_blocks: u64,
     /// First block of the data area.
-    pub data_start: u64,
+    pub data_start: BlockAddress,
     /// First block after it.
-    pub data_end: u64,
+    pub data_end: BlockAddress,
     /// Object table.
     pub objects: TreeRoot,
     /// Stream of the documents.
@@ -213,8 +220,8 @@ impl Root {
             next_object: U64::new(self.next_object.0),
             allocated_blocks: U64::new(self.allocated_blocks),
             metadata_blocks: U64::new(self.metadata_blocks),
-            data_start: U64::new(self.data_start),
-            data_end: U64::new(self.data_end),
+            data_start: U64::new(self.data_start.get()),
+            data_end: U64::new(self.data_end.get()),
             objects: self.objects,
             documents: self.documents,
             drops: self.drops,
@@ -267,8 +274,8 @@ impl Root {
             next_object: ObjectId(header.next_object.get()),
             allocated_blocks: header.allocated_blocks.get(),
             metadata_blocks: header.metadata_blocks.get(),
-            data_start: header.data_start.get(),
-            data_end: header.data_end.get(),
+            data_start: BlockAddress::new(header.data_start.get()),
+            data_end: BlockAddress::new(header.data_end.get()),
             objects: header.objects,
             documents: header.documents,
             stored_documents,

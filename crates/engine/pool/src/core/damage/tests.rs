@@ -5,7 +5,7 @@ use crate::interface::operation::Failure;
 use crate::{CatalogChange, Core, ObjectId, Operation, Options, initial_root};
 use block::BlockError;
 use bytes::Bytes;
-use media::{Fate, FormatOptions, LocalMedia, SimDisk, SimOptions};
+use media::{BlockAddress, Fate, FormatOptions, LocalMedia, SimDisk, SimOptions};
 
 type Engine = Core<LocalMedia<SimDisk>>;
 
@@ -28,7 +28,7 @@ fn run(core: &mut Engine, operation: Operation) -> Result<(), Failure> {
 
 /// A disk with two volumes that map their blocks 0 to 2, and for each the addresses of its root page
 /// and of its block 1.
-fn volumes() -> (SimDisk, [(ObjectId, u64, u64); 2]) {
+fn volumes() -> (SimDisk, [(ObjectId, BlockAddress, BlockAddress); 2]) {
     let disk = SimDisk::new(SimOptions::immediate(1, 2048 * 4));
     let uuid = [7; 16];
     let format = FormatOptions { uuid, log_bytes: 1 << 20, root: initial_root(uuid), overwrite: false };
@@ -52,9 +52,13 @@ fn volumes() -> (SimDisk, [(ObjectId, u64, u64); 2]) {
 
 /// Result of a copy within one block, from block 1 of the first volume to block 1 of the second,
 /// after damage at an address.
-fn copied(disk: &SimDisk, places: [(ObjectId, u64, u64); 2], address: u64) -> Result<(), Failure> {
+fn copied(
+    disk: &SimDisk,
+    places: [(ObjectId, BlockAddress, BlockAddress); 2],
+    address: BlockAddress,
+) -> Result<(), Failure> {
     let disk = disk.crashed_copy(|_| Fate::Applied);
-    disk.damage(address, |content| content[100] ^= 1);
+    disk.damage(address.get(), |content| content[100] ^= 1);
     let mut core = Core::open(LocalMedia::open(disk).unwrap(), options(), &mut |_| {}).unwrap().0;
     let [(source, ..), (destination, ..)] = places;
     let (source_offset, destination_offset) = (BLOCK + 1024, BLOCK + 1024);

@@ -4,6 +4,7 @@ use crate::core::B;
 use crate::space::layout::{Layout, ZONE_BLOCKS};
 use crate::{CatalogChange, Core, Failure, Growth, ObjectId, Operation, Options, Output, PoolError, initial_root};
 use block::BlockError;
+use media::BlockAddress;
 use media::{
     BLOCK_BYTES, Fate, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, Media, SimDisk, SimOptions,
 };
@@ -133,7 +134,7 @@ fn a_pool_grows_over_the_borders_of_zones_and_groups() {
         write(&mut core, object, 0, 100).unwrap();
         core.grow(Growth::Size(new * B)).unwrap();
         exact(&core);
-        let layout = Layout { start: 2048, end: new - 1 };
+        let layout = Layout { start: BlockAddress::new(2048), end: BlockAddress::new(new - 1) };
         assert_eq!(core.map.space().layout(), layout);
         assert_eq!(core.map.space().groups().len(), layout.groups() as usize);
         // Allocates at the far end: the cursor of the space map gets there on its own only when the

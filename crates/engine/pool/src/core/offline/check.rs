@@ -16,7 +16,7 @@ use crate::interface::{ObjectId, PoolError};
 use crate::medium::blocking::read_many;
 use crate::space::STICKY;
 use crate::space::layout::SEGMENT_BLOCKS;
-use media::Media;
+use media::{BlockAddress, Media};
 
 /// Largest number of data blocks read in one request.
 const RUN_BLOCKS: usize = 256;
@@ -59,7 +59,7 @@ struct Met {
 }
 
 /// Data blocks to verify: object, address, CRC.
-type Unread = Vec<(ObjectId, u64, Crc32c)>;
+type Unread = Vec<(ObjectId, BlockAddress, Crc32c)>;
 
 impl<M: Media> Core<M> {
     /// Checks the pool. `data`: also read and verify every data block. No operation may be in
@@ -109,7 +109,7 @@ impl<M: Media> Core<M> {
         for object in self.map.objects().all() {
             let id = object.id;
             report.objects += u64::from(crate::catalog::is_user_object(id));
-            if object.root == 0 && object.mapped != 0 {
+            if object.root.is_none() && object.mapped != 0 {
                 let mapped = object.mapped;
                 report.find(format!("object {id}: {mapped} blocks are said to be mapped, but its map is empty"));
             }
@@ -234,9 +234,9 @@ impl<M: Media> Core<M> {
     fn check_data(&mut self, mut blocks: Unread, report: &mut CheckReport) {
         blocks.sort_unstable_by_key(|(_, address, _)| *address);
         let mut rest = blocks.as_slice();
-        let mut runs: Vec<&[(ObjectId, u64, Crc32c)]> = Vec::new();
+        let mut runs: Vec<&[(ObjectId, BlockAddress, Crc32c)]> = Vec::new();
         while let Some((_, start, _)) = rest.first() {
-            let follows = rest.iter().zip(*start..).take_while(|((_, address, _), expected)| address == expected);
+            let follows = (0..).zip(rest).take_while(|(offset, (_, address, _))| *address == *start + *offset);
             let (run, after) = rest.split_at(follows.count().clamp(1, RUN_BLOCKS));
             runs.push(run);
             rest = after;
@@ -310,7 +310,8 @@ impl<M: Media> Core<M> {
                 if self.map.space().is_given_up(segment, have) {
                     report.find(layout.given_up(segment));
                 }
-                for ((have, want), address) in have.iter().zip(want).zip(layout.segment_start(segment)..) {
+                for (offset, (have, want)) in (0..).zip(have.iter().zip(want)) {
+                    let address = layout.segment_start(segment) + offset;
                     allocated += u64::from(*have > 0);
                     if have != want && *have != STICKY {
                         report.find(format!("block {address}: reference count {have}, found {want} references"));

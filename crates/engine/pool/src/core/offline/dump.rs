@@ -19,7 +19,7 @@ use crate::log::record;
 use crate::log::record::Record;
 use crate::map::page::{Page, PageHeaderFields};
 use crate::space::layout::{SEGMENT_BLOCKS, ZONE_SEGMENTS};
-use media::{BLOCK_BYTES, Done, Media};
+use media::{BLOCK_BYTES, BlockAddress, Done, Media};
 
 /// Value of a dump.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,12 @@ impl From<String> for Shown {
         Self::Text(text)
     }
 }
+impl From<BlockAddress> for Shown {
+    fn from(address: BlockAddress) -> Self {
+        Self::Number(address.get())
+    }
+}
+
 impl From<&str> for Shown {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
@@ -88,7 +94,7 @@ fn show_stored(documents: Stored) -> Shown {
 
 /// Shows a block as a page of the index: header and entries, values only by their length, since
 /// documents may hold secrets. `None` for any other block.
-fn show_index_page(block: &[u8], address: u64) -> Option<Result<Shown, String>> {
+fn show_index_page(block: &[u8], address: BlockAddress) -> Option<Result<Shown, String>> {
     let (number, part) = index::page::identify(block)?;
     let mut fields = vec![("address", address.into()), ("page", u64::from(number).into())];
     if let Some(position) = part {
@@ -149,7 +155,7 @@ pub fn show_root(blob: &[u8]) -> Result<Shown, String> {
 }
 
 /// Shows a block as a map page: header and entries. The error says why it is not one.
-fn show_page(block: &[u8], address: u64) -> Result<Shown, String> {
+fn show_page(block: &[u8], address: BlockAddress) -> Result<Shown, String> {
     let (page, fields) = Page::inspect(block).ok_or_else(|| format!("block {address} is not a map page"))?;
     let PageHeaderFields { stored_crc, computed_crc, own_address, object_hint } = fields;
     let leaf = page.level() == 0;
@@ -327,7 +333,7 @@ impl<M: Media> Core<M> {
         let mut fields = self.show_one(id).ok_or(PoolError::NoSuchObject(id))?;
         let roots: Vec<Item> = self.all_roots().into_iter().filter(|item| item.object == id).collect();
         let mut walk = TreeWalk::new(roots, false);
-        let (mut pages, mut runs): (Vec<_>, Vec<(u64, u64, u64)>) = (Vec::new(), Vec::new());
+        let (mut pages, mut runs): (Vec<_>, Vec<(u64, BlockAddress, u64)>) = (Vec::new(), Vec::new());
         let mut bad = Vec::new();
         while pages.len() < limit
             && runs.len() < limit
@@ -374,22 +380,22 @@ impl<M: Media> Core<M> {
     }
 
     /// True if the data area has such a block.
-    pub fn has_block(&self, address: u64) -> bool {
+    pub fn has_block(&self, address: BlockAddress) -> bool {
         self.map.space().layout().locate(address).is_some()
     }
 
     /// Shows a block as a map page, or as a page of the index of the documents.
-    pub fn show_page_at(&mut self, address: u64) -> Result<Shown, PoolError> {
+    pub fn show_page_at(&mut self, address: BlockAddress) -> Result<Shown, PoolError> {
         let block = read_blocks(self.medium.media_mut(), address, 1)?;
         show_index_page(&block, address).unwrap_or_else(|| show_page(&block, address)).map_err(PoolError::Damaged)
     }
 
     /// Shows a block of the data area: its purpose, the number of references to it, and its
     /// content.
-    pub fn show_block(&mut self, address: u64) -> Result<Shown, PoolError> {
+    pub fn show_block(&mut self, address: BlockAddress) -> Result<Shown, PoolError> {
         let block = read_blocks(self.medium.media_mut(), address, 1)?;
         let layout = self.map.space().layout();
-        let mut fields = vec![("address", Shown::Number(address))];
+        let mut fields = vec![("address", Shown::Number(address.get()))];
         if let Some((segment, index)) = layout.locate(address) {
             fields.push(("segment", u64::from(segment).into()));
             if layout.is_metadata(segment) {
@@ -436,8 +442,8 @@ impl<M: Media> Core<M> {
 }
 
 /// Merges runs that are neighbours both in the object and on the medium.
-fn merged(runs: &[(u64, u64, u64)]) -> Vec<(u64, u64, u64)> {
-    let mut out: Vec<(u64, u64, u64)> = Vec::new();
+fn merged(runs: &[(u64, BlockAddress, u64)]) -> Vec<(u64, BlockAddress, u64)> {
+    let mut out: Vec<(u64, BlockAddress, u64)> = Vec::new();
     for &(block, address, count) in runs {
         match out.last_mut() {
             Some((b, a, n)) if *b + *n == block && *a + *n == address => *n += count,

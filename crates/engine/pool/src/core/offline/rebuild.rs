@@ -20,7 +20,7 @@ use crate::medium::blocking::read_many;
 use crate::space::STICKY;
 use crate::space::layout::SEGMENT_BLOCKS;
 use crate::space::slot::SlotEntry;
-use media::{BLOCK_BYTES, Buffer, Media};
+use media::{BLOCK_BYTES, BlockAddress, Buffer, Media};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -74,7 +74,7 @@ fn pages(count: u64) -> String {
 }
 
 /// Unusable pages by address, with the reason.
-type BadPages = BTreeMap<u64, String>;
+type BadPages = BTreeMap<BlockAddress, String>;
 
 impl<M: Media> Core<M> {
     /// Opens a pool without trusting its space map: rebuilds the map from the trees within
@@ -268,8 +268,8 @@ impl<M: Media> Core<M> {
     }
 
     /// Pages from which a bad page can be reached.
-    fn tainted(&mut self, bad: &BadPages) -> FxHashSet<u64> {
-        let mut tainted: FxHashSet<u64> = bad.keys().copied().collect();
+    fn tainted(&mut self, bad: &BadPages) -> FxHashSet<BlockAddress> {
+        let mut tainted: FxHashSet<BlockAddress> = bad.keys().copied().collect();
         loop {
             let before = tainted.len();
             let mut walk = TreeWalk::new(self.all_roots(), false);
@@ -296,7 +296,7 @@ impl<M: Media> Core<M> {
         roots.retain(|item| tainted.contains(&item.pointer.address));
         for root in roots.into_iter().rev() {
             let mut stack = vec![root];
-            let mut lost: Vec<(u64, u64, u64)> = Vec::new();
+            let mut lost: Vec<(u64, u64, BlockAddress)> = Vec::new();
             while let Some(item) = stack.pop() {
                 let Pointer { address, level, crc } = item.pointer;
                 if bad.contains_key(&address) {

@@ -13,7 +13,7 @@ use crate::interface::operation::{OperationId, Output};
 use crate::medium::read_result;
 use crate::schedule::step::Step;
 use bytes::Bytes;
-use media::{BLOCK_BYTES, Done, Media, MediaError};
+use media::{BLOCK_BYTES, BlockAddress, Done, Media, MediaError};
 
 /// Largest read in blocks whose content stays in the cache.
 const CACHED_BLOCKS: usize = 8;
@@ -69,7 +69,7 @@ impl<M: Media> Core<M> {
     /// Address and CRC of each block, address 0 for zeros; `None` if map pages have to be read
     /// first.
     #[inline]
-    fn entries_of(&mut self, object: ObjectId, first: u64, count: usize) -> Option<Vec<(u64, Crc32c)>> {
+    fn entries_of(&mut self, object: ObjectId, first: u64, count: usize) -> Option<Vec<(BlockAddress, Crc32c)>> {
         let mut entries = Vec::with_capacity(count);
         let mut at = 0;
         while at < count {
@@ -82,7 +82,9 @@ impl<M: Media> Core<M> {
                 }
             } else {
                 match self.map.pointer(object, block, 0) {
-                    Some((pointer, _)) if pointer.is_empty() => entries.extend((0..n).map(|_| (0, Crc32c::NONE))),
+                    Some((pointer, _)) if pointer.is_empty() => {
+                        entries.extend((0..n).map(|_| (BlockAddress::NONE, Crc32c::NONE)))
+                    }
                     Some((pointer, _)) => {
                         if let Some(page) = self.map.page(pointer) {
                             entries.extend(page.entries[index..index + n].iter().map(|e| (e.address(), e.crc())));
@@ -99,7 +101,7 @@ impl<M: Media> Core<M> {
     /// Takes the blocks that are in memory and requests the rest; returns the number of requests.
     /// `alone`: requests each block by itself, to find the bad one after a failure.
     #[inline]
-    fn gather(&mut self, id: OperationId, entries: &[(u64, Crc32c)], alone: bool) -> (Gathered, u32) {
+    fn gather(&mut self, id: OperationId, entries: &[(BlockAddress, Crc32c)], alone: bool) -> (Gathered, u32) {
         let count = entries.len();
         let mut out = Gathered::Nothing;
         let mut outstanding = 0;
@@ -107,7 +109,7 @@ impl<M: Media> Core<M> {
         let limit = if alone { 1 } else { self.medium.request_blocks(FANOUT) };
         while i < count {
             let (address, crc) = entries[i];
-            if address == 0 {
+            if address.is_none() {
                 i += 1;
                 continue;
             }
@@ -139,7 +141,7 @@ impl<M: Media> Core<M> {
         &mut self,
         operation: OperationId,
         blocks: Vec<(u64, Crc32c)>,
-        address: u64,
+        address: BlockAddress,
         result: Result<Done, MediaError>,
     ) {
         let buffer = read_result(result).ok();

@@ -23,7 +23,7 @@ use crate::schedule::step::Step;
 use crate::space::{FreeRun, Stream};
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
-use media::{BLOCK_BYTES, Media};
+use media::{BLOCK_BYTES, BlockAddress, Media};
 use std::rc::Rc;
 
 /// Kind of a change whose content goes through the log.
@@ -297,7 +297,7 @@ impl<M: Media> Core<M> {
         let middle: Vec<Source> = placed
             .blocks
             .iter()
-            .map(|&(address, crc)| if address == 0 { Source::Zero } else { Source::Placed(address, crc) })
+            .map(|&(address, crc)| if address.is_none() { Source::Zero } else { Source::Placed(address, crc) })
             .collect();
         let committed = (|| {
             let sequence = self.log.next_sequence();
@@ -386,7 +386,7 @@ impl<M: Media> Core<M> {
         let mut i = 0;
         while i < pieces.len() {
             if zero[i] {
-                blocks.push((0, Crc32c::NONE));
+                blocks.push((BlockAddress::NONE, Crc32c::NONE));
                 i += 1;
                 continue;
             }
@@ -397,7 +397,7 @@ impl<M: Media> Core<M> {
                 self.stop("the space map promised blocks that it does not have");
                 return broken();
             };
-            self.map.content_mut().place(address..address + run);
+            self.map.content_mut().place(address, run);
             let mut buffer = self.medium.stock().take(run as usize);
             for k in 0..run as usize {
                 buffer.as_blocks_mut()[k].0.copy_from_slice(pieces[i + k]);

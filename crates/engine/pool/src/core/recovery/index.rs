@@ -126,11 +126,12 @@ impl<M: Media> Core<M> {
             places.push((entry.address(), entry.crc()));
         }
         self.map.need_mut().clear();
-        let requests: Vec<_> = places.iter().filter(|(address, _)| *address != 0).map(|place| (place.0, 1)).collect();
+        let requests: Vec<_> =
+            places.iter().filter(|(address, _)| !address.is_none()).map(|place| (place.0, 1)).collect();
         let mut read = read_many(self.medium.media_mut(), &requests).into_iter();
         let mut pages = Vec::with_capacity(numbers.len());
         for (number, (address, crc)) in numbers.iter().zip(places) {
-            if address == 0 {
+            if address.is_none() {
                 pages.push(Err(format!("index page {number}: it is not stored")));
                 continue;
             }

@@ -16,7 +16,7 @@ use crate::geometry::{Pointer, index_in, page_span};
 use crate::interface::{Incident, ObjectId, PoolError};
 use crate::log::record::Record;
 use crate::map::page::Entry;
-use media::{BLOCK_BYTES, Media};
+use media::{BLOCK_BYTES, BlockAddress, Media};
 
 /// Checksum in the pointer to a page that was given up.
 const LOST: Crc32c = Crc32c::new(u32::from_be_bytes(*b"LOST"));
@@ -56,7 +56,12 @@ impl<M: Media> Core<M> {
 
     /// Finds the page at `address` on the way from the object's root to one of the blocks, among
     /// pages in memory: its first block and the pointer to it.
-    fn find_page(&self, object: ObjectId, blocks: std::ops::Range<u64>, address: u64) -> Option<(u64, Pointer)> {
+    fn find_page(
+        &self,
+        object: ObjectId,
+        blocks: std::ops::Range<u64>,
+        address: BlockAddress,
+    ) -> Option<(u64, Pointer)> {
         let mut block = blocks.start;
         while block < blocks.end {
             let mut pointer = self.map.root_of(object)?;
@@ -106,7 +111,7 @@ fn part<'a>(record: &Record<'a>, from: u64, count: u64) -> Record<'a> {
         Record::Write { object, first, blocks, data } => {
             let (from, count) = (from as usize, count as usize);
             let bytes = |blocks: &[crate::log::record::BlockWrite]| {
-                blocks.iter().filter(|block| block.address != 0).count() * BLOCK_BYTES
+                blocks.iter().filter(|block| !block.address.is_none()).count() * BLOCK_BYTES
             };
             let (skipped, taken) = (bytes(&blocks[..from]), bytes(&blocks[from..from + count]));
             Record::Write {

@@ -84,8 +84,8 @@ pub fn initial_root(uuid: [u8; 16]) -> Vec<u8> {
         next_object: FIRST_OBJECT,
         allocated_blocks: 0,
         metadata_blocks: 0,
-        data_start: 0,
-        data_end: 0,
+        data_start: BlockAddress::NONE,
+        data_end: BlockAddress::NONE,
         objects: TreeRoot::default(),
         documents: TreeRoot::default(),
         stored_documents: Stored::List,
@@ -101,8 +101,8 @@ pub(crate) fn await_ticket<M: Media>(media: &mut M, ticket: Ticket) -> Result<Do
     blocking::await_ticket(media, ticket).map_err(|error| damaged(error.to_string()))
 }
 
-pub(crate) fn read_blocks<M: Media>(media: &mut M, address: u64, blocks: usize) -> Result<Buffer, PoolError> {
-    media.read(0, BlockAddress::new(address), Buffer::zeroed(blocks));
+pub(crate) fn read_blocks<M: Media>(media: &mut M, address: BlockAddress, blocks: usize) -> Result<Buffer, PoolError> {
+    media.read(0, address, Buffer::zeroed(blocks));
     match await_ticket(media, 0)? {
         Done::Read(buffer) => Ok(buffer),
         _ => Err(damaged("the medium answered a read with something else")),
@@ -118,15 +118,15 @@ const INDEX_PAGES_AT_ONCE: usize = 256;
 fn read_index<M: Media>(
     media: &mut M,
     entries: &[SlotEntry],
-    place: impl Fn(u32, u8) -> u64,
+    place: impl Fn(u32, u8) -> BlockAddress,
     take: &mut dyn FnMut(usize, &[SlotEntry]),
 ) -> Vec<(u32, String)> {
-    let written: Vec<(usize, u64)> = (entries.iter().enumerate())
+    let written: Vec<(usize, BlockAddress)> = (entries.iter().enumerate())
         .filter_map(|(number, entry)| Some((number, place(number as u32, entry.slot()?))))
         .collect();
     let mut bad = Vec::new();
     for batch in written.chunks(INDEX_PAGES_AT_ONCE) {
-        let requests: Vec<(u64, usize)> = batch.iter().map(|(_, block)| (*block, 1)).collect();
+        let requests: Vec<(BlockAddress, usize)> = batch.iter().map(|(_, block)| (*block, 1)).collect();
         for ((number, block), read) in batch.iter().zip(read_many(media, &requests)) {
             let crc = entries.get(*number).map_or(Crc32c::NONE, SlotEntry::crc);
             let good = |read: Result<Buffer, String>| match read? {
@@ -351,9 +351,9 @@ impl<M: Media> Core<M> {
         if root.stored_documents != Stored::List && media.features() & FEATURE_INDEX == 0 {
             return Err(damaged("the root names an index of the documents, but the superblock lacks its feature bit"));
         }
-        if root.data_end == 0 {
-            root.data_start = media.data_start().get();
-            root.data_end = media.data_end().get();
+        if root.data_end.is_none() {
+            root.data_start = media.data_start();
+            root.data_end = media.data_end();
             let layout = Layout { start: root.data_start, end: root.data_end };
             if layout.groups() as usize > crate::core::checkpoint::root::MAX_GROUPS {
                 return Err(damaged("a pool of more than 512 TiB is not supported"));
@@ -362,14 +362,13 @@ impl<M: Media> Core<M> {
         }
         let root = root;
         let layout = Layout { start: root.data_start, end: root.data_end };
-        if layout.start != media.data_start().get() || layout.end > media.data_end().get() || layout.start >= layout.end
-        {
+        if layout.start != media.data_start() || layout.end > media.data_end() || layout.start >= layout.end {
             return Err(damaged(format!(
                 "the pool's data area is blocks {} to {}, the device offers {} to {}",
                 layout.start,
                 layout.end,
-                media.data_start().get(),
-                media.data_end().get()
+                media.data_start(),
+                media.data_end()
             )));
         }
         if root.groups.len() != layout.groups() as usize {
@@ -689,7 +688,7 @@ impl<M: Media> Core<M> {
     fn plan_replay(&mut self, record: &Record<'_>, sequence: u64) -> Result<(), PoolError> {
         let complete = self.load_planned(|map| match record {
             Record::Write { object, first, blocks, .. } => {
-                for block in blocks.iter().filter(|b| b.address != 0) {
+                for block in blocks.iter().filter(|b| !b.address.is_none()) {
                     map.need_counts(block.address);
                 }
                 map.plan_blocks(*object, *first, blocks.len() as u64).is_some()

@@ -9,13 +9,13 @@ use crate::core::scan::walk::{Item, TreeWalk, Visit};
 use crate::geometry::blocks_for;
 use crate::interface::PoolError;
 use crate::medium::blocking::{read_each, read_many};
-use media::{BLOCK_BYTES, Buffer, Media};
+use media::{BLOCK_BYTES, BlockAddress, Buffer, Media};
 
 /// Largest number of blocks in one read.
 const RUN_BLOCKS: usize = 64;
 
 /// Block of the table: number, address and checksum.
-type Stored = (u64, u64, Crc32c);
+type Stored = (u64, BlockAddress, Crc32c);
 
 impl<M: Media> Core<M> {
     /// Loads the objects of the stored table.
@@ -54,7 +54,7 @@ impl<M: Media> Core<M> {
     fn load_table_blocks(&mut self, blocks: &mut [Stored], spare: &mut Vec<Buffer>) -> Result<(), PoolError> {
         blocks.sort_unstable_by_key(|(_, address, _)| *address);
         let runs: Vec<&[Stored]> =
-            (blocks.chunk_by(|(_, a, _), (_, b, _)| a + 1 == *b)).flat_map(|run| run.chunks(RUN_BLOCKS)).collect();
+            (blocks.chunk_by(|(_, a, _), (_, b, _)| *a + 1 == *b)).flat_map(|run| run.chunks(RUN_BLOCKS)).collect();
         let requests: Vec<_> = runs.iter().filter_map(|run| Some((run.first()?.1, run.len()))).collect();
         let objects = self.map.objects_mut();
         let (mut bad, mut suspects): (Vec<String>, Vec<Stored>) = (Vec::new(), Vec::new());

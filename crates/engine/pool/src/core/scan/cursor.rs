@@ -10,6 +10,7 @@ use crate::interface::{ObjectId, Place};
 use crate::map::Map;
 use crate::map::page::Page;
 use crate::space::{STICKY, SpaceMap};
+use media::BlockAddress;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 /// State of a scan between its turns.
@@ -27,14 +28,14 @@ pub(crate) struct Scan {
     pub(super) blocks: u64,
     pub(super) pages: u64,
     pub(super) places: Vec<Place>,
-    pub(super) pages_seen: FxHashMap<u64, u32>,
-    pub(super) blocks_seen: FxHashMap<u64, u32>,
+    pub(super) pages_seen: FxHashMap<BlockAddress, u32>,
+    pub(super) blocks_seen: FxHashMap<BlockAddress, u32>,
     /// Range of addresses whose shared blocks this pass tracks.
-    pub(super) window: std::ops::Range<u64>,
+    pub(super) window: std::ops::Range<BlockAddress>,
     pub(super) first_pass: bool,
     pub(super) verify: Option<Verify>,
     /// Unreadable pages: address and reason.
-    pub(super) bad_pages: Vec<(u64, String)>,
+    pub(super) bad_pages: Vec<(BlockAddress, String)>,
 }
 
 /// Leaf whose blocks are being read.
@@ -42,7 +43,7 @@ pub(super) struct Verify {
     pub(super) step: ScanStep,
     pub(super) outstanding: u32,
     /// Mismatches: block of the object, address, CRC.
-    pub(super) suspects: Vec<(u64, u64, Crc32c)>,
+    pub(super) suspects: Vec<(u64, BlockAddress, Crc32c)>,
     pub(super) round: u8,
 }
 
@@ -98,7 +99,7 @@ impl Scan {
     }
 
     /// Notes an unreadable page, which the scan skips.
-    pub fn note_bad_page(&mut self, address: u64, reason: &str) {
+    pub fn note_bad_page(&mut self, address: BlockAddress, reason: &str) {
         self.bad_pages.push((address, reason.to_owned()));
     }
 
@@ -159,8 +160,8 @@ impl Scan {
 }
 
 /// Drops the upper half of the tracked blocks; a further pass counts them.
-pub(super) fn narrow(scan: &mut Scan, count: impl Fn(u64) -> Option<u16>) {
-    let mut addresses: Vec<u64> = scan.blocks_seen.keys().copied().collect();
+pub(super) fn narrow(scan: &mut Scan, count: impl Fn(BlockAddress) -> Option<u16>) {
+    let mut addresses: Vec<BlockAddress> = scan.blocks_seen.keys().copied().collect();
     let middle = addresses.len() / 2;
     let (_, end, _) = addresses.select_nth_unstable(middle);
     let end = *end;

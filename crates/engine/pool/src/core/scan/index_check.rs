@@ -6,7 +6,7 @@ use crate::core::io::IndexRead;
 use crate::index::page::{CAPACITY, Target, decode_value};
 use crate::index::{Checked, Expected, IndexRoot, Node, PageNumber, Value, check_node};
 use bytes::Bytes;
-use media::Buffer;
+use media::{BlockAddress, Buffer};
 use rustc_hash::FxHashMap;
 
 /// Index being checked.
@@ -16,7 +16,7 @@ pub(crate) struct IndexCheck {
     /// Length of the stream in blocks.
     blocks: u64,
     /// Address and checksum of each page.
-    places: FxHashMap<PageNumber, (u64, Crc32c)>,
+    places: FxHashMap<PageNumber, (BlockAddress, Crc32c)>,
     unread: Vec<IndexRead>,
     /// Bytes of values that unread pages must hold.
     parts: FxHashMap<PageNumber, usize>,
@@ -36,7 +36,7 @@ impl IndexCheck {
     }
 
     /// Notes that the map of the stream names a block.
-    pub fn note_place(&mut self, block: u64, address: u64, crc: Crc32c) {
+    pub fn note_place(&mut self, block: u64, address: BlockAddress, crc: Crc32c) {
         if let Ok(number) = PageNumber::try_from(block) {
             self.places.insert(number, (address, crc));
         }
@@ -49,7 +49,7 @@ impl IndexCheck {
 
     /// Next page to read, and its address. `None` if there is none now; pages being read may name
     /// more.
-    pub fn next(&mut self) -> Option<(IndexRead, u64)> {
+    pub fn next(&mut self) -> Option<(IndexRead, BlockAddress)> {
         while let Some(read) = self.unread.pop() {
             let number = read.number();
             match self.places.get(&number) {
@@ -126,11 +126,11 @@ mod tests {
         pages.insert(1, leaf);
         let mut check = IndexCheck::new(IndexRoot { page: 1, level: 0, entries: 1 }, 5);
         for (number, page) in &pages {
-            check.note_place(u64::from(*number), u64::from(*number), Crc32c::of(&page[..]));
+            check.note_place(u64::from(*number), BlockAddress::new(u64::from(*number)), Crc32c::of(&page[..]));
         }
         while let Some((read, address)) = check.next() {
             let mut buffer = Buffer::zeroed(1);
-            buffer.copy_from_slice(&pages[&(address as PageNumber)][..]);
+            buffer.copy_from_slice(&pages[&(address.get() as PageNumber)][..]);
             check.arrived(&read, Ok(buffer));
         }
         check.findings()

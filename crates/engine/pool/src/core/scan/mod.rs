@@ -20,7 +20,7 @@ use crate::core::{B, Core};
 use crate::geometry::{FANOUT, Pointer};
 use crate::interface::operation::{OperationId, Output};
 use crate::interface::range::ByteRange;
-use crate::interface::{ObjectId, PoolError, ScanStep};
+use crate::interface::{BlockId, ObjectId, PoolError, ScanStep};
 use crate::log::record::Shared;
 use crate::map::Map;
 use crate::map::page::Page;
@@ -30,7 +30,7 @@ use crate::core::progress::Progress;
 use crate::schedule::step::Step;
 use crate::space::STICKY;
 
-use media::{Done, Media, MediaError};
+use media::{BlockAddress, Done, Media, MediaError};
 use rustc_hash::FxHashSet;
 
 /// Number of shared blocks that one pass of a count tracks; for more blocks it repeats the pass.
@@ -51,20 +51,19 @@ impl<M: Media> Core<M> {
                 return Step::Fail(PoolError::NoSuchObject(*id).into());
             }
         }
-        let mut scan = progress
-            .scan
-            .take()
-            .unwrap_or_else(|| Box::new(Scan { window: 0..u64::MAX, first_pass: true, ..Scan::default() }));
+        let mut scan = progress.scan.take().unwrap_or_else(|| {
+            Box::new(Scan { window: BlockAddress::NONE..BlockAddress::MAX, first_pass: true, ..Scan::default() })
+        });
         let mut objects = objects.to_vec();
         objects.sort_unstable();
         objects.dedup();
         for _ in 0..self.scan_pages {
             let Some(&object) = objects.get(scan.object) else {
-                if scan.window.end == u64::MAX {
+                if scan.window.end == BlockAddress::MAX {
                     return Step::Done(Output::Bytes(scan.blocks * B));
                 }
                 // Not all shared blocks could be tracked: another pass counts the rest.
-                scan.window = scan.window.end..u64::MAX;
+                scan.window = scan.window.end..BlockAddress::MAX;
                 scan.first_pass = false;
                 scan.pages_seen.clear();
                 scan.blocks_seen.clear();
@@ -181,8 +180,8 @@ impl<M: Media> Core<M> {
     }
 
     /// Finds every place that is stored in one of the blocks.
-    pub(crate) fn places_step(&mut self, blocks: &[u64], progress: &mut Progress) -> Step {
-        let wanted: FxHashSet<u64> = blocks.iter().copied().collect();
+    pub(crate) fn places_step(&mut self, blocks: &[BlockId], progress: &mut Progress) -> Step {
+        let wanted: FxHashSet<BlockAddress> = blocks.iter().map(|block| BlockAddress::new(block.0)).collect();
         let mut scan = progress.scan.take().unwrap_or_default();
         for _ in 0..self.scan_pages {
             // Objects may appear and disappear meanwhile; the scan continues with the next id.
@@ -350,7 +349,7 @@ impl<M: Media> Core<M> {
         if !self.map.need().is_empty() {
             return Step::Wait;
         }
-        let mut blocks: Vec<(u64, u64, Crc32c)> = Vec::with_capacity(FANOUT);
+        let mut blocks: Vec<(u64, BlockAddress, Crc32c)> = Vec::with_capacity(FANOUT);
         for (i, entry) in page.entries.iter().enumerate() {
             let (address, block) = (entry.address(), first + i as u64);
             // Content that is only in the log is not at its place yet, and is not verified.
@@ -381,7 +380,7 @@ impl<M: Media> Core<M> {
         object: ObjectId,
         scan: &mut Scan,
         round: u8,
-        suspects: Vec<(u64, u64, Crc32c)>,
+        suspects: Vec<(u64, BlockAddress, Crc32c)>,
     ) -> Step {
         let mut still = Vec::new();
         let mut complete = true;
@@ -413,7 +412,7 @@ impl<M: Media> Core<M> {
         Step::Done(Output::Scanned(Box::new(std::mem::take(&mut verify.step))))
     }
 
-    fn read_to_verify(&mut self, id: OperationId, scan: &mut Scan, blocks: &[(u64, u64, Crc32c)]) -> Step {
+    fn read_to_verify(&mut self, id: OperationId, scan: &mut Scan, blocks: &[(u64, BlockAddress, Crc32c)]) -> Step {
         let Some(verify) = &mut scan.verify else { return Step::Again };
         let limit = self.medium.request_blocks(FANOUT);
         // Suspects are read one by one, so that one bad block does not hide its neighbours.
@@ -436,7 +435,7 @@ impl<M: Media> Core<M> {
     pub(crate) fn verified(
         &mut self,
         id: OperationId,
-        blocks: Vec<(u64, u64, Crc32c)>,
+        blocks: Vec<(u64, BlockAddress, Crc32c)>,
         result: Result<Done, MediaError>,
     ) {
         let buffer = read_result(result).ok().filter(|buffer| buffer.blocks() == blocks.len());
@@ -489,10 +488,11 @@ mod tests {
 
     #[test]
     fn a_narrowed_window_counts_the_rest_later() {
-        let mut scan = Scan { window: 0..u64::MAX, first_pass: true, ..Scan::default() };
-        scan.blocks_seen = (0..10).map(|address| (address, 2)).collect();
+        let mut scan = Scan { window: BlockAddress::NONE..BlockAddress::MAX, first_pass: true, ..Scan::default() };
+        scan.blocks_seen = (0..10).map(|address| (BlockAddress::new(address), 2)).collect();
         scan.blocks = 10;
         narrow(&mut scan, |_| Some(2));
-        assert_eq!((scan.window.clone(), scan.blocks_seen.len(), scan.blocks), (0..5, 5, 5));
+        assert_eq!(scan.window, BlockAddress::NONE..BlockAddress::new(5));
+        assert_eq!((scan.blocks_seen.len(), scan.blocks), (5, 5));
     }
 }

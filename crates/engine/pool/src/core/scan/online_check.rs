@@ -27,7 +27,7 @@ use crate::schedule::step::Step;
 use crate::space::layout::{Layout, SEGMENT_BLOCKS};
 use crate::space::slot::SlotEntry;
 use crate::space::{STICKY, SpaceMap};
-use media::{Buffer, Media};
+use media::{BlockAddress, Buffer, Media};
 use rustc_hash::FxHashMap;
 
 const N: usize = SEGMENT_BLOCKS as usize;
@@ -382,11 +382,11 @@ impl OnlineCheck {
             let expected_mapped = crate::catalog::is_user_object(object.id).then_some(object.mapped);
             self.report.objects += u64::from(expected_mapped.is_some());
             match object.root {
-                0 if expected_mapped.unwrap_or(0) != 0 => self.report.find(format!(
+                BlockAddress::NONE if expected_mapped.unwrap_or(0) != 0 => self.report.find(format!(
                     "object {}: {} blocks are said to be mapped, but its map is empty",
                     object.id, object.mapped
                 )),
-                0 => {}
+                BlockAddress::NONE => {}
                 _ => {
                     self.stack.push(MapPage { pointer: object.pointer(), object: object.id, first: 0, expected_mapped })
                 }

@@ -1,6 +1,7 @@
 //! Set of shared blocks and pages that a pass of `Verify` has seen.
 
 use crate::space::layout::SEGMENT_BLOCKS;
+use media::BlockAddress;
 use rustc_hash::FxHashMap;
 
 /// Number of words in the bitmap of one segment.
@@ -20,12 +21,13 @@ impl Verified {
 
     /// True if the pass meets this block for the first time, as far as `memory_bytes` allow to
     /// remember.
-    pub fn first(&mut self, address: u64, memory_bytes: usize) -> bool {
+    pub fn first(&mut self, address: BlockAddress, memory_bytes: usize) -> bool {
         if self.0.len() > (memory_bytes / SEGMENT_BYTES).max(16) {
             self.0.clear();
         }
-        let bits = self.0.entry(address / SEGMENT_BLOCKS).or_insert_with(|| Box::new([0; WORDS]));
-        let (word, bit) = ((address % SEGMENT_BLOCKS / 64) as usize, 1 << (address % 64));
+        let number = address.get();
+        let bits = self.0.entry(number / SEGMENT_BLOCKS).or_insert_with(|| Box::new([0; WORDS]));
+        let (word, bit) = ((number % SEGMENT_BLOCKS / 64) as usize, 1 << (number % 64));
         let first = bits[word] & bit == 0;
         bits[word] |= bit;
         first

@@ -13,7 +13,7 @@ use crate::map::page;
 use crate::map::page::Page;
 use crate::medium::blocking::read_many;
 use crate::space::layout::{Layout, SEGMENT_BLOCKS};
-use media::Media;
+use media::{BlockAddress, Media};
 use rustc_hash::FxHashMap;
 use std::collections::BinaryHeap;
 use std::collections::hash_map::Entry;
@@ -208,7 +208,7 @@ impl Tally {
 
     /// Counts a reference and returns the previous count; `Ok(None)` outside the window, `Err`
     /// outside the data area.
-    pub fn add(&mut self, address: u64) -> Result<Option<u16>, ()> {
+    pub fn add(&mut self, address: BlockAddress) -> Result<Option<u16>, ()> {
         let (segment, index) = self.layout.locate(address).ok_or(())?;
         if segment < self.from || segment >= self.to {
             return Ok(None);
@@ -274,7 +274,7 @@ impl<M: Media> Core<M> {
         let mut own = 0;
         while let Some(visits) = walk.next(self) {
             for (item, visit) in &visits {
-                let outside = |address: u64| format!("block address {address} lies outside the data area");
+                let outside = |address: BlockAddress| format!("block address {address} lies outside the data area");
                 match visit {
                     Visit::Outside => bad(item, outside(item.pointer.address)),
                     Visit::Bad(reason) => bad(item, reason.clone()),

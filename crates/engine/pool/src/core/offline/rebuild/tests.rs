@@ -182,7 +182,7 @@ fn a_bad_page_is_reported_for_every_object_that_shares_it() {
     let mut core = core;
     let (pointer, _) = core.map.pointer(b, 256, 0).unwrap();
     drop(core);
-    disk.damage(pointer.address, |block| block[100] ^= 1);
+    disk.damage(pointer.address.get(), |block| block[100] ^= 1);
     let media = LocalMedia::open(disk).unwrap();
     match Core::open_repairing(media, options(), 1 << 20, &mut |_| {}) {
         Err(RepairError::Unprovable { damage, count: 1 }) => {
