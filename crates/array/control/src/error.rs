@@ -6,6 +6,7 @@
 
 use crate::access::AccessError;
 use crate::condition::{Class, Condition, Noun, Space, User, UserKind};
+use crate::difference::Difference;
 use crate::hosts::HostError;
 use crate::jobs::JobError;
 use crate::pools::PoolRefusal;
@@ -56,14 +57,14 @@ pub enum ControlError {
         name: String,
     },
     /// The name belongs to another object, or to one with other parameters.
-    #[error("{noun} {name} exists already{difference}")]
+    #[error("{noun} {name} exists already{}", difference.as_ref().map(Difference::to_string).unwrap_or_default())]
     Exists {
         /// Noun of the new object.
         noun: Noun,
         /// The name.
         name: String,
-        /// Difference, starting with a space; empty if it is not reported.
-        difference: String,
+        /// Difference of the existing object; absent if its name alone was requested.
+        difference: Option<Difference>,
     },
     /// The object cannot be deleted while it is used.
     #[error("{noun} {name} is in use")]

@@ -6,6 +6,7 @@ mod record;
 pub use record::HostGroupRecord;
 
 use crate::access::check_member;
+use crate::difference::Difference;
 use crate::environment::new_id;
 use crate::events::Draft;
 use crate::names::check_name;
@@ -117,7 +118,7 @@ impl Request for HostGroupCreate {
         let existing = control.directory().host_group(&self.name).ok().cloned();
         if let Some(existing) = existing {
             if existing.members != members {
-                let (name, difference) = (existing.name, " with other hosts".to_owned());
+                let (name, difference) = (existing.name, Some(Difference::Hosts));
                 return Err(ControlError::Exists { noun: Noun::HostGroup, name, difference });
             }
             return Ok(Outcome::unchanged(control.see(|facts| facts.host_group_view(&existing))));
@@ -148,8 +149,8 @@ impl Request for HostGroupSet {
         if let Some(name) = self.name.as_ref().filter(|name| **name != record.name) {
             check_name(Noun::HostGroup, name)?;
             if control.directory().host_group(name).is_ok() {
-                let (name, difference) = (name.clone(), String::new());
-                return Err(ControlError::Exists { noun: Noun::HostGroup, name, difference });
+                let name = name.clone();
+                return Err(ControlError::Exists { noun: Noun::HostGroup, name, difference: None });
             }
             record.name.clone_from(name);
         }

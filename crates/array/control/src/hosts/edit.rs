@@ -3,6 +3,7 @@
 use super::Initiator;
 use super::initiator::initiators_of;
 use super::{GeneratedSecrets, HostView};
+use crate::difference::Difference;
 use crate::environment::new_id;
 use crate::events::Draft;
 use crate::names::{check_chap_secret, check_chap_user, check_name};
@@ -99,7 +100,7 @@ impl Request for HostSet {
         if let Some(name) = self.name.clone().filter(|name| *name != record.name) {
             check_name(Noun::Host, &name)?;
             if control.directory().host(&name).is_ok() {
-                return Err(ControlError::Exists { noun: Noun::Host, name, difference: String::new() });
+                return Err(ControlError::Exists { noun: Noun::Host, name, difference: None });
             }
             record.name = name;
         }
@@ -222,11 +223,11 @@ fn check_same(existing: &HostRecord, initiators: &[Initiator], chap: Option<&Cha
         (Some(_), None) | (None, Some(_)) => false,
     };
     let difference = if sorted.0 != sorted.1 {
-        " with other initiator names"
+        Difference::InitiatorNames
     } else if !chap_same {
-        " with other CHAP credentials"
+        Difference::ChapCredentials
     } else {
         return Ok(());
     };
-    Err(ControlError::Exists { noun: Noun::Host, name: existing.name.clone(), difference: difference.to_owned() })
+    Err(ControlError::Exists { noun: Noun::Host, name: existing.name.clone(), difference: Some(difference) })
 }

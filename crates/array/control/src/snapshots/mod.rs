@@ -11,6 +11,7 @@ pub use error::SnapshotError;
 pub use record::SnapshotRecord;
 pub use tree::{SnapshotTree, TreeView};
 
+use crate::difference::Difference;
 use crate::events::Draft;
 use crate::record::Document;
 use crate::{Control, ControlError, Edit, Facts, Listed, Noun, Read, Request, SourceRecord};
@@ -145,7 +146,7 @@ impl Control {
     /// another time, so it is not idempotent.
     pub(crate) fn taken_before(&self, existing: &SnapshotRecord) -> ControlError {
         let name = self.directory().full_name(existing);
-        ControlError::Exists { noun: Noun::Snapshot, name, difference: format!(", taken {:.0}", existing.created) }
+        ControlError::Exists { noun: Noun::Snapshot, name, difference: Some(Difference::Taken(existing.created)) }
     }
 }
 

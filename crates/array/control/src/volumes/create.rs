@@ -2,6 +2,7 @@
 //! a snapshot.
 
 use super::{check_size, wanted_reservation};
+use crate::difference::Difference;
 use crate::environment::new_id;
 use crate::events::Draft;
 use crate::names::check_name;
@@ -58,7 +59,7 @@ impl Request for VolumeCreate {
         let existing = control.directory().volume(&self.name).ok().cloned();
         if let Some(existing) = existing {
             if source.is_some() {
-                let difference = format!(", created {:.0}", existing.created);
+                let difference = Some(Difference::Created(existing.created));
                 return Err(ControlError::Exists { noun: Noun::Volume, name: existing.name, difference });
             }
             check_same(control, &existing, self)?;
@@ -79,9 +80,8 @@ impl Request for VolumeCreate {
                 let size_bytes = self.size_bytes.unwrap_or(present_bytes);
                 check_size(size_bytes)?;
                 if size_bytes < present_bytes {
-                    let reason = source.name.clone();
-                    let name = self.name.clone();
-                    return Err(VolumeError::WouldShrink { name, size_bytes, present_bytes, reason }.into());
+                    let (name, parent) = (self.name.clone(), Some(source.name.clone()));
+                    return Err(VolumeError::WouldShrink { name, size_bytes, present_bytes, parent }.into());
                 }
                 control.check_commitment(size_bytes)?;
                 let (source, kind) = (source.object, ObjectKind::Volume);
@@ -135,28 +135,26 @@ struct Source {
 fn check_same(control: &Control, existing: &VolumeRecord, create: &VolumeCreate) -> Result<(), ControlError> {
     let present = control.object(existing.object)?;
     let difference = if create.size_bytes.is_some_and(|size_bytes| size_bytes != present.size_bytes) {
-        format!(" with {}", text::size::exact(present.size_bytes))
+        Difference::Size(present.size_bytes)
     } else if create.size_bytes.is_none() {
         return Err(VolumeError::SizeMissing { name: create.name.clone() }.into());
     } else if existing.source.is_some() {
-        " as a clone".to_owned()
+        Difference::Clone
     } else if create.write_cache != present.write_cache {
-        format!(" with its write cache {}", if present.write_cache { "on" } else { "off" })
+        Difference::WriteCache(present.write_cache)
     } else if present.reservation
         != wanted_reservation(None, create.reserve, create.overwrite_reserve_percent, &create.name)?
     {
         match present.reservation {
-            Some(reservation) => {
-                format!(" as a thick volume with an overwrite reserve of {} %", reservation.overwrite_percent)
-            }
-            None => " as a thin volume".to_owned(),
+            Some(reservation) => Difference::Thick(reservation.overwrite_percent),
+            None => Difference::Thin,
         }
     } else if create.zero_detection.is_some_and(|enabled| enabled != present.zero_detection) {
-        format!(" with zero detection {}", if present.zero_detection { "on" } else { "off" })
+        Difference::ZeroDetection(present.zero_detection)
     } else {
         return Ok(());
     };
-    Err(ControlError::Exists { noun: Noun::Volume, name: existing.name.clone(), difference })
+    Err(ControlError::Exists { noun: Noun::Volume, name: existing.name.clone(), difference: Some(difference) })
 }
 
 /// Finds a clone's source: a volume by name or id, else a snapshot.

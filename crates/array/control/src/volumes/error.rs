@@ -46,8 +46,9 @@ pub enum VolumeError {
     },
     /// Smaller than the present size or than the source.
     #[error(
-        "volume {name} cannot have {}: {reason} has {}, and volumes do not shrink",
+        "volume {name} cannot have {}: {} has {}, and volumes do not shrink",
         exact(*size_bytes),
+        parent.as_deref().unwrap_or("it"),
         exact(*present_bytes)
     )]
     WouldShrink {
@@ -55,10 +56,10 @@ pub enum VolumeError {
         name: String,
         /// Requested size.
         size_bytes: u64,
-        /// Present size.
+        /// Present size, or that of the source of a clone.
         present_bytes: u64,
-        /// Owner of the present size: `it` or the source's name.
-        reason: String,
+        /// Name of the source of a clone.
+        parent: Option<String>,
     },
     /// Invalid share.
     #[error("an overwrite reserve of {percent} % is not possible: 0 to 100")]

@@ -47,7 +47,7 @@ impl Request for VolumeSet {
         if let Some(name) = self.name.clone().filter(|name| *name != record.name) {
             check_name(Noun::Volume, &name)?;
             if control.directory().volume(&name).is_ok() {
-                return Err(ControlError::Exists { noun: Noun::Volume, name, difference: String::new() });
+                return Err(ControlError::Exists { noun: Noun::Volume, name, difference: None });
             }
             record.name = name;
             published.push(Change::VolumeRenamed { object });
@@ -76,10 +76,8 @@ impl Request for VolumeSet {
         if let Some(size_bytes) = self.size_bytes.filter(|size_bytes| *size_bytes != present.size_bytes) {
             check_size(size_bytes)?;
             if size_bytes < present.size_bytes {
-                let (name, reason) = (record.name, "it".to_owned());
-                return Err(
-                    VolumeError::WouldShrink { name, size_bytes, present_bytes: present.size_bytes, reason }.into()
-                );
+                let (name, present_bytes) = (record.name, present.size_bytes);
+                return Err(VolumeError::WouldShrink { name, size_bytes, present_bytes, parent: None }.into());
             }
             control.check_commitment(size_bytes - present.size_bytes)?;
             changes.push(CatalogChange::Resize { id: object, size_bytes });
