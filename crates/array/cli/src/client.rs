@@ -160,15 +160,17 @@ impl Client {
         request: Request<Full<Bytes>>,
     ) -> Result<(StatusCode, Bytes), CliError> {
         let broken = |error: hyper::Error| {
-            let message = format!("the connection to the array at {} broke: {error}", self.shown);
-            CliError::unreachable(message, "the array may be stopping; look at its log")
+            let message =
+                format!("the array at {} closed the connection before its answer was complete: {error}", self.shown);
+            CliError::unreachable(message, "the array may be stopping: see its log")
         };
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
         let connection = tokio::spawn(connection);
         let response = sender.send_request(request).await.map_err(broken)?;
         let status = response.status();
         let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES).collect().await;
-        let body = body.map_err(|error| CliError::failed(format!("the answer could not be read: {error}")))?.to_bytes();
+        let body =
+            body.map_err(|error| CliError::failed(format!("cannot read the array's answer: {error}")))?.to_bytes();
         drop(sender);
         connection.abort();
         if status.is_success() {
@@ -176,7 +178,10 @@ impl Client {
         }
         Err(match serde_json::from_slice::<Problem>(&body) {
             Ok(problem) => CliError::problem(problem),
-            Err(_) => CliError::failed(format!("{} answered {status}; it does not look like an array", self.shown)),
+            Err(_) => CliError::failed(format!(
+                "{} answered with HTTP status {status} and no error document: it is probably not a Windlass array",
+                self.shown
+            )),
         })
     }
 
@@ -192,9 +197,10 @@ impl Client {
     fn unreachable(&self, error: &io::Error) -> CliError {
         let message = format!("cannot reach the array at {}: {error}", self.shown);
         match (&self.server, error.kind()) {
-            (_, io::ErrorKind::PermissionDenied) => {
-                CliError::denied(message, "the socket belongs to the array's user; use sudo, or https with a token")
-            }
+            (_, io::ErrorKind::PermissionDenied) => CliError::denied(
+                message,
+                "only root and the user that runs the array may use its socket: use sudo, or https with a token",
+            ),
             (Server::Unix(_), _) => CliError::unreachable(
                 message,
                 "start it with  windlass serve --state-dir DIR  and name it with  --server unix:DIR/windlass.sock",
@@ -202,7 +208,10 @@ impl Client {
             (Server::Https { host, .. }, io::ErrorKind::InvalidData) => {
                 CliError::unreachable(message, &certificate_help(host, error))
             }
-            (Server::Https { .. }, _) => CliError::unreachable(message, "is the array running with --http there?"),
+            (Server::Https { .. }, _) => CliError::unreachable(
+                message,
+                "check host and port; the array listens for HTTPS only if it was started with  --http ADDR:PORT",
+            ),
         }
     }
 }
@@ -213,9 +222,7 @@ fn certificate_help(host: &str, error: &io::Error) -> String {
     match tls_error {
         Some(rustls::Error::InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        )) => format!(
-            "connect by a name that the certificate has, or give it this one: restart the array with  --http-name {host}"
-        ),
+        )) => format!("use a name from the certificate, or add this one: restart the array with  --http-name {host}"),
         Some(rustls::Error::InvalidCertificate(
             CertificateError::Expired
             | CertificateError::ExpiredContext { .. }
@@ -225,7 +232,7 @@ fn certificate_help(host: &str, error: &io::Error) -> String {
         Some(rustls::Error::InvalidCertificate(_)) => {
             "trust the certificate with  --ca FILE  (a copy of the array's STATE_DIR/tls/cert.pem)".to_owned()
         }
-        _ => "is there an array, started with --http, at this port?".to_owned(),
+        _ => "check the port; the array listens for HTTPS at the address that  --http  names".to_owned(),
     }
 }
 
@@ -245,7 +252,7 @@ fn parse_server(url: &str, globals: &Globals) -> Result<Server, CliError> {
         }
         return Ok(Server::Unix(PathBuf::from(path)));
     }
-    let wrong = || CliError::usage(format!("{url:?} is not an array: write unix:PATH or https://HOST:PORT"));
+    let wrong = || CliError::usage(format!("{url:?} is not the URL of an array: write unix:PATH or https://HOST:PORT"));
     let uri: Uri = url.parse().map_err(|_| wrong())?;
     if uri.scheme_str() != Some("https") || !matches!(uri.path(), "" | "/") {
         return Err(wrong());
@@ -313,7 +320,7 @@ mod tests {
         assert!(wrong(CertificateError::NotValidForName).ends_with("--http-name 192.0.2.2"));
         assert!(wrong(CertificateError::UnknownIssuer).contains("--ca FILE"));
         assert!(wrong(CertificateError::Expired).contains("clocks"));
-        assert!(help(Error::HandshakeNotComplete).contains("at this port?"));
+        assert!(help(Error::HandshakeNotComplete).starts_with("check the port"));
     }
 
     #[test]

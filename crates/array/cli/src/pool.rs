@@ -25,7 +25,7 @@ pub enum Verb {
         after_help = "Examples:\n  windlass pool set p0 --warn 80% --critical 90%\n  windlass pool set p0 --commitment 250%\n  windlass pool set p0 --commitment off"
     )]
     Set(Set),
-    /// Enlarge a pool while in use: its file or device, or by a further one
+    /// Enlarge a pool in use: enlarge its last file or device, or add one
     #[command(
         group = clap::ArgGroup::new("how").required(true).args(["size", "device"]),
         after_help = "Examples:\n  windlass pool grow p0 --size 6G\n  windlass pool grow p0 --device /dev/disk/by-id/x"
@@ -36,8 +36,7 @@ pub enum Verb {
         /// New size of the pool's last file or device
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         size: Option<u64>,
-        /// Further device or file on the array's machine; it must be blank, and becomes a part of
-        /// the pool
+        /// Additional device or file on the array's machine; it must be blank
         #[arg(long, value_name = "PATH")]
         device: Option<String>,
     },
@@ -52,10 +51,10 @@ pub enum Verb {
         #[command(flatten)]
         start: job::Start,
     },
-    /// Check map and reference counts of a pool: by name while in use, by its file or device while
-    /// closed
+    /// Check map and reference counts of a pool in use (by name) or of a closed one (by its file or
+    /// device)
     #[command(
-        after_help = "Examples:\n  windlass pool check p0                           asks the array that serves it\n  windlass pool check /var/lib/windlass/p0.pool    needs no array and changes nothing; verifies the data too\n  windlass pool check ./p0.pool --quick -o json\n\nWhat contains a '/' or is there as a file is a file; everything else is the name of a pool.\nExit status: 0 clean, 9 findings, 4 the file is in use by an array, 1 cannot be opened."
+        after_help = "Examples:\n  windlass pool check p0                           a pool in use\n  windlass pool check /var/lib/windlass/p0.pool    a closed pool: changes nothing, verifies the data too\n  windlass pool check ./p0.pool --quick -o json\n\nAn argument with a '/', or the name of an existing file, is a file; any other argument is the name of a pool.\nExit status: 0 clean, 9 findings, 4 the file is in use by an array, 1 cannot be opened."
     )]
     Check {
         /// Name, or path of a file or device; default: the array's pool
@@ -191,7 +190,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             job::start(&format!("{}/scrub", path(&name)), start, client, output).await
         }
         Verb::Check { quick: true, .. } => Err(CliError::usage(
-            "--quick is for files: a check of a pool in use never reads the data; a scrub does".to_owned(),
+            "--quick is for files: the check of a pool in use never reads the data; to verify the data, run  windlass pool scrub".to_owned(),
         )),
         Verb::Check { target, start, .. } => {
             let name = name_or_only(target.as_deref().and_then(Path::to_str), client).await?;

@@ -17,8 +17,8 @@ const CANCELLED: u8 = 130;
 pub(crate) struct Arguments {
     #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
     url: Url,
-    /// Prove each primitive: 192 KiB near the end of the unit, unmapped if possible, are written
-    /// and then restored; no other host may use the unit meanwhile
+    /// Execute each primitive on 192 KiB near the end of the unit (unmapped ones if possible) and
+    /// restore their content; no other host may use the unit during the test
     #[arg(long)]
     write_test: bool,
     #[command(flatten)]
@@ -26,8 +26,8 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the probe. Exit status: 0 if every primitive is there, 9 if one is missing, 130 when
-/// interrupted; if the probe found nothing out, or the write test ended early, the status that
-/// `windlass disk` has for that error.
+/// interrupted; if the probe failed or the write test ended early, the status that `windlass disk`
+/// has for that error.
 pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     if !matches!(format, Format::Table | Format::Wide | Format::Json | Format::Esxcli) {
         return host_kit::fail(&DiskError::Usage(
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     let report = match ::probe::probe(&url, &options) {
         Ok(report) => report,
         Err(ProbeError::Interrupted) => {
-            let _closed = writeln!(io::stderr(), "interrupted; what was written has been put back");
+            let _closed = writeln!(io::stderr(), "interrupted; the content was restored");
             return ExitCode::from(CANCELLED);
         }
         Err(error) => return fail(&url, error),
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     }
 }
 
-/// Reports the error with the words of the host kit's other nouns where they have some for it.
+/// Reports the error as the other commands of the host kit do, if they know it.
 fn fail(url: &Url, error: ProbeError) -> ExitCode {
     let words = error.to_string();
     let known = match error {
@@ -73,12 +73,12 @@ fn fail(url: &Url, error: ProbeError) -> ExitCode {
         ProbeError::Device(error) => DiskError::device(url, error),
         ProbeError::Mounted { datastore, host } => DiskError::Mounted { on: url.to_string(), name: datastore, host },
         ProbeError::ForeignWrite { .. } => {
-            let help = "end what uses the logical unit, and probe it again; without --write-test nothing is written";
+            let help =
+                "stop the other users of the logical unit and repeat the probe; without --write-test it writes nothing";
             return host_kit::failed(&words, "in-use", 4, Some(help));
         }
         error if error.is_full() => {
-            let help =
-                "give space back in the array's pool, or grow it; those blocks now contain data of the write test";
+            let help = "free space in the array's pool, or grow it; the blocks in question now contain test data";
             return host_kit::failed(&words, "no-space", 6, Some(help));
         }
         _ => return host_kit::failed(&words, "failed", 1, None),

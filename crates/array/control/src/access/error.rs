@@ -28,13 +28,13 @@ pub enum AccessError {
         lun: u16,
     },
     /// All logical unit numbers are in use.
-    #[error("no LUN is free for {grantee}: 0 to 16383 are all in use")]
+    #[error("{grantee} has no free LUN: all numbers from 0 to 16383 are in use")]
     NoFreeLun {
         /// Grantee whose numbers are all in use.
         grantee: Grantee,
     },
     /// Invalid logical unit number.
-    #[error("{lun} is not a LUN: 0 to 16383 are")]
+    #[error("LUN {lun} is out of range: logical unit numbers are 0 to 16383")]
     InvalidLun {
         /// Requested number.
         lun: u16,

@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SnapshotError {
     /// The name of a snapshot has no volume, and several volumes have a snapshot of that name.
-    #[error("snapshot {name} is ambiguous: it is one of {candidates}")]
+    #[error("several volumes have a snapshot {name}: {candidates}")]
     AmbiguousName {
         /// The name.
         name: String,
