@@ -13,6 +13,7 @@ use anyhow::{Context, anyhow};
 use control::{ArrayOptions, PortalOptions};
 use rustix::fs::Mode;
 use rustls::ServerConfig;
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -27,7 +28,7 @@ use tokio::sync::oneshot;
 /// `ready iscsi=ADDRESS:PORT[,…] target=IQN api=unix:PATH [http=https://ADDRESS:PORT]`.
 pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), ServeError> {
     let configuration = Configuration::load(&options)?;
-    crate::logging::start(&configuration.log, configuration.log_format)?;
+    let _log = crate::logging::start(&configuration.log, configuration.log_format)?;
     abort_on_panic();
     // Everything created from here on belongs to the owner alone: the pool, the socket, the token.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
@@ -281,10 +282,12 @@ fn print_line(line: &str) {
 /// state: a nexus that is never taken down, tasks that others wait for. A process that ends leaves
 /// the state of a power cut, which the next start can repair and which hosts can wait for.
 fn abort_on_panic() {
-    let log = std::panic::take_hook();
+    // Not the present hook: it writes to standard error, which may take no data.
     std::panic::set_hook(Box::new(move |panic| {
-        log(panic);
-        tracing::error!(%panic, "internal error: the array aborts and must be restarted");
+        let trace = Backtrace::capture();
+        let trace = (trace.status() == BacktraceStatus::Captured).then(|| trace.to_string());
+        tracing::error!(%panic, trace, "internal error: the array aborts and must be restarted");
+        crate::logging::flush();
         std::process::abort();
     }));
 }

@@ -1,42 +1,98 @@
 //! Structured logs on standard error; standard output is for the one `ready` line.
+//!
+//! The threads of the array only put lines into a [`Queue`]; a thread of its own writes them. A
+//! standard error that takes no data (a pipe whose reader is stuck, a slow terminal) delays no host.
+
+mod queue;
 
 use crate::{LogFormat, ServeError};
+use anyhow::Context;
+use queue::Queue;
+use std::fs::File;
 use std::io::{IsTerminal, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::os::fd::AsFd;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::util::SubscriberInitExt;
 
-/// Number of log lines that could not be written.
-static DROPPED: AtomicU64 = AtomicU64::new(0);
+/// Longest wait for the lines in the queue when the process ends.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Lines that are not written yet, of all threads.
+static QUEUE: OnceLock<Arc<Queue>> = OnceLock::new();
+
+/// Log of the process. Dropping it waits until the lines are written, at most for a second.
+#[derive(Debug)]
+pub(crate) struct Log;
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        flush();
+    }
+}
 
 /// Starts logging for the process. A second call (in tests) has no effect.
-pub(crate) fn start(filter: &str, format: LogFormat) -> Result<(), ServeError> {
+pub(crate) fn start(filter: &str, format: LogFormat) -> Result<Log, ServeError> {
     let filter = EnvFilter::try_new(filter)
         .map_err(|error| ServeError::Configuration(format!("log = {filter:?} is not a log filter: {error}")))?;
-    // The subscriber would report a failed write to standard error, with a macro that panics.
-    let builder =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| StandardError).log_internal_errors(false);
-    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let _already_started = match format {
-        LogFormat::Text => builder.with_ansi(colours).with_target(false).try_init(),
-        LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).try_init(),
+    let queue = Arc::new(Queue::default());
+    let lines = {
+        let queue = Arc::clone(&queue);
+        move || Line(Arc::clone(&queue))
     };
-    Ok(())
+    if subscriber(format, filter, lines).try_init().is_err() {
+        return Ok(Log);
+    }
+    // Not `std::io::stderr`, whose lock every user of standard error waits for.
+    let open = || std::io::stderr().as_fd().try_clone_to_owned().map(File::from).context("cannot open standard error");
+    let mut output = open()?;
+    // Reports of dropped lines are written at once: in the queue they could be dropped, too.
+    let direct = subscriber(format, EnvFilter::new("warn"), open()?);
+    let report = move |lines: u64| {
+        tracing::dispatcher::with_default(&direct, || {
+            tracing::warn!(lines, "log lines were dropped, because standard error did not take them");
+        });
+    };
+    let _first = QUEUE.set(Arc::clone(&queue));
+    let write = move || queue.write_to(&mut output, report);
+    std::thread::Builder::new().name("log".to_owned()).spawn(write).context("cannot start the thread of the log")?;
+    Ok(Log)
+}
+
+/// Subscriber that formats events as configured.
+fn subscriber<W>(format: LogFormat, filter: EnvFilter, writer: W) -> tracing::Dispatch
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    // The subscriber would report a failed write to standard error, with a macro that panics.
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).log_internal_errors(false);
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    match format {
+        LogFormat::Text => builder.with_ansi(colours).with_target(false).finish().into(),
+        LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).finish().into(),
+    }
+}
+
+/// Waits until all lines are written, at most for a second.
+pub(crate) fn flush() {
+    if let Some(queue) = QUEUE.get() {
+        queue.flush(FLUSH_TIMEOUT);
+    }
 }
 
 /// Returns the number of log lines that could not be written.
 pub(crate) fn dropped_lines() -> u64 {
-    DROPPED.load(Ordering::Relaxed)
+    QUEUE.get().map_or(0, |queue| queue.dropped_lines())
 }
 
-/// Standard error. A line that cannot be written (file system full, pipe closed) is dropped and
-/// counted: the array serves its hosts without a log, too.
-struct StandardError;
+/// Writer of one event, which the subscriber writes at once.
+struct Line(Arc<Queue>);
 
-impl Write for StandardError {
+impl Write for Line {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        if std::io::stderr().lock().write_all(line).is_err() {
-            DROPPED.fetch_add(1, Ordering::Relaxed);
-        }
+        self.0.push(line);
         Ok(line.len())
     }
 
