@@ -8,6 +8,7 @@ use crate::mirror::Publisher;
 use crate::pools::PoolPart;
 use crate::ports::{self, PortalOptions};
 use crate::record::{Document, load};
+use crate::system::HttpsFault;
 use crate::{ArrayRecord, Change, ControlError, Directory, Edit, Environment, Limits, Live};
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
@@ -32,6 +33,8 @@ pub struct ArrayOptions {
     pub background_share_percent: u8,
     /// Portals, in the order of [`Live::portals`].
     pub portals: Vec<PortalOptions>,
+    /// Reason why REST over TLS is not served, if it is configured.
+    pub https_fault: Option<HttpsFault>,
 }
 
 /// Administration of one array, on the one thread that owns the pool. Requests may overlap; changes
@@ -43,6 +46,7 @@ pub struct Control {
     started: Timestamp,
     /// Configured portals.
     portals: Vec<PortalOptions>,
+    https_fault: Option<HttpsFault>,
     pool: PoolPart,
     jobs: Jobs,
     events: Events,
@@ -163,6 +167,7 @@ impl Control {
             environment,
             started,
             portals: options.portals,
+            https_fault: options.https_fault,
             pool,
             jobs,
             events,
@@ -177,6 +182,7 @@ impl Control {
     async fn announce_start(&self) {
         self.raise(Draft::new(Severity::Info, "array-started", "array", "the array started"));
         self.report_unrecorded_portals();
+        self.report_https_fault();
         self.save_events(false).await;
     }
 
@@ -275,6 +281,11 @@ impl Control {
     /// Configured portals.
     pub(crate) fn portal_options(&self) -> &[PortalOptions] {
         &self.portals
+    }
+
+    /// Reason why REST over TLS is not served, if it is configured.
+    pub(crate) fn https_fault(&self) -> Option<&HttpsFault> {
+        self.https_fault.as_ref()
     }
 
     /// The pool beside its space.

@@ -65,8 +65,8 @@ pub use host_groups::*;
 pub use hosts::*;
 pub use jobs::*;
 pub use live::{
-    Change, ConnectionCounters, Level, Live, OffloadRow, Portal, Registration, Reservations, SessionInfo, UnitFacts,
-    VolumeCounters,
+    Change, ConnectionCounters, Level, Live, OffloadRow, Portal, RefusedLogins, Registration, Reservations,
+    SessionInfo, UnitFacts, VolumeCounters,
 };
 pub use mirror::Mirror;
 pub use naa::Naa;

@@ -43,6 +43,8 @@ pub trait Live {
     fn refusals(&self, since: u64) -> Vec<LogEntry>;
     /// Numbers of open connections and of ended ones by reason.
     fn connections(&self) -> ConnectionCounters;
+    /// Refused logins since this last returned some.
+    fn take_refused_logins(&self) -> Option<RefusedLogins>;
     /// SCSI commands received in the open sessions: a number that changes while hosts are active.
     /// Called often.
     fn commands(&self) -> u64;
@@ -212,6 +214,19 @@ pub struct ConnectionCounters {
     pub login_timeouts: u64,
     /// Connections closed for a protocol error, since the start.
     pub protocol_errors: u64,
+}
+
+/// Refused logins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedLogins {
+    /// Number of refused logins.
+    pub count: u64,
+    /// Initiator name that the last of them claimed.
+    pub initiator: String,
+    /// Its remote address.
+    pub peer: SocketAddr,
+    /// Reason for its refusal.
+    pub reason: &'static str,
 }
 
 /// Registrations and reservation of a volume.

@@ -3,8 +3,8 @@
 //! `mapped_bytes`.
 
 use crate::{
-    Change, ConnectionCounters, Directory, Environment, Live, OffloadRow, Portal, Reservations, SessionInfo, UnitFacts,
-    VolumeCounters,
+    Change, ConnectionCounters, Directory, Environment, Live, OffloadRow, Portal, RefusedLogins, Reservations,
+    SessionInfo, UnitFacts, VolumeCounters,
 };
 use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
@@ -416,6 +416,8 @@ pub struct MemoryLive {
     pub busy: Cell<bool>,
     commands: Cell<u64>,
     told_sessions: RefCell<BTreeMap<u64, SessionInfo>>,
+    /// Result of the next [`Live::take_refused_logins`].
+    pub refused_logins: RefCell<Option<RefusedLogins>>,
     /// Reason why the pool stopped.
     pub stopped: RefCell<Option<String>>,
 }
@@ -484,6 +486,10 @@ impl Live for MemoryLive {
 
     fn connections(&self) -> ConnectionCounters {
         self.connections.get()
+    }
+
+    fn take_refused_logins(&self) -> Option<RefusedLogins> {
+        self.refused_logins.take()
     }
 
     fn commands(&self) -> u64 {

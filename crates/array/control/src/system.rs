@@ -1,7 +1,10 @@
 //! Status of the whole array, and counters of a scrape.
 
+mod https_alert;
+mod https_fault;
 mod record;
 
+pub use https_fault::HttpsFault;
 pub use record::ArrayRecord;
 
 use crate::pools::count;

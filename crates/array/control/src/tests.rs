@@ -61,6 +61,7 @@ impl Array {
             target_name: Some("test".to_owned()),
             limits: Limits::default(),
             background_share_percent: 20,
+            https_fault: None,
             portals: portals.iter().map(|&(address, group)| PortalOptions { listen: listen(address), group }).collect(),
         };
         let environment = Rc::new(MemoryEnvironment::default());

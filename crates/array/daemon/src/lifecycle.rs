@@ -10,7 +10,7 @@ use crate::{
     TlsMode,
 };
 use anyhow::{Context, anyhow};
-use control::{ArrayOptions, PortalOptions};
+use control::{ArrayOptions, HttpsFault, PortalOptions};
 use rustix::fs::Mode;
 use rustls::ServerConfig;
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -74,13 +74,14 @@ async fn supervise(
     // Listeners are bound before the reactor starts, so that a port in use is reported at once;
     // clients wait in the backlog until it serves.
     let _socket = SocketFile(&configuration.socket);
-    let listeners = bind(configuration, state_dir).await?;
+    let (listeners, https_fault) = bind(configuration, state_dir).await?;
     let http = listeners.http_address();
     let (array, requests) = ArrayHandle::channel();
     let (ready_sender, ready_receiver) = oneshot::channel();
     let (shutdown, shutdown_receiver) = oneshot::channel();
     let channels = ReactorChannels { requests, ready: ready_sender, shutdown: shutdown_receiver };
-    let mut reactor = Reactor::start(configuration, state_dir, pool_sign, starter, channels)?;
+    let reactor_configuration = reactor_configuration(configuration, state_dir, pool_sign, https_fault);
+    let mut reactor = Reactor::start(reactor_configuration, starter, channels)?;
     tracing::info!(state_dir = %configuration.state_dir.display(), pool = %configuration.pool.path.display(), "starting");
 
     let ready = tokio::select! {
@@ -128,9 +129,13 @@ impl Drop for SocketFile<'_> {
     }
 }
 
-/// Binds the administrative socket and, as configured, the HTTPS and metrics listeners.
-async fn bind(configuration: &Configuration, state_dir: &StateDir) -> Result<Listeners, ServeError> {
-    let mut listeners = Listeners::default();
+/// Binds the administrative socket and, as configured, the HTTPS and metrics listeners. Also returns
+/// the reason if HTTPS is configured and not served.
+async fn bind(
+    configuration: &Configuration,
+    state_dir: &StateDir,
+) -> Result<(Listeners, Option<HttpsFault>), ServeError> {
+    let (mut listeners, mut fault) = (Listeners::default(), None);
     listeners.add(Listener::unix(&configuration.socket)?);
     if let Some(address) = configuration.http {
         match https_parts(configuration, state_dir, address) {
@@ -143,14 +148,16 @@ async fn bind(configuration: &Configuration, state_dir: &StateDir) -> Result<Lis
                     }
                     TlsMode::Files { .. } => "correct the file or [tls] cert and key, and restart",
                 };
-                tracing::error!(%address, error = %format_args!("{error:#}"), help, "REST over TLS is not served; hosts and the administrative socket are");
+                let reason = format!("{error:#}");
+                tracing::error!(%address, error = reason, help, "REST over TLS is not served; hosts and the administrative socket are");
+                fault = Some(HttpsFault { address, reason, help });
             }
         }
     }
     if let Some(address) = configuration.metrics {
         listeners.add(Listener::metrics(address).await?);
     }
-    Ok(listeners)
+    Ok((listeners, fault))
 }
 
 /// Certificate and token of the HTTPS listener.
@@ -175,6 +182,41 @@ fn portal_options(configuration: &Configuration) -> Vec<PortalOptions> {
     portals.map(|(at, listen)| PortalOptions { listen: *listen, group: group(at) }).collect()
 }
 
+/// Configuration of the reactor.
+fn reactor_configuration(
+    configuration: &Configuration,
+    state_dir: &StateDir,
+    pool_sign: Option<String>,
+    https_fault: Option<HttpsFault>,
+) -> ReactorConfiguration {
+    ReactorConfiguration {
+        state_dir: state_dir.path().to_owned(),
+        pool_path: configuration.pool.path.clone(),
+        pool_backend: configuration.pool.backend,
+        pool_size_bytes: configuration.pool.size_bytes,
+        pool_size_is_given: configuration.pool.size_is_given,
+        pool_sign,
+        new_pool: configuration.pool.new,
+        adopt_pool: configuration.pool.adopt,
+        pool_discard: configuration.pool.discard,
+        memory_bytes: configuration.memory_bytes,
+        portals: configuration.iscsi.clone(),
+        advertise: configuration.advertise.clone(),
+        explicit_asymmetric_access: configuration.explicit_asymmetric_access,
+        abort_of_finished_task: configuration.abort_of_finished_task,
+        isns: configuration.isns.clone(),
+        array: ArrayOptions {
+            pool_name: configuration.pool.name.clone(),
+            iqn_base: configuration.iqn_base.clone(),
+            target_name: configuration.target_name.clone(),
+            limits: configuration.pool.limits,
+            background_share_percent: configuration.background_share_percent,
+            portals: portal_options(configuration),
+            https_fault,
+        },
+    }
+}
+
 /// Waits for the reactor, unless a signal ends the wait.
 async fn stop(reactor: &mut Reactor, signals: &mut Signals) -> Result<(), ServeError> {
     tokio::select! {
@@ -191,40 +233,13 @@ struct Reactor {
 
 impl Reactor {
     fn start(
-        configuration: &Configuration,
-        state_dir: &StateDir,
-        pool_sign: Option<String>,
+        configuration: ReactorConfiguration,
         starter: impl ReactorStarter,
         channels: ReactorChannels,
     ) -> Result<Self, ServeError> {
-        let reactor_configuration = ReactorConfiguration {
-            state_dir: state_dir.path().to_owned(),
-            pool_path: configuration.pool.path.clone(),
-            pool_backend: configuration.pool.backend,
-            pool_size_bytes: configuration.pool.size_bytes,
-            pool_size_is_given: configuration.pool.size_is_given,
-            pool_sign,
-            new_pool: configuration.pool.new,
-            adopt_pool: configuration.pool.adopt,
-            pool_discard: configuration.pool.discard,
-            memory_bytes: configuration.memory_bytes,
-            portals: configuration.iscsi.clone(),
-            advertise: configuration.advertise.clone(),
-            explicit_asymmetric_access: configuration.explicit_asymmetric_access,
-            abort_of_finished_task: configuration.abort_of_finished_task,
-            isns: configuration.isns.clone(),
-            array: ArrayOptions {
-                pool_name: configuration.pool.name.clone(),
-                iqn_base: configuration.iqn_base.clone(),
-                target_name: configuration.target_name.clone(),
-                limits: configuration.pool.limits,
-                background_share_percent: configuration.background_share_percent,
-                portals: portal_options(configuration),
-            },
-        };
         let (sender, ended) = oneshot::channel();
         let body = move || {
-            let _nobody_waits = sender.send(starter.run(reactor_configuration, channels));
+            let _nobody_waits = sender.send(starter.run(configuration, channels));
         };
         std::thread::Builder::new()
             .name("reactor".to_owned())

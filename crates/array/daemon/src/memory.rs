@@ -106,6 +106,7 @@ pub fn spawn(prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send 
             target_name: Some("test".to_owned()),
             limits: control::Limits::default(),
             background_share_percent: 20,
+            https_fault: None,
             portals: vec![control::PortalOptions { listen: ([127, 0, 0, 1], 3260).into(), group: None }],
         },
     };

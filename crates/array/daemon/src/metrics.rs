@@ -264,10 +264,11 @@ impl Scrape {
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.
-const ALERTS: [(&str, &str); 12] = [
+const ALERTS: [(&str, &str); 13] = [
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
     ("check-findings", "critical"),
+    ("https-not-served", "warning"),
     ("metadata-damaged", "critical"),
     ("pool-full", "critical"),
     ("pool-stopped", "critical"),

@@ -40,6 +40,7 @@ fn setup(portals: &[SocketAddr]) -> ArraySetup {
             target_name: Some("simulated".to_owned()),
             limits: Limits::default(),
             background_share_percent: 20,
+            https_fault: None,
             portals: portals.iter().map(|listen| PortalOptions { listen: *listen, group: None }).collect(),
         },
         memory_bytes: 64 << 20,

@@ -83,6 +83,7 @@ fn open(catalog: Rc<MemoryCatalog>) -> Option<Control> {
         target_name: Some("test".into()),
         limits: Limits::default(),
         background_share_percent: 20,
+        https_fault: None,
         portals: Vec::new(),
     };
     let live = Rc::new(MemoryLive::default());

@@ -38,7 +38,7 @@ const GAP: u64 = 10_000;
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Codes of all events, by name.
-pub(crate) const CODES: [&str; 40] = [
+pub(crate) const CODES: [&str; 42] = [
     "access-granted",
     "access-revoked",
     "array-started",
@@ -52,11 +52,13 @@ pub(crate) const CODES: [&str; 40] = [
     "host-group-changed",
     "host-group-created",
     "host-group-deleted",
+    "https-not-served",
     "job-cancelled",
     "job-changed",
     "job-done",
     "job-failed",
     "job-started",
+    "login-refused",
     "metadata-damaged",
     "pool-changed",
     "pool-full",
@@ -231,6 +233,8 @@ pub(crate) struct Events {
     stop_reported: Cell<bool>,
     /// Time since which the storage below the pool is full.
     starved_since: Cell<Option<Timestamp>>,
+    /// Time of the last event about refused logins.
+    refusals_reported: Cell<Option<Duration>>,
 }
 
 impl Events {
@@ -247,6 +251,7 @@ impl Events {
             saved_at: Cell::new(environment.monotonic()),
             stop_reported: Cell::new(false),
             starved_since: Cell::new(None),
+            refusals_reported: Cell::new(None),
         })
     }
 
@@ -323,6 +328,7 @@ mod tests {
             saved_at: Cell::default(),
             stop_reported: Cell::default(),
             starved_since: Cell::default(),
+            refusals_reported: Cell::default(),
         };
         let document = |closed| match events.put(closed) {
             CatalogChange::PutDocument { key, value } => (key, serde_json::from_slice::<EventsRecord>(&value).ok()),

@@ -73,6 +73,7 @@ impl Control {
         alerts.extend(self.damage_alerts());
         alerts.extend(self.sanitize_alerts());
         alerts.extend(self.portal_alerts());
+        alerts.extend(self.https_alert());
         if let Some(check) = self.pool().last_check().filter(|check| check.count > 0) {
             alerts.push(AlertView {
                 code: "check-findings",

@@ -36,7 +36,7 @@ pub struct AlertView {
     pub code: &'static str,
     /// Severity.
     pub severity: Severity,
-    /// Pool or volume, by name.
+    /// Pool or volume by name, or an address of the array.
     pub subject: String,
     /// Time since which the condition holds.
     pub since: Timestamp,

@@ -8,6 +8,9 @@ use std::time::Duration;
 
 /// Time between two checks.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Shortest time between two events about refused logins: a host that tries again and again must
+/// not push other events out.
+const REFUSALS_INTERVAL: Duration = Duration::from_secs(600);
 
 impl Control {
     /// Checks thresholds, incidents and the pool every second.
@@ -29,6 +32,7 @@ impl Control {
         }
         self.look_below();
         self.record_portals().await;
+        self.report_refused_logins();
         self.take_incidents().await;
         self.check_thresholds().await;
         if self.events().is_due(&**self.environment()) {
@@ -49,6 +53,23 @@ impl Control {
         };
         self.events().starved_since.set(starved.then(|| self.environment().now()));
         self.raise(Draft::new(severity, code, self.pool().name().to_owned(), message.to_owned()));
+    }
+
+    /// Raises an event for the logins that were refused since the last one, once in a while.
+    pub(crate) fn report_refused_logins(&self) {
+        let now = self.environment().monotonic();
+        let last = self.events().refusals_reported.get();
+        if last.is_some_and(|last| now.saturating_sub(last) < REFUSALS_INTERVAL) {
+            return;
+        }
+        let Some(refused) = self.live().take_refused_logins() else { return };
+        self.events().refusals_reported.set(Some(now));
+        let mut message =
+            format!("login of {} from {} refused: {}", refused.initiator, refused.peer.ip(), refused.reason);
+        if refused.count > 1 {
+            message += &format!("; {} logins were refused since the last such event", refused.count);
+        }
+        self.raise(Draft::new(Severity::Warning, "login-refused", refused.initiator, message));
     }
 
     /// Adds an event.

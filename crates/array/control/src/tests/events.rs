@@ -112,3 +112,33 @@ fn a_pool_that_stopped_is_told_once() {
     let alerts = array.run(AlertList).unwrap();
     assert_eq!(alerts[0].message, "write failed");
 }
+
+/// A host with a wrong secret, which tries again and again, is one event in a while.
+#[test]
+fn refused_logins_are_events_at_a_bounded_rate() {
+    let array = Array::new();
+    let told = || {
+        let filter = EventFilter { code: Some("login-refused".to_owned()), ..EventFilter::default() };
+        let events = array.run(EventList { since: None, filter, limit: 10 }).unwrap();
+        events.into_iter().map(|event| (event.severity, event.subject, event.message)).collect::<Vec<_>>()
+    };
+    let refuse = |count| {
+        let (initiator, peer) = ("iqn.2026-01.org.example:h".to_owned(), ([192, 0, 2, 7], 5000).into());
+        array.live.refused_logins.replace(Some(RefusedLogins { count, initiator, peer, reason: "wrong CHAP secret" }));
+        block_on(array.control.look());
+    };
+    block_on(array.control.look());
+    assert_eq!(told(), []);
+    refuse(1);
+    let message = "login of iqn.2026-01.org.example:h from 192.0.2.7 refused: wrong CHAP secret";
+    let event = |message: String| (Severity::Warning, "iqn.2026-01.org.example:h".to_owned(), message);
+    assert_eq!(told(), [event(message.to_owned())]);
+    refuse(2);
+    refuse(5);
+    assert_eq!(told().len(), 1);
+    // The clock of the test advances by a millisecond at each read.
+    (0..600_000).for_each(|_| _ = array.environment.monotonic());
+    block_on(array.control.look());
+    let more = format!("{message}; 5 logins were refused since the last such event");
+    assert_eq!(told(), [event(message.to_owned()), event(more)]);
+}

@@ -24,6 +24,7 @@ async fn furnished() -> (Rc<Control>, String) {
         target_name: None,
         limits: Limits::default(),
         background_share_percent: 20,
+        https_fault: None,
         portals: vec![PortalOptions { listen, group: None }],
     };
     let opened = Control::open(Rc::new(MemoryCatalog::default()), live, Rc::new(SystemEnvironment), options).await;

@@ -5,7 +5,7 @@
 //! reactor's thread today. The trait lends no state of the engine, so that a frontend may later
 //! drive its connections on other threads and answer through messages.
 
-use control::{Change, ConnectionCounters, Directory, Registration, SessionInfo};
+use control::{Change, ConnectionCounters, Directory, RefusedLogins, Registration, SessionInfo};
 use futures_util::future::LocalBoxFuture;
 use unit::{Adapter, ClientId};
 
@@ -25,6 +25,8 @@ pub(crate) trait Frontend: Adapter {
     fn drop_session(&self, id: u64) -> bool;
     /// Numbers of open connections and of ended ones by reason.
     fn connections(&self) -> ConnectionCounters;
+    /// Refused logins since this last returned some.
+    fn take_refused_logins(&self) -> Option<RefusedLogins>;
     /// Number of commands received in the open sessions.
     fn commands(&self) -> u64;
     /// Names a client of this protocol that has reserved a whole unit. The key is 0.

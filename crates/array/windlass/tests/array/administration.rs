@@ -193,11 +193,16 @@ fn a_damaged_certificate_does_not_stop_storage() {
         assert!(error.contains("REST over TLS is not served") && error.contains(name), "{error}");
         assert!(error.contains("help=") && !error.contains("peer"), "{error}");
         assert!(!log.contains("http=https"), "{log}");
+        for list in ["alert", "event"] {
+            let told = fixture.ok(&[list, "list"]);
+            assert!(told.contains("REST over TLS is not served") && told.contains(name), "{told}");
+        }
         std::fs::write(&path, content).unwrap();
     }
     fixture.array.stop().unwrap();
     fixture.array.restart().unwrap();
     assert!(fixture.log_of_last_start().contains("http=https"));
+    assert!(!fixture.ok(&["alert", "list"]).contains("REST over TLS"));
 }
 
 /// Regression: a key, token or pool that every user of the machine could read was accepted in

@@ -6,8 +6,8 @@ use super::super::frontends::Frontends;
 use super::super::state::Reactor;
 use block::VolumeId;
 use control::{
-    Change, ConnectionCounters, Directory, Live, OffloadRow, Portal, Registration, Reservations, SessionInfo,
-    UnitFacts, VolumeCounters,
+    Change, ConnectionCounters, Directory, Live, OffloadRow, Portal, RefusedLogins, Registration, Reservations,
+    SessionInfo, UnitFacts, VolumeCounters,
 };
 use futures_util::future::LocalBoxFuture;
 use media::Media;
@@ -194,6 +194,10 @@ impl<M: Media + 'static> Live for LiveArray<M> {
     fn connections(&self) -> ConnectionCounters {
         let counters = self.frontends.iter().map(|frontend| frontend.connections());
         counters.reduce(add_connections).unwrap_or_default()
+    }
+
+    fn take_refused_logins(&self) -> Option<RefusedLogins> {
+        self.frontends.iter().find_map(|frontend| frontend.take_refused_logins())
     }
 
     fn commands(&self) -> u64 {

@@ -408,16 +408,19 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         }
     }
 
-    /// Logs a failed login, once in a while.
+    /// Notes a failed login for an event, and logs it once in a while.
     fn report_refusal(&self, status: LoginStatus, reason: &'static str) {
-        if let Some(count) = self.directory.iscsi.registry.closed.count_refusal(status, clock::now()) {
-            let claimed = self.directory.claimed.last();
-            let initiator = claimed.as_deref().unwrap_or("unnamed");
-            let reason = match status {
-                LoginStatus::AUTHORIZATION_FAILURE => "no host with this name, and no volume for every initiator",
-                LoginStatus::TARGET_NOT_FOUND => "the array has no target of this name",
-                _ => reason,
-            };
+        let closed = &self.directory.iscsi.registry.closed;
+        let claimed = self.directory.claimed.last();
+        let initiator = claimed.as_deref().unwrap_or("unnamed");
+        let reason = match status {
+            LoginStatus::AUTHORIZATION_FAILURE => "no host with this name, and no volume for every initiator",
+            LoginStatus::TARGET_NOT_FOUND => "the array has no target of this name",
+            LoginStatus::OUT_OF_RESOURCES => "too many sessions are open",
+            _ => reason,
+        };
+        closed.refused.add(status, initiator, self.member.peer, reason);
+        if let Some(count) = closed.count_refusal(status, clock::now()) {
             tracing::warn!(initiator, peer = %self.member.peer, reason, count, "login refused");
         }
     }

@@ -20,7 +20,7 @@ use super::setup::ArraySetup;
 use super::state::Reactor;
 use crate::AbortOfFinishedTask;
 use block::VolumeId;
-use control::{Change, ConnectionCounters, Directory, Portal, Registration, SessionInfo};
+use control::{Change, ConnectionCounters, Directory, Portal, RefusedLogins, Registration, SessionInfo};
 use futures_util::future::LocalBoxFuture;
 use iscsi::connection::{MissingTaskResponse, SessionIdentity, SessionType};
 use jiff::Timestamp;
@@ -267,6 +267,10 @@ impl<M: Media + 'static> Frontend for Iscsi<M> {
             login_timeouts: closed.login_timeout.total(),
             protocol_errors: closed.protocol_error.total(),
         }
+    }
+
+    fn take_refused_logins(&self) -> Option<RefusedLogins> {
+        self.registry.closed.refused.take()
     }
 
     fn commands(&self) -> u64 {

@@ -4,6 +4,7 @@
 use super::super::mutations::{Mutation, without};
 use crate::notice::Notice;
 use block::VolumeId;
+use control::RefusedLogins;
 use iscsi::connection::{CloseReason, SessionIdentity};
 use iscsi::pdu::LoginStatus;
 use jiff::Timestamp;
@@ -97,12 +98,35 @@ pub(crate) struct Closed {
     /// Login refused for a reason that an administrator has to know, and that is logged nowhere
     /// else.
     pub login_refused: Notice,
+    /// Refused logins since the last event about them.
+    pub refused: Refused,
     /// Login refused at the session limit.
     pub sessions_full: Notice,
     /// Login timed out.
     pub login_timeout: Notice,
     /// Protocol error or wrong digest.
     pub protocol_error: Notice,
+}
+
+/// Refused logins since they were last taken.
+#[derive(Debug, Default)]
+pub(crate) struct Refused(RefCell<Option<RefusedLogins>>);
+
+impl Refused {
+    /// Adds one, unless it was a redirect.
+    pub fn add(&self, status: LoginStatus, initiator: &str, peer: SocketAddr, reason: &'static str) {
+        if matches!(status, LoginStatus::TARGET_MOVED_TEMPORARILY | LoginStatus::TARGET_MOVED_PERMANENTLY) {
+            return;
+        }
+        let mut refused = self.0.borrow_mut();
+        let count = refused.as_ref().map_or(0, |refused| refused.count).saturating_add(1);
+        *refused = Some(RefusedLogins { count, initiator: initiator.to_owned(), peer, reason });
+    }
+
+    /// Takes them.
+    pub fn take(&self) -> Option<RefusedLogins> {
+        self.0.take()
+    }
 }
 
 impl Closed {
