@@ -10,7 +10,7 @@
 
 use bytes::Bytes;
 use media::{FileDisk, FormatOptions, LocalMedia, OpenOptions};
-use pool::{CatalogChange, Core, Operation, Options};
+use pool::{BlockNumber, CatalogChange, Core, Operation, Options};
 use std::error::Error;
 
 const VOLUME_BYTES: u64 = 4 << 30;
@@ -85,7 +85,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut mapped = 0_u64;
     for i in 0..count {
         match kind {
-            Kind::Lookup => mapped += u64::from(core.is_mapped(volume, below(MAPPED_BYTES / 4096)) == Some(true)),
+            Kind::Lookup => {
+                mapped += u64::from(core.is_mapped(volume, BlockNumber::new(below(MAPPED_BYTES / 4096))) == Some(true))
+            }
             Kind::Write | Kind::Steady => {
                 let offset = below(MAPPED_BYTES / 4096) * 4096;
                 outstanding += 1;

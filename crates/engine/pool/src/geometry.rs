@@ -3,6 +3,7 @@
 //! An object is counted in blocks of 4 KiB. A page holds 256 entries; an entry of a leaf (level 0) spans one block.
 
 use crate::checksum::Crc32c;
+use crate::interface::range::BlockNumber;
 use media::{BLOCK_BYTES, BlockAddress};
 
 /// Number of entries in a page.
@@ -43,8 +44,28 @@ pub const fn level_for(blocks: u64) -> u8 {
 
 /// Index of `block`'s entry in a page at `level`.
 #[inline]
-pub const fn index_in(block: u64, level: u8) -> usize {
-    ((block >> (8 * level as u32)) & 0xff) as usize
+pub const fn index_in(block: BlockNumber, level: u8) -> usize {
+    ((block.get() >> (8 * level as u32)) & 0xff) as usize
+}
+
+impl BlockNumber {
+    /// Number of the page at `level` that spans the block.
+    #[inline]
+    pub const fn page(self, level: u8) -> u64 {
+        self.get() / page_span(level)
+    }
+
+    /// First block that the page with this number at `level` spans.
+    #[inline]
+    pub const fn first_of_page(number: u64, level: u8) -> Self {
+        Self::new(number * page_span(level))
+    }
+
+    /// First block after the page at `level` that spans this block.
+    #[inline]
+    pub const fn next_page(self, level: u8) -> Self {
+        Self::first_of_page(self.page(level) + 1, level)
+    }
 }
 
 /// Number of 4 KiB blocks of an object of `size_bytes`.

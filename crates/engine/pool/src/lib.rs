@@ -34,7 +34,7 @@ pub use interface::operation::{
     CopyOutcome, Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options,
     Output,
 };
-pub use interface::range::{BlockRange, ByteRange};
+pub use interface::range::{BlockNumber, BlockRange, ByteRange};
 pub use interface::*;
 #[cfg(feature = "mutations")]
 pub use mutations::{Mutation, fail_allocation, set_mutation, stop_in_submit};

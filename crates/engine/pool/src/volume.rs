@@ -3,7 +3,7 @@
 use crate::geometry::FANOUT;
 use crate::handle::Pool;
 use crate::interface::operation::{CopyOutcome, Failure, MAX_COMPARE_BYTES, MAX_WRITE_BYTES};
-use crate::interface::range::{BlockRange, ByteRange};
+use crate::interface::range::{BlockNumber, BlockRange, ByteRange};
 use crate::interface::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError};
 use crate::request::{At, Request};
 use block::{
@@ -194,11 +194,10 @@ impl<M: Media> BlockDevice for Volume<M> {
     }
 
     async fn capture(&self, extents: &[Extent]) -> Result<Self, BlockError> {
-        let block = |bytes: u64| bytes / 4096;
         let ranges = extents.iter().map(|extent| {
             let ByteRange { offset, length } = self.range(*extent)?;
-            let first = block(offset);
-            Ok(BlockRange::new(first, block((offset + length).next_multiple_of(4096)) - first))
+            let first = BlockNumber::of_byte(offset);
+            Ok(BlockRange::new(first, BlockNumber::of_byte((offset + length).next_multiple_of(4096)) - first))
         });
         let ranges: Vec<BlockRange> = ranges.collect::<Result<_, BlockError>>()?;
         let size_bytes = self.info().ok_or(BlockError::Gone)?.size_bytes;

@@ -18,8 +18,8 @@ use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
 use media::{Disk, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimDisk};
 use pool::{
-    BlockId, BlockRange, ByteRange, CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, OperationId, Output,
-    PoolError,
+    BlockId, BlockNumber, BlockRange, ByteRange, CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation,
+    OperationId, Output, PoolError,
 };
 use random::combine;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -327,7 +327,7 @@ impl Run {
             Request::Capture { source, capture, ranges } => Operation::Capture {
                 source: ObjectId(*source),
                 capture: ObjectId(*capture),
-                ranges: ranges.iter().map(|(first, count)| BlockRange::new(*first, *count)).collect(),
+                ranges: ranges.iter().map(|(first, count)| BlockRange::new(BlockNumber::new(*first), *count)).collect(),
             },
             Request::Flush => Operation::Flush,
             Request::Provisioning { object, start, limit } => {

@@ -9,6 +9,7 @@ use crate::catalog::rest::AtRest;
 use crate::catalog::{FIRST_OBJECT, is_user_object, stream};
 use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
+use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, ObjectKind};
 use crate::mutations::{Mutation, leaves_out};
 use media::{BLOCK_BYTES, BlockAddress};
@@ -499,13 +500,13 @@ impl Objects {
     }
 
     /// Blocks of the object table that a freeze has to write.
-    pub fn changed_blocks(&self) -> BTreeSet<u64> {
+    pub fn changed_blocks(&self) -> BTreeSet<BlockNumber> {
         let users = self.changed.iter().filter(|id| is_user_object(**id));
         users.map(|id| stream::table_block_of(*id)).collect()
     }
 
     /// Content of a block of the object table.
-    pub fn table_block(&self, block: u64) -> [u8; BLOCK_BYTES] {
+    pub fn table_block(&self, block: BlockNumber) -> [u8; BLOCK_BYTES] {
         let mut content = [0u8; BLOCK_BYTES];
         let mut at_rest = self.at_rest.in_block(block).peekable();
         for (id, slot) in stream::ids_of_block(block).zip(content.chunks_exact_mut(stream::SLOT_BYTES)) {
@@ -519,7 +520,7 @@ impl Objects {
     }
 
     /// Adds the objects in a block of the stored table.
-    pub fn load_block(&mut self, block: u64, content: &[u8; BLOCK_BYTES]) -> Result<(), String> {
+    pub fn load_block(&mut self, block: BlockNumber, content: &[u8; BLOCK_BYTES]) -> Result<(), String> {
         let mut objects = Vec::with_capacity(stream::SLOTS_PER_BLOCK as usize);
         for (id, slot) in stream::ids_of_block(block).zip(content.chunks_exact(stream::SLOT_BYTES)) {
             objects.extend(stream::decode_object(id, slot)?);
@@ -639,12 +640,12 @@ mod tests {
         objects.note_frozen();
         objects.rest(0);
         assert_eq!(objects.in_use.keys().copied().collect::<BTreeSet<_>>(), BTreeSet::from([1, 18].map(ObjectId)));
-        let stored = objects.table_block(0);
+        let stored = objects.table_block(BlockNumber::FIRST);
         let mut loaded = Objects::new();
-        loaded.load_block(0, &stored).unwrap();
+        loaded.load_block(BlockNumber::FIRST, &stored).unwrap();
         assert_eq!(loaded.in_use.keys().collect::<Vec<_>>(), [&ObjectId(18)]);
         assert_eq!((loaded.promises.promised, loaded.promises.objects), (256, 1));
-        assert_eq!((loaded.table_block(0), loaded.next_id()), (stored, ObjectId(26)));
+        assert_eq!((loaded.table_block(BlockNumber::FIRST), loaded.next_id()), (stored, ObjectId(26)));
     }
 
     #[test]
@@ -677,7 +678,7 @@ mod tests {
         objects.remove(ObjectId(22)).unwrap();
         assert_eq!(objects.capture_ids().collect::<Vec<_>>(), [20, 21].map(ObjectId));
         let mut loaded = Objects::new();
-        loaded.load_block(0, &objects.table_block(0)).unwrap();
+        loaded.load_block(BlockNumber::FIRST, &objects.table_block(BlockNumber::FIRST)).unwrap();
         assert_eq!(loaded.capture_ids().collect::<Vec<_>>(), [20, 21].map(ObjectId));
         loaded.remove(ObjectId(20)).unwrap();
         assert_eq!(loaded.capture_ids().collect::<Vec<_>>(), [ObjectId(21)]);

@@ -7,6 +7,7 @@
 use crate::catalog::object::Object;
 use crate::catalog::stream::{SLOTS_PER_BLOCK, table_block_of};
 use crate::checksum::Crc32c;
+use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, ObjectKind};
 use media::BlockAddress;
 use std::collections::BTreeMap;
@@ -134,12 +135,12 @@ impl Block {
 /// Set of objects at rest.
 #[derive(Default)]
 pub(crate) struct AtRest {
-    blocks: BTreeMap<u64, Block>,
+    blocks: BTreeMap<BlockNumber, Block>,
     count: usize,
 }
 
 /// Block of the object table and slot of an object.
-const fn place(id: ObjectId) -> (u64, u32) {
+const fn place(id: ObjectId) -> (BlockNumber, u32) {
     (table_block_of(id), (id.0 % SLOTS_PER_BLOCK) as u32)
 }
 
@@ -176,7 +177,7 @@ impl AtRest {
 
     /// Adds objects, ascending, of a block of the object table that has none in the set. Returns
     /// those that have state that an object at rest does not keep.
-    pub fn insert_block<'a>(&mut self, number: u64, objects: &'a [Object]) -> Vec<&'a Object> {
+    pub fn insert_block<'a>(&mut self, number: BlockNumber, objects: &'a [Object]) -> Vec<&'a Object> {
         let (mut block, mut refused) = (Block::default(), Vec::new());
         block.entries.reserve_exact(objects.len());
         for object in objects {
@@ -223,18 +224,18 @@ impl AtRest {
     }
 
     /// Objects in a block of the object table, ascending.
-    pub fn in_block(&self, number: u64) -> impl Iterator<Item = Object> {
+    pub fn in_block(&self, number: BlockNumber) -> impl Iterator<Item = Object> {
         let block = self.blocks.get(&number);
         block.into_iter().flat_map(move |block| {
-            let ids = block.used().map(move |slot| ObjectId(number * SLOTS_PER_BLOCK + u64::from(slot)));
+            let ids = block.used().map(move |slot| ObjectId(number.get() * SLOTS_PER_BLOCK + u64::from(slot)));
             ids.zip(&block.entries).map(|(id, entry)| entry.object(id))
         })
     }
 
     /// Ids from `from` on, ascending.
     pub fn ids(&self, from: ObjectId) -> impl Iterator<Item = ObjectId> {
-        let ids = |(number, block): (&u64, &Block)| {
-            let first = number * SLOTS_PER_BLOCK;
+        let ids = |(number, block): (&BlockNumber, &Block)| {
+            let first = number.get() * SLOTS_PER_BLOCK;
             block.used().map(move |slot| ObjectId(first + u64::from(slot)))
         };
         self.blocks.range(place(from).0..).flat_map(ids).skip_while(move |id| *id < from)
@@ -293,7 +294,10 @@ mod tests {
         assert_eq!(at_rest.ids(ObjectId(0)).collect::<Vec<_>>(), sorted);
         assert_eq!(at_rest.ids(ObjectId(64)).next(), Some(ObjectId(64)));
         assert_eq!(at_rest.ids(ObjectId(65)).next(), Some(ObjectId(100)));
-        assert_eq!(at_rest.in_block(0).map(|object| object.id).collect::<Vec<_>>(), [16, 17, 63].map(ObjectId));
+        assert_eq!(
+            at_rest.in_block(BlockNumber::FIRST).map(|object| object.id).collect::<Vec<_>>(),
+            [16, 17, 63].map(ObjectId)
+        );
         assert_eq!(at_rest.len(), objects.len());
         for object in &objects {
             assert_eq!(at_rest.get(object.id).as_ref(), Some(object));

@@ -14,6 +14,7 @@ use crate::catalog::object::{Dropped, Object};
 use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
 use crate::interface::operation::MAX_DOCUMENT_BYTES;
+use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, ObjectKind, Reservation};
 use crate::log::record::Cursor;
 use bytes::Bytes;
@@ -36,13 +37,13 @@ pub(crate) const MAX_OBJECT: ObjectId = ObjectId(MAX_TABLE_BYTES / SLOT_BYTES as
 pub(crate) const SLOTS_PER_BLOCK: u64 = (media::BLOCK_BYTES / SLOT_BYTES) as u64;
 
 /// Block of the object table that has the slot of an object.
-pub(crate) const fn table_block_of(id: ObjectId) -> u64 {
-    id.0 / SLOTS_PER_BLOCK
+pub(crate) const fn table_block_of(id: ObjectId) -> BlockNumber {
+    BlockNumber::new(id.0 / SLOTS_PER_BLOCK)
 }
 
 /// Ids of the objects whose slots are in a block of the object table, and those behind it.
-pub(crate) fn ids_of_block(block: u64) -> impl Iterator<Item = ObjectId> {
-    (block * SLOTS_PER_BLOCK..).map(ObjectId)
+pub(crate) fn ids_of_block(block: BlockNumber) -> impl Iterator<Item = ObjectId> {
+    (block.get() * SLOTS_PER_BLOCK..).map(ObjectId)
 }
 
 pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {

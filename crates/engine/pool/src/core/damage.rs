@@ -4,13 +4,12 @@
 mod tests;
 
 use crate::core::{B, Core, LBAS_PER_BLOCK};
-use crate::geometry::FANOUT;
 use crate::interface::operation::{Failure, Operation, operation_lba};
-use crate::interface::range::ByteRange;
+use crate::interface::range::{BlockNumber, ByteRange};
 use crate::interface::{ObjectId, PoolError};
 use block::{BlockError, LOGICAL_BLOCK_BYTES};
+use media::BlockAddress;
 use media::Media;
-use media::{BLOCK_BYTES, BlockAddress};
 
 /// Largest number of leaves of the map (1 MiB each) searched for the first block below a damaged
 /// page: 64 GiB of a range.
@@ -64,8 +63,8 @@ impl<M: Media> Core<M> {
     fn first_below(&mut self, operation: &Operation, page: Option<BlockAddress>) -> Option<(Side, u64)> {
         let mut leaves = 0;
         for (index, (object, ByteRange { offset, length })) in operation.spans().into_iter().enumerate() {
-            let mut block = offset / B;
-            let end = (offset + length).div_ceil(B);
+            let mut block = BlockNumber::of_byte(offset);
+            let end = BlockNumber::new((offset + length).div_ceil(B));
             while block < end && leaves < LEAVES_SEARCHED {
                 self.map.need_mut().clear();
                 let known = self.map.lookup(object, block).is_some();
@@ -75,10 +74,10 @@ impl<M: Media> Core<M> {
                 };
                 self.map.need_mut().clear();
                 if !known && below {
-                    let lba = (block * LBAS_PER_BLOCK).max(offset / u64::from(LOGICAL_BLOCK_BYTES));
+                    let lba = (block.get() * LBAS_PER_BLOCK).max(offset / u64::from(LOGICAL_BLOCK_BYTES));
                     return Some((Side::of(operation, index == 0), lba));
                 }
-                block = (block / FANOUT as u64 + 1) * FANOUT as u64;
+                block = block.next_page(0);
                 leaves += 1;
             }
         }
@@ -90,10 +89,9 @@ impl<M: Media> Core<M> {
         &mut self,
         operation: &Operation,
         address: BlockAddress,
-    ) -> Option<(Side, ObjectId, u64)> {
-        let block = BLOCK_BYTES as u64;
-        let ends = |offset: u64, length: u64| [offset / block, (offset + length.max(1) - 1) / block];
-        let mut candidates: Vec<(Side, ObjectId, u64)> = Vec::new();
+    ) -> Option<(Side, ObjectId, BlockNumber)> {
+        let ends = |offset: u64, length: u64| [offset, offset + length.max(1) - 1].map(BlockNumber::of_byte);
+        let mut candidates: Vec<(Side, ObjectId, BlockNumber)> = Vec::new();
         let own = Side::Device;
         match operation {
             Operation::Write { object, offset, data, .. } => {
@@ -101,7 +99,7 @@ impl<M: Media> Core<M> {
             }
             Operation::CompareAndWrite { object, offset, data, .. } => {
                 let [first, last] = ends(*offset, data.len() as u64);
-                candidates.extend((first..=last).map(|at| (own, *object, at)));
+                candidates.extend(first.onwards().take_while(|at| *at <= last).map(|at| (own, *object, at)));
             }
             Operation::Zero { object, ranges, .. } => {
                 let ends = ranges.iter().flat_map(|range| ends(range.offset, range.length));

@@ -7,6 +7,7 @@ use crate::geometry::Pointer;
 use crate::index::{Expected, PageNumber};
 use crate::interface::ObjectId;
 use crate::interface::operation::OperationId;
+use crate::interface::range::BlockNumber;
 use crate::map::page::{PAGE_BYTES, Page};
 use crate::space::FreeRun;
 use crate::space::slot::SlotEntry;
@@ -44,7 +45,7 @@ pub(crate) enum Io {
     /// Read of an operation that verifies blocks: block of the object, address, CRC.
     Verify {
         operation: OperationId,
-        blocks: Vec<(u64, BlockAddress, Crc32c)>,
+        blocks: Vec<(BlockNumber, BlockAddress, Crc32c)>,
     },
     Placed {
         operation: OperationId,
@@ -87,7 +88,7 @@ pub(crate) struct MapPage {
     pub pointer: Pointer,
     pub object: ObjectId,
     /// First block of the object below the page.
-    pub first: u64,
+    pub first: BlockNumber,
     /// Number of mapped blocks according to the parent.
     pub expected_mapped: Option<u64>,
 }

@@ -1,6 +1,7 @@
 //! State of a pool in use: its parts, and their common queries.
 
 use crate::catalog::is_user_object;
+use crate::core::LBAS_PER_BLOCK;
 use crate::core::checkpoint::frozen::Checkpoints;
 use crate::core::growing::Growing;
 use crate::core::incidents::Incidents;
@@ -9,8 +10,8 @@ use crate::core::progress::{PlacedWrites, Progress};
 use crate::core::scan::online_check::OnlineCheck;
 use crate::core::scan::verified::Verified;
 use crate::core::starvation::Starved;
-use crate::core::{B, LBAS_PER_BLOCK};
 use crate::interface::operation::{Failure, OperationId, Options, Output};
+use crate::interface::range::BlockNumber;
 use crate::interface::{BlockId, Incident, ObjectId, ObjectInfo, Place, PoolSpace};
 use crate::log::{Log, ReplayPoint};
 use crate::map::Map;
@@ -244,9 +245,9 @@ impl<M: Media> Core<M> {
     }
 
     /// Notes a bad block of an object, and returns the error for its read.
-    pub(super) fn bad_block(&mut self, object: ObjectId, block: u64, address: BlockAddress) -> Failure {
+    pub(super) fn bad_block(&mut self, object: ObjectId, block: BlockNumber, address: BlockAddress) -> Failure {
         self.incidents.note(Incident::BadBlock(place(object, block, address)));
-        BlockError::ReadFailed { lba: block * LBAS_PER_BLOCK }.into()
+        BlockError::ReadFailed { lba: block.get() * LBAS_PER_BLOCK }.into()
     }
 
     /// Number of blocks that are owed to reserved volumes or kept for the next checkpoint, and
@@ -280,7 +281,7 @@ impl<M: Media> Core<M> {
 
     /// Whether a block (4 KiB, counted from the start of the object) is mapped. `None` if a map
     /// page has to be read first, and for an object that does not exist.
-    pub fn is_mapped(&mut self, object: ObjectId, block: u64) -> Option<bool> {
+    pub fn is_mapped(&mut self, object: ObjectId, block: BlockNumber) -> Option<bool> {
         let entry = self.map.lookup(object, block);
         self.map.need_mut().clear();
         entry.map(|entry| !entry.is_empty())
@@ -348,6 +349,6 @@ impl<M: Media> Core<M> {
 }
 
 /// Place of an object, as reported.
-pub(super) fn place(object: ObjectId, block: u64, address: BlockAddress) -> Place {
-    Place { object, offset_bytes: block * B, block: BlockId(address.get()) }
+pub(super) fn place(object: ObjectId, block: BlockNumber, address: BlockAddress) -> Place {
+    Place { object, offset_bytes: block.offset(), block: BlockId(address.get()) }
 }

@@ -20,7 +20,7 @@ mod tests;
 
 pub(crate) use apply::{ApplyError, Batch, Changes, apply, bulk_nodes, long_pages, written_nodes};
 pub(crate) use check::{Checked, Expected, check_node};
-pub(crate) use page::{Block, MAX_LEVEL, Node, PAGES, PageNumber, Value};
+pub(crate) use page::{Block, MAX_LEVEL, Node, PAGES, PageNumber, Value, block_of};
 
 use std::rc::Rc;
 

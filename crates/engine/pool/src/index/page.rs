@@ -23,6 +23,7 @@
 //! Bytes after those in use are zero. The map of the stream holds the checksum of each page, so a
 //! page contains none.
 
+use crate::interface::range::BlockNumber;
 use bytes::Bytes;
 use media::BLOCK_BYTES;
 
@@ -49,6 +50,11 @@ pub(crate) const PAGES: u32 = 1 << 24;
 
 /// Number of a page: its block within the stream. Page 0 is never used.
 pub(crate) type PageNumber = u32;
+
+/// Block of the index's stream that holds a page.
+pub(crate) fn block_of(page: PageNumber) -> BlockNumber {
+    BlockNumber::new(u64::from(page))
+}
 
 /// Content of a page.
 pub(crate) type Block = [u8; BLOCK_BYTES];

@@ -10,6 +10,7 @@
 //! ```
 
 use crate::checksum::Crc32c;
+use crate::interface::range::BlockNumber;
 use crate::interface::{CatalogChange, ObjectId, ObjectKind, Reservation};
 use crate::log::frame::FrameBuffer;
 use bytes::Bytes;
@@ -70,7 +71,7 @@ pub enum Record<'a> {
         /// Object written.
         object: ObjectId,
         /// First 4 KiB block of the object.
-        first: u64,
+        first: BlockNumber,
         /// Written blocks, in order.
         blocks: Vec<BlockWrite>,
         /// Content of the blocks with an address, in order, if the record carries its data.
@@ -81,7 +82,7 @@ pub enum Record<'a> {
         /// Object changed.
         object: ObjectId,
         /// First block.
-        first: u64,
+        first: BlockNumber,
         /// Number of blocks.
         count: u64,
     },
@@ -90,11 +91,11 @@ pub enum Record<'a> {
         /// Source object.
         source: ObjectId,
         /// First block of the source.
-        source_first: u64,
+        source_first: BlockNumber,
         /// Destination object.
         destination: ObjectId,
         /// First block of the destination.
-        destination_first: u64,
+        destination_first: BlockNumber,
         /// Number of blocks.
         count: u64,
     },
@@ -119,7 +120,7 @@ fn end(out: &mut [u8], at: usize) {
 pub fn encode_write<'a>(
     out: &mut FrameBuffer,
     object: ObjectId,
-    first: u64,
+    first: BlockNumber,
     blocks: &[BlockWrite],
     data: impl Iterator<Item = &'a [u8; BLOCK_BYTES]>,
 ) {
@@ -131,18 +132,18 @@ pub fn encode_write<'a>(
 }
 
 /// Appends a write record for content that is already at its place.
-pub fn encode_placed(out: &mut FrameBuffer, object: ObjectId, first: u64, blocks: &[BlockWrite]) {
+pub fn encode_placed(out: &mut FrameBuffer, object: ObjectId, first: BlockNumber, blocks: &[BlockWrite]) {
     let at = begin_write(out, 0, object, first, blocks);
     end(out, at);
 }
 
-fn begin_write(out: &mut FrameBuffer, flags: u8, object: ObjectId, first: u64, blocks: &[BlockWrite]) -> usize {
+fn begin_write(out: &mut FrameBuffer, flags: u8, object: ObjectId, first: BlockNumber, blocks: &[BlockWrite]) -> usize {
     // Written in one piece, because every small write uses this record.
     let at = out.len();
     let mut header = [0; 32];
     header[..2].copy_from_slice(&[WRITE, flags]);
     header[8..16].copy_from_slice(&object.0.to_le_bytes());
-    header[16..24].copy_from_slice(&first.to_le_bytes());
+    header[16..24].copy_from_slice(&first.get().to_le_bytes());
     header[24..28].copy_from_slice(&(blocks.len() as u32).to_le_bytes());
     out.extend_from_slice(&header);
     for block in blocks {
@@ -155,9 +156,9 @@ fn begin_write(out: &mut FrameBuffer, flags: u8, object: ObjectId, first: u64, b
 }
 
 /// Appends a zero record.
-pub fn encode_zero(out: &mut FrameBuffer, object: ObjectId, first: u64, count: u64) {
+pub fn encode_zero(out: &mut FrameBuffer, object: ObjectId, first: BlockNumber, count: u64) {
     let at = begin(out, ZERO, 0, object);
-    out.extend_from_slice(&first.to_le_bytes());
+    out.extend_from_slice(&first.get().to_le_bytes());
     out.extend_from_slice(&count.to_le_bytes());
     end(out, at);
 }
@@ -166,13 +167,13 @@ pub fn encode_zero(out: &mut FrameBuffer, object: ObjectId, first: u64, count: u
 pub fn encode_clone(
     out: &mut FrameBuffer,
     source: ObjectId,
-    source_first: u64,
+    source_first: BlockNumber,
     destination: ObjectId,
-    destination_first: u64,
+    destination_first: BlockNumber,
     count: u64,
 ) {
     let at = begin(out, CLONE, 0, source);
-    for value in [source_first, destination.0, destination_first, count] {
+    for value in [source_first.get(), destination.0, destination_first.get(), count] {
         out.extend_from_slice(&value.to_le_bytes());
     }
     end(out, at);
@@ -302,7 +303,7 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
     let object = ObjectId(cursor.u64()?);
     let record = match kind {
         WRITE => {
-            let first = cursor.u64()?;
+            let first = BlockNumber::new(cursor.u64()?);
             let count = cursor.u32()? as usize;
             cursor.take(4)?;
             if count > cursor.0.len() / 12 {
@@ -321,12 +322,12 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
             let data = if flags & INLINE != 0 { Some(cursor.take(mapped * BLOCK_BYTES)?) } else { None };
             Record::Write { object, first, blocks, data }
         }
-        ZERO => Record::Zero { object, first: cursor.u64()?, count: cursor.u64()? },
+        ZERO => Record::Zero { object, first: BlockNumber::new(cursor.u64()?), count: cursor.u64()? },
         CLONE => Record::Clone {
             source: object,
-            source_first: cursor.u64()?,
+            source_first: BlockNumber::new(cursor.u64()?),
             destination: ObjectId(cursor.u64()?),
-            destination_first: cursor.u64()?,
+            destination_first: BlockNumber::new(cursor.u64()?),
             count: cursor.u64()?,
         },
         CATALOG => {
@@ -425,6 +426,9 @@ mod tests {
 
     #[test]
     fn records_survive_the_round_trip() {
+        const ONE: BlockNumber = BlockNumber::new(1);
+        const TWO: BlockNumber = BlockNumber::new(2);
+        const FOUR: BlockNumber = BlockNumber::new(4);
         let block = [5u8; BLOCK_BYTES];
         let mut frame = FrameBuffer::new(media::Buffer::default());
         let out = &mut frame;
@@ -432,9 +436,9 @@ mod tests {
             BlockWrite { address: BlockAddress::new(9), crc: Crc32c::new(1), new: true },
             BlockWrite { address: BlockAddress::NONE, crc: Crc32c::NONE, new: false },
         ];
-        encode_write(out, ObjectId(3), 4, &blocks, [&block].into_iter());
-        encode_zero(out, ObjectId(3), 1, 2);
-        encode_clone(out, ObjectId(1), 2, ObjectId(3), 4, 5);
+        encode_write(out, ObjectId(3), FOUR, &blocks, [&block].into_iter());
+        encode_zero(out, ObjectId(3), ONE, 2);
+        encode_clone(out, ObjectId(1), TWO, ObjectId(3), FOUR, 5);
         let changes = vec![
             CatalogChange::CreateVolume { id: ObjectId(1), size_bytes: 512 },
             CatalogChange::CloneObject { source: ObjectId(1), id: ObjectId(2), kind: ObjectKind::Snapshot },
@@ -458,18 +462,18 @@ mod tests {
         while !rest.is_empty() {
             let Some((record, after)) = decode(rest) else { panic!("record {seen}") };
             match (seen, record) {
-                (0, Record::Write { object: ObjectId(3), first: 4, blocks: b, data: Some(d) }) => {
+                (0, Record::Write { object: ObjectId(3), first: FOUR, blocks: b, data: Some(d) }) => {
                     assert_eq!(b, blocks);
                     assert_eq!(d, block);
                 }
-                (1, Record::Zero { object: ObjectId(3), first: 1, count: 2 }) => {}
+                (1, Record::Zero { object: ObjectId(3), first: ONE, count: 2 }) => {}
                 (
                     2,
                     Record::Clone {
                         source: ObjectId(1),
-                        source_first: 2,
+                        source_first: TWO,
                         destination: ObjectId(3),
-                        destination_first: 4,
+                        destination_first: FOUR,
                         count: 5,
                     },
                 ) => {}

@@ -7,6 +7,7 @@
 use crate::checksum::Crc32c;
 use crate::content::blocks::Data;
 use crate::interface::ObjectId;
+use crate::interface::range::BlockNumber;
 
 use crate::map::Map;
 
@@ -35,7 +36,7 @@ impl Map {
     pub(crate) fn overwrite(
         &mut self,
         object: ObjectId,
-        block: u64,
+        block: BlockNumber,
         content: &[u8; BLOCK_BYTES],
         crc: Crc32c,
         sequence: u64,
@@ -58,7 +59,7 @@ impl Map {
     pub(crate) fn assign_write(
         &mut self,
         object: ObjectId,
-        first: u64,
+        first: BlockNumber,
         sources: &[Source],
         sequence: u64,
     ) -> Option<Vec<BlockWrite>> {
@@ -119,14 +120,14 @@ impl Map {
     }
 
     /// Returns which blocks of a leaf have exactly one reference now.
-    fn in_place(&mut self, object: ObjectId, block: u64, n: usize) -> Vec<bool> {
+    fn in_place(&mut self, object: ObjectId, block: BlockNumber, n: usize) -> Vec<bool> {
         let address = self.pointer(object, block, 0).map_or(BlockAddress::NONE, |(pointer, _)| pointer.address);
         let Some(page) = self.pages.peek(address).cloned() else { return Vec::new() };
         let entries = page.entries.iter().skip(index_in(block, 0)).take(n);
         entries.map(|entry| self.space.count(entry.address()) == Some(1)).collect()
     }
 
-    fn leaf_is_empty(&mut self, object: ObjectId, block: u64) -> Option<bool> {
+    fn leaf_is_empty(&mut self, object: ObjectId, block: BlockNumber) -> Option<bool> {
         let (pointer, _) = self.pointer(object, block, 0)?;
         Some(pointer.is_empty())
     }
@@ -135,7 +136,7 @@ impl Map {
     pub(crate) fn replay_write(
         &mut self,
         object: ObjectId,
-        first: u64,
+        first: BlockNumber,
         blocks: &[BlockWrite],
         data: Option<&[u8]>,
         sequence: u64,
@@ -192,7 +193,7 @@ impl Map {
 
     /// Removes the mappings of a run: detaches whole sub-trees, and removes the rest entry by
     /// entry.
-    pub(crate) fn assign_zero(&mut self, object: ObjectId, first: u64, count: u64) -> Option<()> {
+    pub(crate) fn assign_zero(&mut self, object: ObjectId, first: BlockNumber, count: u64) -> Option<()> {
         let root_level = self.root_of(object)?.level;
         let mut pieces = Vec::new();
         Self::pieces(root_level, first, count, 0, |level, at, entries| pieces.push((level, at, entries)));

@@ -5,6 +5,7 @@ use crate::catalog::object::Object;
 use crate::catalog::stream;
 use crate::geometry::{blocks_for, level_for, page_span};
 use crate::interface::ObjectKind;
+use crate::interface::range::BlockNumber;
 use crate::interface::{CatalogChange, ObjectId, Reservation};
 use crate::map::Map;
 use crate::map::page::Entry;
@@ -56,7 +57,7 @@ impl Map {
                         let shared = changes[..at]
                             .iter()
                             .any(|other| matches!(other, CatalogChange::CloneObject { source, .. } if source == id));
-                        complete &= self.plan_pieces_as(*id, new, old - new, shared);
+                        complete &= self.plan_pieces_as(*id, BlockNumber::new(new), old - new, shared);
                     }
                 }
                 _ => {}
@@ -96,7 +97,7 @@ impl Map {
                 CatalogChange::Resize { id, size_bytes } => {
                     let (old, new) = (blocks_for(self.objects.get(*id)?.size_bytes), blocks_for(*size_bytes));
                     if new < old {
-                        self.assign_zero(*id, new, old - new)?;
+                        self.assign_zero(*id, BlockNumber::new(new), old - new)?;
                     }
                     while self.objects.get(*id)?.level < level_for(new) {
                         self.raise_root(*id)?;

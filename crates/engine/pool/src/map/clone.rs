@@ -3,12 +3,13 @@
 
 use crate::geometry::{FANOUT, index_in};
 use crate::interface::ObjectId;
+use crate::interface::range::BlockNumber;
 use crate::map::Map;
 use crate::map::page::Entry;
 use media::BlockAddress;
 use smallvec::SmallVec;
 /// Level, first block and number of entries of each piece of a run that is in one map page.
-type Pieces = SmallVec<[(u8, u64, usize); 8]>;
+type Pieces = SmallVec<[(u8, BlockNumber, usize); 8]>;
 /// Entries of the pieces of a run, one piece after the other.
 type Entries = SmallVec<[Entry; 32]>;
 
@@ -27,14 +28,14 @@ impl Map {
     pub(crate) fn assign_clone(
         &mut self,
         source: ObjectId,
-        source_first: u64,
+        source_first: BlockNumber,
         destination: ObjectId,
-        destination_first: u64,
+        destination_first: BlockNumber,
         count: u64,
     ) -> Option<()> {
         let destination_level = self.root_of(destination)?.level;
         let source_level = self.root_of(source)?.level;
-        let phase = source_first.wrapping_sub(destination_first);
+        let phase = source_first.distance_from(destination_first);
         self.pages.disown();
         let mut pieces = Pieces::new();
         Self::pieces(destination_level.min(source_level), destination_first, count, phase, |level, at, entries| {
@@ -59,7 +60,7 @@ impl Map {
     fn share_source(&mut self, source: ObjectId, phase: u64, pieces: &Pieces, gathered: &mut Entries) -> Option<()> {
         for &(level, at, entries) in pieces {
             // The piece is in one page of the destination, but may be in two of the source.
-            let from = at.wrapping_add(phase);
+            let from = at.at_distance(phase);
             let mut done = 0;
             while done < entries {
                 let block = from + done as u64 * crate::geometry::entry_span(level);
@@ -82,7 +83,7 @@ impl Map {
     /// Puts entries into the object's page at `level`, from that of block `at` on, and releases what
     /// was there. Returns the number of blocks mapped by the new entries.
     #[inline]
-    fn exchange(&mut self, object: ObjectId, level: u8, at: u64, entries: &mut [Entry]) -> Option<u64> {
+    fn exchange(&mut self, object: ObjectId, level: u8, at: BlockNumber, entries: &mut [Entry]) -> Option<u64> {
         let places = index_in(at, level)..index_in(at, level) + entries.len();
         if entries.iter().all(Entry::is_empty) {
             let address = self.pointer(object, at, level)?.0.address;
@@ -114,15 +115,15 @@ impl Map {
     pub(crate) fn plan_clone(
         &mut self,
         source: ObjectId,
-        source_first: u64,
+        source_first: BlockNumber,
         destination: ObjectId,
-        destination_first: u64,
+        destination_first: BlockNumber,
         count: u64,
     ) -> bool {
         let (Some(root), Some(source_root)) = (self.root_of(destination), self.root_of(source)) else {
             return false;
         };
-        let phase = source_first.wrapping_sub(destination_first);
+        let phase = source_first.distance_from(destination_first);
         let mut pieces = Pieces::new();
         Self::pieces(root.level.min(source_root.level), destination_first, count, phase, |level, at, entries| {
             pieces.push((level, at, entries))
@@ -133,7 +134,7 @@ impl Map {
         let same_level = pieces.iter().all(|piece| Some(piece.0) == pieces.first().map(|first| first.0));
         let worst = source == destination && !same_level;
         for (level, at, entries) in pieces {
-            let from = at.wrapping_add(phase);
+            let from = at.at_distance(phase);
             let mut i = 0u64;
             while i < entries as u64 {
                 let block = from + i * crate::geometry::entry_span(level);

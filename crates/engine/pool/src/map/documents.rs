@@ -6,8 +6,9 @@ use crate::catalog::documents::Stored;
 use crate::catalog::stream::encode_documents;
 use crate::content::blocks::Data;
 use crate::geometry::{FANOUT, STREAM_LEVEL, blocks_for, index_in, page_span};
-use crate::index::{ApplyError, Batch, Block, Full, IndexRoot, Node, PAGES, PageNumber, Source, apply};
+use crate::index::{ApplyError, Batch, Block, Full, IndexRoot, Node, PAGES, PageNumber, Source, apply, block_of};
 use crate::interface::ObjectId;
+use crate::interface::range::BlockNumber;
 use crate::map::Map;
 use media::BLOCK_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +39,7 @@ struct StreamPages<'a> {
 
 impl StreamPages<'_> {
     fn block(&mut self, number: PageNumber) -> Option<Data> {
-        let entry = self.map.lookup(self.stream, u64::from(number))?;
+        let entry = self.map.lookup(self.stream, block_of(number))?;
         if entry.is_empty() {
             self.broken(format!("index page {number}: it is not stored"));
             return None;
@@ -66,12 +67,12 @@ impl Source for StreamPages<'_> {
     fn hole(&mut self, from: PageNumber) -> Option<Result<PageNumber, Full>> {
         let mut at = from.max(1);
         while at < PAGES && !self.anew {
-            let (pointer, _) = self.map.pointer(self.stream, u64::from(at), 0)?;
+            let (pointer, _) = self.map.pointer(self.stream, block_of(at), 0)?;
             if pointer.is_empty() {
                 break;
             }
             let page = self.map.page(pointer)?;
-            let rest = page.entries.iter().skip(index_in(u64::from(at), 0));
+            let rest = page.entries.iter().skip(index_in(block_of(at), 0));
             match (at..).zip(rest).find(|(_, entry)| entry.is_empty()) {
                 Some((hole, _)) => return Some(Ok(hole)),
                 None => at = (at / FANOUT as u32 + 1) * FANOUT as u32,
@@ -133,7 +134,7 @@ impl Map {
     fn mapped_blocks(&mut self, stream: ObjectId, blocks: u64) -> Option<Vec<PageNumber>> {
         let (mut mapped, mut complete) = (Vec::new(), true);
         for start in (0..blocks).step_by(FANOUT) {
-            let leaf = match self.pointer(stream, start, 0) {
+            let leaf = match self.pointer(stream, BlockNumber::new(start), 0) {
                 Some((pointer, _)) if pointer.is_empty() => continue,
                 Some((pointer, _)) => self.page(pointer),
                 None => None,
@@ -170,11 +171,11 @@ impl Map {
     ///
     /// Each page above them is counted once, which is correct if writes precede frees: a page that
     /// becomes empty in between would be created a second time.
-    pub(crate) fn plan_stream(&mut self, stream: ObjectId, blocks: impl Iterator<Item = u64>) -> bool {
+    pub(crate) fn plan_stream(&mut self, stream: ObjectId, blocks: impl Iterator<Item = BlockNumber>) -> bool {
         let planned = (self.need.allocations, self.need.passing, self.need.fresh);
         let (mut complete, mut pages) = (true, 0);
-        let mut leaf: Option<RangeInclusive<u64>> = None;
-        let mut plan = |map: &mut Self, blocks: RangeInclusive<u64>| {
+        let mut leaf: Option<RangeInclusive<BlockNumber>> = None;
+        let mut plan = |map: &mut Self, blocks: RangeInclusive<BlockNumber>| {
             let first = *blocks.start();
             let entries = index_in(first, 0)..index_in(*blocks.end(), 0) + 1;
             complete &= map.plan_path(stream, first, 0, entries, false).is_some();
@@ -184,13 +185,13 @@ impl Map {
         let mut interiors = 0;
         for block in blocks {
             leaf = match leaf {
-                Some(leaf) if leaf.end() / page_span(0) == block / page_span(0) => Some(*leaf.start()..=block),
+                Some(leaf) if leaf.end().page(0) == block.page(0) => Some(*leaf.start()..=block),
                 other => {
                     other.into_iter().for_each(|leaf| plan(self, leaf));
                     Some(block..=block)
                 }
             };
-            if interior.replace(block / page_span(1)) != Some(block / page_span(1)) {
+            if interior.replace(block.page(1)) != Some(block.page(1)) {
                 interiors += 1;
             }
         }

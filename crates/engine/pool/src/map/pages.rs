@@ -2,8 +2,8 @@
 //! owns.
 
 use crate::checksum::Crc32c;
-use crate::geometry::FANOUT;
 use crate::interface::ObjectId;
+use crate::interface::range::BlockNumber;
 use crate::map::page::{PAGE_BYTES, Page};
 use media::BlockAddress;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,7 +21,7 @@ pub(crate) struct Path {
     pub pages: [BlockAddress; 4],
     pub root_level: u8,
     pub level: u8,
-    pub block: u64,
+    pub block: BlockNumber,
 }
 
 impl Path {
@@ -120,8 +120,8 @@ impl Pages {
 
     /// Owned path to the leaf that spans `block`.
     #[inline]
-    pub fn owned(&self, object: ObjectId, block: u64) -> Option<&Path> {
-        self.owned.get(&(object, block / FANOUT as u64))
+    pub fn owned(&self, object: ObjectId, block: BlockNumber) -> Option<&Path> {
+        self.owned.get(&(object, block.page(0)))
     }
 
     /// Remembers an owned path to a leaf.
@@ -129,7 +129,7 @@ impl Pages {
         if self.owned.len() >= OWNED {
             self.owned.clear();
         }
-        self.owned.insert((path.object, path.block / FANOUT as u64), path);
+        self.owned.insert((path.object, path.block.page(0)), path);
     }
 
     /// Forgets all owned paths, because pages are shared, detached or frozen.

@@ -117,7 +117,7 @@ impl Map {
             | CatalogChange::CloneObject { id, .. } = change
             {
                 created += 1;
-                length = length.max(table_block_of(*id) + 1);
+                length = length.max(table_block_of(*id).get() + 1);
             }
         }
         let now = self.objects.table_blocks();

@@ -9,6 +9,7 @@ use crate::catalog::object::Dropped;
 use crate::checksum::Crc32c;
 use crate::geometry::{FANOUT, Pointer, entry_span, index_in, page_span};
 use crate::interface::ObjectId;
+use crate::interface::range::BlockNumber;
 use crate::map::Map;
 use crate::map::page::{Entry, Page};
 use crate::map::pages::Path;
@@ -73,7 +74,7 @@ impl Map {
     /// Returns the entry that maps `block` of the object; `None` if pages are missing, which it
     /// notes in `need`.
     #[inline]
-    pub(crate) fn lookup(&mut self, object: ObjectId, block: u64) -> Option<Entry> {
+    pub(crate) fn lookup(&mut self, object: ObjectId, block: BlockNumber) -> Option<Entry> {
         let mut pointer = self.root_of(object)?;
         loop {
             if pointer.is_empty() {
@@ -96,7 +97,7 @@ impl Map {
 
     /// Returns the pointer to the page at `level` (0: a leaf) that spans `block`, and the number of
     /// blocks mapped below it; the pointer is empty if nothing is mapped there. A level above the object's root is an error of the caller.
-    pub(crate) fn pointer(&mut self, object: ObjectId, block: u64, level: u8) -> Option<(Pointer, u64)> {
+    pub(crate) fn pointer(&mut self, object: ObjectId, block: BlockNumber, level: u8) -> Option<(Pointer, u64)> {
         let (mut pointer, mut mapped) = self.objects.read(object, |object| (object.pointer(), object.mapped))?;
         while pointer.level > level && !pointer.is_empty() {
             let page = self.page(pointer)?;
@@ -117,7 +118,7 @@ impl Map {
     pub(crate) fn plan_path(
         &mut self,
         object: ObjectId,
-        block: u64,
+        block: BlockNumber,
         level: u8,
         entries: std::ops::Range<usize>,
         worst: bool,
@@ -155,7 +156,7 @@ impl Map {
                 self.need_counts_of(&page.entries);
             }
             if shared || page.epoch() < self.pages.epoch() {
-                let this = Some((object, block / page_span(at)));
+                let this = Some((object, block.page(at)));
                 let counted = std::mem::replace(&mut self.need.counted[usize::from(at)], this);
                 if !self.need.once || counted != this {
                     self.need.allocations += 1;
@@ -188,7 +189,7 @@ impl Map {
     }
 
     /// Address of the leaf that maps `block` of the object, if this epoch owns its whole path.
-    pub(crate) fn owned_leaf(&self, object: ObjectId, block: u64) -> Option<BlockAddress> {
+    pub(crate) fn owned_leaf(&self, object: ObjectId, block: BlockNumber) -> Option<BlockAddress> {
         Some(self.pages.owned(object, block)?.page())
     }
 
@@ -260,7 +261,7 @@ impl Map {
 
     /// Owns the path from the object's root to the page at `level` that spans `block`. `None` means
     /// a broken plan, after which the pool must stop.
-    pub(crate) fn own_path(&mut self, object: ObjectId, block: u64, level: u8) -> Option<Path> {
+    pub(crate) fn own_path(&mut self, object: ObjectId, block: BlockNumber, level: u8) -> Option<Path> {
         if level == 0
             && let Some(path) = self.pages.owned(object, block)
         {
@@ -349,9 +350,15 @@ impl Map {
     /// Splits a run of blocks of an object into the largest aligned pieces: calls `f` with the
     /// level of the page whose entries are replaced, the first block, and the number of entries.
     /// Pieces of one call are in one page.
-    pub(crate) fn pieces(root_level: u8, first: u64, count: u64, phase: u64, mut f: impl FnMut(u8, u64, usize)) {
-        let mut at = first;
-        let end = first + count;
+    pub(crate) fn pieces(
+        root_level: u8,
+        first: BlockNumber,
+        count: u64,
+        phase: u64,
+        mut f: impl FnMut(u8, BlockNumber, usize),
+    ) {
+        let mut at = first.get();
+        let end = at + count;
         while at < end {
             // Highest level at which an entry starts here (also in the other object of a clone,
             // `phase` blocks away) and fits.
@@ -373,18 +380,18 @@ impl Map {
                 stop = stop.min(next);
             }
             let entries = ((stop - at) / span).clamp(1, FANOUT as u64);
-            f(level, at, entries as usize);
+            f(level, BlockNumber::new(at), entries as usize);
             at += entries * span;
         }
     }
 
     /// Plans to replace all entries of the pieces of a run. Returns false if data is missing.
-    pub(crate) fn plan_pieces(&mut self, object: ObjectId, first: u64, count: u64) -> bool {
+    pub(crate) fn plan_pieces(&mut self, object: ObjectId, first: BlockNumber, count: u64) -> bool {
         self.plan_pieces_as(object, first, count, false)
     }
 
     /// Like `plan_pieces`; with `shared` as if every page were shared.
-    pub(crate) fn plan_pieces_as(&mut self, object: ObjectId, first: u64, count: u64, shared: bool) -> bool {
+    pub(crate) fn plan_pieces_as(&mut self, object: ObjectId, first: BlockNumber, count: u64, shared: bool) -> bool {
         let Some(root) = self.root_of(object) else { return false };
         let mut pieces = Vec::new();
         Self::pieces(root.level, first, count, 0, |level, at, entries| pieces.push((level, at, entries)));
@@ -406,7 +413,7 @@ impl Map {
 
     /// Plans to write a run of blocks one by one. Returns how many need a new block, or `None` if
     /// data is missing.
-    pub(crate) fn plan_blocks(&mut self, object: ObjectId, first: u64, count: u64) -> Option<u64> {
+    pub(crate) fn plan_blocks(&mut self, object: ObjectId, first: BlockNumber, count: u64) -> Option<u64> {
         let mut at = first;
         let mut new = 0;
         let mut complete = true;

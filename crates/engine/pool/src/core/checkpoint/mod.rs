@@ -18,7 +18,6 @@ use crate::catalog::stream::MAX_STREAM_BYTES;
 use crate::catalog::{DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
 use crate::checksum::Crc32c;
 use crate::content::blocks::Data;
-use crate::core::B;
 use crate::core::Core;
 use crate::core::checkpoint::frozen::Frozen;
 use crate::core::checkpoint::frozen::Stage;
@@ -27,6 +26,8 @@ use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::io::{Io, Rewrite};
 use crate::core::operation::is_zero;
 use crate::geometry::blocks_for;
+use crate::index::block_of;
+use crate::interface::range::BlockNumber;
 use crate::interface::{Incident, ObjectId};
 
 use crate::log::ReplayPoint;
@@ -89,11 +90,11 @@ impl<M: Media> Core<M> {
             let old = blocks_for(self.map.objects().length(DROP_QUEUE));
             let now = blocks_for(bytes.len() as u64);
             new += now;
-            complete &= self.map.plan_blocks(DROP_QUEUE, 0, now.max(old)).is_some();
+            complete &= self.map.plan_blocks(DROP_QUEUE, BlockNumber::FIRST, now.max(old)).is_some();
         }
         if let Some(DocumentPages { writes, freed, .. }) = &documents {
             new += writes.len() as u64;
-            let touched: BTreeSet<_> = writes.keys().chain(freed).map(|block| u64::from(*block)).collect();
+            let touched: BTreeSet<_> = writes.keys().chain(freed).map(|page| block_of(*page)).collect();
             complete &= self.map.plan_stream(DOCUMENTS, touched.into_iter());
         }
         new += table.len() as u64;
@@ -157,7 +158,12 @@ impl<M: Media> Core<M> {
     }
 
     /// Freezes the map as planned. `drops`: write the drop queue as well.
-    fn freeze_planned(&mut self, drops: bool, documents: Option<DocumentPages>, table: &BTreeSet<u64>) -> Option<()> {
+    fn freeze_planned(
+        &mut self,
+        drops: bool,
+        documents: Option<DocumentPages>,
+        table: &BTreeSet<BlockNumber>,
+    ) -> Option<()> {
         let epoch = self.map.pages().epoch();
         let mut blocks: SpaceWrites = Vec::new();
         let pages = self.freeze_map(drops, documents, table, &mut blocks)?;
@@ -204,7 +210,7 @@ impl<M: Media> Core<M> {
         &mut self,
         drops: bool,
         documents: Option<DocumentPages>,
-        table: &BTreeSet<u64>,
+        table: &BTreeSet<BlockNumber>,
         blocks: &mut SpaceWrites,
     ) -> Option<Vec<SealedPage>> {
         let mut crcs = FxHashMap::default();
@@ -232,7 +238,7 @@ impl<M: Media> Core<M> {
         }
         let objects = self.map.objects_mut();
         if let Some(last) = table.last() {
-            let length = objects.length(OBJECT_TABLE).max((last + 1) * B);
+            let length = objects.length(OBJECT_TABLE).max((*last + 1).offset());
             objects.set_length(OBJECT_TABLE, length)?;
         }
         objects.note_frozen();
@@ -285,12 +291,12 @@ impl<M: Media> Core<M> {
         for (i, chunk) in bytes.chunks(BLOCK_BYTES).enumerate() {
             let mut content = [0u8; BLOCK_BYTES];
             content[..chunk.len()].copy_from_slice(chunk);
-            self.write_stream_block(id, i as u64, &content, writes)?;
+            self.write_stream_block(id, BlockNumber::new(i as u64), &content, writes)?;
         }
         // Block by block, because a detached sub-tree would belong into the drop queue that is
         // being written.
         for block in now..old {
-            self.write_stream_block(id, block, &[0; BLOCK_BYTES], writes)?;
+            self.write_stream_block(id, BlockNumber::new(block), &[0; BLOCK_BYTES], writes)?;
         }
         self.map.objects_mut().set_length(id, bytes.len() as u64)?;
         Some(())
@@ -300,10 +306,10 @@ impl<M: Media> Core<M> {
     /// [`crate::map::Map::plan_stream`] demands.
     fn write_documents(&mut self, documents: &DocumentPages, blocks: &mut SpaceWrites) -> Option<()> {
         for (number, content) in &documents.writes {
-            self.write_stream_block(DOCUMENTS, u64::from(*number), content, blocks)?;
+            self.write_stream_block(DOCUMENTS, block_of(*number), content, blocks)?;
         }
         for number in &documents.freed {
-            self.write_stream_block(DOCUMENTS, u64::from(*number), &[0; BLOCK_BYTES], blocks)?;
+            self.write_stream_block(DOCUMENTS, block_of(*number), &[0; BLOCK_BYTES], blocks)?;
         }
         self.map.objects_mut().set_length(DOCUMENTS, documents.length)?;
         self.map.documents_mut().note_frozen(documents.stored, documents.first_hole);
@@ -313,7 +319,7 @@ impl<M: Media> Core<M> {
     fn write_stream_block(
         &mut self,
         id: ObjectId,
-        block: u64,
+        block: BlockNumber,
         content: &[u8; BLOCK_BYTES],
         writes: &mut SpaceWrites,
     ) -> Option<()> {

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use crate::interface::operation::Failure;
+use crate::interface::range::BlockNumber;
 use crate::{CatalogChange, Core, ObjectId, Operation, Options, initial_root};
 use block::BlockError;
 use bytes::Bytes;
@@ -45,7 +46,7 @@ fn volumes() -> (SimDisk, [(ObjectId, BlockAddress, BlockAddress); 2]) {
     core.checkpoint().unwrap();
     let places = made.map(|id| {
         let root = core.map.root_of(id).unwrap().address;
-        (id, root, core.map.lookup(id, 1).unwrap().address())
+        (id, root, core.map.lookup(id, BlockNumber::new(1)).unwrap().address())
     });
     (disk, places)
 }

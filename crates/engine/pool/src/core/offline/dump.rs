@@ -12,6 +12,7 @@ use crate::geometry::Pointer;
 use crate::index::page::Target;
 use crate::index::{self, IndexRoot, Node, Value};
 use crate::interface::operation::Options;
+use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, ObjectKind, PoolError};
 
 use crate::log::frame::FRAME_HEADER_BYTES;
@@ -51,6 +52,12 @@ impl From<String> for Shown {
         Self::Text(text)
     }
 }
+impl From<BlockNumber> for Shown {
+    fn from(block: BlockNumber) -> Self {
+        Self::Number(block.get())
+    }
+}
+
 impl From<BlockAddress> for Shown {
     fn from(address: BlockAddress) -> Self {
         Self::Number(address.get())
@@ -333,7 +340,7 @@ impl<M: Media> Core<M> {
         let mut fields = self.show_one(id).ok_or(PoolError::NoSuchObject(id))?;
         let roots: Vec<Item> = self.all_roots().into_iter().filter(|item| item.object == id).collect();
         let mut walk = TreeWalk::new(roots, false);
-        let (mut pages, mut runs): (Vec<_>, Vec<(u64, BlockAddress, u64)>) = (Vec::new(), Vec::new());
+        let (mut pages, mut runs): (Vec<_>, Vec<(BlockNumber, BlockAddress, u64)>) = (Vec::new(), Vec::new());
         let mut bad = Vec::new();
         while pages.len() < limit
             && runs.len() < limit
@@ -345,7 +352,8 @@ impl<M: Media> Core<M> {
                     Visit::Page(page) => {
                         pages.push((item.first, level, address, page.mapped()));
                         if leaf_entries(page).next().is_some() {
-                            let entries = (item.first..).zip(&page.entries).filter(|(_, entry)| !entry.is_empty());
+                            let entries =
+                                item.first.onwards().zip(&page.entries).filter(|(_, entry)| !entry.is_empty());
                             runs.extend(entries.map(|(block, entry)| (block, entry.address(), 1)));
                         }
                     }
@@ -442,8 +450,8 @@ impl<M: Media> Core<M> {
 }
 
 /// Merges runs that are neighbours both in the object and on the medium.
-fn merged(runs: &[(u64, BlockAddress, u64)]) -> Vec<(u64, BlockAddress, u64)> {
-    let mut out: Vec<(u64, BlockAddress, u64)> = Vec::new();
+fn merged(runs: &[(BlockNumber, BlockAddress, u64)]) -> Vec<(BlockNumber, BlockAddress, u64)> {
+    let mut out: Vec<(BlockNumber, BlockAddress, u64)> = Vec::new();
     for &(block, address, count) in runs {
         match out.last_mut() {
             Some((b, a, n)) if *b + *n == block && *a + *n == address => *n += count,

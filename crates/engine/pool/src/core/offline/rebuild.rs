@@ -14,6 +14,7 @@ use crate::core::recovery::{Opened, Progress, damaged};
 use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, children, is_own};
 use crate::geometry::{Pointer, page_span};
 use crate::interface::operation::Options;
+use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, ObjectKind, PoolError};
 use crate::map::page::Page;
 use crate::medium::blocking::read_many;
@@ -296,7 +297,7 @@ impl<M: Media> Core<M> {
         roots.retain(|item| tainted.contains(&item.pointer.address));
         for root in roots.into_iter().rev() {
             let mut stack = vec![root];
-            let mut lost: Vec<(u64, u64, BlockAddress)> = Vec::new();
+            let mut lost: Vec<(BlockNumber, BlockNumber, BlockAddress)> = Vec::new();
             while let Some(item) = stack.pop() {
                 let Pointer { address, level, crc } = item.pointer;
                 if bad.contains_key(&address) {
@@ -320,8 +321,8 @@ impl<M: Media> Core<M> {
                             (_, ObjectKind::Snapshot) => "snapshot",
                             (_, ObjectKind::Capture) => "capture",
                         };
-                        let last = (end * LBAS).min(object.size_bytes.div_ceil(512)).saturating_sub(1);
-                        format!("{what} {}: LBA {} to {last}: {reason}", object.id, first * LBAS)
+                        let last = (end.get() * LBAS).min(object.size_bytes.div_ceil(512)).saturating_sub(1);
+                        format!("{what} {}: LBA {} to {last}: {reason}", object.id, first.get() * LBAS)
                     }
                 });
                 if sentences.len() >= LISTED {

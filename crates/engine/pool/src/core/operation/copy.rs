@@ -9,7 +9,7 @@ use crate::core::progress::Progress;
 use crate::geometry::blocks_for;
 use crate::interface::operation::CopyOutcome;
 use crate::interface::operation::Output;
-use crate::interface::range::{BlockRange, ByteRange, merge};
+use crate::interface::range::{BlockNumber, BlockRange, ByteRange, merge};
 use crate::interface::{ObjectId, ObjectKind};
 use crate::log::record;
 use crate::map::reserves::Ask;
@@ -41,7 +41,7 @@ impl<M: Media> Core<M> {
         let cut = Cut::new(destination_offset, destination_offset + length);
         let delta = source_offset.wrapping_sub(destination_offset);
         let (first, count) = (cut.blocks.start, cut.count());
-        let source_first = (first * B).wrapping_add(delta) / B;
+        let source_first = BlockNumber::of_byte(first.offset().wrapping_add(delta));
         let mut edges = self.plan_copied_edges(source, destination, delta, &cut);
         if count > 0 {
             edges.waits |= !self.map.plan_clone(source, source_first, destination, first, count);
@@ -77,9 +77,9 @@ impl<M: Media> Core<M> {
     fn plan_copied_edges(&mut self, source: ObjectId, destination: ObjectId, delta: u64, cut: &Cut) -> Edges {
         let mut edges = Edges::default();
         for &ByteRange { offset: at, length: bytes } in &cut.edges {
-            let Some(content) = self.content(source, at.wrapping_add(delta) / B) else {
+            let Some(content) = self.content(source, BlockNumber::of_byte(at.wrapping_add(delta))) else {
                 // Planned all the same, so that the pages of both objects are read at once.
-                self.map.plan_blocks(destination, at / B, 1);
+                self.map.plan_blocks(destination, BlockNumber::of_byte(at), 1);
                 edges.waits = true;
                 continue;
             };
@@ -111,8 +111,8 @@ impl<M: Media> Core<M> {
                 let Some(object) = self.map.objects().user(object) else {
                     return Step::Fail(BlockError::Gone.into());
                 };
-                if first.checked_add(count).is_none_or(|end| end > blocks_for(object.size_bytes)) {
-                    let (lba, count) = (first.saturating_mul(B / 512), count.saturating_mul(B / 512));
+                if first.checked_add(count).is_none_or(|end| end.get() > blocks_for(object.size_bytes)) {
+                    let (lba, count) = (first.get().saturating_mul(B / 512), count.saturating_mul(B / 512));
                     let device_blocks = object.size_bytes / 512;
                     return Step::Fail(BlockError::OutOfRange { lba, count, device_blocks }.into());
                 }

@@ -4,7 +4,7 @@
 use crate::core::B;
 use crate::core::Core;
 use crate::interface::ObjectId;
-use crate::interface::range::ByteRange;
+use crate::interface::range::{BlockNumber, ByteRange};
 use crate::map::assign::Source;
 use media::Media;
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ pub(super) struct Cut {
     /// Parts of single blocks at the ends.
     pub edges: SmallVec<[ByteRange; 2]>,
     /// Whole blocks between them; may be empty.
-    pub blocks: Range<u64>,
+    pub blocks: Range<BlockNumber>,
 }
 
 impl Cut {
@@ -26,7 +26,7 @@ impl Cut {
         let mut edges = SmallVec::new();
         if first > last {
             edges.push(ByteRange::new(start, end - start));
-            return Self { edges, blocks: first..first };
+            return Self { edges, blocks: BlockNumber::new(first)..BlockNumber::new(first) };
         }
         if !start.is_multiple_of(B) {
             edges.push(ByteRange::new(start, first * B - start));
@@ -34,7 +34,7 @@ impl Cut {
         if !end.is_multiple_of(B) {
             edges.push(ByteRange::new(last * B, end - last * B));
         }
-        Self { edges, blocks: first..last }
+        Self { edges, blocks: BlockNumber::new(first)..BlockNumber::new(last) }
     }
 
     /// Number of whole blocks.
@@ -47,7 +47,7 @@ impl Cut {
 #[derive(Default)]
 pub(super) struct Edges {
     /// Block and its new content.
-    pub contents: SmallVec<[(u64, Vec<Source>); 2]>,
+    pub contents: SmallVec<[(BlockNumber, Vec<Source>); 2]>,
     /// Largest number of blocks that they allocate.
     pub new: u64,
     /// True if data must be read before the plan is complete.
@@ -57,12 +57,12 @@ pub(super) struct Edges {
 impl<M: Media> Core<M> {
     /// Plans to overwrite the part of a block that begins at byte `at` of the object.
     pub(super) fn plan_edge(&mut self, edges: &mut Edges, object: ObjectId, at: u64, piece: &[u8]) {
-        match self.map.plan_blocks(object, at / B, 1) {
+        match self.map.plan_blocks(object, BlockNumber::of_byte(at), 1) {
             Some(new) => edges.new += new,
             None => edges.waits = true,
         }
         match self.sources(object, at, piece) {
-            Some(sources) => edges.contents.push((at / B, sources)),
+            Some(sources) => edges.contents.push((BlockNumber::of_byte(at), sources)),
             None => edges.waits = true,
         }
     }
@@ -96,6 +96,7 @@ mod tests {
         ] {
             let cut = Cut::new(start, end);
             let found: Vec<_> = cut.edges.iter().map(|edge| (edge.offset, edge.length)).collect();
+            let blocks = BlockNumber::new(blocks.start)..BlockNumber::new(blocks.end);
             assert_eq!((&found[..], cut.blocks.clone()), (edges, blocks), "{start}..{end}");
             assert_eq!(cut.edges.iter().map(|edge| edge.length).sum::<u64>() + cut.count() * B, end - start);
         }

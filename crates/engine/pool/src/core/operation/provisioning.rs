@@ -1,10 +1,10 @@
 //! Provisioning status: the mapped blocks of an object.
 
-use crate::core::B;
 use crate::core::Core;
 use crate::geometry::blocks_for;
 use crate::interface::ObjectId;
 use crate::interface::operation::Output;
+use crate::interface::range::BlockNumber;
 use crate::schedule::step::Step;
 use block::BlockError;
 use block::{Extent, ProvisioningExtent};
@@ -20,8 +20,8 @@ impl<M: Media> Core<M> {
             Err(failure) => return Step::Fail(failure),
         };
         let mut runs: Vec<ProvisioningExtent> = Vec::new();
-        let end = blocks_for(size);
-        let mut block = offset / B;
+        let end = BlockNumber::new(blocks_for(size));
+        let mut block = BlockNumber::of_byte(offset);
         let mut pages = 0;
         while block < end && pages < STEP_PAGES {
             let Some(root) = self.map.root_of(object) else {
@@ -46,7 +46,7 @@ impl<M: Media> Core<M> {
                 None => (end - block, false),
                 Some(_) if level > 0 => {
                     let span = crate::geometry::entry_span(level);
-                    ((block / span + 1) * span - block, false)
+                    ((block.get() / span + 1) * span - block.get(), false)
                 }
                 Some(pointer) => {
                     pages += 1;
@@ -58,8 +58,8 @@ impl<M: Media> Core<M> {
                 }
             };
             let count = count.min(end - block);
-            let from = (block * B).max(offset) / 512;
-            let to = ((block + count) * B).min(size) / 512;
+            let from = block.offset().max(offset) / 512;
+            let to = (block + count).offset().min(size) / 512;
             let full = runs.len() == limit.max(1);
             match runs.last_mut() {
                 Some(last) if last.mapped == mapped => last.extent.count += to - from,

@@ -4,6 +4,7 @@
 use crate::checksum::Crc32c;
 use crate::core::B;
 use crate::interface::ObjectId;
+use crate::interface::range::BlockNumber;
 
 use crate::core::Core;
 use crate::core::io::Io;
@@ -37,8 +38,8 @@ impl<M: Media> Core<M> {
             self.took_effect(id);
             return Step::Done(Output::Data(Bytes::new()));
         }
-        let first = offset / B;
-        let count = ((offset + length as u64 - 1) / B - first + 1) as usize;
+        let first = BlockNumber::of_byte(offset);
+        let count = (BlockNumber::of_byte(offset + length as u64 - 1) - first + 1) as usize;
         let mut tries = 0;
         if let Some(read) = progress.read.take() {
             if read.outstanding > 0 {
@@ -69,7 +70,12 @@ impl<M: Media> Core<M> {
     /// Address and CRC of each block, address 0 for zeros; `None` if map pages have to be read
     /// first.
     #[inline]
-    fn entries_of(&mut self, object: ObjectId, first: u64, count: usize) -> Option<Vec<(BlockAddress, Crc32c)>> {
+    fn entries_of(
+        &mut self,
+        object: ObjectId,
+        first: BlockNumber,
+        count: usize,
+    ) -> Option<Vec<(BlockAddress, Crc32c)>> {
         let mut entries = Vec::with_capacity(count);
         let mut at = 0;
         while at < count {

@@ -13,7 +13,7 @@ use crate::core::progress::{Placed, Progress};
 use crate::geometry::FANOUT;
 use crate::interface::ObjectId;
 use crate::interface::operation::{Failure, MAX_COMPARE_BYTES, MAX_WRITE_BYTES, OperationId, Output};
-use crate::interface::range::ByteRange;
+use crate::interface::range::{BlockNumber, ByteRange};
 use crate::log::record;
 use crate::log::record::BlockWrite;
 use crate::map::assign::Source;
@@ -66,7 +66,7 @@ impl<M: Media> Core<M> {
 
     /// Returns the content of a block of an object; `None` if it has to be read first (noted in
     /// `need`), `Some(None)` for zeros.
-    pub(super) fn content(&mut self, object: ObjectId, block: u64) -> Option<Option<Data>> {
+    pub(super) fn content(&mut self, object: ObjectId, block: BlockNumber) -> Option<Option<Data>> {
         let entry = self.map.lookup(object, block)?;
         if entry.is_empty() {
             return Some(None);
@@ -102,7 +102,7 @@ impl<M: Media> Core<M> {
                 continue;
             }
             let mut content = [0u8; BLOCK_BYTES];
-            match self.content(object, block) {
+            match self.content(object, BlockNumber::new(block)) {
                 None => {
                     complete = false;
                     continue;
@@ -118,7 +118,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Applies and logs a write of blocks whose content is in memory.
-    pub(super) fn commit_inline(&mut self, object: ObjectId, first: u64, sources: &[Source]) -> Option<()> {
+    pub(super) fn commit_inline(&mut self, object: ObjectId, first: BlockNumber, sources: &[Source]) -> Option<()> {
         let sequence = self.log.next_sequence();
         let written = self.map.assign_write(object, first, sources, sequence)?;
         let data = sources.iter().filter_map(|s| match s {
@@ -134,7 +134,7 @@ impl<M: Media> Core<M> {
     /// without effect, for any other write.
     pub(super) fn overwrite(&mut self, object: ObjectId, offset: u64, data: &[u8]) -> bool {
         let Ok(content) = <&[u8; BLOCK_BYTES]>::try_from(data) else { return false };
-        let block = offset / B;
+        let block = BlockNumber::of_byte(offset);
         if !offset.is_multiple_of(B) || is_zero(data) || !self.log_takes(Self::inline_record_bytes(1)) {
             return false;
         }
@@ -162,8 +162,8 @@ impl<M: Media> Core<M> {
         if self.overwrite(object, offset, data) {
             return acknowledged(durable, kind.output());
         }
-        let first = offset / B;
-        let count = (offset + data.len() as u64 - 1) / B - first + 1;
+        let first = BlockNumber::of_byte(offset);
+        let count = BlockNumber::of_byte(offset + data.len() as u64 - 1) - first + 1;
         let sources = self.sources(object, offset, data);
         // Zeros may free pages and make others necessary.
         self.map.need_mut().once =
@@ -225,7 +225,7 @@ impl<M: Media> Core<M> {
             let to = ((block + 1) * B).min(end);
             let expected = &compare[(from - offset) as usize..(to - offset) as usize];
             let at = (from % B) as usize;
-            match self.content(object, block) {
+            match self.content(object, BlockNumber::new(block)) {
                 None => complete = false,
                 Some(medium) => {
                     if difference.is_none() {
@@ -323,8 +323,8 @@ impl<M: Media> Core<M> {
         durable: bool,
         progress: &mut Progress,
     ) -> Step {
-        let first = offset / B;
-        let count = (offset + data.len() as u64 - 1) / B - first + 1;
+        let first = BlockNumber::of_byte(offset);
+        let count = BlockNumber::of_byte(offset + data.len() as u64 - 1) - first + 1;
         if !self.log.could_fit(Self::inline_record_bytes(count)) {
             return Step::Space;
         }
@@ -354,12 +354,12 @@ impl<M: Media> Core<M> {
         object: ObjectId,
         offset: u64,
         data: &Bytes,
-        blocks: std::ops::Range<u64>,
+        blocks: std::ops::Range<BlockNumber>,
         progress: &mut Progress,
     ) -> Step {
         let (first, count) = (blocks.start, blocks.end - blocks.start);
         let pieces: Vec<&[u8]> =
-            blocks.map(|b| &data[(b * B - offset) as usize..((b + 1) * B - offset) as usize]).collect();
+            (0..count).map(|i| &data[((first + i).offset() - offset) as usize..][..BLOCK_BYTES]).collect();
         let detect = self.detects_zeros(object);
         let zero: Vec<bool> = pieces.iter().map(|p| detect && is_zero(p)).collect();
         let n = zero.iter().filter(|z| !**z).count() as u64;

@@ -9,7 +9,7 @@ use crate::core::Core;
 use crate::core::progress::Progress;
 use crate::interface::ObjectId;
 use crate::interface::operation::Output;
-use crate::interface::range::{BlockRange, ByteRange, merge};
+use crate::interface::range::{BlockNumber, BlockRange, ByteRange, merge};
 use crate::log::record;
 use crate::map::assign::Source;
 use crate::schedule::step::Step;
@@ -71,14 +71,14 @@ impl<M: Media> Core<M> {
                 runs.push(BlockRange::new(cut.blocks.start, cut.count()));
             }
             for ByteRange { offset: at, length: bytes } in cut.edges {
-                let Some(entry) = self.map.lookup(object, at / B) else {
+                let Some(entry) = self.map.lookup(object, BlockNumber::of_byte(at)) else {
                     edges.waits = true;
                     continue;
                 };
                 match edges.contents.last_mut() {
                     _ if entry.is_empty() => {}
                     // Two ranges end and begin in one block: both apply to its content.
-                    Some((block, content)) if *block == at / B => merge_zero(content, at, bytes),
+                    Some((block, content)) if *block == BlockNumber::of_byte(at) => merge_zero(content, at, bytes),
                     _ => self.plan_edge(&mut edges, object, at, &ZEROS[..bytes as usize]),
                 }
             }

@@ -7,7 +7,7 @@ use crate::core::Core;
 use crate::core::recovery::damaged;
 use crate::geometry::blocks_for;
 use crate::index::page::{MAX_VALUE_BYTES, decode_value};
-use crate::index::{Checked, Expected, IndexRoot, Node, PageNumber, Value, check_node};
+use crate::index::{Checked, Expected, IndexRoot, Node, PageNumber, Value, block_of, check_node};
 use crate::interface::{ObjectId, PoolError};
 use crate::medium::blocking::read_many;
 use bytes::Bytes;
@@ -118,7 +118,7 @@ impl<M: Media> Core<M> {
         for number in numbers {
             let entry = loop {
                 self.map.need_mut().clear();
-                match self.map.lookup(stream, u64::from(*number)) {
+                match self.map.lookup(stream, block_of(*number)) {
                     Some(entry) => break entry,
                     None => self.load_need()?,
                 }

@@ -13,6 +13,7 @@ use crate::core::Core;
 use crate::core::recovery::damaged;
 use crate::core::state::DamagedPage;
 use crate::geometry::{Pointer, index_in, page_span};
+use crate::interface::range::BlockNumber;
 use crate::interface::{Incident, ObjectId, PoolError};
 use crate::log::record::Record;
 use crate::map::page::Entry;
@@ -39,7 +40,7 @@ impl<M: Media> Core<M> {
         // An earlier record may have met the page.
         if crc != LOST {
             self.poison(object, start, level)?;
-            let lba = |block: u64| block * (BLOCK_BYTES as u64 / 512);
+            let lba = |block: BlockNumber| block.get() * (BLOCK_BYTES as u64 / 512);
             let (first, last) = (lba(start), lba(end) - 1);
             let reason = page.reason;
             self.incidents
@@ -59,15 +60,15 @@ impl<M: Media> Core<M> {
     fn find_page(
         &self,
         object: ObjectId,
-        blocks: std::ops::Range<u64>,
+        blocks: std::ops::Range<BlockNumber>,
         address: BlockAddress,
-    ) -> Option<(u64, Pointer)> {
+    ) -> Option<(BlockNumber, Pointer)> {
         let mut block = blocks.start;
         while block < blocks.end {
             let mut pointer = self.map.root_of(object)?;
             loop {
                 let level = pointer.level;
-                let start = block / page_span(level) * page_span(level);
+                let start = BlockNumber::first_of_page(block.page(level), level);
                 if pointer.address == address {
                     return Some((start, pointer));
                 }
@@ -84,7 +85,7 @@ impl<M: Media> Core<M> {
 
     /// Replaces the checksum in the pointer to the page of the object that begins at `start` by one
     /// that no page has.
-    fn poison(&mut self, object: ObjectId, start: u64, level: u8) -> Result<(), PoolError> {
+    fn poison(&mut self, object: ObjectId, start: BlockNumber, level: u8) -> Result<(), PoolError> {
         let broken = || damaged(format!("the map of object {object} contradicts itself"));
         let root_level = self.map.root_of(object).ok_or_else(broken)?.level;
         if level == root_level {
@@ -116,17 +117,17 @@ fn part<'a>(record: &Record<'a>, from: u64, count: u64) -> Record<'a> {
             let (skipped, taken) = (bytes(&blocks[..from]), bytes(&blocks[from..from + count]));
             Record::Write {
                 object: *object,
-                first: first + from as u64,
+                first: *first + from as u64,
                 blocks: blocks[from..from + count].to_vec(),
                 data: data.and_then(|data| data.get(skipped..skipped + taken)),
             }
         }
-        Record::Zero { object, first, .. } => Record::Zero { object: *object, first: first + from, count },
+        Record::Zero { object, first, .. } => Record::Zero { object: *object, first: *first + from, count },
         Record::Clone { source, source_first, destination, destination_first, .. } => Record::Clone {
             source: *source,
-            source_first: source_first + from,
+            source_first: *source_first + from,
             destination: *destination,
-            destination_first: destination_first + from,
+            destination_first: *destination_first + from,
             count,
         },
         Record::Catalog(changes, shared) => Record::Catalog(changes.clone(), shared.clone()),

@@ -26,6 +26,7 @@ use crate::core::recovery::confirm::Doubtful;
 use crate::core::state::DamagedPage;
 use crate::geometry::{Pointer, STREAM_LEVEL, blocks_for};
 use crate::interface::operation::{MAX_VOLUME_BYTES, Options};
+use crate::interface::range::BlockNumber;
 use crate::interface::{CatalogChange, Incident, ObjectId, PoolError};
 use crate::log::frame::FrameInfo;
 use crate::log::record::{Record, Shared};
@@ -430,7 +431,7 @@ impl<M: Media> Core<M> {
         for block in 0..blocks {
             let entry = loop {
                 self.map.need_mut().clear();
-                match self.map.lookup(id, block) {
+                match self.map.lookup(id, BlockNumber::new(block)) {
                     Some(entry) => break entry,
                     None => self.load_need()?,
                 }
@@ -624,10 +625,10 @@ impl<M: Media> Core<M> {
     /// True if an operation could have written the record: its ranges are inside of volumes, and
     /// its objects can exist.
     fn is_possible(&self, record: &Record<'_>) -> bool {
-        let inside = |object: ObjectId, first: u64, count: u64| {
+        let inside = |object: ObjectId, first: BlockNumber, count: u64| {
             let end = first.checked_add(count);
             let object = self.map.objects().user(object);
-            object.is_some_and(|object| end.is_some_and(|end| end <= blocks_for(object.size_bytes)))
+            object.is_some_and(|object| end.is_some_and(|end| end.get() <= blocks_for(object.size_bytes)))
         };
         let new = |id: ObjectId| is_user_object(id) && id < stream::MAX_OBJECT && self.map.objects().get(id).is_none();
         let size = |size_bytes: u64| size_bytes > 0 && size_bytes <= MAX_VOLUME_BYTES;

@@ -8,6 +8,7 @@ use crate::core::recovery::damaged;
 use crate::core::scan::walk::{Item, TreeWalk, Visit};
 use crate::geometry::blocks_for;
 use crate::interface::PoolError;
+use crate::interface::range::BlockNumber;
 use crate::medium::blocking::{read_each, read_many};
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Media};
 
@@ -15,7 +16,7 @@ use media::{BLOCK_BYTES, BlockAddress, Buffer, Media};
 const RUN_BLOCKS: usize = 64;
 
 /// Block of the table: number, address and checksum.
-type Stored = (u64, BlockAddress, Crc32c);
+type Stored = (BlockNumber, BlockAddress, Crc32c);
 
 impl<M: Media> Core<M> {
     /// Loads the objects of the stored table.
@@ -26,7 +27,7 @@ impl<M: Media> Core<M> {
         }
         self.count_mapped(OBJECT_TABLE)?;
         let pointer = self.map.root_of(OBJECT_TABLE).unwrap_or_default();
-        let root = Item { object: OBJECT_TABLE, first: 0, pointer, expected_mapped: None };
+        let root = Item { object: OBJECT_TABLE, first: BlockNumber::FIRST, pointer, expected_mapped: None };
         let mut walk = TreeWalk::new(if pointer.is_empty() { Vec::new() } else { vec![root] }, false);
         let mut spare = Vec::new();
         while let Some(visits) = walk.next(self) {
@@ -38,11 +39,11 @@ impl<M: Media> Core<M> {
                     Visit::Outside => return Err(damaged("the object table lies outside the data area")),
                     Visit::Again(_) => return Err(damaged("a map page belongs to the object table twice")),
                 };
-                let entries =
-                    (item.first..).zip(&page.entries).filter(|(_, entry)| page.level() == 0 && !entry.is_empty());
+                let entries = (item.first.onwards().zip(&page.entries))
+                    .filter(|(_, entry)| page.level() == 0 && !entry.is_empty());
                 blocks.extend(entries.map(|(block, entry)| (block, entry.address(), entry.crc())));
             }
-            if blocks.iter().any(|(block, ..)| *block >= blocks_for(length)) {
+            if blocks.iter().any(|(block, ..)| block.get() >= blocks_for(length)) {
                 return Err(damaged("the object table is longer than the root says"));
             }
             self.load_table_blocks(&mut blocks, &mut spare)?;

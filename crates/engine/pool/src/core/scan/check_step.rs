@@ -66,7 +66,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::interface::operation::Failure;
-    use crate::{CatalogChange, ObjectId, Operation, Options};
+    use crate::{BlockNumber, CatalogChange, ObjectId, Operation, Options};
     use media::{FormatOptions, LocalMedia, SimDisk, SimOptions};
 
     fn run(core: &mut Core<LocalMedia<SimDisk>>, operation: Operation) -> Output {
@@ -101,7 +101,7 @@ mod tests {
             }
         };
         assert_eq!(check(&mut core).findings, Vec::<String>::new());
-        let entry = core.map.lookup(ObjectId(16), 3).unwrap();
+        let entry = core.map.lookup(ObjectId(16), BlockNumber::new(3)).unwrap();
         core.map.space_mut().increment(entry.address()).unwrap();
         core.map.objects_mut().adjust(ObjectId(16), |object| object.mapped += 1).unwrap();
         let report = check(&mut core);

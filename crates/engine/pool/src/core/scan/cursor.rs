@@ -6,6 +6,7 @@
 use crate::checksum::Crc32c;
 use crate::geometry::{FANOUT, MAX_LEVEL, Pointer, page_span};
 use crate::interface::ScanStep;
+use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, Place};
 use crate::map::Map;
 use crate::map::page::Page;
@@ -21,7 +22,7 @@ pub(crate) struct Scan {
     /// Object to continue with in a scan of all objects; `None` at its start.
     pub(super) id: Option<ObjectId>,
     /// Block to continue with.
-    pub(super) block: u64,
+    pub(super) block: BlockNumber,
     /// By level: number of the span of the page last entered, plus one.
     pub(super) entered: [u64; MAX_LEVEL as usize + 1],
     /// Number of blocks and pages counted.
@@ -43,14 +44,14 @@ pub(super) struct Verify {
     pub(super) step: ScanStep,
     pub(super) outstanding: u32,
     /// Mismatches: block of the object, address, CRC.
-    pub(super) suspects: Vec<(u64, BlockAddress, Crc32c)>,
+    pub(super) suspects: Vec<(BlockNumber, BlockAddress, Crc32c)>,
     pub(super) round: u8,
 }
 
 /// Result of a descent.
 pub(super) enum Visit {
     /// Leaf at or after the scan's block: the first block it spans, and the page.
-    Leaf(u64, Rc<Page>),
+    Leaf(BlockNumber, Rc<Page>),
     /// No leaf up to the end of the object.
     End,
     /// Data has to be read first.
@@ -69,7 +70,7 @@ pub(super) enum Enter {
 
 impl Scan {
     /// Starts another object.
-    pub(super) fn begin(&mut self, object: usize, block: u64) {
+    pub(super) fn begin(&mut self, object: usize, block: BlockNumber) {
         (self.object, self.block) = (object, block);
         self.entered = Default::default();
     }
@@ -77,7 +78,7 @@ impl Scan {
     /// Starts the first object of the pool that has this id or a larger one.
     pub(super) fn begin_object(&mut self, id: ObjectId) {
         self.id = Some(id);
-        self.begin(0, 0);
+        self.begin(0, BlockNumber::FIRST);
     }
 
     /// Counts the blocks of a leaf that nothing else refers to, according to the references met so
@@ -113,26 +114,26 @@ impl Scan {
     ) -> Visit {
         'from_root: loop {
             let Some(mut pointer) = map.root_of(object) else { return Visit::End };
-            if pointer.is_empty() || self.block >= page_span(pointer.level) {
+            if pointer.is_empty() || self.block.get() >= page_span(pointer.level) {
                 return Visit::End;
             }
             loop {
                 let Pointer { address, level, .. } = pointer;
-                let span = self.block / page_span(level);
+                let span = self.block.page(level);
                 let at = usize::from(level);
                 if let Some((_, reason)) = self.bad_pages.iter().find(|(bad, _)| *bad == address) {
                     if let Some(verify) = &mut self.verify {
                         verify.step.damaged.push(reason.clone());
                     }
-                    self.block = (span + 1) * page_span(level);
+                    self.block = self.block.next_page(level);
                     continue 'from_root;
                 }
                 // In the middle of a page's span, the page was already entered.
-                if self.block.is_multiple_of(page_span(level)) && self.entered[at] != span + 1 {
+                if self.block == BlockNumber::first_of_page(span, level) && self.entered[at] != span + 1 {
                     match enter(map, self, pointer) {
                         Enter::Yes => self.entered[at] = span + 1,
                         Enter::No => {
-                            self.block = (span + 1) * page_span(level);
+                            self.block = self.block.next_page(level);
                             continue 'from_root;
                         }
                         Enter::Wait => return Visit::Wait,
@@ -140,7 +141,7 @@ impl Scan {
                 }
                 let Some(page) = map.page(pointer) else { return Visit::Wait };
                 if level == 0 {
-                    return Visit::Leaf(span * FANOUT as u64, page);
+                    return Visit::Leaf(BlockNumber::first_of_page(span, 0), page);
                 }
                 let index = crate::geometry::index_in(self.block, level);
                 match page.entries[index..].iter().position(|entry| !entry.is_empty()) {
@@ -148,9 +149,8 @@ impl Scan {
                         pointer = page.entries[index].child_pointer(level);
                     }
                     skip => {
-                        let child = page_span(level - 1);
-                        let next = self.block / child + skip.unwrap_or(FANOUT - index) as u64;
-                        self.block = next * child;
+                        let next = self.block.page(level - 1) + skip.unwrap_or(FANOUT - index) as u64;
+                        self.block = BlockNumber::first_of_page(next, level - 1);
                         continue 'from_root;
                     }
                 }

@@ -5,6 +5,7 @@ use crate::checksum::Crc32c;
 use crate::core::io::IndexRead;
 use crate::index::page::{CAPACITY, Target, decode_value};
 use crate::index::{Checked, Expected, IndexRoot, Node, PageNumber, Value, check_node};
+use crate::interface::range::BlockNumber;
 use bytes::Bytes;
 use media::{BlockAddress, Buffer};
 use rustc_hash::FxHashMap;
@@ -36,8 +37,8 @@ impl IndexCheck {
     }
 
     /// Notes that the map of the stream names a block.
-    pub fn note_place(&mut self, block: u64, address: BlockAddress, crc: Crc32c) {
-        if let Ok(number) = PageNumber::try_from(block) {
+    pub fn note_place(&mut self, block: BlockNumber, address: BlockAddress, crc: Crc32c) {
+        if let Ok(number) = PageNumber::try_from(block.get()) {
             self.places.insert(number, (address, crc));
         }
     }
@@ -114,6 +115,7 @@ impl IndexCheck {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::index::block_of;
     use crate::index::page::{Entry, encode_value};
     use std::collections::BTreeMap;
 
@@ -126,7 +128,7 @@ mod tests {
         pages.insert(1, leaf);
         let mut check = IndexCheck::new(IndexRoot { page: 1, level: 0, entries: 1 }, 5);
         for (number, page) in &pages {
-            check.note_place(u64::from(*number), BlockAddress::new(u64::from(*number)), Crc32c::of(&page[..]));
+            check.note_place(block_of(*number), BlockAddress::new(u64::from(*number)), Crc32c::of(&page[..]));
         }
         while let Some((read, address)) = check.next() {
             let mut buffer = Buffer::zeroed(1);

@@ -19,7 +19,7 @@ use crate::core::state::place;
 use crate::core::{B, Core};
 use crate::geometry::{FANOUT, Pointer};
 use crate::interface::operation::{OperationId, Output};
-use crate::interface::range::ByteRange;
+use crate::interface::range::{BlockNumber, ByteRange};
 use crate::interface::{BlockId, ObjectId, PoolError, ScanStep};
 use crate::log::record::Shared;
 use crate::map::Map;
@@ -67,14 +67,14 @@ impl<M: Media> Core<M> {
                 scan.first_pass = false;
                 scan.pages_seen.clear();
                 scan.blocks_seen.clear();
-                scan.begin(0, 0);
+                scan.begin(0, BlockNumber::FIRST);
                 continue;
             };
             let visit = scan.visit(&mut self.map, object, enter_unique);
             match visit {
                 Visit::End => {
                     let next = scan.object + 1;
-                    scan.begin(next, 0);
+                    scan.begin(next, BlockNumber::FIRST);
                 }
                 Visit::Wait => {
                     progress.scan = Some(scan);
@@ -217,7 +217,10 @@ impl<M: Media> Core<M> {
         if let Err(failure) = self.writable(object, 0, 0) {
             return Step::Fail(failure);
         }
-        let mut scan = progress.scan.take().unwrap_or_else(|| Box::new(Scan { block: offset / B, ..Scan::default() }));
+        let mut scan = progress
+            .scan
+            .take()
+            .unwrap_or_else(|| Box::new(Scan { block: BlockNumber::of_byte(offset), ..Scan::default() }));
         let (first, page) = match scan.visit(&mut self.map, object, |_, _, _| Enter::Yes) {
             Visit::End => return Step::Done(Output::Scanned(Box::default())),
             Visit::Wait => {
@@ -252,13 +255,17 @@ impl<M: Media> Core<M> {
 
     /// Finds the blocks of zeros in a leaf whose first block is `first`, starting with block
     /// `from`: result of the step, and their ranges. `None` if content has to be read first.
-    fn zeros_of_leaf(&mut self, page: &Page, first: u64, from: u64) -> Option<(ScanStep, Vec<ByteRange>)> {
-        let mut step = ScanStep { next: Some((first + FANOUT as u64) * B), ..ScanStep::default() };
+    fn zeros_of_leaf(
+        &mut self,
+        page: &Page,
+        first: BlockNumber,
+        from: BlockNumber,
+    ) -> Option<(ScanStep, Vec<ByteRange>)> {
+        let mut step = ScanStep { next: Some((first + FANOUT as u64).offset()), ..ScanStep::default() };
         let mut ranges: Vec<ByteRange> = Vec::new();
         let mut complete = true;
         let mut candidates = 0;
-        for block in from..first + FANOUT as u64 {
-            let entry = page.entries[(block - first) as usize];
+        for (block, entry) in first.onwards().zip(&page.entries).skip((from - first) as usize) {
             if entry.is_empty() {
                 continue;
             }
@@ -267,7 +274,7 @@ impl<M: Media> Core<M> {
                 continue;
             }
             if candidates == ZEROS {
-                step.next = Some(block * B);
+                step.next = Some(block.offset());
                 step.scanned_bytes -= B;
                 break;
             }
@@ -280,8 +287,8 @@ impl<M: Media> Core<M> {
                 Some(data) if crate::core::operation::is_zero(&data[..]) => {
                     step.deallocated_bytes += B;
                     match ranges.last_mut() {
-                        Some(last) if last.offset + last.length == block * B => last.length += B,
-                        _ => ranges.push(ByteRange::new(block * B, B)),
+                        Some(last) if last.offset + last.length == block.offset() => last.length += B,
+                        _ => ranges.push(ByteRange::new(block.offset(), B)),
                     }
                 }
                 Some(_) => {}
@@ -309,7 +316,7 @@ impl<M: Media> Core<M> {
                     self.verified.clear();
                 }
                 let verify = Verify { step: ScanStep::default(), outstanding: 0, suspects: Vec::new(), round: 0 };
-                Box::new(Scan { block: offset / B, verify: Some(verify), ..Scan::default() })
+                Box::new(Scan { block: BlockNumber::of_byte(offset), verify: Some(verify), ..Scan::default() })
             }
         };
         let step = self.verify_leaf(id, object, &mut scan);
@@ -349,7 +356,7 @@ impl<M: Media> Core<M> {
         if !self.map.need().is_empty() {
             return Step::Wait;
         }
-        let mut blocks: Vec<(u64, BlockAddress, Crc32c)> = Vec::with_capacity(FANOUT);
+        let mut blocks: Vec<(BlockNumber, BlockAddress, Crc32c)> = Vec::with_capacity(FANOUT);
         for (i, entry) in page.entries.iter().enumerate() {
             let (address, block) = (entry.address(), first + i as u64);
             // Content that is only in the log is not at its place yet, and is not verified.
@@ -365,7 +372,7 @@ impl<M: Media> Core<M> {
         }
         scan.block = first + FANOUT as u64;
         let Some(verify) = &mut scan.verify else { return Step::Done(Output::Scanned(Box::default())) };
-        verify.step.next = Some(scan.block * B);
+        verify.step.next = Some(scan.block.offset());
         verify.step.scanned_bytes = blocks.len() as u64 * B;
         verify.round = 1;
         blocks.sort_unstable_by_key(|(_, address, _)| *address);
@@ -380,7 +387,7 @@ impl<M: Media> Core<M> {
         object: ObjectId,
         scan: &mut Scan,
         round: u8,
-        suspects: Vec<(u64, BlockAddress, Crc32c)>,
+        suspects: Vec<(BlockNumber, BlockAddress, Crc32c)>,
     ) -> Step {
         let mut still = Vec::new();
         let mut complete = true;
@@ -412,7 +419,12 @@ impl<M: Media> Core<M> {
         Step::Done(Output::Scanned(Box::new(std::mem::take(&mut verify.step))))
     }
 
-    fn read_to_verify(&mut self, id: OperationId, scan: &mut Scan, blocks: &[(u64, BlockAddress, Crc32c)]) -> Step {
+    fn read_to_verify(
+        &mut self,
+        id: OperationId,
+        scan: &mut Scan,
+        blocks: &[(BlockNumber, BlockAddress, Crc32c)],
+    ) -> Step {
         let Some(verify) = &mut scan.verify else { return Step::Again };
         let limit = self.medium.request_blocks(FANOUT);
         // Suspects are read one by one, so that one bad block does not hide its neighbours.
@@ -435,7 +447,7 @@ impl<M: Media> Core<M> {
     pub(crate) fn verified(
         &mut self,
         id: OperationId,
-        blocks: Vec<(u64, BlockAddress, Crc32c)>,
+        blocks: Vec<(BlockNumber, BlockAddress, Crc32c)>,
         result: Result<Done, MediaError>,
     ) {
         let buffer = read_result(result).ok().filter(|buffer| buffer.blocks() == blocks.len());

@@ -14,6 +14,7 @@ use crate::catalog::documents::Stored;
 use crate::catalog::object::Dropped;
 use crate::checksum::Crc32c;
 use crate::geometry::{Pointer, blocks_for, entry_span};
+use crate::interface::range::BlockNumber;
 
 use crate::core::io::{CheckRead, Io, MapPage};
 use crate::core::scan::index_check::IndexCheck;
@@ -322,7 +323,7 @@ impl OnlineCheck {
             self.report.find(format!("map page {address}: its entries map {sum} blocks, its header says {mapped}"));
         }
         for (index, entry) in entries {
-            let first: u64 = first + index * entry_span(level);
+            let first = first + index * entry_span(level);
             if level > 0 {
                 let pointer = entry.child_pointer(level);
                 self.stack.push(MapPage { pointer, object, first, expected_mapped: Some(entry.mapped()) });
@@ -387,13 +388,21 @@ impl OnlineCheck {
                     object.id, object.mapped
                 )),
                 BlockAddress::NONE => {}
-                _ => {
-                    self.stack.push(MapPage { pointer: object.pointer(), object: object.id, first: 0, expected_mapped })
-                }
+                _ => self.stack.push(MapPage {
+                    pointer: object.pointer(),
+                    object: object.id,
+                    first: BlockNumber::FIRST,
+                    expected_mapped,
+                }),
             }
         }
         for &Dropped { pointer, .. } in map.drops().all() {
-            self.stack.push(MapPage { pointer, object: ObjectId::NONE, first: 0, expected_mapped: None });
+            self.stack.push(MapPage {
+                pointer,
+                object: ObjectId::NONE,
+                first: BlockNumber::FIRST,
+                expected_mapped: None,
+            });
         }
         self.index = match map.documents().stored() {
             Stored::Index(root) if self.from == 0 => {

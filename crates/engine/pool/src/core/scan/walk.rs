@@ -8,6 +8,7 @@
 use crate::catalog::{DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
 use crate::core::Core;
 use crate::geometry::{Pointer, entry_span};
+use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, PoolError};
 use crate::map::page;
 use crate::map::page::Page;
@@ -32,7 +33,7 @@ pub(crate) struct Item {
     /// Object through which the page was reached; 0: the drop queue.
     pub object: ObjectId,
     /// First block of the object that the page spans.
-    pub first: u64,
+    pub first: BlockNumber,
     /// The page.
     pub pointer: Pointer,
     /// Number of mapped blocks below it according to the parent; `None` for a root.
@@ -249,11 +250,11 @@ impl<M: Media> Core<M> {
     pub(crate) fn all_roots(&self) -> Vec<Item> {
         let objects = self.map.objects().all().filter_map(|object| {
             let (object, pointer) = (object.id, object.pointer());
-            (!pointer.is_empty()).then_some(Item { object, first: 0, pointer, expected_mapped: None })
+            (!pointer.is_empty()).then_some(Item { object, first: BlockNumber::FIRST, pointer, expected_mapped: None })
         });
         let drops = self.map.drops().all().map(|dropped| Item {
             object: ObjectId::NONE,
-            first: 0,
+            first: BlockNumber::FIRST,
             pointer: dropped.pointer,
             expected_mapped: None,
         });

@@ -1,5 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use crate::interface::range::BlockNumber;
 use crate::{CatalogChange, Core, ObjectId, ObjectKind, Operation, Options, Output, RepairError, initial_root};
 use media::{FormatOptions, LocalMedia, Media, Overlay, SimDisk, SimOptions};
 
@@ -180,7 +181,7 @@ fn a_bad_page_is_reported_for_every_object_that_shares_it() {
     let (disk, core, [a, b]) = filled();
     // The leaf that both volumes and the snapshot share.
     let mut core = core;
-    let (pointer, _) = core.map.pointer(b, 256, 0).unwrap();
+    let (pointer, _) = core.map.pointer(b, BlockNumber::new(256), 0).unwrap();
     drop(core);
     disk.damage(pointer.address.get(), |block| block[100] ^= 1);
     let media = LocalMedia::open(disk).unwrap();
