@@ -66,7 +66,7 @@ impl<M: Media> Core<M> {
         if segments.is_empty() {
             return Err(Step::Space);
         }
-        self.map.need_mut().segments.extend(segments);
+        self.map.need_segments(segments);
         Err(Step::Wait)
     }
 

@@ -66,13 +66,13 @@ impl<M: Media> Core<M> {
             let mut block = BlockNumber::of_byte(offset);
             let end = BlockNumber::new((offset + length).div_ceil(B));
             while block < end && leaves < LEAVES_SEARCHED {
-                self.map.need_mut().clear();
+                self.map.forget_need();
                 let known = self.map.lookup(object, block).is_some();
                 let below = match page {
                     Some(page) => self.map.need().pages.iter().any(|needed| needed.address == page),
                     None => self.map.need().damaged.is_some(),
                 };
-                self.map.need_mut().clear();
+                self.map.forget_need();
                 if !known && below {
                     let lba = (block.get() * LBAS_PER_BLOCK).max(offset / u64::from(LOGICAL_BLOCK_BYTES));
                     return Some((Side::of(operation, index == 0), lba));
@@ -114,7 +114,7 @@ impl<M: Media> Core<M> {
         let found = candidates
             .into_iter()
             .find(|&(_, object, at)| self.map.lookup(object, at).is_some_and(|entry| entry.address() == address));
-        self.map.need_mut().clear();
+        self.map.forget_need();
         found
     }
 }

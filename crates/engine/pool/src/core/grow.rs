@@ -96,8 +96,8 @@ impl<M: Media> Core<M> {
                 let reason = "the reference counts of its last segment cannot be read; check the pool".into();
                 return self.end_growth(Err(PoolError::CannotGrow(reason)));
             }
-            self.map.need_mut().clear();
-            self.map.need_mut().segments.push(segment);
+            self.map.forget_need();
+            self.map.need_segments([segment]);
             self.issue_need();
             return;
         }

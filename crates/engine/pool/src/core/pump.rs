@@ -130,7 +130,7 @@ impl<M: Media> Core<M> {
             };
             return self.fail(id, pending, failure);
         }
-        self.map.need_mut().clear();
+        self.map.forget_need();
         let step = self.execute(id, &pending.operation, &mut pending.progress);
         // A read notes its effect itself, when it captures the state of the map.
         if matches!(step, Step::Done(_) | Step::Durable(_)) && !matches!(pending.operation, Operation::Read { .. }) {
@@ -222,7 +222,7 @@ impl<M: Media> Core<M> {
             };
             return self.fail(id, pending, failure);
         }
-        if let Some(reason) = self.map.need_mut().damaged.take() {
+        if let Some(reason) = self.map.take_damage() {
             self.incidents.note(Incident::Metadata(reason.clone()));
             let failure = self.damage_of(&pending.operation, None, reason);
             return self.fail(id, pending, failure);

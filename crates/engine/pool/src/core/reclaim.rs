@@ -40,7 +40,7 @@ impl<M: Media> Core<M> {
                 }
             }
         }
-        self.map.need_mut().clear();
+        self.map.forget_need();
     }
 
     /// True if detached sub-trees have returned enough blocks for a checkpoint, which makes them

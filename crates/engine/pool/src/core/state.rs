@@ -283,7 +283,7 @@ impl<M: Media> Core<M> {
     /// page has to be read first, and for an object that does not exist.
     pub fn is_mapped(&mut self, object: ObjectId, block: BlockNumber) -> Option<bool> {
         let entry = self.map.lookup(object, block);
-        self.map.need_mut().clear();
+        self.map.forget_need();
         entry.map(|entry| !entry.is_empty())
     }
 

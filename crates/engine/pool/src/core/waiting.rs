@@ -14,7 +14,7 @@ impl<M: Media> Core<M> {
     /// for.
     pub(super) fn issue_need(&mut self) -> Vec<Key> {
         let mut keys = Vec::new();
-        let need = std::mem::take(self.map.need_mut());
+        let need = self.map.need();
         for &Pointer { address, level, crc } in &need.pages {
             let key = Key::Page(address);
             if self.schedule.first_to_wait(key) {
@@ -37,8 +37,7 @@ impl<M: Media> Core<M> {
             }
             keys.push(key);
         }
-        *self.map.need_mut() = need;
-        self.map.need_mut().clear();
+        self.map.forget_need();
         keys
     }
 

@@ -46,7 +46,7 @@ impl StreamPages<'_> {
         }
         let content = self.map.content.get(entry.address(), entry.crc());
         if content.is_none() {
-            self.map.need.blocks.push((entry.address(), entry.crc()));
+            self.map.need_content(&entry);
         }
         content
     }

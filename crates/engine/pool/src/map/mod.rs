@@ -23,6 +23,7 @@ use crate::catalog::objects::Objects;
 use crate::content::blocks::Blocks;
 use crate::map::drops::Drops;
 use crate::map::need::Need;
+use crate::map::page::Entry;
 use crate::map::pages::Pages;
 use crate::space::SpaceMap;
 
@@ -132,10 +133,40 @@ impl Map {
         &self.need
     }
 
-    /// Data that planning found missing, to add to it or to clear it.
+    /// Forgets the data that planning found missing, and its counts: another plan begins.
     #[inline]
-    pub fn need_mut(&mut self) -> &mut Need {
-        &mut self.need
+    pub fn forget_need(&mut self) {
+        self.need.clear();
+    }
+
+    /// Takes the data that planning found missing, to read it.
+    pub fn take_need(&mut self) -> Need {
+        std::mem::take(&mut self.need)
+    }
+
+    /// Notes that the content of a mapped block is needed.
+    pub fn need_content(&mut self, entry: &Entry) {
+        self.need.blocks.push((entry.address(), entry.crc()));
+    }
+
+    /// Forgets the content of blocks that is needed.
+    pub fn forget_needed_content(&mut self) {
+        self.need.blocks.clear();
+    }
+
+    /// Notes that the counts of these segments are needed.
+    pub fn need_segments(&mut self, segments: impl IntoIterator<Item = u32>) {
+        self.need.segments.extend(segments);
+    }
+
+    /// Takes the contradiction in the stored map that planning met.
+    pub fn take_damage(&mut self) -> Option<String> {
+        self.need.damaged.take()
+    }
+
+    /// Takes the contradiction in the index of the documents that planning met.
+    pub fn take_index_damage(&mut self) -> Option<String> {
+        self.need.damaged_index.take()
     }
 
     /// Number of blocks that hold map pages and catalog.

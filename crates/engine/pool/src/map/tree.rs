@@ -428,4 +428,13 @@ impl Map {
         }
         complete.then_some(new)
     }
+
+    /// Like `plan_blocks`, for content of which no block is zero: no page becomes empty, so each is
+    /// counted once.
+    pub(crate) fn plan_content(&mut self, object: ObjectId, first: BlockNumber, count: u64) -> Option<u64> {
+        self.need.once = true;
+        let planned = self.plan_blocks(object, first, count);
+        self.need.once = false;
+        planned
+    }
 }

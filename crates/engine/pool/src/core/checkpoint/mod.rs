@@ -78,7 +78,7 @@ impl<M: Media> Core<M> {
     /// freeze is retried later.
     fn freeze(&mut self) -> bool {
         // Changes of the pool's own streams, block by block.
-        self.map.need_mut().clear();
+        self.map.forget_need();
         let drops = self.map.drops().encode_changed();
         let table = self.map.objects().changed_blocks();
         let keep_list = self.options.list_documents || !self.map.index_has_room();
@@ -100,7 +100,7 @@ impl<M: Media> Core<M> {
         new += table.len() as u64;
         complete &= self.map.plan_stream(OBJECT_TABLE, table.iter().copied());
         if !complete || !self.map.need().is_empty() {
-            if let Some(reason) = self.map.need_mut().damaged.take() {
+            if let Some(reason) = self.map.take_damage() {
                 self.stop(reason);
             }
             self.note_index_damage();
@@ -110,7 +110,7 @@ impl<M: Media> Core<M> {
         if !self.find_space_to_freeze(new + self.map.need().allocations + SPARE_BLOCKS) {
             return false;
         }
-        self.map.need_mut().clear();
+        self.map.forget_need();
         if self.freeze_planned(drops.is_some(), documents, &table).is_none() {
             self.stop("the map contradicts itself (checkpoint)");
             return false;
@@ -123,11 +123,11 @@ impl<M: Media> Core<M> {
     fn note_index_damage(&mut self) {
         // Only the index needs the content of blocks.
         let unreadable = self.schedule.why_block_unreadable(self.map.need()).cloned();
-        let Some(reason) = self.map.need_mut().damaged_index.take().or(unreadable) else { return };
+        let Some(reason) = self.map.take_index_damage().or(unreadable) else { return };
         if self.map.documents().damage().is_some() {
             return self.stop(reason);
         }
-        self.map.need_mut().blocks.clear();
+        self.map.forget_needed_content();
         self.incidents.note(Incident::Metadata(format!("{reason}; the index of the documents is written anew")));
         self.map.documents_mut().note_damage(reason);
     }
@@ -139,7 +139,7 @@ impl<M: Media> Core<M> {
         if self.map.space_mut().prepare(needed, &mut segments) {
             return true;
         }
-        self.map.need_mut().clear();
+        self.map.forget_need();
         if segments.is_empty() {
             if self.discards_in_flight > 0 {
                 // Discards in flight return their blocks.
@@ -152,7 +152,7 @@ impl<M: Media> Core<M> {
                 damage.unwrap_or_default()
             ));
         }
-        self.map.need_mut().segments = segments;
+        self.map.need_segments(segments);
         self.issue_need_or_stop();
         false
     }

@@ -74,7 +74,7 @@ impl<M: Media> Core<M> {
         match self.map.content_mut().get(entry.address(), entry.crc()) {
             Some(data) => Some(Some(data)),
             None => {
-                self.map.need_mut().blocks.push((entry.address(), entry.crc()));
+                self.map.need_content(&entry);
                 None
             }
         }
@@ -166,10 +166,12 @@ impl<M: Media> Core<M> {
         let count = BlockNumber::of_byte(offset + data.len() as u64 - 1) - first + 1;
         let sources = self.sources(object, offset, data);
         // Zeros may free pages and make others necessary.
-        self.map.need_mut().once =
+        let without_zeros =
             sources.as_ref().is_some_and(|s| s.iter().all(|source| matches!(source, Source::Inline(..))));
-        let planned = self.map.plan_blocks(object, first, count);
-        self.map.need_mut().once = false;
+        let planned = match without_zeros {
+            true => self.map.plan_content(object, first, count),
+            false => self.map.plan_blocks(object, first, count),
+        };
         let (Some(new), Some(sources)) = (planned, sources) else { return Step::Wait };
         if !self.map.need().is_empty() {
             return Step::Wait;
@@ -328,7 +330,7 @@ impl<M: Media> Core<M> {
         if !self.log.could_fit(Self::inline_record_bytes(count)) {
             return Step::Space;
         }
-        self.map.need_mut().clear();
+        self.map.forget_need();
         let planned = self.map.plan_blocks(object, first, count);
         match planned {
             None => Step::Wait,
@@ -340,7 +342,7 @@ impl<M: Media> Core<M> {
                     || self.map.ask_for(object, new).covered > 0
                     || (self.map.need().fresh == 0 && data.len() <= SMALL_BYTES) =>
             {
-                self.map.need_mut().clear();
+                self.map.forget_need();
                 self.write_inline(object, offset, data, durable, Inline::Write, progress)
             }
             Some(_) => Step::Space,
@@ -376,7 +378,7 @@ impl<M: Media> Core<M> {
         } else {
             Ask { lasting: n + n / 256 + 4, ..Ask::default() }
         };
-        self.map.need_mut().clear();
+        self.map.forget_need();
         if let Err(step) = self.room(ask, progress) {
             return step;
         }

@@ -117,7 +117,7 @@ impl<M: Media> Core<M> {
         let mut places = Vec::with_capacity(numbers.len());
         for number in numbers {
             let entry = loop {
-                self.map.need_mut().clear();
+                self.map.forget_need();
                 match self.map.lookup(stream, block_of(*number)) {
                     Some(entry) => break entry,
                     None => self.load_need()?,
@@ -125,7 +125,7 @@ impl<M: Media> Core<M> {
             };
             places.push((entry.address(), entry.crc()));
         }
-        self.map.need_mut().clear();
+        self.map.forget_need();
         let requests: Vec<_> =
             places.iter().filter(|(address, _)| !address.is_none()).map(|place| (place.0, 1)).collect();
         let mut read = read_many(self.medium.media_mut(), &requests).into_iter();

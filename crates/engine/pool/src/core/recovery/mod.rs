@@ -430,7 +430,7 @@ impl<M: Media> Core<M> {
         let mut out = Vec::new();
         for block in 0..blocks {
             let entry = loop {
-                self.map.need_mut().clear();
+                self.map.forget_need();
                 match self.map.lookup(id, BlockNumber::new(block)) {
                     Some(entry) => break entry,
                     None => self.load_need()?,
@@ -458,7 +458,7 @@ impl<M: Media> Core<M> {
             0
         } else {
             loop {
-                self.map.need_mut().clear();
+                self.map.forget_need();
                 match self.map.page(root) {
                     Some(page) => break page.mapped(),
                     None => self.load_need()?,
@@ -471,11 +471,11 @@ impl<M: Media> Core<M> {
 
     /// Reads everything in `need`, blocking.
     fn load_need(&mut self) -> Result<(), PoolError> {
-        if let Some(reason) = self.map.need_mut().damaged.take() {
+        let need = self.map.take_need();
+        if let Some(reason) = need.damaged {
             return Err(damaged(reason));
         }
-        let pages = std::mem::take(&mut self.map.need_mut().pages);
-        for Pointer { address, level, crc } in pages {
+        for Pointer { address, level, crc } in need.pages {
             if self.map.pages().peek(address).is_some() {
                 continue;
             }
@@ -492,8 +492,7 @@ impl<M: Media> Core<M> {
                 }
             }
         }
-        let segments = std::mem::take(&mut self.map.need_mut().segments);
-        for segment in segments {
+        for segment in need.segments {
             let Some((address, _)) = self.map.space().source(segment) else { continue };
             let block = read_blocks(self.medium.media_mut(), address, 1)?;
             if self.map.space_mut().load(segment, &block).is_err() {
@@ -504,7 +503,6 @@ impl<M: Media> Core<M> {
                 }
             }
         }
-        self.map.need_mut().clear();
         Ok(())
     }
 
@@ -710,7 +708,7 @@ impl<M: Media> Core<M> {
     /// allocations included. False if the plan is incomplete although nothing is missing.
     pub(crate) fn load_planned(&mut self, plan: impl Fn(&mut Map) -> bool) -> Result<bool, PoolError> {
         loop {
-            self.map.need_mut().clear();
+            self.map.forget_need();
             let complete = plan(&mut self.map);
             if self.map.need().is_empty() {
                 if !complete {
@@ -723,7 +721,7 @@ impl<M: Media> Core<M> {
                 if self.map.space_mut().prepare(needed, &mut segments) || segments.is_empty() {
                     return Ok(true);
                 }
-                self.map.need_mut().segments = segments;
+                self.map.need_segments(segments);
             }
             self.load_need()?;
         }

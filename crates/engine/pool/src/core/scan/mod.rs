@@ -281,7 +281,7 @@ impl<M: Media> Core<M> {
             candidates += 1;
             match self.map.content_mut().get(entry.address(), entry.crc()) {
                 None => {
-                    self.map.need_mut().blocks.push((entry.address(), entry.crc()));
+                    self.map.need_content(entry);
                     complete = false;
                 }
                 Some(data) if crate::core::operation::is_zero(&data[..]) => {
