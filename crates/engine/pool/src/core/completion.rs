@@ -14,7 +14,6 @@ use media::Done;
 use media::Media;
 use media::MediaError;
 use media::{BlockAddress, Completion};
-use std::rc::Rc;
 
 impl<M: Media> Core<M> {
     pub(super) fn complete(&mut self, mut completion: Completion) {
@@ -84,9 +83,7 @@ impl<M: Media> Core<M> {
         });
         match parsed {
             Ok(page) => {
-                if self.map.pages().peek(address).is_none() {
-                    self.map.pages_mut().insert(address, Rc::new(page));
-                }
+                self.map.page_arrived(address, page);
                 self.schedule.wake(Key::Page(address), None);
             }
             Err(_) if !retried => {
@@ -100,7 +97,7 @@ impl<M: Media> Core<M> {
     /// Handles an unreadable map page. Operations that need it fail; scans skip it.
     fn page_failed(&mut self, address: BlockAddress, reason: String) {
         self.incidents.note(Incident::Metadata(reason.clone()));
-        self.map.drops_mut().park(|dropped| dropped.pointer.address == address);
+        self.map.park_drops(address);
         let failure = PoolError::Damaged(reason.clone()).into();
         self.schedule.wake_surviving(Key::Page(address), failure, |pending| {
             let survives = pending.operation.survives_bad_pages();

@@ -293,7 +293,7 @@ impl<M: Media> Core<M> {
             return;
         }
         let memory = self.options.memory_bytes;
-        self.map.pages_mut().evict(memory * 3 / 8 / PAGE_BYTES);
+        self.map.evict_pages(memory * 3 / 8 / PAGE_BYTES);
         self.map.space_mut().evict((memory / 4 / SEGMENT_MEMORY).max(16));
         self.map.content_mut().evict((memory / 8 / BLOCK_BYTES).max(64));
     }

@@ -7,6 +7,7 @@
 
 pub(crate) mod assign;
 mod changes;
+pub(crate) mod checkpoint;
 mod clone;
 pub(crate) mod documents;
 pub(crate) mod drops;
@@ -19,13 +20,17 @@ mod tree;
 
 use crate::catalog::DROP_QUEUE;
 use crate::catalog::documents::Documents;
+use crate::catalog::object::Dropped;
 use crate::catalog::objects::Objects;
 use crate::content::blocks::Blocks;
+use crate::map::documents::DocumentPages;
 use crate::map::drops::Drops;
 use crate::map::need::Need;
-use crate::map::page::Entry;
+use crate::map::page::{Entry, Page};
 use crate::map::pages::Pages;
 use crate::space::SpaceMap;
+use media::BlockAddress;
+use std::rc::Rc;
 
 /// State that records change.
 pub(crate) struct Map {
@@ -64,10 +69,16 @@ impl Map {
         &self.pages
     }
 
-    /// Pages in memory, to add, evict or seal some.
-    #[inline]
-    pub fn pages_mut(&mut self) -> &mut Pages {
-        &mut self.pages
+    /// Adds a page that was read, unless it is in memory.
+    pub fn page_arrived(&mut self, address: BlockAddress, page: Page) {
+        if self.pages.peek(address).is_none() {
+            self.pages.insert(address, Rc::new(page));
+        }
+    }
+
+    /// Evicts clean pages until at most `limit` remain.
+    pub fn evict_pages(&mut self, limit: usize) {
+        self.pages.evict(limit);
     }
 
     /// Reference counts and allocation.
@@ -111,9 +122,26 @@ impl Map {
         &self.documents
     }
 
-    /// Documents, to load or store them.
-    pub fn documents_mut(&mut self) -> &mut Documents {
-        &mut self.documents
+    /// Takes over the documents and detached sub-trees of the last checkpoint.
+    pub fn load_streams(&mut self, documents: Documents, drops: Drops) {
+        (self.documents, self.drops) = (documents, drops);
+        self.note_stored();
+    }
+
+    /// Notes that the stored documents are damaged: the next freeze writes all of them.
+    pub fn note_document_damage(&mut self, reason: String) {
+        self.documents.note_damage(reason);
+    }
+
+    /// Notes that a freeze has written the documents in this form.
+    pub fn note_documents_frozen(&mut self, pages: &DocumentPages) {
+        self.documents.note_frozen(pages.stored, pages.first_hole);
+    }
+
+    /// Stores a document that no operation may store.
+    #[cfg(test)]
+    pub fn put_document(&mut self, key: &str, value: bytes::Bytes) {
+        self.documents.put(key, value);
     }
 
     /// Detached sub-trees.
@@ -122,9 +150,14 @@ impl Map {
         &self.drops
     }
 
-    /// Detached sub-trees, to load, park or store them.
-    pub fn drops_mut(&mut self) -> &mut Drops {
-        &mut self.drops
+    /// Parks detached sub-trees whose root page is unreadable.
+    pub fn park_drops(&mut self, page: BlockAddress) {
+        self.drops.park(|dropped| dropped.pointer.address == page);
+    }
+
+    /// Forgets detached sub-trees, for a repair.
+    pub fn retain_drops(&mut self, keep: impl FnMut(&Dropped) -> bool) {
+        self.drops.retain(keep);
     }
 
     /// Data that planning found missing.

@@ -328,6 +328,21 @@ impl Map {
         Some(())
     }
 
+    /// Replaces the checksum in the pointer to the page at `level` that begins at block `start` and
+    /// is not a root. The path to its parent was planned.
+    pub(crate) fn assign_checksum(
+        &mut self,
+        object: ObjectId,
+        start: BlockNumber,
+        level: u8,
+        crc: Crc32c,
+    ) -> Option<()> {
+        let path = self.own_path(object, start, level + 1)?;
+        let entry = self.pages.page_mut(path.page())?.entries.get_mut(index_in(start, level + 1))?;
+        *entry = entry.with_crc(crc);
+        self.finish_path(&path, 0)
+    }
+
     /// Removes a reference to a data block; the last one also drops its content in memory. Returns
     /// the number of references left.
     pub(crate) fn release_block(&mut self, address: BlockAddress) -> Option<u16> {

@@ -39,7 +39,6 @@ use crate::mutations::{Mutation, leaves_out};
 use crate::space::{SpaceWrites, Stream};
 use media::{BLOCK_BYTES, FEATURE_INDEX, Media, Ticket};
 use media::{BlockAddress, Buffer};
-use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
@@ -129,7 +128,7 @@ impl<M: Media> Core<M> {
         }
         self.map.forget_needed_content();
         self.incidents.note(Incident::Metadata(format!("{reason}; the index of the documents is written anew")));
-        self.map.documents_mut().note_damage(reason);
+        self.map.note_document_damage(reason);
     }
 
     /// Finds the blocks that a freeze allocates. Returns false if counts must be read first, or if
@@ -213,10 +212,7 @@ impl<M: Media> Core<M> {
         table: &BTreeSet<BlockNumber>,
         blocks: &mut SpaceWrites,
     ) -> Option<Vec<SealedPage>> {
-        let mut crcs = FxHashMap::default();
-        let sealed = self.map.pages_mut().seal(0, &mut crcs);
-        self.map.objects_mut().seal_roots(&crcs);
-        self.map.drops_mut().seal_roots(&crcs);
+        let sealing = self.map.seal_changes();
         // Encoded again, because the checksums of the roots are known only now.
         if let (true, Some(bytes)) = (drops, self.map.drops().encode_changed()) {
             self.write_stream(DROP_QUEUE, &bytes, blocks)?;
@@ -241,13 +237,7 @@ impl<M: Media> Core<M> {
             let length = objects.length(OBJECT_TABLE).max((*last + 1).offset());
             objects.set_length(OBJECT_TABLE, length)?;
         }
-        objects.note_frozen();
-        self.map.drops_mut().note_frozen();
-        self.map.pages_mut().seal(sealed, &mut crcs);
-        for id in [OBJECT_TABLE, DOCUMENTS, DROP_QUEUE] {
-            self.map.objects_mut().seal_root(id, &crcs)?;
-        }
-        Some(self.map.pages_mut().freeze(&crcs))
+        self.map.end_epoch(sealing)
     }
 
     /// Root of the checkpoint of `epoch`.
@@ -312,7 +302,7 @@ impl<M: Media> Core<M> {
             self.write_stream_block(DOCUMENTS, block_of(*number), &[0; BLOCK_BYTES], blocks)?;
         }
         self.map.objects_mut().set_length(DOCUMENTS, documents.length)?;
-        self.map.documents_mut().note_frozen(documents.stored, documents.first_hole);
+        self.map.note_documents_frozen(documents);
         Some(())
     }
 
@@ -468,8 +458,7 @@ impl<M: Media> Core<M> {
     pub(crate) fn checkpoint_done(&mut self) {
         let Some(frozen) = self.checkpoints.frozen.take() else { return };
         self.checkpoints.root_version += 1;
-        self.map.pages_mut().commit(frozen.epoch);
-        self.map.content_mut().thaw();
+        self.map.commit_epoch(frozen.epoch);
         self.release_held_space();
         let hold = self.online_check.as_ref().is_some_and(|check| check.holds());
         self.map.space_mut().release(hold);

@@ -255,7 +255,7 @@ impl<M: Media> Core<M> {
     fn forget_unreadable_drops(&mut self, bad: &BadPages, report: &mut RepairReport) -> bool {
         let tainted = self.tainted(bad);
         let before = report.count;
-        self.map.drops_mut().retain(|dropped| {
+        self.map.retain_drops(|dropped| {
             let keep = !tainted.contains(&dropped.pointer.address);
             if !keep {
                 report.add(format!(

@@ -16,7 +16,6 @@ use crate::geometry::{Pointer, index_in, page_span};
 use crate::interface::range::BlockNumber;
 use crate::interface::{Incident, ObjectId, PoolError};
 use crate::log::record::Record;
-use crate::map::page::Entry;
 use media::{BLOCK_BYTES, BlockAddress, Media};
 
 /// Checksum in the pointer to a page that was given up.
@@ -96,13 +95,7 @@ impl<M: Media> Core<M> {
         if !self.load_planned(|map| map.plan_path(object, start, level + 1, index..index + 1, false).is_some())? {
             return Err(broken());
         }
-        let poisoned = (|| {
-            let path = self.map.own_path(object, start, level + 1)?;
-            let entry: &mut Entry = self.map.pages_mut().page_mut(path.page())?.entries.get_mut(index)?;
-            *entry = entry.with_crc(LOST);
-            self.map.finish_path(&path, 0)
-        })();
-        poisoned.ok_or_else(broken)
+        self.map.assign_checksum(object, start, level, LOST).ok_or_else(broken)
     }
 }
 

@@ -409,13 +409,12 @@ impl<M: Media> Core<M> {
 
     fn load_streams(&mut self, documents: Stored) -> Result<(), PoolError> {
         self.load_table()?;
-        *self.map.documents_mut() = match documents {
+        let documents = match documents {
             Stored::List => Documents::load_list(&self.read_stream(DOCUMENTS)?).map_err(damaged)?,
             Stored::Index(root) => Documents::load_index(root, self.load_documents(root)?),
         };
         let drops = self.read_stream(DROP_QUEUE)?;
-        *self.map.drops_mut() = Drops::load(&drops).map_err(damaged)?;
-        self.map.note_stored();
+        self.map.load_streams(documents, Drops::load(&drops).map_err(damaged)?);
         Ok(())
     }
 
@@ -483,7 +482,7 @@ impl<M: Media> Core<M> {
             loop {
                 let block = read_blocks(self.medium.media_mut(), address, 1)?;
                 match crate::map::page::Page::parse(&block, address, level, crc) {
-                    Ok(page) => break self.map.pages_mut().insert(address, std::rc::Rc::new(page)),
+                    Ok(page) => break self.map.page_arrived(address, page),
                     Err(reason) if tries > 0 => {
                         self.damaged_page = Some(DamagedPage { address, reason: reason.clone() });
                         return Err(damaged(reason));

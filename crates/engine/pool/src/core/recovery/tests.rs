@@ -119,7 +119,7 @@ fn a_list_with_documents_of_impossible_size_is_refused() {
         let (disk, mut core) = made(true);
         commit(&mut core, vec![put(1, 1)]);
         let CatalogChange::PutDocument { key, value } = put(key, value) else { panic!() };
-        core.map.documents_mut().put(&key, value);
+        core.map.put_document(&key, value);
         core.checkpoint().unwrap();
         match good {
             true => opened(&disk).unwrap(),
