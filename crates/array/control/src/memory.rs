@@ -50,6 +50,8 @@ pub struct MemoryCatalog {
     pub growth_waits: Cell<bool>,
     /// Largest number of objects that one call has returned.
     pub most_listed: Cell<usize>,
+    /// Number of objects that all calls have returned.
+    pub listed: Cell<usize>,
     checked: Cell<u64>,
     told_objects: RefCell<BTreeMap<u64, ObjectInfo>>,
     changes: Cell<u64>,
@@ -109,6 +111,7 @@ impl Default for MemoryCatalog {
             starved: Cell::new(false),
             growth_waits: Cell::new(false),
             most_listed: Cell::new(0),
+            listed: Cell::new(0),
             checked: Cell::new(0),
             told_objects: RefCell::default(),
             changes: Cell::default(),
@@ -256,6 +259,7 @@ impl Catalog for MemoryCatalog {
         let state = self.state.borrow();
         let objects: Vec<ObjectInfo> = state.objects.range(from.0..).take(most).map(|(_, info)| *info).collect();
         self.most_listed.set(self.most_listed.get().max(objects.len()));
+        self.listed.set(self.listed.get() + objects.len());
         objects
     }
 

@@ -245,6 +245,12 @@ impl Jobs {
         the_one_named(name, self.all.borrow().values().map(Rc::clone), |job| job.id)
     }
 
+    /// Running job of the same kind and subject.
+    fn running_same(&self, work: &Work) -> Option<Rc<Job>> {
+        let same = |job: &&Rc<Job>| job.is_running() && !job.cancelled.get() && job.work.borrow().is_the_same_as(work);
+        self.all.borrow().values().find(same).cloned()
+    }
+
     /// True if hosts have sent commands recently.
     fn hosts_are_active(&self, commands: u64, now: Duration) -> bool {
         if self.commands.replace(commands) != commands {

@@ -220,13 +220,16 @@ impl Control {
     /// Starts a job, or returns the running one of the same kind and subject.
     async fn start_job(&self, work: Work, share_percent: Option<u8>) -> Result<Outcome<JobView>, ControlError> {
         check_share(share_percent)?;
-        let _documents = self.jobs().documents.lock().await;
-        let same = |job: &&Rc<Job>| job.is_running() && !job.cancelled.get() && job.work.borrow().is_the_same_as(&work);
-        let running = self.jobs().all.borrow().values().find(same).cloned();
-        if let Some(job) = running {
+        if let Some(job) = self.jobs().running_same(&work) {
             return Ok(Outcome::unchanged(self.job_view(&job)));
         }
+        // Without the lock, which changes of other jobs wait for: the sum over all objects takes long.
         let progress = work.of_kind().expected(&**self.catalog()).await;
+        let _documents = self.jobs().documents.lock().await;
+        // Another request may have started it meanwhile.
+        if let Some(job) = self.jobs().running_same(&work) {
+            return Ok(Outcome::unchanged(self.job_view(&job)));
+        }
         let id = new_id(&**self.environment());
         let job = Job::new(id, self.environment().now(), share_percent, progress, work);
         self.store(vec![job.record().put()?]).await?;

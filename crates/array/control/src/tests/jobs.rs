@@ -1,7 +1,8 @@
 use super::{About, Array, run_jobs};
 use crate::*;
 use futures_executor::block_on;
-use pool::{BlockId, Catalog, Incident, ObjectId, Place, PoolError};
+use futures_util::FutureExt;
+use pool::{BlockId, Catalog, CatalogChange, Incident, ObjectId, Place, PoolError};
 use std::time::Duration;
 
 fn job<R: Request<Reply: About<JobView>>>(array: &Array, request: R) -> (JobView, bool) {
@@ -315,4 +316,31 @@ fn a_job_that_cannot_keep_its_result_has_failed() {
     run_jobs(&array.control);
     let JobState::Failed(reason) = show(&array, &started).state else { panic!() };
     assert!(reason.starts_with("its result could not be kept"), "{reason}");
+}
+
+/// Regression: the start of a job summed up all objects while it held the lock that changes of other
+/// jobs wait for, and so did a repeated start that only showed the running job.
+#[test]
+fn the_start_of_a_job_delays_no_other_and_a_repeated_one_reads_no_objects() {
+    let array = Array::new();
+    let volumes = 3000;
+    let ids: Vec<ObjectId> = (0..volumes).map(|_| array.catalog.new_object_id()).collect();
+    let create = |id: &ObjectId| CatalogChange::CreateVolume { id: *id, size_bytes: 4096 };
+    block_on(array.catalog.commit(ids.iter().map(create).collect())).unwrap();
+    ids.iter().for_each(|id| array.catalog.set_mapped(*id, 4096));
+    let (scrub, _) = job(&array, scrub());
+    let reclaim = || PoolReclaim { pool: "p0".to_owned(), share_percent: None };
+    array.catalog.listed.set(0);
+    let mut start = Box::pin(array.control.execute(reclaim()));
+    assert!((&mut start).now_or_never().is_none(), "the sum over {volumes} objects takes turns");
+    let set = JobSet { job: scrub.id.to_string(), share_percent: 7 };
+    assert_eq!(array.control.execute(set).now_or_never().unwrap().unwrap().share_percent, 7);
+    let started = block_on(start).unwrap();
+    assert!(started.changed && started.view.total == 4096 * volumes);
+    let walked = array.catalog.listed.replace(0);
+    assert!(walked < 2 * usize::try_from(volumes).unwrap(), "{walked} objects were read");
+
+    let again = array.run(reclaim()).unwrap();
+    assert_eq!((again.view.id, again.changed), (started.view.id, false));
+    assert_eq!(array.catalog.listed.get(), 1);
 }
