@@ -24,11 +24,6 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ),
     (
         "array/control",
-        "circle of files: control jobs",
-        "control owns the state of jobs, and their steps are steps of it",
-    ),
-    (
-        "array/control",
         "circle of folders: access control directory error events facts",
         "the folder of a noun has its documents, below the directory, and its requests, above control",
     ),

@@ -1,10 +1,11 @@
 //! Check job: verifies map, reference counts and counters of the pool while it is in use. It starts
 //! over after a restart.
 
-use super::{JobKind, JobReport, Kind, PoolResult, Progress};
+use super::{Context, JobKind, JobReport, Kind, PoolResult, Progress};
 use crate::catalog::DynCatalog;
-use crate::{CheckRecord, Control, ControlError, ObjectNames};
-use futures_util::future::{FutureExt, LocalBoxFuture};
+use crate::error::ControlError;
+use crate::object_names::ObjectNames;
+use crate::pools::CheckRecord;
 use jiff::Timestamp;
 use pool::{CheckReport, PoolError};
 use serde::{Deserialize, Serialize};
@@ -28,8 +29,8 @@ impl Work {
     }
 
     /// Performs one step. Returns false at the end.
-    async fn advance(&mut self, control: &Control, progress: &mut Progress) -> Result<bool, ControlError> {
-        let report = match control.catalog().check_step().await {
+    pub async fn step(&mut self, context: &dyn Context, progress: &mut Progress) -> Result<bool, ControlError> {
+        let report = match context.catalog().check_step().await {
             Ok(step) => {
                 *progress = Progress { done: step.done, total: step.total };
                 let Some(report) = step.report else { return Ok(true) };
@@ -38,18 +39,18 @@ impl Work {
             // Damage that stops the check is a finding, too; the metadata behind it was not
             // checked.
             Err(PoolError::Damaged(reason)) => {
-                control.catalog().abandon_check();
-                control.report_damage(&reason, None);
+                context.catalog().abandon_check();
+                context.report_damage(&reason, None);
                 let findings = vec![format!("{reason}; the check stopped there")];
                 CheckReport { findings, count: 1, ..CheckReport::default() }
             }
-            Err(error) => return Err(control.pool_error(error)),
+            Err(error) => return Err(context.pool_error(error)),
         };
-        let names = ObjectNames::of(&control.directory());
+        let names = ObjectNames::of(&context.directory());
         let short = |finding: &String| names.explain(finding).chars().take(MAX_FINDING_CHARACTERS).collect();
         self.result = Some(CheckRecord {
             started: self.started,
-            finished: control.environment().now(),
+            finished: context.now(),
             objects: report.objects,
             pages: report.pages,
             blocks: report.blocks,
@@ -68,14 +69,6 @@ impl Kind for Work {
     /// Counts of an interrupted check were in memory only.
     fn resume(&mut self, progress: &mut Progress) {
         *progress = Progress::default();
-    }
-
-    fn step<'a>(
-        &'a mut self,
-        control: &'a Control,
-        progress: &'a mut Progress,
-    ) -> LocalBoxFuture<'a, Result<bool, ControlError>> {
-        self.advance(control, progress).boxed_local()
     }
 
     fn abandon(&self, catalog: &dyn DynCatalog) {

@@ -1,40 +1,42 @@
 //! Jobs: background work that takes longer than a second, executed step by step.
 //!
 //! Each kind of job has a file in this folder with its state ([`Work`]), which is sufficient to
-//! continue, and its row ([`Kind`]): its step and the facts in which kinds differ. A job yields between two steps: while hosts are active, it uses only its
-//! share of the time; otherwise it continues at once. A job never holds the lock on changes, so
+//! continue, its step, and its row ([`Kind`]): the facts in which kinds differ. A step reaches the
+//! array through [`Context`]. A job yields between two steps: while hosts are active, it uses only
+//! its share of the time; otherwise it continues at once. A job never holds the lock on changes, so
 //! administration does not wait for it, and it copes with the deletion of volumes.
 //!
 //! Each job stores its state as a document and continues after a restart. Its start, changes and
 //! cancellation are durable before the reply; its progress is written periodically. The last
 //! hundred ended jobs are listed until a restart. Sanitize operations, which hosts start and the
-//! target executes, appear as jobs, too (`sanitize.rs`); their state is stored separately, and they
+//! target executes, appear as jobs, too (`sanitize.rs`, `sanitize_reports.rs`); their state is stored separately, and they
 //! cannot be cancelled.
 
 mod check;
+mod context;
 mod error;
 mod reclaim;
 mod requests;
+mod run;
 mod sanitize;
+mod sanitize_reports;
 mod scrub;
 mod view;
 
 use crate::catalog::DynCatalog;
-use crate::environment::yield_now;
-use crate::events::{Draft, Severity};
+use crate::condition::Noun;
+use crate::error::ControlError;
+use crate::pools::{CheckRecord, ScrubRecord};
 use crate::record::{Document, load};
-use crate::{CheckRecord, Control, ControlError, Noun, ScrubRecord};
-use futures_util::StreamExt;
+use context::Context;
 use futures_util::future::{FutureExt, LocalBoxFuture, ready};
 use futures_util::lock::Mutex;
-use futures_util::stream::FuturesUnordered;
 use jiff::Timestamp;
-use pool::CatalogChange;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
+use std::task::Waker;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -44,14 +46,8 @@ pub use view::{JobKind, JobReport, JobState, JobView, ReclaimReport, SanitizeRep
 
 /// Largest number of ended jobs in memory.
 const REMEMBERED: usize = 100;
-/// Time between two writes of a job's state.
-const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Time without commands after which hosts are not active.
 const ACTIVE: Duration = Duration::from_millis(500);
-/// Shortest pause in favour of hosts: timers are no finer.
-const LEAST_PAUSE: Duration = Duration::from_millis(5);
-/// Longest pause, so that a job can be cancelled.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Approximate period over which a rate is averaged.
 const RATE_WINDOW: Duration = Duration::from_secs(5);
 
@@ -74,12 +70,6 @@ trait Kind {
     }
     /// Resets state that is lost in a restart.
     fn resume(&mut self, _progress: &mut Progress) {}
-    /// Performs one step. Returns false at the end.
-    fn step<'a>(
-        &'a mut self,
-        control: &'a Control,
-        progress: &'a mut Progress,
-    ) -> LocalBoxFuture<'a, Result<bool, ControlError>>;
     /// Releases the pool resources of a job that does not finish.
     fn abandon(&self, _catalog: &dyn DynCatalog) {}
     /// Result; of a running job, its result so far.
@@ -314,191 +304,21 @@ impl Work {
         }
     }
 
+    /// Performs one step. Returns false at the end.
+    async fn step(&mut self, context: &dyn Context, progress: &mut Progress) -> Result<bool, ControlError> {
+        match self {
+            Self::Reclaim(work) => work.step(context, progress).await,
+            Self::Scrub(work) => work.step(context, progress).await,
+            Self::Check(work) => work.step(context, progress).await,
+            Self::Sanitize(work) => work.step(progress).await,
+        }
+    }
+
     /// True if the jobs have the same kind and subject, of which only one runs at a time.
     fn is_the_same_as(&self, other: &Self) -> bool {
         let (one, other) = (self.of_kind(), other.of_kind());
         let volume = |work: &dyn Kind| work.volume().map(|(id, _)| id);
         one.kind() == other.kind() && volume(one) == volume(other) && !one.is_of_host()
-    }
-}
-
-impl Control {
-    /// Executes jobs and watches thresholds, incidents and the pool's state. Never ends; must be
-    /// polled from start to stop of the array.
-    pub async fn background(&self) {
-        let mut running = FuturesUnordered::new();
-        running.push(self.watch().boxed_local());
-        std::future::poll_fn(|context| {
-            self.jobs().waker.replace(Some(context.waker().clone()));
-            let waiting = self.jobs().waiting.take();
-            running.extend(waiting.into_iter().map(|job| self.run_job(job).boxed_local()));
-            while let Poll::Ready(Some(())) = running.poll_next_unpin(context) {}
-            Poll::Pending
-        })
-        .await
-    }
-
-    fn job_view(&self, job: &Job) -> JobView {
-        let work = job.work.borrow();
-        let work = work.of_kind();
-        let Progress { done, total } = job.progress.get();
-        let state = job.state.borrow().clone();
-        let rate_per_second = job.rate.get().per_second.filter(|_| state == JobState::Running);
-        let now = job.finished.get().unwrap_or_else(|| self.environment().now());
-        JobView {
-            id: job.id,
-            kind: work.kind(),
-            subject: self.job_subject(work),
-            done,
-            total,
-            rate_per_second,
-            eta_seconds: rate_per_second.and_then(|rate| total.saturating_sub(done).checked_div(rate)),
-            share_percent: job.share_percent.get().unwrap_or(self.jobs().default_share_percent),
-            started: job.started,
-            finished: job.finished.get(),
-            summary: work.summary(),
-            report: work.report(now),
-            state,
-        }
-    }
-
-    fn job_subject(&self, work: &dyn Kind) -> String {
-        let Some((id, name)) = work.volume() else { return self.pool().name().to_owned() };
-        self.directory().volume_by_id(id).map_or_else(|| name.to_owned(), |volume| volume.name.clone())
-    }
-
-    /// Executes a job until it ends.
-    async fn run_job(&self, job: Rc<Job>) {
-        let mut work = job.work.borrow().clone();
-        let mut saved_at = self.environment().monotonic();
-        let mut owed = Duration::ZERO;
-        let ended = loop {
-            if job.cancelled.get() {
-                work.of_kind().abandon(&**self.catalog());
-                break JobState::Cancelled;
-            }
-            let before = self.environment().monotonic();
-            let mut progress = job.progress.get();
-            let step = work.of_kind_mut().step(self, &mut progress).await;
-            progress.total = progress.total.max(progress.done);
-            job.work.replace(work.clone());
-            // The last step may also be cancelled, because the reply to the cancellation has been
-            // sent.
-            if job.cancelled.get() {
-                work.of_kind().abandon(&**self.catalog());
-                break JobState::Cancelled;
-            }
-            match step {
-                Ok(true) => {}
-                Ok(false) => {
-                    progress.done = progress.total;
-                    job.progress.set(progress);
-                    break JobState::Done;
-                }
-                Err(error) => {
-                    work.of_kind().abandon(&**self.catalog());
-                    break JobState::Failed(error.to_string());
-                }
-            }
-            job.progress.set(progress);
-            let now = self.environment().monotonic();
-            let mut rate = job.rate.get();
-            rate.update(now, progress.done);
-            job.rate.set(rate);
-            if now.saturating_sub(saved_at) >= SAVE_INTERVAL {
-                self.save_job(&job).await;
-                saved_at = now;
-            }
-            owed = self.give_way(&job, owed, now.saturating_sub(before)).await;
-        };
-        self.end_job(&job, &work, ended).await;
-    }
-
-    /// Writes the progress of a job.
-    async fn save_job(&self, job: &Job) {
-        let _documents = self.jobs().documents.lock().await;
-        if job.cancelled.get() || !job.is_kept() {
-            return;
-        }
-        // Progress that cannot be stored is repeated after a restart.
-        if let Ok(put) = job.record().put() {
-            let _not_kept = self.catalog().commit(vec![put]).await;
-        }
-    }
-
-    /// Pauses in favour of hosts. Returns the time still owed to them.
-    async fn give_way(&self, job: &Job, owed: Duration, worked: Duration) -> Duration {
-        let share = u32::from(job.share_percent.get().unwrap_or(self.jobs().default_share_percent).clamp(1, 100));
-        let active = self.jobs().hosts_are_active(self.live().commands(), self.environment().monotonic());
-        let owed = if active { owed + worked * (100 - share) / share } else { Duration::ZERO };
-        if owed < LEAST_PAUSE {
-            yield_now().await;
-            return owed;
-        }
-        let pause = owed.min(LONGEST_PAUSE);
-        self.environment().sleep(pause).await;
-        yield_now().await;
-        // Time above the longest pause is dropped: a step that waited long did not work all the
-        // time.
-        Duration::ZERO
-    }
-
-    /// Stores the result and deletes the state.
-    async fn end_job(&self, job: &Job, work: &Work, mut ended: JobState) {
-        let documents = self.jobs().documents.lock().await;
-        if job.cancelled.get() {
-            ended = JobState::Cancelled;
-        }
-        let now = self.environment().now();
-        let mut changes: Vec<CatalogChange> = job.is_kept().then(|| job.record().delete()).into_iter().collect();
-        let work = work.of_kind();
-        let result = (ended == JobState::Done).then(|| work.pool_result(now)).flatten();
-        changes.extend(match &result {
-            Some(PoolResult::Scrub(record)) => record.put().ok(),
-            Some(PoolResult::Check(record)) => record.put().ok(),
-            None => None,
-        });
-        if !changes.is_empty()
-            && let Err(error) = self.catalog().commit(changes).await
-            && ended == JobState::Done
-        {
-            ended = JobState::Failed(format!("its result could not be kept: {}", self.pool_error(error)));
-        }
-        drop(documents);
-        match result {
-            Some(PoolResult::Scrub(record)) => self.pool().scrubbed(record),
-            Some(PoolResult::Check(record)) => self.pool().checked(record),
-            None => {}
-        }
-        let (kind, subject) = (work.kind().name(), self.job_subject(work));
-        let report = work.summary();
-        let event = match &ended {
-            // The operation's own code raises the event.
-            _ if !job.is_kept() => None,
-            JobState::Done | JobState::Running => Some((
-                if work.is_clean() { Severity::Info } else { Severity::Critical },
-                "job-done",
-                format!("{kind} of {subject}: {report}"),
-            )),
-            // The cancel request raised the event.
-            JobState::Cancelled => None,
-            JobState::Failed(reason) => {
-                Some((Severity::Warning, "job-failed", format!("{kind} of {subject} failed: {reason}")))
-            }
-        };
-        job.state.replace(ended);
-        job.finished.set(Some(now));
-        self.jobs().forget();
-        if let Some((severity, code, message)) = event {
-            self.raise(Draft::new(severity, code, subject, message));
-        }
-    }
-
-    /// Changes that store the state of every running job at a stop.
-    pub(crate) fn jobs_to_keep(&self) -> Vec<CatalogChange> {
-        let all = self.jobs().all.borrow();
-        let running = all.values().filter(|job| job.is_running() && !job.cancelled.get() && job.is_kept());
-        running.filter_map(|job| job.record().put().ok()).collect()
     }
 }
 

@@ -1,10 +1,12 @@
 //! Reclaim job: finds stored blocks of zeros (written before zero detection was on, or copied) and
 //! frees them.
 
-use super::{JobKind, JobReport, Kind, Progress, ReclaimReport};
+use super::{Context, JobKind, JobReport, Kind, Progress, ReclaimReport};
 use crate::catalog::{DynCatalog, each_object, first_object};
+use crate::condition::Noun;
+use crate::error::ControlError;
 use crate::record::object_id;
-use crate::{Control, ControlError, Noun, VolumeRecord};
+use crate::volumes::VolumeRecord;
 use futures_util::future::{FutureExt, LocalBoxFuture};
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo, ObjectKind, PoolError};
@@ -42,11 +44,11 @@ impl Work {
     }
 
     /// Performs one step. Returns false at the end.
-    async fn advance(&mut self, control: &Control, progress: &mut Progress) -> Result<bool, ControlError> {
+    pub async fn step(&mut self, context: &dyn Context, progress: &mut Progress) -> Result<bool, ControlError> {
         if self.object > self.last {
             return Ok(false);
         }
-        match control.catalog().reclaim_zeros(self.object, self.offset_bytes).await {
+        match context.catalog().reclaim_zeros(self.object, self.offset_bytes).await {
             Ok(step) => {
                 self.report.scanned_bytes = self.report.scanned_bytes.saturating_add(step.scanned_bytes);
                 self.report.deallocated_bytes = self.report.deallocated_bytes.saturating_add(step.deallocated_bytes);
@@ -58,23 +60,23 @@ impl Work {
                 self.report.volumes = self.report.volumes.saturating_add(1);
             }
             // A deleted volume has nothing left to reclaim.
-            Err(_) if control.catalog().object(self.object).is_none() => {
+            Err(_) if context.catalog().object(self.object).is_none() => {
                 if let Some((_, name)) = self.volume.clone() {
                     return Err(ControlError::DeletedMeanwhile { noun: Noun::Volume, name });
                 }
             }
             // Damage of one volume does not end a job over all volumes.
             Err(PoolError::Damaged(reason)) => {
-                let reason = control.report_damage(&reason, Some(self.object));
+                let reason = context.report_damage(&reason, Some(self.object));
                 if self.volume.is_some() {
                     return Err(ControlError::Damaged { reason });
                 }
             }
-            Err(error) => return Err(control.pool_error(error)),
+            Err(error) => return Err(context.pool_error(error)),
         }
         self.offset_bytes = 0;
         let from = ObjectId(self.object.0.saturating_add(1));
-        match first_object(&**control.catalog(), from, self.last, is_volume).await {
+        match first_object(context.catalog(), from, self.last, is_volume).await {
             Some(next) => {
                 self.object = next;
                 Ok(true)
@@ -109,14 +111,6 @@ impl Kind for Work {
             Progress { done: 0, total }
         }
         .boxed_local()
-    }
-
-    fn step<'a>(
-        &'a mut self,
-        control: &'a Control,
-        progress: &'a mut Progress,
-    ) -> LocalBoxFuture<'a, Result<bool, ControlError>> {
-        self.advance(control, progress).boxed_local()
     }
 
     fn report(&self, _now: Timestamp) -> JobReport {

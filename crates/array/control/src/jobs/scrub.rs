@@ -1,12 +1,13 @@
 //! Scrub job: reads all stored data from the medium and verifies it. Data shared by several volumes
 //! and snapshots is read once.
 
-use super::{JobKind, JobReport, Kind, PoolResult, Progress};
+use super::{Context, JobKind, JobReport, Kind, PoolResult, Progress};
 use crate::catalog::DynCatalog;
-use crate::pools::damage::bad_ranges;
+use crate::error::ControlError;
 use crate::pools::integrity::MAX_BAD_RANGES;
+use crate::pools::ranges::bad_ranges;
+use crate::pools::{BadRange, ScrubRecord};
 use crate::record::object_id;
-use crate::{BadRange, Control, ControlError, ScrubRecord};
 use futures_util::future::{FutureExt, LocalBoxFuture, ready};
 use jiff::Timestamp;
 use pool::{BlockId, ObjectId, PoolError, ScanStep};
@@ -78,33 +79,33 @@ impl Work {
     }
 
     /// Performs one step. Returns false at the end.
-    async fn advance(&mut self, control: &Control, progress: &mut Progress) -> Result<bool, ControlError> {
-        let present = control.catalog().object(self.object);
-        let next = present.or_else(|| control.catalog().objects_from(self.object, 1).pop());
+    pub async fn step(&mut self, context: &dyn Context, progress: &mut Progress) -> Result<bool, ControlError> {
+        let present = context.catalog().object(self.object);
+        let next = present.or_else(|| context.catalog().objects_from(self.object, 1).pop());
         let Some(object) = next.map(|object| object.id).filter(|id| *id <= self.last) else {
-            self.locate(control).await;
+            self.locate(context).await;
             return Ok(false);
         };
         if object != self.object {
             (self.object, self.offset_bytes) = (object, 0);
         }
-        let step = match control.catalog().verify(object, self.offset_bytes, self.anew).await {
+        let step = match context.catalog().verify(object, self.offset_bytes, self.anew).await {
             Ok(step) => step,
             // The object was deleted.
-            Err(_) if control.catalog().object(object).is_none() => {
+            Err(_) if context.catalog().object(object).is_none() => {
                 (self.object, self.offset_bytes) = (ObjectId(object.0 + 1), 0);
                 return Ok(true);
             }
             // The rest of the object cannot be reached.
             Err(PoolError::Damaged(reason)) => ScanStep { damaged: vec![reason], ..ScanStep::default() },
-            Err(error) => return Err(control.pool_error(error)),
+            Err(error) => return Err(context.pool_error(error)),
         };
         self.anew = false;
         self.verified_bytes = self.verified_bytes.saturating_add(step.scanned_bytes);
         progress.done = progress.done.saturating_add(step.scanned_bytes);
         for sentence in step.damaged {
             let sentence: String = sentence.chars().take(MAX_SENTENCE_CHARACTERS).collect();
-            let told = control.report_damage(&sentence, Some(object));
+            let told = context.report_damage(&sentence, Some(object));
             if self.damaged.len() < LISTED_SENTENCES && !self.damaged.contains(&told) {
                 self.damaged.push(told);
             }
@@ -122,7 +123,7 @@ impl Work {
             }
         }
         if !found.is_empty() {
-            control.report_bad(found).await;
+            context.report_bad(found).await;
         }
         match step.next {
             Some(next) => self.offset_bytes = next,
@@ -132,13 +133,13 @@ impl Work {
     }
 
     /// Finds the volumes and snapshots that the bad blocks belong to now.
-    async fn locate(&mut self, control: &Control) {
+    async fn locate(&mut self, context: &dyn Context) {
         if self.blocks.is_empty() {
             return;
         }
         let blocks: Vec<BlockId> = self.blocks.iter().copied().map(BlockId).collect();
-        if let Ok(places) = control.catalog().places_of(blocks).await {
-            self.ranges = bad_ranges(&control.directory(), &places);
+        if let Ok(places) = context.catalog().places_of(blocks).await {
+            self.ranges = bad_ranges(&context.directory(), &places);
             self.ranges.truncate(MAX_BAD_RANGES);
         }
     }
@@ -155,14 +156,6 @@ impl Kind for Work {
 
     fn resume(&mut self, _progress: &mut Progress) {
         self.anew = true;
-    }
-
-    fn step<'a>(
-        &'a mut self,
-        control: &'a Control,
-        progress: &'a mut Progress,
-    ) -> LocalBoxFuture<'a, Result<bool, ControlError>> {
-        self.advance(control, progress).boxed_local()
     }
 
     fn report(&self, now: Timestamp) -> JobReport {

@@ -1,19 +1,13 @@
 //! Reports of lost content, with its volumes, LBAs and snapshots.
 
 use super::integrity::COUNTS;
+use super::ranges::bad_ranges;
 use crate::events::{Draft, Severity};
-use crate::{AlertView, BadRange, Control, Directory, ObjectNames, SnapshotRecord, VolumeRecord};
+use crate::{AlertView, BadRange, Control, ObjectNames};
 use pool::{Incident, ObjectId, Place};
-use std::collections::{BTreeMap, BTreeSet};
 
-/// Largest number of snapshots listed for one range.
-const MAX_SNAPSHOTS: usize = 8;
 /// Largest number of ranges reported at once with separate events.
 const MAX_EVENTS: usize = 16;
-/// Size of a block of the pool in bytes.
-const BLOCK_BYTES: u64 = 4096;
-/// Size of a block of a volume in bytes.
-const LBA_BYTES: u64 = 512;
 
 impl Control {
     /// Active alerts about lost content and metadata.
@@ -84,46 +78,4 @@ fn sentence(range: &BadRange) -> String {
         (false, _) => format!("cannot be read in snapshot{plural} {snapshots}"),
     };
     format!("LBA {} to {last} of {} {place}", range.lba, range.volume)
-}
-
-/// Converts places to ranges by volume and LBA, with the snapshots that share them; adjacent places
-/// are merged.
-pub(crate) fn bad_ranges(directory: &Directory, places: &[Place]) -> Vec<BadRange> {
-    let snapshots: BTreeMap<ObjectId, &SnapshotRecord> =
-        directory.snapshots().map(|snapshot| (snapshot.object, snapshot)).collect();
-    let volumes: BTreeMap<ObjectId, &VolumeRecord> =
-        directory.volumes().map(|volume| (volume.object, volume)).collect();
-    let mut found: BTreeMap<(String, u64), (bool, BTreeSet<String>)> = BTreeMap::new();
-    for place in places {
-        let snapshot = snapshots.get(&place.object);
-        let volume = match snapshot {
-            Some(snapshot) => directory.volume_by_id(snapshot.volume),
-            None => volumes.get(&place.object).copied(),
-        };
-        let volume = volume.map_or_else(|| format!("object {}", place.object.0), |volume| volume.name.clone());
-        let (in_volume, snapshots) = found.entry((volume, place.offset_bytes)).or_default();
-        match snapshot {
-            Some(snapshot) => {
-                snapshots.insert(snapshot.name.clone());
-            }
-            None => *in_volume = true,
-        }
-    }
-    let mut ranges: Vec<BadRange> = Vec::new();
-    for ((volume, offset_bytes), (in_volume, snapshots)) in found {
-        let (lba, blocks) = (offset_bytes / LBA_BYTES, BLOCK_BYTES / LBA_BYTES);
-        let snapshots: Vec<String> = snapshots.into_iter().take(MAX_SNAPSHOTS).collect();
-        match ranges.last_mut() {
-            Some(last)
-                if last.volume == volume
-                    && last.in_volume == in_volume
-                    && last.snapshots == snapshots
-                    && last.lba.saturating_add(last.blocks) == lba =>
-            {
-                last.blocks = last.blocks.saturating_add(blocks);
-            }
-            _ => ranges.push(BadRange { volume, in_volume, snapshots, lba, blocks }),
-        }
-    }
-    ranges
 }

@@ -2,11 +2,12 @@
 
 mod counts;
 mod crossings;
-pub(crate) mod damage;
+mod damage;
 mod error;
 pub(crate) mod integrity;
 mod limits;
 mod part;
+pub(crate) mod ranges;
 mod record;
 mod state;
 pub(crate) mod thresholds;
