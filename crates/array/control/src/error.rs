@@ -205,7 +205,7 @@ impl ControlError {
     /// Converts a pool's error to an administrator's terms.
     pub(crate) fn from_pool(error: PoolError, space: &PoolSpace) -> Self {
         match error {
-            PoolError::PoolFull if space.starved => PoolRefusal::BelowFull.into(),
+            PoolError::PoolFull if space.full_below => PoolRefusal::BelowFull.into(),
             PoolError::PoolFull => PoolRefusal::NoSpace { available_bytes: space.free_bytes }.into(),
             PoolError::NoRoomForReservation { needed_bytes, available_bytes } => {
                 PoolRefusal::NoRoomForReservation { needed_bytes, available_bytes }.into()

@@ -45,7 +45,7 @@ pub struct MemoryCatalog {
     /// Objects whose map cannot be traversed.
     pub damaged: RefCell<BTreeSet<u64>>,
     /// True if the storage below the pool is full.
-    pub starved: Cell<bool>,
+    pub full_below: Cell<bool>,
     /// True if a growth waits, as for a long checkpoint.
     pub growth_waits: Cell<bool>,
     /// Largest number of objects that one call has returned.
@@ -108,7 +108,7 @@ impl Default for MemoryCatalog {
             incidents: RefCell::default(),
             gone: RefCell::default(),
             damaged: RefCell::default(),
-            starved: Cell::new(false),
+            full_below: Cell::new(false),
             growth_waits: Cell::new(false),
             most_listed: Cell::new(0),
             listed: Cell::new(0),
@@ -392,8 +392,16 @@ impl Catalog for MemoryCatalog {
         let used_bytes = (metadata_bytes + data).min(size_bytes);
         let promised_bytes = self.state.borrow().objects.values().map(|info| info.promised_bytes).sum();
         let free_bytes = size_bytes - used_bytes;
-        let starved = self.starved.get();
-        PoolSpace { size_bytes, used_bytes, free_bytes, metadata_bytes, promised_bytes, reclaimable_bytes: 0, starved }
+        let full_below = self.full_below.get();
+        PoolSpace {
+            size_bytes,
+            used_bytes,
+            free_bytes,
+            metadata_bytes,
+            promised_bytes,
+            reclaimable_bytes: 0,
+            full_below,
+        }
     }
 }
 

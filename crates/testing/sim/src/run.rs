@@ -664,8 +664,8 @@ impl Run {
         // Planted faults stay; without them, and without damage, no operation may fail any more.
         if !self.damaged {
             self.disk.clear_faults();
-            // A pool that met a full file system while it opened stays starved until its next probe.
-            self.troubled = self.core.space().starved;
+            // A pool that met a full file system while it opened keeps its writes parked until its next probe.
+            self.troubled = self.core.space().full_below;
         }
         self.compare(full, number)
     }

@@ -232,7 +232,7 @@ pub(crate) struct Events {
     /// True if an event has reported that the pool stopped.
     stop_reported: Cell<bool>,
     /// Time since which the storage below the pool is full.
-    starved_since: Cell<Option<Timestamp>>,
+    full_below_since: Cell<Option<Timestamp>>,
     /// Time of the last event about refused logins.
     refusals_reported: Cell<Option<Duration>>,
 }
@@ -250,7 +250,7 @@ impl Events {
             saved: Cell::new(next),
             saved_at: Cell::new(environment.monotonic()),
             stop_reported: Cell::new(false),
-            starved_since: Cell::new(None),
+            full_below_since: Cell::new(None),
             refusals_reported: Cell::new(None),
         })
     }
@@ -327,7 +327,7 @@ mod tests {
             saved: Cell::new(1),
             saved_at: Cell::default(),
             stop_reported: Cell::default(),
-            starved_since: Cell::default(),
+            full_below_since: Cell::default(),
             refusals_reported: Cell::default(),
         };
         let document = |closed| match events.put(closed) {

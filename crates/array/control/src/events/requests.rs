@@ -84,12 +84,12 @@ impl Control {
                 help: "the pool lists them; to check further, stop the array and check the pool",
             });
         }
-        if self.catalog().space().starved {
+        if self.catalog().space().full_below {
             alerts.push(AlertView {
                 code: "below-full",
                 severity: Severity::Critical,
                 subject: self.pool().name().to_owned(),
-                since: self.events().starved_since.get().unwrap_or(self.started()),
+                since: self.events().full_below_since.get().unwrap_or(self.started()),
                 message: BELOW_FULL.to_owned(),
                 help: BELOW_FULL_HELP,
             });

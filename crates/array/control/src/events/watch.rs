@@ -43,15 +43,15 @@ impl Control {
     /// Raises an event when the file system or device below the pool becomes full, and when it has
     /// space again.
     fn look_below(&self) {
-        let starved = self.catalog().space().starved;
-        let (severity, code, message) = match (starved, self.events().starved_since.get()) {
+        let full_below = self.catalog().space().full_below;
+        let (severity, code, message) = match (full_below, self.events().full_below_since.get()) {
             (true, None) => (Severity::Critical, "below-full", BELOW_FULL),
             (false, Some(_)) => {
                 (Severity::Info, "below-has-room", "the file system or device below the pool has room again")
             }
             _ => return,
         };
-        self.events().starved_since.set(starved.then(|| self.environment().now()));
+        self.events().full_below_since.set(full_below.then(|| self.environment().now()));
         self.raise(Draft::new(severity, code, self.pool().name().to_owned(), message.to_owned()));
     }
 

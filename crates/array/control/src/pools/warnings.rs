@@ -9,7 +9,7 @@ impl Control {
         let has_findings = self.pool().last_check().is_some_and(|check| check.count > 0);
         if self.live().pool_stopped().is_some() {
             PoolState::Stopped
-        } else if self.catalog().space().starved {
+        } else if self.catalog().space().full_below {
             PoolState::BelowFull
         } else if self.pool_is_full() {
             PoolState::Full

@@ -26,7 +26,7 @@ fn a_list_is_narrowed_by_severity_kind_object_and_time() {
     array.create("v1");
     array.create("v10");
     array.run(SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() }).unwrap();
-    array.catalog.starved.set(true);
+    array.catalog.full_below.set(true);
     block_on(array.control.look());
     let codes = |filter: EventFilter| {
         let events = array.run(EventList { since: None, filter, limit: 2 }).unwrap();

@@ -203,10 +203,10 @@ fn a_full_file_system_below_the_pool_is_told_once_and_its_end_too() {
         events(array).into_iter().map(|(code, _)| code).filter(|code| code.starts_with("below")).collect()
     };
     let alerts = |array: &Array| array.control.alerts().into_iter().filter(|alert| alert.code == "below-full").count();
-    array.catalog.starved.set(true);
+    array.catalog.full_below.set(true);
     a_little(&array.control, 3);
     assert_eq!((told(&array), alerts(&array)), (vec!["below-full".to_owned()], 1));
-    array.catalog.starved.set(false);
+    array.catalog.full_below.set(false);
     a_little(&array.control, 3);
     assert_eq!((told(&array), alerts(&array)), (vec!["below-full".to_owned(), "below-has-room".to_owned()], 0));
 }

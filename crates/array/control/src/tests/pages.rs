@@ -82,7 +82,7 @@ fn the_parts_of_every_list_are_the_list() {
     }
     let places = [0, 1].map(|at| Place { object: objects[0], offset_bytes: at << 12, block: BlockId(at) });
     array.catalog.incidents.replace(places.map(Incident::BadBlock).to_vec());
-    array.catalog.starved.set(true);
+    array.catalog.full_below.set(true);
     run_jobs(&array.control);
     agrees(&array, VolumeList);
     agrees(&array, SnapshotList { volume: None });

@@ -101,10 +101,10 @@ fn the_pool_shows_its_state() {
     assert_eq!((at(3 * MIB), at(5 * MIB)), (PoolState::Full, PoolState::LowSpace));
     // A threshold is left two percent below it.
     assert_eq!((at(GIB * 21 / 100), at(GIB * 23 / 100)), (PoolState::LowSpace, PoolState::Healthy));
-    array.catalog.starved.set(true);
+    array.catalog.full_below.set(true);
     assert_eq!((at(300 * MIB), at(MIB)), (PoolState::BelowFull, PoolState::BelowFull));
     assert_eq!(array.run(StatusShow).unwrap().health, Health::Degraded);
-    array.catalog.starved.set(false);
+    array.catalog.full_below.set(false);
     assert_eq!(at(300 * MIB), PoolState::Healthy);
     array.live.stopped.replace(Some("write failed".to_owned()));
     assert_eq!(at(MIB), PoolState::Stopped);
@@ -129,7 +129,7 @@ fn changes_that_space_may_not_suffice_for_bring_a_warning() {
         assert_eq!(codes(array.run(grow).unwrap().warnings), [""; 0]);
         assert_eq!(codes(made(code).warnings), [""; 0]);
     }
-    array.catalog.starved.set(true);
+    array.catalog.full_below.set(true);
     assert_eq!(codes(made("v2").warnings), ["below-full"]);
     let limit = |percent| {
         let commitment = Some(Commitment::Percent(percent));
@@ -152,7 +152,7 @@ fn a_change_that_the_file_system_below_has_no_room_for_gets_the_advice_of_the_al
     let array = Array::new();
     array.create("v1");
     let snapshot = SnapshotCreate { volume: "v1".to_owned(), name: "s".to_owned() };
-    array.catalog.starved.set(true);
+    array.catalog.full_below.set(true);
     let alert = array.run(AlertList).unwrap().remove(0);
     array.catalog.fail_next.replace(Some(PoolError::PoolFull));
     let of_snapshot = array.run(snapshot.clone()).unwrap_err();
@@ -162,7 +162,7 @@ fn a_change_that_the_file_system_below_has_no_room_for_gets_the_advice_of_the_al
         assert_eq!((error.code(), error.class()), ("below-full", Class::NoSpace));
         assert_eq!((error.to_string(), error.help().as_deref()), (alert.message.clone(), Some(alert.help)));
     }
-    array.catalog.starved.set(false);
+    array.catalog.full_below.set(false);
     array.catalog.fail_next.replace(Some(PoolError::PoolFull));
     assert_eq!(array.code(snapshot), "no-space");
 }

@@ -122,7 +122,7 @@ impl<M: Media + 'static> Array<M> {
         let _closed = tokio::time::timeout(Duration::from_secs(5), self.control.close()).await;
         self.pumping.abort();
         let _ended = self.pumping.await;
-        match self.pool.with_core(|core| (core.checkpoint(), core.starved())) {
+        match self.pool.with_core(|core| (core.checkpoint(), core.has_parked_writes())) {
             (Err(pool::PoolError::PoolFull), true) => {
                 tracing::warn!(
                     "the file system below the pool is full: acknowledged writes stay in the log until there is room"

@@ -46,7 +46,7 @@ pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>
         }
         if clock::now().duration_since(checkpointed) >= CHECKPOINT_INTERVAL {
             checkpointed = clock::now();
-            let (now, full_below) = pool.with_core(|core| (core.next_sequence(), core.space().starved));
+            let (now, full_below) = pool.with_core(|core| (core.next_sequence(), core.space().full_below));
             // If the storage below is full, a checkpoint also finds out whether it still is.
             if now != sequence || full_below {
                 sequence = now;

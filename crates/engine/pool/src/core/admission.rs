@@ -31,7 +31,7 @@ pub(crate) const SMALL_BYTES: usize = 64 << 10;
 impl<M: Media> Core<M> {
     /// Checks that the blocks can be allocated now.
     pub(crate) fn room(&mut self, ask: Ask, progress: &mut Progress) -> Result<(), Step> {
-        if self.starved() && ask.lasting > 0 && ask.purpose != Purpose::Freeing {
+        if self.has_parked_writes() && ask.lasting > 0 && ask.purpose != Purpose::Freeing {
             return Err(Step::Space); // which fails while the file system is full
         }
         let available = self.map.space().available();
@@ -139,7 +139,7 @@ impl<M: Media> Core<M> {
     pub(crate) fn log_takes(&self, bytes: usize) -> bool {
         // No checkpoint completes while the file system is full: the whole log may be used in that
         // state.
-        self.log.fits(bytes) && (!self.is_paced(bytes) || self.starved())
+        self.log.fits(bytes) && (!self.is_paced(bytes) || self.has_parked_writes())
     }
 
     /// True if an operation with records of `bytes` bytes would get ahead of the checkpoint or of

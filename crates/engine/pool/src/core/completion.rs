@@ -169,7 +169,7 @@ impl<M: Media> Core<M> {
             Err(MediaError::NoSpace { .. }) => Some(BlockError::PoolFull),
             Err(error) => return self.stop(format!("a data write failed: {error}")),
         };
-        if failure.is_some() && self.starved.note_refused() {
+        if failure.is_some() && self.parked.note_refused() {
             // The checkpoint finds out whether acknowledged data still fits below.
             self.checkpoints.request();
         }
@@ -183,7 +183,7 @@ impl<M: Media> Core<M> {
         match (last, pending.is_failing()) {
             (false, _) => {}
             (true, false) => {
-                self.starved.note_placed();
+                self.parked.note_placed();
                 self.placed.note_written(id);
             }
             (true, true) => self.schedule.make_ready(id),

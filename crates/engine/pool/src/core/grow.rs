@@ -64,9 +64,9 @@ impl<M: Media> Core<M> {
 
     /// Advances a growth; every pump calls it.
     pub(crate) fn step_growth(&mut self) {
-        let starved = self.starved();
+        let stalled = self.has_parked_writes();
         let Some(growing) = &mut self.growing else { return };
-        if starved {
+        if stalled {
             match growing.stage {
                 Stage::Waiting => {
                     let reason = "the file system under the pool is full, and has to take a checkpoint first".into();

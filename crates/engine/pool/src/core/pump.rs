@@ -137,7 +137,7 @@ impl<M: Media> Core<M> {
             self.took_effect(id);
         }
         if !matches!(step, Step::Wait) {
-            self.schedule.no_longer_starving(id);
+            self.schedule.resume_eviction(id);
         }
         match step {
             Step::Done(output) => self.schedule.finish(id, Ok(output)),
@@ -150,8 +150,8 @@ impl<M: Media> Core<M> {
                 }
             }
             Step::Wait => self.wait_for_need(id, pending),
-            Step::Space | Step::LogFull if self.starved() && !is_internal(id) => {
-                let failure = Self::starved_failure(&pending.operation);
+            Step::Space | Step::LogFull if self.has_parked_writes() && !is_internal(id) => {
+                let failure = Self::full_below_failure(&pending.operation);
                 self.fail(id, pending, failure);
             }
             Step::Space => self.schedule.keep_for_space(id, pending),
@@ -231,7 +231,7 @@ impl<M: Media> Core<M> {
         if pending.progress.scan.is_none() {
             pending.progress.waits = pending.progress.waits.saturating_add(1);
             if pending.progress.waits > MANY_WAITS {
-                self.schedule.starve(id);
+                self.schedule.hold_eviction(id);
             }
         }
         let keys = self.issue_need();
@@ -289,7 +289,7 @@ impl<M: Media> Core<M> {
         self.map.objects_mut().rest(self.options.memory_bytes / MEMORY_PER_OBJECT);
         // Eviction also stops while a checkpoint cannot start: the dirty pages that it would clean
         // leave no room for the pages that it needs.
-        if self.schedule.is_starving() || self.checkpoints.freeze_waits() > MANY_WAITS {
+        if self.schedule.holds_eviction() || self.checkpoints.freeze_waits() > MANY_WAITS {
             return;
         }
         let memory = self.options.memory_bytes;

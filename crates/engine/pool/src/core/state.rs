@@ -6,10 +6,10 @@ use crate::core::checkpoint::frozen::Checkpoints;
 use crate::core::growing::Growing;
 use crate::core::incidents::Incidents;
 use crate::core::io::Io;
+use crate::core::parked::ParkedWrites;
 use crate::core::progress::{PlacedWrites, Progress};
 use crate::core::scan::online_check::OnlineCheck;
 use crate::core::scan::verified::Verified;
-use crate::core::starvation::Starved;
 use crate::interface::operation::{Failure, OperationId, Options, Output};
 use crate::interface::range::BlockNumber;
 use crate::interface::{BlockId, Incident, ObjectId, ObjectInfo, Place, PoolSpace};
@@ -57,7 +57,7 @@ pub struct Core<M: Media> {
     pub(super) schedule: Schedule<Progress>,
     pub(super) checkpoints: Checkpoints,
     pub(super) placed: PlacedWrites,
-    pub(super) starved: Starved,
+    pub(super) parked: ParkedWrites,
     pub(super) growing: Option<Growing>,
     pub(super) online_check: Option<Box<OnlineCheck>>,
     pub(super) incidents: Incidents,
@@ -99,7 +99,7 @@ impl<M: Media> Core<M> {
             schedule: Schedule::default(),
             checkpoints: Checkpoints::new(root_version),
             placed: PlacedWrites::default(),
-            starved: Starved::default(),
+            parked: ParkedWrites::default(),
             growing: None,
             online_check: None,
             incidents: Incidents::default(),
@@ -219,8 +219,8 @@ impl<M: Media> Core<M> {
     /// Operations that store new data then fail with [`BlockError::PoolFull`]; the pool continues
     /// by itself when there is space again.
     #[inline]
-    pub fn starved(&self) -> bool {
-        self.starved.is_starved()
+    pub fn has_parked_writes(&self) -> bool {
+        self.parked.any()
     }
 
     /// Stops the pool, which can no longer guarantee new data: every operation from now on fails.
@@ -333,7 +333,7 @@ impl<M: Media> Core<M> {
             metadata_bytes: fixed + self.map.metadata_blocks() * block,
             promised_bytes: self.map.objects().promises().promised * block,
             reclaimable_bytes: (self.map.space().pinned() + self.map.drops().mapped()) * block,
-            starved: self.starved.is_full_below(),
+            full_below: self.parked.is_full_below(),
         }
     }
 

@@ -244,7 +244,7 @@ pub struct PoolSpace {
     pub reclaimable_bytes: u64,
     /// True if the file system or thin device below the pool is full: no new data can be stored
     /// until it has room.
-    pub starved: bool,
+    pub full_below: bool,
 }
 
 /// Error of a catalog or pool operation. After [`Self::Stopped`] the change may have taken effect,

@@ -73,7 +73,7 @@ pub(crate) struct Schedule<P> {
     /// Operations that took effect, each with the log record that has to become durable first.
     durable_waiters: VecDeque<(u64, OperationId, Output)>,
     /// Operation whose pages keep being evicted. While set, eviction is off so that it can finish.
-    starving: Option<OperationId>,
+    eviction_held_by: Option<OperationId>,
     /// Data that only the pool itself requested and that could not be read, with the reason; it is
     /// not requested again before the next checkpoint.
     unreadable: FxHashMap<Key, String>,
@@ -94,7 +94,7 @@ impl<P> Default for Schedule<P> {
             space_waiters: VecDeque::new(),
             log_waiters: VecDeque::new(),
             durable_waiters: VecDeque::new(),
-            starving: None,
+            eviction_held_by: None,
             unreadable: FxHashMap::default(),
             finished: VecDeque::new(),
             host_operations: 0,
@@ -302,21 +302,21 @@ impl<P> Schedule<P> {
     }
 
     /// Disables eviction until the operation ends.
-    pub fn starve(&mut self, id: OperationId) {
-        self.starving.get_or_insert(id);
+    pub fn hold_eviction(&mut self, id: OperationId) {
+        self.eviction_held_by.get_or_insert(id);
     }
 
     /// Allows eviction again if it was disabled for this operation, which continues.
     #[inline]
-    pub fn no_longer_starving(&mut self, id: OperationId) {
-        if self.starving == Some(id) {
-            self.starving = None;
+    pub fn resume_eviction(&mut self, id: OperationId) {
+        if self.eviction_held_by == Some(id) {
+            self.eviction_held_by = None;
         }
     }
 
     /// True while an operation needs all data that is in memory.
-    pub fn is_starving(&self) -> bool {
-        self.starving.is_some_and(|id| self.operations.contains_key(&id))
+    pub fn holds_eviction(&self) -> bool {
+        self.eviction_held_by.is_some_and(|id| self.operations.contains_key(&id))
     }
 
     // Waiting for space and for the log.

@@ -465,7 +465,7 @@ impl<M: Media> Core<M> {
         self.growth_done();
         self.log.truncate(frozen.root.log_position);
         self.counters.checkpoints += 1;
-        self.starved.note_checkpoint();
+        self.parked.note_checkpoint();
         self.schedule.forget_unreadable();
         self.schedule.retry_log();
         self.fail_or_retry_space();

@@ -300,7 +300,7 @@ fn a_root_without_room_for_one_of_its_copies_waits_for_it() {
     disk.plant(Fault::sticky(FaultOperation::Write, FaultEffect::NoSpace).on_blocks(last..last + 1));
     write(&mut core, object, 0, 10).unwrap();
     assert_eq!(core.checkpoint(), Err(PoolError::PoolFull));
-    assert!(core.starved() && core.stopped().is_none());
+    assert!(core.has_parked_writes() && core.stopped().is_none());
     holds(&mut core, object, 0..10);
     drop(core);
     // The block becomes a hole, as an earlier release left it.
@@ -316,7 +316,7 @@ fn a_root_without_room_for_one_of_its_copies_waits_for_it() {
     disk.clear_faults();
     // The waiting write is tried again every few pumps.
     assert!((0..20).any(|_| again.checkpoint().is_ok()));
-    assert!(!again.starved());
+    assert!(!again.has_parked_writes());
     let mut again = opened(disk.crashed_copy(|_| Fate::Lost));
     holds(&mut again, object, 0..10);
     assert!(again.media().damaged_copies().is_empty());

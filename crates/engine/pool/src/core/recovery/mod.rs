@@ -6,7 +6,7 @@
 //! durable. It may take checkpoints between frames, so a pool with little
 //! space or memory recovers too, and a crash during recovery only causes another recovery. A
 //! checkpoint for which the file system below has no room waits, and replay continues in memory:
-//! such a pool opens starved. These functions block; only tools and start-up call them.
+//! such a pool opens with parked writes. These functions block; only tools and start-up call them.
 
 mod confirm;
 mod index;
@@ -594,7 +594,7 @@ impl<M: Media> Core<M> {
             if let Some(reason) = &self.stopped {
                 return Err(PoolError::Stopped(reason.clone()));
             }
-            if self.starved() && self.medium.in_flight() == 0 {
+            if self.has_parked_writes() && self.medium.in_flight() == 0 {
                 return Err(PoolError::PoolFull);
             }
             if self.counters.checkpoints < target || self.checkpoints.in_flight() {
@@ -610,7 +610,7 @@ impl<M: Media> Core<M> {
         // A checkpoint in flight has frozen an older state.
         while self.checkpoints.in_flight() && self.stopped.is_none() {
             self.pump(0);
-            if self.starved() && self.medium.in_flight() == 0 {
+            if self.has_parked_writes() && self.medium.in_flight() == 0 {
                 return Err(PoolError::PoolFull);
             }
             self.medium.wait();

@@ -218,14 +218,14 @@ fn a_frame_in_doubt_without_room_below_holds_acknowledgements_back() {
         let options = Options { incarnation, ..options(false) };
         let (mut core, replayed) = Core::open(media, options, &mut |_| {}).unwrap();
         assert_eq!(replayed.records, 2);
-        assert!(core.starved() && core.log.durable_sequence() < core.log.next_sequence());
+        assert!(core.has_parked_writes() && core.log.durable_sequence() < core.log.next_sequence());
         for _ in 0..20 {
             core.pump(0);
         }
         assert_eq!(core.stopped(), None);
         if incarnation == 3 {
             disk.clear_faults();
-            while core.starved() {
+            while core.has_parked_writes() {
                 core.pump(0);
                 core.medium.media_mut().wait();
             }

@@ -26,7 +26,7 @@ impl<M: Media> Core<M> {
             return Step::Fail(PoolError::Busy("a check of the pool is under way".into()).into());
         }
         check.drive(id);
-        let step = check.advance(&self.map, &mut self.medium, self.starved.is_starved());
+        let step = check.advance(&self.map, &mut self.medium, self.parked.any());
         match &step {
             Step::Done(_) => check.end_step(),
             Step::Later if check.wants_picture() => self.request_checkpoint(),

@@ -195,9 +195,9 @@ impl OnlineCheck {
         self.step.filter(|_| self.outstanding == 0)
     }
 
-    /// Advances as far as the limit of concurrent reads allows. `starved`: no checkpoint completes
+    /// Advances as far as the limit of concurrent reads allows. `stalled`: no checkpoint completes
     /// now.
-    pub fn advance<M: Media>(&mut self, map: &Map, medium: &mut Medium<M, Io>, starved: bool) -> Step {
+    pub fn advance<M: Media>(&mut self, map: &Map, medium: &mut Medium<M, Io>, stalled: bool) -> Step {
         loop {
             if self.outstanding > 0 {
                 match self.phase {
@@ -217,7 +217,7 @@ impl OnlineCheck {
                 }
             }
             match self.phase {
-                Phase::WantPicture | Phase::WantFlip(_) if starved => {
+                Phase::WantPicture | Phase::WantFlip(_) if stalled => {
                     return Step::Fail(Failure::Pool(PoolError::Busy(
                         "the file system under the pool is full: a check needs a checkpoint, which cannot be written"
                             .into(),

@@ -19,13 +19,13 @@ use media::{BlockAddress, Buffer, Media, Ticket};
 impl<M: Media> Core<M> {
     /// Parks a write that found no space.
     pub(super) fn park(&mut self, io: Io) {
-        if self.starved.park(io) {
+        if self.parked.park(io) {
             self.schedule.retry_all();
         }
     }
 
     /// Failure of an operation that would have to wait for the file system.
-    pub(super) fn starved_failure(operation: &Operation) -> Failure {
+    pub(super) fn full_below_failure(operation: &Operation) -> Failure {
         match operation {
             Operation::Catalog(_) => PoolError::PoolFull.into(),
             _ => BlockError::PoolFull.into(),
@@ -34,24 +34,24 @@ impl<M: Media> Core<M> {
 
     /// Called once in each pump: retries one of the parked writes when it is due.
     pub(super) fn probe_parked(&mut self) {
-        if let Some(io) = self.starved.due()
+        if let Some(io) = self.parked.due()
             && let Some(ticket) = self.again(io)
         {
-            self.starved.begin_probe(ticket);
+            self.parked.begin_probe(ticket);
         }
     }
 
     /// Handles a completed request: if it was the probe and succeeded, retries all other parked
     /// writes.
     pub(super) fn note_probe(&mut self, ticket: Ticket, succeeded: bool) {
-        for io in self.starved.note_completed(ticket, succeeded) {
+        for io in self.parked.note_completed(ticket, succeeded) {
             self.again(io);
         }
     }
 
     /// Content of a block of the pool's own streams that the checkpoint in progress has still to write.
     pub(in crate::core) fn unwritten_block(&self, address: BlockAddress) -> Option<Buffer> {
-        let parked = self.starved.parked().filter_map(|io| match io {
+        let parked = self.parked.iter().filter_map(|io| match io {
             Io::Checkpoint { rewrite: Rewrite::Blocks(at, buffer), .. } => Some((*at, buffer)),
             _ => None,
         });

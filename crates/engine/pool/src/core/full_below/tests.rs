@@ -189,7 +189,7 @@ fn a_pool_opens_and_serves_while_the_file_system_below_is_still_full() {
             assert_eq!(large, Err(BlockError::PoolFull.into()), "seed {seed}, round {round}");
             // End of a clean stop: it cannot write everything, and loses nothing.
             assert_eq!(again.checkpoint(), Err(PoolError::PoolFull));
-            assert!(again.starved() && again.stopped().is_none());
+            assert!(again.has_parked_writes() && again.stopped().is_none());
             if round == 0 {
                 let Thin { inner, full, written, .. } = again.into_media();
                 let thin = Thin { inner, full, written, refused: VecDeque::new() };
@@ -202,7 +202,7 @@ fn a_pool_opens_and_serves_while_the_file_system_below_is_still_full() {
             again.pump(1);
             again.medium.media_mut().wait();
         }
-        assert!(!again.starved());
+        assert!(!again.has_parked_writes());
         write(&mut again, id, 9000, 20, 5).unwrap();
         again.checkpoint().unwrap();
         assert!(again.check(true, &mut |_| {}).unwrap().is_clean());
@@ -235,7 +235,7 @@ fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
             }
         }
         let acknowledged = noticed.expect("it was noticed");
-        assert!(core.starved() && core.stopped().is_none());
+        assert!(core.has_parked_writes() && core.stopped().is_none());
         assert_eq!(core.checkpoint(), Err(PoolError::PoolFull));
         // Large writes notice on their own.
         assert_eq!(write(&mut core, id, 5000, 64, 3), Err(BlockError::PoolFull.into()));
@@ -266,7 +266,7 @@ fn a_full_file_system_stops_nothing_and_nothing_is_lost() {
             core.pump(1);
             core.medium.media_mut().wait();
         }
-        assert!(!core.starved());
+        assert!(!core.has_parked_writes());
         write(&mut core, id, 9000, 20, 5).unwrap();
         core.checkpoint().unwrap();
         assert!(core.check(true, &mut |_| {}).unwrap().is_clean());
@@ -318,7 +318,7 @@ fn internal_operations_wait_until_the_log_has_room() {
     let zero =
         |block: u64| Operation::Zero { object: filler, ranges: vec![ByteRange::new(block * B, B)], forced: true };
     assert!((0..64).any(|block| run_with_background(&mut core, zero(block), 0) == refused), "the log is not full");
-    assert!(core.starved() && core.schedule.is_empty());
+    assert!(core.has_parked_writes() && core.schedule.is_empty());
     for _ in 0..100 {
         core.pump(4);
         core.medium.media_mut().wait();
@@ -332,7 +332,7 @@ fn internal_operations_wait_until_the_log_has_room() {
         core.pump(4);
         core.medium.media_mut().wait();
     }
-    assert!(!core.starved() && core.schedule.is_empty());
+    assert!(!core.has_parked_writes() && core.schedule.is_empty());
     assert!(core.object(id).unwrap().promised_bytes < promised);
 }
 
@@ -346,9 +346,9 @@ fn a_refused_write_reports_that_the_file_system_below_is_full() {
     core.checkpoint().unwrap();
     let refused = Err(BlockError::PoolFull.into());
     full.set(true);
-    assert!(!core.space().starved);
+    assert!(!core.space().full_below);
     assert_eq!(write(&mut core, id, 0, 64, 1), refused);
-    assert!(core.space().starved, "the write was refused, and the pool does not report why");
+    assert!(core.space().full_below, "the write was refused, and the pool does not report why");
     // The checkpoint that the refusal requested finds no space; a write that finds space ends the
     // state.
     assert_eq!(core.checkpoint(), Err(PoolError::PoolFull));
@@ -358,7 +358,7 @@ fn a_refused_write_reports_that_the_file_system_below_is_full() {
         core.medium.media_mut().wait();
     }
     write(&mut core, id, 0, 64, 1).unwrap();
-    assert!(!core.space().starved);
+    assert!(!core.space().full_below);
 }
 
 /// Hosts need not write again after a refusal: two checkpoints that find space suffice to end the
@@ -378,14 +378,14 @@ fn two_checkpoints_that_find_room_end_the_report_of_a_refused_write() {
         core.pump(1);
         core.medium.media_mut().wait();
     }
-    assert!(core.space().starved && !core.starved());
+    assert!(core.space().full_below && !core.has_parked_writes());
     core.checkpoint().unwrap();
-    assert!(!core.space().starved);
+    assert!(!core.space().full_below);
 }
 
 /// A check read pages of the documents that waited to be written, and called them damaged.
 #[test]
-fn a_check_of_a_starved_pool_finds_nothing_wrong() {
+fn a_check_of_a_pool_that_is_full_below_finds_nothing_wrong() {
     let (_, mut core, full) = made(7);
     let put = |round: u8| CatalogChange::PutDocument { key: "document".to_owned(), value: vec![round; 8192].into() };
     run(&mut core, Operation::Catalog(vec![put(1)])).unwrap();
@@ -393,6 +393,6 @@ fn a_check_of_a_starved_pool_finds_nothing_wrong() {
     run(&mut core, Operation::Catalog(vec![put(2)])).unwrap();
     full.set(true);
     assert_eq!(core.checkpoint(), Err(PoolError::PoolFull));
-    assert!(core.starved());
+    assert!(core.has_parked_writes());
     assert_eq!(core.check(true, &mut |_| {}).unwrap().findings, Vec::<String>::new());
 }

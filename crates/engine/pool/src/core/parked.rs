@@ -10,8 +10,8 @@ const PUMPS: u32 = 4;
 
 /// Writes that wait for space in the file system.
 #[derive(Default)]
-pub(crate) struct Starved {
-    parked: VecDeque<Io>,
+pub(crate) struct ParkedWrites {
+    waiting: VecDeque<Io>,
     probe: Option<Ticket>,
     pumps: u32,
     /// Checkpoints since a host's write was refused for lack of space; absent once a later write
@@ -19,11 +19,11 @@ pub(crate) struct Starved {
     refused: Option<u8>,
 }
 
-impl Starved {
+impl ParkedWrites {
     /// True while writes wait, and after the refusal of a host's write until space is likely again:
     /// until another such write, or all writes of two checkpoints, found space.
     pub fn is_full_below(&self) -> bool {
-        self.is_starved() || self.refused.is_some()
+        self.any() || self.refused.is_some()
     }
 
     /// Records that a host's write found no space. True if the pool was not full below before.
@@ -45,26 +45,26 @@ impl Starved {
 
     /// True while writes wait.
     #[inline]
-    pub fn is_starved(&self) -> bool {
-        !self.parked.is_empty() || self.probe.is_some()
+    pub fn any(&self) -> bool {
+        !self.waiting.is_empty() || self.probe.is_some()
     }
 
     /// Adds a write that found no space; true if it is the first.
     pub fn park(&mut self, io: Io) -> bool {
-        let first = !self.is_starved();
-        self.parked.push_back(io);
+        let first = !self.any();
+        self.waiting.push_back(io);
         self.pumps = 0;
         first
     }
 
     /// Writes that wait.
-    pub fn parked(&self) -> impl Iterator<Item = &Io> {
-        self.parked.iter()
+    pub fn iter(&self) -> impl Iterator<Item = &Io> {
+        self.waiting.iter()
     }
 
     /// Called by every pump: returns the write to retry now, if any.
     pub fn due(&mut self) -> Option<Io> {
-        if self.parked.is_empty() || self.probe.is_some() {
+        if self.waiting.is_empty() || self.probe.is_some() {
             return None;
         }
         self.pumps += 1;
@@ -72,7 +72,7 @@ impl Starved {
             return None;
         }
         self.pumps = 0;
-        self.parked.pop_front()
+        self.waiting.pop_front()
     }
 
     /// Notes the ticket of the retried write.
@@ -87,6 +87,6 @@ impl Starved {
             return VecDeque::new();
         }
         self.probe = None;
-        if succeeded { std::mem::take(&mut self.parked) } else { VecDeque::new() }
+        if succeeded { std::mem::take(&mut self.waiting) } else { VecDeque::new() }
     }
 }
