@@ -42,7 +42,7 @@ impl<M: Media> Core<M> {
             Purpose::Freeing => 0,
             Purpose::Locking => self.map.reserve_blocks(),
             Purpose::Overwriting => self.map.reserve_blocks() + self.map.working_blocks() / 2,
-            Purpose::Growing => self.map.reserve_blocks() + self.map.working_blocks(),
+            Purpose::Storing => self.map.reserve_blocks() + self.map.working_blocks(),
         };
         let kept = match uncovered + ask.promise {
             0 if !ask.partial => 0,

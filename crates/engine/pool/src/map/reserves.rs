@@ -27,7 +27,7 @@ pub(crate) const DROP_GROWTH: u64 = 8;
 pub(crate) enum Purpose {
     /// New content: leaves every reserve.
     #[default]
-    Growing,
+    Storing,
     /// A small overwrite of mapped, shared content: uses the working reserve up to half of it.
     Overwriting,
     /// Compare-and-write of mapped, shared content, or a small document: uses all of the working

@@ -29,7 +29,7 @@ impl SpaceMap {
         if self.resident_available >= n + MARGIN {
             return true;
         }
-        let segments = self.growing.unwrap_or_else(|| self.layout.segments());
+        let segments = self.grown_from.unwrap_or_else(|| self.layout.segments());
         let mut coming = 0;
         for threshold in [SEGMENT_BLOCKS / 2, 1] {
             let mut scanned = 0;

@@ -145,7 +145,7 @@ impl SpaceMap {
             self.usable += new.end - new.start;
             self.mark_dirty(segment);
         }
-        self.growing = Some(self.layout.segments());
+        self.grown_from = Some(self.layout.segments());
         self.layout = grown;
         self.resident.places.resize(grown.segments() as usize, 0);
         self.index.segments.resize(grown.segments() as usize, SlotEntry::default());
@@ -156,7 +156,7 @@ impl SpaceMap {
 
     /// Completes a growth whose checkpoint is durable.
     pub fn finish_growth(&mut self) {
-        if self.growing.take().is_some() {
+        if self.grown_from.take().is_some() {
             let usable = self.layout.usable_blocks();
             self.total_available += usable - self.usable;
             self.usable = usable;

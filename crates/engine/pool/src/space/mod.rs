@@ -71,7 +71,7 @@ pub struct SpaceMap {
     /// Zones whose index has to be written although none of their segments changed.
     stale: BTreeSet<u32>,
     /// Growth in the checkpoint in flight: segments from this one on may not be allocated yet.
-    growing: Option<u32>,
+    grown_from: Option<u32>,
 }
 
 impl SpaceMap {
@@ -101,7 +101,7 @@ impl SpaceMap {
             clock: VecDeque::new(),
             discards: None,
             stale: BTreeSet::new(),
-            growing: None,
+            grown_from: None,
         };
         map.recount();
         map

@@ -47,11 +47,11 @@ impl<M: Media> Core<M> {
         let table = TABLE_PATH * (1 + created.min(1)) + self.map.blocks_of_created(changes);
         let blocks = self.map.need().allocations + table + stored;
         let ask = if deletes || (created == 0 && growth == 0) {
-            let purpose = if promise == 0 { Purpose::Freeing } else { Purpose::Growing };
+            let purpose = if promise == 0 { Purpose::Freeing } else { Purpose::Storing };
             Ask { passing: blocks, promise, purpose, ..Ask::default() }
         } else {
             let small = created == 0 && promise == 0 && growth <= SMALL_BYTES as u64;
-            let purpose = if small { Purpose::Locking } else { Purpose::Growing };
+            let purpose = if small { Purpose::Locking } else { Purpose::Storing };
             Ask { lasting: blocks, promise, purpose, ..Ask::default() }
         };
         if let Err(step) = self.room(ask, progress) {

@@ -181,10 +181,10 @@ impl<M: Media> Core<M> {
         let new = new.min(sources.iter().filter(|s| matches!(s, Source::Inline(..))).count() as u64);
         let purpose = match kind {
             _ if new == 0 => Purpose::Freeing,
-            _ if self.map.need().fresh > 0 => Purpose::Growing,
+            _ if self.map.need().fresh > 0 => Purpose::Storing,
             Inline::CompareAndWrite => Purpose::Locking,
             Inline::Write if data.len() <= SMALL_BYTES => Purpose::Overwriting,
-            Inline::Write => Purpose::Growing,
+            Inline::Write => Purpose::Storing,
         };
         let ask = self.map.ask_for(object, new);
         if let Err(step) = self.room(Ask { purpose, ..ask }, progress) {
