@@ -100,7 +100,7 @@ impl Request<CopyOutcome> {
     }
 
     /// Shares `length` bytes; the offsets agree modulo 4 KiB.
-    pub fn share(source: At, destination: At, length: u64) -> Self {
+    pub fn clone_range(source: At, destination: At, length: u64) -> Self {
         let operation = Operation::Clone {
             source: source.object,
             source_offset: source.offset,

@@ -188,7 +188,7 @@ impl<M: Media> BlockDevice for Volume<M> {
         }
         let source = At { object: source.id, offset: from.lba.0 * BLOCK };
         let outcome =
-            self.run(Request::share(source, At { object: self.id, offset: to.lba.0 * BLOCK }, length)).await?;
+            self.run(Request::clone_range(source, At { object: self.id, offset: to.lba.0 * BLOCK }, length)).await?;
         let CopyOutcome { cloned_bytes, copied_bytes } = outcome;
         Ok(CopyStep { done_blocks: from.count, cloned_bytes, copied_bytes })
     }

@@ -118,7 +118,7 @@ impl Object {
     }
 
     /// Adds up to this many blocks and pages that are shared with others.
-    pub fn share(&mut self, blocks: u64, pages: u64) {
+    pub fn raise_shared(&mut self, blocks: u64, pages: u64) {
         self.shared = self.shared.saturating_add(blocks).min(self.mapped);
         self.pages_due = self.pages_due.saturating_add(pages).min(self.all_pages());
     }

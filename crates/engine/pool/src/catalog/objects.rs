@@ -390,7 +390,7 @@ impl Objects {
     fn more_shared_of_tracked(&mut self, id: ObjectId, blocks: u64, pages: u64) -> Option<()> {
         self.note_more_shared(id, blocks, pages);
         match self.is_tracked(id)? {
-            true => self.adjust(id, |object| object.share(blocks, pages)),
+            true => self.adjust(id, |object| object.raise_shared(blocks, pages)),
             false => Some(()),
         }
     }
@@ -426,7 +426,7 @@ impl Objects {
     pub fn set_shared(&mut self, id: ObjectId, blocks: u64, pages: u64) -> Option<()> {
         self.adjust(id, |object| {
             (object.shared, object.pages_due) = (0, 0);
-            object.share(blocks, pages);
+            object.raise_shared(blocks, pages);
             object.tracked = true;
         })
     }

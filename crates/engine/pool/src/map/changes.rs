@@ -126,7 +126,7 @@ impl Map {
         self.objects.adjust(id, |object| {
             match (reservation, object.tracked) {
                 (Some(_), true) => {}
-                (Some(_), false) => object.share(u64::MAX, u64::MAX),
+                (Some(_), false) => object.raise_shared(u64::MAX, u64::MAX),
                 (None, _) => (object.shared, object.pages_due) = (0, 0),
             }
             object.reservation = reservation;
@@ -143,7 +143,7 @@ impl Map {
             (object.root, object.level, object.root_crc) = (source.root, source.level, source.root_crc);
             (object.mapped, object.size_bytes) = (source.mapped, source.size_bytes);
             if object.tracked {
-                object.share(u64::MAX, u64::MAX);
+                object.raise_shared(u64::MAX, u64::MAX);
             }
         })?;
         self.objects.note_more_shared(id, u64::MAX, u64::MAX);

@@ -70,7 +70,7 @@ impl Map {
                     BlockAddress::NONE => gathered.resize(gathered.len() + n, Entry::EMPTY),
                     address => {
                         let shared = &self.pages.peek(address)?.entries[index..index + n];
-                        self.space.share(shared.iter().map(Entry::address))?;
+                        self.space.increment_all(shared.iter().map(Entry::address))?;
                         gathered.extend_from_slice(shared);
                     }
                 }

@@ -56,10 +56,10 @@ impl Map {
         if level == 0 {
             let addresses = page.entries.iter().map(Entry::address);
             if self.content.dirty() == 0 {
-                self.space.unshare(addresses, |_| {})?;
+                self.space.decrement_all(addresses, |_| {})?;
             } else {
                 let content = &mut self.content;
-                self.space.unshare(addresses, |address| content.free(address))?;
+                self.space.decrement_all(addresses, |address| content.free(address))?;
             }
         } else {
             for entry in page.entries.iter().filter(|e| !e.is_empty()) {

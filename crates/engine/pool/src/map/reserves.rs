@@ -233,7 +233,7 @@ impl Map {
         let more = |id: ObjectId| {
             let Some(o) = self.objects.reserved(id) else { return 0 };
             let mut after = o.clone();
-            after.share(count, crate::geometry::pages_of_run(count));
+            after.raise_shared(count, crate::geometry::pages_of_run(count));
             after.promised().saturating_sub(o.promised())
         };
         if source == destination { more(source) } else { more(source) + more(destination) }
@@ -252,7 +252,7 @@ impl Map {
                 }
                 CatalogChange::CloneObject { source, id, .. } => {
                     let Some(mut object) = known(&after, *source) else { continue };
-                    object.share(u64::MAX, u64::MAX);
+                    object.raise_shared(u64::MAX, u64::MAX);
                     let clone = Object { reservation: None, tracked: false, ..object.clone() };
                     after.insert(*source, object);
                     after.insert(*id, clone);
@@ -260,7 +260,7 @@ impl Map {
                 CatalogChange::SetReservation { id, reservation } => {
                     let Some(mut object) = known(&after, *id) else { continue };
                     if !object.tracked {
-                        object.share(u64::MAX, u64::MAX);
+                        object.raise_shared(u64::MAX, u64::MAX);
                     }
                     object.reservation = *reservation;
                     object.deficit = 0;
@@ -277,9 +277,9 @@ impl Map {
                     let (Some(mut object), Some(mut source)) = (known(&after, *id), known(&after, *source)) else {
                         continue;
                     };
-                    source.share(u64::MAX, u64::MAX);
+                    source.raise_shared(u64::MAX, u64::MAX);
                     (object.size_bytes, object.level, object.mapped) = (source.size_bytes, source.level, source.mapped);
-                    object.share(u64::MAX, u64::MAX);
+                    object.raise_shared(u64::MAX, u64::MAX);
                     after.insert(source.id, source);
                     after.insert(*id, object);
                 }

@@ -20,7 +20,7 @@ impl SpaceMap {
 
     /// Adds a reference to each nonzero address in `addresses`, all of which must have one already.
     /// `None` if a segment is not resident or a block has no reference.
-    pub fn share(&mut self, addresses: impl Iterator<Item = BlockAddress>) -> Option<()> {
+    pub fn increment_all(&mut self, addresses: impl Iterator<Item = BlockAddress>) -> Option<()> {
         let mut addresses = addresses.filter(|address| !address.is_none()).peekable();
         while let Some(first) = addresses.peek() {
             let (segment, _) = self.layout.locate(*first)?;
@@ -40,7 +40,7 @@ impl SpaceMap {
 
     /// Removes a reference from each nonzero address in `addresses`; calls `freed` with those that
     /// lost their last one. `None` if a segment is not resident or a block has no reference.
-    pub fn unshare(
+    pub fn decrement_all(
         &mut self,
         addresses: impl Iterator<Item = BlockAddress>,
         mut freed: impl FnMut(BlockAddress),
