@@ -133,16 +133,14 @@ impl<M: Media> Core<M> {
 
     fn block_read(&mut self, address: BlockAddress, crc: Crc32c, retried: bool, result: Result<Done, MediaError>) {
         let key = Key::Block(address);
-        let content = self.map.content_mut();
-        if content.get(address, crc).is_some() {
+        if self.map.content_at(address, crc).is_some() {
             // A write stored the content during the read.
             return self.schedule.wake(key, None);
         }
         match read_result(result) {
             Ok(buffer) if Crc32c::of(&buffer) == crc => {
                 if let [block] = buffer.as_blocks() {
-                    let data = content.copy_of(&block.0);
-                    content.cache(address, data, crc);
+                    self.map.content_arrived(address, &block.0, crc);
                 }
                 self.medium.stock().give(buffer);
                 self.schedule.wake(key, None);
@@ -253,7 +251,7 @@ impl<M: Media> Core<M> {
                 self.checkpoints.note_destaged(addresses.len());
                 self.counters.destaged += addresses.len() as u64;
                 for address in addresses {
-                    self.map.content_mut().end_destage(address);
+                    self.map.end_destage(address);
                 }
             }
             Err(MediaError::NoSpace { .. }) => {

@@ -203,7 +203,7 @@ impl<M: Media> Core<M> {
             self.no_longer_in_flight(&placed);
             for (address, _) in placed.blocks {
                 if !address.is_none() {
-                    self.map.space_mut().unreserve(address, true);
+                    self.map.give_back(address);
                 }
             }
         }
@@ -293,8 +293,7 @@ impl<M: Media> Core<M> {
             return;
         }
         let memory = self.options.memory_bytes;
-        self.map.evict_pages(memory * 3 / 8 / PAGE_BYTES);
-        self.map.space_mut().evict((memory / 4 / SEGMENT_MEMORY).max(16));
-        self.map.content_mut().evict((memory / 8 / BLOCK_BYTES).max(64));
+        let pages = memory * 3 / 8 / PAGE_BYTES;
+        self.map.evict(pages, (memory / 4 / SEGMENT_MEMORY).max(16), (memory / 8 / BLOCK_BYTES).max(64));
     }
 }

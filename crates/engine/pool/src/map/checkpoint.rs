@@ -40,6 +40,11 @@ impl Map {
         Some(self.pages.freeze(&crcs))
     }
 
+    /// Notes a freeze: the checkpoint names the content of records below `sequence`.
+    pub fn freeze_content(&mut self, sequence: u64) {
+        self.content.freeze(sequence);
+    }
+
     /// Notes that the checkpoint of an epoch is durable: its pages may be evicted, and content that
     /// only the checkpoint before named is no longer kept.
     pub fn commit_epoch(&mut self, epoch: u64) {

@@ -44,11 +44,7 @@ impl StreamPages<'_> {
             self.broken(format!("index page {number}: it is not stored"));
             return None;
         }
-        let content = self.map.content.get(entry.address(), entry.crc());
-        if content.is_none() {
-            self.map.need_content(&entry);
-        }
-        content
+        self.map.content_of(&entry)
     }
 }
 

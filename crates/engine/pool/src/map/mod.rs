@@ -9,6 +9,7 @@ pub(crate) mod assign;
 mod changes;
 pub(crate) mod checkpoint;
 mod clone;
+mod content;
 pub(crate) mod documents;
 pub(crate) mod drops;
 pub(crate) mod need;
@@ -26,7 +27,7 @@ use crate::content::blocks::Blocks;
 use crate::map::documents::DocumentPages;
 use crate::map::drops::Drops;
 use crate::map::need::Need;
-use crate::map::page::{Entry, Page};
+use crate::map::page::Page;
 use crate::map::pages::Pages;
 use crate::space::SpaceMap;
 use media::BlockAddress;
@@ -76,9 +77,12 @@ impl Map {
         }
     }
 
-    /// Evicts clean pages until at most `limit` remain.
-    pub fn evict_pages(&mut self, limit: usize) {
-        self.pages.evict(limit);
+    /// Evicts clean pages, segments of counts and content of blocks until at most these numbers
+    /// remain.
+    pub fn evict(&mut self, pages: usize, segments: usize, blocks: usize) {
+        self.pages.evict(pages);
+        self.space.evict(segments);
+        self.content.evict(blocks);
     }
 
     /// Reference counts and allocation.
@@ -97,12 +101,6 @@ impl Map {
     #[inline]
     pub fn content(&self) -> &Blocks {
         &self.content
-    }
-
-    /// Content in memory, to use or change it.
-    #[inline]
-    pub fn content_mut(&mut self) -> &mut Blocks {
-        &mut self.content
     }
 
     /// Objects.
@@ -175,11 +173,6 @@ impl Map {
     /// Takes the data that planning found missing, to read it.
     pub fn take_need(&mut self) -> Need {
         std::mem::take(&mut self.need)
-    }
-
-    /// Notes that the content of a mapped block is needed.
-    pub fn need_content(&mut self, entry: &Entry) {
-        self.need.blocks.push((entry.address(), entry.crc()));
     }
 
     /// Forgets the content of blocks that is needed.

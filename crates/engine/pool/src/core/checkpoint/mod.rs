@@ -36,7 +36,7 @@ use crate::map::documents::DocumentPages;
 
 use crate::map::pages::SealedPage;
 use crate::mutations::{Mutation, leaves_out};
-use crate::space::{SpaceWrites, Stream};
+use crate::space::SpaceWrites;
 use media::{BLOCK_BYTES, FEATURE_INDEX, Media, Ticket};
 use media::{BlockAddress, Buffer};
 use std::collections::BTreeMap;
@@ -186,7 +186,7 @@ impl<M: Media> Core<M> {
         }
         let work = (pages.len() + blocks.len() + self.map.content().dirty()) as u64;
         let pace = Pace::new(self.log.used(), self.media().log_bytes(), work);
-        self.map.content_mut().freeze(replay.sequence);
+        self.map.freeze_content(replay.sequence);
         self.checkpoints.frozen = Some(Frozen {
             sequence: replay.sequence,
             epoch,
@@ -316,8 +316,7 @@ impl<M: Media> Core<M> {
         let source = if is_zero(content) {
             Source::Zero
         } else {
-            let address = self.map.space_mut().allocate(Stream::Metadata)?;
-            self.map.space_mut().reserve(address);
+            let address = self.map.take_block()?;
             let mut buffer = self.medium.stock().take(1);
             buffer.copy_from_slice(content);
             writes.push((address, buffer));
@@ -409,7 +408,7 @@ impl<M: Media> Core<M> {
             let mut batch = Vec::with_capacity(ready.len());
             for address in ready {
                 if let Some((data, sequence)) = frozen.captured.remove(&address)
-                    && self.map.content_mut().begin_destage_of(address, sequence)
+                    && self.map.begin_destage_of(address, sequence)
                 {
                     batch.push((address, data));
                 }
@@ -483,8 +482,7 @@ impl<M: Media> Core<M> {
         }
         let early = leaves_out(Mutation::LogBeforeDestage);
         let durable = if early { u64::MAX } else { self.log.durable_sequence() };
-        let found = self.map.content_mut().destageable(durable, limit);
-        let batch = found.into_iter().filter_map(|a| Some((a, self.map.content_mut().begin_destage(a)?))).collect();
+        let batch = self.map.begin_destage(durable, limit);
         self.write_batch(batch);
     }
 

@@ -173,7 +173,7 @@ impl<M: Media> Core<M> {
                     // may have overwritten it in place.
                     if data
                         && object != ObjectId::NONE
-                        && self.map.content_mut().get(entry.address(), entry.crc()).is_none()
+                        && self.map.content_at(entry.address(), entry.crc()).is_none()
                         && self.unwritten_block(entry.address()).is_none()
                     {
                         unread.push((object, entry.address(), entry.crc()));

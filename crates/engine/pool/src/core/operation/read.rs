@@ -119,7 +119,7 @@ impl<M: Media> Core<M> {
                 i += 1;
                 continue;
             }
-            if let Some(data) = self.map.content_mut().get(address, crc) {
+            if let Some(data) = self.map.content_at(address, crc) {
                 out.parts(count)[i * BLOCK_BYTES..(i + 1) * BLOCK_BYTES].copy_from_slice(&data[..]);
                 i += 1;
                 continue;
@@ -162,8 +162,7 @@ impl<M: Media> Core<M> {
             self.counters.mismatches += 1;
         } else if let (Some(buffer), true) = (&buffer, blocks.len() <= CACHED_BLOCKS) {
             for ((i, block), (_, crc)) in buffer.as_blocks().iter().enumerate().zip(&blocks) {
-                let data = self.map.content_mut().copy_of(&block.0);
-                self.map.content_mut().cache(address + i as u64, data, *crc);
+                self.map.content_arrived(address + i as u64, &block.0, *crc);
             }
         }
         let Some(pending) = self.schedule.get_mut(operation) else { return };

@@ -20,7 +20,7 @@ use crate::map::assign::Source;
 use crate::map::reserves::{Ask, Purpose};
 use crate::mutations::{Mutation, leaves_out};
 use crate::schedule::step::Step;
-use crate::space::{FreeRun, Stream};
+use crate::space::FreeRun;
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
 use media::{BLOCK_BYTES, BlockAddress, Media};
@@ -71,13 +71,7 @@ impl<M: Media> Core<M> {
         if entry.is_empty() {
             return Some(None);
         }
-        match self.map.content_mut().get(entry.address(), entry.crc()) {
-            Some(data) => Some(Some(data)),
-            None => {
-                self.map.need_content(&entry);
-                None
-            }
-        }
+        self.map.content_of(&entry).map(Some)
     }
 
     /// Returns the blocks after a write of `data` at `offset`, or `None` if old content has to be
@@ -96,7 +90,7 @@ impl<M: Media> Core<M> {
                 if detect && is_zero(piece) {
                     sources.push(Source::Zero);
                 } else {
-                    let content = self.map.content_mut().copy_of(piece.first_chunk()?);
+                    let content = self.map.copy_of(piece.first_chunk()?);
                     sources.push(Source::Inline(content, Crc32c::of(piece)));
                 }
                 continue;
@@ -393,18 +387,14 @@ impl<M: Media> Core<M> {
                 continue;
             }
             let want = zero[i..].iter().take_while(|z| !**z).count() as u64;
-            let Some(FreeRun { address, blocks: run }) =
-                self.map.space_mut().allocate_run(Stream::Large, want.min(limit))
-            else {
+            let Some(FreeRun { address, blocks: run }) = self.map.take_run(want.min(limit)) else {
                 self.stop("the space map promised blocks that it does not have");
                 return broken();
             };
-            self.map.content_mut().place(address, run);
             let mut buffer = self.medium.stock().take(run as usize);
             for k in 0..run as usize {
                 buffer.as_blocks_mut()[k].0.copy_from_slice(pieces[i + k]);
                 blocks.push((address + k as u64, Crc32c::of(pieces[i + k])));
-                self.map.space_mut().reserve(address + k as u64);
             }
             self.medium.write(Io::Placed { operation: id }, address, buffer);
             writes += 1;

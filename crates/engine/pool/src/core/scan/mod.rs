@@ -279,11 +279,8 @@ impl<M: Media> Core<M> {
                 break;
             }
             candidates += 1;
-            match self.map.content_mut().get(entry.address(), entry.crc()) {
-                None => {
-                    self.map.need_content(entry);
-                    complete = false;
-                }
+            match self.map.content_of(entry) {
+                None => complete = false,
                 Some(data) if crate::core::operation::is_zero(&data[..]) => {
                     step.deallocated_bytes += B;
                     match ranges.last_mut() {
