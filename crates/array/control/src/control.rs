@@ -1,15 +1,20 @@
 //! Owner of the array's state: opens it, executes requests, commits changes.
 
 use crate::catalog::DynCatalog;
-use crate::environment::new_array_id;
+use crate::directory::{Directory, Edit};
+use crate::environment::{Environment, new_array_id};
+use crate::error::ControlError;
 use crate::events::{Draft, Events, Severity};
 use crate::jobs::Jobs;
-use crate::mirror::Publisher;
-use crate::pools::PoolPart;
-use crate::ports::{self, PortalOptions};
+use crate::live::{Change, Live};
+use crate::mirror::publisher::Publisher;
+use crate::pools::limits::Limits;
+use crate::pools::part::PoolPart;
+use crate::ports;
+use crate::ports::PortalOptions;
 use crate::record::{Document, load};
-use crate::system::HttpsFault;
-use crate::{ArrayRecord, Change, ControlError, Directory, Edit, Environment, Limits, Live};
+use crate::system::https_fault::HttpsFault;
+use crate::system::record::ArrayRecord;
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
 use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError};

@@ -6,13 +6,21 @@ mod index;
 mod ports;
 mod table;
 
+use crate::access::grantee::Grantee;
+use crate::access::record::{AccessRecord, To};
 use crate::catalog::DynCatalog;
+use crate::condition::Noun;
+use crate::error::ControlError;
+use crate::host_groups::record::HostGroupRecord;
+use crate::hosts::initiator::Initiator;
+use crate::hosts::record::{Chap, HostRecord};
 use crate::ports::PortalOptions;
+use crate::ports::record::{PortGroupRecord, PortalRecord};
 use crate::record::load;
-use crate::{
-    AccessRecord, ArrayRecord, Chap, ControlError, Grantee, HostGroupRecord, HostRecord, Initiator, Noun,
-    PortGroupRecord, PortalRecord, SnapshotError, SnapshotRecord, SourceRecord, To, VolumeRecord,
-};
+use crate::snapshots::error::SnapshotError;
+use crate::snapshots::record::SnapshotRecord;
+use crate::system::record::ArrayRecord;
+use crate::volumes::record::{SourceRecord, VolumeRecord};
 use index::Index;
 use pool::{ObjectId, ObjectKind};
 use std::collections::BTreeMap;

@@ -4,15 +4,15 @@
 //! Conditions of one noun are an enum in its folder (`volumes/error.rs`); [`ControlError`] composes
 //! them and has those that every noun can have.
 
-use crate::access::AccessError;
+use crate::access::error::AccessError;
 use crate::condition::{Class, Condition, Noun, Space, User, UserKind};
 use crate::difference::Difference;
-use crate::hosts::HostError;
-use crate::jobs::JobError;
-use crate::pools::PoolRefusal;
-use crate::ports::PortError;
-use crate::snapshots::SnapshotError;
-use crate::volumes::VolumeError;
+use crate::hosts::error::HostError;
+use crate::jobs::error::JobError;
+use crate::pools::error::PoolRefusal;
+use crate::ports::error::PortError;
+use crate::snapshots::error::SnapshotError;
+use crate::volumes::error::VolumeError;
 use pool::{PoolError, PoolSpace};
 use thiserror::Error;
 

@@ -4,10 +4,15 @@
 
 mod now;
 
-use crate::{
-    AlertView, CheckRecord, ConnectionCounters, Directory, Event, EventFilter, JobView, Limits, OffloadRow, PoolState,
-    Portal, ScrubRecord, SessionInfo, UnitFacts, VolumeRecord,
-};
+use crate::directory::Directory;
+use crate::events::Event;
+use crate::events::view::{AlertView, EventFilter};
+use crate::jobs::view::JobView;
+use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
+use crate::pools::limits::Limits;
+use crate::pools::record::{CheckRecord, ScrubRecord};
+use crate::pools::state::PoolState;
+use crate::volumes::record::VolumeRecord;
 use jiff::Timestamp;
 use pool::{Growth, ObjectId, ObjectInfo, PoolSpace};
 use unit::LogEntry;

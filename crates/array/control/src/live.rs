@@ -3,7 +3,7 @@
 //! Counters are snapshots: plain numbers copied at the call. Objects are identified by their
 //! [`ObjectId`], so that renaming a volume does not touch the data path.
 
-use crate::Directory;
+use crate::directory::Directory;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use pool::ObjectId;

@@ -2,9 +2,11 @@
 //! stepping clock and deterministic bytes. Content of volumes is not modelled; the test sets
 //! `mapped_bytes`.
 
-use crate::{
-    Change, ConnectionCounters, Directory, Environment, Live, OffloadRow, Portal, RefusedLogins, Reservations,
-    SessionInfo, UnitFacts, VolumeCounters,
+use crate::directory::Directory;
+use crate::environment::Environment;
+use crate::live::{
+    Change, ConnectionCounters, Live, OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo, UnitFacts,
+    VolumeCounters,
 };
 use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;

@@ -1,6 +1,9 @@
 //! Rules for names, CHAP names and secrets, and logical unit numbers.
 
-use crate::{AccessError, ControlError, HostError, Noun};
+use crate::access::error::AccessError;
+use crate::condition::Noun;
+use crate::error::ControlError;
+use crate::hosts::error::HostError;
 use uuid::Uuid;
 
 /// Longest name of a volume, snapshot or host, in bytes.
@@ -67,7 +70,7 @@ pub(crate) fn check_lun(lun: u16) -> Result<(), ControlError> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed check is a failed test")]
     use super::{check_chap_secret, check_name};
-    use crate::Noun;
+    use crate::condition::Noun;
 
     #[test]
     fn accepts_ordinary_names() {

@@ -1,7 +1,9 @@
 //! Names of the pool's objects: the pool reports `object 19`, administrators know `volume db
 //! (object 19)`.
 
-use crate::{Directory, SnapshotRecord, VolumeRecord};
+use crate::directory::Directory;
+use crate::snapshots::record::SnapshotRecord;
+use crate::volumes::record::VolumeRecord;
 use pool::ObjectId;
 use std::collections::BTreeMap;
 use uuid::Uuid;

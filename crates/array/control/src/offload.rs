@@ -1,9 +1,14 @@
 //! Offload statistics, and the log of commands without success or benefit, with names of the
 //! objects.
 
-use crate::{ControlError, Directory, Ending, Facts, Listed, OffloadRow, Read};
+use crate::directory::Directory;
+use crate::error::ControlError;
+use crate::facts::Facts;
+use crate::live::OffloadRow;
+use crate::page::Listed;
+use crate::read::Read;
 use pool::ObjectId;
-use unit::LogEntry;
+use unit::{Ending, LogEntry, Primitive};
 
 /// Lists the counters of each primitive by volume.
 #[derive(Clone, Debug, Default)]
@@ -118,7 +123,7 @@ const fn object(entry: &LogEntry) -> ObjectId {
 }
 
 /// Sort key of a row.
-fn order(view: &OffloadView) -> (bool, &str, ObjectId, crate::Primitive) {
+fn order(view: &OffloadView) -> (bool, &str, ObjectId, Primitive) {
     (view.deleted, &view.volume, view.row.volume, view.row.primitive)
 }
 

@@ -1,7 +1,9 @@
 //! Lists in parts. A list has rows with unique keys, in its order; a part is the rows after a key.
 //! Rows that are added or removed between two requests neither repeat nor hide others.
 
-use crate::{ControlError, Facts, Read};
+use crate::error::ControlError;
+use crate::facts::Facts;
+use crate::read::Read;
 use pool::ObjectId;
 
 /// List that can be read in parts.

@@ -1,6 +1,7 @@
 //! Requests that only read.
 
-use crate::{ControlError, Facts};
+use crate::error::ControlError;
+use crate::facts::Facts;
 use pool::ObjectId;
 
 /// Request that only reads. [`Mirror::read`](crate::Mirror::read) answers it without the thread

@@ -21,8 +21,8 @@
 //! The documents of a noun stand in `record.rs` in its folder. Unknown fields are refused: a newer
 //! version wrote the pool, and rewriting the document would lose its state.
 
-use crate::ControlError;
 use crate::catalog::DynCatalog;
+use crate::error::ControlError;
 use bytes::Bytes;
 use pool::CatalogChange;
 use serde::{Serialize, de::DeserializeOwned};

@@ -1,10 +1,11 @@
 //! Requests of administrators. A request is a type in the folder of its noun, with its parameters,
 //! its reply, its execution and its event; there is no central list of requests.
 
-#[cfg(any(test, feature = "memory"))]
-use crate::Read;
+use crate::control::Control;
+use crate::error::ControlError;
 use crate::events::Draft;
-use crate::{Control, ControlError};
+#[cfg(any(test, feature = "memory"))]
+use crate::read::Read;
 
 /// Request that changes state, executed by [`Control::execute`].
 pub trait Request: Send + 'static {

@@ -1,7 +1,14 @@
 //! Sessions: list and drop.
 
+use crate::condition::{Noun, User, UserKind};
+use crate::control::Control;
+use crate::error::ControlError;
 use crate::events::Draft;
-use crate::{Control, ControlError, Facts, Listed, Noun, Read, Request, SessionInfo, User, UserKind};
+use crate::facts::Facts;
+use crate::live::SessionInfo;
+use crate::page::Listed;
+use crate::read::Read;
+use crate::request::Request;
 
 /// Lists all sessions.
 #[derive(Clone, Debug)]

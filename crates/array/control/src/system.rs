@@ -1,18 +1,25 @@
 //! Status of the whole array, and counters of a scrape.
 
 mod https_alert;
-mod https_fault;
-mod record;
+pub(crate) mod https_fault;
+pub(crate) mod record;
 
 pub use https_fault::HttpsFault;
 pub use record::ArrayRecord;
 
-use crate::pools::count;
-use crate::{
-    AlertView, ConnectionCounters, ControlError, Facts, HostRecord, JobKind, JobState, JobView, OffloadRow,
-    OffloadView, PoolFacts, PoolState, PoolView, PortalView, Read, Reservations, Severity, UnitFacts, VolumeCounters,
-    VolumeRecord,
-};
+use crate::error::ControlError;
+use crate::events::Severity;
+use crate::events::view::AlertView;
+use crate::facts::{Facts, PoolFacts};
+use crate::hosts::record::HostRecord;
+use crate::jobs::view::{JobKind, JobState, JobView};
+use crate::live::{ConnectionCounters, OffloadRow, Reservations, UnitFacts, VolumeCounters};
+use crate::offload::OffloadView;
+use crate::pools::state::PoolState;
+use crate::pools::{PoolView, count};
+use crate::ports::portals::PortalView;
+use crate::read::Read;
+use crate::volumes::record::VolumeRecord;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
 use std::collections::BTreeMap;

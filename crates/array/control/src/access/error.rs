@@ -1,6 +1,6 @@
 //! Conditions of grants.
 
-use crate::Grantee;
+use crate::access::grantee::Grantee;
 use crate::condition::{Class, Condition, Parameters};
 use thiserror::Error;
 

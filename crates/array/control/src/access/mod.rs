@@ -6,20 +6,27 @@
 //! member of a host group sees a grant to the group under the same number; the same rules hold for
 //! the grants of a host and of its groups together.
 
-mod error;
-mod grantee;
-mod record;
+pub(crate) mod error;
+pub(crate) mod grantee;
+pub(crate) mod record;
 
 pub use error::AccessError;
 pub use grantee::Grantee;
 pub use record::{AccessRecord, To};
 
+use crate::condition::Noun;
+use crate::control::Control;
+use crate::directory::{Directory, Edit};
+use crate::error::ControlError;
 use crate::events::Draft;
+use crate::facts::Facts;
+use crate::live::Change;
 use crate::names::{MAX_LUN, check_lun};
+use crate::page::Listed;
+use crate::read::Read;
 use crate::record::Document;
-use crate::{
-    Change, Control, ControlError, Directory, Edit, Facts, Listed, Noun, Outcome, Read, Request, VolumeRecord,
-};
+use crate::request::{Outcome, Request};
+use crate::volumes::record::VolumeRecord;
 use std::collections::BTreeMap;
 use uuid::Uuid;
 

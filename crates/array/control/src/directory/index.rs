@@ -1,6 +1,10 @@
 //! Secondary keys of records: names, objects, initiators, grantees, clone sources.
 
-use crate::{AccessRecord, HostRecord, Initiator, SnapshotRecord, SourceRecord, To, VolumeRecord};
+use crate::access::record::{AccessRecord, To};
+use crate::hosts::initiator::Initiator;
+use crate::hosts::record::HostRecord;
+use crate::snapshots::record::SnapshotRecord;
+use crate::volumes::record::{SourceRecord, VolumeRecord};
 use pool::ObjectId;
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;

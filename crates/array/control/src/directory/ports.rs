@@ -1,8 +1,8 @@
 //! Ports and target port groups of the directory.
 
 use super::Directory;
+use crate::ports::record::{PortGroupRecord, PortalRecord, RedirectRecord};
 use crate::ports::{DEFAULT_GROUP, Port};
-use crate::{PortGroupRecord, PortalRecord, RedirectRecord};
 use std::collections::BTreeMap;
 
 impl Directory {

@@ -7,15 +7,16 @@
 //! so that none is used twice.
 
 use crate::catalog::DynCatalog;
+use crate::environment::Environment;
+use crate::error::ControlError;
+use crate::record::{Document, load};
 mod requests;
-mod view;
+pub(crate) mod view;
 mod watch;
 
 pub use requests::{AlertList, EventList};
 pub use view::{AlertView, EventFilter};
 
-use crate::record::{Document, load};
-use crate::{ControlError, Environment};
 use bytes::Bytes;
 use jiff::Timestamp;
 use pool::CatalogChange;

@@ -2,7 +2,11 @@
 
 use super::{AlertView, CODES, Event, EventFilter, Severity};
 use crate::condition::{BELOW_FULL, BELOW_FULL_HELP};
-use crate::{Control, ControlError, Facts, Listed, Read};
+use crate::control::Control;
+use crate::error::ControlError;
+use crate::facts::Facts;
+use crate::page::Listed;
+use crate::read::Read;
 
 /// Lists events, oldest first.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Watch task: checks the array every second and raises events.
 
-use crate::Control;
 use crate::condition::BELOW_FULL;
+use crate::control::Control;
 use crate::environment::yield_now;
 use crate::events::{Draft, Severity};
 use std::time::Duration;

@@ -1,10 +1,12 @@
 //! Present facts, on the thread that owns the array.
 
 use super::{Facts, PoolFacts};
-use crate::{
-    AlertView, ConnectionCounters, Control, Directory, Event, EventFilter, JobView, OffloadRow, Portal, SessionInfo,
-    UnitFacts,
-};
+use crate::control::Control;
+use crate::directory::Directory;
+use crate::events::Event;
+use crate::events::view::{AlertView, EventFilter};
+use crate::jobs::view::JobView;
+use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
 use std::cell::{OnceCell, Ref};

@@ -1,20 +1,27 @@
 //! Host groups: list, show, create, change, delete. Every member sees a grant to the group under
 //! the same logical unit number; a host that joins or leaves gains or loses it at once.
 
-mod record;
+pub(crate) mod record;
 
 pub use record::HostGroupRecord;
 
 use crate::access::check_member;
+use crate::access::record::To;
+use crate::condition::{Noun, User, UserKind};
+use crate::control::Control;
 use crate::difference::Difference;
+use crate::directory::{Directory, Edit};
 use crate::environment::new_id;
+use crate::error::ControlError;
 use crate::events::Draft;
+use crate::facts::Facts;
+use crate::live::Change;
 use crate::names::check_name;
+use crate::page::Listed;
+use crate::read::Read;
 use crate::record::Document;
-use crate::{
-    Change, Control, ControlError, Directory, Edit, Facts, Listed, LunView, Noun, Outcome, Read, Request, To, User,
-    UserKind,
-};
+use crate::request::{Outcome, Request};
+use crate::volumes::LunView;
 use std::collections::BTreeSet;
 use uuid::Uuid;
 

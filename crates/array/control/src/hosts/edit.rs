@@ -3,14 +3,19 @@
 use super::Initiator;
 use super::initiator::initiators_of;
 use super::{GeneratedSecrets, HostView};
+use crate::condition::Noun;
+use crate::control::Control;
 use crate::difference::Difference;
-use crate::environment::new_id;
+use crate::directory::Directory;
+use crate::environment::{Secret, new_id};
+use crate::error::ControlError;
 use crate::events::Draft;
+use crate::hosts::error::HostError;
+use crate::hosts::record::{Chap, HostRecord, MutualChap};
+use crate::live::Change;
 use crate::names::{check_chap_secret, check_chap_user, check_name};
 use crate::record::Document;
-use crate::{
-    Change, Chap, Control, ControlError, Directory, HostError, HostRecord, MutualChap, Noun, Outcome, Request, Secret,
-};
+use crate::request::{Outcome, Request};
 use uuid::Uuid;
 
 /// Creates a host.

@@ -2,7 +2,7 @@
 //! text form, whose beginning tells the protocol, so that names of different protocols never meet.
 
 use super::HostError;
-use crate::ControlError;
+use crate::error::ControlError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -1,20 +1,29 @@
 //! Hosts: list, show, delete. `edit.rs` creates and changes them.
 
 mod edit;
-mod error;
-mod initiator;
-mod record;
+pub(crate) mod error;
+pub(crate) mod initiator;
+pub(crate) mod record;
 
 pub use edit::{ChapSet, HostCreate, HostSet, MutualChapSet};
 pub use error::HostError;
 pub use initiator::{Initiator, iscsi_name_fault};
 pub use record::{Chap, HostRecord, MutualChap};
 
+use crate::access::record::To;
+use crate::condition::{Noun, User, UserKind};
+use crate::control::Control;
+use crate::directory::Edit;
+use crate::environment::Secret;
+use crate::error::ControlError;
 use crate::events::Draft;
+use crate::facts::Facts;
+use crate::live::Change;
+use crate::page::Listed;
+use crate::read::Read;
 use crate::record::Document;
-use crate::{
-    Change, Control, ControlError, Edit, Facts, Listed, LunView, Noun, Read, Request, Secret, To, User, UserKind,
-};
+use crate::request::Request;
+use crate::volumes::LunView;
 use std::collections::BTreeMap;
 use uuid::Uuid;
 

@@ -1,7 +1,7 @@
 //! Documents of hosts.
 
 use super::Initiator;
-use crate::Secret;
+use crate::environment::Secret;
 use crate::record::Document;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

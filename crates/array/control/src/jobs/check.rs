@@ -5,7 +5,7 @@ use super::{Context, JobKind, JobReport, Kind, PoolResult, Progress};
 use crate::catalog::DynCatalog;
 use crate::error::ControlError;
 use crate::object_names::ObjectNames;
-use crate::pools::CheckRecord;
+use crate::pools::record::CheckRecord;
 use jiff::Timestamp;
 use pool::{CheckReport, PoolError};
 use serde::{Deserialize, Serialize};

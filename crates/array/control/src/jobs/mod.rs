@@ -14,19 +14,19 @@
 
 mod check;
 mod context;
-mod error;
+pub(crate) mod error;
 mod reclaim;
 mod requests;
 mod run;
 mod sanitize;
 mod sanitize_reports;
 mod scrub;
-mod view;
+pub(crate) mod view;
 
 use crate::catalog::DynCatalog;
 use crate::condition::Noun;
 use crate::error::ControlError;
-use crate::pools::{CheckRecord, ScrubRecord};
+use crate::pools::record::{CheckRecord, ScrubRecord};
 use crate::record::{Document, load};
 use context::Context;
 use futures_util::future::{FutureExt, LocalBoxFuture, ready};

@@ -6,7 +6,7 @@ use crate::catalog::{DynCatalog, each_object, first_object};
 use crate::condition::Noun;
 use crate::error::ControlError;
 use crate::record::object_id;
-use crate::volumes::VolumeRecord;
+use crate::volumes::record::VolumeRecord;
 use futures_util::future::{FutureExt, LocalBoxFuture};
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo, ObjectKind, PoolError};

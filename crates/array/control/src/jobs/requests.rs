@@ -1,10 +1,16 @@
 //! Requests for jobs: start, list, show, set, cancel.
 
 use super::{Job, JobRecord, JobView, Work, reclaim, scrub, the_one_named};
+use crate::control::Control;
 use crate::environment::new_id;
+use crate::error::ControlError;
 use crate::events::Draft;
+use crate::facts::Facts;
+use crate::jobs::error::JobError;
+use crate::page::Listed;
+use crate::read::Read;
 use crate::record::Document;
-use crate::{Control, ControlError, Facts, JobError, Listed, Outcome, Read, Request};
+use crate::request::{Outcome, Request};
 use std::rc::Rc;
 
 /// Starts a job that frees stored zeros of a volume.

@@ -5,7 +5,7 @@ use super::{Job, JobError, Progress};
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::error::ControlError;
-use crate::sanitize::{SanitizeJob, SanitizeRecord};
+use crate::sanitize::record::{SanitizeJob, SanitizeRecord};
 use pool::ObjectId;
 
 impl Control {

@@ -6,7 +6,7 @@ use crate::catalog::DynCatalog;
 use crate::error::ControlError;
 use crate::pools::integrity::MAX_BAD_RANGES;
 use crate::pools::ranges::bad_ranges;
-use crate::pools::{BadRange, ScrubRecord};
+use crate::pools::record::{BadRange, ScrubRecord};
 use crate::record::object_id;
 use futures_util::future::{FutureExt, LocalBoxFuture, ready};
 use jiff::Timestamp;

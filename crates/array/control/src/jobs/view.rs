@@ -1,6 +1,6 @@
 //! Jobs as administrators see them.
 
-use crate::{CheckRecord, ScrubRecord};
+use crate::pools::record::{CheckRecord, ScrubRecord};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

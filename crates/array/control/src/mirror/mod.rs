@@ -8,12 +8,11 @@
 //! state.
 
 mod publish;
-mod publisher;
+pub(crate) mod publisher;
 mod view;
 
-pub(crate) use publisher::Publisher;
-
-use crate::{ControlError, Read};
+use crate::error::ControlError;
+use crate::read::Read;
 use pool::ObjectId;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,8 +3,11 @@
 use super::Mirror;
 use super::publisher::Waiting;
 use super::view::{Count, Delta, View};
+use crate::control::Control;
+use crate::directory::Edit;
 use crate::environment::yield_now;
-use crate::{Control, Edit, EventFilter, JobView};
+use crate::events::view::EventFilter;
+use crate::jobs::view::JobView;
 use pool::{ObjectId, ObjectKind, Revision};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::channel;

@@ -1,7 +1,10 @@
 //! State of the publication, on the owner's side.
 
 use super::view::{Count, Delta};
-use crate::{AlertView, ConnectionCounters, JobView, PoolFacts};
+use crate::events::view::AlertView;
+use crate::facts::PoolFacts;
+use crate::jobs::view::JobView;
+use crate::live::ConnectionCounters;
 use pool::ObjectId;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};

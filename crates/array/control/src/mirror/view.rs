@@ -1,9 +1,12 @@
 //! Copy of the facts, and its changes.
 
-use crate::{
-    AlertView, ConnectionCounters, Directory, Edit, Event, EventFilter, Facts, JobView, OffloadRow, PoolFacts, Portal,
-    SessionInfo, UnitFacts, VolumeRecord,
-};
+use crate::directory::{Directory, Edit};
+use crate::events::Event;
+use crate::events::view::{AlertView, EventFilter};
+use crate::facts::{Facts, PoolFacts};
+use crate::jobs::view::JobView;
+use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
+use crate::volumes::record::VolumeRecord;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo, Revision};
 use std::collections::{BTreeMap, VecDeque};

@@ -1,7 +1,7 @@
 //! Counts of unique bytes for volumes, snapshots and copy tokens.
 
 use super::unique::{Patience, UNFINISHED};
-use crate::Control;
+use crate::control::Control;
 use pool::{ObjectId, PoolError};
 use uuid::Uuid;
 

@@ -1,8 +1,9 @@
 //! Thresholds that usage has reached, and their documents.
 
 use crate::catalog::DynCatalog;
+use crate::error::ControlError;
+use crate::live::Level;
 use crate::record::{Document, load};
-use crate::{ControlError, Level};
 use jiff::Timestamp;
 use pool::CatalogChange;
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,11 @@
 
 use super::integrity::COUNTS;
 use super::ranges::bad_ranges;
+use crate::control::Control;
+use crate::events::view::AlertView;
 use crate::events::{Draft, Severity};
-use crate::{AlertView, BadRange, Control, ObjectNames};
+use crate::object_names::ObjectNames;
+use crate::pools::record::BadRange;
 use pool::{Incident, ObjectId, Place};
 
 /// Largest number of ranges reported at once with separate events.

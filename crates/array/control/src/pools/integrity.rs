@@ -5,7 +5,8 @@
 //! overwritten since is no longer bad.
 
 use crate::events::Severity;
-use crate::{AlertView, CheckRecord, ScrubRecord};
+use crate::events::view::AlertView;
+use crate::pools::record::{CheckRecord, ScrubRecord};
 use jiff::Timestamp;
 use pool::{BlockId, Place};
 use std::cell::{Cell, RefCell};

@@ -1,6 +1,6 @@
 //! Thresholds of a pool and the limit of its over-commitment.
 
-use crate::Commitment;
+use crate::pools::record::Commitment;
 
 /// Largest limit of over-commitment.
 pub(super) const MAX_COMMITMENT_PERCENT: u32 = 1_000_000;

@@ -2,8 +2,8 @@
 
 use super::BadRange;
 use crate::directory::Directory;
-use crate::snapshots::SnapshotRecord;
-use crate::volumes::VolumeRecord;
+use crate::snapshots::record::SnapshotRecord;
+use crate::volumes::record::VolumeRecord;
 use pool::{ObjectId, Place};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,8 +5,12 @@
 //! second event. It is checked every second and after each action.
 
 use super::crossings::{CrossingRecord, Mark};
+use crate::control::Control;
+use crate::events::view::AlertView;
 use crate::events::{Draft, Severity};
-use crate::{AlertView, Change, Control, Level, Limits};
+use crate::live::{Change, Level};
+use crate::pools::limits::Limits;
+use crate::volumes::record::VolumeRecord;
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
@@ -44,7 +48,7 @@ fn pool_thresholds(limits: &Limits) -> [(Level, u8); 2] {
     [(Level::Warning, limits.warn_percent), (Level::Critical, limits.critical_percent)]
 }
 
-fn volume_thresholds(volume: &crate::VolumeRecord) -> Vec<(Level, u8)> {
+fn volume_thresholds(volume: &VolumeRecord) -> Vec<(Level, u8)> {
     let warning = volume.warn_percent.map(|percent| (Level::Warning, percent));
     warning.into_iter().chain(volume.critical_percent.map(|percent| (Level::Critical, percent))).collect()
 }
@@ -156,7 +160,7 @@ impl Control {
         let volumes: Vec<_> = {
             let directory = self.directory();
             let reached = self.pool().crossings.reached.borrow();
-            let mut volumes: BTreeMap<Uuid, &crate::VolumeRecord> =
+            let mut volumes: BTreeMap<Uuid, &VolumeRecord> =
                 directory.volumes_with_thresholds().map(|volume| (volume.id, volume)).collect();
             // A threshold that was switched off is left.
             volumes.extend(reached.keys().filter_map(|mark| match mark {

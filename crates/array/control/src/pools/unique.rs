@@ -7,8 +7,8 @@
 //! the last count is shown, or none if this is the first. A count that took long is kept for some
 //! time, so that counting never takes more than a small part of the time.
 
-use crate::Environment;
 use crate::catalog::DynCatalog;
+use crate::environment::Environment;
 use futures_util::future::{FutureExt, LocalBoxFuture, Shared, select};
 use pool::{ObjectId, PoolError, Revision};
 use std::cell::RefCell;

@@ -1,7 +1,11 @@
 //! The present state of the pool, and warnings about the consequences of a change for its space.
 
 use super::thresholds::percent;
-use crate::{Commitment, Control, Limits, PoolState, PoolView, Warning};
+use crate::control::Control;
+use crate::pools::PoolView;
+use crate::pools::limits::Limits;
+use crate::pools::record::Commitment;
+use crate::pools::state::{PoolState, Warning};
 
 impl Control {
     /// State of the pool. It agrees with the alerts, which end only some way below a threshold.

@@ -1,7 +1,6 @@
 //! Conditions of portals and target port groups.
 
-use crate::condition::{Class, Condition, Parameters};
-use crate::{Noun, User};
+use crate::condition::{Class, Condition, Noun, Parameters, User};
 use thiserror::Error;
 
 /// Reason why a request for a portal or a target port group was not executed.

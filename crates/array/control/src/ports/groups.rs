@@ -1,12 +1,18 @@
 //! Target port groups: list, show, and their states.
 
+use crate::condition::{Noun, User, UserKind};
+use crate::control::Control;
+use crate::error::ControlError;
 use crate::events::Draft;
+use crate::facts::Facts;
+use crate::live::Change;
+use crate::ports::error::PortError;
+use crate::ports::record::PortGroupRecord;
+use crate::read::Read;
 use crate::record::Document;
-use crate::{
-    AccessState, Change, Control, ControlError, Facts, Noun, PortError, PortGroupRecord, Read, Request, StateOrigin,
-    User, UserKind,
-};
+use crate::request::Request;
 use std::collections::BTreeMap;
+use unit::{AccessState, StateOrigin};
 
 /// Change of the states of groups; others stay.
 #[derive(Clone, Debug)]

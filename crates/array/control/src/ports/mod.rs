@@ -11,10 +11,10 @@
 //! change is durable; then all hosts concerned are notified of it, or of its failure. No change
 //! leaves a logged-in host without an active path, unless it is forced.
 
-mod error;
+pub(crate) mod error;
 mod groups;
-mod portals;
-mod record;
+pub(crate) mod portals;
+pub(crate) mod record;
 mod unrecorded;
 
 pub use error::PortError;
@@ -23,7 +23,7 @@ pub use portals::{PortalList, PortalSet, PortalShow, PortalView};
 pub use record::{PortGroupRecord, PortalRecord, RedirectRecord};
 pub(crate) use unrecorded::record;
 
-use crate::ControlError;
+use crate::error::ControlError;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 

@@ -1,12 +1,19 @@
 //! Portals: list, show, and redirection of their logins.
 
 use super::groups::check_group;
+use crate::condition::Noun;
+use crate::control::Control;
+use crate::error::ControlError;
 use crate::events::Draft;
+use crate::facts::Facts;
+use crate::live::{Change, Portal};
+use crate::ports::error::PortError;
+use crate::ports::record::RedirectRecord;
+use crate::read::Read;
 use crate::record::Document;
-use crate::{
-    AccessState, Change, Control, ControlError, Facts, Noun, PortError, Portal, Read, RedirectRecord, Request,
-};
+use crate::request::Request;
 use std::net::SocketAddr;
+use unit::AccessState;
 
 /// Longest redirection address: a domain name (RFC 1035 §2.3.4), a colon and a port.
 const MAX_ADDRESS_BYTES: usize = 253 + 6;

@@ -2,9 +2,14 @@
 
 use super::{PortalOptions, assign};
 use crate::catalog::DynCatalog;
-use crate::events::{AlertView, Draft, Severity};
+use crate::control::Control;
+use crate::directory::Directory;
+use crate::error::ControlError;
+use crate::events::view::AlertView;
+use crate::events::{Draft, Severity};
+use crate::live::Change;
+use crate::ports::record::PortalRecord;
 use crate::record::Document;
-use crate::{Change, Control, ControlError, Directory, PortalRecord};
 use jiff::Timestamp;
 use pool::{CatalogChange, PoolError};
 use std::net::SocketAddr;

@@ -6,7 +6,14 @@ mod store;
 
 pub use record::{RegistrationRecord, ReservationsRecord};
 
-use crate::{ControlError, Directory, Facts, Listed, Read, Registration, ReservationType, Reservations, VolumeRecord};
+use crate::directory::Directory;
+use crate::error::ControlError;
+use crate::facts::Facts;
+use crate::live::{Registration, Reservations};
+use crate::page::Listed;
+use crate::read::Read;
+use crate::volumes::record::VolumeRecord;
+use unit::ReservationType;
 
 /// Lists the registrations and reservations of all volumes, by volume and initiator.
 #[derive(Clone, Debug, Default)]

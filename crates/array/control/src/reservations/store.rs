@@ -1,8 +1,12 @@
 //! Persistent reservations that survive a power loss (APTPL, SPC-4 §5.9): one document for each
 //! volume that has any. They are deleted with the volume; clones and snapshots do not inherit them.
 
+use crate::condition::Noun;
+use crate::control::Control;
+use crate::error::ControlError;
+use crate::pools::error::PoolRefusal;
 use crate::record::{Document, load};
-use crate::{Control, ControlError, Noun, PoolRefusal, ReservationsRecord};
+use crate::reservations::record::{RegistrationRecord, ReservationsRecord};
 use pool::{CatalogChange, ObjectId};
 
 /// Largest document that the pool accepts.
@@ -32,7 +36,7 @@ impl Control {
     pub async fn store_reservations(
         &self,
         object: ObjectId,
-        registrations: Vec<crate::RegistrationRecord>,
+        registrations: Vec<RegistrationRecord>,
         reservation_type: Option<u8>,
     ) -> Result<(), ControlError> {
         let _changes = self.lock_changes().await;

@@ -2,14 +2,18 @@
 //! operation is in progress or has failed. They are deleted with the volume; clones and snapshots
 //! do not inherit them.
 
-mod record;
+pub(crate) mod record;
 
 pub use record::{OverwriteRecord, SanitizeJob, SanitizeRecord};
 
+use crate::condition::Noun;
+use crate::control::Control;
 use crate::environment::new_id;
+use crate::error::ControlError;
+use crate::events::view::AlertView;
 use crate::events::{Draft, Severity};
+use crate::jobs::error::JobError;
 use crate::record::{Document, load};
-use crate::{AlertView, Control, ControlError, JobError, Noun};
 use pool::{CatalogChange, ObjectId};
 use uuid::Uuid;
 

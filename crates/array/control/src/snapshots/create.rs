@@ -2,11 +2,16 @@
 //! refused.
 
 use super::SnapshotView;
+use crate::condition::Noun;
+use crate::control::Control;
 use crate::environment::new_id;
+use crate::error::ControlError;
 use crate::events::Draft;
 use crate::names::check_name;
 use crate::record::Document;
-use crate::{Control, ControlError, Noun, Request, SnapshotRecord, VolumeRecord};
+use crate::request::Request;
+use crate::snapshots::record::SnapshotRecord;
+use crate::volumes::record::VolumeRecord;
 use pool::{CatalogChange, ObjectKind};
 
 /// Largest number of volumes in a group.

@@ -2,8 +2,8 @@
 //! instant.
 
 mod create;
-mod error;
-mod record;
+pub(crate) mod error;
+pub(crate) mod record;
 mod tree;
 
 pub use create::{SnapshotCreate, SnapshotGroup};
@@ -11,10 +11,18 @@ pub use error::SnapshotError;
 pub use record::SnapshotRecord;
 pub use tree::{SnapshotTree, TreeView};
 
+use crate::condition::Noun;
+use crate::control::Control;
 use crate::difference::Difference;
+use crate::directory::Edit;
+use crate::error::ControlError;
 use crate::events::Draft;
+use crate::facts::Facts;
+use crate::page::Listed;
+use crate::read::Read;
 use crate::record::Document;
-use crate::{Control, ControlError, Edit, Facts, Listed, Noun, Read, Request, SourceRecord};
+use crate::request::Request;
+use crate::volumes::record::SourceRecord;
 use pool::{CatalogChange, ObjectId, ObjectInfo};
 use uuid::Uuid;
 

@@ -1,7 +1,11 @@
 //! `snapshot tree`: the descendants of a volume: its snapshots, clones of either, and so on.
 
+use crate::directory::Directory;
+use crate::error::ControlError;
+use crate::facts::Facts;
 use crate::pools::count;
-use crate::{ControlError, Directory, Facts, Read, SourceRecord};
+use crate::read::Read;
+use crate::volumes::record::SourceRecord;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
 use std::collections::BTreeSet;

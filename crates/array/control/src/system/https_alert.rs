@@ -2,7 +2,8 @@
 
 use super::HttpsFault;
 use crate::control::Control;
-use crate::events::{AlertView, Draft, Severity};
+use crate::events::view::AlertView;
+use crate::events::{Draft, Severity};
 
 /// Code of both.
 const HTTPS: &str = "https-not-served";

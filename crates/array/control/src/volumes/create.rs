@@ -2,15 +2,21 @@
 //! a snapshot.
 
 use super::{check_size, wanted_reservation};
+use crate::condition::Noun;
+use crate::control::Control;
 use crate::difference::Difference;
+use crate::directory::Directory;
 use crate::environment::new_id;
+use crate::error::ControlError;
 use crate::events::Draft;
+use crate::live::Change;
+use crate::naa::Naa;
 use crate::names::check_name;
 use crate::record::Document;
-use crate::{
-    Change, Control, ControlError, Directory, Naa, Noun, Outcome, Request, SourceRecord, VolumeError, VolumeRecord,
-    VolumeView,
-};
+use crate::request::{Outcome, Request};
+use crate::volumes::VolumeView;
+use crate::volumes::error::VolumeError;
+use crate::volumes::record::{SourceRecord, VolumeRecord};
 use pool::{CatalogChange, ObjectId, ObjectKind};
 
 /// Creates a volume. An empty volume of an existing name and the same parameters is not created

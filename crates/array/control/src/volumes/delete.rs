@@ -1,8 +1,15 @@
 //! `volume delete`: deletes an unused volume, optionally with its snapshots.
 
+use crate::condition::{Noun, User, UserKind};
+use crate::control::Control;
+use crate::directory::Edit;
+use crate::error::ControlError;
 use crate::events::Draft;
+use crate::live::Change;
 use crate::record::Document;
-use crate::{Change, Control, ControlError, Edit, Noun, Request, SnapshotRecord, User, UserKind, VolumeError};
+use crate::request::Request;
+use crate::snapshots::record::SnapshotRecord;
+use crate::volumes::error::VolumeError;
 use pool::CatalogChange;
 
 /// Deletes an unused volume. The reply is its name.

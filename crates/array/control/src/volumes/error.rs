@@ -1,7 +1,6 @@
 //! Conditions of volumes.
 
-use crate::User;
-use crate::condition::{Class, Condition, Parameters};
+use crate::condition::{Class, Condition, Parameters, User};
 use text::size::exact;
 use thiserror::Error;
 

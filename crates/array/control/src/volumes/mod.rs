@@ -2,8 +2,8 @@
 
 mod create;
 mod delete;
-mod error;
-mod record;
+pub(crate) mod error;
+pub(crate) mod record;
 mod rollback;
 mod set;
 mod space;
@@ -16,7 +16,14 @@ pub use rollback::VolumeRollback;
 pub use set::VolumeSet;
 pub use space::{KeptBy, SpaceView, UnmapReport, VolumeSpace};
 
-use crate::{AccessRecord, Control, ControlError, Facts, Listed, Noun, Read, User, UserKind, Warning};
+use crate::access::record::AccessRecord;
+use crate::condition::{Noun, User, UserKind};
+use crate::control::Control;
+use crate::error::ControlError;
+use crate::facts::Facts;
+use crate::page::Listed;
+use crate::pools::state::Warning;
+use crate::read::Read;
 pub use pool::MAX_VOLUME_BYTES;
 use pool::{ObjectId, ObjectInfo, Reservation};
 use uuid::Uuid;

@@ -1,6 +1,6 @@
 //! Documents of volumes.
 
-use crate::Naa;
+use crate::naa::Naa;
 use crate::record::{Document, object_id};
 use jiff::Timestamp;
 use pool::ObjectId;

@@ -1,13 +1,20 @@
 //! `volume rollback`: a volume takes over the content and size of one of its snapshots.
 
+use crate::condition::{Noun, UserKind};
+use crate::control::Control;
+use crate::directory::Directory;
 use crate::environment::new_id;
+use crate::error::ControlError;
 use crate::events::Draft;
+use crate::live::Change;
 use crate::names::check_name;
+use crate::pools::state::Warning;
 use crate::record::Document;
-use crate::{
-    Change, Control, ControlError, Directory, Noun, Request, SnapshotRecord, UserKind, VolumeError, VolumeRecord,
-    VolumeView, Warning,
-};
+use crate::request::Request;
+use crate::snapshots::record::SnapshotRecord;
+use crate::volumes::VolumeView;
+use crate::volumes::error::VolumeError;
+use crate::volumes::record::VolumeRecord;
 use pool::{CatalogChange, ObjectKind};
 use std::cmp::Ordering;
 

@@ -1,10 +1,17 @@
 //! `volume set`, `grow` and `rename`: changes of a volume, all or none.
 
 use super::{Reserve, check_size, wanted_reservation};
+use crate::condition::Noun;
+use crate::control::Control;
+use crate::error::ControlError;
 use crate::events::Draft;
+use crate::live::Change;
 use crate::names::check_name;
 use crate::record::Document;
-use crate::{Change, Control, ControlError, Noun, Request, VolumeError, VolumeRecord, VolumeView};
+use crate::request::Request;
+use crate::volumes::VolumeView;
+use crate::volumes::error::VolumeError;
+use crate::volumes::record::VolumeRecord;
 use pool::CatalogChange;
 
 /// Changes a volume; absent fields keep their values.

@@ -1,8 +1,12 @@
 //! `volume space`: space of a volume, and the results of hosts' UNMAP commands.
 
-use crate::{ControlError, Facts, Noun, Primitive, Read};
+use crate::condition::Noun;
+use crate::error::ControlError;
+use crate::facts::Facts;
+use crate::read::Read;
 use pool::{ObjectId, ObjectInfo};
 use serde::{Deserialize, Serialize};
+use unit::Primitive;
 use unit::Reason;
 
 /// Shows the space of a volume and the results of hosts' UNMAP commands.
