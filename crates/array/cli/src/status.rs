@@ -7,7 +7,7 @@ use crate::event::severity;
 use crate::job;
 use crate::output::{Format, Output, Value};
 use crate::pool::state;
-use api::{Health, Severity, Status};
+use api::{Health, OffloadTotal, Pool, Severity, Status};
 use std::time::Duration;
 use text::duration::age;
 
@@ -52,22 +52,7 @@ fn screen(status: &Status, output: &Output<'_, '_>) -> String {
         lines.push(("portal", format!("{} {}{advertised}", portal.protocol, portal.listen)));
     }
     for pool in &status.pools {
-        let percent = (u128::from(pool.used_bytes) * 100).checked_div(u128::from(pool.size_bytes)).unwrap_or(0);
-        let text = format!(
-            "{} {} · used {} of {} ({percent}%) · free {} · provisioned {}",
-            pool.name,
-            state(pool.state),
-            output.size(pool.used_bytes),
-            output.size(pool.size_bytes),
-            output.size(pool.free_bytes),
-            output.size(pool.provisioned_bytes),
-        );
-        lines.push(("pool", text));
-        if let Some(reason) = &pool.stopped_reason {
-            let reason = Value::from(reason.as_str()).shown(false);
-            lines.push(("pool", format!("{} stopped: {reason}", pool.name)));
-            lines.push(("pool", "acknowledged data is safe; mend the cause and restart the array".to_owned()));
-        }
+        lines.extend(pool_lines(pool, output));
     }
     for alert in &status.alerts {
         let message = Value::from(alert.message.as_str()).shown(false);
@@ -86,22 +71,7 @@ fn screen(status: &Status, output: &Output<'_, '_>) -> String {
     let objects = objects.map(|(count, noun)| format!("{count} {noun}{}", if count == 1 { "" } else { "s" }));
     lines.push(("objects", objects.join(" · ")));
     for total in &status.offload {
-        let mut text = format!(
-            "{:<5} {} command{}",
-            total.primitive.to_uppercase(),
-            total.commands,
-            if total.commands == 1 { "" } else { "s" }
-        );
-        if total.host_bytes_avoided > 0 {
-            text += &format!(" · {} kept off the wire", output.size(total.host_bytes_avoided));
-        }
-        if total.refused > 0 {
-            text += &format!(" · {} refused (see: windlass offload log)", total.refused);
-        }
-        if total.errors > 0 {
-            text += &format!(" · {} failed (see: windlass offload log)", total.errors);
-        }
-        lines.push(("offload", text));
+        lines.push(("offload", offload_line(total, output)));
     }
     let mut shown = String::new();
     let mut previous = "";
@@ -111,4 +81,45 @@ fn screen(status: &Status, output: &Output<'_, '_>) -> String {
         previous = if word.is_empty() { previous } else { word };
     }
     shown
+}
+
+/// Lines of a pool, each with its label.
+fn pool_lines(pool: &Pool, output: &Output<'_, '_>) -> Vec<(&'static str, String)> {
+    let percent = (u128::from(pool.used_bytes) * 100).checked_div(u128::from(pool.size_bytes)).unwrap_or(0);
+    let text = format!(
+        "{} {} · used {} of {} ({percent}%) · free {} · provisioned {}",
+        pool.name,
+        state(pool.state),
+        output.size(pool.used_bytes),
+        output.size(pool.size_bytes),
+        output.size(pool.free_bytes),
+        output.size(pool.provisioned_bytes),
+    );
+    let mut lines = vec![("pool", text)];
+    if let Some(reason) = &pool.stopped_reason {
+        let reason = Value::from(reason.as_str()).shown(false);
+        lines.push(("pool", format!("{} stopped: {reason}", pool.name)));
+        lines.push(("pool", "acknowledged data is safe; mend the cause and restart the array".to_owned()));
+    }
+    lines
+}
+
+/// Text of an offload primitive.
+fn offload_line(total: &OffloadTotal, output: &Output<'_, '_>) -> String {
+    let mut text = format!(
+        "{:<5} {} command{}",
+        total.primitive.to_uppercase(),
+        total.commands,
+        if total.commands == 1 { "" } else { "s" }
+    );
+    if total.host_bytes_avoided > 0 {
+        text += &format!(" · {} kept off the wire", output.size(total.host_bytes_avoided));
+    }
+    if total.refused > 0 {
+        text += &format!(" · {} refused (see: windlass offload log)", total.refused);
+    }
+    if total.errors > 0 {
+        text += &format!(" · {} failed (see: windlass offload log)", total.errors);
+    }
+    text
 }

@@ -296,39 +296,9 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                     .to_owned(),
             ))
         }
-        Verb::Set(Set { name, new_name, write_cache, space, warn, critical }) => {
-            let write_cache = write_cache.map(|switch| switch == Switch::On);
-            let set = VolumeSet {
-                name: new_name.clone(),
-                write_cache,
-                size_bytes: None,
-                reserve: space.reserve(),
-                overwrite_reserve_percent: space.overwrite_reserve,
-                zero_detection: space.zero_detection(),
-                warn_percent: *warn,
-                critical_percent: *critical,
-            };
-            let volume = client.patch::<Volume>(&path(name), &set).await?;
-            output.made("volume", &volume, true)?;
-            if write_cache.is_some() {
-                output.report(&format!("write cache of {} is {}", volume.name, cache(&volume)));
-            }
-            if !space.is_empty() {
-                let zeros = if volume.zero_detection { "detected" } else { "stored" };
-                output.report(&format!("{} is {}; zeros are {zeros}", volume.name, reserve(&volume)));
-            }
-            Ok(())
-        }
+        Verb::Set(changes) => set(changes, client, output).await,
         Verb::Rollback { name, snapshot, keep, force } => {
-            let kept = if keep.is_some() { "" } else { "; what it has now is lost" };
-            let resized = if output.asks() { resized(name, snapshot, client).await? } else { String::new() };
-            output.confirm(&format!("roll volume {name} back to snapshot {snapshot}{resized}{kept}?"))?;
-            let rollback = VolumeRollback { snapshot: snapshot.clone(), force: *force, keep: keep.clone() };
-            let volume = client.post::<Volume>(&format!("{}/rollback", path(name)), &rollback).await?.body;
-            output.made("volume", &volume, true)?;
-            output.report(&format!("volume {} is as it was in snapshot {snapshot}", volume.name));
-            output.warnings(&volume.warnings);
-            Ok(())
+            rollback(name, snapshot, keep.as_ref(), *force, client, output).await
         }
         Verb::Reclaim { name: Some(name), report: true, .. } => {
             let space = client.get::<VolumeSpace>(&format!("{}/space", path(name))).await?;
@@ -344,28 +314,79 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let pool = pool::only(client).await?.name;
             job::start(&format!("/api/v1/pools/{}/reclaim", segment(&pool)), start, client, output).await
         }
-        Verb::Delete { names, with_snapshots } => {
-            let snapshots = if *with_snapshots { " and all its snapshots" } else { "" };
-            let mut deleted = Vec::with_capacity(names.len());
-            let mut result = Ok(());
-            for name in names {
-                let question = format!("delete volume {name}{snapshots}?");
-                let resource = format!("{}?with_snapshots={with_snapshots}", path(name));
-                result = match output.confirm_for(&path(name), client, &question).await {
-                    Ok(()) => client.delete(&resource).await,
-                    Err(error) => Err(error),
-                };
-                if result.is_err() {
-                    break;
-                }
-                output.report(&format!("volume {name} deleted"));
-                deleted.push(name.as_str());
-            }
-            // Reported even if a deletion fails: the volumes before it are deleted.
-            output.deleted(&deleted)?;
-            result
-        }
+        Verb::Delete { names, with_snapshots } => delete(names, *with_snapshots, client, output).await,
     }
+}
+
+async fn set(set: &Set, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    let Set { name, new_name, write_cache, space, warn, critical } = set;
+    let write_cache = write_cache.map(|switch| switch == Switch::On);
+    let set = VolumeSet {
+        name: new_name.clone(),
+        write_cache,
+        size_bytes: None,
+        reserve: space.reserve(),
+        overwrite_reserve_percent: space.overwrite_reserve,
+        zero_detection: space.zero_detection(),
+        warn_percent: *warn,
+        critical_percent: *critical,
+    };
+    let volume = client.patch::<Volume>(&path(name), &set).await?;
+    output.made("volume", &volume, true)?;
+    if write_cache.is_some() {
+        output.report(&format!("write cache of {} is {}", volume.name, cache(&volume)));
+    }
+    if !space.is_empty() {
+        let zeros = if volume.zero_detection { "detected" } else { "stored" };
+        output.report(&format!("{} is {}; zeros are {zeros}", volume.name, reserve(&volume)));
+    }
+    Ok(())
+}
+
+async fn rollback(
+    name: &str,
+    snapshot: &str,
+    keep: Option<&String>,
+    force: bool,
+    client: &Client,
+    output: &mut Output<'_, '_>,
+) -> Result<(), CliError> {
+    let kept = if keep.is_some() { "" } else { "; what it has now is lost" };
+    let resized = if output.asks() { resized(name, snapshot, client).await? } else { String::new() };
+    output.confirm(&format!("roll volume {name} back to snapshot {snapshot}{resized}{kept}?"))?;
+    let rollback = VolumeRollback { snapshot: snapshot.to_owned(), force, keep: keep.cloned() };
+    let volume = client.post::<Volume>(&format!("{}/rollback", path(name)), &rollback).await?.body;
+    output.made("volume", &volume, true)?;
+    output.report(&format!("volume {} is as it was in snapshot {snapshot}", volume.name));
+    output.warnings(&volume.warnings);
+    Ok(())
+}
+
+async fn delete(
+    names: &[String],
+    with_snapshots: bool,
+    client: &Client,
+    output: &mut Output<'_, '_>,
+) -> Result<(), CliError> {
+    let snapshots = if with_snapshots { " and all its snapshots" } else { "" };
+    let mut deleted = Vec::with_capacity(names.len());
+    let mut result = Ok(());
+    for name in names {
+        let question = format!("delete volume {name}{snapshots}?");
+        let resource = format!("{}?with_snapshots={with_snapshots}", path(name));
+        result = match output.confirm_for(&path(name), client, &question).await {
+            Ok(()) => client.delete(&resource).await,
+            Err(error) => Err(error),
+        };
+        if result.is_err() {
+            break;
+        }
+        output.report(&format!("volume {name} deleted"));
+        deleted.push(name.as_str());
+    }
+    // Reported even if a deletion fails: the volumes before it are deleted.
+    output.deleted(&deleted)?;
+    result
 }
 
 /// Change of the volume's size by a rollback, as a clause of a question; empty if the size stays.

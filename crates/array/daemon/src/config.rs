@@ -227,6 +227,21 @@ impl Configuration {
 
     /// Verifies everything that can be verified without opening resources.
     fn check(&self) -> Result<(), ServeError> {
+        self.check_listeners()?;
+        self.check_iscsi()?;
+        if self.memory_bytes < MIN_MEMORY_BYTES {
+            let (given, least) = (api::size::format(self.memory_bytes), api::size::format(MIN_MEMORY_BYTES));
+            return Err(wrong(format!("{given} of memory are too little: at least {least} are needed")));
+        }
+        self.check_pool()?;
+        if !(1..=100).contains(&self.background_share_percent) {
+            return Err(wrong("[background] share is 1 to 100 percent".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Verifies the addresses to listen on.
+    fn check_listeners(&self) -> Result<(), ServeError> {
         if self.iscsi.is_empty() {
             return Err(wrong("[iscsi] listen is empty: an array needs a portal".to_owned()));
         }
@@ -247,6 +262,11 @@ impl Configuration {
                 "{address} is to be listened on twice: give every listener an address of its own"
             )));
         }
+        Ok(())
+    }
+
+    /// Verifies the section `[iscsi]` apart from the addresses to listen on.
+    fn check_iscsi(&self) -> Result<(), ServeError> {
         if !self.advertise.is_empty() && self.advertise.len() != self.iscsi.len() {
             let (told, portals) = (self.advertise.len(), self.iscsi.len());
             return Err(wrong(format!("[iscsi] advertise has {told} addresses for {portals} portals")));
@@ -266,10 +286,11 @@ impl Configuration {
         if let Some(reason) = control::iscsi_name_fault(&target) {
             return Err(wrong(format!("[iscsi] iqn_base and name make {target:?}, which is no target name: {reason}")));
         }
-        if self.memory_bytes < MIN_MEMORY_BYTES {
-            let (given, least) = (api::size::format(self.memory_bytes), api::size::format(MIN_MEMORY_BYTES));
-            return Err(wrong(format!("{given} of memory are too little: at least {least} are needed")));
-        }
+        Ok(())
+    }
+
+    /// Verifies size, name and limits of the pool.
+    fn check_pool(&self) -> Result<(), ServeError> {
         if !(MIN_POOL_BYTES..=MAX_POOL_BYTES).contains(&self.pool.size_bytes) {
             let [given, least, most] = [self.pool.size_bytes, MIN_POOL_BYTES, MAX_POOL_BYTES].map(api::size::format);
             return Err(wrong(format!(
@@ -283,11 +304,7 @@ impl Configuration {
                 self.pool.name
             )));
         }
-        self.pool.limits.check().map_err(|reason| wrong(format!("[pool.limits]: {reason}")))?;
-        if !(1..=100).contains(&self.background_share_percent) {
-            return Err(wrong("[background] share is 1 to 100 percent".to_owned()));
-        }
-        Ok(())
+        self.pool.limits.check().map_err(|reason| wrong(format!("[pool.limits]: {reason}")))
     }
 
     /// Returns the configuration as a complete configuration file.

@@ -45,6 +45,7 @@ impl Collector for Scrape {
         self.volumes(&mut encoder)?;
         self.io(&mut encoder)?;
         self.offload(&mut encoder)?;
+        self.primitives(&mut encoder)?;
         self.sessions(&mut encoder)?;
         self.log(&mut encoder)?;
         self.attention(&mut encoder)
@@ -188,33 +189,31 @@ impl Scrape {
         counter(encoder, "offload_bytes", "Bytes that offload commands were about", rows.collect())?;
         let rows = owned.iter().map(|(labels, row)| (labels.clone(), row.host_bytes_avoided));
         counter(encoder, "offload_host_bytes_avoided", "Bytes that hosts did not have to move", rows.collect())?;
-        let of = |primitive: Primitive| {
-            let is_named = move |(_, name): &(&str, String)| name == primitive.name();
-            owned.iter().filter(move |(labels, _)| labels.last().is_some_and(is_named))
-        };
-        let unmap = of(Primitive::Unmap).flat_map(|(labels, row)| {
-            [("deallocated", row.deallocated_bytes), ("unaligned", row.unaligned_bytes)].map(|(outcome, bytes)| {
-                let volume = labels.first().map(|(_, volume)| volume.clone()).unwrap_or_default();
-                (vec![("volume", volume), ("outcome", outcome.to_owned())], bytes)
-            })
-        });
-        counter(encoder, "unmap_bytes", "Bytes unmapped in whole mapping units, and at the edges", unmap.collect())?;
         let rows = owned.iter().map(|(labels, row)| (labels.clone(), &row.latency));
         histogram(
             encoder,
             "offload_duration_seconds",
             "From an offload command's arrival to its status",
             rows.collect(),
-        )?;
-        let rows = of(Primitive::Ats).map(|(labels, row)| {
-            let volume = labels.first().map(|(_, volume)| volume.clone()).unwrap_or_default();
-            (vec![("volume", volume), ("kind", "ats".to_owned())], row.miscompares)
+        )
+    }
+
+    /// Bytes of UNMAP, and lost races for a lock.
+    fn primitives(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let present = || self.0.offload.iter().filter(|view| !view.deleted);
+        let of = |primitive: Primitive| present().filter(move |view| view.row.primitive == primitive);
+        let unmap = of(Primitive::Unmap).flat_map(|view| {
+            let row = &view.row.counters;
+            [("deallocated", row.deallocated_bytes), ("unaligned", row.unaligned_bytes)]
+                .map(|(outcome, bytes)| (vec![("volume", view.volume.as_str()), ("outcome", outcome)], bytes))
         });
+        counter(encoder, "unmap_bytes", "Bytes unmapped in whole mapping units, and at the edges", unmap.collect())?;
+        let races = of(Primitive::Ats)
+            .map(|view| (vec![("volume", view.volume.as_str()), ("kind", "ats")], view.row.counters.miscompares));
         let reserved = self.0.volumes.iter().map(|volume| {
-            let name = volume.record.name.clone();
-            (vec![("volume", name), ("kind", "reservation".to_owned())], volume.reservations.conflicts)
+            (vec![("volume", volume.record.name.as_str()), ("kind", "reservation")], volume.reservations.conflicts)
         });
-        counter(encoder, "lock_conflicts", "Lost races for a lock", rows.chain(reserved).collect())
+        counter(encoder, "lock_conflicts", "Lost races for a lock", races.chain(reserved).collect())
     }
 
     fn sessions(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {

@@ -129,6 +129,16 @@ impl Control {
     }
 
     fn find_crossings(&self) {
+        self.find_crossing_of_pool();
+        self.find_full_pool();
+        for volume in self.volumes_to_check() {
+            self.find_crossing_of_volume(volume);
+        }
+        self.forget_deleted_volumes();
+    }
+
+    /// Threshold of the pool.
+    fn find_crossing_of_pool(&self) {
         let space = self.catalog().space();
         let used = space.used_bytes.saturating_add(space.promised_bytes);
         let before = self.pool().crossings.level(Mark::Pool);
@@ -141,6 +151,10 @@ impl Control {
             };
             self.cross(Mark::Pool, now, before, self.pool().name().to_owned(), message, None);
         }
+    }
+
+    /// The pool without space.
+    fn find_full_pool(&self) {
         let before = self.pool().crossings.level(Mark::PoolFull);
         let now = self.pool_is_full().then_some(Level::Critical);
         if now != before {
@@ -157,32 +171,40 @@ impl Control {
                 }
             });
         }
-        let volumes: Vec<_> = {
-            let directory = self.directory();
-            let reached = self.pool().crossings.reached.borrow();
-            let mut volumes: BTreeMap<Uuid, &VolumeRecord> =
-                directory.volumes_with_thresholds().map(|volume| (volume.id, volume)).collect();
-            // A threshold that was switched off is left.
-            volumes.extend(reached.keys().filter_map(|mark| match mark {
-                Mark::Volume(volume) => Some((*volume, directory.volume_by_id(*volume)?)),
-                Mark::Pool | Mark::PoolFull => None,
-            }));
-            volumes.into_values().cloned().collect()
-        };
-        for volume in volumes {
-            let Some(object) = self.catalog().object(volume.object) else { continue };
-            let mark = Mark::Volume(volume.id);
-            let before = self.pool().crossings.level(mark);
-            let now = level(before, object.mapped_bytes, object.size_bytes, &volume_thresholds(&volume));
-            let share = percent(object.mapped_bytes, object.size_bytes);
-            if now != before {
-                let message = match now {
-                    Some(_) => format!("{share} % of volume {} is mapped", volume.name),
-                    None => format!("{share} % of volume {} is mapped: below its threshold again", volume.name),
-                };
-                self.cross(mark, now, before, volume.name, message, Some(volume.object));
-            }
+    }
+
+    /// Volumes with thresholds, and those with one that is reached: a threshold that was switched
+    /// off is left.
+    fn volumes_to_check(&self) -> Vec<VolumeRecord> {
+        let directory = self.directory();
+        let reached = self.pool().crossings.reached.borrow();
+        let mut volumes: BTreeMap<Uuid, &VolumeRecord> =
+            directory.volumes_with_thresholds().map(|volume| (volume.id, volume)).collect();
+        volumes.extend(reached.keys().filter_map(|mark| match mark {
+            Mark::Volume(volume) => Some((*volume, directory.volume_by_id(*volume)?)),
+            Mark::Pool | Mark::PoolFull => None,
+        }));
+        volumes.into_values().cloned().collect()
+    }
+
+    /// Threshold of a volume.
+    fn find_crossing_of_volume(&self, volume: VolumeRecord) {
+        let Some(object) = self.catalog().object(volume.object) else { return };
+        let mark = Mark::Volume(volume.id);
+        let before = self.pool().crossings.level(mark);
+        let now = level(before, object.mapped_bytes, object.size_bytes, &volume_thresholds(&volume));
+        let share = percent(object.mapped_bytes, object.size_bytes);
+        if now != before {
+            let message = match now {
+                Some(_) => format!("{share} % of volume {} is mapped", volume.name),
+                None => format!("{share} % of volume {} is mapped: below its threshold again", volume.name),
+            };
+            self.cross(mark, now, before, volume.name, message, Some(volume.object));
         }
+    }
+
+    /// Marks of volumes that were deleted.
+    fn forget_deleted_volumes(&self) {
         let gone: Vec<Mark> = {
             let directory = self.directory();
             let is_gone =

@@ -17,7 +17,7 @@ use crate::request::{Outcome, Request};
 use crate::volumes::VolumeView;
 use crate::volumes::error::VolumeError;
 use crate::volumes::record::{SourceRecord, VolumeRecord};
-use pool::{CatalogChange, ObjectId, ObjectKind};
+use pool::{CatalogChange, ObjectId, ObjectKind, Reservation};
 
 /// Creates a volume. An empty volume of an existing name and the same parameters is not created
 /// again; it has the content that hosts have written since. A clone of an existing name is refused:
@@ -73,39 +73,8 @@ impl Request for VolumeCreate {
         }
         let reservation = wanted_reservation(None, self.reserve, self.overwrite_reserve_percent, &self.name)?;
         let object = control.catalog().new_object_id();
-        let mut changes = Vec::new();
-        match &source {
-            None => {
-                let size_bytes = self.size_bytes.ok_or_else(|| VolumeError::SizeMissing { name: self.name.clone() })?;
-                check_size(size_bytes)?;
-                control.check_commitment(size_bytes)?;
-                changes.push(CatalogChange::CreateVolume { id: object, size_bytes });
-            }
-            Some(source) => {
-                let present_bytes = control.object(source.object)?.size_bytes;
-                let size_bytes = self.size_bytes.unwrap_or(present_bytes);
-                check_size(size_bytes)?;
-                if size_bytes < present_bytes {
-                    let (name, parent) = (self.name.clone(), Some(source.name.clone()));
-                    return Err(VolumeError::WouldShrink { name, size_bytes, present_bytes, parent }.into());
-                }
-                control.check_commitment(size_bytes)?;
-                let (source, kind) = (source.object, ObjectKind::Volume);
-                changes.push(CatalogChange::CloneObject { source, id: object, kind });
-                if size_bytes > present_bytes {
-                    changes.push(CatalogChange::Resize { id: object, size_bytes });
-                }
-            }
-        }
-        if self.write_cache || source.is_some() {
-            changes.push(CatalogChange::SetWriteCache { id: object, enabled: self.write_cache });
-        }
-        if reservation.is_some() {
-            changes.push(CatalogChange::SetReservation { id: object, reservation });
-        }
-        if let Some(enabled) = self.zero_detection.filter(|enabled| !*enabled || source.is_some()) {
-            changes.push(CatalogChange::SetZeroDetection { id: object, enabled });
-        }
+        let mut changes = content(control, object, source.as_ref(), self)?;
+        changes.extend(settings(object, reservation, source.is_some(), self));
         let record = VolumeRecord {
             id: new_id(&**control.environment()),
             object,
@@ -135,6 +104,53 @@ struct Source {
     record: SourceRecord,
     object: ObjectId,
     name: String,
+}
+
+/// Changes that create the object, empty or as a clone.
+fn content(
+    control: &Control,
+    id: ObjectId,
+    source: Option<&Source>,
+    create: &VolumeCreate,
+) -> Result<Vec<CatalogChange>, ControlError> {
+    let Some(source) = source else {
+        let missing = || VolumeError::SizeMissing { name: create.name.clone() };
+        let size_bytes = create.size_bytes.ok_or_else(missing)?;
+        check_size(size_bytes)?;
+        control.check_commitment(size_bytes)?;
+        return Ok(vec![CatalogChange::CreateVolume { id, size_bytes }]);
+    };
+    let present_bytes = control.object(source.object)?.size_bytes;
+    let size_bytes = create.size_bytes.unwrap_or(present_bytes);
+    check_size(size_bytes)?;
+    if size_bytes < present_bytes {
+        let (name, parent) = (create.name.clone(), Some(source.name.clone()));
+        return Err(VolumeError::WouldShrink { name, size_bytes, present_bytes, parent }.into());
+    }
+    control.check_commitment(size_bytes)?;
+    let mut changes = vec![CatalogChange::CloneObject { source: source.object, id, kind: ObjectKind::Volume }];
+    changes.extend((size_bytes > present_bytes).then_some(CatalogChange::Resize { id, size_bytes }));
+    Ok(changes)
+}
+
+/// Changes of settings that a new object does not have. A clone has those of its source.
+fn settings(
+    id: ObjectId,
+    reservation: Option<Reservation>,
+    is_clone: bool,
+    create: &VolumeCreate,
+) -> Vec<CatalogChange> {
+    let mut changes = Vec::new();
+    if create.write_cache || is_clone {
+        changes.push(CatalogChange::SetWriteCache { id, enabled: create.write_cache });
+    }
+    if reservation.is_some() {
+        changes.push(CatalogChange::SetReservation { id, reservation });
+    }
+    if let Some(enabled) = create.zero_detection.filter(|enabled| !*enabled || is_clone) {
+        changes.push(CatalogChange::SetZeroDetection { id, enabled });
+    }
+    changes
 }
 
 /// Checks that an existing volume matches the request for an empty one.

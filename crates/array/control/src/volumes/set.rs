@@ -42,9 +42,7 @@ impl Request for VolumeSet {
     const NAME: &'static str = "volume-set";
 
     async fn run(&self, control: &Control) -> Result<VolumeView, ControlError> {
-        if [self.warn_percent, self.critical_percent].iter().any(|share| matches!(share, Some(Some(0 | 101..)))) {
-            return Err(ControlError::InvalidSetting("a threshold is 1 to 100 percent, or off".to_owned()));
-        }
+        self.check_thresholds()?;
         count_before_promising(control, self).await?;
         let _changes = control.lock_changes().await;
         let mut record = control.directory().volume(&self.volume)?.clone();
@@ -59,22 +57,7 @@ impl Request for VolumeSet {
             record.name = name;
             published.push(Change::VolumeRenamed { object });
         }
-        if let Some(warn_percent) = self.warn_percent {
-            record.warn_percent = warn_percent;
-        }
-        if let Some(critical_percent) = self.critical_percent {
-            record.critical_percent = critical_percent;
-        }
-        if let (Some(warn), Some(critical)) = (record.warn_percent, record.critical_percent)
-            && warn >= critical
-        {
-            return Err(ControlError::InvalidSetting(format!(
-                "volume {} cannot warn at {warn} % when it is critical at {critical} %: critical is above warn",
-                record.name
-            )));
-        }
-        let thresholds = |volume: &VolumeRecord| (volume.warn_percent, volume.critical_percent);
-        if control.directory().volume_by_id(record.id).is_some_and(|before| thresholds(before) != thresholds(&record)) {
+        if self.set_thresholds(&mut record)? {
             published.push(Change::ThresholdsChanged { object: Some(object) });
         }
         if control.directory().volume_by_id(record.id) != Some(&record) {
@@ -119,6 +102,30 @@ impl Request for VolumeSet {
 }
 
 impl VolumeSet {
+    /// Checks the range of the thresholds.
+    fn check_thresholds(&self) -> Result<(), ControlError> {
+        if [self.warn_percent, self.critical_percent].iter().any(|share| matches!(share, Some(Some(0 | 101..)))) {
+            return Err(ControlError::InvalidSetting("a threshold is 1 to 100 percent, or off".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Changes the thresholds of a volume. Returns whether they differ from the present ones.
+    fn set_thresholds(&self, record: &mut VolumeRecord) -> Result<bool, ControlError> {
+        let before = (record.warn_percent, record.critical_percent);
+        let now = (self.warn_percent.unwrap_or(before.0), self.critical_percent.unwrap_or(before.1));
+        if let (Some(warn), Some(critical)) = now
+            && warn >= critical
+        {
+            return Err(ControlError::InvalidSetting(format!(
+                "volume {} cannot warn at {warn} % when it is critical at {critical} %: critical is above warn",
+                record.name
+            )));
+        }
+        (record.warn_percent, record.critical_percent) = now;
+        Ok(now != before)
+    }
+
     /// Text of the changes.
     fn changes(&self) -> Vec<String> {
         let switch = |on| if on { "on" } else { "off" };
