@@ -11,12 +11,14 @@ use iscsi::pdu::{LogoutReason, TaskAttribute, TaskManagementFunction, TaskManage
 use random::Random;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
-use std::io::{ErrorKind, IoSlice};
+use std::io::IoSlice;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
+/// Room for one read.
+const READ_BYTES: usize = 64 << 10;
 /// Time in which the array has to answer anything. A disk that completes nothing for a while is slow, but not this slow.
 pub(crate) const BOUND: Duration = Duration::from_secs(120);
 
@@ -86,40 +88,29 @@ impl Session {
         loop {
             self.output.extend(std::iter::from_fn(|| self.machine.poll_output()));
             let Some(front) = self.output.front_mut() else { break };
-            match self.socket.try_write(&[IoSlice::new(front)]) {
-                Ok(written) => {
+            match self.socket.poll_write(context, &[IoSlice::new(front)]) {
+                Poll::Pending => break,
+                Poll::Ready(Ok(written)) => {
                     front.advance(written);
                     if front.is_empty() {
                         self.output.pop_front();
                     }
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if self.socket.poll_write_ready(context).is_pending() {
-                        break;
-                    }
-                }
-                Err(_broken) => {
+                Poll::Ready(Err(_broken)) => {
                     self.broken = true;
                     return Poll::Ready(());
                 }
             }
         }
         loop {
-            match self.socket.try_read(&mut self.input) {
-                Ok(0) => {
-                    self.broken = true;
-                    return Poll::Ready(());
-                }
-                Ok(_) => {
+            self.input.reserve(READ_BYTES);
+            match self.socket.poll_read(context, &mut self.input) {
+                Poll::Pending => break,
+                Poll::Ready(Ok(1..)) => {
                     self.machine.handle_input(&mut self.input);
                     progress = true;
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if self.socket.poll_read_ready(context).is_pending() {
-                        break;
-                    }
-                }
-                Err(_broken) => {
+                Poll::Ready(Ok(0) | Err(_)) => {
                     self.broken = true;
                     return Poll::Ready(());
                 }

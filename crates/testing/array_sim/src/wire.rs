@@ -72,12 +72,13 @@ impl End {
 }
 
 impl Socket for End {
-    fn try_read(&mut self, buffer: &mut BytesMut) -> Result<usize> {
+    fn poll_read(&mut self, context: &mut Context<'_>, buffer: &mut BytesMut) -> Poll<Result<usize>> {
         let available = self.input.borrow().bytes.len();
-        let length = self.piece(available);
+        let length = self.piece(available.min(buffer.capacity() - buffer.len()));
         let mut pipe = self.input.borrow_mut();
-        if length == 0 {
-            return if pipe.closed { Ok(0) } else { Err(ErrorKind::WouldBlock.into()) };
+        if available == 0 && !pipe.closed {
+            pipe.reader = Some(context.waker().clone());
+            return Poll::Pending;
         }
         let (front, back) = pipe.bytes.as_slices();
         let first = length.min(front.len());
@@ -85,22 +86,23 @@ impl Socket for End {
         buffer.extend_from_slice(back.get(..length - first).unwrap_or_default());
         pipe.bytes.drain(..length);
         Pipe::wake(&mut pipe.writer);
-        Ok(length)
+        Poll::Ready(Ok(length))
     }
 
-    fn try_write(&mut self, slices: &[IoSlice<'_>]) -> Result<usize> {
+    fn poll_write(&mut self, context: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Poll<Result<usize>> {
         let (room, closed) = {
             let pipe = self.output.borrow();
             (pipe.capacity.saturating_sub(pipe.bytes.len()), pipe.closed)
         };
         if closed {
-            return Err(Error::from(ErrorKind::BrokenPipe));
+            return Poll::Ready(Err(Error::from(ErrorKind::BrokenPipe)));
         }
         let mut left = self.piece(room);
-        if left == 0 {
-            return Err(ErrorKind::WouldBlock.into());
-        }
         let mut pipe = self.output.borrow_mut();
+        if left == 0 {
+            pipe.writer = Some(context.waker().clone());
+            return Poll::Pending;
+        }
         let mut written = 0;
         for slice in slices {
             let length = left.min(slice.len());
@@ -109,25 +111,7 @@ impl Socket for End {
             written += length;
         }
         Pipe::wake(&mut pipe.reader);
-        Ok(written)
-    }
-
-    fn poll_read_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
-        let mut pipe = self.input.borrow_mut();
-        if !pipe.bytes.is_empty() || pipe.closed {
-            return Poll::Ready(Ok(()));
-        }
-        pipe.reader = Some(context.waker().clone());
-        Poll::Pending
-    }
-
-    fn poll_write_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
-        let mut pipe = self.output.borrow_mut();
-        if pipe.closed || pipe.bytes.len() < pipe.capacity {
-            return Poll::Ready(Ok(()));
-        }
-        pipe.writer = Some(context.waker().clone());
-        Poll::Pending
+        Poll::Ready(Ok(written))
     }
 
     fn local_address(&self) -> Option<SocketAddr> {

@@ -1,37 +1,34 @@
 //! Byte stream below an iSCSI connection: a TCP socket, or one end of a simulated wire.
 
 use bytes::BytesMut;
+use std::future::Future;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
+use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 
-/// Connected byte stream. Calls never block: `WouldBlock` asks for a readiness poll first.
+/// Connected byte stream. Calls never block; one that returns `Pending` wakes the task when it may
+/// succeed.
 pub trait Socket: 'static {
-    /// Appends received bytes to `buffer`. Returns 0 at the end of the stream.
-    fn try_read(&mut self, buffer: &mut BytesMut) -> io::Result<usize>;
+    /// Appends received bytes to `buffer`, at most as many as its free capacity, which is not zero.
+    /// Returns 0 at the end of the stream.
+    fn poll_read(&mut self, context: &mut Context<'_>, buffer: &mut BytesMut) -> Poll<io::Result<usize>>;
     /// Writes bytes from the front of `slices`, as many as fit. Returns their number.
-    fn try_write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
-    /// Ready when [`try_read`](Self::try_read) may succeed; otherwise wakes the task later.
-    fn poll_read_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
-    /// Ready when [`try_write`](Self::try_write) may succeed; otherwise wakes the task later.
-    fn poll_write_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
+    fn poll_write(&mut self, context: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>>;
     /// Local address of this connection.
     fn local_address(&self) -> Option<SocketAddr>;
 }
 
+/// After a short read or write no second call is made to find the socket empty or full: the runtime
+/// takes it for that, and the kernel reports when it has changed.
 impl Socket for TcpStream {
-    fn try_read(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
-        self.try_read_buf(buffer)
+    fn poll_read(&mut self, context: &mut Context<'_>, buffer: &mut BytesMut) -> Poll<io::Result<usize>> {
+        pin!(self.read_buf(buffer)).poll(context)
     }
-    fn try_write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.try_write_vectored(slices)
-    }
-    fn poll_read_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        TcpStream::poll_read_ready(self, context)
-    }
-    fn poll_write_ready(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        TcpStream::poll_write_ready(self, context)
+    fn poll_write(&mut self, context: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        Pin::new(self).poll_write_vectored(context, slices)
     }
     fn local_address(&self) -> Option<SocketAddr> {
         self.local_addr().ok()

@@ -5,7 +5,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use iscsi::connection::Connection;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
-use std::task::Context;
+use std::task::{Context, Poll};
 
 /// Size of a new receive buffer.
 const RECEIVE_BYTES: usize = 128 << 10;
@@ -73,17 +73,13 @@ impl<S: Socket> Wire<S> {
             self.received.reserve(RECEIVE_BYTES);
         }
         loop {
-            match self.socket.try_read(&mut self.received) {
-                Ok(0) => return Received::End,
-                Ok(_) => return Received::Data,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if self.socket.poll_read_ready(context).is_pending() {
-                        return Received::Pending;
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_reset) => return Received::End,
-            }
+            return match self.socket.poll_read(context, &mut self.received) {
+                Poll::Pending => Received::Pending,
+                Poll::Ready(Ok(0)) => Received::End,
+                Poll::Ready(Ok(_)) => Received::Data,
+                Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => continue,
+                Poll::Ready(Err(_reset)) => Received::End,
+            };
         }
     }
 
@@ -100,20 +96,19 @@ impl<S: Socket> Wire<S> {
             if self.output.is_empty() {
                 return Ok(progress);
             }
-            let slices: Vec<IoSlice<'_>> =
-                self.output.iter().take(WRITE_CHUNKS).map(|chunk| IoSlice::new(chunk)).collect();
-            match self.socket.try_write(&slices) {
-                Ok(written) => {
+            let mut slices = [IoSlice::new(&[]); WRITE_CHUNKS];
+            let chunks = self.output.len().min(WRITE_CHUNKS);
+            for (slice, chunk) in slices.iter_mut().zip(&self.output) {
+                *slice = IoSlice::new(chunk);
+            }
+            match self.socket.poll_write(context, &slices[..chunks]) {
+                Poll::Pending => return Ok(progress),
+                Poll::Ready(Ok(written)) => {
                     progress = true;
                     self.advance(written);
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if self.socket.poll_write_ready(context).is_pending() {
-                        return Ok(progress);
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
+                Poll::Ready(Err(error)) => return Err(error),
             }
         }
     }
