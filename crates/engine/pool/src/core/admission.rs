@@ -16,6 +16,7 @@ use crate::core::progress::{Placed, Progress, Refused, RefusedPromise};
 use crate::interface::PoolError;
 use crate::interface::operation::Operation;
 use crate::map::reserves::{Ask, DROP_GROWTH, Purpose};
+use crate::map::space::Found;
 use crate::schedule::step::Step;
 use block::BlockError;
 use media::{BLOCK_BYTES, Media};
@@ -59,15 +60,11 @@ impl<M: Media> Core<M> {
             });
             return Err(Step::Space);
         }
-        let mut segments = Vec::new();
-        if self.map.space_mut().prepare(blocks, &mut segments) {
-            return Ok(());
+        match self.map.find_space(blocks) {
+            Found::Enough => Ok(()),
+            Found::Unread => Err(Step::Wait),
+            Found::TooFew => Err(Step::Space),
         }
-        if segments.is_empty() {
-            return Err(Step::Space);
-        }
-        self.map.need_segments(segments);
-        Err(Step::Wait)
     }
 
     /// Notes that a large write has taken its blocks, promised ones among them.

@@ -115,7 +115,7 @@ impl<M: Media> Core<M> {
         let read = read_result(result);
         let arrived = read.is_ok();
         let key = Key::Segment(segment);
-        let Err(reason) = read.and_then(|block| self.map.space_mut().load(segment, &block)) else {
+        let Err(reason) = read.and_then(|block| self.map.counts_arrived(segment, &block)) else {
             return self.schedule.wake(key, None);
         };
         if let (false, Some((address, _))) = (retried, self.map.space().source(segment)) {
@@ -123,10 +123,10 @@ impl<M: Media> Core<M> {
         }
         self.incidents.note(Incident::Metadata(reason.clone()));
         if arrived {
-            self.map.space_mut().give_up(segment);
+            self.map.give_up_counts(segment);
             self.schedule.wake(key, None);
         } else {
-            self.map.space_mut().lose(segment, &reason);
+            self.map.lose_counts(segment, &reason);
             self.schedule.wake(key, Some(PoolError::Damaged(reason).into()));
         }
     }

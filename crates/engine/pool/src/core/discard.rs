@@ -29,7 +29,7 @@ impl<M: Media> Core<M> {
         let kept = self.map.space().usable() / 10 + self.map.objects().promises().promised + reserves;
         while self.discards_in_flight < IN_FLIGHT
             && self.map.space().available() > kept + SEGMENT_BLOCKS
-            && let Some(run) = self.map.space_mut().begin_discard()
+            && let Some(run) = self.map.begin_discard()
         {
             self.discards_in_flight += 1;
             self.medium.discard(Io::Discard(run), run.address, run.blocks);
@@ -38,7 +38,7 @@ impl<M: Media> Core<M> {
 
     pub(crate) fn discarded(&mut self, run: FreeRun, result: &Result<Done, MediaError>) {
         self.discards_in_flight -= 1;
-        self.map.space_mut().end_discard(run);
+        self.map.end_discard(run);
         match result {
             Ok(_) => self.counters.discarded += run.blocks,
             // A medium that does not support discards is not asked again.

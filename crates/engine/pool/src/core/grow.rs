@@ -86,7 +86,7 @@ impl<M: Media> Core<M> {
             Stage::Waiting | Stage::Frozen | Stage::Finished => return,
         }
         if let Some(segment) = self.map.space().short_segment()
-            && !self.map.space_mut().hold(segment)
+            && !self.map.hold_counts(segment)
         {
             if self.medium.purposes().any(|io| matches!(io, Io::Segment { segment: read, .. } if *read == segment)) {
                 return;
@@ -116,7 +116,7 @@ impl<M: Media> Core<M> {
         if let Some(growing) = &mut self.growing
             && let Stage::Extended { data_end } = growing.stage
         {
-            self.map.space_mut().begin_growth(data_end)?;
+            self.map.begin_growth(data_end)?;
             growing.stage = Stage::Frozen;
         }
         Some(())
@@ -125,7 +125,7 @@ impl<M: Media> Core<M> {
     /// Completes a growth when its checkpoint is durable.
     pub(crate) fn growth_done(&mut self) {
         if self.growing.as_ref().is_some_and(|growing| matches!(growing.stage, Stage::Frozen)) {
-            self.map.space_mut().finish_growth();
+            self.map.finish_growth();
             self.end_growth(Ok(()));
         }
     }

@@ -17,6 +17,7 @@ pub(crate) mod page;
 pub(crate) mod pages;
 pub(crate) mod reclaim;
 pub(crate) mod reserves;
+pub(crate) mod space;
 mod tree;
 
 use crate::catalog::DROP_QUEUE;
@@ -91,8 +92,8 @@ impl Map {
         &self.space
     }
 
-    /// Reference counts and allocation, to change them.
-    #[inline]
+    /// Reference counts and allocation, for tests that change them.
+    #[cfg(test)]
     pub fn space_mut(&mut self) -> &mut SpaceMap {
         &mut self.space
     }

@@ -29,6 +29,7 @@ use crate::geometry::blocks_for;
 use crate::index::block_of;
 use crate::interface::range::BlockNumber;
 use crate::interface::{Incident, ObjectId};
+use crate::map::space::Found;
 
 use crate::log::ReplayPoint;
 use crate::map::assign::Source;
@@ -134,12 +135,12 @@ impl<M: Media> Core<M> {
     /// Finds the blocks that a freeze allocates. Returns false if counts must be read first, or if
     /// there are none now.
     fn find_space_to_freeze(&mut self, needed: u64) -> bool {
-        let mut segments = Vec::new();
-        if self.map.space_mut().prepare(needed, &mut segments) {
+        self.map.forget_need();
+        let found = self.map.find_space(needed);
+        if found == Found::Enough {
             return true;
         }
-        self.map.forget_need();
-        if segments.is_empty() {
+        if found == Found::TooFew {
             if self.discards_in_flight > 0 {
                 // Discards in flight return their blocks.
                 return false;
@@ -151,7 +152,6 @@ impl<M: Media> Core<M> {
                 damage.unwrap_or_default()
             ));
         }
-        self.map.need_segments(segments);
         self.issue_need_or_stop();
         false
     }
@@ -168,7 +168,7 @@ impl<M: Media> Core<M> {
         let pages = self.freeze_map(drops, documents, table, &mut blocks)?;
         self.counters.pages_written += pages.len() as u64;
         self.freeze_growth()?;
-        blocks.extend(self.map.space_mut().freeze());
+        blocks.extend(self.map.freeze_counts());
         let replay = match self.replaying {
             Some(point) => point,
             None => {
@@ -460,7 +460,7 @@ impl<M: Media> Core<M> {
         self.map.commit_epoch(frozen.epoch);
         self.release_held_space();
         let hold = self.online_check.as_ref().is_some_and(|check| check.holds());
-        self.map.space_mut().release(hold);
+        self.map.release_blocks(hold);
         self.growth_done();
         self.log.truncate(frozen.root.log_position);
         self.counters.checkpoints += 1;

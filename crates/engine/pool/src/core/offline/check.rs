@@ -294,7 +294,7 @@ impl<M: Media> Core<M> {
             let requests: Vec<_> = unread.iter().map(|(_, block)| (*block, 1)).collect();
             let mut damaged = Vec::new();
             for ((segment, _), block) in unread.iter().zip(read_many(self.medium.media_mut(), &requests)) {
-                if let Err(reason) = block.and_then(|block| self.map.space_mut().load(*segment, &block)) {
+                if let Err(reason) = block.and_then(|block| self.map.counts_arrived(*segment, &block)) {
                     report.find(reason);
                     damaged.push(*segment);
                 }
@@ -321,7 +321,7 @@ impl<M: Media> Core<M> {
                     }
                 }
             }
-            self.map.space_mut().evict(4096);
+            self.map.evict_counts(4096);
         }
         allocated
     }

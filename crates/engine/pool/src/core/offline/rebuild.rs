@@ -137,11 +137,11 @@ impl<M: Media> Core<M> {
         if in_use != self.map.space().allocated() {
             report.add(format!("{in_use} blocks are in use, the pool's counter said {}", self.map.space().allocated()));
         }
-        self.map.space_mut().rebuilt(in_use);
+        self.map.end_rebuild(in_use);
         self.recount_objects(report)?;
         if report.count > 0 {
             // The root is rewritten even if only a number in it was wrong.
-            self.map.space_mut().distrust(0);
+            self.map.rewrite_index(0);
         }
         Ok(())
     }
@@ -214,7 +214,7 @@ impl<M: Media> Core<M> {
                     *raw = count.to_le_bytes();
                 }
                 let slot = entry.next_slot();
-                self.map.space_mut().replace_entry(segment, SlotEntry::new(slot, Crc32c::of(&buffer), free));
+                self.map.replace_counts(segment, SlotEntry::new(slot, Crc32c::of(&buffer), free));
                 let address = layout.counts_block(segment, slot);
                 self.medium.write_blocking(address, buffer).map_err(|error| damaged(error.to_string()))?;
             }

@@ -33,6 +33,7 @@ use crate::log::record::{Record, Shared};
 use crate::log::{Log, ReplayPoint, frame, record};
 use crate::map::Map;
 use crate::map::drops::Drops;
+use crate::map::space::Found;
 use crate::medium::blocking;
 use crate::medium::blocking::read_many;
 use media::Fence;
@@ -494,11 +495,11 @@ impl<M: Media> Core<M> {
         for segment in need.segments {
             let Some((address, _)) = self.map.space().source(segment) else { continue };
             let block = read_blocks(self.medium.media_mut(), address, 1)?;
-            if self.map.space_mut().load(segment, &block).is_err() {
+            if self.map.counts_arrived(segment, &block).is_err() {
                 let block = read_blocks(self.medium.media_mut(), address, 1)?;
-                if let Err(reason) = self.map.space_mut().load(segment, &block) {
+                if let Err(reason) = self.map.counts_arrived(segment, &block) {
                     self.incidents.note(Incident::Metadata(reason));
-                    self.map.space_mut().give_up(segment);
+                    self.map.give_up_counts(segment);
                 }
             }
         }
@@ -514,7 +515,7 @@ impl<M: Media> Core<M> {
             for record in records_of(&content) {
                 if let Record::Write { blocks, .. } = record? {
                     for block in blocks.iter().filter(|b| b.new && !leaves_out(Mutation::Reserve)) {
-                        self.map.space_mut().forbid(block.address);
+                        self.map.forbid_block(block.address);
                         named = true;
                     }
                 }
@@ -557,7 +558,7 @@ impl<M: Media> Core<M> {
         self.map.objects_mut().request_recount();
         self.map.restore_deficits();
         if named {
-            self.map.space_mut().permit_all();
+            self.map.permit_all_blocks();
         }
         self.log.resume(end.position, end.sequence, end.previous_crc);
         self.confirm_later(doubtful);
@@ -713,14 +714,12 @@ impl<M: Media> Core<M> {
                 if !complete {
                     return Ok(false);
                 }
-                let mut segments = Vec::new();
                 // A plan overestimates; the blocks that a record really uses were free when it was
                 // written, and still are.
                 let needed = self.map.need().allocations + SPARE_BLOCKS;
-                if self.map.space_mut().prepare(needed, &mut segments) || segments.is_empty() {
+                if self.map.find_space(needed) != Found::Unread {
                     return Ok(true);
                 }
-                self.map.need_segments(segments);
             }
             self.load_need()?;
         }
