@@ -70,13 +70,13 @@ impl<M: Media> Core<M> {
     /// Notes that a large write has taken its blocks, promised ones among them.
     pub(crate) fn now_in_flight(&mut self, placed: &Placed) {
         self.placed.begin();
-        self.map.objects_mut().change_in_flight(placed.object, |in_flight| in_flight + placed.covered);
+        self.map.promise_taken(placed.object, placed.covered);
     }
 
     /// Notes that a large write takes effect or has failed.
     pub(crate) fn no_longer_in_flight(&mut self, placed: &Placed) {
         self.placed.end();
-        self.map.objects_mut().change_in_flight(placed.object, |in_flight| in_flight - placed.covered);
+        self.map.promise_settled(placed.object, placed.covered);
     }
 
     /// True if a large write that has taken blocks can continue; it gives back the blocks that it

@@ -61,7 +61,7 @@ impl<M: Media> Core<M> {
     /// back: their promises may have become smaller.
     fn recount_if_due(&mut self) {
         if self.map.objects().recount_due() && self.map.drops().queue().is_empty() && self.replaying.is_none() {
-            for object in self.map.objects_mut().take_due_recounts() {
+            for object in self.map.take_due_recounts() {
                 self.schedule.admit_internal(Operation::Recount { object });
             }
         }
@@ -197,7 +197,7 @@ impl<M: Media> Core<M> {
     /// Ends an operation without effect; gives back the blocks that it has reserved.
     fn fail(&mut self, id: OperationId, mut pending: Pending<Progress>, failure: Failure) {
         if let Operation::Recount { object } = &pending.operation {
-            self.map.objects_mut().end_count(*object);
+            self.map.end_count(*object);
         }
         if let Some(placed) = pending.progress.placed.take() {
             self.no_longer_in_flight(&placed);
@@ -286,7 +286,7 @@ impl<M: Media> Core<M> {
     }
 
     fn evict(&mut self) {
-        self.map.objects_mut().rest(self.options.memory_bytes / MEMORY_PER_OBJECT);
+        self.map.rest_objects(self.options.memory_bytes / MEMORY_PER_OBJECT);
         // Eviction also stops while a checkpoint cannot start: the dirty pages that it would clean
         // leave no room for the pages that it needs.
         if self.schedule.holds_eviction() || self.checkpoints.freeze_waits() > MANY_WAITS {

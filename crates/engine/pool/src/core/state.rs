@@ -276,7 +276,7 @@ impl<M: Media> Core<M> {
 
     /// Takes at most `most` objects that changed since this last returned them.
     pub fn take_changed(&mut self, most: usize) -> Vec<ObjectId> {
-        self.map.objects_mut().take_unreported(most)
+        self.map.take_unreported(most)
     }
 
     /// Whether a block (4 KiB, counted from the start of the object) is mapped. `None` if a map
@@ -309,7 +309,7 @@ impl<M: Media> Core<M> {
 
     /// Returns an unused object id.
     pub fn new_object_id(&mut self) -> ObjectId {
-        self.map.objects_mut().take_id()
+        self.map.take_id()
     }
 
     /// All documents by key.

@@ -13,6 +13,7 @@ mod content;
 pub(crate) mod documents;
 pub(crate) mod drops;
 pub(crate) mod need;
+mod objects;
 pub(crate) mod page;
 pub(crate) mod pages;
 pub(crate) mod reclaim;
@@ -110,8 +111,8 @@ impl Map {
         &self.objects
     }
 
-    /// Objects, to change them.
-    #[inline]
+    /// Objects, for tests that change them.
+    #[cfg(test)]
     pub fn objects_mut(&mut self) -> &mut Objects {
         &mut self.objects
     }

@@ -232,10 +232,8 @@ impl<M: Media> Core<M> {
         for (block, content) in emptied {
             self.write_stream_block(OBJECT_TABLE, block, &content, blocks)?;
         }
-        let objects = self.map.objects_mut();
         if let Some(last) = table.last() {
-            let length = objects.length(OBJECT_TABLE).max((*last + 1).offset());
-            objects.set_length(OBJECT_TABLE, length)?;
+            self.map.extend_table(*last)?;
         }
         self.map.end_epoch(sealing)
     }
@@ -288,7 +286,7 @@ impl<M: Media> Core<M> {
         for block in now..old {
             self.write_stream_block(id, BlockNumber::new(block), &[0; BLOCK_BYTES], writes)?;
         }
-        self.map.objects_mut().set_length(id, bytes.len() as u64)?;
+        self.map.set_length(id, bytes.len() as u64)?;
         Some(())
     }
 
@@ -301,7 +299,7 @@ impl<M: Media> Core<M> {
         for number in &documents.freed {
             self.write_stream_block(DOCUMENTS, block_of(*number), &[0; BLOCK_BYTES], blocks)?;
         }
-        self.map.objects_mut().set_length(DOCUMENTS, documents.length)?;
+        self.map.set_length(DOCUMENTS, documents.length)?;
         self.map.note_documents_frozen(documents);
         Some(())
     }

@@ -240,11 +240,7 @@ impl<M: Media> Core<M> {
             let said = self.map.objects().read(id, |object| object.mapped);
             let Some(said) = said.filter(|said| *said != mapped) else { continue };
             report.add(format!("object {id}: {mapped} blocks are mapped, its entry said {said}"));
-            // This also changes the blocks promised to the object.
-            self.map.objects_mut().adjust(id, |object| {
-                object.mapped = mapped;
-                object.shared = object.shared.min(mapped);
-            });
+            self.map.correct_mapped(id, mapped);
         }
         Ok(())
     }

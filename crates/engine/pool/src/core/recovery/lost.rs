@@ -88,8 +88,7 @@ impl<M: Media> Core<M> {
         let broken = || damaged(format!("the map of object {object} contradicts itself"));
         let root_level = self.map.root_of(object).ok_or_else(broken)?.level;
         if level == root_level {
-            self.map.objects_mut().adjust(object, |object| object.root_crc = LOST).ok_or_else(broken)?;
-            return Ok(());
+            return self.map.assign_root_checksum(object, LOST).ok_or_else(broken);
         }
         let index = index_in(start, level + 1);
         if !self.load_planned(|map| map.plan_path(object, start, level + 1, index..index + 1, false).is_some())? {

@@ -16,7 +16,6 @@ mod table;
 mod tests;
 
 use crate::catalog::documents::{Documents, Stored};
-use crate::catalog::object::Object;
 use crate::catalog::stream::is_document;
 use crate::catalog::{DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE, is_user_object, stream};
 use crate::checksum::{Crc32c, Crc64};
@@ -24,7 +23,7 @@ use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::recovery::confirm::Doubtful;
 use crate::core::state::DamagedPage;
-use crate::geometry::{Pointer, STREAM_LEVEL, blocks_for};
+use crate::geometry::{Pointer, blocks_for};
 use crate::interface::operation::{MAX_VOLUME_BYTES, Options};
 use crate::interface::range::BlockNumber;
 use crate::interface::{CatalogChange, Incident, ObjectId, PoolError};
@@ -388,15 +387,9 @@ impl<M: Media> Core<M> {
         }
         let map = Map::new(space, root.epoch, root.metadata_blocks);
         let mut core = Self::new(Medium::new(media, FENCE), options, root.uuid, map, log, version);
-        core.map.objects_mut().raise_next(root.next_object);
+        core.map.raise_next_id(root.next_object);
         for (id, tree) in [(OBJECT_TABLE, root.objects), (DOCUMENTS, root.documents), (DROP_QUEUE, root.drops)] {
-            let page = tree.pointer();
-            core.map.objects_mut().load(Object {
-                root: page.address,
-                root_crc: page.crc,
-                level: if page.is_empty() { STREAM_LEVEL } else { page.level },
-                ..Object::new(id, tree.length())
-            });
+            core.map.load_stream(id, tree.pointer(), tree.length());
         }
         core.load_streams(root.stored_documents)?;
 
@@ -465,7 +458,7 @@ impl<M: Media> Core<M> {
                 }
             }
         };
-        self.map.objects_mut().set_mapped(id, mapped);
+        self.map.set_mapped(id, mapped);
         Ok(())
     }
 
@@ -555,7 +548,7 @@ impl<M: Media> Core<M> {
             return Err(damaged("the log changed while it was read"));
         }
         self.replaying = None;
-        self.map.objects_mut().request_recount();
+        self.map.request_recount();
         self.map.restore_deficits();
         if named {
             self.map.permit_all_blocks();

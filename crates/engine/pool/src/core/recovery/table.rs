@@ -57,12 +57,12 @@ impl<M: Media> Core<M> {
         let runs: Vec<&[Stored]> =
             (blocks.chunk_by(|(_, a, _), (_, b, _)| *a + 1 == *b)).flat_map(|run| run.chunks(RUN_BLOCKS)).collect();
         let requests: Vec<_> = runs.iter().filter_map(|run| Some((run.first()?.1, run.len()))).collect();
-        let objects = self.map.objects_mut();
+        let map = &mut self.map;
         let (mut bad, mut suspects): (Vec<String>, Vec<Stored>) = (Vec::new(), Vec::new());
         read_each(self.medium.media_mut(), &requests, spare, |index, read| {
             for (at, stored) in runs.get(index).into_iter().flat_map(|run| run.iter().enumerate()) {
                 match read.as_ref().ok().and_then(|buffer| verified(buffer, at, stored)) {
-                    Some(content) => bad.extend(objects.load_block(stored.0, content).err()),
+                    Some(content) => bad.extend(map.load_table_block(stored.0, content).err()),
                     None => suspects.push(*stored),
                 }
             }
@@ -76,7 +76,7 @@ impl<M: Media> Core<M> {
             let again = again.transpose().map_err(damaged)?.unwrap_or_default();
             let content = verified(&again, 0, &stored)
                 .ok_or_else(|| damaged(format!("catalog block {address} fails its checksum")))?;
-            bad.extend(self.map.objects_mut().load_block(number, content).err());
+            bad.extend(self.map.load_table_block(number, content).err());
         }
         bad.into_iter().min().map_or(Ok(()), |reason| Err(damaged(reason)))
     }

@@ -101,11 +101,11 @@ impl<M: Media> Core<M> {
     /// Counts the blocks of a volume that are not shared, and so an upper bound of the shared ones.
     pub(crate) fn recount_step(&mut self, object: ObjectId, progress: &mut Progress) -> Step {
         if self.map.objects().user(object).is_none() {
-            self.map.objects_mut().end_count(object);
+            self.map.end_count(object);
             return Step::Fail(PoolError::NoSuchObject(object).into());
         }
         let mut scan = progress.scan.take().unwrap_or_else(|| {
-            self.map.objects_mut().begin_count(object);
+            self.map.begin_count(object);
             Box::default()
         });
         for _ in 0..self.scan_pages {
@@ -152,7 +152,7 @@ impl<M: Media> Core<M> {
     /// Ends a count: the volume has this many blocks and pages of its own.
     fn end_recount(&mut self, object: ObjectId, own_blocks: u64, own_pages: u64) -> Step {
         let (Some(missed), Some(o)) = (self.map.objects().missed(object), self.map.objects().get(object)) else {
-            self.map.objects_mut().end_count(object);
+            self.map.end_count(object);
             return Step::Done(Output::Done);
         };
         let shared = o.mapped.saturating_sub(own_blocks).saturating_add(missed.blocks).min(o.mapped);
@@ -160,13 +160,13 @@ impl<M: Media> Core<M> {
         let reserved = o.reservation.is_some();
         let (before, pages_before) = (o.shared, o.pages_due);
         if reserved && shared >= before && pages >= pages_before {
-            self.map.objects_mut().end_count(object);
+            self.map.end_count(object);
             return Step::Done(Output::Done);
         }
         if !self.log_takes(crate::log::record::shared_bytes(1)) {
             return Step::LogFull;
         }
-        self.map.objects_mut().end_count(object);
+        self.map.end_count(object);
         let (shared, pages) = match reserved {
             true => (shared.min(before), pages.min(pages_before)),
             false => (shared, pages),
