@@ -1,20 +1,21 @@
 //! Conversion of `control`'s views to types of `api`.
 
+mod offload;
+mod volumes;
+
 use api::{
     Access, AccessState, Alert, BadRange, Chap, CheckReport, Event, GeneratedSecrets, Growing, Health, Host, HostLun,
-    Job, JobState, KeptBySnapshot, Latency, LatencyBucket, OffloadEnding, OffloadRefusal, OffloadRefusalCount,
-    OffloadStatistics, OffloadTotal, Pool, PoolState, PortGroup, Portal, ReclaimReport, Registration, ReservationType,
-    Reservations, Reserve, SanitizeMethod, SanitizeReport, ScrubReport, Session, Severity, Snapshot, Source,
-    SourceKind, StateOrigin, Status, TreeNode, Unmapped, Volume, VolumeLun, VolumeSpace, Warning,
+    Job, JobState, KeptBySnapshot, OffloadEnding, OffloadTotal, Pool, PoolState, PortGroup, Portal, ReclaimReport,
+    Registration, ReservationType, Reservations, Reserve, SanitizeMethod, SanitizeReport, ScrubReport, Session,
+    Severity, StateOrigin, Status, Warning,
 };
 use control::{
-    AccessView, AlertView, CheckRecord, Commitment, HostView, JobReport, JobView, OffloadView, PoolView, PortGroupView,
-    PortalView, Primitive, RefusalView, RegistrationView, ReservationView, ReservationsView, ScrubRecord, Secret,
-    SessionView, SnapshotView, SpaceView, StatusView, TreeView, VolumeView,
+    AccessView, AlertView, CheckRecord, Commitment, HostView, JobReport, JobView, PoolView, PortGroupView, PortalView,
+    Primitive, RegistrationView, ReservationView, ReservationsView, ScrubRecord, Secret, SessionView, StatusView,
 };
-use jiff::Timestamp;
+pub(super) use offload::{offload, refusal};
 use pool::Growth;
-use unit::{LatencyHistogram, Reason, ReasonCounts};
+pub(super) use volumes::{snapshot, space, tree_node, volume};
 
 /// Stands for the name of a volume that was deleted meanwhile.
 const DELETED: &str = "(deleted)";
@@ -76,81 +77,6 @@ fn scrub_report(record: ScrubRecord) -> ScrubReport {
     ScrubReport { started, finished, verified_bytes, bad_blocks, bad, damaged }
 }
 
-pub(super) fn volume(view: VolumeView) -> Volume {
-    Volume {
-        id: view.record.id,
-        naa: view.record.naa.to_string(),
-        serial: view.record.naa.serial(),
-        name: view.record.name,
-        pool: view.pool,
-        size_bytes: view.object.size_bytes,
-        mapped_bytes: view.object.mapped_bytes,
-        unique_bytes: view.unique_bytes,
-        shared_bytes: shared(view.object.mapped_bytes, view.unique_bytes),
-        snapshot_bytes: view.snapshot_bytes,
-        snapshots: view.snapshots,
-        reserve: if view.object.reservation.is_some() { Reserve::Thick } else { Reserve::Thin },
-        overwrite_reserve_percent: view.object.reservation.map(|reservation| reservation.overwrite_percent),
-        promised_bytes: view.object.promised_bytes,
-        zero_detection: view.object.zero_detection,
-        warn_percent: view.record.warn_percent,
-        critical_percent: view.record.critical_percent,
-        write_cache: view.object.write_cache,
-        source: view.source.map(|source| Source {
-            kind: if source.snapshot { SourceKind::Snapshot } else { SourceKind::Volume },
-            id: source.id,
-            name: source.name,
-        }),
-        created: view.record.created,
-        luns: view
-            .luns
-            .into_iter()
-            .map(|unit| VolumeLun { host: unit.name.unwrap_or_default(), lun: unit.lun, iscsi_url: unit.iscsi_url })
-            .collect(),
-        warnings: view.warnings.into_iter().map(warning).collect(),
-    }
-}
-
-/// Mapped bytes that are not unique. Both are counted at different times, so either may be larger.
-fn shared(mapped_bytes: u64, unique_bytes: Option<u64>) -> Option<u64> {
-    unique_bytes.map(|unique_bytes| mapped_bytes.saturating_sub(unique_bytes))
-}
-
-pub(super) fn space(view: SpaceView) -> VolumeSpace {
-    VolumeSpace {
-        volume: view.volume,
-        provisioned_bytes: view.object.size_bytes,
-        mapped_bytes: view.object.mapped_bytes,
-        unique_bytes: view.unique_bytes,
-        shared_bytes: shared(view.object.mapped_bytes, view.unique_bytes),
-        snapshot_bytes: view.snapshot_bytes,
-        promised_bytes: view.object.promised_bytes,
-        unmapped: Unmapped {
-            commands: view.unmapped.commands,
-            requested_bytes: view.unmapped.requested_bytes,
-            deallocated_bytes: view.unmapped.deallocated_bytes,
-            unaligned_bytes: view.unmapped.unaligned_bytes,
-            below_grain_commands: view.unmapped.below_grain_commands,
-            kept: view.unmapped.kept.into_iter().map(kept).collect(),
-        },
-    }
-}
-
-pub(super) fn tree_node(view: TreeView) -> TreeNode {
-    TreeNode {
-        depth: view.depth,
-        kind: if view.snapshot { SourceKind::Snapshot } else { SourceKind::Volume },
-        id: view.id,
-        parent_id: view.parent,
-        name: view.name,
-        size_bytes: view.object.size_bytes,
-        mapped_bytes: view.object.mapped_bytes,
-        unique_bytes: view.unique_bytes,
-        dependents: view.dependents,
-        created: view.created,
-    }
-}
-
 pub(super) fn job(view: JobView) -> Job {
     let (state, error) = match view.state {
         control::JobState::Running => (JobState::Running, None),
@@ -205,21 +131,6 @@ pub(super) fn alert(view: AlertView) -> Alert {
     }
 }
 
-pub(super) fn snapshot(view: SnapshotView) -> Snapshot {
-    Snapshot {
-        id: view.record.id,
-        name: view.record.name,
-        volume: view.volume,
-        volume_id: view.record.volume,
-        size_bytes: view.object.size_bytes,
-        mapped_bytes: view.object.mapped_bytes,
-        unique_bytes: view.unique_bytes,
-        created: view.record.created,
-        dependents: view.dependents,
-        group_id: view.record.group,
-    }
-}
-
 pub(super) fn host(view: HostView) -> Host {
     let text = |secret: Secret| secret.expose().to_owned();
     Host {
@@ -255,68 +166,6 @@ pub(super) fn access(view: AccessView) -> Access {
         lun: view.record.lun,
         iscsi_url: view.iscsi_url,
         created: view.record.created,
-    }
-}
-
-pub(super) fn offload(view: OffloadView) -> OffloadStatistics {
-    let counters = view.row.counters;
-    OffloadStatistics {
-        volume: view.volume,
-        deleted: view.deleted,
-        primitive: view.row.primitive.name().to_owned(),
-        commands: counters.commands,
-        ok: counters.ok,
-        refused: counters.refused,
-        miscompares: counters.miscompares,
-        errors: counters.errors,
-        bytes: counters.bytes,
-        host_bytes_avoided: counters.host_bytes_avoided,
-        cloned_bytes: counters.cloned_bytes,
-        copied_bytes: counters.copied_bytes,
-        deallocated_bytes: counters.deallocated_bytes,
-        unaligned_bytes: counters.unaligned_bytes,
-        latency: latency(&counters.latency),
-        refusals: reasons(&counters.refusals),
-        failures: reasons(&counters.failures),
-        ineffective: reasons(&counters.ineffective),
-    }
-}
-
-fn latency(histogram: &LatencyHistogram) -> Latency {
-    let bounded = histogram.bounded().map(|(upper_us, count)| (Some(upper_us), count));
-    let buckets = bounded.chain([(None, histogram.above())]).filter(|(_, count)| *count > 0);
-    Latency {
-        average_us: histogram.average_us(),
-        p50_us: histogram.quantile_us(500),
-        p99_us: histogram.quantile_us(990),
-        histogram: buckets.map(|(upper_us, count)| LatencyBucket { upper_us, count }).collect(),
-    }
-}
-
-fn reasons(counts: &ReasonCounts) -> Vec<OffloadRefusalCount> {
-    let count = |(reason, count): (Reason, u64)| OffloadRefusalCount {
-        reason_code: reason.code().to_owned(),
-        reason: reason.words().to_owned(),
-        count,
-    };
-    counts.most_frequent().into_iter().map(count).collect()
-}
-
-pub(super) fn refusal(view: RefusalView) -> OffloadRefusal {
-    let RefusalView { volume, deleted, host, entry } = view;
-    let time = i64::try_from(entry.unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    OffloadRefusal {
-        sequence: entry.sequence,
-        time: time.unwrap_or(Timestamp::UNIX_EPOCH),
-        volume,
-        deleted,
-        initiator: entry.initiator,
-        host,
-        primitive: entry.primitive.name().to_owned(),
-        ending: offload_ending(entry.ending),
-        reason_code: entry.reason.code().to_owned(),
-        reason: entry.reason.words().to_owned(),
-        detail: entry.detail,
     }
 }
 

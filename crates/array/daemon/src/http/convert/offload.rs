@@ -1,0 +1,69 @@
+//! Offload statistics and refused commands.
+
+use super::offload_ending;
+use api::{Latency, LatencyBucket, OffloadRefusal, OffloadRefusalCount, OffloadStatistics};
+use control::{OffloadView, RefusalView};
+use jiff::Timestamp;
+use unit::{LatencyHistogram, Reason, ReasonCounts};
+
+pub(in crate::http) fn offload(view: OffloadView) -> OffloadStatistics {
+    let counters = view.row.counters;
+    OffloadStatistics {
+        volume: view.volume,
+        deleted: view.deleted,
+        primitive: view.row.primitive.name().to_owned(),
+        commands: counters.commands,
+        ok: counters.ok,
+        refused: counters.refused,
+        miscompares: counters.miscompares,
+        errors: counters.errors,
+        bytes: counters.bytes,
+        host_bytes_avoided: counters.host_bytes_avoided,
+        cloned_bytes: counters.cloned_bytes,
+        copied_bytes: counters.copied_bytes,
+        deallocated_bytes: counters.deallocated_bytes,
+        unaligned_bytes: counters.unaligned_bytes,
+        latency: latency(&counters.latency),
+        refusals: reasons(&counters.refusals),
+        failures: reasons(&counters.failures),
+        ineffective: reasons(&counters.ineffective),
+    }
+}
+
+fn latency(histogram: &LatencyHistogram) -> Latency {
+    let bounded = histogram.bounded().map(|(upper_us, count)| (Some(upper_us), count));
+    let buckets = bounded.chain([(None, histogram.above())]).filter(|(_, count)| *count > 0);
+    Latency {
+        average_us: histogram.average_us(),
+        p50_us: histogram.quantile_us(500),
+        p99_us: histogram.quantile_us(990),
+        histogram: buckets.map(|(upper_us, count)| LatencyBucket { upper_us, count }).collect(),
+    }
+}
+
+fn reasons(counts: &ReasonCounts) -> Vec<OffloadRefusalCount> {
+    let count = |(reason, count): (Reason, u64)| OffloadRefusalCount {
+        reason_code: reason.code().to_owned(),
+        reason: reason.words().to_owned(),
+        count,
+    };
+    counts.most_frequent().into_iter().map(count).collect()
+}
+
+pub(in crate::http) fn refusal(view: RefusalView) -> OffloadRefusal {
+    let RefusalView { volume, deleted, host, entry } = view;
+    let time = i64::try_from(entry.unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    OffloadRefusal {
+        sequence: entry.sequence,
+        time: time.unwrap_or(Timestamp::UNIX_EPOCH),
+        volume,
+        deleted,
+        initiator: entry.initiator,
+        host,
+        primitive: entry.primitive.name().to_owned(),
+        ending: offload_ending(entry.ending),
+        reason_code: entry.reason.code().to_owned(),
+        reason: entry.reason.words().to_owned(),
+        detail: entry.detail,
+    }
+}
