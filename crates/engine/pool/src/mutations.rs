@@ -6,7 +6,7 @@
 //! The switch belongs to a thread: a simulated pool lives on one, and recovery reads the switch
 //! before a pool exists that could hold it.
 
-/// Rule that can be left out: one of the engine's rules pin, order, reserve, finish, release, rest.
+/// Rule that can be left out: one of the engine's rules pin, order, reserve, finish, release, rest, turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
     /// Freed blocks are allocatable at once, before the checkpoint that no longer names them.
@@ -27,6 +27,8 @@ pub enum Mutation {
     ReleaseUnnamed,
     /// An object is put to rest before a freeze has completed its entry.
     Rest,
+    /// A turn hands a bounded number of blocks of checkpoints and destaging to the medium.
+    Turn,
     /// The handle delivers the result of every operation that another submit finishes. Without the
     /// rule, the first of these results wakes no future.
     LostWakeup,
@@ -38,7 +40,7 @@ impl Mutation {
     pub const OF_THE_HANDLE: [Self; 1] = [Self::LostWakeup];
 
     /// All rules of the core.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Pin,
         Self::LogBeforeDestage,
         Self::DataBeforeLog,
@@ -48,6 +50,7 @@ impl Mutation {
         Self::ReleaseNamed,
         Self::ReleaseUnnamed,
         Self::Rest,
+        Self::Turn,
     ];
 
     /// Name on a command line.
@@ -62,6 +65,7 @@ impl Mutation {
             Self::ReleaseNamed => "release-named",
             Self::ReleaseUnnamed => "release-unnamed",
             Self::Rest => "rest",
+            Self::Turn => "turn",
             Self::LostWakeup => "lost-wakeup",
         }
     }
@@ -78,6 +82,7 @@ impl Mutation {
             Self::ReleaseNamed => "the flip releases blocks freed in flight that the checkpoint names",
             Self::ReleaseUnnamed => "the flip releases blocks allocated and freed in flight",
             Self::Rest => "an object comes to rest without the checksum of its new root page",
+            Self::Turn => "a turn writes as much of a checkpoint as the medium takes",
             Self::LostWakeup => "a submit that finishes other operations does not wake the first of them",
         }
     }

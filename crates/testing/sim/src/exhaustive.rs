@@ -235,7 +235,6 @@ impl Run {
     /// Completes one request of the disk and runs the engine.
     fn advance(&mut self) -> Result<(), String> {
         media::Disk::wait(&mut self.disk);
-        self.core.pump(0);
-        self.collect()
+        self.turn(0)
     }
 }

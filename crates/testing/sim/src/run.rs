@@ -12,14 +12,14 @@ use self::compare::{check_provisioning, hex};
 use crate::generate::Generator;
 use crate::model::{BLOCK_SECTORS, Model, Undo, bytes_of, document, document_key, first_difference, value};
 use crate::step::{Catalog, Inside, Numbered, Pattern, PlannedFault, Request, Step};
-use crate::world::World;
+use crate::world::{TURN_BLOCKS, World};
 use crate::{Report, Story};
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
 use media::{Disk, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimDisk};
 use pool::{
     BlockId, BlockNumber, BlockRange, ByteRange, CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation,
-    OperationId, Output, PoolError,
+    OperationId, Output, PoolError, TurnWork,
 };
 use random::combine;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -216,14 +216,12 @@ impl Run {
         match step {
             Step::Submit(request) => self.submit(request)?,
             Step::Pump { background } => {
-                self.core.pump(usize::from(*background));
-                self.collect()?;
+                self.turn(usize::from(*background))?;
             }
             Step::Complete { count, background } => {
                 for _ in 0..*count {
                     self.disk.wait();
-                    self.core.pump(usize::from(*background));
-                    self.collect()?;
+                    self.turn(usize::from(*background))?;
                 }
             }
             Step::Checkpoint => self.core.request_checkpoint(),
@@ -237,6 +235,16 @@ impl Run {
             Some(reason) if !self.troubled => Err(format!("the pool stopped: {reason}")),
             _ => Ok(()),
         }
+    }
+
+    /// Gives the engine a turn, and takes its results. A turn does a bounded amount of work.
+    pub(crate) fn turn(&mut self, background: usize) -> Result<(), String> {
+        self.core.pump(background);
+        let (work, bound) = (self.core.turn_work(), TurnWork::bound(TURN_BLOCKS));
+        if !work.is_within(&bound) {
+            return Err(format!("a turn is too long: {work:?}, at most {bound:?}"));
+        }
+        self.collect()
     }
 
     fn strike(&mut self, strike: &PlannedFault) {
@@ -567,8 +575,7 @@ impl Run {
                 return Ok(());
             }
             self.disk.wait();
-            self.core.pump(1);
-            self.collect()?;
+            self.turn(1)?;
         }
         let stuck: Vec<_> = self.in_flight.values().map(|flight| flight.request.to_string()).collect();
         Err(format!("never finishes: {}", stuck.join("; ")))

@@ -9,6 +9,9 @@ use random::Random;
 /// Blocks before the first data block: superblocks, log, and the segment with the space map.
 const FIXED_BLOCKS: u64 = 2 * 2048;
 
+/// Blocks of checkpoints and destaging in a turn, so few that most checkpoints take several.
+pub(crate) const TURN_BLOCKS: usize = 24;
+
 /// Kind of step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -274,6 +277,7 @@ impl World {
             destage_batch: 16,
             discard: self.seed.is_multiple_of(2),
             list_documents: incarnation < self.index_from,
+            turn_blocks: TURN_BLOCKS,
         }
     }
 

@@ -29,7 +29,7 @@ pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>
     let mut budget = BackgroundShare::new(share, clock::now());
     loop {
         let more = pool.pump(0);
-        if more {
+        if more && pool.with_core(|core| core.wants_background()) {
             let now = clock::now();
             let (operations, urgency) = pool.with_core(|core| (core.host_operations(), core.urgency()));
             budget.see_hosts(operations, now);
@@ -55,9 +55,12 @@ pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>
             }
         }
         if more && !told {
-            // Background work continues, but hosts come first.
+            // Background work continues, but hosts come first. The rest of a checkpoint waits for
+            // them only: when the log is full, hosts wait for it.
             tokio::task::yield_now().await;
-            if wake.is_none() || !(budget.hosts_active(clock::now()) || pool.with_core(|core| core.waits_for_medium()))
+            if pool.with_core(|core| core.is_cut())
+                || wake.is_none()
+                || !(budget.hosts_active(clock::now()) || pool.with_core(|core| core.waits_for_medium()))
             {
                 continue;
             }

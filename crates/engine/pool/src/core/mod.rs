@@ -2,8 +2,9 @@
 //!
 //! Callers [`submit`](Core::submit) operations and take results with
 //! [`poll_finished`](Core::poll_finished). [`pump`](Core::pump) advances everything: completions of
-//! the medium, operations that waited for them, log frames, destaging, checkpoints, reclaim. There
-//! is no clock, thread or lock here. An operation is planned first: if map pages, counts or data
+//! the medium, operations that waited for them, log frames, destaging, checkpoints, reclaim. It does
+//! a bounded amount of work, a turn, and [`wants_turn`](Core::wants_turn) tells whether more is
+//! left. There is no clock, thread or lock here. An operation is planned first: if map pages, counts or data
 //! have to be read, it waits without having changed anything. Then it is executed in one step, so
 //! every operation takes effect at one instant.
 //!
@@ -11,7 +12,7 @@
 //! Steps use the parts through the state, and each other only from left to right:
 //!
 //! ```text
-//! io, progress, … ← state ← waiting ← admission ← operation ← scan ← checkpoint, reclaim, … ← completion ← pump ← recovery ← offline
+//! io, progress, turn, … ← state ← waiting ← admission ← operation ← scan ← checkpoint, reclaim, … ← completion ← pump ← recovery ← offline
 //! ```
 
 mod admission;
@@ -35,9 +36,13 @@ mod reclaim;
 pub(crate) mod recovery;
 mod scan;
 mod state;
+mod turn;
+#[cfg(test)]
+mod turn_tests;
 mod waiting;
 
 pub use state::{Core, Counters};
+pub use turn::TurnWork;
 
 /// Bytes of a block.
 const B: u64 = media::BLOCK_BYTES as u64;

@@ -32,9 +32,11 @@ impl<M: Media> Core<M> {
         id
     }
 
-    /// Advances everything as far as possible without blocking. `background` is the amount of
-    /// background work, as for [`Core::background`].
+    /// Advances everything without blocking, as far as one turn suffices: [`Core::wants_turn`] tells
+    /// whether work is left. `background` is the amount of background work, as for
+    /// [`Core::background`].
     pub fn pump(&mut self, background: usize) {
+        self.turn.begin();
         self.background(background);
         self.probe_parked();
         self.advance();
@@ -71,11 +73,17 @@ impl<M: Media> Core<M> {
         loop {
             let mut progress = false;
             let before = self.medium.issued();
-            while let Some(completion) = self.medium.poll() {
+            while !self.turn.is_over()
+                && let Some(completion) = self.medium.poll()
+            {
+                self.turn.step();
                 self.complete(completion);
                 progress = true;
             }
-            while let Some((id, pending)) = self.schedule.next_ready() {
+            while !self.turn.is_over()
+                && let Some((id, pending)) = self.schedule.next_ready()
+            {
+                self.turn.step();
                 self.attempt(id, pending);
                 progress = true;
             }
@@ -92,6 +100,10 @@ impl<M: Media> Core<M> {
             self.destage();
             self.medium.submit();
             progress |= self.medium.issued() != before;
+            if self.turn.is_over() {
+                self.turn.cut();
+                break;
+            }
             if !progress && !self.retry_space() {
                 break;
             }

@@ -10,6 +10,7 @@ use crate::core::parked::ParkedWrites;
 use crate::core::progress::{PlacedWrites, Progress};
 use crate::core::scan::online_check::OnlineCheck;
 use crate::core::scan::verified::Verified;
+use crate::core::turn::{Turn, TurnWork};
 use crate::interface::operation::{Failure, OperationId, Options, Output};
 use crate::interface::range::BlockNumber;
 use crate::interface::{BlockId, Incident, ObjectId, ObjectInfo, Place, PoolSpace};
@@ -58,6 +59,7 @@ pub struct Core<M: Media> {
     pub(super) checkpoints: Checkpoints,
     pub(super) placed: PlacedWrites,
     pub(super) parked: ParkedWrites,
+    pub(super) turn: Turn,
     pub(super) growing: Option<Growing>,
     pub(super) online_check: Option<Box<OnlineCheck>>,
     pub(super) incidents: Incidents,
@@ -91,6 +93,7 @@ impl<M: Media> Core<M> {
         root_version: u64,
     ) -> Self {
         Self {
+            turn: Turn::new(options.turn_blocks),
             options,
             uuid,
             medium,
@@ -191,9 +194,25 @@ impl<M: Media> Core<M> {
         !self.schedule.has_later() && self.medium.in_flight() > 0
     }
 
-    /// True if there is background work for the next pump.
+    /// True if there is work for the next pump: background work, or what the last one left.
     pub fn wants_turn(&self) -> bool {
+        self.is_cut() || self.wants_background()
+    }
+
+    /// True if there is background work.
+    pub fn wants_background(&self) -> bool {
         self.schedule.has_later() || !self.map.drops().queue().is_empty()
+    }
+
+    /// True if the last pump left work that hosts may wait for, and that could be done at once: the
+    /// next pump should follow as soon as hosts have been served.
+    pub fn is_cut(&self) -> bool {
+        self.turn.is_cut() && self.stopped.is_none()
+    }
+
+    /// Work of the last pump.
+    pub fn turn_work(&self) -> TurnWork {
+        self.turn.work()
     }
 
     /// True if no request is in flight and no operation waits for one.
@@ -202,6 +221,7 @@ impl<M: Media> Core<M> {
             && !self.schedule.has_ready()
             && !self.log.has_work()
             && !self.checkpoints.in_flight()
+            && !self.is_cut()
     }
 
     /// Blocks until the medium reports a completion or has no request. For tools; a reactor waits

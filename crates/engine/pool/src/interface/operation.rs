@@ -20,6 +20,10 @@ pub const MAX_WRITE_BYTES: usize = 64 << 20;
 /// Size of the largest single compare-and-write in bytes.
 pub const MAX_COMPARE_BYTES: usize = 256 << 10;
 
+/// Blocks of checkpoints and destaging in a turn by default: 512 KiB. To copy them and to write
+/// them to memory takes about 100 µs; a disk gets the next ones in the next turn, at once.
+const TURN_BLOCKS: usize = 128;
+
 /// Memory of the pool, identity of a run, and options.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -35,11 +39,21 @@ pub struct Options {
     /// Keeps storing documents as a list in a pool that has one, as releases before the index did,
     /// so that they can read it. For tests.
     pub list_documents: bool,
+    /// Number of blocks of checkpoints and destaging that one turn hands to the medium. Hosts are
+    /// served between turns.
+    pub turn_blocks: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { memory_bytes: 256 << 20, incarnation: 0, destage_batch: 256, discard: false, list_documents: false }
+        Self {
+            memory_bytes: 256 << 20,
+            incarnation: 0,
+            destage_batch: 256,
+            discard: false,
+            list_documents: false,
+            turn_blocks: TURN_BLOCKS,
+        }
     }
 }
 

@@ -329,15 +329,18 @@ impl<M: Media> Core<M> {
 
     fn write_frozen(&mut self) {
         let Some(mut frozen) = self.checkpoints.frozen.take() else { return };
-        while frozen.in_flight < WRITES {
+        while frozen.in_flight < WRITES && !(frozen.blocks.is_empty() && frozen.pages.is_empty()) {
+            let left = self.turn.blocks_left();
+            if left == 0 {
+                break;
+            }
             let rewrite = match frozen.blocks.pop() {
                 Some((address, buffer)) => Rewrite::Blocks(address, buffer),
-                None if frozen.pages.is_empty() => break,
                 None => {
                     // Neighbouring pages form one request.
                     let mut run = Vec::new();
                     while let Some((address, _)) = frozen.pages.last() {
-                        if run.len() == 64 || run.last().is_some_and(|(last, _)| *last + 1 != *address) {
+                        if run.len() == left.min(64) || run.last().is_some_and(|(last, _)| *last + 1 != *address) {
                             break;
                         }
                         run.extend(frozen.pages.pop());
@@ -347,10 +350,11 @@ impl<M: Media> Core<M> {
             };
             let (address, buffer) = rewrite.request(self.medium.stock());
             frozen.in_flight += 1;
+            self.turn.spend_blocks(buffer.blocks());
             self.counters.checkpoint_bytes += buffer.len() as u64;
             self.medium.write(Io::Checkpoint { blocks: buffer.blocks(), rewrite }, address, buffer);
         }
-        if frozen.in_flight == 0 {
+        if frozen.in_flight == 0 && frozen.blocks.is_empty() && frozen.pages.is_empty() {
             frozen.stage = Stage::Destaging;
         }
         let destaging = frozen.stage == Stage::Destaging;
@@ -396,14 +400,20 @@ impl<M: Media> Core<M> {
             }
             let early = self.replaying.is_some() || leaves_out(Mutation::LogBeforeDestage);
             let durable = if early { u64::MAX } else { durable };
+            let room = self.options.destage_batch.saturating_sub(self.checkpoints.destaging);
+            let limit = match room > 0 && !frozen.captured.is_empty() {
+                true => room.min(self.turn.blocks_left()),
+                false => 0,
+            };
             let ready: Vec<BlockAddress> = frozen
                 .captured
                 .iter()
                 .filter(|(_, (_, sequence))| *sequence < durable)
                 .map(|(a, _)| *a)
-                .take(self.options.destage_batch.saturating_sub(self.checkpoints.destaging))
+                .take(limit)
                 .collect();
             let mut batch = Vec::with_capacity(ready.len());
+            let any_ready = !ready.is_empty();
             for address in ready {
                 if let Some((data, sequence)) = frozen.captured.remove(&address)
                     && self.map.begin_destage_of(address, sequence)
@@ -416,6 +426,10 @@ impl<M: Media> Core<M> {
                 // All captured blocks were freed meanwhile, and no write is in flight that would
                 // call this again.
                 return self.destage_frozen();
+            }
+            if batch.is_empty() && any_ready {
+                // The blocks looked at were freed meanwhile, and the next ones follow in the next turn.
+                self.turn.cut();
             }
             self.write_batch(batch);
         } else {
@@ -475,17 +489,26 @@ impl<M: Media> Core<M> {
         }
         let limit = self.destage_share(self.options.destage_batch).saturating_sub(self.checkpoints.destaging);
         // Neighbours are written together, so small batches would cost more requests.
-        if limit < (self.options.destage_batch / 8).max(1) {
+        let least = (self.options.destage_batch / 8).max(1);
+        if limit < least {
             return;
+        }
+        let left = self.turn.blocks_left();
+        if left < limit.min(least).min(self.options.turn_blocks) {
+            return self.turn.cut();
         }
         let early = leaves_out(Mutation::LogBeforeDestage);
         let durable = if early { u64::MAX } else { self.log.durable_sequence() };
-        let batch = self.map.begin_destage(durable, limit);
+        let batch = self.map.begin_destage(durable, limit.min(left));
+        if batch.len() == left && left < limit {
+            self.turn.cut();
+        }
         self.write_batch(batch);
     }
 
     fn write_batch(&mut self, batch: Vec<(BlockAddress, Data)>) {
         self.checkpoints.destaging += batch.len();
+        self.turn.spend_blocks(batch.len());
         let mut run: Vec<(BlockAddress, Data)> = Vec::new();
         for item in batch {
             if run.len() == 64 || run.last().is_some_and(|(last, _)| *last + 1 != item.0) {

@@ -1,0 +1,93 @@
+//! Work of one turn, and its bounds: a pump returns soon, even on a medium that answers at once,
+//! so that the caller can serve hosts in between.
+
+use crate::mutations::{Mutation, leaves_out};
+
+/// Completions and attempts of operations in a turn; a small one takes 2 to 4 µs.
+const TURN_STEPS: usize = 256;
+
+/// Work done in a turn, as counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TurnWork {
+    /// Blocks that checkpoints and destaging handed to the medium.
+    pub blocks: usize,
+    /// Completions handled and operations attempted.
+    pub steps: usize,
+}
+
+impl TurnWork {
+    /// Most work of a turn in a pool that hands `blocks` blocks to the medium.
+    pub const fn bound(blocks: usize) -> Self {
+        Self { blocks, steps: TURN_STEPS }
+    }
+
+    /// True if nothing exceeds `bound`.
+    pub const fn is_within(&self, bound: &Self) -> bool {
+        self.blocks <= bound.blocks && self.steps <= bound.steps
+    }
+}
+
+/// Turn in progress, or the last one.
+pub(crate) struct Turn {
+    blocks: usize,
+    work: TurnWork,
+    /// True if work was left for the next turn that could be done now.
+    cut: bool,
+}
+
+impl Turn {
+    /// Creates turns that hand at most `blocks` blocks to the medium.
+    pub fn new(blocks: usize) -> Self {
+        Self { blocks: blocks.max(1), work: TurnWork::default(), cut: false }
+    }
+
+    /// Begins a turn.
+    pub fn begin(&mut self) {
+        self.work = TurnWork::default();
+        self.cut = false;
+    }
+
+    /// Work of the turn so far.
+    pub fn work(&self) -> TurnWork {
+        self.work
+    }
+
+    /// True if the turn left work that could be done now.
+    #[inline]
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// Notes that work is left that could be done now.
+    pub fn cut(&mut self) {
+        self.cut = true;
+    }
+
+    /// Blocks that may still be handed to the medium in this turn. Asked only for a purpose: the
+    /// turn is cut if there are none.
+    pub fn blocks_left(&mut self) -> usize {
+        if leaves_out(Mutation::Turn) {
+            return usize::MAX;
+        }
+        let left = self.blocks.saturating_sub(self.work.blocks);
+        self.cut |= left == 0;
+        left
+    }
+
+    /// Notes blocks that were handed to the medium.
+    pub fn spend_blocks(&mut self, blocks: usize) {
+        self.work.blocks += blocks;
+    }
+
+    /// Notes a step.
+    #[inline]
+    pub fn step(&mut self) {
+        self.work.steps += 1;
+    }
+
+    /// True if no step is left.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.work.steps >= TURN_STEPS
+    }
+}

@@ -1,0 +1,106 @@
+//! Turns do a bounded amount of work on a medium that answers at once.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use crate::{CatalogChange, Core, ObjectId, Operation, Options, TurnWork, initial_root};
+use bytes::Bytes;
+use media::{BLOCK_BYTES, FormatOptions, LocalMedia, SimDisk, SimOptions};
+
+type Engine = Core<LocalMedia<SimDisk>>;
+
+const VOLUME_BYTES: u64 = 1 << 30;
+
+fn engine() -> (Engine, ObjectId) {
+    let disk = SimDisk::new(SimOptions::immediate(1, 2048 * 16));
+    let format = FormatOptions { uuid: [7; 16], log_bytes: 16 << 20, root: initial_root([7; 16]), overwrite: false };
+    let media = LocalMedia::format(disk, format).unwrap();
+    let options = Options { memory_bytes: 64 << 20, incarnation: 1, ..Options::default() };
+    let mut core = Core::open(media, options, &mut |_| {}).unwrap().0;
+    let id = core.new_object_id();
+    run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: VOLUME_BYTES }]));
+    (core, id)
+}
+
+fn run(core: &mut Engine, operation: Operation) {
+    let id = core.submit(operation);
+    loop {
+        if let Some(result) = core.take_finished(id) {
+            result.unwrap();
+            return;
+        }
+        core.pump(0);
+    }
+}
+
+/// Overwrites blocks in as many leaves: each dirties a page and a block.
+fn scatter(core: &mut Engine, object: ObjectId, blocks: u64) {
+    for i in 0..blocks {
+        let data = Bytes::from(vec![i as u8 | 1; BLOCK_BYTES]);
+        let offset = i << 20;
+        run(core, Operation::Write { object, offset, data, forced: true });
+    }
+}
+
+/// A whole checkpoint with its destaging ran in one turn, 80 to 150 ms in which no host was served.
+#[test]
+fn a_checkpoint_takes_many_short_turns() {
+    let (mut core, volume) = engine();
+    scatter(&mut core, volume, 1000);
+    let bound = TurnWork::bound(Options::default().turn_blocks);
+    let before = core.counters();
+    core.request_checkpoint();
+    let (mut turns, mut blocks) = (0, 0);
+    while core.counters().checkpoints == before.checkpoints {
+        core.pump(0);
+        assert!(core.turn_work().is_within(&bound), "{:?}", core.turn_work());
+        (turns, blocks) = (turns + 1, blocks + core.turn_work().blocks);
+        assert!(core.is_cut() || core.counters().checkpoints > before.checkpoints, "the checkpoint stalls");
+    }
+    let after = core.counters();
+    let checkpoint = (after.checkpoint_bytes - before.checkpoint_bytes) as usize / BLOCK_BYTES;
+    let destaged = (after.destaged - before.destaged) as usize;
+    assert!(destaged >= 1000);
+    assert_eq!(blocks, checkpoint + destaged);
+    assert!(turns <= blocks / bound.blocks + 3, "{turns} turns for {blocks} blocks");
+    assert!(!core.wants_turn());
+}
+
+/// While a checkpoint is written, each turn completes what hosts have submitted before it.
+#[test]
+fn hosts_are_served_between_the_turns_of_a_checkpoint() {
+    let (mut core, volume) = engine();
+    scatter(&mut core, volume, 1000);
+    let before = core.counters().checkpoints;
+    core.request_checkpoint();
+    core.pump(0);
+    let mut served = 0;
+    while core.counters().checkpoints == before {
+        let data = Bytes::from(vec![9; BLOCK_BYTES]);
+        let id = core.submit(Operation::Write { object: volume, offset: 0, data, forced: true });
+        core.pump(0);
+        core.take_finished(id).unwrap().unwrap();
+        served += 1;
+    }
+    assert!(served >= 10, "{served}");
+}
+
+/// Of many operations that became ready together, the turn attempts a part.
+#[test]
+fn a_turn_attempts_a_bounded_number_of_operations() {
+    let (mut core, volume) = engine();
+    for _ in 0..5000 {
+        core.submit(Operation::Read { object: volume, offset: 0, length: BLOCK_BYTES });
+        let data = Bytes::from(vec![9; 64 << 10]);
+        core.submit(Operation::Write { object: volume, offset: 0, data, forced: true });
+    }
+    let bound = TurnWork::bound(Options::default().turn_blocks);
+    let mut left = 10_000;
+    while left > 0 {
+        core.pump(0);
+        assert!(core.turn_work().is_within(&bound), "{:?}", core.turn_work());
+        while let Some((_, result)) = core.poll_finished() {
+            result.unwrap();
+            left -= 1;
+        }
+        assert!(left == 0 || core.is_cut());
+    }
+}
