@@ -7,6 +7,7 @@
 
 mod catalog;
 mod checksum;
+mod clock;
 mod content;
 mod core;
 mod geometry;

@@ -2,9 +2,9 @@
 //! destaged to their place, and a bounded cache of clean ones. Both are keyed by physical block.
 
 use crate::checksum::Crc32c;
+use crate::clock::{Clock, Verdict};
 use media::{BLOCK_BYTES, BlockAddress};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
@@ -30,6 +30,8 @@ struct Clean {
     data: Data,
     crc: Crc32c,
     referenced: bool,
+    /// Number of its place on the clock.
+    place: u64,
 }
 
 /// Blocks in memory, dirty and clean.
@@ -37,7 +39,7 @@ struct Clean {
 pub struct Blocks {
     dirty: FxHashMap<BlockAddress, Dirty>,
     clean: FxHashMap<BlockAddress, Clean>,
-    clock: VecDeque<BlockAddress>,
+    clock: Clock<BlockAddress>,
     /// Addresses that the present sweep has still to visit, descending.
     sweep: Vec<BlockAddress>,
     /// Memory of unused blocks, for reuse.
@@ -124,10 +126,18 @@ impl Blocks {
 
     /// Caches content that was read from its place or written to it.
     pub fn cache(&mut self, address: BlockAddress, data: Data, crc: Crc32c) {
-        if !self.dirty.contains_key(&address)
-            && self.clean.insert(address, Clean { data, crc, referenced: false }).is_none()
-        {
-            self.clock.push_back(address);
+        if self.dirty.contains_key(&address) {
+            return;
+        }
+        match self.clean.entry(address) {
+            Entry::Occupied(mut entry) => {
+                let place = entry.get().place;
+                entry.insert(Clean { data, crc, referenced: false, place });
+            }
+            Entry::Vacant(entry) => {
+                let place = self.clock.add(address);
+                entry.insert(Clean { data, crc, referenced: false, place });
+            }
         }
     }
 
@@ -232,25 +242,26 @@ impl Blocks {
         }
     }
 
-    /// Drops clean blocks until at most `limit` remain, least recently used first.
-    pub fn evict(&mut self, limit: usize) {
-        while self.clean.len() > limit {
-            let Some(address) = self.clock.pop_front() else { return };
-            match self.clean.get_mut(&address) {
-                Some(c) if c.referenced => {
-                    c.referenced = false;
-                    self.clock.push_back(address);
-                }
-                Some(_) => {
-                    if let Some(clean) = self.clean.remove(&address) {
-                        Self::recycle(&mut self.spare, clean.data);
-                    }
-                }
-                None => {}
+    /// Drops clean blocks while more than `limit` remain, least recently used first, as far as one
+    /// walk of the clock comes. Returns the number of its steps.
+    pub fn evict(&mut self, limit: usize) -> usize {
+        let Self { clean, clock, spare, .. } = self;
+        let present = clean.len();
+        clock.walk(present.saturating_sub(limit), present, |address, place, evict| {
+            let Some(block) = clean.get_mut(&address).filter(|block| block.place == place) else {
+                return Verdict::Stale;
+            };
+            if !evict {
+                return Verdict::Kept;
             }
-        }
-        if self.clock.len() > 2 * limit + 1024 {
-            self.clock.retain(|a| self.clean.contains_key(a));
-        }
+            if block.referenced {
+                block.referenced = false;
+                return Verdict::Kept;
+            }
+            if let Some(block) = clean.remove(&address) {
+                Self::recycle(spare, block.data);
+            }
+            Verdict::Evicted
+        })
     }
 }

@@ -17,6 +17,8 @@ use media::{BLOCK_BYTES, Media};
 /// Part of the memory of the pool that lets one more object stay in use. An object in use takes far
 /// less; an object at rest comes into use again in less than a microsecond.
 const MEMORY_PER_OBJECT: usize = 64 << 10;
+/// Pages of detached sub-trees that a turn gives back while hosts wait for their space.
+const RECLAIMED: usize = 64;
 /// Memory of a segment's counts and of its table entry, in bytes.
 const SEGMENT_MEMORY: usize = 5000;
 
@@ -282,8 +284,13 @@ impl<M: Media> Core<M> {
         if !self.schedule.waits_for_space() {
             return false;
         }
-        if !self.map.drops().queue().is_empty() {
-            self.reclaim(256);
+        if !self.map.drops().queue().is_empty() && self.turn.may_reclaim() {
+            let before = self.counters.reclaimed;
+            self.reclaim(RECLAIMED);
+            if self.counters.reclaimed > before && !self.map.drops().queue().is_empty() {
+                // Hosts wait for this space: it is no background work.
+                self.turn.cut();
+            }
         }
         self.release_held_space();
         if self.space_is_coming() && self.stopped.is_none() {
@@ -306,6 +313,8 @@ impl<M: Media> Core<M> {
         }
         let memory = self.options.memory_bytes;
         let pages = memory * 3 / 8 / PAGE_BYTES;
-        self.map.evict(pages, (memory / 4 / SEGMENT_MEMORY).max(16), (memory / 8 / BLOCK_BYTES).max(64));
+        let segments = (memory / 4 / SEGMENT_MEMORY).max(16);
+        let walked = self.map.evict(pages, segments, (memory / 8 / BLOCK_BYTES).max(64));
+        self.turn.note_walked(walked);
     }
 }

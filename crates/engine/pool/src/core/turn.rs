@@ -1,6 +1,7 @@
 //! Work of one turn, and its bounds: a pump returns soon, even on a medium that answers at once,
 //! so that the caller can serve hosts in between.
 
+use crate::clock;
 use crate::mutations::{Mutation, leaves_out};
 
 /// Completions and attempts of operations in a turn; a small one takes 2 to 4 µs.
@@ -13,17 +14,19 @@ pub struct TurnWork {
     pub blocks: usize,
     /// Completions handled and operations attempted.
     pub steps: usize,
+    /// Entries of the caches of pages, counts and blocks that were considered for eviction.
+    pub walked: usize,
 }
 
 impl TurnWork {
     /// Most work of a turn in a pool that hands `blocks` blocks to the medium.
     pub const fn bound(blocks: usize) -> Self {
-        Self { blocks, steps: TURN_STEPS }
+        Self { blocks, steps: TURN_STEPS, walked: 3 * clock::STEPS }
     }
 
     /// True if nothing exceeds `bound`.
     pub const fn is_within(&self, bound: &Self) -> bool {
-        self.blocks <= bound.blocks && self.steps <= bound.steps
+        self.blocks <= bound.blocks && self.steps <= bound.steps && self.walked <= bound.walked
     }
 }
 
@@ -33,18 +36,21 @@ pub(crate) struct Turn {
     work: TurnWork,
     /// True if work was left for the next turn that could be done now.
     cut: bool,
+    /// True if pages were given back for hosts that wait for space.
+    reclaimed: bool,
 }
 
 impl Turn {
     /// Creates turns that hand at most `blocks` blocks to the medium.
     pub fn new(blocks: usize) -> Self {
-        Self { blocks: blocks.max(1), work: TurnWork::default(), cut: false }
+        Self { blocks: blocks.max(1), work: TurnWork::default(), cut: false, reclaimed: false }
     }
 
     /// Begins a turn.
     pub fn begin(&mut self) {
         self.work = TurnWork::default();
         self.cut = false;
+        self.reclaimed = false;
     }
 
     /// Work of the turn so far.
@@ -72,6 +78,16 @@ impl Turn {
         let left = self.blocks.saturating_sub(self.work.blocks);
         self.cut |= left == 0;
         left
+    }
+
+    /// True once in a turn: detached sub-trees may be given back for hosts that wait for space.
+    pub fn may_reclaim(&mut self) -> bool {
+        !std::mem::replace(&mut self.reclaimed, true)
+    }
+
+    /// Notes entries that were considered for eviction.
+    pub fn note_walked(&mut self, entries: usize) {
+        self.work.walked += entries;
     }
 
     /// Notes blocks that were handed to the medium.

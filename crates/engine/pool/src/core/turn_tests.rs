@@ -104,3 +104,26 @@ fn a_turn_attempts_a_bounded_number_of_operations() {
         assert!(left == 0 || core.is_cut());
     }
 }
+
+/// Eviction walked through all pages in every turn, and the list of blocks written over and over
+/// grew without end.
+#[test]
+fn a_turn_considers_a_bounded_number_of_entries() {
+    let (mut core, volume) = engine();
+    core.options.memory_bytes = 4 << 20;
+    let bound = TurnWork::bound(Options::default().turn_blocks);
+    for round in 0..20 {
+        for i in 0..300u64 {
+            let data = Bytes::from(vec![round | 1; BLOCK_BYTES]);
+            let offset = i << 20;
+            run(&mut core, Operation::Write { object: volume, offset, data, forced: true });
+            assert!(core.turn_work().is_within(&bound), "{:?}", core.turn_work());
+        }
+    }
+    core.checkpoint().unwrap();
+    for _ in 0..10 {
+        core.pump(0);
+    }
+    core.pump(0);
+    assert_eq!(core.turn_work().walked, 0, "nothing is left to evict");
+}

@@ -79,12 +79,10 @@ impl Map {
         }
     }
 
-    /// Evicts clean pages, segments of counts and content of blocks until at most these numbers
-    /// remain.
-    pub fn evict(&mut self, pages: usize, segments: usize, blocks: usize) {
-        self.pages.evict(pages);
-        self.space.evict(segments);
-        self.content.evict(blocks);
+    /// Evicts clean pages, segments of counts and content of blocks while more than these numbers
+    /// remain, as far as one walk through each comes. Returns the number of entries considered.
+    pub fn evict(&mut self, pages: usize, segments: usize, blocks: usize) -> usize {
+        self.pages.evict(pages) + self.space.evict(segments) + self.content.evict(blocks)
     }
 
     /// Reference counts and allocation.

@@ -2,12 +2,12 @@
 //! owns.
 
 use crate::checksum::Crc32c;
+use crate::clock::{Clock, Verdict};
 use crate::interface::ObjectId;
 use crate::interface::range::BlockNumber;
 use crate::map::page::{PAGE_BYTES, Page};
 use media::BlockAddress;
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::VecDeque;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// Largest number of owned paths that are remembered.
@@ -34,6 +34,8 @@ impl Path {
 struct Cached {
     page: Rc<Page>,
     referenced: bool,
+    /// Number of its place on the clock.
+    place: u64,
 }
 
 /// Sealed page, with the address that a checkpoint writes it to.
@@ -42,7 +44,7 @@ pub(crate) type SealedPage = (BlockAddress, Rc<Page>);
 /// Pages in memory.
 pub(crate) struct Pages {
     by_address: FxHashMap<BlockAddress, Cached>,
-    clock: VecDeque<BlockAddress>,
+    clock: Clock<BlockAddress>,
     /// Level and address of the pages placed in this epoch.
     dirty: Vec<(u8, BlockAddress)>,
     /// Paths to leaves that this epoch owns, by object and number of the leaf.
@@ -57,7 +59,7 @@ impl Pages {
     pub fn new(committed_epoch: u64) -> Self {
         Self {
             by_address: FxHashMap::default(),
-            clock: VecDeque::new(),
+            clock: Clock::default(),
             dirty: Vec::new(),
             owned: FxHashMap::default(),
             epoch: committed_epoch + 1,
@@ -79,6 +81,7 @@ impl Pages {
     /// Notes that the checkpoint of an epoch is durable: its pages may be evicted.
     pub fn commit(&mut self, epoch: u64) {
         self.committed_epoch = epoch;
+        self.clock.restart();
     }
 
     /// Returns a page in memory, and marks it as recently used.
@@ -103,8 +106,8 @@ impl Pages {
 
     /// Adds a page that was read or created.
     pub fn insert(&mut self, address: BlockAddress, page: Rc<Page>) {
-        self.clock.push_back(address);
-        self.by_address.insert(address, Cached { page, referenced: true });
+        let place = self.clock.add(address);
+        self.by_address.insert(address, Cached { page, referenced: true, place });
     }
 
     /// Adds a page that this epoch placed at `address`.
@@ -143,25 +146,25 @@ impl Pages {
         self.dirty.len() * PAGE_BYTES
     }
 
-    /// Evicts clean pages until at most `limit` pages remain, least recently used first.
-    pub fn evict(&mut self, limit: usize) {
-        let mut chances = self.clock.len() * 2;
-        while self.by_address.len() > limit && chances > 0 {
-            chances -= 1;
-            let Some(address) = self.clock.pop_front() else { return };
-            let Some(cached) = self.by_address.get_mut(&address) else { continue };
-            if cached.referenced || cached.page.epoch() > self.committed_epoch {
-                cached.referenced = false;
-                self.clock.push_back(address);
-            } else {
-                self.by_address.remove(&address);
+    /// Evicts clean pages while more than `limit` remain, least recently used first, as far as one
+    /// walk of the clock comes. Returns the number of its steps.
+    pub fn evict(&mut self, limit: usize) -> usize {
+        let Self { by_address, clock, committed_epoch, .. } = self;
+        let present = by_address.len();
+        clock.walk(present.saturating_sub(limit), present, |address, place, evict| {
+            let Some(cached) = by_address.get_mut(&address).filter(|cached| cached.place == place) else {
+                return Verdict::Stale;
+            };
+            if !evict {
+                return Verdict::Kept;
             }
-        }
-        if self.clock.len() > 2 * self.by_address.len() + 4096 {
-            let pages = &self.by_address;
-            let mut seen = FxHashSet::default();
-            self.clock.retain(|address| pages.contains_key(address) && seen.insert(*address));
-        }
+            if cached.referenced || cached.page.epoch() > *committed_epoch {
+                cached.referenced = false;
+                return Verdict::Kept;
+            }
+            by_address.remove(&address);
+            Verdict::Evicted
+        })
     }
 
     /// Computes the CRCs of the dirty pages from index `from` of the list on, children first, and

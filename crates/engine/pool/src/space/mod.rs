@@ -22,6 +22,7 @@ pub use checkpoint::SpaceWrites;
 pub use discards::FreeRun;
 
 use crate::checksum::Crc32c;
+use crate::clock::{Clock, Verdict};
 use crate::space::layout::{Layout, ZONE_SEGMENTS};
 use crate::space::slot::SlotEntry;
 use media::{BLOCK_BYTES, BlockAddress};
@@ -65,7 +66,7 @@ pub struct SpaceMap {
     /// Segments with unreadable counts, and the reason: no block there is allocated or freed any
     /// longer.
     lost: FxHashMap<u32, String>,
-    clock: VecDeque<u32>,
+    clock: Clock<u32>,
     /// Released runs to be discarded; `None` without discards.
     discards: Option<VecDeque<FreeRun>>,
     /// Zones whose index has to be written although none of their segments changed.
@@ -98,7 +99,7 @@ impl SpaceMap {
             held: BTreeSet::new(),
             future: FxHashMap::default(),
             lost: FxHashMap::default(),
-            clock: VecDeque::new(),
+            clock: Clock::default(),
             discards: None,
             stale: BTreeSet::new(),
             grown_from: None,
@@ -267,7 +268,7 @@ impl SpaceMap {
         if available > 0 {
             self.with_space.insert(segment);
         }
-        self.clock.push_back(segment);
+        self.clock.add(segment);
         self.resident.insert(
             segment,
             Segment {
@@ -337,29 +338,31 @@ impl SpaceMap {
         self.usable
     }
 
-    /// Evicts clean segments until at most `limit` remain, least recently used first.
-    pub fn evict(&mut self, limit: usize) {
-        let mut chances = self.clock.len() * 2;
-        while self.resident.len() > limit && chances > 0 {
-            chances -= 1;
-            let Some(segment) = self.clock.pop_front() else { return };
+    /// Evicts clean segments while more than `limit` remain, least recently used first, as far as one
+    /// walk of the clock comes. Returns the number of its steps.
+    pub fn evict(&mut self, limit: usize) -> usize {
+        let present = self.resident.len();
+        let mut clock = std::mem::take(&mut self.clock);
+        let steps = clock.walk(present.saturating_sub(limit), present, |segment, _, evict| {
             let open = self.open.iter().flatten().any(|(o, _)| *o == segment);
-            let Some(s) = self.resident.get_mut(segment) else { continue };
+            let Some(s) = self.resident.get_mut(segment) else { return Verdict::Stale };
             let busy = s.dirty || s.flushing || self.held.contains(&segment) || s.reserved > 0 || open;
             // The index entry does not describe a segment that replay has masked, or that was never
             // written.
             let unknown = self.index.segments[segment as usize].slot().is_none() || self.future.contains_key(&segment);
-            if busy || s.referenced || unknown {
-                s.referenced = false;
-                self.clock.push_back(segment);
-                continue;
+            if !evict || busy || s.referenced || unknown {
+                s.referenced &= !evict;
+                return Verdict::Kept;
             }
             self.resident_available -= u64::from(s.available);
             self.total_available -= u64::from(s.available);
             self.with_space.remove(&segment);
             self.resident.remove(segment);
             self.total_available += self.indexed_free(segment);
-        }
+            Verdict::Evicted
+        });
+        self.clock = clock;
+        steps
     }
 }
 
