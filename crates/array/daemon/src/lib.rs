@@ -30,6 +30,7 @@ mod starter;
 mod state_dir;
 mod tls;
 mod token;
+mod turns;
 
 pub use array::{ArrayHandle, Requests, answer};
 pub use config::{

@@ -5,6 +5,7 @@
 //! with 0 or 1. Labels are volumes, hosts, portals, primitives and reasons, never commands.
 
 use crate::VERSION;
+use crate::turns::TURNS;
 use control::{MetricsView, PoolState, Primitive, Reservations};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text;
@@ -48,6 +49,7 @@ impl Collector for Scrape {
         self.primitives(&mut encoder)?;
         self.sessions(&mut encoder)?;
         self.log(&mut encoder)?;
+        reactor(&mut encoder)?;
         self.attention(&mut encoder)
     }
 }
@@ -262,6 +264,17 @@ impl Scrape {
     }
 }
 
+/// Longest turns of the reactor.
+fn reactor(encoder: &mut DescriptorEncoder) -> fmt::Result {
+    let rows = |turns: Vec<(&'static str, u64)>| {
+        turns.into_iter().map(|(cause, us)| (vec![("cause", cause)], us)).collect::<Vec<_>>()
+    };
+    let longest = rows(TURNS.since_start());
+    gauge_seconds(encoder, "reactor_longest_turn_seconds", "Longest time without serving hosts", longest)?;
+    let recent = rows(TURNS.take_since_scrape());
+    gauge_seconds(encoder, "reactor_recent_longest_turn_seconds", "The same since the last scrape", recent)
+}
+
 /// All alerts: each is exported, so that an inactive one reads 0.
 const ALERTS: [(&str, &str); 13] = [
     ("bad-blocks", "critical"),
@@ -291,6 +304,16 @@ fn gauge<V: LabelValue>(
     rows: Vec<(Vec<(&'static str, V)>, u64)>,
 ) -> fmt::Result {
     family(encoder, name, help, MetricType::Gauge, rows, |mut row, value| row.encode_gauge(&value))
+}
+
+/// Encodes a family of gauges in seconds, given in microseconds.
+fn gauge_seconds<V: LabelValue>(
+    encoder: &mut DescriptorEncoder,
+    name: &str,
+    help: &str,
+    rows: Vec<(Vec<(&'static str, V)>, u64)>,
+) -> fmt::Result {
+    family(encoder, name, help, MetricType::Gauge, rows, |mut row, us| row.encode_gauge(&seconds(us)))
 }
 
 /// Encodes a family of counters; the encoder adds `_total`.

@@ -84,6 +84,21 @@ impl<M: Media> Pool<M> {
         core.wants_turn()
     }
 
+    /// First part of [`Pool::pump`] without background work.
+    pub fn advance(&self) {
+        self.0.needs_pump.set(false);
+        let mut core = self.0.core.borrow_mut();
+        core.advance();
+        self.collect(&mut core);
+    }
+
+    /// Second part of [`Pool::pump`]: keeps memory within its bound.
+    pub fn evict(&self) -> bool {
+        let mut core = self.0.core.borrow_mut();
+        core.evict();
+        core.wants_turn()
+    }
+
     /// Does background work as [`Core::background`] does; the caller must pump afterwards.
     pub fn background(&self, pages: usize) {
         let mut core = self.0.core.borrow_mut();

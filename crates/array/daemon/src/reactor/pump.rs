@@ -3,6 +3,8 @@
 
 use super::share::BackgroundShare;
 use super::{ArrayPool, clock};
+use crate::notice::Notice;
+use crate::turns::{Cause, LONG, TURNS};
 use media::Media;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -27,8 +29,9 @@ pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>
     let mut sequence = pool.with_core(|core| core.next_sequence());
     let mut told = false;
     let mut budget = BackgroundShare::new(share, clock::now());
+    let long = Notice::default();
     loop {
-        let more = pool.pump(0);
+        let more = turn(&pool, &long);
         if more && pool.with_core(|core| core.wants_background()) {
             let now = clock::now();
             let (operations, urgency) = pool.with_core(|core| (core.host_operations(), core.urgency()));
@@ -36,8 +39,10 @@ pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>
             let pages = budget.pages(urgency, now);
             if pages > 0 {
                 pool.background(pages);
-                budget.spent(pages, clock::now().duration_since(now));
-                pool.pump(0);
+                let took = clock::now().duration_since(now);
+                budget.spent(pages, took);
+                note(Cause::Background, took, &long);
+                turn(&pool, &long);
             }
         }
         if !told && let Some(reason) = pool.with_core(|core| core.stopped().map(str::to_owned)) {
@@ -76,6 +81,29 @@ pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>
             }
             () = tokio::time::sleep(idle) => {}
         }
+    }
+}
+
+/// Pumps once, and measures it. Returns true if work is left.
+fn turn<M: Media>(pool: &ArrayPool<M>, long: &Notice) -> bool {
+    let begun = clock::now();
+    pool.advance();
+    let advanced = clock::now();
+    let more = pool.evict();
+    let frozen = pool.with_core(|core| core.turn_work().frozen > 0);
+    let cause = if frozen { Cause::Freeze } else { Cause::Advance };
+    note(cause, advanced.duration_since(begun), long);
+    note(Cause::Evict, clock::now().duration_since(advanced), long);
+    more
+}
+
+fn note(cause: Cause, took: Duration, long: &Notice) {
+    TURNS.note(cause, took);
+    if took >= LONG
+        && let Some(count) = long.count(clock::now())
+    {
+        let milliseconds = took.as_millis();
+        tracing::warn!(cause = cause.name(), milliseconds, count, "no host was served during a long turn of the pool");
     }
 }
 

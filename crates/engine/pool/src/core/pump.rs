@@ -38,11 +38,16 @@ impl<M: Media> Core<M> {
     /// whether work is left. `background` is the amount of background work, as for
     /// [`Core::background`].
     pub fn pump(&mut self, background: usize) {
-        self.turn.begin();
         self.background(background);
-        self.probe_parked();
         self.advance();
         self.evict();
+    }
+
+    /// Part of a pump: everything but background work and eviction, which must follow.
+    pub fn advance(&mut self) {
+        self.turn.begin();
+        self.probe_parked();
+        self.advance_all();
     }
 
     /// Does background work: gives back up to `pages` pages of detached sub-trees, and lets every
@@ -71,7 +76,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    fn advance(&mut self) {
+    fn advance_all(&mut self) {
         loop {
             let mut progress = false;
             let before = self.medium.issued();
@@ -304,7 +309,8 @@ impl<M: Media> Core<M> {
         true
     }
 
-    fn evict(&mut self) {
+    /// Part of a pump: keeps memory within its bound.
+    pub fn evict(&mut self) {
         self.map.rest_objects(self.options.memory_bytes / MEMORY_PER_OBJECT);
         // Eviction also stops while a checkpoint cannot start: the dirty pages that it would clean
         // leave no room for the pages that it needs.

@@ -16,12 +16,14 @@ pub struct TurnWork {
     pub steps: usize,
     /// Entries of the caches of pages, counts and blocks that were considered for eviction.
     pub walked: usize,
+    /// Pages and blocks that the freeze of a checkpoint sealed. Not bounded: they are sealed in one step.
+    pub frozen: usize,
 }
 
 impl TurnWork {
     /// Most work of a turn in a pool that hands `blocks` blocks to the medium.
     pub const fn bound(blocks: usize) -> Self {
-        Self { blocks, steps: TURN_STEPS, walked: 3 * clock::STEPS }
+        Self { blocks, steps: TURN_STEPS, walked: 3 * clock::STEPS, frozen: usize::MAX }
     }
 
     /// True if nothing exceeds `bound`.
@@ -83,6 +85,11 @@ impl Turn {
     /// True once in a turn: detached sub-trees may be given back for hosts that wait for space.
     pub fn may_reclaim(&mut self) -> bool {
         !std::mem::replace(&mut self.reclaimed, true)
+    }
+
+    /// Notes pages and blocks that a freeze sealed; at least 1.
+    pub fn note_frozen(&mut self, sealed: usize) {
+        self.work.frozen += sealed.max(1);
     }
 
     /// Notes entries that were considered for eviction.

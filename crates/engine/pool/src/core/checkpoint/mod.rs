@@ -184,6 +184,7 @@ impl<M: Media> Core<M> {
         {
             check.take_picture(&self.map, epoch);
         }
+        self.turn.note_frozen(pages.len() + blocks.len());
         let work = (pages.len() + blocks.len() + self.map.content().dirty()) as u64;
         let pace = Pace::new(self.log.used(), self.media().log_bytes(), work);
         self.map.freeze_content(replay.sequence);
