@@ -9,11 +9,14 @@
 
 mod command;
 mod data;
+mod floor;
+mod latencies;
+mod light;
 mod load;
 mod questions;
 mod report;
 mod session;
-mod targets;
+pub mod targets;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -45,6 +48,13 @@ pub struct Options {
     /// Do not compare with tgt, even if it is installed.
     #[arg(long)]
     pub no_tgt: bool,
+    /// Server that runs already, to load beside the array in `plain-io`: its name, its process id and
+    /// a logical unit whose content may be overwritten.
+    #[arg(long, value_name = "NAME,PID,URL", value_parser = targets::Peer::parse)]
+    pub peer: Option<targets::Peer>,
+    /// Serve the cheapest answers possible, which `plain-io` compares with.
+    #[arg(long, hide = true)]
+    pub serve_floor: bool,
     /// Write every repetition to this file.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -54,7 +64,18 @@ impl Options {
     /// Options for `cargo xtask ci`.
     pub fn small() -> Self {
         let disk = std::env::temp_dir();
-        Self { only: Vec::new(), list: false, small: true, repeats: 1, seconds: 1, disk, no_tgt: true, json: None }
+        Self {
+            only: Vec::new(),
+            list: false,
+            small: true,
+            repeats: 1,
+            seconds: 1,
+            disk,
+            no_tgt: true,
+            peer: None,
+            serve_floor: false,
+            json: None,
+        }
     }
 
     /// Time for which one load runs.
@@ -90,6 +111,10 @@ pub fn questions() -> impl Iterator<Item = &'static str> {
 /// Measures the `windlass` program for each question and prints the answers; fails when a load
 /// failed or read wrong data.
 pub fn run(windlass: &Path, options: &Options) -> Result<Outcome> {
+    if options.serve_floor {
+        floor::serve()?;
+        return Ok(Outcome::default());
+    }
     if options.list {
         for question in questions::ALL {
             println!("{:12} {}", question.name, question.asks);

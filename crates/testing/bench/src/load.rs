@@ -2,6 +2,7 @@
 //! latency is recorded.
 
 use crate::command::Command;
+use crate::latencies::Latencies;
 use crate::session::{Completion, Session};
 use anyhow::{Context, Result, ensure};
 use array_process::observe;
@@ -24,8 +25,8 @@ pub(crate) struct Load {
     pub(crate) operations: u64,
     /// Time from the first submission to the last completion.
     pub(crate) elapsed: Duration,
-    /// Latencies in nanoseconds, ascending.
-    pub(crate) latencies_ns: Vec<u64>,
+    /// Latencies of the commands.
+    pub(crate) latencies: Latencies,
     /// Processor time of the server's process.
     pub(crate) server_cpu: Duration,
     /// Bytes of TCP payload sent.
@@ -41,9 +42,8 @@ impl Load {
     }
 
     /// Latency in µs that `percent` of the commands did not exceed.
-    pub(crate) fn latency_us(&self, percent: usize) -> f64 {
-        let index = self.latencies_ns.len().saturating_sub(1) * percent / 100;
-        self.latencies_ns.get(index).copied().unwrap_or(0) as f64 / 1e3
+    pub(crate) fn latency_us(&self, percent: f64) -> f64 {
+        self.latencies.percentile_us(percent)
     }
 
     /// Processor time of the server per command, in µs.
@@ -75,7 +75,7 @@ pub(crate) fn run(
     let (sent_before, received_before) = session.wire_bytes();
     let started = Instant::now();
     let mut in_flight: HashMap<u32, (u64, Instant)> = HashMap::with_capacity(depth);
-    let mut latencies_ns = Vec::new();
+    let mut latencies = Latencies::default();
     let mut number = 0;
     let mut more = true;
     loop {
@@ -98,7 +98,7 @@ pub(crate) fn run(
         session.flush()?;
         session.complete(|completion| {
             let (number, submitted) = in_flight.remove(&completion.tag).context("a completion of no command")?;
-            latencies_ns.push(u64::try_from(submitted.elapsed().as_nanos())?);
+            latencies.record(submitted.elapsed());
             completion.good().with_context(|| format!("command {number}"))?;
             check(number, &completion)
         })?;
@@ -106,11 +106,10 @@ pub(crate) fn run(
     let elapsed = started.elapsed();
     let server_cpu = observe::processor_time(server_pid)?.total().saturating_sub(cpu_before);
     let (sent, received) = session.wire_bytes();
-    latencies_ns.sort_unstable();
     Ok(Load {
         operations: number,
         elapsed,
-        latencies_ns,
+        latencies,
         server_cpu,
         sent_bytes: sent - sent_before,
         received_bytes: received - received_before,
@@ -122,17 +121,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_come_from_the_sorted_latencies() {
+    fn percentiles_come_from_all_latencies() {
+        let mut latencies = Latencies::default();
+        (1..=100).rev().for_each(|us| latencies.record(Duration::from_micros(us)));
         let load = Load {
             operations: 100,
             elapsed: Duration::from_secs(2),
-            latencies_ns: (1..=100).map(|us| us * 1000).collect(),
+            latencies,
             server_cpu: Duration::from_millis(1),
             ..Load::default()
         };
-        assert_eq!((load.latency_us(50), load.latency_us(99)), (50.0, 99.0));
+        // To three digits.
+        let near = |is: f64, wanted: f64| (is - wanted).abs() <= wanted / 500.0;
+        assert!(near(load.latency_us(50.0), 50.0) && near(load.latency_us(99.0), 99.0));
+        assert!(near(load.latencies.longest_us(), 100.0));
         assert_eq!(load.rate(), 50.0);
         assert_eq!(load.server_us(), 10.0);
-        assert_eq!(Load::default().latency_us(99), 0.0);
+        assert_eq!(Load::default().latency_us(99.0), 0.0);
     }
 }

@@ -90,10 +90,12 @@ impl Report {
     /// Adds one repetition and prints it.
     pub(crate) fn load(&mut self, name: &str, server: &'static str, load: Load) {
         println!(
-            "  {name:28} {server:9} {:>9} ops/s  p50 {:>8} µs  p99 {:>8} µs  server {:>6} µs/op  wire {:>7} B/op",
+            "  {name:30} {server:9} {:>9} ops/s  p50 {:>8} µs  p99 {:>8} µs  p99.9 {:>8} µs  longest {:>8} µs  server {:>6} µs/op  wire {:>7} B/op",
             short(load.rate()),
-            short(load.latency_us(50)),
-            short(load.latency_us(99)),
+            short(load.latency_us(50.0)),
+            short(load.latency_us(99.0)),
+            short(load.latency_us(99.9)),
+            short(load.latencies.longest_us()),
             short(load.server_us()),
             short(load.wire_bytes_each())
         );
@@ -117,6 +119,8 @@ impl Report {
             "ratio to tgt",
             "p50 µs",
             "p99 µs",
+            "p99.9 µs",
+            "longest µs",
             "server CPU µs/op",
             "wire B/op",
         ];
@@ -135,8 +139,10 @@ impl Report {
                 row.server.into(),
                 format!("{} ({}–{})", short(rate.median), short(rate.least), short(rate.greatest)),
                 ratio,
-                short(row.median(|load| load.latency_us(50)).median),
-                short(row.median(|load| load.latency_us(99)).median),
+                short(row.median(|load| load.latency_us(50.0)).median),
+                short(row.median(|load| load.latency_us(99.0)).median),
+                short(row.median(|load| load.latency_us(99.9)).median),
+                short(row.median(|load| load.latencies.longest_us()).greatest),
                 short(row.median(Load::server_us).median),
                 short(row.median(Load::wire_bytes_each).median),
             ]);
@@ -147,7 +153,7 @@ impl Report {
         let barred: Vec<Vec<String>> =
             rows.iter().map(|row| row.iter().map(|cell| format!("| {cell}")).collect()).collect();
         let mut lines: Vec<_> =
-            text::columns::lines(&[Align::Left; 8], &barred).into_iter().map(|line| format!("{line} |")).collect();
+            text::columns::lines(&vec![Align::Left; header.len()], &barred).into_iter().map(|line| format!("{line} |")).collect();
         let rule = alignment.iter().map(|align| if *align == Align::Left { "---" } else { "---:" }).collect::<Vec<_>>();
         if lines.len() > 1 {
             lines.insert(1, format!("| {} |", rule.join(" | ")));
@@ -173,8 +179,10 @@ impl Report {
                         "operations": load.operations,
                         "elapsed_us": load.elapsed.as_secs_f64() * 1e6,
                         "operations_per_second": load.rate(),
-                        "p50_us": load.latency_us(50),
-                        "p99_us": load.latency_us(99),
+                        "p50_us": load.latency_us(50.0),
+                        "p99_us": load.latency_us(99.0),
+                        "p999_us": load.latency_us(99.9),
+                        "longest_us": load.latencies.longest_us(),
                         "server_cpu_us_per_operation": load.server_us(),
                         "sent_bytes": load.sent_bytes,
                         "received_bytes": load.received_bytes,
@@ -222,6 +230,6 @@ mod tests {
         let lines = report.markdown();
         assert!(lines.iter().any(|line| line.contains("windlass") && line.contains("3.00")), "{lines:#?}");
         assert_eq!(lines.last().map(String::as_str), Some("- reached: read: 3.00 × tgt, at least 1.50 wanted"));
-        assert_eq!(lines.get(1).map(|line| line.matches('|').count()), Some(9));
+        assert_eq!(lines.get(1).map(|line| line.matches('|').count()), Some(11));
     }
 }

@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 use initiator::sense::Sense;
 use initiator::url::Url;
 use iscsi::initiator::{Config, Event, Initiator, Request};
+use iscsi::parameters::Parameters;
 use iscsi::pdu::TaskAttribute;
 use std::io::{IoSlice, Read, Write};
 use std::net::TcpStream;
@@ -43,6 +44,17 @@ impl Completion {
         ensure!(self.status == 0, "status {:02x}h, sense {}", self.status, sense());
         Ok(())
     }
+}
+
+/// Connection in full feature phase, and where it stands.
+pub(crate) struct FullFeature {
+    pub(crate) stream: TcpStream,
+    pub(crate) lun: [u8; 8],
+    pub(crate) parameters: Parameters,
+    /// CmdSN of the next command.
+    pub(crate) cmd_sn: u32,
+    pub(crate) max_cmd_sn: u32,
+    pub(crate) exp_stat_sn: u32,
 }
 
 /// Session with one logical unit, logged in.
@@ -88,6 +100,20 @@ impl Session {
         // LUNs.
         session.clear_unit_attentions()?;
         Ok(session)
+    }
+
+    /// Gives up the connection, logged in and without outstanding commands, to a client that speaks
+    /// for itself.
+    pub(crate) fn into_full_feature(self) -> Result<FullFeature> {
+        ensure!(self.outstanding() == 0 && self.input.is_empty(), "the session is in use");
+        Ok(FullFeature {
+            lun: self.lun,
+            parameters: self.machine.parameters().clone(),
+            cmd_sn: self.machine.cmd_sn(),
+            max_cmd_sn: self.machine.max_cmd_sn(),
+            exp_stat_sn: self.machine.exp_stat_sn(),
+            stream: self.stream,
+        })
     }
 
     fn login(&mut self) -> Result<()> {

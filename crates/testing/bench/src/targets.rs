@@ -33,6 +33,28 @@ impl Windlass {
     }
 }
 
+/// Server that was started by someone else.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Name of its rows.
+    pub name: &'static str,
+    /// Process id.
+    pub pid: u32,
+    /// URL of a logical unit that it may lose.
+    pub url: String,
+}
+
+impl Peer {
+    /// Reads `NAME,PID,URL`.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        let mut parts = text.splitn(3, ',');
+        let mut next = || parts.next().context("a peer is NAME,PID,URL");
+        // Rows keep their names for as long as the program runs.
+        let name = next()?.to_owned().leak();
+        Ok(Self { name, pid: next()?.parse().context("the second part is a process id")?, url: next()?.to_owned() })
+    }
+}
+
 /// Running tgtd with one logical unit.
 pub(crate) struct Tgt {
     process: Child,

@@ -47,7 +47,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
         read.good()?;
         ensure!(read.data == lock(counter), "the counter under COMPARE AND WRITE is not at {counter}");
     }
-    for (percent, limit) in [(50, 1.3), (99, 2.0)] {
+    for (percent, limit) in [(50.0, 1.3), (99.0, 2.0)] {
         let latency = |name: &str| {
             report.row(name, "windlass").map(|row| row.median(|load: &Load| load.latency_us(percent)).median)
         };

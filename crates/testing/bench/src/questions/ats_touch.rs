@@ -151,7 +151,7 @@ fn read(session: &mut Session, pid: u32, time: Duration, blocks: u64) -> Result<
             data::check(number, &completion.data)?;
             break;
         }
-        reads.load.latencies_ns.push(u64::try_from(submitted.elapsed().as_nanos())?);
+        reads.load.latencies.record(submitted.elapsed());
         reads.load.operations += 1;
         number = if number + 1 < blocks { number + 1 } else { FIRST_READ_BLOCK };
     }
@@ -159,7 +159,6 @@ fn read(session: &mut Session, pid: u32, time: Duration, blocks: u64) -> Result<
     reads.load.server_cpu = observe::processor_time(pid)?.total().saturating_sub(cpu_before);
     let (sent_after, received_after) = session.wire_bytes();
     (reads.load.sent_bytes, reads.load.received_bytes) = (sent_after - sent, received_after - received);
-    reads.load.latencies_ns.sort_unstable();
     Ok(reads)
 }
 

@@ -79,7 +79,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     let host = |subject: &mut Subject, writes, seed| {
         random_io(subject, size_bytes / BLOCK_BYTES, writes, 4, End::After(time), seed)
     };
-    let p99 = |loads: &[Load]| Spread::of(loads.iter().map(|load| load.latency_us(99)).collect()).median;
+    let p99 = |loads: &[Load]| Spread::of(loads.iter().map(|load| load.latency_us(99.0)).collect()).median;
     let rate = |loads: &[Load]| Spread::of(loads.iter().map(Load::rate).collect()).median;
 
     for offload in [Offload::Copy, Offload::Zero] {

@@ -10,6 +10,7 @@
 use super::{GIB, MIB};
 use crate::Options;
 use crate::data::{self, BLOCK_BYTES, LOGICAL_BLOCKS};
+use crate::latencies::Latencies;
 use crate::load::Load;
 use crate::report::{Report, Spread, short};
 use crate::session::Session as LoadSession;
@@ -184,7 +185,7 @@ fn kit(url: &str, server: u32, size_bytes: u64, time: Duration, repetition: u64)
         let session = Session::connect(&url, &initiator::Options::default()).await?;
         let unit = Rc::new(LogicalUnit::find(&session, url.lun).await?);
         let blocks = size_bytes / BLOCK_BYTES;
-        let latencies = Rc::new(RefCell::new(Vec::new()));
+        let latencies = Rc::new(RefCell::new(Latencies::default()));
         let commands = Rc::new(Cell::new(0_u64));
         let client_before = observe::processor_time(std::process::id())?.total();
         let server_before = observe::processor_time(server)?.total();
@@ -202,7 +203,7 @@ fn kit(url: &str, server: u32, size_bytes: u64, time: Duration, repetition: u64)
                         Random::new((repetition + 1) << 40 ^ commands.replace(commands.get() + 1)).next() % blocks;
                     let data = unit.read_blocks(number * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS).await?;
                     data::check(number, &data)?;
-                    latencies.borrow_mut().push(u64::try_from(submitted.elapsed().as_nanos())?);
+                    latencies.borrow_mut().record(submitted.elapsed());
                 }
             })
         };
@@ -214,12 +215,11 @@ fn kit(url: &str, server: u32, size_bytes: u64, time: Duration, repetition: u64)
         let client = observe::processor_time(std::process::id())?.total().saturating_sub(client_before);
         let server_cpu = observe::processor_time(server)?.total().saturating_sub(server_before);
         let wire = session.counters();
-        let mut latencies_ns = latencies.take();
-        latencies_ns.sort_unstable();
+        let latencies = latencies.take();
         let load = Load {
-            operations: latencies_ns.len() as u64,
+            operations: latencies.count(),
             elapsed,
-            latencies_ns,
+            latencies,
             server_cpu,
             sent_bytes: wire.sent_bytes - wire_before.sent_bytes,
             received_bytes: wire.received_bytes - wire_before.received_bytes,

@@ -11,6 +11,7 @@ mod initiator;
 mod instructions;
 mod memory;
 mod paced_offload;
+mod plain_io;
 mod reclaim;
 mod restart;
 mod small_io;
@@ -46,6 +47,7 @@ pub(crate) const ALL: &[Question] = &[
     Question { name: "engine", asks: engine::ASKS, answer: engine::answer },
     Question { name: "catalog", asks: catalog::ASKS, answer: catalog::answer },
     Question { name: "small-io", asks: small_io::ASKS, answer: small_io::answer },
+    Question { name: "plain-io", asks: plain_io::ASKS, answer: plain_io::answer },
     Question { name: "initiator", asks: initiator::ASKS, answer: initiator::answer },
     Question { name: "disk", asks: disk::ASKS, answer: disk::answer },
     Question { name: "ats", asks: ats::ASKS, answer: ats::answer },

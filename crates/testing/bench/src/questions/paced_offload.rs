@@ -102,7 +102,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     let mut other = Session::connect(destination.url())?;
     let designators = (source.designator()?, other.designator()?);
     let zeros: Bytes = vec![0; 512].into();
-    let p99 = |loads: &[Load]| Spread::of(loads.iter().map(|load| load.latency_us(99)).collect());
+    let p99 = |loads: &[Load]| Spread::of(loads.iter().map(|load| load.latency_us(99.0)).collect());
 
     for offload in [Offload::Copy, Offload::Zero] {
         for depth in [1, 4] {

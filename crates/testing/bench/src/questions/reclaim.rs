@@ -44,7 +44,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     let mut subject = Subject { name: "windlass", pid, session: seed };
     let blocks = GIB / BLOCK_BYTES;
     let slice = |subject: &mut Subject, seed| random_io(subject, blocks, false, 4, End::After(SLICE), seed);
-    let p99 = |loads: &[Load]| Spread::of(loads.iter().map(|load| load.latency_us(99)).collect());
+    let p99 = |loads: &[Load]| Spread::of(loads.iter().map(|load| load.latency_us(99.0)).collect());
     let mut idle = Vec::new();
     for round in 0..if options.small { 2 } else { 8 } {
         idle.push(slice(&mut subject, round)?);

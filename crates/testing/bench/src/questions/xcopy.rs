@@ -33,14 +33,14 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     ));
 
     let next = |number| (number < if options.small { 200 } else { 5000 }).then(crate::command::test_unit_ready);
-    let round_trip = load::run(&mut session, array.array.pid(), 1, End::WhenDone, next, |_, _| Ok(()))?.latency_us(50);
+    let round_trip = load::run(&mut session, array.array.pid(), 1, End::WhenDone, next, |_, _| Ok(()))?.latency_us(50.0);
     report.fact(format!("a command that does nothing, one outstanding: p50 {round_trip:.0} µs"));
 
     let (volume, write_session) = filled_volume(&array, "beside", 64 * MIB)?;
     let mut subject = Subject { name: "windlass", pid: array.array.pid(), session: write_session };
     let time = Duration::from_secs(if options.small { 1 } else { 3 });
     let write = random_io(&mut subject, 64 * MIB / BLOCK_BYTES, true, 1, End::After(time), 1)?;
-    let write_us = write.latency_us(50);
+    let write_us = write.latency_us(50.0);
     report.fact(format!("a durable 4 KiB write to {}, one outstanding: p50 {write_us:.0} µs", volume.name));
 
     for (name, depth) in [("xcopy 4 MiB qd1", 1), ("xcopy 4 MiB qd8", 8)] {
@@ -64,11 +64,11 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
         let moved = load.wire_bytes_each() * 100.0 / SEGMENT_BYTES as f64;
         report.at_most(&format!("{name}, bytes on the wire"), moved, 0.01, "% of the data");
         if depth == 1 {
-            let own = (load.latency_us(50) - round_trip).max(0.0) / log_write.median.max(1e-9);
+            let own = (load.latency_us(50.0) - round_trip).max(0.0) / log_write.median.max(1e-9);
             report.fact(format!("{name}, p50 of a command beyond one that does nothing: {own:.2} × that write"));
-            let beside = load.latency_us(50) / write_us.max(1e-9);
+            let beside = load.latency_us(50.0) / write_us.max(1e-9);
             report.at_most(&format!("{name}, p50 of a command"), beside, 1.5, "× the array's durable 4 KiB write");
-            let ratio = load.latency_us(50) / log_write.median.max(1e-9);
+            let ratio = load.latency_us(50.0) / log_write.median.max(1e-9);
             report.at_most(&format!("{name}, p50 of a command"), ratio, 1.5, "× the disk's durable 4 KiB write");
         } else {
             report.at_most(&format!("{name}, all of it"), load.elapsed.as_secs_f64(), 3.0, "s");
