@@ -152,8 +152,10 @@ impl Report {
         // Columns of equal width, with the bars that Markdown requires between them.
         let barred: Vec<Vec<String>> =
             rows.iter().map(|row| row.iter().map(|cell| format!("| {cell}")).collect()).collect();
-        let mut lines: Vec<_> =
-            text::columns::lines(&vec![Align::Left; header.len()], &barred).into_iter().map(|line| format!("{line} |")).collect();
+        let mut lines: Vec<_> = text::columns::lines(&vec![Align::Left; header.len()], &barred)
+            .into_iter()
+            .map(|line| format!("{line} |"))
+            .collect();
         let rule = alignment.iter().map(|align| if *align == Align::Left { "---" } else { "---:" }).collect::<Vec<_>>();
         if lines.len() > 1 {
             lines.insert(1, format!("| {} |", rule.join(" | ")));

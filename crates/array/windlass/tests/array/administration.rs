@@ -1,6 +1,6 @@
 //! Administration of a whole array, run as a process, while a host is logged in.
 
-use crate::fixture::{Fixture, sense};
+use crate::fixture::{Fixture, sense, wait_for};
 use conformance::commands::CommandError;
 use conformance::initiator::Session;
 use conformance::sense::Sense;
@@ -188,6 +188,11 @@ fn a_damaged_certificate_does_not_stop_storage() {
         std::fs::write(&path, "garbage\n").unwrap();
         fixture.array.restart().unwrap();
         fixture.log_in("v1").test_unit_ready().unwrap();
+        // Lines of the log come from a thread of their own.
+        wait_for(name, || {
+            let log = fixture.log_of_last_start();
+            log.contains("ready iscsi=") && log.contains("ERROR")
+        });
         let log = fixture.log_of_last_start();
         let error = log.lines().find(|line| line.contains("ERROR")).unwrap_or_else(|| panic!("{name}: {log}"));
         assert!(error.contains("REST over TLS is not served") && error.contains(name), "{error}");
@@ -201,7 +206,7 @@ fn a_damaged_certificate_does_not_stop_storage() {
     }
     fixture.array.stop().unwrap();
     fixture.array.restart().unwrap();
-    assert!(fixture.log_of_last_start().contains("http=https"));
+    wait_for("REST over TLS", || fixture.log_of_last_start().contains("http=https"));
     assert!(!fixture.ok(&["alert", "list"]).contains("REST over TLS"));
 }
 
@@ -223,6 +228,7 @@ fn private_files_that_others_can_read_are_in_the_log() {
         std::fs::set_permissions(state.join(name), std::fs::Permissions::from_mode(0o640)).unwrap();
     }
     fixture.array.restart().unwrap();
+    wait_for("a warning of each file", || warned(&fixture).len() >= names.len());
     let lines = warned(&fixture);
     assert_eq!(lines.len(), names.len(), "{lines:?}");
     for (line, name) in lines.iter().zip(names) {

@@ -217,7 +217,8 @@ fn a_write_test_ends_when_another_host_writes() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(4), "{said}");
         assert!(
-            said.contains("another host or process writes to blocks 31020 to 31020") && said.contains("help: end"),
+            said.contains("another host or process writes to blocks 31020 to 31020")
+                && said.contains("help: stop the other users"),
             "{said}"
         );
         // The results up to that point are shown nevertheless.

@@ -17,7 +17,8 @@ use crate::targets::{Tgt, Windlass, memory_directory};
 use anyhow::Result;
 use std::path::Path;
 
-pub(super) const ASKS: &str = "plain reads and writes with a light client, p99.9, scattered, many sessions, beside tgt and the floor";
+pub(super) const ASKS: &str =
+    "plain reads and writes with a light client, p99.9, scattered, many sessions, beside tgt and the floor";
 
 /// Bytes of the filled logical unit of every server.
 const SPAN_BYTES: u64 = GIB;
@@ -54,13 +55,7 @@ const ROWS: [Row; 12] = [
 ];
 
 impl Row {
-    const fn random(
-        name: &'static str,
-        writes_percent: u32,
-        length_bytes: u32,
-        depth: usize,
-        sessions: usize,
-    ) -> Self {
+    const fn random(name: &'static str, writes_percent: u32, length_bytes: u32, depth: usize, sessions: usize) -> Self {
         Self { name, writes_percent, length_bytes, depth, sessions, sequential: false, scattered: false }
     }
 
@@ -139,7 +134,8 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
 }
 
 fn judge(report: &mut Report) {
-    let median = |name: &str, server: &str, of: fn(&Load) -> f64| report.row(name, server).map(|row| row.median(of).median);
+    let median =
+        |name: &str, server: &str, of: fn(&Load) -> f64| report.row(name, server).map(|row| row.median(of).median);
     let ours = |name: &str, of: fn(&Load) -> f64| median(name, "windlass", of).unwrap_or(f64::NAN);
     let cost = [
         ("plain read 4k qd32", 4.0),

@@ -33,7 +33,8 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     ));
 
     let next = |number| (number < if options.small { 200 } else { 5000 }).then(crate::command::test_unit_ready);
-    let round_trip = load::run(&mut session, array.array.pid(), 1, End::WhenDone, next, |_, _| Ok(()))?.latency_us(50.0);
+    let round_trip =
+        load::run(&mut session, array.array.pid(), 1, End::WhenDone, next, |_, _| Ok(()))?.latency_us(50.0);
     report.fact(format!("a command that does nothing, one outstanding: p50 {round_trip:.0} µs"));
 
     let (volume, write_session) = filled_volume(&array, "beside", 64 * MIB)?;
