@@ -36,9 +36,11 @@ impl PoolRecord {
     }
 
     /// Stores the record, unless it is stored already. An array that cannot store it serves all the
-    /// same, since its file system may be full.
+    /// same, since its file system may be full. The record of another pool goes in that case: with it
+    /// the next start would refuse this pool.
     pub(crate) fn write(&self, state_dir: &Path) {
-        if Self::read(state_dir).as_ref() == Some(self) {
+        let old = Self::read(state_dir);
+        if old.as_ref() == Some(self) {
             return;
         }
         let path = state_dir.join(FILE_NAME);
@@ -46,6 +48,11 @@ impl PoolRecord {
         let stored = text.and_then(|text| write_private(&path, &format!("{HEADING}{text}")));
         if let Err(error) = stored.and_then(|()| Ok(std::fs::File::open(state_dir)?.sync_all()?)) {
             tracing::warn!(error = %format_args!("{error:#}"), "the record of the pool cannot be stored: should the pool be missing at a later start, a new one may be created");
+            if old.is_some_and(|old| old.uuid != self.uuid)
+                && let Err(error) = std::fs::remove_file(&path)
+            {
+                tracing::warn!(%error, "{} still names another pool: the next start will refuse this one", path.display());
+            }
         }
     }
 }
@@ -98,4 +105,30 @@ fn other_pool(state_dir: &Path, pool: &Path) -> Option<String> {
             && std::fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() > 0)
     });
     others.next().map(|other| format!("{} is there and may be the array's pool", other.path().display()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+    use super::*;
+    use crate::memory::TemporaryDirectory;
+
+    /// Regression: a pool that was accepted while the state directory was full was refused by the
+    /// next start.
+    #[test]
+    fn a_record_that_cannot_be_replaced_refuses_no_pool() {
+        let directory = TemporaryDirectory::new();
+        let state_dir = directory.path();
+        let record = |uuid: &str| PoolRecord { name: "p0".into(), path: "/p0".into(), uuid: Some(uuid.into()) };
+        record("a").write(state_dir);
+        assert!(check_recorded(state_dir, Path::new("/p0"), "b").is_err());
+        // A directory in the place of the new record's partial file.
+        let in_the_way = state_dir.join(FILE_NAME).with_extension("partial");
+        std::fs::create_dir(&in_the_way).unwrap();
+        record("b").write(state_dir);
+        assert!(check_recorded(state_dir, Path::new("/p0"), "b").is_ok());
+        std::fs::remove_dir(&in_the_way).unwrap();
+        record("b").write(state_dir);
+        assert!(check_recorded(state_dir, Path::new("/p0"), "a").is_err());
+    }
 }
