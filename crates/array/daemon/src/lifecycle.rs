@@ -301,8 +301,9 @@ fn abort_on_panic() {
     std::panic::set_hook(Box::new(move |panic| {
         let trace = Backtrace::capture();
         let trace = (trace.status() == BacktraceStatus::Captured).then(|| trace.to_string());
-        tracing::error!(%panic, trace, "internal error: the array aborts and must be restarted");
-        crate::logging::flush();
+        crate::logging::last_words(|| {
+            tracing::error!(%panic, trace, "internal error: the array aborts and must be restarted");
+        });
         std::process::abort();
     }));
 }

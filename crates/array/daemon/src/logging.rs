@@ -23,6 +23,9 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 /// Lines that are not written yet, of all threads.
 static QUEUE: OnceLock<Arc<Queue>> = OnceLock::new();
 
+/// Subscriber for the last line of a process that aborts: no filter and no bound holds it back.
+static LAST: OnceLock<tracing::Dispatch> = OnceLock::new();
+
 /// Log of the process. Dropping it waits until the lines are written, at most for a second.
 #[derive(Debug)]
 pub(crate) struct Log;
@@ -40,7 +43,11 @@ pub(crate) fn start(filter: &str, format: LogFormat) -> Result<Log, ServeError> 
     let queue = Arc::new(Queue::default());
     let lines = {
         let queue = Arc::clone(&queue);
-        move || Line(Arc::clone(&queue))
+        move || Line { queue: Arc::clone(&queue), first: false }
+    };
+    let last = {
+        let queue = Arc::clone(&queue);
+        move || Line { queue: Arc::clone(&queue), first: true }
     };
     if subscriber(format, filter, lines).try_init().is_err() {
         return Ok(Log);
@@ -56,6 +63,7 @@ pub(crate) fn start(filter: &str, format: LogFormat) -> Result<Log, ServeError> 
         });
     };
     let _first = QUEUE.set(Arc::clone(&queue));
+    let _first = LAST.set(subscriber(format, EnvFilter::new("error"), last));
     let write = move || queue.write_to(&mut output, report);
     std::thread::Builder::new().name("log".to_owned()).spawn(write).context("cannot start the thread of the log")?;
     Ok(Log)
@@ -82,17 +90,34 @@ pub(crate) fn flush() {
     }
 }
 
+/// Logs the last event of a process that aborts, whatever is configured, and waits until it is
+/// written, at most for a second.
+pub(crate) fn last_words(log: impl FnOnce()) {
+    match LAST.get() {
+        Some(last) => tracing::dispatcher::with_default(last, log),
+        None => log(),
+    }
+    flush();
+}
+
 /// Returns the number of log lines that could not be written.
 pub(crate) fn dropped_lines() -> u64 {
     QUEUE.get().map_or(0, |queue| queue.dropped_lines())
 }
 
 /// Writer of one event, which the subscriber writes at once.
-struct Line(Arc<Queue>);
+struct Line {
+    queue: Arc<Queue>,
+    /// Whether it goes before all others.
+    first: bool,
+}
 
 impl Write for Line {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        self.0.push(line);
+        match self.first {
+            true => self.queue.push_first(line),
+            false => self.queue.push(line),
+        }
         Ok(line.len())
     }
 

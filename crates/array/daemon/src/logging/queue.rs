@@ -44,6 +44,15 @@ impl Queue {
         self.changed.notify_all();
     }
 
+    /// Adds a line before all others, beyond the bound: the last one of a process that aborts.
+    pub fn push_first(&self, line: &[u8]) {
+        let mut state = self.state();
+        state.bytes += line.len();
+        state.lines.push_front(line.into());
+        drop(state);
+        self.changed.notify_all();
+    }
+
     /// Number of lines that were dropped.
     pub fn dropped_lines(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
@@ -117,11 +126,20 @@ mod tests {
             pushed += 1;
             assert!(pushed < 10_000, "nothing bounds the queue");
         }
+        queue.push_first(b"abort\n");
         queue.flush(Duration::from_millis(1));
         let mut lines = BufReader::new(reader).lines();
+        // Lines that had left the queue come before the one that was put first.
+        let mut aborts = 0;
         for number in 0..pushed - 100 {
-            assert_eq!(lines.next().unwrap().unwrap() + "\n", line(number));
+            let mut next = lines.next().unwrap().unwrap() + "\n";
+            if next == "abort\n" {
+                aborts += 1;
+                next = lines.next().unwrap().unwrap() + "\n";
+            }
+            assert_eq!(next, line(number));
         }
+        assert_eq!(aborts, 1);
         assert_eq!(reported.recv().unwrap(), 100);
         queue.push(b"last\n");
         assert_eq!(lines.next().unwrap().unwrap(), "last");
