@@ -142,6 +142,11 @@ impl Bench {
         if let Some(connection) = known.filter(|connection| connection.is_up()) {
             return Ok(connection);
         }
+        self.log_in(number).await
+    }
+
+    /// Gives a host new sessions. Its old ones stay its own until then.
+    async fn log_in(&self, number: u32) -> Result<Rc<Connection>, LabError> {
         let connection = Rc::new((self.connect)(number).await?);
         let same =
             |unit: &Unit, known: &Identity| (unit.identity().naa, unit.identity().blocks) == (known.naa, known.blocks);
@@ -181,9 +186,12 @@ impl Bench {
     /// Reconnects hosts whose sessions are lost: the array closed them or was restarted, or the
     /// host lost its lease of a datastore.
     pub(crate) async fn reconnect(&self) -> Result<(), LabError> {
-        let numbers: Vec<u32> = self.connections.borrow().keys().copied().collect();
-        for number in numbers {
-            self.connection(number).await?;
+        let known: Vec<(u32, Rc<Connection>)> =
+            self.connections.borrow().iter().map(|(number, connection)| (*number, connection.clone())).collect();
+        for (number, connection) in known {
+            if !connection.is_up() || !connection.answers().await {
+                self.log_in(number).await?;
+            }
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use crate::device::{Place, Slice, Unit};
 use crate::error::LabError;
-use data_mover::{DataMover, Tally};
+use data_mover::{DataMover, Extent, Tally};
 use datastore::{Datastore, DatastoreError, FormatOptions, VirtualDisk};
 use futures_util::future::{self, Either};
 use initiator::{Counters, Session};
@@ -27,6 +27,18 @@ impl Connection {
     /// Whether all sessions are up.
     pub(crate) fn is_up(&self) -> bool {
         self.sessions.iter().all(Session::is_up)
+    }
+
+    /// Whether every unit still answers. A session may be lost without its host having noticed.
+    pub(crate) async fn answers(&self) -> bool {
+        for unit in &self.units {
+            if let Err(error) = unit.read(Extent { lba: 0, blocks: 1 }).await
+                && LabError::from(error).is_gone()
+            {
+                return false;
+            }
+        }
+        true
     }
 
     /// Traffic so far, each session once: several units of one target share a session.

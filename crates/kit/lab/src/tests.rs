@@ -212,6 +212,19 @@ fn an_array_that_dies_ends_the_run_with_its_error() {
     assert_eq!(result.failures, ["the host is cut off"]);
 }
 
+/// Regression: of two hosts whose sessions were lost, the one that had not noticed kept its session,
+/// and the next case failed too.
+#[test]
+fn sessions_that_do_not_answer_are_replaced_before_the_next_case() {
+    let world = World::new(1, |_| ());
+    assert!(world.run("eager-zero").0.check_passed);
+    world.devices.borrow().iter().for_each(MemoryDevice::cut);
+    let reconnecting = world.clone();
+    world.time.run(async move { reconnecting.bench.reconnect().await.unwrap() });
+    let (result, end) = world.run("eager-zero");
+    assert!(result.check_passed && matches!(end, End::Done), "{result:#?}");
+}
+
 #[test]
 fn a_unit_is_searched_for_data_and_wiped() {
     let world = World::new(1, |_| ());
