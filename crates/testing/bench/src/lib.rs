@@ -108,13 +108,15 @@ pub fn questions() -> impl Iterator<Item = &'static str> {
     questions::ALL.iter().map(|question| question.name)
 }
 
+/// Serves the cheapest answers possible, one connection after the other, until the process is ended
+/// (`--serve-floor`).
+pub fn serve_floor() -> Result<()> {
+    floor::serve()
+}
+
 /// Measures the `windlass` program for each question and prints the answers; fails when a load
 /// failed or read wrong data.
 pub fn run(windlass: &Path, options: &Options) -> Result<Outcome> {
-    if options.serve_floor {
-        floor::serve()?;
-        return Ok(Outcome::default());
-    }
     if options.list {
         for question in questions::ALL {
             println!("{:12} {}", question.name, question.asks);

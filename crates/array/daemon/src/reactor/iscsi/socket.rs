@@ -21,8 +21,8 @@ pub trait Socket: 'static {
     fn local_address(&self) -> Option<SocketAddr>;
 }
 
-/// After a short read or write no second call is made to find the socket empty or full: the runtime
-/// takes it for that, and the kernel reports when it has changed.
+/// After a short read the runtime takes the socket for empty, so the next call is `Pending` without a
+/// system call; the kernel reports when data has come.
 impl Socket for TcpStream {
     fn poll_read(&mut self, context: &mut Context<'_>, buffer: &mut BytesMut) -> Poll<io::Result<usize>> {
         pin!(self.read_buf(buffer)).poll(context)
