@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Turn that is worth a line in the log.
 pub(crate) const LONG: Duration = Duration::from_millis(10);
 
-/// What a turn was about.
+/// Work that took the time of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// Completions, operations, log frames, and blocks of a checkpoint.

@@ -12,12 +12,12 @@ const STEPS_PER_ENTRY: usize = 8;
 /// Entries without a cached value that the clock may have beyond those with one.
 const STALE: usize = 1024;
 
-/// What happens to the entry under the hand of the clock.
+/// Decision about one entry of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It stays, for now.
+    /// The entry stays in the cache and on the clock.
     Kept,
-    /// It was evicted.
+    /// The entry was evicted.
     Evicted,
     /// There is no such entry, or it is on the clock again under a later number.
     Stale,

@@ -4,13 +4,14 @@
 //! is in one PDU.
 
 use crate::session::FullFeature;
+use crate::targets::OwnProcess;
 use anyhow::{Context, Result, ensure};
 use iscsi::parameters::Parameters;
 use iscsi::pdu::{self, DataIn, FINAL, HEADER_BYTES, Opcode, ScsiCommand, ScsiResponse, U24};
 use random::sector;
 use std::io::{BufRead, BufReader, IoSlice, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 /// Bytes behind the server.
 pub(crate) const FLOOR_BYTES: u64 = 1 << 30;
@@ -21,7 +22,7 @@ const ANSWERS: usize = 64;
 
 /// Running floor server.
 pub(crate) struct Floor {
-    process: Child,
+    process: OwnProcess,
     address: SocketAddr,
 }
 
@@ -39,12 +40,12 @@ impl Floor {
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line)?;
         let address = line.trim().parse().context("the floor server says no address")?;
-        Ok(Self { process, address })
+        Ok(Self { process: OwnProcess(process), address })
     }
 
     /// Process id.
     pub(crate) fn pid(&self) -> u32 {
-        self.process.id()
+        self.process.0.id()
     }
 
     /// A new connection; the server needs no login.
@@ -56,14 +57,6 @@ impl Floor {
         parameters.first_burst_length = u32::MAX >> 8;
         parameters.target_max_recv_data_segment_length = u32::MAX >> 8;
         Ok(FullFeature { stream, lun: [0; 8], parameters, cmd_sn: 1, max_cmd_sn: u32::MAX >> 1, exp_stat_sn: 1 })
-    }
-}
-
-impl Drop for Floor {
-    fn drop(&mut self) {
-        // It has no data to lose; a process that cannot be killed is left.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
@@ -166,7 +159,7 @@ mod tests {
                 span: 0..32 * BLOCK_BYTES,
                 holes: false,
             };
-            let floor = Floor { process: Command::new("true").spawn().unwrap(), address };
+            let floor = Floor { process: OwnProcess(Command::new("true").spawn().unwrap()), address };
             let sessions = vec![floor.session().unwrap()];
             let load = light::run(sessions, std::process::id(), &shape, Duration::from_millis(50), 1);
             assert_eq!(load.as_ref().is_ok_and(|load| load.operations > 0), passes, "{load:?}");

@@ -178,6 +178,12 @@ impl Connection {
         Ok((input.len() >= length).then_some((*raw, length)))
     }
 
+    /// Notes the numbers of a PDU with a status.
+    fn note(&mut self, stat_sn: u32, max_cmd_sn: u32) {
+        self.exp_stat_sn = stat_sn.wrapping_add(1);
+        self.max_cmd_sn = max_cmd_sn;
+    }
+
     /// Makes room for further input behind what is left.
     fn make_room(&mut self) {
         if self.filled.is_empty() {
@@ -413,13 +419,5 @@ impl Run<'_> {
         header.cmd_sn = connection.cmd_sn.into();
         header.exp_stat_sn = connection.exp_stat_sn.into();
         connection.output.extend_from_slice(&header.to_wire());
-    }
-}
-
-impl Connection {
-    /// Notes the numbers of a PDU with a status.
-    fn note(&mut self, stat_sn: u32, max_cmd_sn: u32) {
-        self.exp_stat_sn = stat_sn.wrapping_add(1);
-        self.max_cmd_sn = max_cmd_sn;
     }
 }

@@ -55,9 +55,21 @@ impl Peer {
     }
 }
 
+/// Process that is ended with its owner, without a chance to end by itself: it has no data to lose.
+#[derive(Debug)]
+pub(crate) struct OwnProcess(pub(crate) Child);
+
+impl Drop for OwnProcess {
+    fn drop(&mut self) {
+        // A process that cannot be killed is left.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Running tgtd with one logical unit.
 pub(crate) struct Tgt {
-    process: Child,
+    process: OwnProcess,
     url: String,
     _directory: TempDir,
 }
@@ -87,7 +99,8 @@ impl Tgt {
             .stderr(log)
             .spawn()
             .context("cannot start tgtd")?;
-        let tgt = Self { process, url: format!("iscsi://{portal}/{TARGET}/1"), _directory: directory };
+        let tgt =
+            Self { process: OwnProcess(process), url: format!("iscsi://{portal}/{TARGET}/1"), _directory: directory };
         let started = Instant::now();
         while TcpStream::connect(portal).is_err() {
             ensure!(started.elapsed() < Duration::from_secs(20), "tgtd does not accept connections on {portal}");
@@ -114,20 +127,12 @@ impl Tgt {
 
     /// Process id.
     pub(crate) fn pid(&self) -> u32 {
-        self.process.id()
+        self.process.0.id()
     }
 
     /// URL of the logical unit.
     pub(crate) fn url(&self) -> &str {
         &self.url
-    }
-}
-
-impl Drop for Tgt {
-    fn drop(&mut self) {
-        // tgtd has no data to lose; a process that cannot be killed is left.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

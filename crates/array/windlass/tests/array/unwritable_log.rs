@@ -57,7 +57,7 @@ fn get(state: &Path, path: &str) -> String {
     answer
 }
 
-/// Regression: with a standard error that nobody read, the thread that serves hosts stopped at the
+/// Regression: when nobody read standard error, the thread that serves hosts stopped at the
 /// first log line that the pipe did not take.
 #[test]
 fn an_array_whose_log_nobody_reads_serves() {
