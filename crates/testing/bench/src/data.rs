@@ -42,6 +42,23 @@ pub(crate) fn fill(session: &mut Session, server_pid: u32, size_bytes: u64) -> R
     Ok(())
 }
 
+/// Writes the blocks that `block_of` names for the numbers below `places`.
+pub(crate) fn fill_places(
+    session: &mut Session,
+    server_pid: u32,
+    places: u64,
+    block_of: impl Fn(u64) -> u64,
+) -> Result<()> {
+    let next = |index: u64| {
+        (index < places).then(|| {
+            let number = block_of(index);
+            command::write(number * u64::from(LOGICAL_BLOCKS), LOGICAL_BLOCKS, block(number).into())
+        })
+    };
+    load::run(session, server_pid, 32, End::WhenDone, next, |_, _| Ok(()))?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

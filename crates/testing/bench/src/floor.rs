@@ -157,6 +157,7 @@ mod tests {
                 depth: 8,
                 sequential: false,
                 span: 0..32 * BLOCK_BYTES,
+                places: None,
                 holes: false,
             };
             let floor = Floor { process: OwnProcess(Command::new("true").spawn().unwrap()), address };

@@ -24,6 +24,11 @@ impl Latencies {
         self.0.saturating_record(u64::try_from(latency.as_nanos()).unwrap_or(LONGEST));
     }
 
+    /// Adds one `count` times.
+    pub(crate) fn record_many(&mut self, latency: Duration, count: u64) {
+        self.0.saturating_record_n(u64::try_from(latency.as_nanos()).unwrap_or(LONGEST), count);
+    }
+
     /// Number of latencies.
     pub(crate) fn count(&self) -> u64 {
         self.0.len()

@@ -14,6 +14,7 @@ mod latencies;
 mod light;
 mod load;
 mod questions;
+mod raw;
 mod report;
 mod session;
 pub mod targets;

@@ -49,8 +49,30 @@ pub(crate) struct Shape {
     pub(crate) sequential: bool,
     /// Bytes of the logical unit that it uses.
     pub(crate) span: Range<u64>,
+    /// If set, only this number of blocks within the span is used, for commands of one block. They
+    /// lie anywhere in it, and are the same in every load.
+    pub(crate) places: Option<u64>,
     /// Whether blocks that were never written may be read.
     pub(crate) holes: bool,
+}
+
+/// Number of the block of 4 KiB, of a span, at which the place with this number lies.
+pub(crate) fn place(span_bytes: u64, number: u64) -> u64 {
+    Random::new(number).below(span_bytes / BLOCK_BYTES)
+}
+
+impl Shape {
+    /// Number of places that commands address.
+    fn place_count(&self) -> u64 {
+        self.places.unwrap_or((self.span.end - self.span.start) / u64::from(self.length_bytes))
+    }
+
+    /// Offset of the place with this number, in bytes.
+    fn offset_of(&self, number: u64) -> u64 {
+        let span_bytes = self.span.end - self.span.start;
+        let number = if self.places.is_some() { place(span_bytes, number) } else { number };
+        self.span.start + number * u64::from(self.length_bytes)
+    }
 }
 
 /// Command in flight.
@@ -59,12 +81,14 @@ struct Slot {
     started: Instant,
     offset: u64,
     write: bool,
+    lun: [u8; 8],
 }
 
 /// One session.
 struct Connection {
     stream: TcpStream,
-    lun: [u8; 8],
+    /// Logical units, one of which each command addresses.
+    luns: Vec<[u8; 8]>,
     parameters: Parameters,
     cmd_sn: u32,
     max_cmd_sn: u32,
@@ -84,6 +108,7 @@ struct Connection {
 struct Run<'a> {
     shape: &'a Shape,
     random: Random,
+    /// Commands queued so far.
     next: u64,
     /// Content of a command's data, but for what states the offset.
     payload: Vec<u8>,
@@ -100,17 +125,32 @@ pub(crate) fn run(
     time: Duration,
     seed: u64,
 ) -> Result<Load> {
+    let sessions = sessions.into_iter().map(|session| {
+        let luns = vec![session.lun];
+        (session, luns)
+    });
+    run_on_units(sessions.collect(), server_pid, shape, time, seed)
+}
+
+/// Like [`run`]; each session addresses its commands to these logical units, chosen at random.
+pub(crate) fn run_on_units(
+    sessions: Vec<(FullFeature, Vec<[u8; 8]>)>,
+    server_pid: u32,
+    shape: &Shape,
+    time: Duration,
+    seed: u64,
+) -> Result<Load> {
     let poll = epoll::create(CreateFlags::CLOEXEC)?;
     let mut connections = Vec::new();
-    for (number, session) in (0..).zip(sessions) {
-        let connection = Connection::new(session, shape.depth)?;
+    for (number, (session, luns)) in (0..).zip(sessions) {
+        let connection = Connection::new(session, luns, shape.depth)?;
         epoll::add(&poll, &connection.stream, EventData::new_u64(number), EventFlags::IN)?;
         connections.push(connection);
     }
     let mut run = Run {
         shape,
         random: Random::new(seed),
-        next: shape.span.start,
+        next: 0,
         payload: random::sector::stamped(seed, 0, u64::from(shape.length_bytes), 0),
         latencies: Latencies::default(),
         sent_bytes: 0,
@@ -137,13 +177,14 @@ pub(crate) fn run(
 }
 
 impl Connection {
-    fn new(session: FullFeature, depth: usize) -> Result<Self> {
+    fn new(session: FullFeature, luns: Vec<[u8; 8]>, depth: usize) -> Result<Self> {
         let FullFeature { stream, lun, parameters, cmd_sn, max_cmd_sn, exp_stat_sn } = session;
+        ensure!(!luns.is_empty(), "a session without a logical unit");
         stream.set_nonblocking(true)?;
-        let idle = Slot { started: Instant::now(), offset: 0, write: false };
+        let idle = Slot { started: Instant::now(), offset: 0, write: false, lun };
         Ok(Self {
             stream,
-            lun,
+            luns,
             parameters,
             cmd_sn,
             max_cmd_sn,
@@ -229,35 +270,35 @@ impl Run<'_> {
 
     /// Queues commands until the session has its depth.
     fn issue(&mut self, connection: &mut Connection) {
-        let length = u64::from(self.shape.length_bytes);
-        let count = (self.shape.span.end - self.shape.span.start) / length;
+        let count = self.shape.place_count();
         while connection.has_window()
             && let Some(tag) = connection.free.pop()
         {
-            let offset = match self.shape.sequential {
-                true => {
-                    let at = self.next;
-                    self.next += length;
-                    if self.next + length > self.shape.span.end {
-                        self.next = self.shape.span.start;
-                    }
-                    at
-                }
-                false => self.shape.span.start + self.random.below(count) * length,
+            let number = match self.shape.sequential {
+                true => self.next % count,
+                false => self.random.below(count),
             };
+            self.next += 1;
+            let offset = self.shape.offset_of(number);
             let write = self.random.below(100) < u64::from(self.shape.writes_percent);
-            connection.slots[tag as usize] = Slot { started: Instant::now(), offset, write };
-            self.queue_command(connection, tag, offset, write);
+            let lun = match connection.luns[..] {
+                [only] => only,
+                ref luns => luns[self.random.below(luns.len() as u64) as usize],
+            };
+            let slot = Slot { started: Instant::now(), offset, write, lun };
+            connection.slots[tag as usize] = slot;
+            self.queue_command(connection, tag, slot);
         }
     }
 
-    fn queue_command(&mut self, connection: &mut Connection, tag: u32, offset: u64, write: bool) {
+    fn queue_command(&mut self, connection: &mut Connection, tag: u32, slot: Slot) {
+        let Slot { offset, write, lun, .. } = slot;
         let length = self.shape.length_bytes;
         let blocks = length / SECTOR_BYTES as u32;
         let direction = if write { pdu::WRITE } else { pdu::READ };
         let flags = FINAL | direction | TaskAttribute::SIMPLE.0;
         let mut header = ScsiCommand::from_wire(&pdu::blank(Opcode::SCSI_COMMAND.0, flags, tag));
-        header.lun = connection.lun;
+        header.lun = lun;
         header.expected_data_transfer_length = length.into();
         header.cmd_sn = connection.cmd_sn.into();
         header.exp_stat_sn = connection.exp_stat_sn.into();

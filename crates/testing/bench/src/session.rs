@@ -128,7 +128,19 @@ impl Session {
         }
     }
 
-    /// Takes the pending unit attentions of this session.
+    /// LUN of the logical unit that commands address.
+    pub(crate) fn lun(&self) -> [u8; 8] {
+        self.lun
+    }
+
+    /// Addresses further commands to another logical unit of the same target, and takes its pending
+    /// unit attentions.
+    pub(crate) fn turn_to(&mut self, url: &str) -> Result<()> {
+        self.lun = url.parse::<Url>()?.lun_bytes();
+        self.clear_unit_attentions()
+    }
+
+    /// Takes the pending unit attentions of the logical unit for this session.
     pub(crate) fn clear_unit_attentions(&mut self) -> Result<()> {
         for _ in 0..8 {
             if self.execute(&command::test_unit_ready())?.status == 0 {

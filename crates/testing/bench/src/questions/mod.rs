@@ -10,7 +10,9 @@ mod fairness;
 mod initiator;
 mod instructions;
 mod memory;
+mod old_volume;
 mod paced_offload;
+mod plain_disk;
 mod plain_io;
 mod reclaim;
 mod restart;
@@ -48,6 +50,8 @@ pub(crate) const ALL: &[Question] = &[
     Question { name: "catalog", asks: catalog::ASKS, answer: catalog::answer },
     Question { name: "small-io", asks: small_io::ASKS, answer: small_io::answer },
     Question { name: "plain-io", asks: plain_io::ASKS, answer: plain_io::answer },
+    Question { name: "plain-disk", asks: plain_disk::ASKS, answer: plain_disk::answer },
+    Question { name: "old-volume", asks: old_volume::ASKS, answer: old_volume::answer },
     Question { name: "initiator", asks: initiator::ASKS, answer: initiator::answer },
     Question { name: "disk", asks: disk::ASKS, answer: disk::answer },
     Question { name: "ats", asks: ats::ASKS, answer: ats::answer },
