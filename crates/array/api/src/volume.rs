@@ -122,7 +122,7 @@ pub struct VolumeLun {
 pub struct VolumeCreate {
     /// Unique name.
     pub name: String,
-    /// Size, a multiple of 512 up to 16 TiB. Default for a clone: the size of its source, which is
+    /// Size, a multiple of 512 up to 256 TiB. Default for a clone: the size of its source, which is
     /// also the minimum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,

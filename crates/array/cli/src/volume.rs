@@ -26,7 +26,7 @@ pub enum Verb {
     Create {
         /// Name: letters, digits, '.', '_' and '-'
         name: String,
-        /// Size, such as 100G or 1.5TiB; a multiple of 512 up to 16 TiB
+        /// Size, such as 100G or 1.5TiB; a multiple of 512 up to 256 TiB
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         size: u64,
         /// Pool of the volume; default: the array's default pool

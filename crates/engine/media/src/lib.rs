@@ -46,7 +46,7 @@ pub use sim::{
     DiscardOutcome, Event, Fate, Fault, FaultEffect, FaultOperation, PendingWrite, SimCounters, SimDisk, SimOptions,
 };
 pub use span::Span;
-pub use superblock::FEATURE_INDEX;
+pub use superblock::{FEATURE_INDEX, FEATURE_WIDE};
 
 use std::os::fd::BorrowedFd;
 

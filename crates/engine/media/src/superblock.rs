@@ -54,10 +54,12 @@ const MAX_BLOCKS: u64 = 1 << 40;
 
 /// The pool has several members.
 pub(crate) const FEATURE_MEMBERS: u64 = 1;
+/// The pool has, or has had, an object whose map has more than four levels.
+pub const FEATURE_WIDE: u64 = 1 << 1;
 /// The pool's documents stand in a paged index. docs/on-disk-format.md is the register of bits.
 pub const FEATURE_INDEX: u64 = 1 << 9;
 /// Incompatible features that this build supports.
-const KNOWN_INCOMPATIBLE: u64 = FEATURE_MEMBERS | FEATURE_INDEX;
+const KNOWN_INCOMPATIBLE: u64 = FEATURE_MEMBERS | FEATURE_WIDE | FEATURE_INDEX;
 /// Features that this build may ignore while it does not write: none yet.
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 

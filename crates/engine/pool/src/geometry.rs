@@ -8,8 +8,12 @@ use media::{BLOCK_BYTES, BlockAddress};
 
 /// Number of entries in a page.
 pub const FANOUT: usize = 256;
-/// Highest level of a volume's root: level 3 spans 2³² blocks (16 TiB).
-pub const MAX_LEVEL: u8 = 3;
+/// Highest level of a volume's root. Level 3 spans 2³² blocks (16 TiB); of level 4, 256 TiB are used.
+pub const MAX_LEVEL: u8 = 4;
+/// Highest level of a root that every release reads. The roots of wide objects are above it.
+pub const NARROW_LEVEL: u8 = 3;
+/// Number of pages from a root to a leaf, at most.
+pub const PATH_PAGES: usize = MAX_LEVEL as usize + 1;
 /// Level of the root page of one of the pool's own streams.
 pub const STREAM_LEVEL: u8 = 2;
 /// Number of blocks that one entry of a page at `level` spans: 1 in a leaf (level 0).

@@ -6,7 +6,7 @@
 //! The switch belongs to a thread: a simulated pool lives on one, and recovery reads the switch
 //! before a pool exists that could hold it.
 
-/// Rule that can be left out: one of the engine's rules pin, order, reserve, finish, release, rest, turn.
+/// Rule that can be left out: one of the engine's rules pin, order, reserve, finish, release, rest, turn, mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
     /// Freed blocks are allocatable at once, before the checkpoint that no longer names them.
@@ -29,6 +29,8 @@ pub enum Mutation {
     Rest,
     /// A turn hands a bounded number of blocks of checkpoints and destaging to the medium.
     Turn,
+    /// The superblock marks the pool as one with wide objects before their first record is logged.
+    Mark,
     /// The handle delivers the result of every operation that another submit finishes. Without the
     /// rule, the first of these results wakes no future.
     LostWakeup,
@@ -40,7 +42,7 @@ impl Mutation {
     pub const OF_THE_HANDLE: [Self; 1] = [Self::LostWakeup];
 
     /// All rules of the core.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Pin,
         Self::LogBeforeDestage,
         Self::DataBeforeLog,
@@ -51,6 +53,7 @@ impl Mutation {
         Self::ReleaseUnnamed,
         Self::Rest,
         Self::Turn,
+        Self::Mark,
     ];
 
     /// Name on a command line.
@@ -66,6 +69,7 @@ impl Mutation {
             Self::ReleaseUnnamed => "release-unnamed",
             Self::Rest => "rest",
             Self::Turn => "turn",
+            Self::Mark => "mark",
             Self::LostWakeup => "lost-wakeup",
         }
     }
@@ -83,6 +87,7 @@ impl Mutation {
             Self::ReleaseUnnamed => "the flip releases blocks allocated and freed in flight",
             Self::Rest => "an object comes to rest without the checksum of its new root page",
             Self::Turn => "a turn writes as much of a checkpoint as the medium takes",
+            Self::Mark => "a wide object is logged before the superblock marks the pool",
             Self::LostWakeup => "a submit that finishes other operations does not wake the first of them",
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::model::{BLOCK_SECTORS, Model};
 use crate::step::{Catalog, Inside, Pattern, PlannedFault, Request, Step};
-use crate::world::{Faults, Kind, World};
+use crate::world::{Faults, Kind, MOST_SECTORS, World};
 use media::{FaultEffect, FaultOperation};
 use random::Random;
 
@@ -163,7 +163,7 @@ impl Generator {
     fn create(&mut self, world: &World) -> Catalog {
         let most = world.volume_sectors;
         let whole = self.of(&[64, most / 4 + 8, most, most]) / 8 * 8;
-        Catalog::Create { id: self.id(), sectors: whole + self.of(&[0, 0, 1, 7, 3]) }
+        Catalog::Create { id: self.id(), sectors: (whole + self.of(&[0, 0, 1, 7, 3])).min(MOST_SECTORS) }
     }
 
     fn catalog(&mut self, kind: Kind, world: &World, model: &Model) -> Catalog {
@@ -175,7 +175,8 @@ impl Generator {
             Kind::Delete | Kind::Create | Kind::CloneObject if !few || self.one_in(3) => Catalog::Delete { id: object },
             Kind::Resize => {
                 let (id, sectors) = self.writable(model).unwrap_or((object, sectors));
-                let new = 8 + self.below((sectors * 2).min(world.volume_sectors * 2));
+                let most = (world.volume_sectors * 2).min(MOST_SECTORS - 8);
+                let new = 8 + self.below((sectors * 2).min(most));
                 // A volume may shrink only to whole blocks; one attempt in ten is refused.
                 let whole = new < sectors && !self.one_in(10);
                 Catalog::Resize { id, sectors: if whole { new / BLOCK_SECTORS * BLOCK_SECTORS } else { new } }
@@ -335,7 +336,7 @@ impl Generator {
                         && self.one_in(3)
                     {
                         // A clone that is larger than its source.
-                        let sectors = source.sectors + self.below(world.volume_sectors);
+                        let sectors = (source.sectors + self.below(world.volume_sectors)).min(MOST_SECTORS);
                         changes.extend([change, Catalog::Resize { id, sectors }]);
                     } else if let Catalog::Clone { id, .. } = change
                         && self.one_in(3)

@@ -3,7 +3,7 @@
 //! operations and prefers others.
 
 use media::SimOptions;
-use pool::Options;
+use pool::{MAX_VOLUME_BYTES, Options};
 use random::Random;
 
 /// Blocks before the first data block: superblocks, log, and the segment with the space map.
@@ -115,6 +115,12 @@ pub(crate) struct World {
     pub weights: Vec<(Kind, u64)>,
 }
 
+/// Largest volumes of worlds with wide objects: some become wide only when they grow, and others get
+/// narrow again.
+const WIDE_SECTORS: [u64; 4] = [1 << 35, 1 << 36, 1 << 37, MOST_SECTORS];
+/// Sectors of the largest volume that a pool takes.
+pub(crate) const MOST_SECTORS: u64 = MAX_VOLUME_BYTES / 512;
+
 impl World {
     /// World of a seed. `crash_every`: average number of steps between crashes.
     pub(crate) fn of(seed: u64, crash_every: Option<u64>) -> Self {
@@ -166,6 +172,7 @@ impl World {
         }
         match seed % 8 {
             0 => world.overwriting(),
+            2 => world.volume_sectors = choose(&random, &WIDE_SECTORS),
             4 => world.freeing(),
             _ => {}
         }

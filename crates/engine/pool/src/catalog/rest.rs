@@ -7,6 +7,7 @@
 use crate::catalog::object::Object;
 use crate::catalog::stream::{SLOTS_PER_BLOCK, table_block_of};
 use crate::checksum::Crc32c;
+use crate::geometry::{MAX_LEVEL, NARROW_LEVEL};
 use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, ObjectKind};
 use media::BlockAddress;
@@ -16,8 +17,10 @@ use std::collections::BTreeMap;
 const SECTOR_BYTES: u64 = 512;
 /// Bits of [`Entry::head`] that hold the kind.
 const KIND: u8 = 0b11;
-/// First of the two bits that hold the level of the root page.
+/// First of the two bits that hold the level of the root page, less [`WIDE`].
 const LEVEL_SHIFT: u32 = 2;
+/// The root is at the level above [`NARROW_LEVEL`].
+const WIDE: u8 = 1 << 7;
 const WRITE_CACHE: u8 = 1 << 4;
 const ZERO_DETECTION: u8 = 1 << 5;
 const UNREPORTED: u8 = 1 << 6;
@@ -38,6 +41,7 @@ struct Entry {
     mapped: [u8; 5],
 }
 const _: () = assert!(size_of::<Entry>() == 24);
+const _: () = assert!(NARROW_LEVEL == 3 && MAX_LEVEL == 4);
 
 /// Returns the low bytes of a number if the others are zero.
 fn narrow<const N: usize>(number: u64) -> Option<[u8; N]> {
@@ -54,7 +58,7 @@ impl Entry {
     /// Returns `None` if the object has state that an entry does not hold.
     fn of(object: &Object) -> Option<Self> {
         let kept = object.tracked || object.reservation.is_some() || object.in_flight > 0 || object.deficit > 0;
-        if kept || object.level > crate::geometry::MAX_LEVEL || !object.size_bytes.is_multiple_of(SECTOR_BYTES) {
+        if kept || object.level > MAX_LEVEL || !object.size_bytes.is_multiple_of(SECTOR_BYTES) {
             return None;
         }
         let kind = match object.kind {
@@ -65,7 +69,8 @@ impl Entry {
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
         Some(Self {
             head: kind
-                | object.level << LEVEL_SHIFT
+                | (object.level & 0b11) << LEVEL_SHIFT
+                | flag(object.level > NARROW_LEVEL, WIDE)
                 | flag(object.write_cache, WRITE_CACHE)
                 | flag(object.zero_detection, ZERO_DETECTION)
                 | flag(object.unreported, UNREPORTED),
@@ -87,7 +92,7 @@ impl Entry {
             parent: Some(ObjectId(wide(self.parent))).filter(|parent| *parent != ObjectId::NONE),
             root: BlockAddress::new(wide(self.root)),
             root_crc: Crc32c::new(u32::from_le_bytes(self.root_crc)),
-            level: self.head >> LEVEL_SHIFT & 0b11,
+            level: (self.head >> LEVEL_SHIFT & 0b11) + if self.head & WIDE != 0 { NARROW_LEVEL + 1 } else { 0 },
             mapped: wide(self.mapped),
             write_cache: self.head & WRITE_CACHE != 0,
             zero_detection: self.head & ZERO_DETECTION != 0,
@@ -254,7 +259,7 @@ mod tests {
             parent: Some(ObjectId(crate::catalog::stream::MAX_OBJECT.0 - 1)),
             root: BlockAddress::new((1 << 40) - 1),
             root_crc: Crc32c::new(u32::MAX),
-            level: crate::geometry::MAX_LEVEL,
+            level: MAX_LEVEL,
             mapped: crate::geometry::blocks_for(MAX_VOLUME_BYTES),
             write_cache: true,
             zero_detection: false,
@@ -320,7 +325,7 @@ mod tests {
             Object { parent: Some(ObjectId(1 << 32)), ..one() },
             Object { root: BlockAddress::new(1 << 40), ..one() },
             Object { mapped: 1 << 40, ..one() },
-            Object { level: 4, ..one() },
+            Object { level: MAX_LEVEL + 1, ..one() },
         ];
         for object in refused {
             assert!(!at_rest.insert(&object), "{object:?}");

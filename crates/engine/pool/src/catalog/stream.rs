@@ -7,7 +7,7 @@
 //!               parent (8) | size in bytes (8) | root address (8) | root CRC (4) | 4 zero | mapped blocks (8) |
 //!               of a reserved volume, at most: blocks that are shared (8), map pages still to be allocated (8)
 //! documents     key length (4) | key | value length (4) | value, repeated
-//! drop queue    address (8) | CRC (4) | level (1) | blocks mapped below, at level 3 in units of 256 and rounded up (3), repeated
+//! drop queue    address (8) | CRC (4) | level (1) | blocks mapped below, at level 3 in units of 256, at level 4 of 65 536, rounded up (3), repeated
 //! ```
 
 use crate::catalog::object::{Dropped, Object};
@@ -177,7 +177,11 @@ pub(crate) fn decode_documents(bytes: &[u8]) -> Result<BTreeMap<String, Bytes>, 
 /// Blocks per unit of a mapped count in the drop queue; the count has at most 2²⁴ − 1 units. A full
 /// page at level 2 counts one block too few.
 const fn dropped_unit(level: u8) -> u64 {
-    if level > 2 { 256 } else { 1 }
+    match level {
+        0..=2 => 1,
+        3 => 256,
+        _ => 256 * 256,
+    }
 }
 
 pub(crate) fn encode_drops(drops: &[Dropped], parked: &[Dropped]) -> Vec<u8> {

@@ -8,7 +8,7 @@ use crate::index::{Expected, PageNumber};
 use crate::interface::ObjectId;
 use crate::interface::operation::OperationId;
 use crate::interface::range::BlockNumber;
-use crate::map::page::{PAGE_BYTES, Page};
+use crate::map::page::{PAGE_BYTES, Page, StatedMapped};
 use crate::space::FreeRun;
 use crate::space::slot::SlotEntry;
 use media::{BlockAddress, Buffer};
@@ -90,7 +90,7 @@ pub(crate) struct MapPage {
     /// First block of the object below the page.
     pub first: BlockNumber,
     /// Number of mapped blocks according to the parent.
-    pub expected_mapped: Option<u64>,
+    pub expected_mapped: Option<StatedMapped>,
 }
 
 /// Page of the index to read.

@@ -258,7 +258,7 @@ pub enum PoolError {
     /// The object already exists.
     #[error("object {0} exists already")]
     ObjectExists(ObjectId),
-    /// The size is zero, not a multiple of 512, or above the limit of 16 TiB.
+    /// The size is zero, not a multiple of 512, or above the limit of 256 TiB.
     #[error("{size_bytes} bytes is not a valid size: sizes are multiples of 512 from 512 to {max_bytes}")]
     BadSize {
         /// Requested size.

@@ -8,8 +8,8 @@ use bytes::Bytes;
 /// Identifier of a submitted operation.
 pub type OperationId = u64;
 
-/// Size of the largest volume: 16 TiB.
-pub const MAX_VOLUME_BYTES: u64 = 1 << 44;
+/// Size of the largest volume: 256 TiB.
+pub const MAX_VOLUME_BYTES: u64 = 1 << 48;
 
 /// Size of the largest document.
 pub const MAX_DOCUMENT_BYTES: usize = 64 << 10;

@@ -179,7 +179,7 @@ impl Map {
         self.space.increment(address)?;
         self.count_metadata(1, 0);
         let mut page = Page::empty(level, self.pages.epoch(), address, id);
-        page.entries[0] = Entry::child(object.root, object.mapped, object.root_crc);
+        page.entries[0] = Entry::child(level, object.root, object.mapped, object.root_crc);
         page.set_mapped(object.mapped);
         self.pages.insert_dirty(address, Rc::new(page));
         self.objects.page_given(id)?;

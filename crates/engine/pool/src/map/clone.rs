@@ -18,7 +18,7 @@ type Entries = SmallVec<[Entry; 32]>;
 fn mapped(level: u8, entries: &[Entry]) -> i64 {
     match level {
         0 => entries.iter().filter(|entry| !entry.is_empty()).count() as i64,
-        _ => entries.iter().map(|entry| entry.mapped() as i64).sum(),
+        _ => entries.iter().map(|entry| entry.mapped(level) as i64).sum(),
     }
 }
 
@@ -103,7 +103,7 @@ impl Map {
                     0 => {
                         self.release_block(old.address())?;
                     }
-                    _ => self.drop_tree(old.child_pointer(level), old.mapped()),
+                    _ => self.drop_tree(old.child_pointer(level), old.mapped(level)),
                 }
             }
         }

@@ -2,7 +2,7 @@
 //! allocates.
 
 use crate::checksum::Crc32c;
-use crate::geometry::Pointer;
+use crate::geometry::{PATH_PAGES, Pointer};
 use crate::interface::ObjectId;
 use media::BlockAddress;
 
@@ -22,7 +22,7 @@ pub(crate) struct Need {
     /// blocks they have freed.
     pub once: bool,
     /// Object and number of the last counted page at each level, for `once`.
-    pub counted: [Option<(ObjectId, u64)>; 4],
+    pub counted: [Option<(ObjectId, u64)>; PATH_PAGES],
     /// Contradiction in the stored map.
     pub damaged: Option<String>,
     /// A contradiction in the index of the documents.

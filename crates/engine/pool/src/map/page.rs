@@ -7,7 +7,7 @@
 //! write. In memory a page has its form on disk, without the padding.
 
 use crate::checksum::Crc32c;
-use crate::geometry::{FANOUT, Pointer, page_span};
+use crate::geometry::{FANOUT, NARROW_LEVEL, Pointer, page_span};
 use crate::interface::ObjectId;
 use media::BlockAddress;
 
@@ -24,13 +24,39 @@ const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Entry {
-    /// Bits 0–39: block address, 0 = none. Bits 40–63: in a leaf flags (0 = raw); in an interior page mapped blocks below, minus one.
+    /// Bits 0–39: block address, 0 = none. Bits 40–63: in a leaf flags (0 = raw); in an interior page the mapped blocks below, in units of [`mapped_unit`], minus one.
     word: U64,
     /// CRC-32C of the block or child page.
     crc: U32,
 }
 
 const _: () = assert!(size_of::<Entry>() == 12);
+
+/// Blocks in a unit of the mapped counts in the entries of a page at `level`. Up to level 3 the counts
+/// are exact; above, they are rounded up, and the header of the child has the exact number.
+const fn mapped_unit(level: u8) -> u64 {
+    if level > NARROW_LEVEL { 256 } else { 1 }
+}
+
+/// Number of mapped blocks below a page, as its parent states it: exact, or rounded up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatedMapped {
+    /// Number of blocks, a multiple of `unit`.
+    pub blocks: u64,
+    unit: u64,
+}
+
+impl StatedMapped {
+    /// Number that an object states for its root page.
+    pub const fn exact(blocks: u64) -> Self {
+        Self { blocks, unit: 1 }
+    }
+
+    /// True if it may be stated for a page below which `mapped` blocks are mapped.
+    pub fn is_of(self, mapped: u64) -> bool {
+        mapped.checked_next_multiple_of(self.unit) == Some(self.blocks)
+    }
+}
 
 impl Entry {
     /// Entry without a block.
@@ -42,8 +68,11 @@ impl Entry {
         Self { word: U64::new(address.get() & ADDRESS_MASK), crc: U32::new(crc.get()) }
     }
 
-    /// Creates an interior entry for a child page with `mapped` (≥ 1) mapped blocks below it.
-    pub fn child(address: BlockAddress, mapped: u64, crc: Crc32c) -> Self {
+    /// Creates an entry of a page at `level` (≥ 1) for a child page with `mapped` (≥ 1) mapped blocks
+    /// below it.
+    #[inline]
+    pub fn child(level: u8, address: BlockAddress, mapped: u64, crc: Crc32c) -> Self {
+        let mapped = mapped.div_ceil(mapped_unit(level));
         debug_assert!(address.get() <= ADDRESS_MASK && (1..=1 << 24).contains(&mapped));
         Self {
             word: U64::new((address.get() & ADDRESS_MASK) | ((mapped.wrapping_sub(1)) << ADDRESS_BITS)),
@@ -63,10 +92,16 @@ impl Entry {
         self.address().is_none()
     }
 
-    /// Number of blocks mapped below an interior entry; 0 for an empty one.
+    /// Number of blocks mapped below an entry of a page at `level` (≥ 1), rounded up above level 3; 0
+    /// for an empty one.
     #[inline]
-    pub fn mapped(&self) -> u64 {
-        if self.is_empty() { 0 } else { (self.word.get() >> ADDRESS_BITS) + 1 }
+    pub fn mapped(&self, level: u8) -> u64 {
+        if self.is_empty() { 0 } else { ((self.word.get() >> ADDRESS_BITS) + 1) * mapped_unit(level) }
+    }
+
+    /// The same, with its exactness.
+    pub fn stated_mapped(&self, level: u8) -> StatedMapped {
+        StatedMapped { blocks: self.mapped(level), unit: mapped_unit(level) }
     }
 
     /// CRC-32C of the block or page.
@@ -186,6 +221,17 @@ impl Page {
         self.header.mapped.get()
     }
 
+    /// Number of blocks that the entries map, if the number in the header contradicts it.
+    pub fn contradiction(&self) -> Option<u64> {
+        let level = self.level();
+        let entries = self.entries.iter().filter(|entry| !entry.is_empty());
+        let (used, sum) = entries
+            .fold((0, 0), |(used, sum), entry| (used + 1, sum + if level == 0 { 1 } else { entry.mapped(level) }));
+        let rounded_up = used * (mapped_unit(level) - 1);
+        let possible = sum - rounded_up.min(sum)..=sum;
+        (!possible.contains(&self.mapped())).then_some(sum)
+    }
+
     /// Sets the number of blocks mapped below.
     pub fn set_mapped(&mut self, mapped: u64) {
         self.header.mapped = U64::new(mapped);
@@ -243,9 +289,14 @@ mod tests {
     #[test]
     fn entry_keeps_address_count_and_crc() {
         let address = BlockAddress::new(ADDRESS_MASK);
-        let e = Entry::child(address, 1 << 24, Crc32c::new(7));
-        assert_eq!((e.address(), e.mapped(), e.crc()), (address, 1 << 24, Crc32c::new(7)));
-        assert_eq!(Entry::EMPTY.mapped(), 0);
+        let e = Entry::child(3, address, 1 << 24, Crc32c::new(7));
+        assert_eq!((e.address(), e.mapped(3), e.crc()), (address, 1 << 24, Crc32c::new(7)));
+        assert_eq!(Entry::EMPTY.mapped(3), 0);
+        for (mapped, stated) in [(1, 256), (256, 256), (257, 512), (1 << 32, 1 << 32)] {
+            let e = Entry::child(4, address, mapped, Crc32c::NONE);
+            assert_eq!((e.mapped(4), e.stated_mapped(4).is_of(mapped)), (stated, true));
+            assert!(!e.stated_mapped(4).is_of(stated + 1) && !e.stated_mapped(4).is_of(stated - 256));
+        }
     }
 
     #[test]
@@ -256,6 +307,7 @@ mod tests {
         assert_eq!(level_for(256 * mib), 1);
         assert_eq!(level_for(64 * 1024 * mib), 2);
         assert_eq!(level_for(16 * 1024 * 1024 * mib), 3);
+        assert_eq!(level_for(256 * 1024 * 1024 * mib), 4);
     }
 
     #[test]
@@ -287,5 +339,27 @@ mod tests {
                 "{mapped} at level {level}"
             );
         }
+    }
+
+    #[test]
+    fn a_header_contradicts_its_entries_beyond_what_they_round() {
+        let with = |level: u8, children: &[u64], header: u64| {
+            let mut page = Page::empty(level, 3, BlockAddress::new(77), ObjectId(1));
+            for (index, mapped) in children.iter().enumerate() {
+                page.entries[index] = match level {
+                    0 => Entry::block(BlockAddress::new(9), Crc32c::NONE),
+                    _ => Entry::child(level, BlockAddress::new(9), *mapped, Crc32c::NONE),
+                };
+            }
+            page.set_mapped(header);
+            page.contradiction()
+        };
+        assert_eq!((with(0, &[1, 1], 2), with(0, &[1, 1], 1)), (None, Some(2)));
+        assert_eq!((with(3, &[5, 300], 305), with(3, &[5, 300], 304)), (None, Some(305)));
+        assert_eq!(
+            (with(4, &[5, 300], 305), with(4, &[5, 300], 257), with(4, &[5, 300], 769)),
+            (None, Some(768), Some(768))
+        );
+        assert_eq!(with(4, &[], 0), None);
     }
 }

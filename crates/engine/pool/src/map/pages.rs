@@ -3,6 +3,7 @@
 
 use crate::checksum::Crc32c;
 use crate::clock::{Clock, Verdict};
+use crate::geometry::PATH_PAGES;
 use crate::interface::ObjectId;
 use crate::interface::range::BlockNumber;
 use crate::map::page::{PAGE_BYTES, Page};
@@ -18,7 +19,7 @@ const OWNED: usize = 16_384;
 pub(crate) struct Path {
     pub object: ObjectId,
     /// Addresses of the pages; the index is the level.
-    pub pages: [BlockAddress; 4],
+    pub pages: [BlockAddress; PATH_PAGES],
     pub root_level: u8,
     pub level: u8,
     pub block: BlockNumber,

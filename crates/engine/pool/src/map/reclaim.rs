@@ -63,7 +63,7 @@ impl Map {
             }
         } else {
             for entry in page.entries.iter().filter(|e| !e.is_empty()) {
-                self.drop_tree(entry.child_pointer(level), entry.mapped());
+                self.drop_tree(entry.child_pointer(level), entry.mapped(level));
             }
         }
         self.space.decrement(address)?;

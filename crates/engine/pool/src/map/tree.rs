@@ -7,7 +7,7 @@
 
 use crate::catalog::object::Dropped;
 use crate::checksum::Crc32c;
-use crate::geometry::{FANOUT, Pointer, entry_span, index_in, page_span};
+use crate::geometry::{FANOUT, PATH_PAGES, Pointer, entry_span, index_in, page_span};
 use crate::interface::ObjectId;
 use crate::interface::range::BlockNumber;
 use crate::map::Map;
@@ -102,8 +102,8 @@ impl Map {
         while pointer.level > level && !pointer.is_empty() {
             let page = self.page(pointer)?;
             let entry = page.entries[index_in(block, pointer.level)];
+            mapped = entry.mapped(pointer.level);
             pointer = entry.child_pointer(pointer.level);
-            mapped = entry.mapped();
         }
         Some(match pointer.is_empty() {
             true => (Pointer { level, ..pointer }, 0),
@@ -268,7 +268,7 @@ impl Map {
             return Some(*path);
         }
         let Pointer { address: root, level: root_level, .. } = self.root_of(object)?;
-        let mut path = Path { object, pages: [BlockAddress::NONE; 4], root_level, level, block };
+        let mut path = Path { object, pages: [BlockAddress::NONE; PATH_PAGES], root_level, level, block };
         let mut address = self.own(object, root, root_level)?;
         self.objects.set_root(object, address)?;
         path.pages[usize::from(root_level)] = address;
@@ -280,8 +280,8 @@ impl Map {
             if child != entry.address() {
                 // A fresh page has no mapped blocks yet; `finish_path` sets the final number before
                 // the page is used.
-                let mapped = entry.mapped().max(1);
-                self.pages.page_mut(address)?.entries[index] = Entry::child(child, mapped, Crc32c::NONE);
+                let mapped = entry.mapped(at).max(1);
+                self.pages.page_mut(address)?.entries[index] = Entry::child(at, child, mapped, Crc32c::NONE);
             }
             address = child;
             at -= 1;
@@ -314,7 +314,7 @@ impl Map {
                 self.objects.more_shared(path.object, 0, 1)?;
                 Entry::EMPTY
             } else if at < path.root_level {
-                Entry::child(address, mapped, Crc32c::NONE)
+                Entry::child(at + 1, address, mapped, Crc32c::NONE)
             } else {
                 continue;
             };

@@ -10,4 +10,5 @@ mod integrity;
 mod objects;
 mod reservations;
 mod unique;
+mod wide;
 mod working_reserve;

@@ -194,7 +194,7 @@ impl<M: Media> Core<M> {
 
     /// Reports damage of one pointer and of its page.
     fn judge(&self, item: &Item, visit: &Visit, report: &mut CheckReport) {
-        let Item { object, pointer: Pointer { address, level, .. }, expected_mapped, .. } = *item;
+        let Item { object, pointer: Pointer { address, .. }, expected_mapped, .. } = *item;
         let page = match visit {
             Visit::Outside => {
                 return report.find(format!("object {object}: map page address {address} lies outside the data area"));
@@ -204,11 +204,9 @@ impl<M: Media> Core<M> {
             Visit::Page(page) | Visit::Again(Some(page)) => page,
         };
         match expected_mapped {
-            Some(expected_mapped) if expected_mapped != page.mapped() => {
-                report.find(format!(
-                    "map page {address}: {} blocks mapped, its parent says {expected_mapped}",
-                    page.mapped()
-                ));
+            Some(stated) if !stated.is_of(page.mapped()) => {
+                let (mapped, stated) = (page.mapped(), stated.blocks);
+                report.find(format!("map page {address}: {mapped} blocks mapped, its parent says {stated}"));
             }
             None if object != ObjectId::NONE => {
                 let mapped = self.map.objects().read(object, |object| object.mapped).unwrap_or(0);
@@ -219,14 +217,9 @@ impl<M: Media> Core<M> {
             }
             _ => {}
         }
-        if matches!(visit, Visit::Page(_)) {
-            let entries = page.entries.iter().filter(|entry| !entry.is_empty());
-            let sum: u64 = entries.map(|entry| if level == 0 { 1 } else { entry.mapped() }).sum();
-            if sum != page.mapped() {
-                let header_mapped = page.mapped();
-                report
-                    .find(format!("map page {address}: its entries map {sum} blocks, its header says {header_mapped}"));
-            }
+        if let (Visit::Page(_), Some(sum)) = (visit, page.contradiction()) {
+            let header_mapped = page.mapped();
+            report.find(format!("map page {address}: its entries map {sum} blocks, its header says {header_mapped}"));
         }
     }
 

@@ -169,7 +169,7 @@ fn show_page(block: &[u8], address: BlockAddress) -> Result<Shown, String> {
     let entries = page.entries.iter().enumerate().filter(|(_, entry)| !entry.is_empty()).map(|(index, entry)| {
         let mut fields = vec![("index", (index as u64).into()), ("address", entry.address().into())];
         if !leaf {
-            fields.push(("mapped", entry.mapped().into()));
+            fields.push(("mapped", entry.mapped(page.level()).into()));
         }
         fields.push(("crc", hex32(entry.crc())));
         Shown::Fields(fields)

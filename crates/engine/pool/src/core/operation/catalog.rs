@@ -4,17 +4,19 @@
 use crate::core::Core;
 use crate::core::admission::SMALL_BYTES;
 use crate::core::operation::broken;
+use crate::geometry::{NARROW_LEVEL, blocks_for, level_for};
 use crate::log::record::Shared;
 use crate::map::reserves::{Ask, Purpose, TABLE_PATH};
 
 use crate::interface::operation::Output;
 use crate::interface::{CatalogChange, PoolError};
 use crate::log::record;
+use crate::mutations::{Mutation, leaves_out};
 
 use crate::core::progress::Progress;
 use crate::schedule::step::Step;
 
-use media::Media;
+use media::{FEATURE_WIDE, Media};
 
 impl<M: Media> Core<M> {
     pub(in crate::core) fn catalog_step(&mut self, changes: &[CatalogChange], progress: &mut Progress) -> Step {
@@ -24,6 +26,9 @@ impl<M: Media> Core<M> {
         let bytes = record::catalog_bytes(changes);
         if !self.log.could_fit(bytes) {
             return Step::Fail(PoolError::BadDocument { key: "(all changes of one commit)".into(), bytes }.into());
+        }
+        if changes.iter().any(makes_wide) && !self.takes_wide_objects() {
+            return Step::LogFull;
         }
         if !self.map.plan_catalog(changes) || !self.map.need().is_empty() {
             return Step::Wait;
@@ -74,5 +79,37 @@ impl<M: Media> Core<M> {
         }
         self.log.append(|out| record::encode_catalog(out, changes, &shared));
         Step::Durable(Output::Done)
+    }
+
+    /// True if the pool is marked as one that has wide objects. Otherwise requests the checkpoint that
+    /// marks it: a program that does not know such objects must refuse the pool before their first
+    /// record is in the log.
+    fn takes_wide_objects(&mut self) -> bool {
+        if self.media().features() & FEATURE_WIDE != 0 || leaves_out(Mutation::Mark) {
+            return true;
+        }
+        self.medium.require_features(FEATURE_WIDE);
+        if !self.checkpoints.in_flight() {
+            self.checkpoints.request();
+        }
+        false
+    }
+}
+
+/// True if a change gives an object a map of more than four levels, which earlier releases do not
+/// know.
+fn makes_wide(change: &CatalogChange) -> bool {
+    match change {
+        CatalogChange::CreateVolume { size_bytes, .. }
+        | CatalogChange::CreateCapture { size_bytes, .. }
+        | CatalogChange::Resize { size_bytes, .. } => level_for(blocks_for(*size_bytes)) > NARROW_LEVEL,
+        CatalogChange::CloneObject { .. }
+        | CatalogChange::DeleteObject { .. }
+        | CatalogChange::SetWriteCache { .. }
+        | CatalogChange::SetZeroDetection { .. }
+        | CatalogChange::SetReservation { .. }
+        | CatalogChange::Rollback { .. }
+        | CatalogChange::PutDocument { .. }
+        | CatalogChange::DeleteDocument { .. } => false,
     }
 }

@@ -23,7 +23,7 @@ use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::recovery::confirm::Doubtful;
 use crate::core::state::DamagedPage;
-use crate::geometry::{Pointer, blocks_for};
+use crate::geometry::{NARROW_LEVEL, Pointer, blocks_for, level_for};
 use crate::interface::operation::{MAX_VOLUME_BYTES, Options};
 use crate::interface::range::BlockNumber;
 use crate::interface::{CatalogChange, Incident, ObjectId, PoolError};
@@ -42,7 +42,7 @@ use crate::mutations::{Mutation, leaves_out};
 use crate::space::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::space::slot::SlotEntry;
 use crate::space::{SpaceMap, unwritten};
-use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, FEATURE_INDEX, Media, Ticket};
+use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, FEATURE_INDEX, FEATURE_WIDE, Media, Ticket};
 use std::collections::VecDeque;
 use zerocopy::FromBytes;
 
@@ -622,7 +622,11 @@ impl<M: Media> Core<M> {
             object.is_some_and(|object| end.is_some_and(|end| end.get() <= blocks_for(object.size_bytes)))
         };
         let new = |id: ObjectId| is_user_object(id) && id < stream::MAX_OBJECT && self.map.objects().get(id).is_none();
-        let size = |size_bytes: u64| size_bytes > 0 && size_bytes <= MAX_VOLUME_BYTES;
+        let wide = self.media().features() & FEATURE_WIDE != 0;
+        let size = |size_bytes: u64| {
+            let fits = wide || level_for(blocks_for(size_bytes)) <= NARROW_LEVEL;
+            size_bytes > 0 && size_bytes <= MAX_VOLUME_BYTES && fits
+        };
         match record {
             Record::Write { object, first, blocks, .. } => inside(*object, *first, blocks.len() as u64),
             Record::Zero { object, first, count } => inside(*object, *first, *count),

@@ -22,7 +22,7 @@ use crate::interface::check::CheckReport;
 use crate::interface::operation::{Failure, OperationId, Output};
 use crate::interface::{CheckStep, ObjectId, PoolError};
 use crate::map::Map;
-use crate::map::page::Page;
+use crate::map::page::{Page, StatedMapped};
 use crate::medium::Medium;
 use crate::schedule::step::Step;
 use crate::space::layout::{Layout, SEGMENT_BLOCKS};
@@ -314,19 +314,19 @@ impl OnlineCheck {
         };
         self.report.pages += 1;
         let mapped = page.mapped();
-        if let Some(expected_mapped) = expected_mapped.filter(|expected_mapped| *expected_mapped != mapped) {
-            self.report.find(format!("map page {address}: {mapped} blocks mapped, its parent says {expected_mapped}"));
+        if let Some(stated) = expected_mapped.filter(|stated| !stated.is_of(mapped)) {
+            let stated = stated.blocks;
+            self.report.find(format!("map page {address}: {mapped} blocks mapped, its parent says {stated}"));
         }
         let entries = (0..).zip(&page.entries).filter(|(_, e)| !e.is_empty());
-        let sum: u64 = entries.clone().map(|(_, e)| if level == 0 { 1 } else { e.mapped() }).sum();
-        if sum != mapped {
+        if let Some(sum) = page.contradiction() {
             self.report.find(format!("map page {address}: its entries map {sum} blocks, its header says {mapped}"));
         }
         for (index, entry) in entries {
             let first = first + index * entry_span(level);
             if level > 0 {
                 let pointer = entry.child_pointer(level);
-                self.stack.push(MapPage { pointer, object, first, expected_mapped: Some(entry.mapped()) });
+                self.stack.push(MapPage { pointer, object, first, expected_mapped: Some(entry.stated_mapped(level)) });
                 continue;
             }
             if let (DOCUMENTS, Some(index)) = (object, &mut self.index) {
@@ -380,10 +380,11 @@ impl OnlineCheck {
         self.allocated = whole.then_some(space.allocated());
         self.report.objects = 0;
         for object in map.objects().all() {
-            let expected_mapped = crate::catalog::is_user_object(object.id).then_some(object.mapped);
-            self.report.objects += u64::from(expected_mapped.is_some());
+            let user = crate::catalog::is_user_object(object.id);
+            let expected_mapped = user.then_some(StatedMapped::exact(object.mapped));
+            self.report.objects += u64::from(user);
             match object.root {
-                BlockAddress::NONE if expected_mapped.unwrap_or(0) != 0 => self.report.find(format!(
+                BlockAddress::NONE if user && object.mapped != 0 => self.report.find(format!(
                     "object {}: {} blocks are said to be mapped, but its map is empty",
                     object.id, object.mapped
                 )),

@@ -11,7 +11,7 @@ use crate::geometry::{Pointer, entry_span};
 use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, PoolError};
 use crate::map::page;
-use crate::map::page::Page;
+use crate::map::page::{Page, StatedMapped};
 use crate::medium::blocking::read_many;
 use crate::space::layout::{Layout, SEGMENT_BLOCKS};
 use media::{BlockAddress, Media};
@@ -37,7 +37,7 @@ pub(crate) struct Item {
     /// The page.
     pub pointer: Pointer,
     /// Number of mapped blocks below it according to the parent; `None` for a root.
-    pub expected_mapped: Option<u64>,
+    pub expected_mapped: Option<StatedMapped>,
 }
 
 /// Result of following a pointer.
@@ -152,7 +152,7 @@ pub(crate) fn children<'a>(item: &Item, page: &'a Page) -> impl Iterator<Item = 
         object,
         first: first + index as u64 * entry_span(level),
         pointer: entry.child_pointer(level),
-        expected_mapped: Some(entry.mapped()),
+        expected_mapped: Some(entry.stated_mapped(level)),
     })
 }
 
