@@ -30,11 +30,12 @@ pub const fn page_span(level: u8) -> u64 {
 pub const fn pages_of_run(blocks: u64) -> u64 {
     let mut pages = 0u64;
     let mut level = 0;
-    while level <= MAX_LEVEL {
+    while level < MAX_LEVEL && blocks > page_span(level) {
         pages = pages.saturating_add(blocks.div_ceil(page_span(level)).saturating_add(1));
         level += 1;
     }
-    pages
+    // From here up, a run lies in at most two pages of each level.
+    pages.saturating_add(2 * (MAX_LEVEL as u64 + 1 - level as u64))
 }
 
 /// Lowest level whose root spans `blocks`.

@@ -8,6 +8,7 @@
 //! clones COUNT MIB         space of so many clones that each wrote so many MiB in 4 KiB (in memory)
 //! large FOLDER GIB MAPPED  memory of a pool of so many GiB with so many mapped by copies (a sparse file, best in /dev/shm); opening it
 //! crash FOLDER             opening with a GiB of log to replay
+//! replay FOLDER GIB MIB    opening with so many MiB of log to replay, of writes scattered over so many GiB, with 256 MiB of memory
 //! delete FOLDER GIB        deleting a volume that is mapped by copies
 //! ```
 
@@ -17,9 +18,9 @@ mod rig;
 use bytes::Bytes;
 use media::{Block, Buffer, Disk, LocalMedia};
 use memory_disk::MemoryDisk;
-use pool::{CatalogChange, ObjectId, Operation};
+use pool::{CatalogChange, Core, ObjectId, Operation};
 use random::Random;
-use rig::{Failed, Rig, file, resident_bytes};
+use rig::{Failed, Rig, file, options, resident_bytes};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -39,8 +40,9 @@ fn main() -> Result<(), Failed> {
         ["clones", count, mib] => clones(count.parse()?, mib.parse()?),
         ["large", folder, gib, mapped] => large(Path::new(folder), gib.parse()?, mapped.parse()?),
         ["crash", folder] => crash(Path::new(folder)),
+        ["replay", folder, gib, mib] => replay(Path::new(folder), gib.parse()?, mib.parse()?),
         ["delete", folder, gib] => delete(Path::new(folder), gib.parse()?),
-        _ => Err("usage: engine write|read FOLDER SECONDS | metadata GIB WRITES | clones COUNT MIB | large FOLDER GIB MAPPED | crash FOLDER | delete FOLDER GIB".into()),
+        _ => Err("usage: engine write|read FOLDER SECONDS | metadata GIB WRITES | clones COUNT MIB | large FOLDER GIB MAPPED | crash FOLDER | replay FOLDER GIB MIB | delete FOLDER GIB".into()),
     }
 }
 
@@ -350,6 +352,45 @@ fn crash(folder: &Path) -> Result<(), Failed> {
         say("log-to-replay", log as f64 / MIB as f64, "MiB");
         say("open-after-a-crash", opening.elapsed().as_secs_f64() / (log as f64 / GIB as f64), "s/GiB");
     }
+    Ok(())
+}
+
+fn replay(folder: &Path, gib: u64, mib: u64) -> Result<(), Failed> {
+    let setting = 256 << 20;
+    let folder = tempfile::tempdir_in(folder)?;
+    let mut rig = Rig::new(file(&folder.path().join("pool"), TIB)?, setting)?;
+    let volume = rig.create(gib * GIB)?;
+    let data = Bytes::from(vec![5; 4096]);
+    let numbers = Random::new(88_172_645_463_325_252);
+    let write = |rig: &mut Rig<_>| {
+        let offset = numbers.below(gib * GIB / 4096) * 4096;
+        rig.submit(Operation::Write { object: volume, offset, data: data.clone(), forced: false });
+        rig.drain(DEPTH)
+    };
+    // A map that is not in memory: most pages come from the disk.
+    for _ in 0..gib * 2048 {
+        write(&mut rig)?;
+    }
+    rig.drain(0)?;
+    rig.core.checkpoint()?;
+    while rig.core.log_used_bytes() < mib * MIB {
+        let before = rig.core.log_used_bytes();
+        write(&mut rig)?;
+        if rig.core.log_used_bytes() < before {
+            // A checkpoint has emptied the log: as much as it may hold is enough.
+            break;
+        }
+    }
+    rig.drain(0)?;
+    let log = rig.core.log_used_bytes();
+    let disk = rig.core.into_media().into_disk();
+    let opening = Instant::now();
+    let (_, opened) = Core::open(LocalMedia::open(disk)?, options(setting), &mut |_| {})?;
+    let took = opening.elapsed();
+    say("log-to-replay", log as f64 / MIB as f64, "MiB");
+    say("records", opened.records as f64, "");
+    say("opening", took.as_secs_f64(), "s");
+    say("replay-of-a-record", took.as_secs_f64() * 1e6 / opened.records.max(1) as f64, "µs");
     Ok(())
 }
 

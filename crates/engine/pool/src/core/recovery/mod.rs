@@ -2,7 +2,8 @@
 //! live operations.
 //!
 //! Recovery reads the log twice: first to find the blocks that records name (replay must not put
-//! map pages there), then to replay. In between it writes the last frames again, which may not be
+//! map pages there), then to replay, for which pages and counts
+//! are read ahead. In between it writes the last frames again, which may not be
 //! durable. It may take checkpoints between frames, so a pool with little
 //! space or memory recovers too, and a crash during recovery only causes another recovery. A
 //! checkpoint for which the file system below has no room waits, and replay continues in memory:
@@ -11,6 +12,7 @@
 mod confirm;
 mod index;
 pub(crate) mod lost;
+mod read_ahead;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -22,6 +24,7 @@ use crate::checksum::{Crc32c, Crc64};
 use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::recovery::confirm::Doubtful;
+use crate::core::recovery::read_ahead::{Ahead, AheadFrame};
 use crate::core::state::DamagedPage;
 use crate::geometry::{NARROW_LEVEL, Pointer, blocks_for, level_for};
 use crate::interface::operation::{MAX_VOLUME_BYTES, Options};
@@ -522,7 +525,7 @@ impl<M: Media> Core<M> {
         let end = scanner.point;
         let doubtful = self.confirm(doubtful)?;
         let mut opened = Opened::default();
-        let mut scanner = Scanner::new(capacity, self.uuid, start);
+        let mut ahead = Ahead::new(Scanner::new(capacity, self.uuid, start));
         self.replaying = Some(start);
         if self.map.space().is_stale() {
             // A repair takes effect before anything else is written.
@@ -530,8 +533,8 @@ impl<M: Media> Core<M> {
             self.run_checkpoint()?;
         }
         loop {
-            self.make_room(scanner.point)?;
-            let Some((info, content)) = scanner.next(self.medium.media_mut())? else { break };
+            self.make_room(ahead.point())?;
+            let Some(AheadFrame { info, content, .. }) = self.next_frame_of(&mut ahead)? else { break };
             let mut sequence = info.first_sequence;
             for record in records_of(&content) {
                 self.replay_record(&record?, sequence)?;
@@ -544,7 +547,7 @@ impl<M: Media> Core<M> {
             opened.log_bytes += content.len() as u64;
             progress(opened.log_bytes);
         }
-        if scanner.point.sequence != end.sequence {
+        if ahead.point().sequence != end.sequence {
             return Err(damaged("the log changed while it was read"));
         }
         self.replaying = None;
