@@ -6,7 +6,7 @@
 //! The switch belongs to a thread: a simulated pool lives on one, and recovery reads the switch
 //! before a pool exists that could hold it.
 
-/// Rule that can be left out: one of the engine's rules pin, order, reserve, finish, release, rest, turn, mark.
+/// Rule that can be left out: one of the engine's rules pin, order, reserve, finish, release, counts-before-change, objects-before-change, moved-pages, copied-pointers, rest, turn, mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
     /// Freed blocks are allocatable at once, before the checkpoint that no longer names them.
@@ -25,6 +25,14 @@ pub enum Mutation {
     ReleaseNamed,
     /// The flip releases blocks that were allocated and freed during the checkpoint, although records after its replay point name them.
     ReleaseUnnamed,
+    /// Counts that change before the checkpoint in flight has encoded them are encoded first.
+    CountsBeforeChange,
+    /// An object that changes before the checkpoint in flight has stored it is copied first.
+    ObjectsBeforeChange,
+    /// A page that an operation moves or frees before the checkpoint in flight has sealed it is kept for that.
+    MovedPages,
+    /// Pointers without a checksum that were copied before their page was sealed get it afterwards.
+    CopiedPointers,
     /// An object is put to rest before a freeze has completed its entry.
     Rest,
     /// A turn hands a bounded number of blocks of checkpoints and destaging to the medium.
@@ -42,7 +50,7 @@ impl Mutation {
     pub const OF_THE_HANDLE: [Self; 1] = [Self::LostWakeup];
 
     /// All rules of the core.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::Pin,
         Self::LogBeforeDestage,
         Self::DataBeforeLog,
@@ -51,6 +59,10 @@ impl Mutation {
         Self::Finish,
         Self::ReleaseNamed,
         Self::ReleaseUnnamed,
+        Self::CountsBeforeChange,
+        Self::ObjectsBeforeChange,
+        Self::MovedPages,
+        Self::CopiedPointers,
         Self::Rest,
         Self::Turn,
         Self::Mark,
@@ -67,6 +79,10 @@ impl Mutation {
             Self::Finish => "finish",
             Self::ReleaseNamed => "release-named",
             Self::ReleaseUnnamed => "release-unnamed",
+            Self::CountsBeforeChange => "counts-before-change",
+            Self::ObjectsBeforeChange => "objects-before-change",
+            Self::MovedPages => "moved-pages",
+            Self::CopiedPointers => "copied-pointers",
             Self::Rest => "rest",
             Self::Turn => "turn",
             Self::Mark => "mark",
@@ -85,6 +101,10 @@ impl Mutation {
             Self::Finish => "a checkpoint flips the root without destaging what its replay point leaves behind",
             Self::ReleaseNamed => "the flip releases blocks freed in flight that the checkpoint names",
             Self::ReleaseUnnamed => "the flip releases blocks allocated and freed in flight",
+            Self::CountsBeforeChange => "counts that change after the end of an epoch are encoded as they are then",
+            Self::ObjectsBeforeChange => "objects that change after the end of an epoch are stored as they are then",
+            Self::MovedPages => "a page that moves after the end of its epoch is not sealed",
+            Self::CopiedPointers => "pointers copied before their page was sealed get no checksum",
             Self::Rest => "an object comes to rest without the checksum of its new root page",
             Self::Turn => "a turn writes as much of a checkpoint as the medium takes",
             Self::Mark => "a wide object is logged before the superblock marks the pool",

@@ -12,7 +12,7 @@ use self::compare::{check_provisioning, hex};
 use crate::generate::Generator;
 use crate::model::{BLOCK_SECTORS, Model, Undo, bytes_of, document, document_key, first_difference, value};
 use crate::step::{Catalog, Inside, Numbered, Pattern, PlannedFault, Request, Step};
-use crate::world::{TURN_BLOCKS, World};
+use crate::world::World;
 use crate::{Report, Story};
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
@@ -240,7 +240,7 @@ impl Run {
     /// Gives the engine a turn, and takes its results. A turn does a bounded amount of work.
     pub(crate) fn turn(&mut self, background: usize) -> Result<(), String> {
         self.core.pump(background);
-        let (work, bound) = (self.core.turn_work(), TurnWork::bound(TURN_BLOCKS));
+        let (work, bound) = (self.core.turn_work(), TurnWork::bound(self.world.turn_blocks()));
         if !work.is_within(&bound) {
             return Err(format!("a turn is too long: {work:?}, at most {bound:?}"));
         }

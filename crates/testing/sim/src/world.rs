@@ -9,8 +9,9 @@ use random::Random;
 /// Blocks before the first data block: superblocks, log, and the segment with the space map.
 const FIXED_BLOCKS: u64 = 2 * 2048;
 
-/// Blocks of checkpoints and destaging in a turn, so few that most checkpoints take several.
-pub(crate) const TURN_BLOCKS: usize = 24;
+/// Blocks of checkpoints and destaging in a turn, one of these: so few that most checkpoints take
+/// several turns, and much happens while the pages of an epoch are being sealed.
+const TURN_BLOCKS: [usize; 4] = [1, 2, 6, 24];
 
 /// Kind of step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -276,6 +277,11 @@ impl World {
         options
     }
 
+    /// Blocks of checkpoints and destaging in a turn.
+    pub(crate) fn turn_blocks(&self) -> usize {
+        TURN_BLOCKS[(self.seed / 2) as usize % TURN_BLOCKS.len()]
+    }
+
     pub(crate) fn engine(&self, incarnation: u64) -> Options {
         // In every other run, freed blocks have undefined content.
         Options {
@@ -284,7 +290,7 @@ impl World {
             destage_batch: 16,
             discard: self.seed.is_multiple_of(2),
             list_documents: incarnation < self.index_from,
-            turn_blocks: TURN_BLOCKS,
+            turn_blocks: self.turn_blocks(),
         }
     }
 

@@ -90,8 +90,8 @@ fn turn<M: Media>(pool: &ArrayPool<M>, long: &Notice) -> bool {
     pool.advance();
     let advanced = clock::now();
     let more = pool.evict();
-    let frozen = pool.with_core(|core| core.turn_work().frozen > 0);
-    let cause = if frozen { Cause::Freeze } else { Cause::Advance };
+    let ended = pool.with_core(|core| core.turn_work().ended);
+    let cause = if ended { Cause::Freeze } else { Cause::Advance };
     note(cause, advanced.duration_since(begun), long);
     note(Cause::Evict, clock::now().duration_since(advanced), long);
     more

@@ -5,6 +5,7 @@
 
 use crate::interface::ObjectId;
 
+pub(crate) mod changes;
 pub(crate) mod documents;
 pub(crate) mod object;
 pub(crate) mod objects;

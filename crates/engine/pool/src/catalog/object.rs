@@ -30,6 +30,8 @@ pub(crate) struct Object {
     pub in_flight: u64,
     /// True while a change of the object is unreported. Not stored.
     pub unreported: bool,
+    /// Generation of the last change, as [`Changes`](crate::catalog::changes::Changes) counts them. Not stored.
+    pub changed: u64,
     /// Blocks that the reservation asks for and that are not promised; see [`Object::unmap`]. Not
     /// stored.
     pub deficit: u64,
@@ -106,6 +108,7 @@ impl Object {
             tracked: false,
             in_flight: 0,
             unreported: false,
+            changed: 0,
             deficit: 0,
         }
     }

@@ -4,6 +4,7 @@
 //! All of them are in memory: a few as an [`Object`], in use, and the others [`at rest`](AtRest).
 //! An object comes into use when it changes, and is put to rest after a freeze has stored it.
 
+use crate::catalog::changes::Changes;
 use crate::catalog::object::{Object, Promises};
 use crate::catalog::rest::AtRest;
 use crate::catalog::{FIRST_OBJECT, is_user_object, stream};
@@ -33,10 +34,8 @@ pub(crate) struct Objects {
     at_rest: AtRest,
     /// Number of objects in use from which on some are put to rest.
     rest_from: usize,
-    /// Objects whose stored entry is out of date. They are in use, since a freeze completes them.
-    changed: BTreeSet<ObjectId>,
-    /// One of them that is likely to change again.
-    last_changed: Option<ObjectId>,
+    /// Objects whose stored entry is out of date.
+    changes: Changes,
     /// Ids of objects with unreported changes, each once.
     unreported: Vec<ObjectId>,
     /// Smallest id never used.
@@ -61,8 +60,7 @@ impl Objects {
             in_use: FxHashMap::default(),
             at_rest: AtRest::default(),
             rest_from: 0,
-            changed: BTreeSet::new(),
-            last_changed: None,
+            changes: Changes::default(),
             unreported: Vec::new(),
             next: FIRST_OBJECT,
             deleted: 0,
@@ -213,10 +211,10 @@ impl Objects {
     }
 
     fn rest_now(&mut self, most: usize) {
-        let Self { in_use, at_rest, changed, .. } = self;
-        // The checksum of a changed object's root page is not known before the next freeze.
-        let complete = |id: &ObjectId| !changed.contains(id) || leaves_out(Mutation::Rest);
-        in_use.retain(|id, object| !(is_user_object(*id) && complete(id) && at_rest.insert(object)));
+        let Self { in_use, at_rest, changes, .. } = self;
+        // The checksum of a changed object's root page is not known before its epoch is sealed.
+        let complete = |object: &Object| changes.are_stored(object) || leaves_out(Mutation::Rest);
+        in_use.retain(|id, object| !(is_user_object(*id) && complete(object) && at_rest.insert(object)));
         // The next attempt pays only after a freeze, or with many more objects in use.
         self.rest_from = 2 * in_use.len();
         if in_use.capacity() > 16 * in_use.len().max(most) {
@@ -242,7 +240,7 @@ impl Objects {
 
     /// Adds a new object.
     pub fn insert(&mut self, mut object: Object) {
-        self.changed.insert(object.id);
+        self.changes.note_created(&mut object);
         object.unreported = true;
         self.unreported.push(object.id);
         self.load(object);
@@ -259,7 +257,7 @@ impl Objects {
         }
         self.recount_due = true;
         self.deleted += 1;
-        self.changed.insert(id);
+        self.changes.note_deleted(&object);
         Some(object)
     }
 
@@ -272,6 +270,7 @@ impl Objects {
                 self.in_use.get_mut(&id)?
             }
         };
+        self.changes.note(object);
         let reserved = object.reservation.is_some();
         self.promises.change(object, change);
         if reserved != object.reservation.is_some() {
@@ -281,7 +280,6 @@ impl Objects {
             };
         }
         report(&mut self.unreported, object);
-        self.changed.insert(id);
         Some(())
     }
 
@@ -301,9 +299,13 @@ impl Objects {
     pub fn set_root(&mut self, id: ObjectId, address: BlockAddress) -> Option<()> {
         let object = match self.in_use.get_mut(&id) {
             Some(object) => object,
-            None => self.wake(id)?,
+            None => {
+                self.wake(id)?;
+                self.in_use.get_mut(&id)?
+            }
         };
         if object.root != address {
+            self.changes.note(object);
             (object.root, object.root_crc) = (address, Crc32c::NONE);
         }
         Some(())
@@ -318,6 +320,7 @@ impl Objects {
                 self.in_use.get_mut(&id)?
             }
         };
+        self.changes.note(object);
         object.root = address;
         object.root_crc = Crc32c::NONE;
         object.level = level;
@@ -335,6 +338,7 @@ impl Objects {
             }
         };
         report(&mut self.unreported, object);
+        self.changes.note(object);
         if object.tracked {
             self.promises.remove(object);
         }
@@ -345,10 +349,6 @@ impl Objects {
         if object.tracked {
             object.shared = object.shared.min(object.mapped);
             self.promises.add(object);
-        }
-        if self.last_changed != Some(id) {
-            self.last_changed = Some(id);
-            self.changed.insert(id);
         }
         if delta < 0 && !self.counts.is_empty() {
             self.note_more_shared(id, delta.unsigned_abs(), 0);
@@ -499,24 +499,65 @@ impl Objects {
         self.adjust_in_memory(id, |object| object.in_flight = change(object.in_flight));
     }
 
-    /// Blocks of the object table that a freeze has to write.
-    pub fn changed_blocks(&self) -> BTreeSet<BlockNumber> {
-        let users = self.changed.iter().filter(|id| is_user_object(**id));
-        users.map(|id| stream::table_block_of(*id)).collect()
+    /// Blocks of the object table that a freeze has to write, ascending.
+    pub fn changed_blocks(&self) -> &BTreeSet<BlockNumber> {
+        self.changes.blocks()
     }
 
-    /// Content of a block of the object table.
-    pub fn table_block(&self, block: BlockNumber) -> [u8; BLOCK_BYTES] {
+    /// True if no object has its entry in this block of the object table.
+    pub fn is_unused(&self, block: BlockNumber) -> bool {
+        let mut ids = stream::ids_of_block(block).take(stream::SLOTS_PER_BLOCK as usize);
+        self.at_rest.in_block(block).next().is_none()
+            && !ids.any(|id| is_user_object(id) && self.in_use.contains_key(&id))
+    }
+
+    /// Content of a block of the object table as it was when the epoch before the present one ended, or
+    /// as it is now, if that has stored the block already.
+    fn stored_block(&self, block: BlockNumber) -> [u8; BLOCK_BYTES] {
         let mut content = [0u8; BLOCK_BYTES];
         let mut at_rest = self.at_rest.in_block(block).peekable();
         for (id, slot) in stream::ids_of_block(block).zip(content.chunks_exact_mut(stream::SLOT_BYTES)) {
-            if let Some(object) = at_rest.next_if(|object| object.id == id) {
-                stream::encode_object(&object, slot);
-            } else if let Some(object) = self.in_use.get(&id).filter(|_| is_user_object(id)) {
-                stream::encode_object(object, slot);
+            let resting = at_rest.next_if(|object| object.id == id);
+            match (self.changes.before(id), resting) {
+                (Some(before), _) => before.iter().for_each(|object| stream::encode_object(object, slot)),
+                (None, Some(object)) => stream::encode_object(&object, slot),
+                (None, None) => match self.in_use.get(&id).filter(|_| is_user_object(id)) {
+                    Some(object) => stream::encode_object(object, slot),
+                    None => continue,
+                },
             }
         }
         content
+    }
+
+    /// Content of the next block of the object table that the epoch before the present one has to store,
+    /// after its objects have taken over the checksums of their root pages, which `crc` knows. `None`: it
+    /// has stored all of them.
+    pub fn next_table_block(&mut self, crc: impl Fn(Pointer) -> Pointer) -> Option<(BlockNumber, [u8; BLOCK_BYTES])> {
+        let block = self.changes.next_block()?;
+        for id in stream::ids_of_block(block).take(stream::SLOTS_PER_BLOCK as usize) {
+            self.changes.complete_before(id, &crc);
+            self.complete_root(id, &crc);
+        }
+        let content = self.stored_block(block);
+        self.changes.block_is_stored(block);
+        Some((block, content))
+    }
+
+    /// Lets the next object that has changed since the end of the epoch before take over the checksum
+    /// of its root page, if that epoch placed it. False if there is none.
+    pub fn complete_next(&mut self, crc: impl Fn(Pointer) -> Pointer) -> bool {
+        let Some(id) = self.changes.next_changed() else { return false };
+        self.complete_root(id, crc);
+        true
+    }
+
+    /// Takes over the checksum of a root page that an object got before it was sealed. A root that was
+    /// sealed before keeps its checksum, whatever is at its address now.
+    pub fn complete_root(&mut self, id: ObjectId, crc: impl Fn(Pointer) -> Pointer) {
+        if let Some(object) = self.in_use.get_mut(&id).filter(|object| object.changed > 0) {
+            object.root_crc = crc(object.pointer()).crc;
+        }
     }
 
     /// Adds the objects in a block of the stored table.
@@ -533,41 +574,16 @@ impl Objects {
         Ok(())
     }
 
-    /// Notes that the freeze has written the changes.
-    pub fn note_frozen(&mut self) {
-        self.rest_from = 0;
-        self.changed.clear();
-        self.last_changed = None;
+    /// Ends the epoch: what has changed until now is to be stored as it is now.
+    pub fn end_epoch(&mut self) {
+        self.changes.end_epoch();
         self.deleted = 0;
     }
 
-    /// Takes over the checksum of one object's sealed root page, if `crcs` has it.
-    pub fn seal_root(&mut self, id: ObjectId, crcs: &FxHashMap<BlockAddress, Crc32c>) -> Option<()> {
-        seal_root(self.in_use.get_mut(&id)?, crcs);
-        Some(())
-    }
-
-    /// Takes over the checksums of sealed root pages; `crcs` has them by address.
-    pub fn seal_roots(&mut self, crcs: &FxHashMap<BlockAddress, Crc32c>) {
-        // A root is sealed in the epoch in which it was placed, and placing it changed its object.
-        // An unchanged object whose root is among the sealed pages all the same is in a damaged
-        // pool: the count of its root was too low, and the block was given to another page. Its
-        // pointer keeps the old checksum, so that no read takes the other page for its root.
-        for id in &self.changed {
-            if let Some(object) = self.in_use.get_mut(id) {
-                seal_root(object, crcs);
-            }
-        }
-    }
-}
-
-/// Takes over the checksum of a root page placed since the last freeze. A root that was sealed
-/// before keeps its checksum, whatever is at its address now.
-fn seal_root(object: &mut Object, crcs: &FxHashMap<BlockAddress, Crc32c>) {
-    if object.root_crc == Crc32c::NONE
-        && let Some(crc) = crcs.get(&object.root)
-    {
-        object.root_crc = *crc;
+    /// Notes that everything is stored that the epoch before had to store.
+    pub fn end_sealing(&mut self) {
+        self.rest_from = 0;
+        self.changes.end_sealing();
     }
 }
 
@@ -594,8 +610,55 @@ mod tests {
         objects.load(volume(crate::catalog::OBJECT_TABLE));
         ids.for_each(|id| objects.insert(volume(ObjectId(id))));
         objects.take_unreported(usize::MAX);
-        objects.note_frozen();
+        freeze(&mut objects);
         objects
+    }
+
+    fn freeze(objects: &mut Objects) {
+        freeze_with(objects, |root| root);
+    }
+
+    fn freeze_with(objects: &mut Objects, crc: impl Fn(Pointer) -> Pointer) {
+        objects.end_epoch();
+        while objects.next_table_block(&crc).is_some() {}
+        objects.end_sealing();
+    }
+
+    fn root(object: &Objects, id: u64) -> Option<Pointer> {
+        object.root(ObjectId(id))
+    }
+
+    /// The freeze stored a block of the table as it was; the objects in it may change before that.
+    #[test]
+    fn an_object_that_changes_before_it_is_stored_is_stored_as_it_was() {
+        let mut objects = frozen(16..20);
+        let size = |objects: &mut Objects, id, bytes| {
+            objects.adjust(ObjectId(id), |object| object.size_bytes = bytes).unwrap();
+        };
+        objects.rest(0);
+        size(&mut objects, 16, 1 << 21);
+        size(&mut objects, 17, 1 << 21);
+        objects.set_root(ObjectId(17), BlockAddress::new(500)).unwrap();
+        let before = objects.stored_block(BlockNumber::FIRST);
+        objects.end_epoch();
+        size(&mut objects, 16, 1 << 22);
+        size(&mut objects, 18, 1 << 22);
+        objects.remove(ObjectId(17)).unwrap();
+        objects.remove(ObjectId(19)).unwrap();
+        objects.insert(volume(ObjectId(20)));
+        let crc = |pointer: Pointer| Pointer { crc: Crc32c::new(99), ..pointer };
+        let (_, stored) = objects.next_table_block(crc).unwrap();
+        assert_eq!(objects.next_table_block(crc), None);
+        objects.end_sealing();
+        let decode = |id: u64, content: &[u8; BLOCK_BYTES]| {
+            stream::decode_object(ObjectId(id), &content.as_chunks::<64>().0[id as usize]).unwrap()
+        };
+        for id in [16, 18, 19, 20] {
+            let crc = decode(id, &stored).map(|object| Object { root_crc: Crc32c::NONE, ..object });
+            assert_eq!(crc, decode(id, &before), "{id}");
+        }
+        assert_eq!(decode(17, &stored).unwrap().pointer(), crc(decode(17, &before).unwrap().pointer()));
+        assert_eq!(decode(18, &objects.stored_block(BlockNumber::FIRST)).unwrap().size_bytes, 1 << 22);
     }
 
     #[test]
@@ -605,12 +668,14 @@ mod tests {
         objects.rest(10);
         assert_eq!((objects.in_use.len(), objects.at_rest.len()), (2, 9), "the table and the changed object");
         objects.set_root(ObjectId(20), BlockAddress::new(500)).unwrap();
-        objects.seal_roots(&FxHashMap::from_iter([(BlockAddress::new(500), Crc32c::new(99))]));
-        objects.note_frozen();
+        freeze_with(&mut objects, |root| match root.address.get() {
+            500 => Pointer { crc: Crc32c::new(99), ..root },
+            _ => root,
+        });
         objects.rest(1);
         assert_eq!((objects.in_use.len(), objects.at_rest.len()), (1, 10));
-        let root = Pointer { address: BlockAddress::new(500), level: 0, crc: Crc32c::new(99) };
-        assert_eq!(objects.root(ObjectId(20)), Some(root));
+        let expected = Pointer { address: BlockAddress::new(500), level: 0, crc: Crc32c::new(99) };
+        assert_eq!(root(&objects, 20), Some(expected));
     }
 
     #[test]
@@ -627,7 +692,7 @@ mod tests {
         (16..26).for_each(|id| objects.insert(volume(ObjectId(id))));
         objects.rest(1);
         assert_eq!((objects.at_rest.len(), objects.rest_from), (0, 22));
-        objects.note_frozen();
+        freeze(&mut objects);
         objects.rest(1);
         assert_eq!((objects.at_rest.len(), objects.rest_from), (10, 2));
     }
@@ -637,15 +702,15 @@ mod tests {
         let mut objects = frozen(16..26);
         let reservation = Some(Reservation { overwrite_percent: 100 });
         objects.adjust(ObjectId(18), |object| (object.reservation, object.tracked) = (reservation, true)).unwrap();
-        objects.note_frozen();
+        freeze(&mut objects);
         objects.rest(0);
         assert_eq!(objects.in_use.keys().copied().collect::<BTreeSet<_>>(), BTreeSet::from([1, 18].map(ObjectId)));
-        let stored = objects.table_block(BlockNumber::FIRST);
+        let stored = objects.stored_block(BlockNumber::FIRST);
         let mut loaded = Objects::new();
         loaded.load_block(BlockNumber::FIRST, &stored).unwrap();
         assert_eq!(loaded.in_use.keys().collect::<Vec<_>>(), [&ObjectId(18)]);
         assert_eq!((loaded.promises.promised, loaded.promises.objects), (256, 1));
-        assert_eq!((loaded.table_block(BlockNumber::FIRST), loaded.next_id()), (stored, ObjectId(26)));
+        assert_eq!((loaded.stored_block(BlockNumber::FIRST), loaded.next_id()), (stored, ObjectId(26)));
     }
 
     #[test]
@@ -672,13 +737,13 @@ mod tests {
         for id in [20, 21, 22].map(ObjectId) {
             objects.insert(Object { kind: ObjectKind::Capture, ..volume(id) });
         }
-        objects.note_frozen();
+        freeze(&mut objects);
         objects.rest(0);
         objects.adjust(ObjectId(21), |object| object.mapped = 1).unwrap();
         objects.remove(ObjectId(22)).unwrap();
         assert_eq!(objects.capture_ids().collect::<Vec<_>>(), [20, 21].map(ObjectId));
         let mut loaded = Objects::new();
-        loaded.load_block(BlockNumber::FIRST, &objects.table_block(BlockNumber::FIRST)).unwrap();
+        loaded.load_block(BlockNumber::FIRST, &objects.stored_block(BlockNumber::FIRST)).unwrap();
         assert_eq!(loaded.capture_ids().collect::<Vec<_>>(), [20, 21].map(ObjectId));
         loaded.remove(ObjectId(20)).unwrap();
         assert_eq!(loaded.capture_ids().collect::<Vec<_>>(), [ObjectId(21)]);
@@ -691,7 +756,7 @@ mod tests {
         let mut objects = frozen(16..18);
         for _ in 0..3 {
             objects.adjust(ObjectId(16), |object| object.write_cache = true).unwrap();
-            objects.note_frozen();
+            freeze(&mut objects);
             objects.rest(0);
             assert!(objects.at_rest.contains(ObjectId(16)));
         }

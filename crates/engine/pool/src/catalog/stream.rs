@@ -111,6 +111,7 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
             tracked: reservation.is_some(),
             in_flight: 0,
             deficit: 0,
+            changed: 0,
             unreported: false,
         })
     };
@@ -184,20 +185,22 @@ const fn dropped_unit(level: u8) -> u64 {
     }
 }
 
-pub(crate) fn encode_drops(drops: &[Dropped], parked: &[Dropped]) -> Vec<u8> {
-    let mut out = Vec::with_capacity((drops.len() + parked.len()) * 16);
-    for d in drops.iter().chain(parked) {
-        out.extend_from_slice(&d.pointer.address.get().to_le_bytes());
-        out.extend_from_slice(&d.pointer.crc.get().to_le_bytes());
-        let mapped = d.mapped.div_ceil(dropped_unit(d.pointer.level)).min(0xff_ffff).to_le_bytes();
-        out.extend_from_slice(&[d.pointer.level, mapped[0], mapped[1], mapped[2]]);
-    }
-    out
+/// Entries of the drop queue in a 4 KiB block.
+pub(crate) const DROPS_PER_BLOCK: usize = media::BLOCK_BYTES / DROP_BYTES;
+/// Bytes of an entry of the drop queue.
+pub(crate) const DROP_BYTES: usize = 16;
+
+pub(crate) fn encode_drop(drop: &Dropped, entry: &mut [u8; DROP_BYTES]) {
+    let Pointer { address, level, crc } = drop.pointer;
+    let mapped = drop.mapped.div_ceil(dropped_unit(level)).min(0xff_ffff).to_le_bytes();
+    entry[..8].copy_from_slice(&address.get().to_le_bytes());
+    entry[8..12].copy_from_slice(&crc.get().to_le_bytes());
+    entry[12..].copy_from_slice(&[level, mapped[0], mapped[1], mapped[2]]);
 }
 
 pub(crate) fn decode_drops(bytes: &[u8]) -> Result<Vec<Dropped>, String> {
     let mut drops = Vec::new();
-    for raw in bytes.as_chunks::<16>().0 {
+    for raw in bytes.as_chunks::<DROP_BYTES>().0 {
         let mut c = Cursor(raw);
         let drop = (|| {
             let (address, crc, level) = (

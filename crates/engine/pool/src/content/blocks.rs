@@ -24,6 +24,8 @@ struct Dirty {
     oldest_after: Option<u64>,
     /// The block was freed; kept only for a checkpoint that still names it.
     dead: bool,
+    /// True while the block waits in a queue to be destaged.
+    queued: bool,
 }
 
 struct Clean {
@@ -42,13 +44,27 @@ pub struct Blocks {
     clock: Clock<BlockAddress>,
     /// Addresses that the present sweep has still to visit, descending.
     sweep: Vec<BlockAddress>,
+    /// Addresses for further sweeps, in the order in which the blocks became dirty; those in front of
+    /// `swept` are done. While a checkpoint is in flight, all blocks that it names are here or in the
+    /// sweep, unless their content is in flight.
+    queue: Vec<BlockAddress>,
+    swept: usize,
+    /// Addresses for the time after that.
+    fresh: Vec<BlockAddress>,
     /// Memory of unused blocks, for reuse.
     spare: Vec<Data>,
     /// First sequence number after the checkpoint in flight: it names the content of records below
     /// this one.
     frozen_at: Option<u64>,
+    /// Number of dirty blocks whose oldest content that is not at its place is from such a record.
+    named: usize,
 }
 
+/// Largest number of addresses in a sweep. More would be sorted for too long at a time; neighbours
+/// are mostly written shortly after one another.
+const SWEEP: usize = 2048;
+/// Largest number of addresses that one search for blocks to destage visits.
+const VISITED: usize = 512;
 /// Largest number of spare blocks.
 const SPARE: usize = 256;
 
@@ -112,7 +128,9 @@ impl Blocks {
                     in_flight: None,
                     oldest_after: None,
                     dead: false,
+                    queued: true,
                 });
+                self.fresh.push(address);
             }
         }
     }
@@ -164,47 +182,84 @@ impl Blocks {
         self.dirty.len()
     }
 
-    /// Up to `limit` addresses, ascending, that may be destaged: records below `durable` are
-    /// durable. Sweeps over the addresses repeatedly; each sweep covers the blocks that were dirty
-    /// at its start.
-    pub fn destageable(&mut self, durable: u64, limit: usize) -> Vec<BlockAddress> {
+    /// Takes the next address of a sweep, over blocks named by the checkpoint in flight only, or over
+    /// all. A sweep is short and goes through its blocks in the order of their addresses; the sweeps
+    /// take the blocks in the order in which they became dirty.
+    fn next_swept(&mut self, all: bool) -> Option<BlockAddress> {
         if self.sweep.is_empty() {
-            self.sweep.extend(self.dirty.iter().filter(|(_, d)| d.newest < durable).map(|(a, _)| *a));
+            if self.swept == self.queue.len() && all {
+                self.queue.clear();
+                self.swept = 0;
+                std::mem::swap(&mut self.queue, &mut self.fresh);
+            }
+            let end = self.queue.len().min(self.swept + SWEEP);
+            self.sweep.extend_from_slice(&self.queue[self.swept..end]);
+            self.swept = end;
             self.sweep.sort_unstable_by_key(|address| std::cmp::Reverse(*address));
         }
+        self.sweep.pop()
+    }
+
+    /// Queues a dirty block.
+    fn requeue(&mut self, address: BlockAddress) {
+        let Some(d) = self.dirty.get_mut(&address) else { return };
+        d.queued = true;
+        match self.frozen_at.is_some_and(|frozen| d.oldest < frozen) {
+            true => self.queue.push(address),
+            false => self.fresh.push(address),
+        }
+    }
+
+    /// Starts to destage up to `limit` blocks, mostly in the order of their addresses, whose records
+    /// below `durable` are durable. Returns the content to write to their places.
+    pub fn begin_destage(&mut self, durable: u64, limit: usize) -> Vec<(BlockAddress, Data)> {
         let mut found = Vec::new();
-        while found.len() < limit
-            && let Some(address) = self.sweep.pop()
-        {
-            if self.dirty.get(&address).is_some_and(|d| d.in_flight.is_none() && d.newest < durable) {
-                found.push(address);
+        for _ in 0..VISITED.min(self.dirty.len()) {
+            if found.len() == limit {
+                break;
             }
+            let Some(address) = self.next_swept(true) else { break };
+            let Some(d) = self.dirty.get_mut(&address).filter(|d| d.queued) else { continue };
+            if d.newest >= durable {
+                self.requeue(address);
+                continue;
+            }
+            d.queued = false;
+            d.in_flight = Some(d.newest);
+            d.oldest_after = None;
+            found.push((address, d.data.clone()));
         }
         found
     }
 
-    /// Every block whose oldest undestaged content is older than record `before`: address, newest
-    /// content and its record; `None` for those with content in flight.
-    pub fn older_than(&self, before: u64) -> Vec<(BlockAddress, Option<(Data, u64)>)> {
-        let mut found: Vec<_> = self
-            .dirty
-            .iter()
-            .filter(|(_, d)| d.oldest < before)
-            .map(|(a, d)| (*a, d.in_flight.is_none().then(|| (d.data.clone(), d.newest))))
-            .collect();
-        found.sort_unstable_by_key(|(a, _)| *a);
-        found
+    /// Number of dirty blocks that must be destaged before the checkpoint in flight is complete.
+    pub fn named(&self) -> usize {
+        self.named
     }
 
-    /// Starts to destage a dirty block; returns the content to write to its place.
-    pub fn begin_destage(&mut self, address: BlockAddress) -> Option<Data> {
-        let d = self.dirty.get_mut(&address)?;
-        d.in_flight = Some(d.newest);
-        d.oldest_after = None;
-        Some(d.data.clone())
+    /// Takes up to `limit` blocks, mostly in the order of their addresses, that must be destaged before
+    /// the checkpoint in flight is complete: address, newest content and its record. The caller destages
+    /// each with [`Self::begin_destage_of`]. The flag is true if there may be more.
+    pub fn take_named(&mut self, limit: usize) -> (Vec<(BlockAddress, Data, u64)>, bool) {
+        let mut found = Vec::new();
+        for _ in 0..VISITED {
+            if found.len() == limit {
+                break;
+            }
+            let Some(address) = self.next_swept(false) else { return (found, false) };
+            let Some(d) = self.dirty.get_mut(&address).filter(|d| d.queued) else { continue };
+            if self.frozen_at.is_none_or(|frozen| d.oldest >= frozen) {
+                self.requeue(address);
+                continue;
+            }
+            d.queued = false;
+            found.push((address, d.data.clone(), d.newest));
+        }
+        (found, true)
     }
 
-    /// Like `begin_destage`, for content captured earlier from record `sequence`.
+    /// Starts to destage content of a block that [`Self::take_named`] returned from record `sequence`;
+    /// false if the block need not be destaged any more.
     pub fn begin_destage_of(&mut self, address: BlockAddress, sequence: u64) -> bool {
         let Some(d) = self.dirty.get_mut(&address) else { return false };
         if d.in_flight.is_some() {
@@ -215,22 +270,28 @@ impl Blocks {
         true
     }
 
-    /// Notes a freeze: the checkpoint names the content of records below `sequence`.
+    /// Notes a freeze: the checkpoint names the content of records below `sequence`, which is that of
+    /// all blocks that are dirty now.
     pub fn freeze(&mut self, sequence: u64) {
         self.frozen_at = Some(sequence);
+        self.named = self.dirty.len();
+        self.queue.append(&mut self.fresh);
     }
 
     /// Notes that the checkpoint in flight is durable.
     pub fn thaw(&mut self) {
         self.frozen_at = None;
+        self.named = 0;
     }
 
     /// Ends a destage: the content in flight is at its place.
     pub fn end_destage(&mut self, address: BlockAddress) {
         let Some(d) = self.dirty.get_mut(&address) else { return };
         let Some(sequence) = d.in_flight.take() else { return };
+        let was_named = self.frozen_at.is_some_and(|t| d.oldest < t);
         let named = self.frozen_at.is_some_and(|t| d.oldest_after.unwrap_or(sequence + 1) < t);
         if d.newest <= sequence || (d.dead && !named) {
+            self.named -= usize::from(was_named);
             let Some(d) = self.dirty.remove(&address) else { return };
             if !d.dead {
                 self.cache(address, d.data, d.crc);
@@ -238,7 +299,11 @@ impl Blocks {
                 Self::recycle(&mut self.spare, d.data);
             }
         } else {
+            self.named -= usize::from(was_named && !named);
             d.oldest = d.oldest_after.take().unwrap_or(sequence + 1);
+            if !d.queued {
+                self.requeue(address);
+            }
         }
     }
 

@@ -273,8 +273,12 @@ impl<M: Media> Core<M> {
             return;
         }
         for _ in 0..self.schedule.log_waiters() {
+            if self.turn.is_over() {
+                return self.turn.cut();
+            }
             let Some(id) = self.schedule.next_log_waiter() else { return };
             let Some(pending) = self.schedule.take(id) else { continue };
+            self.turn.step();
             self.attempt(id, pending);
             if self.schedule.waits_again(id) {
                 // No room for this operation yet: those behind it wait their turn.

@@ -5,7 +5,14 @@ use crate::clock;
 use crate::mutations::{Mutation, leaves_out};
 
 /// Completions and attempts of operations in a turn; a small one takes 2 to 4 µs.
-const TURN_STEPS: usize = 256;
+pub(crate) const TURN_STEPS: usize = 256;
+/// Work of sealing and releasing in a turn without steps, for each block that a turn may hand to the
+/// medium; sealing a leaf is 1, which takes about 1 µs.
+const FREEZE_PER_BLOCK: usize = 4;
+/// Most work of the last slice beyond what is left.
+const LAST_SLICE: usize = 8;
+/// Blocks of the pool's own streams that get their places in the turn in which an epoch ends.
+pub(crate) const PLACED: usize = 1024;
 
 /// Work done in a turn, as counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,19 +23,35 @@ pub struct TurnWork {
     pub steps: usize,
     /// Entries of the caches of pages, counts and blocks that were considered for eviction.
     pub walked: usize,
-    /// Pages and blocks that the freeze of a checkpoint sealed. Not bounded: they are sealed in one step.
+    /// Work for a checkpoint besides handing blocks to the medium: pages sealed, blocks of the pool's own
+    /// streams encoded, segments of counts whose freed blocks were released.
     pub frozen: usize,
+    /// Blocks of the pool's own streams that got their places because an epoch ended.
+    pub placed: usize,
+    /// True if an epoch ended.
+    pub ended: bool,
 }
 
 impl TurnWork {
     /// Most work of a turn in a pool that hands `blocks` blocks to the medium.
     pub const fn bound(blocks: usize) -> Self {
-        Self { blocks, steps: TURN_STEPS, walked: 3 * clock::STEPS, frozen: usize::MAX }
+        Self {
+            blocks,
+            steps: TURN_STEPS,
+            walked: 3 * clock::STEPS,
+            frozen: FREEZE_PER_BLOCK * blocks + LAST_SLICE,
+            placed: PLACED,
+            ended: true,
+        }
     }
 
     /// True if nothing exceeds `bound`.
     pub const fn is_within(&self, bound: &Self) -> bool {
-        self.blocks <= bound.blocks && self.steps <= bound.steps && self.walked <= bound.walked
+        self.blocks <= bound.blocks
+            && self.steps <= bound.steps
+            && self.walked <= bound.walked
+            && self.frozen <= bound.frozen
+            && self.placed <= bound.placed
     }
 }
 
@@ -87,9 +110,28 @@ impl Turn {
         !std::mem::replace(&mut self.reclaimed, true)
     }
 
-    /// Notes pages and blocks that a freeze sealed; at least 1.
-    pub fn note_frozen(&mut self, sealed: usize) {
-        self.work.frozen += sealed.max(1);
+    /// Work of sealing and releasing that may still be done in this turn; less of it after many steps.
+    /// Asked only for a purpose: the turn is cut if there is none.
+    pub fn freeze_left(&mut self) -> usize {
+        if leaves_out(Mutation::Turn) {
+            return usize::MAX;
+        }
+        let most = FREEZE_PER_BLOCK * self.blocks;
+        let most = most.saturating_sub(2 * self.work.steps).max(most / 8).max(1);
+        let left = most.saturating_sub(self.work.frozen);
+        self.cut |= left == 0;
+        left
+    }
+
+    /// Notes work for the freeze of a checkpoint.
+    pub fn note_frozen(&mut self, work: usize) {
+        self.work.frozen += work;
+    }
+
+    /// Notes the end of an epoch, at which blocks of the pool's own streams got their places.
+    pub fn note_placed(&mut self, blocks: usize) {
+        self.work.placed += blocks;
+        self.work.ended = true;
     }
 
     /// Notes entries that were considered for eviction.

@@ -154,7 +154,8 @@ impl Map {
     /// state at that time.
     fn share_tree(&mut self, id: ObjectId) -> Option<Object> {
         self.objects.more_shared(id, u64::MAX, u64::MAX)?;
-        let object = self.objects.get(id)?.into_owned();
+        let mut object = self.objects.get(id)?.into_owned();
+        object.root_crc = self.pages.completed(object.pointer()).crc;
         if !object.root.is_none() {
             // An earlier change in the list may own paths to it.
             self.pages.disown();
@@ -179,7 +180,8 @@ impl Map {
         self.space.increment(address)?;
         self.count_metadata(1, 0);
         let mut page = Page::empty(level, self.pages.epoch(), address, id);
-        page.entries[0] = Entry::child(level, object.root, object.mapped, object.root_crc);
+        let root = self.pages.completed(object.pointer());
+        page.entries[0] = Entry::child(level, root.address, object.mapped, root.crc);
         page.set_mapped(object.mapped);
         self.pages.insert_dirty(address, Rc::new(page));
         self.objects.page_given(id)?;

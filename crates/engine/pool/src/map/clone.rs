@@ -96,6 +96,7 @@ impl Map {
         let page = self.pages.page_mut(path.page())?;
         let empty = page.mapped() == 0;
         page.entries[places].swap_with_slice(entries);
+        self.pages.note_copied_pointers(level, path.page());
         let before = if empty { 0 } else { mapped(level, entries) };
         if before > 0 {
             for old in entries.iter().filter(|old| !old.is_empty()) {

@@ -59,10 +59,16 @@ impl Map {
         self.space.unreserve(address, true);
     }
 
-    /// Begins to destage up to `limit` blocks, ascending, whose records below `durable` are durable.
+    /// Begins to destage up to `limit` blocks whose records below `durable` are durable.
     pub fn begin_destage(&mut self, durable: u64, limit: usize) -> Vec<(BlockAddress, Data)> {
-        let found = self.content.destageable(durable, limit);
-        found.into_iter().filter_map(|address| Some((address, self.content.begin_destage(address)?))).collect()
+        self.content.begin_destage(durable, limit)
+    }
+
+    /// Takes up to `limit` blocks that the checkpoint in flight names and that are not yet at their
+    /// places, each with the record of its content, for [`Self::begin_destage_of`]. The flag is true if
+    /// there may be more.
+    pub fn take_named(&mut self, limit: usize) -> (Vec<(BlockAddress, Data, u64)>, bool) {
+        self.content.take_named(limit)
     }
 
     /// Begins to destage content captured earlier from record `sequence`; false if that is not

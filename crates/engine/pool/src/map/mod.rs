@@ -18,6 +18,7 @@ pub(crate) mod page;
 pub(crate) mod pages;
 pub(crate) mod reclaim;
 pub(crate) mod reserves;
+mod sealing;
 pub(crate) mod space;
 mod tree;
 
@@ -26,6 +27,7 @@ use crate::catalog::documents::Documents;
 use crate::catalog::object::Dropped;
 use crate::catalog::objects::Objects;
 use crate::content::blocks::Blocks;
+use crate::map::checkpoint::Phase;
 use crate::map::documents::DocumentPages;
 use crate::map::drops::Drops;
 use crate::map::need::Need;
@@ -48,6 +50,8 @@ pub(crate) struct Map {
     /// Length of the drop queue in the last checkpoint, in bytes.
     stored_bytes: u64,
     need: Need,
+    /// What is to be sealed next of the epoch that has ended.
+    sealing: Option<Phase>,
 }
 
 impl Map {
@@ -63,6 +67,7 @@ impl Map {
             metadata_blocks,
             stored_bytes: 0,
             need: Need::default(),
+            sealing: None,
         }
     }
 

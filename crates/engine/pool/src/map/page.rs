@@ -206,6 +206,12 @@ impl Page {
         self.header.crc.get() == pointer.crc.get() && self.header.level == pointer.level
     }
 
+    /// True if the page has its checksum.
+    #[inline]
+    pub fn is_sealed(&self) -> bool {
+        self.header.crc.get() != 0
+    }
+
     /// Level: 0 for a leaf.
     pub fn level(&self) -> u8 {
         self.header.level

@@ -3,12 +3,15 @@
 
 use crate::checksum::Crc32c;
 use crate::clock::{Clock, Verdict};
-use crate::geometry::PATH_PAGES;
+use crate::geometry::{PATH_PAGES, Pointer};
 use crate::interface::ObjectId;
 use crate::interface::range::BlockNumber;
 use crate::map::page::{PAGE_BYTES, Page};
+use crate::map::sealing::{PlacedPages, Sealing};
+use crate::mutations::{Mutation, leaves_out};
 use media::BlockAddress;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Largest number of owned paths that are remembered.
@@ -39,15 +42,17 @@ struct Cached {
     place: u64,
 }
 
-/// Sealed page, with the address that a checkpoint writes it to.
-pub(crate) type SealedPage = (BlockAddress, Rc<Page>);
+/// Sealed pages that a checkpoint has to write, by address.
+pub(crate) type SealedPages = BTreeMap<BlockAddress, Rc<Page>>;
 
 /// Pages in memory.
 pub(crate) struct Pages {
     by_address: FxHashMap<BlockAddress, Cached>,
     clock: Clock<BlockAddress>,
-    /// Level and address of the pages placed in this epoch.
-    dirty: Vec<(u8, BlockAddress)>,
+    /// Pages placed in this epoch.
+    dirty: PlacedPages,
+    /// Pages of the epoch before while they are being sealed.
+    sealing: Option<Box<Sealing>>,
     /// Paths to leaves that this epoch owns, by object and number of the leaf.
     owned: FxHashMap<(ObjectId, u64), Path>,
     epoch: u64,
@@ -61,7 +66,8 @@ impl Pages {
         Self {
             by_address: FxHashMap::default(),
             clock: Clock::default(),
-            dirty: Vec::new(),
+            dirty: PlacedPages::default(),
+            sealing: None,
             owned: FxHashMap::default(),
             epoch: committed_epoch + 1,
             committed_epoch,
@@ -85,12 +91,21 @@ impl Pages {
         self.clock.restart();
     }
 
-    /// Returns a page in memory, and marks it as recently used.
+    /// Returns the page that a pointer names if it is in memory, and marks it as recently used.
     #[inline]
-    pub fn get(&mut self, address: BlockAddress) -> Option<&Rc<Page>> {
-        let cached = self.by_address.get_mut(&address)?;
+    pub fn get(&mut self, pointer: Pointer) -> Option<&Rc<Page>> {
+        let cached = self.by_address.get_mut(&pointer.address)?;
         cached.referenced = true;
-        Some(&cached.page)
+        match cached.page.is_named_by(pointer) || named_without_checksum(self.sealing.as_deref(), pointer, &cached.page)
+        {
+            true => Some(&cached.page),
+            false => None,
+        }
+    }
+
+    /// True if a pointer names the page that is in memory at its address.
+    pub fn is_named(&self, page: &Page, pointer: Pointer) -> bool {
+        page.is_named_by(pointer) || named_without_checksum(self.sealing.as_deref(), pointer, page)
     }
 
     /// Returns a page in memory.
@@ -113,13 +128,19 @@ impl Pages {
 
     /// Adds a page that this epoch placed at `address`.
     pub fn insert_dirty(&mut self, address: BlockAddress, page: Rc<Page>) {
-        self.dirty.push((page.level(), address));
+        self.dirty.push(page.level(), address);
         self.insert(address, page);
     }
 
     /// Removes a page from memory.
     pub fn remove(&mut self, address: BlockAddress) -> Option<Rc<Page>> {
-        Some(self.by_address.remove(&address)?.page)
+        let page = self.by_address.remove(&address)?.page;
+        if let Some(sealing) = &mut self.sealing
+            && !leaves_out(Mutation::MovedPages)
+        {
+            sealing.hold(address, &page);
+        }
+        Some(page)
     }
 
     /// Owned path to the leaf that spans `block`.
@@ -144,7 +165,7 @@ impl Pages {
     /// Bytes of the pages changed since the last freeze.
     #[inline]
     pub fn dirty_bytes(&self) -> usize {
-        self.dirty.len() * PAGE_BYTES
+        self.dirty.count() * PAGE_BYTES
     }
 
     /// Evicts clean pages while more than `limit` remain, least recently used first, as far as one
@@ -168,42 +189,73 @@ impl Pages {
         })
     }
 
-    /// Computes the CRCs of the dirty pages from index `from` of the list on, children first, and
-    /// stores them in their parents. Returns the length of the list.
-    pub fn seal(&mut self, from: usize, crcs: &mut FxHashMap<BlockAddress, Crc32c>) -> usize {
-        let mut list: Vec<(u8, BlockAddress)> = self.dirty[from..].to_vec();
-        list.sort_unstable();
-        list.dedup();
-        for (level, address) in list {
-            let Some(cached) = self.by_address.get_mut(&address) else { continue };
-            if cached.page.epoch() != self.epoch {
-                continue;
-            }
-            let page = Rc::make_mut(&mut cached.page);
-            if level > 0 {
-                for entry in &mut page.entries {
-                    if !entry.is_empty()
-                        && entry.crc() == Crc32c::NONE
-                        && let Some(crc) = crcs.get(&entry.address())
-                    {
-                        *entry = entry.with_crc(*crc);
-                    }
-                }
-            }
-            crcs.insert(address, page.seal());
-        }
-        self.dirty.len()
+    /// Number of pages changed in this epoch at each level, for [`Self::end_epoch`].
+    pub fn placed(&self) -> [usize; PATH_PAGES] {
+        self.dirty.counts()
     }
 
-    /// Ends the epoch: returns its sealed pages, highest address first.
-    pub fn freeze(&mut self, crcs: &FxHashMap<BlockAddress, Crc32c>) -> Vec<SealedPage> {
-        let dirty = std::mem::take(&mut self.dirty);
-        let sealed = dirty.into_iter().filter(|(_, address)| crcs.contains_key(address));
-        let mut pages: Vec<_> =
-            sealed.filter_map(|(_, address)| Some((address, self.peek(address)?.clone()))).collect();
-        pages.sort_unstable_by_key(|(address, _)| std::cmp::Reverse(*address));
+    /// Ends the epoch; its pages are sealed from now on. Operations placed the first `of_operations` of
+    /// them, the pool's own streams have the others. Returns their number.
+    pub fn end_epoch(&mut self, of_operations: [usize; PATH_PAGES]) -> usize {
+        debug_assert!(self.sealing.is_none());
+        let pages = std::mem::take(&mut self.dirty);
+        let count = pages.count();
+        self.sealing = Some(Box::new(Sealing::new(self.epoch, pages, of_operations)));
         self.epoch += 1;
         self.owned.clear();
-        pages
+        count
     }
+
+    /// Seals the next page of the epoch that has ended, children first: of the pool's `own` streams, or
+    /// of operations. Returns its level; `None` if all are sealed.
+    pub fn seal_next(&mut self, own: bool) -> Option<u8> {
+        let sealing = self.sealing.as_mut()?;
+        let (level, address) = sealing.next(own)?;
+        sealing.seal(address, self.by_address.get_mut(&address).map(|cached| &mut cached.page));
+        Some(level)
+    }
+
+    /// Enters missing checksums of sealed pages into the pointers of the next interior page of this
+    /// epoch. False if there is none.
+    pub fn complete_next(&mut self) -> bool {
+        let Some(sealing) = &mut self.sealing else { return false };
+        let Some((_, address)) = sealing.next_present(&self.dirty) else { return false };
+        if let Some(cached) = self.by_address.get_mut(&address)
+            && cached.page.epoch() == self.epoch
+            && sealing.completes(&cached.page)
+            && !leaves_out(Mutation::CopiedPointers)
+        {
+            sealing.complete(Rc::make_mut(&mut cached.page));
+        }
+        true
+    }
+
+    /// Notes that a page of this epoch has got pointers from another page: some may lack their checksum.
+    #[inline]
+    pub fn note_copied_pointers(&mut self, level: u8, address: BlockAddress) {
+        if level > 0 && self.sealing.is_some() {
+            self.dirty.push(level, address);
+        }
+    }
+
+    /// Adds the checksum to a pointer without one, if its page has been sealed since.
+    #[inline]
+    pub fn completed(&self, pointer: Pointer) -> Pointer {
+        match &self.sealing {
+            Some(sealing) if pointer.crc == Crc32c::NONE => Pointer { crc: sealing.crc(pointer.address), ..pointer },
+            _ => pointer,
+        }
+    }
+
+    /// Ends the sealing: returns the pages to write.
+    pub fn end_sealing(&mut self) -> SealedPages {
+        self.sealing.take().map_or_else(SealedPages::new, |sealing| sealing.into_sealed())
+    }
+}
+
+/// True if a pointer names a page that was sealed after the pointer was made.
+#[cold]
+#[inline(never)]
+fn named_without_checksum(sealing: Option<&Sealing>, pointer: Pointer, page: &Page) -> bool {
+    sealing.is_some_and(|sealing| sealing.names(pointer, page))
 }

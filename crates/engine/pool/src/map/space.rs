@@ -1,9 +1,9 @@
 //! Free space and reference counts, as the steps of the core use them.
 
 use crate::map::Map;
+use crate::space::FreeRun;
 use crate::space::slot::SlotEntry;
-use crate::space::{FreeRun, SpaceWrites};
-use media::BlockAddress;
+use media::{BlockAddress, Buffer};
 
 /// Result of a search for free blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,15 +72,25 @@ impl Map {
         self.space.end_discard(run);
     }
 
-    /// Freezes the counts: returns the blocks to write.
-    pub fn freeze_counts(&mut self) -> SpaceWrites {
-        self.space.freeze()
+    /// Freezes the counts: [`Self::next_counts`] returns the blocks to write.
+    pub fn freeze_counts(&mut self) {
+        self.space.freeze();
     }
 
-    /// Releases the blocks that the freeze found free; with `hold` they stay unavailable until a
-    /// later call without it.
-    pub fn release_blocks(&mut self, hold: bool) {
-        self.space.release(hold);
+    /// Next block with counts, or index of counts, that the checkpoint in flight has to write.
+    pub fn next_counts(&mut self, block: impl FnMut() -> Buffer) -> Option<(BlockAddress, Buffer)> {
+        self.space.next_write(block)
+    }
+
+    /// Begins to release the blocks that the freeze found free; with `hold` they stay unavailable
+    /// until a later release without it.
+    pub fn begin_release(&mut self, hold: bool) {
+        self.space.begin_release(hold);
+    }
+
+    /// Releases the blocks of up to `most` segments; returns their number, fewer at the end.
+    pub fn release_some(&mut self, most: usize) -> usize {
+        self.space.release_some(most)
     }
 
     /// Makes a segment part of the next checkpoint. False if its counts have to be read first.

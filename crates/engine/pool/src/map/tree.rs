@@ -22,9 +22,9 @@ impl Map {
     /// Returns a page if it is in memory; otherwise notes it in `need`.
     #[inline]
     pub(crate) fn page(&mut self, pointer: Pointer) -> Option<Rc<Page>> {
-        match self.pages.get(pointer.address) {
-            Some(page) if page.is_named_by(pointer) => Some(page.clone()),
-            _ => {
+        match self.pages.get(pointer) {
+            Some(page) => Some(page.clone()),
+            None => {
                 self.note_missing(pointer);
                 None
             }
@@ -80,12 +80,9 @@ impl Map {
             if pointer.is_empty() {
                 return Some(Entry::EMPTY);
             }
-            let page = match self.pages.get(pointer.address) {
-                Some(page) if page.is_named_by(pointer) => page,
-                _ => {
-                    self.note_missing(pointer);
-                    return None;
-                }
+            let Some(page) = self.pages.get(pointer) else {
+                self.note_missing(pointer);
+                return None;
             };
             let entry = page.entries[index_in(block, pointer.level)];
             if pointer.level == 0 {
@@ -358,7 +355,7 @@ impl Map {
     pub(crate) fn drop_tree(&mut self, pointer: Pointer, mapped: u64) {
         if !pointer.is_empty() {
             self.pages.disown();
-            self.drops.push(Dropped { pointer, mapped });
+            self.drops.push(Dropped { pointer: self.pages.completed(pointer), mapped });
         }
     }
 

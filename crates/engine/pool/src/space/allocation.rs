@@ -110,12 +110,16 @@ impl SpaceMap {
     /// Ends `reserve`; with `free` the block is freed (at the next checkpoint).
     pub fn unreserve(&mut self, address: BlockAddress, free: bool) {
         let Some((segment, i)) = self.layout.locate(address) else { return };
-        let Some(s) = self.resident.get_mut(segment) else { return };
-        s.reserved -= 1;
-        if free {
+        if let Some(s) = self.resident.get_mut(segment) {
+            s.reserved -= 1;
+        }
+        if !free {
+            return;
+        }
+        self.change(segment);
+        if let Some(s) = self.resident.get_mut(segment) {
             set(&mut s.freed, i);
             self.pinned += 1;
-            self.mark_dirty(segment);
         }
     }
 

@@ -18,6 +18,7 @@ pub(crate) mod slot;
 mod tests;
 
 pub use allocation::Stream;
+use checkpoint::Ended;
 pub use checkpoint::SpaceWrites;
 pub use discards::FreeRun;
 
@@ -58,8 +59,12 @@ pub struct SpaceMap {
     /// the disk and may be wrong, so subtraction stops at zero.
     allocated: u64,
     pinned: u64,
+    /// Number of the present generation: that of all changes since the last freeze.
+    generation: u32,
+    /// Segments changed in this generation.
     dirty: Vec<u32>,
-    frozen: Vec<u32>,
+    /// Checkpoint in flight.
+    ended: Ended,
     /// Segments with frozen blocks that a flip did not release.
     held: BTreeSet<u32>,
     future: FxHashMap<u32, Box<Bits>>,
@@ -94,8 +99,9 @@ impl SpaceMap {
             total_available: 0,
             allocated: 0,
             pinned: 0,
+            generation: 1,
             dirty: Vec::new(),
-            frozen: Vec::new(),
+            ended: Ended::default(),
             held: BTreeSet::new(),
             future: FxHashMap::default(),
             lost: FxHashMap::default(),
@@ -198,10 +204,7 @@ impl SpaceMap {
         counts[..blocks].fill(STICKY);
         self.allocated += self.indexed_free(segment);
         self.insert(segment, counts);
-        if let Some(s) = self.resident.get_mut(segment) {
-            s.dirty = true;
-            self.dirty.push(segment);
-        }
+        self.change(segment);
     }
 
     /// True if these are the counts of a given-up segment.
@@ -279,19 +282,18 @@ impl SpaceMap {
                 available,
                 zero_counts,
                 reserved: 0,
-                dirty: false,
+                changed: 0,
+                encoded: 0,
                 flushing: false,
                 referenced: true,
             },
         );
     }
 
-    fn mark_dirty(&mut self, segment: u32) {
-        if let Some(s) = self.resident.get_mut(segment)
-            && !s.dirty
-        {
-            s.dirty = true;
-            self.dirty.push(segment);
+    /// Precedes each change of the counts or freed blocks of a segment: the next checkpoint writes it.
+    fn change(&mut self, segment: u32) {
+        if self.resident.get(segment).is_some_and(|s| s.changed != self.generation) {
+            self.first_change(segment);
         }
     }
 
@@ -346,7 +348,7 @@ impl SpaceMap {
         let steps = clock.walk(present.saturating_sub(limit), present, |segment, _, evict| {
             let open = self.open.iter().flatten().any(|(o, _)| *o == segment);
             let Some(s) = self.resident.get_mut(segment) else { return Verdict::Stale };
-            let busy = s.dirty || s.flushing || self.held.contains(&segment) || s.reserved > 0 || open;
+            let busy = s.changed != s.encoded || s.flushing || self.held.contains(&segment) || s.reserved > 0 || open;
             // The index entry does not describe a segment that replay has masked, or that was never
             // written.
             let unknown = self.index.segments[segment as usize].slot().is_none() || self.future.contains_key(&segment);

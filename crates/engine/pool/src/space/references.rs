@@ -25,14 +25,14 @@ impl SpaceMap {
         while let Some(first) = addresses.peek() {
             let (segment, _) = self.layout.locate(*first)?;
             let blocks = self.layout.neighbours(*first);
-            let s = self.resident.get_mut(segment)?;
+            let mut s = self.resident.get_mut(segment)?;
+            if s.changed != self.generation {
+                self.first_change(segment);
+                s = self.resident.get_mut(segment)?;
+            }
             while let Some(address) = addresses.next_if(|address| blocks.contains(address)) {
                 let count = s.counts.get_mut((address - blocks.start) as usize).filter(|count| **count > 0)?;
                 *count = count.saturating_add(1);
-            }
-            if !s.dirty {
-                s.dirty = true;
-                self.dirty.push(segment);
             }
         }
         Some(())
@@ -49,7 +49,11 @@ impl SpaceMap {
         while let Some(first) = addresses.peek() {
             let (segment, _) = self.layout.locate(*first)?;
             let blocks = self.layout.neighbours(*first);
-            let s = self.resident.get_mut(segment)?;
+            let mut s = self.resident.get_mut(segment)?;
+            if s.changed != self.generation {
+                self.first_change(segment);
+                s = self.resident.get_mut(segment)?;
+            }
             let mut zeros = 0;
             while let Some(address) = addresses.next_if(|address| blocks.contains(address)) {
                 let i = (address - blocks.start) as usize;
@@ -67,10 +71,6 @@ impl SpaceMap {
             s.zero_counts += zeros;
             self.allocated = self.allocated.saturating_sub(u64::from(zeros));
             self.pinned += u64::from(zeros);
-            if !s.dirty {
-                s.dirty = true;
-                self.dirty.push(segment);
-            }
         }
         Some(())
     }
@@ -79,7 +79,11 @@ impl SpaceMap {
     #[inline]
     pub fn increment(&mut self, address: BlockAddress) -> Option<u16> {
         let (segment, i) = self.layout.locate(address)?;
-        let s = self.resident.get_mut(segment)?;
+        let mut s = self.resident.get_mut(segment)?;
+        if s.changed != self.generation {
+            self.first_change(segment);
+            s = self.resident.get_mut(segment)?;
+        }
         let count = &mut s.counts[i];
         if *count == 0 {
             s.zero_counts -= 1;
@@ -98,12 +102,7 @@ impl SpaceMap {
             }
         }
         *count = count.saturating_add(1);
-        let now = *count;
-        if !s.dirty {
-            s.dirty = true;
-            self.dirty.push(segment);
-        }
-        Some(now)
+        Some(*count)
     }
 
     /// Removes a reference; returns the new count. `None` if the segment is not resident or the
@@ -111,7 +110,11 @@ impl SpaceMap {
     #[inline]
     pub fn decrement(&mut self, address: BlockAddress) -> Option<u16> {
         let (segment, i) = self.layout.locate(address)?;
-        let s = self.resident.get_mut(segment)?;
+        let mut s = self.resident.get_mut(segment)?;
+        if s.changed != self.generation {
+            self.first_change(segment);
+            s = self.resident.get_mut(segment)?;
+        }
         let count = &mut s.counts[i];
         if *count == 0 {
             return None;
@@ -134,10 +137,6 @@ impl SpaceMap {
                 set(&mut s.freed, i);
                 self.pinned += 1;
             }
-        }
-        if !s.dirty {
-            s.dirty = true;
-            self.dirty.push(segment);
         }
         Some(now)
     }

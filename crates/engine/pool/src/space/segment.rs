@@ -19,7 +19,10 @@ pub struct Segment {
     pub available: u32,
     pub zero_counts: u32,
     pub reserved: u32,
-    pub dirty: bool,
+    /// Generation of the last change; 0: none since the counts were read.
+    pub changed: u32,
+    /// Generation of the last change that was encoded for a checkpoint, or `changed`, if nothing is to be encoded.
+    pub encoded: u32,
     /// True while its last checkpointed form is not yet durable.
     pub flushing: bool,
     pub referenced: bool,

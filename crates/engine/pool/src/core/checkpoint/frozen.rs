@@ -3,10 +3,10 @@
 use crate::content::blocks::Data;
 use crate::core::checkpoint::pace::Pace;
 use crate::core::checkpoint::root::Root;
-use crate::map::pages::SealedPage;
+use crate::map::pages::SealedPages;
 use crate::space::SpaceWrites;
 use media::{BlockAddress, Buffer};
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
@@ -14,6 +14,8 @@ pub(super) enum Stage {
     Destaging,
     Flushing,
     Swapping,
+    /// The checkpoint is in force, and blocks that it does not name are released.
+    Releasing,
 }
 
 /// Checkpoint in flight.
@@ -22,17 +24,15 @@ pub(crate) struct Frozen {
     pub(super) sequence: u64,
     pub(super) epoch: u64,
     pub(super) root: Root,
-    /// Pages to write, highest address first.
-    pub(super) pages: Vec<SealedPage>,
-    /// Counts, indexes and blocks of the pool's own streams to write.
+    /// Pages to write; none before all are sealed.
+    pub(super) pages: SealedPages,
+    /// Blocks of the pool's own streams to write.
     pub(super) blocks: SpaceWrites,
     /// Number of writes in flight on the medium.
     pub(super) in_flight: usize,
     pub(super) stage: Stage,
-    /// Content to destage, with the record it came from.
-    pub(super) captured: BTreeMap<BlockAddress, (Data, u64)>,
-    /// True if `captured` has been filled at least once.
-    pub(super) listed: bool,
+    /// Content to destage when its record is durable: address, content, record.
+    pub(super) captured: VecDeque<(BlockAddress, Data, u64)>,
     pub(super) pace: Pace,
 }
 
@@ -57,7 +57,7 @@ impl Checkpoints {
         Self { root_version, ..Self::default() }
     }
 
-    /// Blocks that the checkpoint in flight has not handed to the medium yet, map pages aside.
+    /// Blocks of the pool's own streams that the checkpoint in flight has not handed to the medium yet.
     pub fn blocks_to_write(&self) -> impl Iterator<Item = (BlockAddress, &Buffer)> {
         self.frozen.iter().flat_map(|frozen| frozen.blocks.iter().map(|(address, buffer)| (*address, buffer)))
     }

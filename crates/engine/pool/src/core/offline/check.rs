@@ -74,6 +74,7 @@ impl<M: Media> Core<M> {
         options: CheckOptions,
         progress: &mut dyn FnMut(CheckProgress),
     ) -> Result<CheckReport, PoolError> {
+        self.seal_all();
         let mut report = CheckReport::default();
         let mut state = CheckProgress { verified: 0, total: self.map.space().allocated() };
         let layout = self.map.space().layout();

@@ -9,6 +9,7 @@ use crate::interface::range::BlockNumber;
 use crate::core::Core;
 use crate::core::io::Io;
 use crate::core::progress::{Gathered, Progress, ReadState};
+use crate::core::turn::TURN_STEPS;
 use crate::geometry::{FANOUT, index_in};
 use crate::interface::operation::{OperationId, Output};
 use crate::medium::read_result;
@@ -18,6 +19,8 @@ use media::{BLOCK_BYTES, BlockAddress, Done, Media, MediaError};
 
 /// Largest read in blocks whose content stays in the cache.
 const CACHED_BLOCKS: usize = 8;
+// A turn caches at most as many blocks as its eviction considers, so the cache keeps its bound.
+const _: () = assert!(TURN_STEPS * CACHED_BLOCKS <= crate::clock::STEPS);
 /// Number of attempts of a read whose checksum fails: the block may have been overwritten and freed
 /// during the read.
 const TRIES: u8 = 4;

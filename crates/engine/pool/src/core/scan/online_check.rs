@@ -414,6 +414,13 @@ impl OnlineCheck {
         self.phase = Phase::WantFlip(epoch);
     }
 
+    /// Completes the pointers of the picture of `epoch`, whose pages are sealed now.
+    pub fn complete_picture(&mut self, epoch: u64, completed: impl Fn(Pointer) -> Pointer) {
+        if self.phase == Phase::WantFlip(epoch) {
+            self.stack.iter_mut().for_each(|page| page.pointer = completed(page.pointer));
+        }
+    }
+
     fn compare_window(&mut self, space: &SpaceMap) {
         let layout = space.layout();
         let zero = [0u16; N];

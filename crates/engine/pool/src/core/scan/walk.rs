@@ -109,7 +109,7 @@ impl TreeWalk {
                     let new = self.pages.insert(segment, index);
                     match core.map.pages().peek(address) {
                         _ if !new && !self.verify => Visit::Again(None),
-                        Some(cached) if !cached.is_named_by(item.pointer) => {
+                        Some(cached) if !core.map.pages().is_named(cached, item.pointer) => {
                             Visit::Bad(format!("map page {address} at level {level} was replaced by another page"))
                         }
                         Some(cached) if new => Visit::Page(cached.clone()),
