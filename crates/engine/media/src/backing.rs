@@ -385,6 +385,14 @@ impl BackingFile {
         rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Data(byte_offset(block)))
     }
 
+    /// Whether every one of these blocks of a file has been written to. False when it cannot be
+    /// determined.
+    pub(crate) fn is_filled(&self, block: u64, blocks: u64) -> bool {
+        // Without support for holes, a file system finds none anywhere: `Data` fails there.
+        let hole = || rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Hole(byte_offset(block)));
+        self.seek_data(block) == Ok(byte_offset(block)) && hole().is_ok_and(|hole| hole >= byte_offset(block + blocks))
+    }
+
     /// Whether nothing has ever been written to these blocks of a file. False when it cannot be
     /// determined.
     pub(crate) fn is_hole(&self, block: u64, blocks: u64) -> bool {

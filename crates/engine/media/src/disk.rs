@@ -58,6 +58,11 @@ pub trait Disk {
     /// Writes `buffer` from `block` on. With `durable` it is on stable storage when it completes (Force Unit Access).
     fn write(&mut self, ticket: Ticket, block: u64, buffer: Buffer, durable: bool);
 
+    /// Whether these blocks are known to have their place in what is below: a write to them needs no
+    /// new space, and a durable one costs no commit of a file system's journal. Cheap; false if it is
+    /// not known, and for memory.
+    fn has_room(&mut self, block: u64, blocks: u64) -> bool;
+
     /// Makes every write that completed before this call durable.
     fn flush(&mut self, ticket: Ticket);
 

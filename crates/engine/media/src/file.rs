@@ -319,6 +319,13 @@ impl Disk for FileDisk {
         }
     }
 
+    fn has_room(&mut self, block: u64, blocks: u64) -> bool {
+        match &mut self.holes {
+            Some(holes) => holes.are_filled(block, blocks),
+            None => self.backing.block_device(),
+        }
+    }
+
     fn flush(&mut self, ticket: Ticket) {
         match self.change_error("flush", 0, 0).or_else(|| self.backing.truncation_error()) {
             Some(error) => self.refuse(ticket, error),
@@ -332,7 +339,8 @@ impl Disk for FileDisk {
             return self.refuse(ticket, error);
         }
         let operation = Operation::Discard { block, blocks };
-        if self.holes.is_some() {
+        if let Some(holes) = &mut self.holes {
+            holes.discarding(block, blocks);
             self.discards.push((ticket, block, blocks));
         }
         if !(self.backing.block_device() && self.engine_name == "io_uring") {

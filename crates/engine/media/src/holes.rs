@@ -29,6 +29,8 @@ enum Chunk {
     Filling,
     /// Has been written to somewhere, or must not be filled.
     Settled,
+    /// Settled, and every block of it has been written to.
+    Filled,
 }
 
 /// State of the holes of one file, with the writes that wait.
@@ -70,11 +72,41 @@ impl Holes {
     /// again, filled at the next small write. No other request to these chunks is in flight,
     /// because a discard must not overlap with one.
     pub(crate) fn discarded(&mut self, block: u64, blocks: u64) {
+        self.discarding(block, blocks);
         for chunk in block.div_ceil(CHUNK_BLOCKS)..(block + blocks) / CHUNK_BLOCKS {
             if self.state(chunk) == Chunk::Settled {
                 self.set(chunk, Chunk::Unknown);
             }
         }
+    }
+
+    /// Called before a discard of these blocks starts: none of their chunks is without holes any
+    /// more.
+    pub(crate) fn discarding(&mut self, block: u64, blocks: u64) {
+        for chunk in block / CHUNK_BLOCKS..(block + blocks).div_ceil(CHUNK_BLOCKS) {
+            if self.state(chunk) == Chunk::Filled {
+                self.set(chunk, Chunk::Settled);
+            }
+        }
+    }
+
+    /// Whether every block of the chunks with these blocks has been written to.
+    pub(crate) fn are_filled(&mut self, block: u64, blocks: u64) -> bool {
+        (block / CHUNK_BLOCKS..(block + blocks).div_ceil(CHUNK_BLOCKS)).all(|chunk| {
+            let first = chunk * CHUNK_BLOCKS;
+            let length = CHUNK_BLOCKS.min(self.backing.block_count().saturating_sub(first));
+            match self.state(chunk) {
+                Chunk::Filled => true,
+                Chunk::Filling => false,
+                Chunk::Unknown | Chunk::Settled => {
+                    let filled = self.backing.is_filled(first, length);
+                    if filled {
+                        self.set(chunk, Chunk::Filled);
+                    }
+                    filled
+                }
+            }
+        })
     }
 
     /// Number of writes that wait for a fill.
@@ -98,7 +130,7 @@ impl Holes {
         let mut wait_for = None;
         for chunk in first / CHUNK_BLOCKS..=(first + blocks - 1) / CHUNK_BLOCKS {
             match self.state(chunk) {
-                Chunk::Settled => {}
+                Chunk::Settled | Chunk::Filled => {}
                 // A fill must not overwrite a large write either.
                 Chunk::Filling => wait_for = Some(chunk),
                 Chunk::Unknown

@@ -46,7 +46,7 @@ pub use sim::{
     DiscardOutcome, Event, Fate, Fault, FaultEffect, FaultOperation, PendingWrite, SimCounters, SimDisk, SimOptions,
 };
 pub use span::Span;
-pub use superblock::{FEATURE_INDEX, FEATURE_WIDE};
+pub use superblock::{FEATURE_INDEX, FEATURE_UNCONFIRMED, FEATURE_WIDE};
 
 use std::os::fd::BorrowedFd;
 
@@ -148,6 +148,11 @@ pub trait SegmentStore {
     fn read(&mut self, ticket: Ticket, address: BlockAddress, buffer: Buffer);
     /// Writes `buffer` at `address`.
     fn write(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, buffer: Buffer);
+    /// Like [`SegmentStore::write`], and durable on completion, without a flush.
+    fn write_durable(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, buffer: Buffer);
+    /// Whether these blocks are known to have their place below the pool: a write to them needs no
+    /// new space, and a durable one costs no commit of a file system's journal.
+    fn has_room(&mut self, address: BlockAddress, blocks: u64) -> bool;
     /// Makes every write that completed before this call durable.
     fn flush(&mut self, fence: &Fence, ticket: Ticket);
     /// Declares that the blocks hold no data. Advisory; their content is undefined afterwards.

@@ -587,6 +587,17 @@ impl<D: Disk> SegmentStore for LocalMedia<D> {
         }
     }
 
+    fn write_durable(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, buffer: Buffer) {
+        if self.admit(fence, ticket) && self.in_data_area("write", ticket, address, block_length(&buffer)) {
+            let ticket = self.lend(Owner::Write { ticket });
+            self.disk.write(ticket, address.get(), buffer, true);
+        }
+    }
+
+    fn has_room(&mut self, address: BlockAddress, blocks: u64) -> bool {
+        self.disk.has_room(address.get(), blocks)
+    }
+
     fn flush(&mut self, fence: &Fence, ticket: Ticket) {
         if self.admit(fence, ticket) {
             let ticket = self.lend(Owner::Flush { ticket });

@@ -32,6 +32,9 @@ use random::Random;
 pub use recorder::Event;
 use recorder::Recorder;
 
+/// Blocks of a range of which [`SimOptions::known_room`] speaks.
+const ROOM_BLOCKS: u64 = 32;
+
 /// Content of a block after a discard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiscardOutcome {
@@ -64,6 +67,8 @@ pub struct SimOptions {
     pub torn_blocks: bool,
     /// Writes may be torn between sectors of 512 bytes at a crash.
     pub torn_sectors: bool,
+    /// Of 256 ranges of 32 blocks, this many are known to have their place below.
+    pub known_room: u16,
     /// Content of discarded blocks.
     pub discard: DiscardOutcome,
     /// Events kept for [`SimDisk::story`]; 0 keeps none.
@@ -81,6 +86,7 @@ impl SimOptions {
             immediate: false,
             torn_blocks: true,
             torn_sectors: true,
+            known_room: 256,
             discard: DiscardOutcome::Any,
             story_length: 0,
         }
@@ -88,7 +94,7 @@ impl SimOptions {
 
     /// Options for plain memory: requests complete at once and in order.
     pub fn immediate(seed: u64, block_count: u64) -> Self {
-        Self { immediate: true, reorder: false, delay: 0, ..Self::new(seed, block_count) }
+        Self { immediate: true, reorder: false, delay: 0, known_room: 0, ..Self::new(seed, block_count) }
     }
 }
 
@@ -534,6 +540,12 @@ impl Disk for SimDisk {
         if state.in_range(FaultOperation::Write, ticket, block, blocks) {
             state.accept(ticket, Kind::Write { id, block, buffer, durable });
         }
+    }
+
+    fn has_room(&mut self, block: u64, blocks: u64) -> bool {
+        let options = &self.state.borrow().options;
+        let known = |range: u64| Random::new(options.seed ^ range).below(256) < u64::from(options.known_room);
+        (block / ROOM_BLOCKS..=(block + blocks - 1) / ROOM_BLOCKS).all(known)
     }
 
     fn flush(&mut self, ticket: Ticket) {

@@ -683,6 +683,13 @@ impl Disk for Span {
         }
     }
 
+    fn has_room(&mut self, block: u64, blocks: u64) -> bool {
+        let pieces = self.cut(block, blocks);
+        pieces.into_iter().all(|(index, own, length, _)| {
+            self.parts.get_mut(index).is_some_and(|part| part.disk.has_room(own, length))
+        })
+    }
+
     fn flush(&mut self, ticket: Ticket) {
         if let [part] = self.parts.as_mut_slice() {
             return part.disk.flush(ticket);

@@ -6,7 +6,7 @@
 //! The switch belongs to a thread: a simulated pool lives on one, and recovery reads the switch
 //! before a pool exists that could hold it.
 
-/// Rule that can be left out: one of the engine's rules pin, order, reserve, finish, release, counts-before-change, objects-before-change, moved-pages, copied-pointers, rest, turn, mark.
+/// Rule that can be left out: one of the engine's rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
     /// Freed blocks are allocatable at once, before the checkpoint that no longer names them.
@@ -15,6 +15,17 @@ pub enum Mutation {
     LogBeforeDestage,
     /// A large write takes effect without waiting until its data is at its place and flushed.
     DataBeforeLog,
+    /// An operation is acknowledged before the content that its record, or an earlier one, names is
+    /// durable.
+    ContentBeforeReply,
+    /// Replay takes a record for content that is not at its place.
+    ContentVerified,
+    /// Replay gives up a record although a later one holds the content of its block: a durable record.
+    ContentOverwritten,
+    /// What replay gives up stays in the log.
+    LogCut,
+    /// A block is read while its content is on the way to it.
+    ReadAfterContent,
     /// Whether a block is overwritten in place is decided before the path to it is unshared.
     ClassAfterUnsharing,
     /// Replay allocates without sparing the blocks that records not yet replayed name.
@@ -50,10 +61,15 @@ impl Mutation {
     pub const OF_THE_HANDLE: [Self; 1] = [Self::LostWakeup];
 
     /// All rules of the core.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 20] = [
         Self::Pin,
         Self::LogBeforeDestage,
         Self::DataBeforeLog,
+        Self::ContentBeforeReply,
+        Self::ContentVerified,
+        Self::ContentOverwritten,
+        Self::LogCut,
+        Self::ReadAfterContent,
         Self::ClassAfterUnsharing,
         Self::Reserve,
         Self::Finish,
@@ -74,6 +90,11 @@ impl Mutation {
             Self::Pin => "pin",
             Self::LogBeforeDestage => "log-before-destage",
             Self::DataBeforeLog => "data-before-log",
+            Self::ContentBeforeReply => "content-before-reply",
+            Self::ContentVerified => "content-verified",
+            Self::ContentOverwritten => "content-overwritten",
+            Self::LogCut => "log-cut",
+            Self::ReadAfterContent => "read-after-content",
             Self::ClassAfterUnsharing => "class-after-unsharing",
             Self::Reserve => "reserve",
             Self::Finish => "finish",
@@ -96,6 +117,13 @@ impl Mutation {
             Self::Pin => "blocks freed are allocatable at once, not after the next checkpoint",
             Self::LogBeforeDestage => "content is destaged to its place before its log record is durable",
             Self::DataBeforeLog => "a large write is logged before its data is at its place and flushed",
+            Self::ContentBeforeReply => "a reply does not wait for content that the log names and that is on its way",
+            Self::ContentVerified => "replay takes records whose content is not at its place",
+            Self::ContentOverwritten => {
+                "replay also gives up a record whose block was overwritten later through the log"
+            }
+            Self::LogCut => "the log keeps the records that replay has given up",
+            Self::ReadAfterContent => "a block is read while its content is on the way to it",
             Self::ClassAfterUnsharing => "overwriting in place is decided before the path is unshared",
             Self::Reserve => "replay allocates blocks that records not yet replayed name",
             Self::Finish => "a checkpoint flips the root without destaging what its replay point leaves behind",

@@ -255,9 +255,15 @@ impl Run {
         let log_end = 256 + self.world.log_bytes / 4096 + 1;
         let everywhere =
             blocks.is_none_or(|(from, _)| from < log_end) || matches!(effect, FaultEffect::Misdirected { .. });
-        self.log_damaged |= silent && operation == FaultOperation::Write && everywhere;
+        self.log_damaged |= silent && operation == FaultOperation::Write && (everywhere || self.content_ends_log());
         let fault = Fault { operation, blocks: blocks.map(|(from, to)| from..to), skip: after, sticky, effect };
         self.disk.plant(fault);
+    }
+
+    /// Whether damage of content may end the log: a record that no frame declares durable has not
+    /// happened if its content is not at its place, as if its frame were lost.
+    fn content_ends_log(&self) -> bool {
+        self.world.known_room > 0
     }
 
     fn rot(&mut self, nth: u64, bits: u8) {
@@ -265,7 +271,7 @@ impl Run {
         if let Some(block) = stored.get((nth % stored.len().max(1) as u64) as usize) {
             self.troubled = true;
             self.damaged = true;
-            self.log_damaged |= (256..256 + self.world.log_bytes / 4096).contains(block);
+            self.log_damaged |= (256..256 + self.world.log_bytes / 4096).contains(block) || self.content_ends_log();
             if self.story.is_on() {
                 self.story.tell(format!("        (block {block})"));
             }
@@ -592,6 +598,7 @@ impl Run {
     pub(crate) fn crash(&mut self, inside: &[Inside], full: bool, number: u64) -> Result<(), String> {
         self.report.crashes += 1;
         self.report.checkpoints += self.core.counters().checkpoints;
+        let repeated = self.to_repeat(number);
         self.in_flight.clear();
         let mut disk = self.disk.crash();
         let mut least = self.must_survive;
@@ -610,7 +617,19 @@ impl Run {
             disk = disk.crash();
             self.report.recovery_crashes += 1;
         }
-        self.recover(disk, least, full, number)
+        self.recover(disk, least, full, number)?;
+        match repeated.filter(|request| self.end == End::Open && self.fits(request)) {
+            Some(request) => self.submit(&request),
+            None => Ok(()),
+        }
+    }
+
+    /// Large write without a reply that a host repeats after the crash, as hosts do: the same data, which may
+    /// land in the same blocks.
+    fn to_repeat(&self, number: u64) -> Option<Request> {
+        let large = |request: &Request| matches!(request, Request::Write { length, .. } if *length > 64);
+        let last = self.in_flight.values().rev().find(|flight| large(&flight.request))?;
+        number.is_multiple_of(2).then(|| last.request.clone())
     }
 
     /// Opens the pool on `disk`, which must hold everything below record `least`, and compares.

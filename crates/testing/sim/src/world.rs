@@ -98,6 +98,8 @@ pub(crate) struct World {
     pub memory_bytes: usize,
     /// Same as in [`SimOptions`].
     pub delay: u16,
+    /// Same as in [`SimOptions`].
+    pub known_room: u16,
     /// Largest volume in sectors.
     pub volume_sectors: u64,
     /// Number of first sectors of a volume in which most operations overlap.
@@ -156,6 +158,7 @@ impl World {
             log_bytes,
             memory_bytes,
             delay,
+            known_room: [256, 256, 0, 128][(seed / 8 % 4) as usize],
             volume_sectors,
             window_sectors,
             objects,
@@ -175,6 +178,7 @@ impl World {
             0 => world.overwriting(),
             2 => world.volume_sectors = choose(&random, &WIDE_SECTORS),
             4 => world.freeing(),
+            1 => world.placing(),
             _ => {}
         }
         let sum: u64 = world.weights.iter().map(|(_, weight)| weight).sum();
@@ -240,6 +244,27 @@ impl World {
         ]);
     }
 
+    /// Prefers steps that test records beside their content: large writes, others among them, and crashes
+    /// while they are in flight.
+    fn placing(&mut self) {
+        self.known_room = 256;
+        self.disk_blocks = FIXED_BLOCKS + 2047 + 1;
+        self.log_bytes = 256 << 10;
+        self.memory_bytes = 1 << 20;
+        self.delay = 256;
+        self.volume_sectors = 3000;
+        self.window_sectors = 512;
+        self.objects = 2;
+        self.large_sectors = 100;
+        self.prefer(&[
+            (Kind::LargeWrite, 200),
+            (Kind::Write, 100),
+            (Kind::Complete, 300),
+            (Kind::Crash, 60),
+            (Kind::Create, 4),
+        ]);
+    }
+
     /// Draws mostly the preferred kinds, and a few of each other kind in use.
     fn prefer(&mut self, preferred: &[(Kind, u64)]) {
         for (kind, weight) in &mut self.weights {
@@ -258,6 +283,7 @@ impl World {
             log_bytes: 256 << 10,
             memory_bytes: 256 << 10,
             delay: 256,
+            known_room: 256,
             volume_sectors: 2100,
             window_sectors: 128,
             objects: 4,
@@ -274,6 +300,7 @@ impl World {
     pub(crate) fn disk(&self) -> SimOptions {
         let mut options = SimOptions::new(self.seed ^ 0x5eed, self.disk_blocks);
         options.delay = self.delay;
+        options.known_room = self.known_room;
         options
     }
 

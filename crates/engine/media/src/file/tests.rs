@@ -319,6 +319,37 @@ fn the_first_small_write_to_a_hole_fills_its_chunk() {
     }
 }
 
+/// Large writes are durable on their own only where the file has no holes.
+#[test]
+fn blocks_have_room_once_their_chunks_are_written_and_until_they_are_discarded() {
+    let chunk_blocks = crate::holes::CHUNK_BLOCKS;
+    for folder in folders() {
+        let scratch = Scratch::new(&folder);
+        let Some(mut disk) = open(&scratch, EngineChoice::Auto, true, 4 * chunk_blocks) else { continue };
+        if disk.memory() {
+            assert!(!disk.has_room(0, 1), "memory");
+            continue;
+        }
+        assert!(!disk.has_room(0, 1));
+        // The two halves of a chunk, and then the next one.
+        let half = usize::try_from(chunk_blocks / 2).unwrap();
+        disk.write(1, 0, filled(half, 7), true);
+        wait_for(&mut disk);
+        assert!(!disk.has_room(0, 1), "half of the chunk is a hole");
+        for (ticket, at) in [(2, 1), (3, 2), (4, 3)] {
+            disk.write(ticket, at * chunk_blocks / 2, filled(half, 7), true);
+            wait_for(&mut disk);
+        }
+        assert!(disk.has_room(0, 2 * chunk_blocks));
+        assert!(!disk.has_room(2 * chunk_blocks - 1, 2));
+        disk.discard(5, 3, 1);
+        wait_for(&mut disk);
+        let punched = disk.backing.is_hole(3, 1);
+        assert_eq!(disk.has_room(5, 1), !punched, "the chunk has a hole");
+        assert!(disk.has_room(chunk_blocks, 1));
+    }
+}
+
 #[test]
 fn a_chunk_that_was_discarded_is_filled_again() {
     let allocated = |scratch: &Scratch| std::fs::metadata(&scratch.0).unwrap().blocks() * 512;

@@ -65,6 +65,10 @@ impl Disk for MemoryDisk {
         self.done(ticket, Done::Written(Some(buffer)));
     }
 
+    fn has_room(&mut self, _block: u64, _blocks: u64) -> bool {
+        false
+    }
+
     fn flush(&mut self, ticket: Ticket) {
         self.done(ticket, Done::Written(None));
     }

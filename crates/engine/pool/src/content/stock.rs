@@ -43,6 +43,13 @@ impl Stock {
         buffer
     }
 
+    /// Returns a buffer with a copy of whole blocks of content.
+    pub fn copy_of_bytes(&self, content: &[u8]) -> Buffer {
+        let mut buffer = self.take(content.len() / BLOCK_BYTES);
+        buffer.copy_from_slice(content);
+        buffer
+    }
+
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

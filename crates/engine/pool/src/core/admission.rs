@@ -69,13 +69,13 @@ impl<M: Media> Core<M> {
 
     /// Notes that a large write has taken its blocks, promised ones among them.
     pub(crate) fn now_in_flight(&mut self, placed: &Placed) {
-        self.placed.begin();
+        self.placed.begin(placed);
         self.map.promise_taken(placed.object, placed.covered);
     }
 
     /// Notes that a large write takes effect or has failed.
     pub(crate) fn no_longer_in_flight(&mut self, placed: &Placed) {
-        self.placed.end();
+        self.placed.end(placed);
         self.map.promise_settled(placed.object, placed.covered);
     }
 
@@ -136,7 +136,7 @@ impl<M: Media> Core<M> {
     pub(crate) fn log_takes(&self, bytes: usize) -> bool {
         // No checkpoint completes while the file system is full: the whole log may be used in that
         // state.
-        self.log.fits(bytes) && (!self.is_paced(bytes) || self.has_parked_writes())
+        self.log.fits(bytes) && !self.log.awaits_much() && (!self.is_paced(bytes) || self.has_parked_writes())
     }
 
     /// True if an operation with records of `bytes` bytes would get ahead of the checkpoint or of

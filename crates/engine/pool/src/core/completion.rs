@@ -10,6 +10,7 @@ use crate::map::page::Page;
 use crate::medium::read_result;
 use crate::schedule::Key;
 use block::BlockError;
+use bytes::Bytes;
 use media::Done;
 use media::Media;
 use media::MediaError;
@@ -38,7 +39,8 @@ impl<M: Media> Core<M> {
             Io::Read { operation, blocks, address } => self.read_arrived(operation, blocks, address, result),
             Io::Check { generation, read } => self.check_arrived(generation, read, result),
             Io::Verify { operation, blocks } => self.verified(operation, blocks, result),
-            Io::Placed { operation } => self.placed_written(operation, result),
+            Io::Placed { operation, held: None } => self.placed_written(operation, result),
+            Io::Placed { operation, held: Some(held) } => self.content_written(operation, held, result),
             Io::PlacedFlush { operations } => self.placed_flushed(operations, result),
             Io::Frame { position } => self.frame_written(position, result),
             Io::Confirm { position, frame } => match result {
@@ -175,6 +177,7 @@ impl<M: Media> Core<M> {
         let Some(placed) = &mut pending.progress.placed else { return };
         placed.writes -= 1;
         let last = placed.writes == 0;
+        let placed_together = placed.together;
         if let Some(failure) = failure {
             pending.fail(failure.into());
         }
@@ -182,10 +185,40 @@ impl<M: Media> Core<M> {
             (false, _) => {}
             (true, false) => {
                 self.parked.note_placed();
-                self.placed.note_written(id);
+                match placed_together {
+                    // Durable on completion; the operation waits for what its record needs.
+                    true => {}
+                    false => self.placed.note_written(id),
+                }
             }
             (true, true) => self.schedule.make_ready(id),
         }
+    }
+
+    /// Handles the write of content whose record goes together with it.
+    fn content_written(&mut self, id: OperationId, held: (BlockAddress, Bytes), result: Result<Done, MediaError>) {
+        if !self.placed.is_logged(id) {
+            // The operation has not taken effect yet, and fails alone.
+            self.medium.release_reads(held.0);
+            return self.placed_written(id, result);
+        }
+        match result {
+            Ok(_) => self.medium.release_reads(held.0),
+            // The record is in the log: the content has to follow when there is room.
+            Err(MediaError::NoSpace { .. }) => return self.park(Io::Placed { operation: id, held: Some(held) }),
+            Err(error) => return self.stop(format!("a data write failed: {error}")),
+        }
+        if let Some(sequence) = self.placed.note_content(id) {
+            self.log.content_durable(sequence);
+            self.acknowledge_durable();
+        }
+    }
+
+    /// Reports the operations whose records have become durable.
+    fn acknowledge_durable(&mut self) {
+        let durable = self.log.durable_sequence();
+        self.placed.note_durable(durable);
+        self.schedule.acknowledge(durable);
     }
 
     fn placed_flushed(&mut self, operations: Vec<OperationId>, result: Result<Done, MediaError>) {
@@ -233,7 +266,7 @@ impl<M: Media> Core<M> {
                     self.log.recycle(buffer);
                 }
                 self.log.frame_durable(position);
-                self.schedule.acknowledge(self.log.durable_sequence());
+                self.acknowledge_durable();
             }
             Err(error) => self.stop(format!("a log write failed: {error}")),
         }

@@ -71,6 +71,10 @@ impl<M: Media> Core<M> {
                 let (offset, frame) = (position % self.media().log_bytes(), frame.clone());
                 return Some(self.medium.append_again(io, offset, frame));
             }
+            Io::Placed { held: Some((address, content)), .. } => {
+                let (address, buffer) = (*address, self.medium.stock().copy_of_bytes(content));
+                return Some(self.medium.write_durable(io, address, buffer));
+            }
             _ => return None, // no other kind of write is parked
         };
         Some(self.medium.write(io, address, buffer))

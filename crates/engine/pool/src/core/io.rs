@@ -11,6 +11,7 @@ use crate::interface::range::BlockNumber;
 use crate::map::page::{PAGE_BYTES, Page, StatedMapped};
 use crate::space::FreeRun;
 use crate::space::slot::SlotEntry;
+use bytes::Bytes;
 use media::{BlockAddress, Buffer};
 use std::rc::Rc;
 use zerocopy::IntoBytes;
@@ -47,8 +48,10 @@ pub(crate) enum Io {
         operation: OperationId,
         blocks: Vec<(BlockNumber, BlockAddress, Crc32c)>,
     },
+    /// Content of a large write. `held`: address and content, if its record goes together with it.
     Placed {
         operation: OperationId,
+        held: Option<(BlockAddress, Bytes)>,
     },
     PlacedFlush {
         operations: Vec<OperationId>,

@@ -8,15 +8,31 @@ use crate::interface::operation::OperationId;
 use bytes::Bytes;
 use media::Buffer;
 use media::{BLOCK_BYTES, BlockAddress};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
 /// State of a large write whose data goes straight to its place.
 pub(crate) struct Placed {
     /// For each aligned block: address, or 0 for zeros, and CRC.
     pub blocks: Vec<(BlockAddress, Crc32c)>,
+    /// Writes of its content that have not completed.
     pub writes: u32,
+    /// The content is durable.
     pub flushed: bool,
+    /// Content and record are written together.
+    pub together: bool,
+    /// Bytes of content whose record goes together with them.
+    pub open_bytes: u64,
     /// Object, and the number of the blocks that were promised to it.
     pub object: ObjectId,
     pub covered: u64,
+}
+
+impl Placed {
+    /// True if its record may be logged now.
+    pub fn may_be_logged(&self) -> bool {
+        self.flushed || self.together
+    }
 }
 
 /// State of a read that waits for the medium.
@@ -105,17 +121,36 @@ pub(crate) struct PlacedWrites {
     /// Writes whose data is written and not yet flushed.
     unflushed: Vec<OperationId>,
     flushing: bool,
+    /// Writes that took effect while their content was being written.
+    logged: FxHashMap<OperationId, Logged>,
+    /// Records that are not durable yet and went together with their content, oldest first: number,
+    /// and bytes of content.
+    open: VecDeque<(u64, u64)>,
+    /// Bytes of content written together with records that are not durable yet.
+    open_bytes: u64,
+    /// A checkpoint has been requested that permits records beside their content.
+    asked: bool,
+}
+
+/// Large write that took effect before its content was durable.
+struct Logged {
+    /// Number of its record.
+    sequence: u64,
+    /// Writes of its content that have not completed.
+    writes: u32,
 }
 
 impl PlacedWrites {
     /// Notes that a write has taken its blocks.
-    pub fn begin(&mut self) {
+    pub fn begin(&mut self, placed: &Placed) {
         self.in_progress += 1;
+        self.open_bytes += placed.open_bytes;
     }
 
     /// Notes that a write takes effect or has failed.
-    pub fn end(&mut self) {
+    pub fn end(&mut self, placed: &Placed) {
         self.in_progress -= 1;
+        self.open_bytes -= placed.open_bytes;
     }
 
     /// Number of writes that have taken their blocks and not yet taken effect.
@@ -136,6 +171,47 @@ impl PlacedWrites {
     /// Takes the writes to flush now; none while a flush is in flight.
     pub fn take_unflushed(&mut self) -> Vec<OperationId> {
         if self.flushing { Vec::new() } else { std::mem::take(&mut self.unflushed) }
+    }
+
+    /// Bytes of content written together with records that are not durable yet.
+    pub fn open_bytes(&self) -> u64 {
+        self.open_bytes
+    }
+
+    /// True when called for the first time.
+    pub fn ask_for_feature(&mut self) -> bool {
+        !std::mem::replace(&mut self.asked, true)
+    }
+
+    /// Notes that a write took effect with record `sequence` while its content was being written.
+    pub fn note_logged(&mut self, id: OperationId, sequence: u64, placed: &Placed) {
+        self.logged.insert(id, Logged { sequence, writes: placed.writes });
+        self.open.push_back((sequence, placed.open_bytes));
+        self.open_bytes += placed.open_bytes;
+    }
+
+    /// True if the write took effect while its content was being written, and still is.
+    pub fn is_logged(&self, id: OperationId) -> bool {
+        self.logged.contains_key(&id)
+    }
+
+    /// Notes that one write of the content of an operation that took effect has completed; returns
+    /// the number of its record if it was the last.
+    pub fn note_content(&mut self, id: OperationId) -> Option<u64> {
+        let logged = self.logged.get_mut(&id)?;
+        logged.writes -= 1;
+        let (done, sequence) = (logged.writes == 0, logged.sequence);
+        if done {
+            self.logged.remove(&id);
+        }
+        done.then_some(sequence)
+    }
+
+    /// Notes that all records below `sequence` are durable.
+    pub fn note_durable(&mut self, sequence: u64) {
+        while let Some((_, bytes)) = self.open.pop_front_if(|(record, _)| *record < sequence) {
+            self.open_bytes -= bytes;
+        }
     }
 
     /// Notes the start or the end of a flush.

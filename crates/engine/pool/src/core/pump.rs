@@ -218,6 +218,11 @@ impl<M: Media> Core<M> {
         if let Operation::Recount { object } = &pending.operation {
             self.map.end_count(*object);
         }
+        if pending.progress.placed.as_ref().is_some_and(|placed| placed.writes > 0) {
+            // Its blocks may not be used for anything else before the writes to them have ended.
+            pending.fail(failure);
+            return self.schedule.keep(id, pending);
+        }
         if let Some(placed) = pending.progress.placed.take() {
             self.no_longer_in_flight(&placed);
             for (address, _) in placed.blocks {

@@ -1,5 +1,10 @@
 //! State of the log in memory: records gather in a pending frame; frames are closed and written,
 //! and become durable in order.
+//!
+//! A record is durable when its frame and all frames before are, and when the content that it and
+//! every record before it name is at its place: the record of a large write may be written while its
+//! content is. So nothing is acknowledged, destaged or left behind by a checkpoint that relies on a
+//! record which replay may find without its content.
 
 pub(crate) mod frame;
 pub(crate) mod record;
@@ -7,12 +12,15 @@ pub(crate) mod record;
 use crate::checksum::Crc64;
 use crate::log::frame::{FRAME_HEADER_BYTES, FrameBuffer, FrameInfo, seal};
 use media::{BLOCK_BYTES, Buffer};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Size of the largest frame, unless one operation needs more.
 const FRAME_BYTES: usize = 1 << 20;
 /// Largest number of concurrent frame writes.
 const IN_FLIGHT: usize = 4;
+
+/// Largest part of the log behind a record whose content is being written.
+const AWAITED_BYTES: u64 = 16 << 20;
 
 /// Point between two frames of the log.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +48,11 @@ pub struct Log {
     tail: u64,
     next_sequence: u64,
     durable_sequence: u64,
+    /// Every record below this number is in a durable frame.
+    written_sequence: u64,
+    /// Records whose content is being written, each with the position of the log when it was
+    /// appended.
+    awaited: BTreeMap<u64, u64>,
     previous_crc: Crc64,
     pending: FrameBuffer,
     pending_records: u32,
@@ -58,6 +71,8 @@ impl Log {
             tail,
             next_sequence,
             durable_sequence: next_sequence,
+            written_sequence: next_sequence,
+            awaited: BTreeMap::new(),
             previous_crc,
             pending: FrameBuffer::new(Buffer::default()),
             pending_records: 0,
@@ -72,6 +87,7 @@ impl Log {
         self.head = head;
         self.next_sequence = next_sequence;
         self.durable_sequence = next_sequence;
+        self.written_sequence = next_sequence;
         self.previous_crc = previous_crc;
     }
 
@@ -82,6 +98,7 @@ impl Log {
         if position < self.tail {
             return false;
         }
+        self.written_sequence = self.written_sequence.min(first_sequence);
         self.durable_sequence = self.durable_sequence.min(first_sequence);
         self.in_flight.push_back(Frame { position, end_sequence, durable: false });
         true
@@ -228,9 +245,34 @@ impl Log {
             frame.durable = true;
         }
         while let Some(frame) = self.in_flight.front().filter(|f| f.durable) {
-            self.durable_sequence = frame.end_sequence;
+            self.written_sequence = frame.end_sequence;
             self.in_flight.pop_front();
         }
+        self.settle();
+    }
+
+    /// Notes that the content of record `sequence`, which is appended next, is being written.
+    pub fn await_content(&mut self, sequence: u64) {
+        self.awaited.insert(sequence, self.head);
+    }
+
+    /// Notes that the content of a record is durable at its place.
+    pub fn content_durable(&mut self, sequence: u64) {
+        self.awaited.remove(&sequence);
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        let awaited = self.awaited.first_key_value().map_or(u64::MAX, |(sequence, _)| *sequence);
+        self.durable_sequence = self.written_sequence.min(awaited);
+    }
+
+    /// True if so much of the log waits for content that no record may be added: recovery reads all
+    /// of that into memory.
+    #[inline]
+    pub fn awaits_much(&self) -> bool {
+        !self.awaited.is_empty()
+            && self.awaited.values().next().is_some_and(|position| self.head - position > AWAITED_BYTES)
     }
 
     /// Takes the buffer of a written frame back for reuse.

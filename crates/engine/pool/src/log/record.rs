@@ -21,6 +21,8 @@ const ZERO: u8 = 2;
 const CLONE: u8 = 3;
 const CATALOG: u8 = 4;
 const INLINE: u8 = 1;
+/// The content at its place was not known to be durable when the record was written.
+const UNCONFIRMED: u8 = 2;
 const NEW: u64 = 1 << 63;
 /// Marks "no reservation" in the place of a percentage.
 const NO_RESERVATION: u8 = 0xff;
@@ -131,9 +133,15 @@ pub fn encode_write<'a>(
     end(out, at);
 }
 
-/// Appends a write record for content that is already at its place.
-pub fn encode_placed(out: &mut FrameBuffer, object: ObjectId, first: BlockNumber, blocks: &[BlockWrite]) {
-    let at = begin_write(out, 0, object, first, blocks);
+/// Appends a write record for content that is at its place, or, if `unconfirmed`, on its way there.
+pub fn encode_placed(
+    out: &mut FrameBuffer,
+    object: ObjectId,
+    first: BlockNumber,
+    blocks: &[BlockWrite],
+    unconfirmed: bool,
+) {
+    let at = begin_write(out, if unconfirmed { UNCONFIRMED } else { 0 }, object, first, blocks);
     end(out, at);
 }
 
@@ -289,6 +297,11 @@ impl<'a> Cursor<'a> {
         let n = self.u32()? as usize;
         self.take(n)
     }
+}
+
+/// True if the content of the record at the start of `bytes` has to be verified.
+pub fn is_unconfirmed(bytes: &[u8]) -> bool {
+    matches!(bytes, [WRITE, flags, ..] if flags & (INLINE | UNCONFIRMED) == UNCONFIRMED)
 }
 
 /// Decodes the record at the start of `bytes`; returns it and the bytes after it. `None` if it is

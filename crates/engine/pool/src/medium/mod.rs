@@ -3,6 +3,7 @@
 pub(crate) mod blocking;
 
 use crate::content::stock::Stock;
+use crate::mutations::{Mutation, leaves_out};
 use media::{BLOCK_BYTES, BlockAddress, Buffer, Completion, Done, Fence, Media, MediaError, Ticket};
 use rustc_hash::FxHashMap;
 
@@ -13,12 +14,37 @@ pub(crate) struct Medium<M, T> {
     requests: FxHashMap<Ticket, T>,
     next: Ticket,
     stock: Stock,
+    /// Runs of blocks whose content is on its way although the map names them.
+    arriving: Vec<Run>,
+    /// Reads of such blocks, which start when the content has arrived.
+    held_reads: Vec<(Ticket, Run)>,
+}
+
+/// Consecutive blocks.
+#[derive(Clone, Copy)]
+struct Run {
+    address: BlockAddress,
+    blocks: u64,
+}
+
+impl Run {
+    fn overlaps(&self, other: &Self) -> bool {
+        self.address < other.address + other.blocks && other.address < self.address + self.blocks
+    }
 }
 
 impl<M: Media, T> Medium<M, T> {
     /// Creates a medium without requests.
     pub fn new(media: M, fence: Fence) -> Self {
-        Self { media, fence, requests: FxHashMap::default(), next: 1, stock: Stock::default() }
+        Self {
+            media,
+            fence,
+            requests: FxHashMap::default(),
+            next: 1,
+            stock: Stock::default(),
+            arriving: Vec::new(),
+            held_reads: Vec::new(),
+        }
     }
 
     /// Medium behind this one.
@@ -51,7 +77,46 @@ impl<M: Media, T> Medium<M, T> {
     /// Reads blocks from `address` on.
     pub fn read(&mut self, purpose: T, address: BlockAddress, blocks: usize) {
         let ticket = self.ticket(purpose);
-        self.media.read(ticket, address, self.stock.take(blocks));
+        self.start_read(ticket, Run { address, blocks: blocks as u64 });
+    }
+
+    /// Starts a read, or holds it until content that is on its way has arrived.
+    fn start_read(&mut self, ticket: Ticket, run: Run) {
+        if !self.arriving.is_empty()
+            && self.arriving.iter().any(|arriving| arriving.overlaps(&run))
+            && !leaves_out(Mutation::ReadAfterContent)
+        {
+            return self.held_reads.push((ticket, run));
+        }
+        self.media.read(ticket, run.address, self.stock.take(run.blocks as usize));
+    }
+
+    /// Writes content that is durable on completion. Reads of its blocks wait until
+    /// [`Self::release_reads`].
+    pub fn write_held(&mut self, purpose: T, address: BlockAddress, content: Buffer) {
+        self.arriving.push(Run { address, blocks: content.blocks() as u64 });
+        self.write_durable(purpose, address, content);
+    }
+
+    /// Writes content that is durable on completion.
+    pub fn write_durable(&mut self, purpose: T, address: BlockAddress, content: Buffer) -> Ticket {
+        let ticket = self.ticket(purpose);
+        self.media.write_durable(&self.fence, ticket, address, content);
+        ticket
+    }
+
+    /// Notes that the content written at `address` has arrived, and starts the reads that waited for
+    /// it.
+    pub fn release_reads(&mut self, address: BlockAddress) {
+        self.arriving.retain(|arriving| arriving.address != address);
+        for (ticket, run) in std::mem::take(&mut self.held_reads) {
+            self.start_read(ticket, run);
+        }
+    }
+
+    /// Whether a write to these blocks needs no new space below the pool, as far as is known.
+    pub fn has_room(&mut self, address: BlockAddress, blocks: u64) -> bool {
+        self.media.has_room(address, blocks)
     }
 
     /// Writes blocks from `address` on.
@@ -133,9 +198,9 @@ impl<M: Media, T> Medium<M, T> {
         }
     }
 
-    /// Number of requests in flight.
+    /// Number of requests in flight; reads that wait for content are not.
     pub fn in_flight(&self) -> usize {
-        self.requests.len()
+        self.requests.len() - self.held_reads.len()
     }
 
     /// Purposes of the requests in flight.

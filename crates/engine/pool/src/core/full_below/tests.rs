@@ -17,6 +17,23 @@ struct Thin {
     full: Rc<Cell<bool>>,
     written: HashSet<u64>,
     refused: VecDeque<Completion>,
+    /// Blocks that were never written count as ones that have their place.
+    claimed: bool,
+}
+
+impl Thin {
+    /// Gives the blocks their place, or refuses the write.
+    fn has_place(&mut self, ticket: Ticket, address: BlockAddress, buffer: &Buffer) -> bool {
+        let blocks = address.get()..address.get() + buffer.blocks() as u64;
+        if self.full.get() && blocks.clone().any(|block| !self.written.contains(&block)) {
+            let error =
+                MediaError::NoSpace { operation: "write", address: address.get(), blocks: buffer.blocks() as u64 };
+            self.refused.push_back(Completion { ticket, result: Err(error) });
+            return false;
+        }
+        self.written.extend(blocks);
+        true
+    }
 }
 
 impl SegmentStore for Thin {
@@ -24,14 +41,17 @@ impl SegmentStore for Thin {
         self.inner.read(ticket, address, buffer);
     }
     fn write(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, buffer: Buffer) {
-        let blocks = address.get()..address.get() + buffer.blocks() as u64;
-        if self.full.get() && blocks.clone().any(|block| !self.written.contains(&block)) {
-            let error =
-                MediaError::NoSpace { operation: "write", address: address.get(), blocks: buffer.blocks() as u64 };
-            return self.refused.push_back(Completion { ticket, result: Err(error) });
+        if self.has_place(ticket, address, &buffer) {
+            self.inner.write(fence, ticket, address, buffer);
         }
-        self.written.extend(blocks);
-        self.inner.write(fence, ticket, address, buffer);
+    }
+    fn write_durable(&mut self, fence: &Fence, ticket: Ticket, address: BlockAddress, buffer: Buffer) {
+        if self.has_place(ticket, address, &buffer) {
+            self.inner.write_durable(fence, ticket, address, buffer);
+        }
+    }
+    fn has_room(&mut self, address: BlockAddress, blocks: u64) -> bool {
+        (address.get()..address.get() + blocks).all(|block| self.claimed || self.written.contains(&block))
     }
     fn flush(&mut self, fence: &Fence, ticket: Ticket) {
         self.inner.flush(fence, ticket);
@@ -110,7 +130,7 @@ fn made(seed: u64) -> (SimDisk, Core<Thin>, Rc<Cell<bool>>) {
     let format = FormatOptions { uuid, log_bytes: 1 << 20, root: initial_root(uuid), overwrite: false };
     let inner = LocalMedia::format(disk.clone(), format).unwrap();
     let full = Rc::new(Cell::new(false));
-    let thin = Thin { inner, full: full.clone(), written: HashSet::new(), refused: VecDeque::new() };
+    let thin = Thin { inner, full: full.clone(), written: HashSet::new(), refused: VecDeque::new(), claimed: false };
     (disk, Core::open(thin, options(), &mut |_| {}).unwrap().0, full)
 }
 
@@ -153,7 +173,7 @@ fn holds<M: Media>(core: &mut Core<M>, object: ObjectId, block: u64, byte: u8) {
 fn killed(disk: &SimDisk, core: &Core<Thin>) -> Core<Thin> {
     let inner = LocalMedia::open(disk.crashed_copy(|_| Fate::Applied)).unwrap();
     let written = core.media().written.clone();
-    let thin = Thin { inner, full: core.media().full.clone(), written, refused: VecDeque::new() };
+    let thin = Thin { inner, full: core.media().full.clone(), written, refused: VecDeque::new(), claimed: false };
     Core::open(thin, Options { incarnation: 2, ..options() }, &mut |_| {}).unwrap().0
 }
 
@@ -192,7 +212,7 @@ fn a_pool_opens_and_serves_while_the_file_system_below_is_still_full() {
             assert!(again.has_parked_writes() && again.stopped().is_none());
             if round == 0 {
                 let Thin { inner, full, written, .. } = again.into_media();
-                let thin = Thin { inner, full, written, refused: VecDeque::new() };
+                let thin = Thin { inner, full, written, refused: VecDeque::new(), claimed: false };
                 again = Core::open(thin, Options { incarnation: 3, ..options() }, &mut |_| {}).unwrap().0;
             }
         }
@@ -395,4 +415,53 @@ fn a_check_of_a_pool_that_is_full_below_finds_nothing_wrong() {
     assert_eq!(core.checkpoint(), Err(PoolError::PoolFull));
     assert!(core.has_parked_writes());
     assert_eq!(core.check(true, &mut |_| {}).unwrap().findings, Vec::<String>::new());
+}
+
+/// A file system that does not write in place, or a thin device, may have no room for content whose
+/// record is in the log already. Nothing is acknowledged meanwhile, and nothing is lost.
+#[test]
+fn content_that_finds_no_room_after_its_record_arrives_later() {
+    for seed in 0..8 {
+        let (disk, mut core, full) = made(seed);
+        let id = core.new_object_id();
+        run(&mut core, Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes: 1 << 30 }])).unwrap();
+        core.medium.media_mut().claimed = true;
+        // Permits records beside their content.
+        write(&mut core, id, 0, 64, 1).unwrap();
+        core.checkpoint().unwrap();
+        assert_ne!(core.media().features() & media::FEATURE_UNCONFIRMED, 0);
+
+        full.set(true);
+        let large = |block: u64, byte: u8| {
+            let data = vec![byte; BLOCK_BYTES * 64].into();
+            Operation::Write { object: id, offset: block * B, data, forced: true }
+        };
+        let waiting = core.submit(large(0, 2));
+        let read = core.submit(Operation::Read { object: id, offset: 0, length: BLOCK_BYTES });
+        for _ in 0..50 {
+            core.pump(1);
+            core.medium.media_mut().wait();
+        }
+        assert!(core.has_parked_writes() && core.stopped().is_none());
+        assert_eq!(core.take_finished(waiting), None);
+        assert_eq!(write(&mut core, id, 1000, 64, 3), Err(BlockError::PoolFull.into()));
+        // Killed in this state, the pool has the old content: the write was not acknowledged.
+        let mut again = killed(&disk, &core);
+        holds(&mut again, id, 0, 1);
+        drop(again);
+
+        full.set(false);
+        let mut results = (None, None);
+        for _ in 0..1000 {
+            core.pump(1);
+            core.medium.media_mut().wait();
+            results.0 = results.0.or_else(|| core.take_finished(waiting));
+            results.1 = results.1.or_else(|| core.take_finished(read));
+        }
+        assert_eq!(results.0, Some(Ok(Output::Done)));
+        assert!(matches!(results.1, Some(Ok(Output::Data(data))) if data.iter().all(|byte| *byte == 2)));
+        holds(&mut core, id, 63, 2);
+        let mut again = killed(&disk, &core);
+        holds(&mut again, id, 0, 2);
+    }
 }

@@ -3,6 +3,7 @@
 mod catalog;
 mod copy;
 mod edges;
+mod placed;
 mod provisioning;
 pub(crate) mod read;
 mod write;

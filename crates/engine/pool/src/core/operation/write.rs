@@ -1,29 +1,24 @@
-//! Writes and COMPARE AND WRITE: small ones go through the log, large ones straight to their place.
+//! Writes and COMPARE AND WRITE that go through the log; large writes continue in `placed.rs`.
 
-use super::edges::{Cut, Edges};
 use super::{acknowledged, broken, is_zero};
 use crate::checksum::Crc32c;
 use crate::content::blocks::Data;
 use crate::core::B;
 use crate::core::Core;
 use crate::core::admission::SMALL_BYTES;
-use crate::core::io::Io;
 use crate::core::operation::INLINE_BYTES;
-use crate::core::progress::{Placed, Progress};
-use crate::geometry::FANOUT;
+use crate::core::progress::Progress;
 use crate::interface::ObjectId;
-use crate::interface::operation::{Failure, MAX_COMPARE_BYTES, MAX_WRITE_BYTES, OperationId, Output};
-use crate::interface::range::{BlockNumber, ByteRange};
+use crate::interface::operation::{Failure, MAX_COMPARE_BYTES, OperationId, Output};
+use crate::interface::range::BlockNumber;
 use crate::log::record;
 use crate::log::record::BlockWrite;
 use crate::map::assign::Source;
 use crate::map::reserves::{Ask, Purpose};
-use crate::mutations::{Mutation, leaves_out};
 use crate::schedule::step::Step;
-use crate::space::FreeRun;
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
-use media::{BLOCK_BYTES, BlockAddress, Media};
+use media::{BLOCK_BYTES, Media};
 use std::rc::Rc;
 
 /// Kind of a change whose content goes through the log.
@@ -245,171 +240,10 @@ impl<M: Media> Core<M> {
         }
         self.write_inline(object, offset, data, durable, Inline::CompareAndWrite, progress)
     }
-
-    pub(super) fn write_placed(
-        &mut self,
-        id: OperationId,
-        object: ObjectId,
-        offset: u64,
-        data: &Bytes,
-        durable: bool,
-        progress: &mut Progress,
-    ) -> Step {
-        if data.len() > MAX_WRITE_BYTES {
-            return Step::Fail(too_long(data.len(), MAX_WRITE_BYTES));
-        }
-        let cut = Cut::new(offset, offset + data.len() as u64);
-        let Some(placed) = &progress.placed else {
-            let step = self.place(id, object, offset, data, cut.blocks, progress);
-            return match step {
-                Step::Space => self.write_through_log(object, offset, data, durable, progress),
-                step => step,
-            };
-        };
-        if !placed.flushed {
-            return Step::Io;
-        }
-        let mut edges = Edges::default();
-        for &ByteRange { offset: at, length: bytes } in &cut.edges {
-            let from = (at - offset) as usize;
-            self.plan_edge(&mut edges, object, at, &data[from..from + bytes as usize]);
-        }
-        edges.waits |= self.map.plan_blocks(object, cut.blocks.start, cut.count()).is_none();
-        if edges.waits || !self.map.need().is_empty() {
-            return Step::Wait;
-        }
-        if let Err(step) = self.room(self.map.ask_to_free(object, edges.new), progress) {
-            return step;
-        }
-        let bytes = Self::edges_record_bytes(&edges) + 32 + cut.count() as usize * 12;
-        if !self.log.could_fit(bytes) {
-            return Step::Fail(BlockError::Internal { reason: "the log is too small for this write".into() }.into());
-        }
-        if !self.log_takes(bytes) {
-            return Step::LogFull;
-        }
-        let Some(placed) = progress.placed.take() else { return broken() };
-        self.no_longer_in_flight(&placed);
-        let middle: Vec<Source> = placed
-            .blocks
-            .iter()
-            .map(|&(address, crc)| if address.is_none() { Source::Zero } else { Source::Placed(address, crc) })
-            .collect();
-        let committed = (|| {
-            let sequence = self.log.next_sequence();
-            let first = cut.blocks.start;
-            let written: Vec<BlockWrite> = self.map.assign_write(object, first, &middle, sequence)?;
-            self.log.append(|out| record::encode_placed(out, object, first, &written));
-            self.commit_edges(object, &edges)
-        })();
-        if committed.is_none() {
-            self.stop("the map contradicts itself (large write)");
-            return broken();
-        }
-        acknowledged(durable, Output::Done)
-    }
-
-    /// Handles a large write that finds no space for its blocks: it goes through the log instead,
-    /// where mapped and unshared blocks are overwritten in place, so that it works in a full pool.
-    fn write_through_log(
-        &mut self,
-        object: ObjectId,
-        offset: u64,
-        data: &Bytes,
-        durable: bool,
-        progress: &mut Progress,
-    ) -> Step {
-        let first = BlockNumber::of_byte(offset);
-        let count = BlockNumber::of_byte(offset + data.len() as u64 - 1) - first + 1;
-        if !self.log.could_fit(Self::inline_record_bytes(count)) {
-            return Step::Space;
-        }
-        self.map.forget_need();
-        let planned = self.map.plan_blocks(object, first, count);
-        match planned {
-            None => Step::Wait,
-            Some(_) if !self.map.need().is_empty() => Step::Wait,
-            // Admits writes without new blocks, with promised blocks, and small overwrites; a write
-            // that stores more waits for space on the direct path.
-            Some(new)
-                if new == 0
-                    || self.map.ask_for(object, new).covered > 0
-                    || (self.map.need().fresh == 0 && data.len() <= SMALL_BYTES) =>
-            {
-                self.map.forget_need();
-                self.write_inline(object, offset, data, durable, Inline::Write, progress)
-            }
-            Some(_) => Step::Space,
-        }
-    }
-
-    /// First half of a large write: its aligned blocks go to free space.
-    fn place(
-        &mut self,
-        id: OperationId,
-        object: ObjectId,
-        offset: u64,
-        data: &Bytes,
-        blocks: std::ops::Range<BlockNumber>,
-        progress: &mut Progress,
-    ) -> Step {
-        let (first, count) = (blocks.start, blocks.end - blocks.start);
-        let pieces: Vec<&[u8]> =
-            (0..count).map(|i| &data[((first + i).offset() - offset) as usize..][..BLOCK_BYTES]).collect();
-        let detect = self.detects_zeros(object);
-        let zero: Vec<bool> = pieces.iter().map(|p| detect && is_zero(p)).collect();
-        let n = zero.iter().filter(|z| !**z).count() as u64;
-        let ask = if self.map.objects().reserved(object).is_some() {
-            // The promised number of blocks depends on the present mapping.
-            let Some(new) = self.map.plan_blocks(object, first, count) else { return Step::Wait };
-            if !self.map.need().is_empty() {
-                return Step::Wait;
-            }
-            let new = new.min(n);
-            let ask = self.map.ask_for(object, new);
-            // Blocks that are overwritten by blocks elsewhere become free again.
-            Ask { passing: ask.passing + n - new, ..ask }
-        } else {
-            Ask { lasting: n + n / 256 + 4, ..Ask::default() }
-        };
-        self.map.forget_need();
-        if let Err(step) = self.room(ask, progress) {
-            return step;
-        }
-        let mut blocks = Vec::with_capacity(pieces.len());
-        let mut writes = 0;
-        let limit = self.medium.request_blocks(FANOUT) as u64;
-        let mut i = 0;
-        while i < pieces.len() {
-            if zero[i] {
-                blocks.push((BlockAddress::NONE, Crc32c::NONE));
-                i += 1;
-                continue;
-            }
-            let want = zero[i..].iter().take_while(|z| !**z).count() as u64;
-            let Some(FreeRun { address, blocks: run }) = self.map.take_run(want.min(limit)) else {
-                self.stop("the space map promised blocks that it does not have");
-                return broken();
-            };
-            let mut buffer = self.medium.stock().take(run as usize);
-            for k in 0..run as usize {
-                buffer.as_blocks_mut()[k].0.copy_from_slice(pieces[i + k]);
-                blocks.push((address + k as u64, Crc32c::of(pieces[i + k])));
-            }
-            self.medium.write(Io::Placed { operation: id }, address, buffer);
-            writes += 1;
-            i += run as usize;
-        }
-        let flushed = writes == 0 || leaves_out(Mutation::DataBeforeLog);
-        let placed = Placed { blocks, writes, flushed, object, covered: ask.covered_blocks };
-        self.now_in_flight(&placed);
-        progress.placed = Some(placed);
-        if flushed { Step::Again } else { Step::Io }
-    }
 }
 
 /// Error for a call longer than a volume's [`block::Limits`] allow; both lengths in bytes.
-fn too_long(bytes: usize, most: usize) -> Failure {
+pub(super) fn too_long(bytes: usize, most: usize) -> Failure {
     BlockError::TooLong { count: bytes as u64 / 512, limit: most as u64 / 512 }.into()
 }
 

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 /// Frame that no later one declares durable.
 pub(super) struct Doubtful {
     pub info: FrameInfo,
-    /// Bytes in use, header included.
+    /// Bytes in use, header included; behind them bytes of records that were given up, if any.
     pub content: Vec<u8>,
 }
 

@@ -2,14 +2,15 @@
 //! live operations.
 //!
 //! Recovery reads the log twice: first to find the blocks that records name (replay must not put
-//! map pages there), then to replay, for which pages and counts
-//! are read ahead. In between it writes the last frames again, which may not be
-//! durable. It may take checkpoints between frames, so a pool with little
+//! map pages there), then to replay, for which pages and counts are read ahead. In between it verifies
+//! the content of the last records, which may not be at its place, and writes the last frames again,
+//! which may not be durable. It may take checkpoints between frames, so a pool with little
 //! space or memory recovers too, and a crash during recovery only causes another recovery. A
 //! checkpoint for which the file system below has no room waits, and replay continues in memory:
 //! such a pool opens with parked writes. These functions block; only tools and start-up call them.
 
 mod confirm;
+mod contents;
 mod index;
 pub(crate) mod lost;
 mod read_ahead;
@@ -522,8 +523,18 @@ impl<M: Media> Core<M> {
             doubtful.push_back(Doubtful { info, content });
         }
         scanner.prove_end(self.medium.media_mut())?;
-        let end = scanner.point;
+        let (chain, end) = (scanner.point, self.settle_contents(&mut doubtful, scanner.point)?);
+        if end.sequence != chain.sequence {
+            scanner.point = end;
+            scanner.prove_end(self.medium.media_mut())?;
+        }
         let doubtful = self.confirm(doubtful)?;
+        if end.sequence != chain.sequence {
+            match doubtful.is_empty() {
+                true => self.end_log(end)?,
+                false => return Err(PoolError::PoolFull),
+            }
+        }
         let mut opened = Opened::default();
         let mut ahead = Ahead::new(Scanner::new(capacity, self.uuid, start));
         self.replaying = Some(start);
@@ -534,6 +545,9 @@ impl<M: Media> Core<M> {
         }
         loop {
             self.make_room(ahead.point())?;
+            if ahead.point().sequence == end.sequence {
+                break;
+            }
             let Some(AheadFrame { info, content, .. }) = self.next_frame_of(&mut ahead)? else { break };
             let mut sequence = info.first_sequence;
             for record in records_of(&content) {
