@@ -12,6 +12,7 @@
 use crate::wait::WaitQueue;
 use block::Extent;
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -58,7 +59,7 @@ pub const CONFLICTS: [[bool; AccessClass::COUNT]; AccessClass::COUNT] = {
 #[derive(Debug, Default)]
 pub struct ExtentLocks {
     /// Locks held or waiting, in order of arrival.
-    entries: RefCell<Vec<Entry>>,
+    entries: RefCell<VecDeque<Entry>>,
     next: Cell<u64>,
     /// Number of entries whose class makes several calls.
     long: Cell<usize>,
@@ -112,7 +113,7 @@ impl ExtentLocks {
             [extent] => Extents::One(*extent),
             extents => Extents::Many(extents.into()),
         };
-        self.entries.borrow_mut().push(Entry { number, class, extents, waiting: WaitQueue::default() });
+        self.entries.borrow_mut().push_back(Entry { number, class, extents, waiting: WaitQueue::default() });
         if !class.is_instant() {
             self.long.set(self.long.get() + 1);
         }
@@ -126,13 +127,12 @@ impl ExtentLocks {
         }
         let entries = self.entries.borrow();
         let Ok(at) = entries.binary_search_by_key(&number, |entry| entry.number) else { return Poll::Ready(()) };
-        let (before, rest) = entries.split_at(at);
-        let Some(own) = rest.first() else { return Poll::Ready(()) };
+        let Some(own) = entries.get(at) else { return Poll::Ready(()) };
         let conflicts = |other: &Entry| {
             CONFLICTS.get(other.class as usize).and_then(|row| row.get(own.class as usize)).copied().unwrap_or(true)
                 && other.extents.overlaps(&own.extents)
         };
-        if before.iter().any(conflicts) {
+        if entries.iter().take(at).any(conflicts) {
             own.waiting.register(context.waker());
             return Poll::Pending;
         }
@@ -163,7 +163,12 @@ impl Drop for ExtentGuard<'_> {
     fn drop(&mut self) {
         let mut entries = self.locks.entries.borrow_mut();
         let Ok(at) = entries.binary_search_by_key(&self.number, |entry| entry.number) else { return };
-        let gone = entries.remove(at);
+        // Mostly the oldest entry or one near it: few others move.
+        let Some(gone) = entries.remove(at) else { return };
+        // An entry waits only while one with several calls is there, perhaps this one.
+        if self.locks.long.get() == 0 {
+            return;
+        }
         if !gone.class.is_instant() {
             self.locks.long.set(self.locks.long.get().saturating_sub(1));
         }
