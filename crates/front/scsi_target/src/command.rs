@@ -165,11 +165,26 @@ impl Command {
         }
     }
 
+    /// Bits that [`Self::validate`] refuses; byte 0 of the CDB is the lowest.
+    pub const fn refused_bits(&self) -> u128 {
+        let mut bits = 0;
+        let mut at = self.cdb_usage.len();
+        while at > 1 {
+            at -= 1;
+            bits = bits << 8 | (!self.cdb_usage[at] & !self.service_action_bits(at)) as u128;
+        }
+        bits << 8
+    }
+
+    /// Bits of byte `at` that hold the service action.
+    const fn service_action_bits(&self, at: usize) -> u8 {
+        if at == 1 && self.service_action.is_some() { 0x1f } else { 0 }
+    }
+
     /// Refuses reserved bits, and bits of fields that are not supported.
     pub fn validate(&self, cdb: &Cdb) -> Result<(), Fault> {
         for (at, (byte, usage)) in cdb.0.iter().zip(self.cdb_usage).enumerate().skip(1) {
-            let service_action = if at == 1 && self.service_action.is_some() { 0x1f } else { 0 };
-            let unexpected = byte & !(usage | service_action);
+            let unexpected = byte & !(usage | self.service_action_bits(at));
             if unexpected != 0 {
                 let at = u16::try_from(at).unwrap_or(u16::MAX);
                 let bit = 7u8.saturating_sub(u8::try_from(unexpected.leading_zeros()).unwrap_or(7));

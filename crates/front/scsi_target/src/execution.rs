@@ -33,8 +33,9 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
     pub fn data_out_bytes(&self, nexus: NexusId, lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {
         let Some(path) = self.path(nexus, lun) else { return 0 };
         let cdb = Cdb(*cdb);
-        let Ok(Row { command, .. }) = commands::find(&cdb) else { return 0 };
-        if !command.takes_data() || command.validate(&cdb).is_err() {
+        let Ok(row) = commands::find(&cdb) else { return 0 };
+        let command = row.command;
+        if !command.takes_data() || row.validate(&cdb).is_err() {
             return 0;
         }
         let wanted = command.data_out_bytes(&cdb, self.limits(), path.unit.block_count());
@@ -189,7 +190,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
     ) -> Result<Reply, (Fault, u64)> {
         let (command, cdb) = (row.command, Cdb(request.cdb));
         let wanted_bytes = || command.data_out_bytes(&cdb, self.limits(), unit.block_count());
-        let admitted = Self::admit(nexus, unit, command, &cdb);
+        let admitted = Self::admit(nexus, unit, row, &cdb);
         let admitted = admitted.and_then(|()| Self::check_direction(command, &request, wanted_bytes));
         admitted.map_err(|fault| (fault, wanted_bytes()))?;
         // From the reservation check to here nothing awaits, so a RESERVE either refuses this command or waits for it.
@@ -199,9 +200,10 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         commands::execute(row, &call).await.map_err(|fault| (fault, wanted_bytes()))
     }
 
-    fn admit(nexus: &Nexus<D>, unit: &LogicalUnit<D>, command: &Command, cdb: &Cdb) -> Result<(), Fault> {
+    fn admit(nexus: &Nexus<D>, unit: &LogicalUnit<D>, row: &Row, cdb: &Cdb) -> Result<(), Fault> {
+        let command = row.command;
         nexus.check_access(unit, command.access_of(cdb))?;
-        command.validate(cdb)?;
+        row.validate(cdb)?;
         if !command.while_sanitizing {
             unit.sanitize.check()?;
         }

@@ -111,6 +111,16 @@ fn a_reserved_bit_is_refused_with_its_position() {
 }
 
 #[test]
+fn the_mask_of_a_row_refuses_what_its_command_refuses() {
+    for row in COMMANDS {
+        for bit in 0..128 {
+            let cdb = Cdb((1_u128 << bit).to_le_bytes());
+            assert_eq!(row.validate(&cdb).is_ok(), row.command.validate(&cdb).is_ok(), "{} {bit}", row.command.name);
+        }
+    }
+}
+
+#[test]
 fn an_unknown_service_action_is_an_invalid_field() {
     let mut cdb = [0; 16];
     cdb[0] = scsi::opcode::THIRD_PARTY_COPY_OUT;
