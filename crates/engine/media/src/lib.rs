@@ -32,6 +32,8 @@ mod threads;
 mod uring;
 
 pub use address::BlockAddress;
+#[cfg(feature = "testing")]
+pub use allocator::CountingAllocator;
 pub use allocator::return_free_memory;
 pub use backing::OpenError;
 pub use buffer::{BLOCK_BYTES, Block, Buffer};

@@ -2,8 +2,8 @@
 //! every count and then COUNT operations, so that the difference between two counts is the cost of
 //! the operations alone. Kinds: lookup (of a mapped block), write (4 KiB over mapped blocks that
 //! were written since the last checkpoint, so many that none of them is destaged), steady (like
-//! write, but with as many blocks destaged as written), clone (16 MiB of mapped blocks to the next
-//! place of an empty volume of 64 GiB).
+//! write, but with as many blocks destaged as written), hit and miss (4 KiB read of a block that is in
+//! memory, or is not), clone (16 MiB of mapped blocks to the next place of an empty volume of 64 GiB).
 //!
 //! The pool is in a file in memory, whose I/O engine runs inside the calls; its system calls are
 //! not instructions of this process.
@@ -15,6 +15,7 @@ use std::error::Error;
 
 const VOLUME_BYTES: u64 = 4 << 30;
 const MAPPED_BYTES: u64 = 512 << 20;
+const HOT_BYTES: u64 = 16 << 20;
 const BATCH: u64 = 32;
 
 type Engine = Core<LocalMedia<FileDisk>>;
@@ -24,18 +25,22 @@ enum Kind {
     Lookup,
     Write,
     Steady,
+    Hit,
+    Miss,
     Clone,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let (Some(kind), Some(count)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: instructions lookup|write|steady|clone COUNT".into());
+        return Err("usage: instructions lookup|write|steady|hit|miss|clone COUNT".into());
     };
     let kind = match &kind[..] {
         "lookup" => Kind::Lookup,
         "write" => Kind::Write,
         "steady" => Kind::Steady,
+        "hit" => Kind::Hit,
+        "miss" => Kind::Miss,
         "clone" => Kind::Clone,
         other => return Err(format!("{other} is not a kind").into()),
     };
@@ -50,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         overwrite: true,
     };
     let media = LocalMedia::format(disk, format)?;
-    let memory_bytes = if kind == Kind::Steady { 8 << 20 } else { 1 << 30 };
+    let memory_bytes = if matches!(kind, Kind::Steady | Kind::Miss) { 8 << 20 } else { 1 << 30 };
     let (mut core, _) = Core::open(media, Options { incarnation: 1, memory_bytes, ..Options::default() }, &mut |_| {})?;
     let mut outstanding = 0;
     let volume = core.new_object_id();
@@ -82,6 +87,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         core.submit(Operation::Write { object: volume, offset: at, data: block.clone(), forced: false });
         finish(&mut core, &mut outstanding)?;
     }
+    if kind == Kind::Hit {
+        for offset in (0..HOT_BYTES).step_by(4096) {
+            outstanding += 1;
+            core.submit(Operation::Read { object: volume, offset, length: 4096 });
+            finish(&mut core, &mut outstanding)?;
+        }
+    }
     let mut mapped = 0_u64;
     for i in 0..count {
         match kind {
@@ -92,6 +104,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let offset = below(MAPPED_BYTES / 4096) * 4096;
                 outstanding += 1;
                 core.submit(Operation::Write { object: volume, offset, data: block.clone(), forced: false });
+            }
+            Kind::Hit | Kind::Miss => {
+                let bytes = if kind == Kind::Hit { HOT_BYTES } else { MAPPED_BYTES };
+                outstanding += 1;
+                core.submit(Operation::Read { object: volume, offset: below(bytes / 4096) * 4096, length: 4096 });
             }
             Kind::Clone => {
                 let source_offset = below(MAPPED_BYTES >> 24) << 24;

@@ -28,7 +28,7 @@ pub use crate::core::offline::check::{CheckOptions, CheckProgress};
 pub use crate::core::offline::dump::{Shown, show_log, show_root};
 pub use crate::core::offline::rebuild::{RepairError, RepairReport};
 pub use crate::core::recovery::{Opened, initial_root};
-pub use crate::core::{Core, Counters, TurnWork};
+pub use crate::core::{Core, Counters, DataCache, TurnWork};
 pub use handle::Pool;
 pub use interface::check::CheckReport;
 pub use interface::operation::{

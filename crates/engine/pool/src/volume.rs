@@ -71,9 +71,13 @@ impl<M: Media> Volume<M> {
         self.pool.object(self.id)
     }
 
+    fn size_bytes(&self) -> Option<u64> {
+        self.pool.with_core(|core| core.settings(self.id)).map(|settings| settings.size_bytes)
+    }
+
     /// Returns the bytes of an extent, after a bounds check.
     fn range(&self, extent: Extent) -> Result<ByteRange, BlockError> {
-        let device_blocks = self.info().ok_or(BlockError::Gone)?.size_bytes / u64::from(LOGICAL_BLOCK_BYTES);
+        let device_blocks = self.size_bytes().ok_or(BlockError::Gone)? / u64::from(LOGICAL_BLOCK_BYTES);
         match extent.end() {
             Some(end) if end <= device_blocks => Ok(ByteRange::new(extent.lba.0 * 512, extent.count * 512)),
             _ => Err(BlockError::OutOfRange { lba: extent.lba.0, count: extent.count, device_blocks }),
@@ -102,15 +106,15 @@ impl<M: Media> BlockDevice for Volume<M> {
     }
 
     fn block_count(&self) -> u64 {
-        self.info().map_or(0, |i| i.size_bytes / u64::from(LOGICAL_BLOCK_BYTES))
+        self.size_bytes().map_or(0, |bytes| bytes / u64::from(LOGICAL_BLOCK_BYTES))
     }
 
     fn write_cache(&self) -> bool {
-        self.info().is_some_and(|i| i.write_cache)
+        self.pool.with_core(|core| core.settings(self.id)).is_some_and(|settings| settings.write_cache)
     }
 
     fn read_only(&self) -> bool {
-        self.info().is_some_and(|i| i.kind != ObjectKind::Volume)
+        self.pool.with_core(|core| core.settings(self.id)).is_some_and(|settings| settings.kind != ObjectKind::Volume)
     }
 
     fn mapping_resources(&self) -> MappingResources {

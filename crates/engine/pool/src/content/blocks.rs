@@ -2,14 +2,12 @@
 //! destaged to their place, and a bounded cache of clean ones. Both are keyed by physical block.
 
 use crate::checksum::Crc32c;
-use crate::clock::{Clock, Verdict};
+use crate::clock;
+use crate::content::cache::Cache;
+use crate::content::data::Data;
 use media::{BLOCK_BYTES, BlockAddress};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
-use std::rc::Rc;
-
-/// Content of one block.
-pub type Data = Rc<[u8; BLOCK_BYTES]>;
 
 struct Dirty {
     data: Data,
@@ -28,20 +26,11 @@ struct Dirty {
     queued: bool,
 }
 
-struct Clean {
-    data: Data,
-    crc: Crc32c,
-    referenced: bool,
-    /// Number of its place on the clock.
-    place: u64,
-}
-
 /// Blocks in memory, dirty and clean.
 #[derive(Default)]
 pub struct Blocks {
     dirty: FxHashMap<BlockAddress, Dirty>,
-    clean: FxHashMap<BlockAddress, Clean>,
-    clock: Clock<BlockAddress>,
+    clean: Cache,
     /// Addresses that the present sweep has still to visit, descending.
     sweep: Vec<BlockAddress>,
     /// Addresses for further sweeps, in the order in which the blocks became dirty; those in front of
@@ -78,24 +67,22 @@ impl Blocks {
         {
             return Some(d.data.clone());
         }
-        let clean = self.clean.get_mut(&address).filter(|c| c.crc == crc)?;
-        clean.referenced = true;
-        Some(clean.data.clone())
+        self.clean.get(address, crc).cloned()
     }
 
     /// Copies the content of one block.
     pub fn copy_of(&mut self, content: &[u8; BLOCK_BYTES]) -> Data {
         if let Some(mut data) = self.spare.pop()
-            && let Some(place) = Rc::get_mut(&mut data)
+            && let Some(place) = data.get_mut()
         {
             *place = *content;
             return data;
         }
-        Rc::new(*content)
+        Data::copy_of(content)
     }
 
     fn recycle(spare: &mut Vec<Data>, data: Data) {
-        if spare.len() < SPARE && Rc::strong_count(&data) == 1 {
+        if spare.len() < SPARE && data.is_unshared() {
             spare.push(data);
         }
     }
@@ -107,7 +94,9 @@ impl Blocks {
 
     /// Stores new content, which record `sequence` holds.
     pub fn write(&mut self, address: BlockAddress, data: Data, crc: Crc32c, sequence: u64) {
-        self.clean.remove(&address);
+        if let Some(data) = self.clean.remove(address) {
+            Self::recycle(&mut self.spare, data);
+        }
         match self.dirty.entry(address) {
             Entry::Occupied(mut entry) => {
                 let d = entry.get_mut();
@@ -138,7 +127,7 @@ impl Blocks {
     /// Notes that the blocks are about to be written past this cache.
     pub fn place(&mut self, first: BlockAddress, count: u64) {
         for offset in 0..count {
-            self.clean.remove(&(first + offset));
+            self.clean.remove(first + offset);
         }
     }
 
@@ -147,16 +136,7 @@ impl Blocks {
         if self.dirty.contains_key(&address) {
             return;
         }
-        match self.clean.entry(address) {
-            Entry::Occupied(mut entry) => {
-                let place = entry.get().place;
-                entry.insert(Clean { data, crc, referenced: false, place });
-            }
-            Entry::Vacant(entry) => {
-                let place = self.clock.add(address);
-                entry.insert(Clean { data, crc, referenced: false, place });
-            }
-        }
+        self.clean.insert(address, data, crc);
     }
 
     /// Handles the loss of the block's last reference: drops its content, unless the checkpoint in
@@ -307,26 +287,25 @@ impl Blocks {
         }
     }
 
-    /// Drops clean blocks while more than `limit` remain, least recently used first, as far as one
-    /// walk of the clock comes. Returns the number of its steps.
+    /// Prepares for this number of clean blocks.
+    pub fn reserve(&mut self, blocks: usize) {
+        self.clean.reserve(blocks);
+    }
+
+    /// Number of clean blocks.
+    pub fn clean(&self) -> usize {
+        self.clean.len()
+    }
+
+    /// Number of clean blocks evicted since the pool was opened.
+    pub fn evicted(&self) -> u64 {
+        self.clean.evicted()
+    }
+
+    /// Evicts clean blocks while more than `limit` remain, as far as one walk comes. Returns the
+    /// number of its steps.
     pub fn evict(&mut self, limit: usize) -> usize {
-        let Self { clean, clock, spare, .. } = self;
-        let present = clean.len();
-        clock.walk(present.saturating_sub(limit), present, |address, place, evict| {
-            let Some(block) = clean.get_mut(&address).filter(|block| block.place == place) else {
-                return Verdict::Stale;
-            };
-            if !evict {
-                return Verdict::Kept;
-            }
-            if block.referenced {
-                block.referenced = false;
-                return Verdict::Kept;
-            }
-            if let Some(block) = clean.remove(&address) {
-                Self::recycle(spare, block.data);
-            }
-            Verdict::Evicted
-        })
+        let Self { clean, spare, .. } = self;
+        clean.evict(limit, clock::STEPS, |data| Self::recycle(spare, data))
     }
 }

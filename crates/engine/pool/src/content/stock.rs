@@ -1,31 +1,73 @@
 //! Stock of request buffers for reuse. A new buffer would have to be cleared, and often mapped by
 //! the kernel first, which takes longer than copying its content.
 
-use crate::content::blocks::Data;
+use crate::content::data::Data;
 use media::{BLOCK_BYTES, Buffer};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Largest number of blocks kept. When it is exceeded, hosts have changed to other sizes, and the
 /// stock is emptied.
 const MOST_BLOCKS: usize = (8 << 20) / BLOCK_BYTES;
+/// Largest buffer that is kept, in blocks.
+const LARGEST: usize = MOST_BLOCKS / 8;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Kept {
-    by_blocks: HashMap<usize, Vec<Buffer>>,
+    /// Buffers by their number of blocks.
+    by_blocks: Vec<Vec<Buffer>>,
     blocks: usize,
 }
 
-/// Stock of buffers. Clones share it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Stock(Arc<Mutex<Kept>>);
+impl Default for Kept {
+    fn default() -> Self {
+        Self { by_blocks: vec![Vec::new(); LARGEST + 1], blocks: 0 }
+    }
+}
+
+impl Kept {
+    fn give(&mut self, buffer: Buffer) {
+        let blocks = buffer.blocks();
+        if blocks == 0 || blocks > LARGEST {
+            return;
+        }
+        if self.blocks + blocks > MOST_BLOCKS {
+            *self = Self::default();
+        }
+        self.blocks += blocks;
+        self.by_blocks[blocks].push(buffer);
+    }
+}
+
+/// Buffers that readers have released, perhaps on other threads.
+#[derive(Debug, Default)]
+struct Returned(Mutex<Vec<Buffer>>);
+
+impl Returned {
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<Buffer>) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Stock of buffers. Only buffers that were lent pass a lock on their way back.
+#[derive(Debug, Default)]
+pub(crate) struct Stock {
+    kept: RefCell<Kept>,
+    returned: Arc<Returned>,
+}
 
 impl Stock {
     /// Returns a buffer of this many blocks with arbitrary content: the caller must overwrite all
     /// of it.
     pub fn take(&self, blocks: usize) -> Buffer {
-        let mut kept = self.kept();
-        match kept.by_blocks.get_mut(&blocks).and_then(Vec::pop) {
+        if blocks > LARGEST {
+            return Buffer::zeroed(blocks);
+        }
+        let mut kept = self.kept.borrow_mut();
+        if kept.by_blocks[blocks].is_empty() {
+            self.returned.change(std::mem::take).into_iter().for_each(|buffer| kept.give(buffer));
+        }
+        match kept.by_blocks[blocks].pop() {
             Some(buffer) => {
                 kept.blocks -= blocks;
                 buffer
@@ -50,33 +92,23 @@ impl Stock {
         buffer
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns a buffer to the stock.
     pub fn give(&self, buffer: Buffer) {
-        let blocks = buffer.blocks();
-        if blocks == 0 || blocks > MOST_BLOCKS / 8 {
-            return;
-        }
-        let mut kept = self.kept();
-        if kept.blocks + blocks > MOST_BLOCKS {
-            *kept = Kept::default();
-        }
-        kept.blocks += blocks;
-        kept.by_blocks.entry(blocks).or_default().push(buffer);
+        self.kept.borrow_mut().give(buffer);
     }
 
     /// Wraps the buffer as bytes; it returns to the stock with the last reference.
     pub fn lend(&self, buffer: Buffer) -> bytes::Bytes {
-        bytes::Bytes::from_owner(Lent { buffer, stock: self.clone() })
+        if buffer.blocks() > LARGEST {
+            return bytes::Bytes::from_owner(buffer);
+        }
+        bytes::Bytes::from_owner(Lent { buffer, returned: self.returned.clone() })
     }
 }
 
 struct Lent {
     buffer: Buffer,
-    stock: Stock,
+    returned: Arc<Returned>,
 }
 
 impl AsRef<[u8]> for Lent {
@@ -87,9 +119,19 @@ impl AsRef<[u8]> for Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        self.stock.give(std::mem::take(&mut self.buffer));
+        let buffer = std::mem::take(&mut self.buffer);
+        self.returned.change(|returned| {
+            // More than the stock keeps is only there while it takes none of this size.
+            let blocks: usize = returned.iter().map(Buffer::blocks).sum();
+            if returned.len() < MOST_RETURNED && blocks + buffer.blocks() <= MOST_BLOCKS {
+                returned.push(buffer);
+            }
+        });
     }
 }
+
+/// Largest number of released buffers that wait for the stock.
+const MOST_RETURNED: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -117,7 +159,11 @@ mod tests {
             let taken: Vec<_> = (0..MOST_BLOCKS).map(|_| stock.take(1)).collect();
             taken.into_iter().for_each(|buffer| stock.give(buffer));
             (1..=MOST_BLOCKS).for_each(|blocks| stock.give(Buffer::zeroed(blocks)));
-            assert!(stock.kept().blocks <= MOST_BLOCKS);
+            assert!(stock.kept.borrow().blocks <= MOST_BLOCKS);
+            (1..=MOST_BLOCKS).for_each(|blocks| drop(stock.lend(Buffer::zeroed(blocks))));
+            assert!(
+                stock.returned.change(|returned| returned.iter().map(Buffer::blocks).sum::<usize>()) <= MOST_BLOCKS
+            );
         }
     }
 }

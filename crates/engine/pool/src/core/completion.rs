@@ -1,7 +1,7 @@
 //! Handling of completed requests.
 
 use crate::checksum::Crc32c;
-use crate::content::blocks::Data;
+use crate::content::data::Data;
 use crate::core::Core;
 use crate::core::io::Io;
 use crate::interface::operation::OperationId;
@@ -36,7 +36,7 @@ impl<M: Media> Core<M> {
             Io::Page { address, level, crc, retried } => self.page_read(address, level, crc, retried, result),
             Io::Segment { segment, retried } => self.segment_read(segment, retried, result),
             Io::Block { address, crc, retried } => self.block_read(address, crc, retried, result),
-            Io::Read { operation, blocks, address } => self.read_arrived(operation, blocks, address, result),
+            Io::Read { operation, blocks, address } => self.read_arrived(operation, &blocks, address, result),
             Io::Check { generation, read } => self.check_arrived(generation, read, result),
             Io::Verify { operation, blocks } => self.verified(operation, blocks, result),
             Io::Placed { operation, held: None } => self.placed_written(operation, result),

@@ -1,7 +1,7 @@
 //! Purposes of requests to the medium.
 
 use crate::checksum::Crc32c;
-use crate::content::blocks::Data;
+use crate::content::data::Data;
 use crate::content::stock::Stock;
 use crate::geometry::Pointer;
 use crate::index::{Expected, PageNumber};
@@ -13,8 +13,10 @@ use crate::space::FreeRun;
 use crate::space::slot::SlotEntry;
 use bytes::Bytes;
 use media::{BlockAddress, Buffer};
+use smallvec::SmallVec;
 use std::rc::Rc;
 use zerocopy::IntoBytes;
+
 /// Purpose of a request to the medium.
 pub(crate) enum Io {
     Page {
@@ -35,7 +37,7 @@ pub(crate) enum Io {
     /// Read of an operation's blocks: (block within the object, CRC) for each block of the buffer.
     Read {
         operation: OperationId,
-        blocks: Vec<(u64, Crc32c)>,
+        blocks: SmallVec<[(u64, Crc32c); 1]>,
         address: BlockAddress,
     },
     /// Read of the check in progress.

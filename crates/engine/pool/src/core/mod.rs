@@ -41,7 +41,7 @@ mod turn;
 mod turn_tests;
 mod waiting;
 
-pub use state::{Core, Counters};
+pub use state::{Core, Counters, DataCache};
 pub use turn::TurnWork;
 
 /// Bytes of a block.

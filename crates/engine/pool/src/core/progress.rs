@@ -1,13 +1,13 @@
 //! State of an operation between its attempts.
 
 use crate::checksum::Crc32c;
+use crate::content::data::Data;
 use crate::content::stock::Stock;
 use crate::core::scan::cursor::Scan;
 use crate::interface::ObjectId;
 use crate::interface::operation::OperationId;
 use bytes::Bytes;
-use media::Buffer;
-use media::{BLOCK_BYTES, BlockAddress};
+use media::{Block, BlockAddress, Buffer};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -66,30 +66,34 @@ pub(crate) struct Progress {
 #[derive(Debug)]
 pub(crate) enum Gathered {
     Nothing,
+    /// The one block of a read of one block, shared with the cache.
+    Block(Data),
     /// The whole data, from one request.
     Whole(Buffer),
-    /// Parts from several places; zeros for unmapped blocks.
-    Parts(Vec<u8>),
+    /// Parts from several places, with zeros for unmapped blocks.
+    Parts(Buffer),
 }
 
 impl Gathered {
-    /// Buffer for the parts of `count` blocks.
-    pub(crate) fn parts(&mut self, count: usize) -> &mut [u8] {
+    /// Buffer for the parts of `count` blocks, with arbitrary content: each part must be stored.
+    pub(crate) fn parts(&mut self, count: usize, stock: &Stock) -> &mut [Block] {
         if !matches!(self, Self::Parts(_)) {
-            *self = Self::Parts(vec![0; count * BLOCK_BYTES]);
+            *self = Self::Parts(stock.take(count));
         }
         match self {
-            Self::Parts(parts) => parts,
+            Self::Parts(parts) => parts.as_blocks_mut(),
             _ => &mut [],
         }
     }
 
-    pub(crate) fn into_bytes(self, stock: &Stock) -> Bytes {
-        match self {
+    /// The gathered bytes from `from` on.
+    pub(crate) fn into_bytes(self, from: usize, length: usize, stock: &Stock) -> Bytes {
+        let bytes = match self {
             Self::Nothing => Bytes::new(),
-            Self::Whole(buffer) => stock.lend(buffer),
-            Self::Parts(parts) => parts.into(),
-        }
+            Self::Block(data) => data.lend(),
+            Self::Whole(buffer) | Self::Parts(buffer) => stock.lend(buffer),
+        };
+        if bytes.len() == length { bytes } else { bytes.slice(from..from + length) }
     }
 }
 

@@ -21,6 +21,10 @@ const MEMORY_PER_OBJECT: usize = 64 << 10;
 const RECLAIMED: usize = 64;
 /// Memory of a segment's counts and of its table entry, in bytes.
 const SEGMENT_MEMORY: usize = 5000;
+/// Memory of a map page and of its table entry, in bytes.
+const PAGE_MEMORY: usize = PAGE_BYTES + 128;
+/// Memory of a cached block and of its table entries, in bytes.
+const BLOCK_MEMORY: usize = BLOCK_BYTES + 160;
 
 impl<M: Media> Core<M> {
     /// Submits an operation and attempts it at once. [`Core::poll_finished`] returns its result,
@@ -327,9 +331,19 @@ impl<M: Media> Core<M> {
             return;
         }
         let memory = self.options.memory_bytes;
-        let pages = memory * 3 / 8 / PAGE_BYTES;
         let segments = (memory / 4 / SEGMENT_MEMORY).max(16);
-        let walked = self.map.evict(pages, segments, (memory / 8 / BLOCK_BYTES).max(64));
+        let walked = self.map.evict(memory * 3 / 8 / PAGE_BYTES, segments, self.cached_blocks());
         self.turn.note_walked(walked);
+    }
+
+    /// Number of clean blocks that may be in memory now: pages, counts and blocks share three
+    /// quarters of the memory, and blocks have what pages and counts do not use, but at least an
+    /// eighth of the memory.
+    pub(super) fn cached_blocks(&self) -> usize {
+        let memory = self.options.memory_bytes;
+        let pages = self.map.pages().count() * PAGE_MEMORY;
+        let counts = self.map.space().resident_segments() * SEGMENT_MEMORY;
+        let left = (memory / 4 * 3).saturating_sub(pages + counts);
+        (left.max(memory / 8) / BLOCK_MEMORY).max(64)
     }
 }

@@ -1,6 +1,7 @@
 //! State of a pool in use: its parts, and their common queries.
 
 use crate::catalog::is_user_object;
+use crate::catalog::object::Object;
 use crate::core::LBAS_PER_BLOCK;
 use crate::core::checkpoint::frozen::Checkpoints;
 use crate::core::growing::Growing;
@@ -13,7 +14,7 @@ use crate::core::scan::verified::Verified;
 use crate::core::turn::{Turn, TurnWork};
 use crate::interface::operation::{Failure, OperationId, Options, Output};
 use crate::interface::range::BlockNumber;
-use crate::interface::{BlockId, Incident, ObjectId, ObjectInfo, Place, PoolSpace};
+use crate::interface::{BlockId, Incident, ObjectId, ObjectInfo, ObjectKind, Place, PoolSpace};
 use crate::log::{Log, ReplayPoint};
 use crate::map::Map;
 use crate::map::reserves::DROP_GROWTH;
@@ -46,6 +47,34 @@ pub struct Counters {
     pub discarded: u64,
     /// Number of reads whose checksum did not match at first.
     pub mismatches: u64,
+    /// Number of blocks of reads that were in memory.
+    pub cache_hits: u64,
+    /// Number of blocks of reads that were read from the medium.
+    pub cache_misses: u64,
+}
+
+/// Part of an object's properties.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ObjectSettings {
+    pub kind: ObjectKind,
+    pub size_bytes: u64,
+    pub write_cache: bool,
+}
+
+/// Use of the cache of data blocks. Blocks whose only durable copy is in the log are in memory too,
+/// and not part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DataCache {
+    /// Blocks of reads that were in memory, cached or not yet at their place.
+    pub hits: u64,
+    /// Blocks of reads that were read from the medium.
+    pub misses: u64,
+    /// Blocks evicted.
+    pub evictions: u64,
+    /// Content of the blocks that are cached now, in bytes.
+    pub bytes: u64,
+    /// Most content that may be cached now, in bytes.
+    pub limit_bytes: u64,
 }
 
 /// The pool: a single-threaded state machine over a medium.
@@ -92,7 +121,7 @@ impl<M: Media> Core<M> {
         log: Log,
         root_version: u64,
     ) -> Self {
-        Self {
+        let mut core = Self {
             turn: Turn::new(options.turn_blocks),
             options,
             uuid,
@@ -113,7 +142,9 @@ impl<M: Media> Core<M> {
             damaged_page: None,
             stopped: None,
             counters: Counters::default(),
-        }
+        };
+        core.map.reserve_content(core.cached_blocks());
+        core
     }
 
     /// Medium, for its descriptor and statistics.
@@ -134,6 +165,18 @@ impl<M: Media> Core<M> {
     /// Counters since the pool was opened.
     pub fn counters(&self) -> Counters {
         self.counters
+    }
+
+    /// Use of the cache of data blocks since the pool was opened.
+    pub fn data_cache(&self) -> DataCache {
+        let content = self.map.content();
+        DataCache {
+            hits: self.counters.cache_hits,
+            misses: self.counters.cache_misses,
+            evictions: content.evicted(),
+            bytes: (content.clean() * BLOCK_BYTES) as u64,
+            limit_bytes: (self.cached_blocks() * BLOCK_BYTES) as u64,
+        }
     }
 
     /// Starts to record the operations that take effect, for [`Core::take_effects`].
@@ -292,6 +335,17 @@ impl<M: Media> Core<M> {
                 promised_bytes: o.promised() * BLOCK_BYTES as u64,
             })
             .filter(|_| is_user_object(id))
+    }
+
+    /// Properties of an object that every command of a host needs. [`Self::object`] costs more.
+    #[inline]
+    pub(crate) fn settings(&self, id: ObjectId) -> Option<ObjectSettings> {
+        let settings = |object: &Object| ObjectSettings {
+            kind: object.kind,
+            size_bytes: object.size_bytes,
+            write_cache: object.write_cache,
+        };
+        self.map.objects().read(id, settings).filter(|_| is_user_object(id))
     }
 
     /// Takes at most `most` objects that changed since this last returned them.

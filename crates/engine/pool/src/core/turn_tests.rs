@@ -127,3 +127,31 @@ fn a_turn_considers_a_bounded_number_of_entries() {
     core.pump(0);
     assert_eq!(core.turn_work().walked, 0, "nothing is left to evict");
 }
+
+/// The data cache had an eighth of the memory however little the map used: of 512 MiB, 32.
+#[test]
+fn the_data_cache_has_what_map_and_counts_leave() {
+    let (mut core, volume) = engine();
+    let (memory, block) = (core.options.memory_bytes as u64, BLOCK_BYTES as u64);
+    for piece in 0..64 {
+        let data = Bytes::from(vec![piece as u8 | 1; 1 << 20]);
+        run(&mut core, Operation::Write { object: volume, offset: piece << 20, data, forced: true });
+    }
+    for at in 0..(64 << 20) / block {
+        run(&mut core, Operation::Read { object: volume, offset: at * block, length: BLOCK_BYTES });
+        core.pump(0);
+        assert!(core.data_cache().bytes <= core.data_cache().limit_bytes);
+    }
+    let full = core.data_cache();
+    assert!(full.bytes > memory / 2, "{full:?}");
+    assert!(full.evictions > 0 && full.misses == (64 << 20) / block, "{full:?}");
+    run(&mut core, Operation::Read { object: volume, offset: (64 << 20) - block, length: BLOCK_BYTES });
+    assert_eq!(core.data_cache().hits, 1);
+    // Pages of the map displace blocks, a bounded number in a turn.
+    scatter(&mut core, volume, 1000);
+    core.checkpoint().unwrap();
+    core.pump(0);
+    let less = core.data_cache();
+    assert!(less.limit_bytes < full.limit_bytes && less.bytes <= less.limit_bytes, "{less:?}");
+    assert!(less.limit_bytes >= memory / 8 - (1 << 20), "{less:?}");
+}

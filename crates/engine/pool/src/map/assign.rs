@@ -5,7 +5,7 @@
 //! means that this was violated: the map may be half changed, and the caller stops the pool.
 
 use crate::checksum::Crc32c;
-use crate::content::blocks::Data;
+use crate::content::data::Data;
 use crate::interface::ObjectId;
 use crate::interface::range::BlockNumber;
 
@@ -175,7 +175,8 @@ impl Map {
                 if !write.address.is_none()
                     && let Some(contents) = &mut contents
                 {
-                    self.content.write(write.address, std::rc::Rc::new(*contents.next()?), write.crc, sequence);
+                    let data = self.content.copy_of(contents.next()?);
+                    self.content.write(write.address, data, write.crc, sequence);
                 }
                 delta += i64::from(!entry.is_empty()) - i64::from(!old.is_empty());
                 self.pages.page_mut(path.page())?.entries[index + i] = entry;

@@ -2,13 +2,18 @@
 //! place.
 
 use crate::checksum::Crc32c;
-use crate::content::blocks::Data;
+use crate::content::data::Data;
 use crate::map::Map;
 use crate::map::page::Entry;
 use crate::space::{FreeRun, Stream};
 use media::{BLOCK_BYTES, BlockAddress};
 
 impl Map {
+    /// Prepares the cache for this number of clean blocks.
+    pub fn reserve_content(&mut self, blocks: usize) {
+        self.content.reserve(blocks);
+    }
+
     /// Returns the content of a mapped block if it is in memory; otherwise notes it in `need`.
     pub fn content_of(&mut self, entry: &Entry) -> Option<Data> {
         let content = self.content.get(entry.address(), entry.crc());
@@ -29,10 +34,11 @@ impl Map {
         self.content.copy_of(content)
     }
 
-    /// Caches content that was read from its place.
-    pub fn content_arrived(&mut self, address: BlockAddress, content: &[u8; BLOCK_BYTES], crc: Crc32c) {
+    /// Caches content that was read from its place; returns it.
+    pub fn content_arrived(&mut self, address: BlockAddress, content: &[u8; BLOCK_BYTES], crc: Crc32c) -> Data {
         let data = self.content.copy_of(content);
-        self.content.cache(address, data, crc);
+        self.content.cache(address, data.clone(), crc);
+        data
     }
 
     /// Takes up to `most` consecutive free blocks for a large write. They are kept for it until

@@ -4,7 +4,7 @@
 use crate::catalog::DOCUMENTS;
 use crate::catalog::documents::Stored;
 use crate::catalog::stream::encode_documents;
-use crate::content::blocks::Data;
+use crate::content::data::Data;
 use crate::geometry::{FANOUT, STREAM_LEVEL, blocks_for, index_in, page_span};
 use crate::index::{ApplyError, Batch, Block, Full, IndexRoot, Node, PAGES, PageNumber, Source, apply, block_of};
 use crate::interface::ObjectId;

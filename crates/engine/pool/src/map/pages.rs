@@ -162,6 +162,12 @@ impl Pages {
         self.owned.clear();
     }
 
+    /// Number of pages in memory.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.by_address.len()
+    }
+
     /// Bytes of the pages changed since the last freeze.
     #[inline]
     pub fn dirty_bytes(&self) -> usize {

@@ -335,6 +335,11 @@ impl SpaceMap {
         !self.layout.is_metadata(segment) && free < blocks
     }
 
+    /// Number of segments whose counts are in memory.
+    pub fn resident_segments(&self) -> usize {
+        self.resident.len()
+    }
+
     /// Number of blocks that data and map pages can use, allocated or not.
     pub fn usable(&self) -> u64 {
         self.usable

@@ -1,6 +1,6 @@
 //! Destaging: content that only the log holds goes to its place.
 
-use crate::content::blocks::Data;
+use crate::content::data::Data;
 use crate::core::Core;
 use crate::core::checkpoint::frozen::Stage;
 use crate::core::io::Io;

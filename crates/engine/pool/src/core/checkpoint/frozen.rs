@@ -1,6 +1,6 @@
 //! The checkpoint in flight, and state that survives between checkpoints.
 
-use crate::content::blocks::Data;
+use crate::content::data::Data;
 use crate::core::checkpoint::pace::Pace;
 use crate::core::checkpoint::root::Root;
 use crate::map::pages::SealedPages;

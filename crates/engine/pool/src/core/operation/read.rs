@@ -16,6 +16,13 @@ use crate::medium::read_result;
 use crate::schedule::step::Step;
 use bytes::Bytes;
 use media::{BLOCK_BYTES, BlockAddress, Done, Media, MediaError};
+use smallvec::SmallVec;
+
+/// Address and checksum of each block of a read.
+type Entries = SmallVec<[(BlockAddress, Crc32c); 4]>;
+
+/// Content of a block that is not mapped.
+static ZEROS: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
 
 /// Largest read in blocks whose content stays in the cache.
 const CACHED_BLOCKS: usize = 8;
@@ -51,7 +58,7 @@ impl<M: Media> Core<M> {
             }
             let Some((at, address)) = read.bad else {
                 let from = (offset % B) as usize;
-                return Step::Done(Output::Data(read.out.into_bytes(self.medium.stock()).slice(from..from + length)));
+                return Step::Done(Output::Data(read.out.into_bytes(from, length, self.medium.stock())));
             };
             tries = read.tries + 1;
             if tries >= TRIES {
@@ -60,11 +67,13 @@ impl<M: Media> Core<M> {
         }
         let Some(entries) = self.entries_of(object, first, count) else { return Step::Wait };
         self.took_effect(id);
-        let (mut out, outstanding) = self.gather(id, &entries, tries > 0);
+        let from = (offset % B) as usize;
+        if let [(BlockAddress::NONE, _)] = entries[..] {
+            return Step::Done(Output::Data(Bytes::from_static(&ZEROS).slice(from..from + length)));
+        }
+        let (out, outstanding) = self.gather(id, &entries, tries > 0);
         if outstanding == 0 {
-            let from = (offset % B) as usize;
-            out.parts(count);
-            return Step::Done(Output::Data(out.into_bytes(self.medium.stock()).slice(from..from + length)));
+            return Step::Done(Output::Data(out.into_bytes(from, length, self.medium.stock())));
         }
         progress.read = Some(ReadState { out, outstanding, bad: None, tries });
         Step::Io
@@ -73,13 +82,8 @@ impl<M: Media> Core<M> {
     /// Address and CRC of each block, address 0 for zeros; `None` if map pages have to be read
     /// first.
     #[inline]
-    fn entries_of(
-        &mut self,
-        object: ObjectId,
-        first: BlockNumber,
-        count: usize,
-    ) -> Option<Vec<(BlockAddress, Crc32c)>> {
-        let mut entries = Vec::with_capacity(count);
+    fn entries_of(&mut self, object: ObjectId, first: BlockNumber, count: usize) -> Option<Entries> {
+        let mut entries = Entries::with_capacity(count);
         let mut at = 0;
         while at < count {
             let block = first + at as u64;
@@ -119,11 +123,16 @@ impl<M: Media> Core<M> {
         while i < count {
             let (address, crc) = entries[i];
             if address.is_none() {
+                out.parts(count, self.medium.stock())[i].0.fill(0);
                 i += 1;
                 continue;
             }
             if let Some(data) = self.map.content_at(address, crc) {
-                out.parts(count)[i * BLOCK_BYTES..(i + 1) * BLOCK_BYTES].copy_from_slice(&data[..]);
+                self.counters.cache_hits += 1;
+                match count {
+                    1 => out = Gathered::Block(data),
+                    _ => out.parts(count, self.medium.stock())[i].0 = *data,
+                }
                 i += 1;
                 continue;
             }
@@ -136,8 +145,9 @@ impl<M: Media> Core<M> {
                 n += 1;
             }
             if n < count {
-                out.parts(count);
+                out.parts(count, self.medium.stock());
             }
+            self.counters.cache_misses += n as u64;
             let blocks = (i..i + n).map(|k| (k as u64, entries[k].1)).collect();
             self.medium.read(Io::Read { operation: id, blocks, address }, address, n);
             outstanding += 1;
@@ -149,38 +159,43 @@ impl<M: Media> Core<M> {
     pub(in crate::core) fn read_arrived(
         &mut self,
         operation: OperationId,
-        blocks: Vec<(u64, Crc32c)>,
+        blocks: &[(u64, Crc32c)],
         address: BlockAddress,
         result: Result<Done, MediaError>,
     ) {
-        let buffer = read_result(result).ok();
-        let bad = match buffer.as_ref().filter(|buffer| buffer.blocks() == blocks.len()) {
+        let buffer = read_result(result).ok().filter(|buffer| buffer.blocks() == blocks.len());
+        let bad = match &buffer {
             Some(buffer) => {
-                buffer.as_blocks().iter().zip(&blocks).position(|(data, (_, crc))| Crc32c::of(&data.0) != *crc)
+                buffer.as_blocks().iter().zip(blocks).position(|(data, (_, crc))| Crc32c::of(&data.0) != *crc)
             }
             None => Some(0),
         };
-        let good = bad.is_none();
-        if !good {
+        let mut arrived = None;
+        if bad.is_some() {
             self.counters.mismatches += 1;
         } else if let (Some(buffer), true) = (&buffer, blocks.len() <= CACHED_BLOCKS) {
-            for ((i, block), (_, crc)) in buffer.as_blocks().iter().enumerate().zip(&blocks) {
-                self.map.content_arrived(address + i as u64, &block.0, *crc);
+            for ((i, block), (_, crc)) in buffer.as_blocks().iter().enumerate().zip(blocks) {
+                arrived = Some(self.map.content_arrived(address + i as u64, &block.0, *crc));
             }
         }
         let Some(pending) = self.schedule.get_mut(operation) else { return };
         let Some(read) = &mut pending.progress.read else { return };
         read.outstanding -= 1;
         let last = read.outstanding == 0;
-        match (good, buffer, &mut read.out) {
-            (true, Some(buffer), Gathered::Parts(out)) => {
-                for (block, (k, _)) in buffer.as_blocks().iter().zip(&blocks) {
-                    let at = *k as usize * BLOCK_BYTES;
-                    out[at..at + BLOCK_BYTES].copy_from_slice(&block.0);
+        match (bad, buffer, &mut read.out) {
+            (None, Some(buffer), Gathered::Parts(out)) => {
+                for (block, (k, _)) in buffer.as_blocks().iter().zip(blocks) {
+                    out.as_blocks_mut()[*k as usize].0 = block.0;
                 }
                 self.medium.stock().give(buffer);
             }
-            (true, Some(buffer), whole) => *whole = Gathered::Whole(buffer),
+            (None, Some(buffer), whole) => match arrived {
+                Some(data) if blocks.len() == 1 => {
+                    *whole = Gathered::Block(data);
+                    self.medium.stock().give(buffer);
+                }
+                _ => *whole = Gathered::Whole(buffer),
+            },
             _ => {
                 let i = bad.unwrap_or(0);
                 let at = blocks.get(i).map_or(0, |(k, _)| *k as usize);

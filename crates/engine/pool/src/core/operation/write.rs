@@ -2,7 +2,7 @@
 
 use super::{acknowledged, broken, is_zero};
 use crate::checksum::Crc32c;
-use crate::content::blocks::Data;
+use crate::content::data::Data;
 use crate::core::B;
 use crate::core::Core;
 use crate::core::admission::SMALL_BYTES;
@@ -19,7 +19,6 @@ use crate::schedule::step::Step;
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
 use media::{BLOCK_BYTES, Media};
-use std::rc::Rc;
 
 /// Kind of a change whose content goes through the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,5 +252,5 @@ pub(super) fn inline_source(content: [u8; BLOCK_BYTES], detect: bool) -> Source 
         return Source::Zero;
     }
     let crc = Crc32c::of(&content);
-    Source::Inline(Rc::new(content), crc)
+    Source::Inline(Data::copy_of(&content), crc)
 }
