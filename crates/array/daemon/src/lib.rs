@@ -11,6 +11,7 @@
 
 mod array;
 mod config;
+mod data_cache;
 mod environment;
 mod error;
 mod http;

@@ -5,6 +5,7 @@
 //! with 0 or 1. Labels are volumes, hosts, portals, primitives and reasons, never commands.
 
 use crate::VERSION;
+use crate::data_cache::DATA_CACHE;
 use crate::turns::TURNS;
 use control::{MetricsView, PoolState, Primitive, Reservations};
 use prometheus_client::collector::Collector;
@@ -50,6 +51,7 @@ impl Collector for Scrape {
         self.sessions(&mut encoder)?;
         self.log(&mut encoder)?;
         reactor(&mut encoder)?;
+        data_cache(&mut encoder)?;
         self.attention(&mut encoder)
     }
 }
@@ -273,6 +275,17 @@ fn reactor(encoder: &mut DescriptorEncoder) -> fmt::Result {
     gauge_seconds(encoder, "reactor_longest_turn_seconds", "Longest time without serving hosts", longest)?;
     let recent = rows(TURNS.take_since_scrape());
     gauge_seconds(encoder, "reactor_recent_longest_turn_seconds", "The same since the last scrape", recent)
+}
+
+/// Cache of data blocks. Its hit ratio is hits ÷ (hits + misses).
+fn data_cache(encoder: &mut DescriptorEncoder) -> fmt::Result {
+    let pool::DataCache { hits, misses, evictions, bytes, limit_bytes } = DATA_CACHE.last();
+    let row = |value| vec![(Labels::new(), value)];
+    counter(encoder, "data_cache_hits", "Blocks of 4 KiB that reads found in memory", row(hits))?;
+    counter(encoder, "data_cache_misses", "Blocks of 4 KiB that reads had to fetch", row(misses))?;
+    counter(encoder, "data_cache_evictions", "Blocks of 4 KiB evicted from the data cache", row(evictions))?;
+    gauge(encoder, "data_cache_bytes", "Data in the data cache", row(bytes))?;
+    gauge(encoder, "data_cache_limit_bytes", "Memory that maps and counts leave to the data cache", row(limit_bytes))
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.

@@ -3,6 +3,7 @@
 
 use super::share::BackgroundShare;
 use super::{ArrayPool, clock};
+use crate::data_cache::DATA_CACHE;
 use crate::notice::Notice;
 use crate::turns::{Cause, LONG, TURNS};
 use media::Media;
@@ -90,7 +91,10 @@ fn turn<M: Media>(pool: &ArrayPool<M>, long: &Notice) -> bool {
     pool.advance();
     let advanced = clock::now();
     let more = pool.evict();
-    let ended = pool.with_core(|core| core.turn_work().ended);
+    let ended = pool.with_core(|core| {
+        DATA_CACHE.note(&core.data_cache());
+        core.turn_work().ended
+    });
     let cause = if ended { Cause::Freeze } else { Cause::Advance };
     note(cause, advanced.duration_since(begun), long);
     note(Cause::Evict, clock::now().duration_since(advanced), long);
