@@ -131,7 +131,7 @@ impl Blocks {
         }
     }
 
-    /// Caches content that was read from its place or written to it.
+    /// Caches content that was read from its place.
     pub fn cache(&mut self, address: BlockAddress, data: Data, crc: Crc32c) {
         if self.dirty.contains_key(&address) {
             return;
@@ -274,7 +274,7 @@ impl Blocks {
             self.named -= usize::from(was_named);
             let Some(d) = self.dirty.remove(&address) else { return };
             if !d.dead {
-                self.cache(address, d.data, d.crc);
+                self.clean.insert_written(address, d.data, d.crc);
             } else {
                 Self::recycle(&mut self.spare, d.data);
             }
