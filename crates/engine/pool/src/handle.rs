@@ -155,8 +155,12 @@ impl<M: Media> Pool<M> {
                 others += 1;
             }
         }
+        let owes_eviction = core.owes_eviction();
         drop(core);
         if let Some(result) = own {
+            if owes_eviction {
+                self.ask_for_pump();
+            }
             return Submitted::Finished(result);
         }
         let (sender, receiver) = oneshot::channel();

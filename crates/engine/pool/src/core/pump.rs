@@ -17,6 +17,10 @@ use media::{BLOCK_BYTES, Media};
 /// Part of the memory of the pool that lets one more object stay in use. An object in use takes far
 /// less; an object at rest comes into use again in less than a microsecond.
 const MEMORY_PER_OBJECT: usize = 64 << 10;
+/// Attempts of a read that finishes without a pump: map pages of each level, then content.
+const READ_STEPS: usize = 6;
+/// Answers of the medium to such reads after which a pump is due.
+const UNPUMPED: usize = 64;
 /// Pages of detached sub-trees that a turn gives back while hosts wait for their space.
 const RECLAIMED: usize = 64;
 /// Memory of a segment's counts and of its table entry, in bytes.
@@ -34,8 +38,31 @@ impl<M: Media> Core<M> {
         if crate::mutations::stops_now() {
             self.stop("the map contradicts itself (as the simulation wants)");
         }
+        let alone = matches!(pending.operation, Operation::Read { .. }) && self.medium.answers_at_once() && self.idle();
         self.attempt(id, pending);
+        if alone {
+            self.read_at_once();
+        }
         id
+    }
+
+    /// Takes what a medium in memory has answered already, after the submission of a read to an idle
+    /// pool: the read then finishes without a pump.
+    fn read_at_once(&mut self) {
+        for _ in 0..READ_STEPS {
+            while let Some(completion) = self.medium.poll() {
+                self.unpumped += 1;
+                self.complete(completion);
+            }
+            let Some((id, pending)) = self.schedule.next_ready() else { return };
+            self.attempt(id, pending);
+        }
+    }
+
+    /// True if reads that finished without a pump make one due, which keeps memory within its bound.
+    #[inline]
+    pub(crate) fn owes_eviction(&self) -> bool {
+        self.unpumped >= UNPUMPED
     }
 
     /// Advances everything without blocking, as far as one turn suffices: [`Core::wants_turn`] tells
@@ -324,6 +351,7 @@ impl<M: Media> Core<M> {
 
     /// Part of a pump: keeps memory within its bound.
     pub fn evict(&mut self) {
+        self.unpumped = 0;
         self.map.rest_objects(self.options.memory_bytes / MEMORY_PER_OBJECT);
         // Eviction also stops while a checkpoint cannot start: the dirty pages that it would clean
         // leave no room for the pages that it needs.

@@ -213,6 +213,11 @@ impl<M: Media, T> Medium<M, T> {
         self.next
     }
 
+    /// True if requests complete inside the submitting call, as those to memory do.
+    pub fn answers_at_once(&self) -> bool {
+        self.media.capabilities().immediate
+    }
+
     /// True if a completed write is durable only after a flush.
     pub fn needs_flush(&self) -> bool {
         self.media.capabilities().needs_flush
