@@ -17,8 +17,9 @@ use crate::pdu::{BasicHeader, HEADER_BYTES, RawHeader};
 /// Bytes in a digest.
 const DIGEST_BYTES: usize = 4;
 /// Data up to this length is copied next to its header; a copy is cheaper than another element of a
-/// vectored write.
-const COPY_LIMIT_BYTES: usize = 8 * 1024;
+/// vectored write. A block of 4 KiB is not copied: its bytes may be in no processor cache, and the
+/// socket copies them anyway.
+const COPY_LIMIT_BYTES: usize = 2 * 1024;
 /// Approximate size of the chunks of copied PDUs.
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Capacity to reserve when the buffer for copied PDUs is used up.

@@ -11,8 +11,8 @@ use std::task::{Context, Poll};
 const RECEIVE_BYTES: usize = 128 << 10;
 /// Free space of the receive buffer below which a new one is allocated.
 const RECEIVE_LOW_BYTES: usize = 16 << 10;
-/// Largest number of chunks in one write.
-const WRITE_CHUNKS: usize = 64;
+/// Largest number of chunks in one write: header and data of 64 responses.
+const WRITE_CHUNKS: usize = 128;
 /// Output taken from the protocol core ahead of the socket. Further output stays in the core, where
 /// it holds back input.
 const WRITE_AHEAD_BYTES: usize = 256 << 10;
