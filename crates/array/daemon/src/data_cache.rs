@@ -19,8 +19,13 @@ pub(crate) static DATA_CACHE: NotedUse = NotedUse::new();
 
 impl NotedUse {
     const fn new() -> Self {
-        const NONE: AtomicU64 = AtomicU64::new(0);
-        Self { hits: NONE, misses: NONE, evictions: NONE, bytes: NONE, limit_bytes: NONE }
+        Self {
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+            evictions: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            limit_bytes: AtomicU64::new(0),
+        }
     }
 
     /// Notes the use. Only one thread does.
