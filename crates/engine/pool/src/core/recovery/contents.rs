@@ -22,7 +22,7 @@ use crate::checksum::Crc32c;
 use crate::core::Core;
 use crate::core::recovery::confirm::Doubtful;
 use crate::core::recovery::{FENCE, damaged};
-use crate::interface::{Incident, PoolError};
+use crate::interface::PoolError;
 use crate::log::frame::FRAME_HEADER_BYTES;
 use crate::log::record::{self, Record};
 use crate::log::{ReplayPoint, frame};
@@ -48,7 +48,7 @@ enum State {
     Good,
     /// It has other content.
     Other,
-    /// It cannot be read: reading it through the map fails as well.
+    /// It cannot be read. Nothing tells whether its record was acknowledged.
     Unreadable,
 }
 
@@ -146,9 +146,11 @@ impl<M: Media> Core<M> {
         self.verify_contents(&mut doubts.named);
         let cut = doubts.cut(end.sequence);
         doubts.named.retain(|named| named.sequence < cut);
-        for named in doubts.named.iter().filter(|named| named.state == State::Unreadable) {
-            let reason = format!("block {}, which a record at the end of the log names, cannot be read", named.address);
-            self.incidents.note(Incident::Metadata(reason));
+        if let Some(Named { address, .. }) = doubts.named.iter().find(|named| named.state == State::Unreadable) {
+            // The medium may only be absent.
+            return Err(damaged(format!(
+                "block {address} cannot be read, and a record at the end of the log names it"
+            )));
         }
         self.confirm_contents(&doubts.named)?;
         if cut == end.sequence {
