@@ -1,28 +1,25 @@
-//! One iSCSI connection: the socket, the protocol core, and the commands in flight.
+//! Connection side of an iSCSI connection: the socket, the protocol core, the timers, and the
+//! memory for its data. It knows nothing of the pool and runs on any thread.
 //!
 //! One poll does all work that a wake-up makes possible: it answers finished commands, reads and
 //! executes received PDUs, and writes responses. A batch of commands therefore costs one read, one
 //! write and one pump of the pool.
 
 use super::super::clock;
-use super::super::memory::{Moved, Ration};
+use super::super::memory::{DataMemory, Moved, Ration};
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, without};
-use super::Iscsi;
 use super::data_out::DataOut;
-use super::directory::{ClaimedName, PortalDirectory};
-use super::execute::{Execution, Finished};
-use super::registry::{MAX_SESSIONS, Member, Order};
+use super::engine::Engine;
+use super::in_flight::{InFlight, Kept};
+use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
 use super::socket::Socket;
-use super::task_management::manage;
 use super::wire::{Received, Wire};
 use block::VolumeId;
 use iscsi::connection::{
-    CloseReason, Command, Config, Connection, Event, Response, SessionIdentity, SessionType, TaskHandle, TaskManagement,
+    CloseReason, Command, Config, Connection, Event, MissingTaskResponse, Response, TaskHandle, TaskManagement,
 };
-use iscsi::pdu::LoginStatus;
-use media::Media;
-use scsi_target::{Arrival, Request, TaskAttribute};
+use scsi_target::{Arrival, TaskAttribute};
 use std::collections::BTreeSet;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
@@ -30,8 +27,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
-use unit::AbortFlag;
+use tokio::sync::Notify;
 
 /// Largest amount of data in flight of one connection in each direction. More does not make a
 /// connection faster.
@@ -43,16 +39,18 @@ const READS_PER_POLL: usize = 8;
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T>>>;
 
-struct ConnectionTask<M: Media + 'static, S> {
+/// Connection side of a connection, over a socket `S`, to an engine `E`.
+pub(super) struct ConnectionTask<S, E> {
     wire: Wire<S>,
     core: Connection,
-    directory: PortalDirectory<M>,
-    member: Rc<Member>,
-    execution: Execution,
+    engine: E,
+    peer: SocketAddr,
+    in_flight: InFlight,
+    /// Task management functions that the engine has not answered.
+    functions: usize,
     ration: Ration<Command>,
     /// True if received bytes that were held back may be waiting.
     retry_input: bool,
-    opening: Option<Boxed<SessionIdentity>>,
     logging_out: bool,
     /// True if the connection closes once its output is written.
     ending: bool,
@@ -61,88 +59,33 @@ struct ConnectionTask<M: Media + 'static, S> {
     linger_until: Option<Instant>,
     timer: Pin<Box<tokio::time::Sleep>>,
     timer_at: Option<Instant>,
-    orders: Boxed<()>,
+    /// Notified when there are instructions, or memory that was waited for.
+    wake: Rc<Notify>,
+    woken: Boxed<()>,
 }
 
-/// Registers an accepted connection.
-pub(super) fn join<M: Media + 'static>(
-    iscsi: &Iscsi<M>,
-    socket: &impl Socket,
-    peer: SocketAddr,
-    portal: usize,
-) -> Rc<Member> {
-    let listen = iscsi.portals.get(portal).map_or(peer, |p| p.listen);
-    let local = socket.local_address();
-    let portal_address = local.map_or(listen, |local| SocketAddr::new(local.ip().to_canonical(), local.port()));
-    iscsi.registry.join(portal_address, SocketAddr::new(peer.ip().to_canonical(), peer.port()))
+/// Memory that the connections of one thread share.
+#[derive(Clone, Debug)]
+pub(super) struct SharedMemory {
+    /// For data in flight to initiators.
+    pub data_in: Rc<DataMemory>,
+    /// For data in flight from initiators.
+    pub data_out: Rc<DataMemory>,
 }
 
-/// Serves a connection until it has ended and its last command is done.
-pub(super) async fn serve<M: Media + 'static>(
-    iscsi: Rc<Iscsi<M>>,
-    socket: impl Socket,
-    member: Rc<Member>,
-    portal: usize,
-) {
-    let mut task = ConnectionTask::new(&iscsi, socket, &member, portal);
-    poll_fn(|context| task.poll(context)).await;
-    if let Some(reason) = &task.closed {
-        tracing::debug!(peer = %member.peer, ?reason, "connection ended");
-    }
-    let ConnectionTask { wire, mut core, mut execution, mut ration, orders, .. } = task;
-    drop(wire);
-    // A pending wake-up passes to the next waiter.
-    drop(orders);
-    core.close();
-    ration.leave();
-    execution.abort_all();
-    #[cfg(feature = "simulation")]
-    if without(Mutation::NexusBeforeDrain) {
-        iscsi.registry.leave(&member);
-    }
-    drain(&mut execution, &member).await;
-    if let Some(nexus) = member.nexus.take() {
-        iscsi.target.stop_background_of(nexus).await;
-        iscsi.target.detach_nexus(nexus);
-    }
-    for order in member.orders.take() {
-        if let Order::Abort(_, done) = order {
-            let _gone = done.send(false);
-        }
-    }
-    iscsi.registry.leave(&member);
+/// Protocol core of a new connection. `seed`: unpredictable bytes.
+pub(super) fn new_core(missing_task_response: MissingTaskResponse, seed: [u8; 32]) -> Connection {
+    let config = Config {
+        max_data_out_bytes: MAX_CONNECTION_DATA_BYTES,
+        max_data_in_bytes: MAX_CONNECTION_DATA_BYTES,
+        missing_task_response,
+        ..Config::default()
+    };
+    Connection::new(clock::now(), config, seed)
 }
 
-/// Waits for the last command and the last task management function of an ended connection.
-///
-/// Commands of this session must not take effect after the next login, so the nexus ends with the
-/// last command. A function that aborts commands of other nexuses must finish, too: those commands
-/// get no response, and a unit attention reports the abort (SAM-5 §6.3.3). Functions of two
-/// connections may wait for each other's commands, so orders are still followed here.
-async fn drain(execution: &mut Execution, member: &Rc<Member>) {
-    let mut orders = wait_order(member.clone());
-    poll_fn(|context| {
-        loop {
-            for order in member.orders.take() {
-                if let Order::Abort(volumes, done) = order {
-                    let tasks = execution.on_volumes(&volumes).collect();
-                    execution.wait_for(tasks, false, done);
-                }
-            }
-            if execution.poll_drained(context).is_ready() {
-                return Poll::Ready(());
-            }
-            if orders.as_mut().poll(context).is_pending() {
-                return Poll::Pending;
-            }
-            orders = wait_order(member.clone());
-        }
-    })
-    .await;
-}
-
-fn wait_order(member: Rc<Member>) -> Boxed<()> {
-    Box::pin(async move { member.wake.notified().await })
+fn wait_for(wake: Rc<Notify>) -> Boxed<()> {
+    Box::pin(async move { wake.notified().await })
 }
 
 /// True if a connection that ended for this reason has output left: a logout or login response, or
@@ -160,51 +103,95 @@ fn waits_for_output(reason: &CloseReason) -> bool {
     }
 }
 
-impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
-    fn new(iscsi: &Rc<Iscsi<M>>, socket: S, member: &Rc<Member>, portal: usize) -> Self {
-        let local = socket.local_address();
-        let mut seed = [0; 32];
-        iscsi.reactor.environment.fill_random(&mut seed);
-        let now = clock::now();
-        let config = Config {
-            max_data_out_bytes: MAX_CONNECTION_DATA_BYTES,
-            max_data_in_bytes: MAX_CONNECTION_DATA_BYTES,
-            missing_task_response: iscsi.missing_task_response,
-            ..Config::default()
-        };
-        let ration = Ration::new(&iscsi.data_in, &iscsi.data_out, &member.wake, config.max_transfer_bytes);
-        let mut core = Connection::new(now, config, seed);
+impl<S: Socket, E: Engine> ConnectionTask<S, E> {
+    /// `wake`: notified when the engine has instructions.
+    pub fn new(
+        wire: Wire<S>,
+        mut core: Connection,
+        engine: E,
+        peer: SocketAddr,
+        memory: &SharedMemory,
+        wake: &Rc<Notify>,
+    ) -> Self {
+        let max_transfer_bytes = Config::default().max_transfer_bytes;
+        let ration = Ration::new(&memory.data_in, &memory.data_out, wake, max_transfer_bytes);
         core.share_data_out_memory(Rc::new(DataOut(ration.data_out())));
         Self {
-            wire: Wire::new(socket),
+            wire,
             core,
-            directory: PortalDirectory {
-                iscsi: iscsi.clone(),
-                portal,
-                local,
-                nexus: None,
-                claimed: ClaimedName::default(),
-            },
-            member: member.clone(),
-            execution: Execution::default(),
+            engine,
+            peer,
+            in_flight: InFlight::default(),
+            functions: 0,
             ration,
             retry_input: false,
-            opening: None,
             logging_out: false,
             ending: false,
             closed: None,
             linger_until: None,
-            timer: Box::pin(tokio::time::sleep_until(now.into())),
+            timer: Box::pin(tokio::time::sleep_until(clock::now().into())),
             timer_at: None,
-            orders: wait_order(member.clone()),
+            wake: Rc::clone(wake),
+            woken: wait_for(Rc::clone(wake)),
         }
+    }
+
+    /// Serves the connection until it has ended and its last command and function are done.
+    pub async fn serve(mut self) -> E {
+        poll_fn(|context| self.poll(context)).await;
+        if let Some(reason) = &self.closed {
+            tracing::debug!(peer = %self.peer, ?reason, "connection ended");
+        }
+        self.end().await
+    }
+
+    /// Closes the transport, and waits for the last command and the last task management function.
+    ///
+    /// Commands of this session must not take effect after the next login, so the nexus ends with
+    /// the last command. A function that aborts commands of other nexuses must finish, too: those
+    /// commands get no response, and a unit attention reports the abort (SAM-5 §6.3.3). Functions of
+    /// two connections may wait for each other's commands, so instructions are still followed here.
+    async fn end(self) -> E {
+        let Self { wire, mut core, mut engine, mut in_flight, mut functions, mut ration, wake, woken, .. } = self;
+        drop(wire);
+        // A pending wake-up passes to the next waiter.
+        drop(woken);
+        core.close();
+        ration.leave();
+        engine.ended();
+        let mut woken = wait_for(Rc::clone(&wake));
+        poll_fn(|context| {
+            loop {
+                for instruction in engine.take_instructions() {
+                    if let Instruction::Abort { number, volumes } = instruction {
+                        let tasks = in_flight.on_volumes(&volumes).collect();
+                        engine.aborted(number, tasks, false);
+                    }
+                }
+                while let Some(completion) = engine.poll_completion(context) {
+                    in_flight.complete(completion.task);
+                }
+                while engine.poll_function(context).is_some() {
+                    functions -= 1;
+                }
+                if in_flight.is_empty() && functions == 0 {
+                    return Poll::Ready(());
+                }
+                if woken.as_mut().poll(context).is_pending() {
+                    return Poll::Pending;
+                }
+                woken = wait_for(Rc::clone(&wake));
+            }
+        })
+        .await;
+        engine
     }
 
     /// Does all work that is possible now. Ready when the connection is over; commands may still be
     /// running.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            let mut progress = self.take_orders(context);
+            let mut progress = self.follow_instructions(context);
             progress |= self.finish_commands(context);
             progress |= self.finish_functions(context);
             progress |= self.open_session(context);
@@ -235,44 +222,43 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         }
     }
 
-    fn take_orders(&mut self, context: &mut Context<'_>) -> bool {
-        if self.orders.as_mut().poll(context).is_pending() {
+    fn follow_instructions(&mut self, context: &mut Context<'_>) -> bool {
+        if self.woken.as_mut().poll(context).is_pending() {
             return false;
         }
-        self.orders = wait_order(self.member.clone());
-        for order in self.member.orders.take() {
-            match order {
-                Order::Close => self.core.close(),
-                Order::Leave(seconds) => self.core.request_logout(clock::now(), seconds),
-                Order::Abort(volumes, done) => self.abort(&volumes, done),
-                Order::GiveWay => self.give_way(),
+        self.woken = wait_for(Rc::clone(&self.wake));
+        for instruction in self.engine.take_instructions() {
+            match instruction {
+                Instruction::Close => self.core.close(),
+                Instruction::Leave(seconds) => self.core.request_logout(clock::now(), seconds),
+                Instruction::Abort { number, volumes } => self.abort(number, &volumes),
+                Instruction::GiveWay => self.give_way(),
             }
         }
         true
     }
 
     /// Ends tasks on behalf of another connection's task management function.
-    fn abort(&mut self, volumes: &BTreeSet<VolumeId>, done: oneshot::Sender<bool>) {
-        // Commands that the previous order released are included.
+    fn abort(&mut self, number: u64, volumes: &BTreeSet<VolumeId>) {
+        // Commands that the previous instruction released are included.
         self.take_events();
         let waiting = self.ration.waiting();
         let waiting = waiting.filter(|command| volume_of(command).is_some_and(|volume| volumes.contains(&volume)));
         let waiting = waiting.map(|command| command.task);
-        let concerned: Vec<TaskHandle> = self.execution.on_volumes(volumes).chain(waiting).collect();
+        let concerned: Vec<TaskHandle> = self.in_flight.on_volumes(volumes).chain(waiting).collect();
         let receiving = self.core.discard_receiving(|unit| volumes.contains(&VolumeId(unit)));
         for task in &concerned {
             self.core.discard(*task);
         }
-        self.execution.abort(&concerned);
         self.ration.forget(|command| concerned.contains(&command.task));
         let any = receiving || !concerned.is_empty();
-        self.execution.wait_for(concerned, any, done);
+        self.engine.aborted(number, concerned, any);
     }
 
     fn finish_commands(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
-        while let Some(finished) = self.execution.poll_finished(context) {
-            self.respond(finished);
+        while let Some(completion) = self.engine.poll_completion(context) {
+            self.respond(completion);
             progress = true;
         }
         if progress {
@@ -281,10 +267,9 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         progress
     }
 
-    fn respond(&mut self, finished: Finished) {
-        let Finished { task, response, held } = finished;
-        let member = &self.member;
-        member.read_bytes.set(member.read_bytes.get() + response.data_in.len() as u64);
+    fn respond(&mut self, completion: Completion) {
+        let Completion { task, response } = completion;
+        let held = self.in_flight.complete(task);
         let data_in_bytes = response.data_in.len().min(held);
         #[cfg(feature = "simulation")]
         if without(Mutation::ReplyLost) && self.core.output_bytes() > 0 {
@@ -302,7 +287,7 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         // Data-In stays in memory until its last byte is written.
         let kept = if answered { data_in_bytes } else { 0 };
         self.ration.responded(held, kept, self.wire.end_of_output(&self.core));
-        if self.logging_out && self.execution.is_idle() {
+        if self.logging_out && self.in_flight.is_empty() {
             self.logging_out = false;
             self.core.finish_logout();
         }
@@ -310,51 +295,26 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
 
     fn finish_functions(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
-        while let Some((handle, response)) = self.execution.poll_function(context) {
-            self.core.respond_task_management_with(handle, response.response, response.additional);
+        while let Some(FunctionCompletion { handle, result }) = self.engine.poll_function(context) {
+            self.functions -= 1;
+            self.core.respond_task_management_with(handle, result.response, result.additional);
             // The session ends once the response is written.
-            self.ending |= response.ends_session;
+            self.ending |= result.ends_session;
             progress = true;
         }
         progress
     }
 
     fn open_session(&mut self, context: &mut Context<'_>) -> bool {
-        let Some(opening) = &mut self.opening else { return false };
-        let Poll::Ready(identity) = opening.as_mut().poll(context) else { return false };
-        self.opening = None;
-        let iscsi = self.directory.iscsi.clone();
-        let reactor = &iscsi.reactor;
-        let Some(host) = iscsi.proven_host(&identity) else {
-            self.core.reject_login(LoginStatus::AUTHENTICATION_FAILURE);
-            return true;
-        };
-        self.member.host.set(host);
-        let tsih = iscsi.registry.new_tsih();
-        if !self.core.accept_session(tsih) {
-            return true;
-        }
-        if identity.session_type == SessionType::Normal {
-            let isid: String = identity.isid.iter().map(|b| format!("{b:02x}")).collect();
-            let port = format!("{},i,0x{isid}", identity.initiator_name);
-            let target_port = reactor.port_identifier(self.directory.portal);
-            let nexus = iscsi.target.attach_nexus(&port, &identity.initiator_name, target_port);
-            iscsi.target.set_query_functions(nexus, self.core.parameters().carries_query_functions());
-            self.directory.nexus = Some(nexus);
-            self.member.nexus.set(Some(nexus));
-            self.member.normal.set(true);
-            tracing::info!(initiator = %identity.initiator_name, peer = %self.member.peer, portal = %self.member.portal, "session opened");
-        }
-        self.member.since.set(Some(reactor.environment.now()));
-        self.member.session.replace(Some(SessionIdentity { tsih, ..identity }));
-        self.retry_input = true;
-        true
+        let progress = self.engine.poll_opening(&mut self.core, context);
+        self.retry_input |= progress;
+        progress
     }
 
     fn read(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
         if std::mem::take(&mut self.retry_input) && !self.wire.received().is_empty() {
-            self.core.handle_input(clock::now(), self.wire.received(), &self.directory);
+            self.core.handle_input(clock::now(), self.wire.received(), self.engine.directory());
             progress = true;
         }
         for _ in 0..READS_PER_POLL {
@@ -364,7 +324,7 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
             match self.wire.receive(context) {
                 Received::Data => {
                     progress = true;
-                    self.core.handle_input(clock::now(), self.wire.received(), &self.directory);
+                    self.core.handle_input(clock::now(), self.wire.received(), self.engine.directory());
                     self.take_events();
                 }
                 Received::Pending => return progress,
@@ -382,83 +342,24 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
     fn take_events(&mut self) {
         while let Some(event) = self.core.poll_event() {
             match event {
-                Event::SessionOpening(identity) => self.session_opening(identity),
+                Event::SessionOpening(identity) => self.engine.session_opening(&mut self.core, identity),
                 Event::Command(command) => self.command(command),
                 Event::TaskManagement(request) => self.task_management(request),
                 Event::Logout => {
                     self.ration.forget_all();
-                    self.execution.abort_all();
-                    if self.execution.is_idle() {
+                    self.engine.abort_all();
+                    if self.in_flight.is_empty() {
                         self.core.finish_logout();
                     } else {
                         self.logging_out = true;
                     }
                 }
                 Event::Closed(reason) => {
-                    let count = self.directory.iscsi.registry.closed.count(&reason, clock::now());
-                    if let (Some(count), CloseReason::ProtocolError(what)) = (count, &reason) {
-                        tracing::warn!(peer = %self.member.peer, what, count, "connection dropped: protocol error");
-                    }
-                    if let CloseReason::LoginFailed(status, why) = reason {
-                        self.report_refusal(status, why);
-                    }
+                    self.engine.closing(&reason);
                     self.closed = Some(reason);
                 }
             }
         }
-    }
-
-    /// Notes a failed login for an event, and logs it once in a while.
-    fn report_refusal(&self, status: LoginStatus, reason: &'static str) {
-        let closed = &self.directory.iscsi.registry.closed;
-        let claimed = self.directory.claimed.last();
-        let initiator = claimed.as_deref().unwrap_or("unnamed");
-        let reason = match status {
-            LoginStatus::AUTHORIZATION_FAILURE => "no host with this name, and no volume for every initiator",
-            LoginStatus::TARGET_NOT_FOUND => "the array has no target of this name",
-            LoginStatus::OUT_OF_RESOURCES => "too many sessions are open",
-            _ => reason,
-        };
-        closed.refused.add(status, initiator, self.member.peer, reason);
-        if let Some(count) = closed.count_refusal(status, clock::now()) {
-            tracing::warn!(initiator, peer = %self.member.peer, reason, count, "login refused");
-        }
-    }
-
-    fn session_opening(&mut self, identity: SessionIdentity) {
-        let registry = &self.directory.iscsi.registry;
-        if identity.requested_tsih != 0 {
-            let status = if registry.has_session(identity.requested_tsih) {
-                LoginStatus::TOO_MANY_CONNECTIONS
-            } else {
-                LoginStatus::SESSION_DOES_NOT_EXIST
-            };
-            self.core.reject_login(status);
-            return;
-        }
-        let old = match identity.session_type {
-            SessionType::Normal => registry.same_nexus(&identity, self.member.id),
-            SessionType::Discovery => Vec::new(),
-        };
-        let reinstated = old.iter().filter(|member| member.normal.get()).count();
-        let room = registry.has_room(self.member.peer.ip(), reinstated, MAX_SESSIONS);
-        if identity.session_type == SessionType::Normal && !room {
-            if let Some(count) = registry.closed.sessions_full.count(clock::now()) {
-                tracing::warn!(initiator = %identity.initiator_name, peer = %self.member.peer, count, "login refused: of {MAX_SESSIONS} sessions too many are taken");
-            }
-            self.core.reject_login(LoginStatus::OUT_OF_RESOURCES);
-            return;
-        }
-        // The identity is stored at once: of two simultaneous logins, the later one reinstates the
-        // session of the earlier.
-        self.member.session.replace(Some(identity.clone()));
-        self.opening = Some(Box::pin(async move {
-            for member in old {
-                member.order(Order::Close);
-                member.wait_gone().await;
-            }
-            identity
-        }));
     }
 
     /// Executes a command, or queues it until memory for its Data-In is free, behind commands that
@@ -493,53 +394,31 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
             awaits_data: self.core.awaits_data_out(),
         };
         if let Some(what) = self.ration.stalled(moved) {
-            tracing::warn!(peer = %self.member.peer, "connection closed: the initiator {what} its data, and others wait for the memory");
+            tracing::warn!(peer = %self.peer, "connection closed: the initiator {what} its data, and others wait for the memory");
             self.core.close();
         }
     }
 
     fn start(&mut self, command: Command) {
         let held = self.ration.needed_bytes(&command);
-        let Some(nexus) = self.directory.nexus else { return };
-        let member = &self.member;
-        member.commands.set(member.commands.get() + 1);
-        member.last_io.set(Some(clock::now()));
-        member.written_bytes.set(member.written_bytes.get() + command.data_out.len() as u64);
-        let target = self.directory.iscsi.target.clone();
-        let lun = command.lun;
-        let abort = AbortFlag::default();
-        let arrival = Arrival { volume: volume_of(&command), content_generation: command.arrival.content_generation };
-        let volume = arrival.volume;
-        let request = Request {
+        let volume = volume_of(&command);
+        self.in_flight.start(command.task, Kept { volume, held, data_out: command.data_out_memory });
+        self.engine.start(Dispatch {
+            task: command.task,
+            lun: command.lun,
+            arrival: Arrival { volume, content_generation: command.arrival.content_generation },
             cdb: command.cdb,
+            attribute: attribute(command.attribute),
             data_out: command.data_out,
             expected_data_in: command.expected_data_in,
-            attribute: attribute(command.attribute),
             expected_data_out: if command.write { command.expected_data_transfer_length } else { 0 },
-            abort: abort.clone(),
-        };
-        let memory = command.data_out_memory;
-        let execute = async move {
-            let response = target.execute_arrived(nexus, lun, arrival, request).await;
-            drop(memory);
-            response
-        };
-        self.execution.start(command.task, volume, held, abort, execute);
+        });
     }
 
     fn task_management(&mut self, request: TaskManagement) {
-        let Some(nexus) = self.directory.nexus else { return };
-        let iscsi = self.directory.iscsi.clone();
-        self.execution.abort(&request.tasks);
-        let (done, own) = oneshot::channel();
-        self.execution.wait_for(request.tasks.clone(), !request.tasks.is_empty(), done);
         self.ration.forget(|command| request.tasks.contains(&command.task));
-        let member = self.member.id;
-        let TaskManagement { handle, function, lun, present, .. } = request;
-        self.execution.start_function(async move {
-            let _none_or_done = own.await;
-            (handle, manage(&iscsi, member, nexus, function, lun, present).await)
-        });
+        self.functions += 1;
+        self.engine.function(request);
     }
 
     fn write(&mut self, context: &mut Context<'_>) -> std::io::Result<bool> {
@@ -570,9 +449,7 @@ impl<M: Media + 'static, S: Socket> ConnectionTask<M, S> {
         self.timer_at = None;
         let now = clock::now();
         if self.ration.asks_to_give_way(now) {
-            for member in self.directory.iscsi.registry.members() {
-                member.order(Order::GiveWay);
-            }
+            self.engine.ask_to_give_way();
         }
         self.core.handle_timeout(now);
         true

@@ -1,9 +1,12 @@
 //! iSCSI portals: listening sockets and the connections that they accept.
 
 use super::super::clock;
-use super::registry::MAX_CONNECTIONS_WITHOUT_SESSION;
+use super::Iscsi;
+use super::connection::{ConnectionTask, new_core};
+use super::local::LocalEngine;
+use super::registry::{MAX_CONNECTIONS_WITHOUT_SESSION, Member};
 use super::socket::Socket;
-use super::{Iscsi, connection};
+use super::wire::Wire;
 use crate::starter::ReactorConfiguration;
 use crate::{ServeError, advertised};
 use ::control::Portal;
@@ -60,7 +63,25 @@ impl<M: Media + 'static> Iscsi<M> {
         {
             tracing::warn!(%address, closed, "{MAX_CONNECTIONS_WITHOUT_SESSION} connections have no session: each new one closes the oldest");
         }
-        let member = connection::join(self, &socket, peer, portal);
-        tokio::task::spawn_local(connection::serve(self.clone(), socket, member, portal));
+        let member = self.join(&socket, peer, portal);
+        tokio::task::spawn_local(serve(self.clone(), socket, member, portal));
     }
+
+    /// Registers a new connection.
+    fn join(&self, socket: &impl Socket, peer: SocketAddr, portal: usize) -> Rc<Member> {
+        let listen = self.portals.get(portal).map_or(peer, |p| p.listen);
+        let local = socket.local_address();
+        let portal_address = local.map_or(listen, |local| SocketAddr::new(local.ip().to_canonical(), local.port()));
+        self.registry.join(portal_address, SocketAddr::new(peer.ip().to_canonical(), peer.port()))
+    }
+}
+
+/// Serves a connection until it has ended and its last command is done.
+async fn serve<M: Media + 'static>(iscsi: Rc<Iscsi<M>>, socket: impl Socket, member: Rc<Member>, portal: usize) {
+    let mut seed = [0; 32];
+    iscsi.reactor.environment.fill_random(&mut seed);
+    let engine = LocalEngine::new(&iscsi, &member, &socket, portal);
+    let core = new_core(iscsi.missing_task_response, seed);
+    let connection = ConnectionTask::new(Wire::new(socket), core, engine, member.peer, &iscsi.memory, &member.wake);
+    connection.serve().await.into_side().end().await;
 }

@@ -4,9 +4,14 @@
 mod connection;
 mod data_out;
 mod directory;
+mod engine;
+mod engine_side;
 mod execute;
+mod in_flight;
 pub(super) mod isns;
 pub(super) mod listener;
+mod local;
+mod messages;
 mod publish;
 mod registry;
 pub(crate) mod socket;
@@ -20,6 +25,7 @@ use super::setup::ArraySetup;
 use super::state::Reactor;
 use crate::AbortOfFinishedTask;
 use block::VolumeId;
+use connection::SharedMemory;
 use control::{Change, ConnectionCounters, Directory, Portal, RefusedLogins, Registration, SessionInfo};
 use futures_util::future::LocalBoxFuture;
 use iscsi::connection::{MissingTaskResponse, SessionIdentity, SessionType};
@@ -31,6 +37,7 @@ use scsi_target::{Limits, Profile, ScsiTarget, TargetIdentity, TargetOptions};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use unit::reservations::Notice;
@@ -59,10 +66,8 @@ pub(crate) struct Iscsi<M: Media + 'static> {
     portals: Vec<Portal>,
     /// True if the portals' advertised addresses come from the configuration.
     advertise_configured: bool,
-    /// Memory for data in flight to initiators.
-    data_in: Rc<DataMemory>,
-    /// Memory for data in flight from initiators.
-    data_out: Rc<DataMemory>,
+    /// Memory for data in flight.
+    memory: SharedMemory,
     /// Response to ABORT TASK for a task that does not exist.
     missing_task_response: MissingTaskResponse,
     /// Commands and bytes of each session when it was last reported.
@@ -80,8 +85,10 @@ impl<M: Media + 'static> Iscsi<M> {
             unsettled: RefCell::default(),
             portals: setup.portals.clone(),
             advertise_configured: setup.advertise_configured,
-            data_in: data_memory(setup.memory_bytes),
-            data_out: data_memory(setup.memory_bytes),
+            memory: SharedMemory {
+                data_in: data_memory(setup.memory_bytes),
+                data_out: data_memory(setup.memory_bytes),
+            },
             missing_task_response: missing_task_response(setup.abort_of_finished_task),
             told_sessions: RefCell::default(),
         }
@@ -183,13 +190,13 @@ impl<M: Media + 'static> Adapter for Iscsi<M> {
 
     fn abort(&self, volume: VolumeId, registrants: &[Registrant]) -> LocalBoxFuture<'static, ()> {
         let nexuses = self.target.nexuses_of(registrants);
-        let volumes = Rc::new(BTreeSet::from([volume]));
+        let volumes = Arc::new(BTreeSet::from([volume]));
         let members = self.registry.members().into_iter();
         let concerned = members.filter(|member| member.nexus.get().is_some_and(|id| nexuses.contains(&id)));
         let asked: Vec<_> = concerned
             .map(|member| {
                 let (done, answer) = oneshot::channel();
-                member.order(Order::Abort(Rc::clone(&volumes), done));
+                member.order(Order::Abort(Arc::clone(&volumes), done));
                 answer
             })
             .collect();

@@ -13,6 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, oneshot};
 use uuid::Uuid;
@@ -36,7 +37,7 @@ pub(crate) enum Order {
     GiveWay,
     /// End all tasks on the volumes without a response, and reply when none can take effect any
     /// more. The reply is true if there were any.
-    Abort(Rc<BTreeSet<VolumeId>>, oneshot::Sender<bool>),
+    Abort(Arc<BTreeSet<VolumeId>>, oneshot::Sender<bool>),
 }
 
 /// Connection as other connections see it.

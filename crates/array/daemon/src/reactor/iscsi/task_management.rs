@@ -9,9 +9,11 @@ use media::Media;
 use scsi_target::NexusId;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 use tokio::sync::oneshot;
 
 /// Result of a task management function.
+#[derive(Debug)]
 pub(super) struct Managed {
     pub(super) response: TaskManagementResponse,
     /// Additional response information (RFC 7144 §6.3).
@@ -63,7 +65,7 @@ pub(super) async fn manage<M: Media + 'static>(
         },
         TaskManagementFunction::CLEAR_TASK_SET => {
             let Some(volume) = target.volume_at(nexus, lun) else { return missing.into() };
-            let affected = abort_others(&iscsi.registry, member, Rc::new([volume].into())).await;
+            let affected = abort_others(&iscsi.registry, member, Arc::new([volume].into())).await;
             match target.clear_task_set(nexus, lun, &affected) {
                 Ok(_) => TaskManagementResponse::COMPLETE,
                 Err(_) => missing,
@@ -71,8 +73,8 @@ pub(super) async fn manage<M: Media + 'static>(
         }
         TaskManagementFunction::LOGICAL_UNIT_RESET => {
             let Some(volume) = target.volume_at(nexus, lun) else { return missing.into() };
-            let volumes = Rc::new(BTreeSet::from([volume]));
-            abort_others(&iscsi.registry, member, Rc::clone(&volumes)).await;
+            let volumes = Arc::new(BTreeSet::from([volume]));
+            abort_others(&iscsi.registry, member, Arc::clone(&volumes)).await;
             target.stop_background_on(&volumes, None).await;
             match target.logical_unit_reset(nexus, lun) {
                 Ok(_) => TaskManagementResponse::COMPLETE,
@@ -81,8 +83,8 @@ pub(super) async fn manage<M: Media + 'static>(
         }
         TaskManagementFunction::TARGET_WARM_RESET | TaskManagementFunction::TARGET_COLD_RESET => {
             // The reset covers only the volumes that the initiator may see.
-            let volumes = Rc::new(target.volumes_of(nexus));
-            abort_others(&iscsi.registry, member, Rc::clone(&volumes)).await;
+            let volumes = Arc::new(target.volumes_of(nexus));
+            abort_others(&iscsi.registry, member, Arc::clone(&volumes)).await;
             target.stop_background_on(&volumes, None).await;
             target.target_reset(nexus);
             if function == TaskManagementFunction::TARGET_COLD_RESET {
@@ -98,17 +100,17 @@ pub(super) async fn manage<M: Media + 'static>(
 }
 
 /// Ends the tasks of all other connections on the volumes. Returns the nexuses that lost tasks.
-async fn abort_others(registry: &Registry, but: u64, volumes: Rc<BTreeSet<VolumeId>>) -> Vec<NexusId> {
+async fn abort_others(registry: &Registry, but: u64, volumes: Arc<BTreeSet<VolumeId>>) -> Vec<NexusId> {
     let members = registry.members().into_iter().filter(|member| member.id != but);
     abort_all(members.filter_map(|member| Some((member.nexus.get()?, member))), &volumes).await
 }
 
 /// Ends the tasks of connections on the volumes, by one order to each connection. Returns the names
 /// of those that lost tasks.
-async fn abort_all<T>(members: impl Iterator<Item = (T, Rc<Member>)>, volumes: &Rc<BTreeSet<VolumeId>>) -> Vec<T> {
+async fn abort_all<T>(members: impl Iterator<Item = (T, Rc<Member>)>, volumes: &Arc<BTreeSet<VolumeId>>) -> Vec<T> {
     let asked = members.map(|(name, member)| {
         let (done, answer) = oneshot::channel();
-        member.order(Order::Abort(Rc::clone(volumes), done));
+        member.order(Order::Abort(Arc::clone(volumes), done));
         (name, answer)
     });
     let asked: Vec<_> = asked.collect();
@@ -134,7 +136,7 @@ mod tests {
         let registry = Registry::default();
         let address = SocketAddr::from(([127, 0, 0, 1], 3260));
         let members: Vec<_> = (0..3).map(|_| registry.join(address, address)).collect();
-        let volumes: Rc<BTreeSet<_>> = Rc::new((0..1000).map(VolumeId).collect());
+        let volumes: Arc<BTreeSet<_>> = Arc::new((0..1000).map(VolumeId).collect());
         let mut aborting = Box::pin(abort_all(members.iter().cloned().enumerate(), &volumes));
         assert!((&mut aborting).now_or_never().is_none());
         for (number, member) in members.iter().enumerate() {

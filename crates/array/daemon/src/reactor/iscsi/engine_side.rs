@@ -1,0 +1,160 @@
+//! Engine side of one connection: its nexus, its commands and functions in flight, and the orders
+//! of other parts of the array.
+
+use super::super::clock;
+use super::Iscsi;
+use super::execute::Execution;
+use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
+use super::registry::{Member, Order};
+use super::task_management::manage;
+use iscsi::connection::{CloseReason, TaskHandle, TaskManagement};
+use media::Media;
+use scsi_target::Request;
+use std::rc::Rc;
+use std::task::Context;
+use tokio::sync::oneshot;
+use unit::AbortFlag;
+
+/// Engine side of one connection.
+pub(super) struct EngineSide<M: Media + 'static> {
+    iscsi: Rc<Iscsi<M>>,
+    member: Rc<Member>,
+    execution: Execution,
+    /// Orders to abort that the connection side has not answered, by number.
+    aborts: Vec<(u64, oneshot::Sender<bool>)>,
+    next_abort: u64,
+}
+
+impl<M: Media + 'static> EngineSide<M> {
+    pub fn new(iscsi: Rc<Iscsi<M>>, member: Rc<Member>) -> Self {
+        Self { iscsi, member, execution: Execution::default(), aborts: Vec::new(), next_abort: 0 }
+    }
+
+    pub fn iscsi(&self) -> &Rc<Iscsi<M>> {
+        &self.iscsi
+    }
+
+    pub fn member(&self) -> &Rc<Member> {
+        &self.member
+    }
+
+    /// Starts a command.
+    pub fn start(&mut self, command: Dispatch) {
+        let member = &self.member;
+        let Some(nexus) = member.nexus.get() else {
+            debug_assert!(false, "a command outside of a normal session");
+            return;
+        };
+        member.commands.set(member.commands.get() + 1);
+        member.last_io.set(Some(clock::now()));
+        member.written_bytes.set(member.written_bytes.get() + command.data_out.len() as u64);
+        let target = Rc::clone(&self.iscsi.target);
+        let Dispatch { task, lun, arrival, .. } = command;
+        let abort = AbortFlag::default();
+        let request = Request {
+            cdb: command.cdb,
+            data_out: command.data_out,
+            expected_data_in: command.expected_data_in,
+            attribute: command.attribute,
+            expected_data_out: command.expected_data_out,
+            abort: abort.clone(),
+        };
+        let execute = async move { target.execute_arrived(nexus, lun, arrival, request).await };
+        self.execution.start(task, abort, execute);
+    }
+
+    /// Starts a task management function. It waits for the end of the tasks that it names.
+    pub fn function(&mut self, request: TaskManagement) {
+        let Some(nexus) = self.member.nexus.get() else {
+            debug_assert!(false, "a function outside of a normal session");
+            return;
+        };
+        let (iscsi, member) = (Rc::clone(&self.iscsi), self.member.id);
+        self.execution.abort(&request.tasks);
+        let (done, own) = oneshot::channel();
+        let any = !request.tasks.is_empty();
+        self.execution.wait_for(request.tasks, any, done);
+        let TaskManagement { handle, function, lun, present, .. } = request;
+        self.execution.start_function(async move {
+            let _none_or_done = own.await;
+            (handle, manage(&iscsi, member, nexus, function, lun, present).await)
+        });
+    }
+
+    /// Signals all commands that their responses are not needed.
+    pub fn abort_all(&mut self) {
+        self.execution.abort_all();
+    }
+
+    /// Takes the orders to the connection.
+    pub fn take_instructions(&mut self) -> Vec<Instruction> {
+        let orders = self.member.orders.take();
+        orders.into_iter().map(|order| self.instruction(order)).collect()
+    }
+
+    fn instruction(&mut self, order: Order) -> Instruction {
+        match order {
+            Order::Close => Instruction::Close,
+            Order::Leave(seconds) => Instruction::Leave(seconds),
+            Order::GiveWay => Instruction::GiveWay,
+            Order::Abort(volumes, done) => {
+                let number = self.next_abort;
+                self.next_abort += 1;
+                self.aborts.push((number, done));
+                Instruction::Abort { number, volumes }
+            }
+        }
+    }
+
+    /// Answers an order to abort once none of the tasks, which have ended for the initiator, is
+    /// running.
+    pub fn aborted(&mut self, number: u64, tasks: Vec<TaskHandle>, any: bool) {
+        let Some(position) = self.aborts.iter().position(|(other, _)| *other == number) else { return };
+        let (_, done) = self.aborts.swap_remove(position);
+        self.execution.abort(&tasks);
+        self.execution.wait_for(tasks, any, done);
+    }
+
+    /// Asks all connections to give way.
+    pub fn ask_to_give_way(&self) {
+        for member in self.iscsi.registry.members() {
+            member.order(Order::GiveWay);
+        }
+    }
+
+    /// Counts the end of the connection, and logs a protocol error once in a while.
+    pub fn closing(&self, reason: &CloseReason) {
+        let count = self.iscsi.registry.closed.count(reason, clock::now());
+        if let (Some(count), CloseReason::ProtocolError(what)) = (count, reason) {
+            tracing::warn!(peer = %self.member.peer, what, count, "connection dropped: protocol error");
+        }
+    }
+
+    /// Returns the next finished command.
+    pub fn poll_completion(&mut self, context: &mut Context<'_>) -> Option<Completion> {
+        let completion = self.execution.poll_finished(context)?;
+        let member = &self.member;
+        member.read_bytes.set(member.read_bytes.get() + completion.response.data_in.len() as u64);
+        Some(completion)
+    }
+
+    /// Returns the next finished function.
+    pub fn poll_function(&mut self, context: &mut Context<'_>) -> Option<FunctionCompletion> {
+        self.execution.poll_function(context)
+    }
+
+    /// Ends the nexus, and the connection for all others, after its last command and function.
+    pub async fn end(self) {
+        let (iscsi, member) = (&self.iscsi, &self.member);
+        if let Some(nexus) = member.nexus.take() {
+            iscsi.target.stop_background_of(nexus).await;
+            iscsi.target.detach_nexus(nexus);
+        }
+        for order in member.orders.take() {
+            if let Order::Abort(_, done) = order {
+                let _gone = done.send(false);
+            }
+        }
+        iscsi.registry.leave(member);
+    }
+}

@@ -1,0 +1,189 @@
+//! The engine of a connection on the engine's own thread: a call is a call. Logins happen here.
+
+use super::super::clock;
+#[cfg(feature = "simulation")]
+use super::super::mutations::{Mutation, without};
+use super::Iscsi;
+use super::directory::{ClaimedName, PortalDirectory};
+use super::engine::Engine;
+use super::engine_side::EngineSide;
+use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
+use super::registry::{MAX_SESSIONS, Member, Order};
+use super::socket::Socket;
+use iscsi::connection::{CloseReason, Connection, Directory, SessionIdentity, SessionType, TaskHandle, TaskManagement};
+use iscsi::pdu::LoginStatus;
+use media::Media;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+/// Engine of a connection on its own thread.
+pub(super) struct LocalEngine<M: Media + 'static> {
+    side: EngineSide<M>,
+    directory: PortalDirectory<M>,
+    /// Ends the sessions that the login reinstates.
+    opening: Option<Pin<Box<dyn Future<Output = SessionIdentity>>>>,
+}
+
+impl<M: Media + 'static> LocalEngine<M> {
+    /// `portal`: index of the portal that accepted the connection.
+    pub fn new(iscsi: &Rc<Iscsi<M>>, member: &Rc<Member>, socket: &impl Socket, portal: usize) -> Self {
+        let directory = PortalDirectory {
+            iscsi: Rc::clone(iscsi),
+            portal,
+            local: socket.local_address(),
+            nexus: None,
+            claimed: ClaimedName::default(),
+        };
+        Self { side: EngineSide::new(Rc::clone(iscsi), Rc::clone(member)), directory, opening: None }
+    }
+
+    /// Engine side, after the last command and function.
+    pub fn into_side(self) -> EngineSide<M> {
+        self.side
+    }
+
+    /// Opens the session after the end of those that it reinstates.
+    fn open(&mut self, core: &mut Connection, identity: SessionIdentity) {
+        let (iscsi, member) = (self.side.iscsi(), self.side.member());
+        let reactor = &iscsi.reactor;
+        let Some(host) = iscsi.proven_host(&identity) else {
+            core.reject_login(LoginStatus::AUTHENTICATION_FAILURE);
+            return;
+        };
+        member.host.set(host);
+        let tsih = iscsi.registry.new_tsih();
+        if !core.accept_session(tsih) {
+            return;
+        }
+        if identity.session_type == SessionType::Normal {
+            let isid: String = identity.isid.iter().map(|b| format!("{b:02x}")).collect();
+            let port = format!("{},i,0x{isid}", identity.initiator_name);
+            let target_port = reactor.port_identifier(self.directory.portal);
+            let nexus = iscsi.target.attach_nexus(&port, &identity.initiator_name, target_port);
+            iscsi.target.set_query_functions(nexus, core.parameters().carries_query_functions());
+            self.directory.nexus = Some(nexus);
+            member.nexus.set(Some(nexus));
+            member.normal.set(true);
+            tracing::info!(initiator = %identity.initiator_name, peer = %member.peer, portal = %member.portal, "session opened");
+        }
+        member.since.set(Some(reactor.environment.now()));
+        member.session.replace(Some(SessionIdentity { tsih, ..identity }));
+    }
+
+    /// Notes a failed login for an event, and logs it once in a while.
+    fn report_refusal(&self, status: LoginStatus, reason: &'static str) {
+        let closed = &self.side.iscsi().registry.closed;
+        let peer = self.side.member().peer;
+        let claimed = self.directory.claimed.last();
+        let initiator = claimed.as_deref().unwrap_or("unnamed");
+        let reason = match status {
+            LoginStatus::AUTHORIZATION_FAILURE => "no host with this name, and no volume for every initiator",
+            LoginStatus::TARGET_NOT_FOUND => "the array has no target of this name",
+            LoginStatus::OUT_OF_RESOURCES => "too many sessions are open",
+            _ => reason,
+        };
+        closed.refused.add(status, initiator, peer, reason);
+        if let Some(count) = closed.count_refusal(status, clock::now()) {
+            tracing::warn!(initiator, %peer, reason, count, "login refused");
+        }
+    }
+}
+
+impl<M: Media + 'static> Engine for LocalEngine<M> {
+    fn directory(&self) -> &dyn Directory {
+        &self.directory
+    }
+
+    fn session_opening(&mut self, core: &mut Connection, identity: SessionIdentity) {
+        let (registry, member) = (&self.side.iscsi().registry, self.side.member());
+        if identity.requested_tsih != 0 {
+            let status = if registry.has_session(identity.requested_tsih) {
+                LoginStatus::TOO_MANY_CONNECTIONS
+            } else {
+                LoginStatus::SESSION_DOES_NOT_EXIST
+            };
+            core.reject_login(status);
+            return;
+        }
+        let old = match identity.session_type {
+            SessionType::Normal => registry.same_nexus(&identity, member.id),
+            SessionType::Discovery => Vec::new(),
+        };
+        let reinstated = old.iter().filter(|member| member.normal.get()).count();
+        let room = registry.has_room(member.peer.ip(), reinstated, MAX_SESSIONS);
+        if identity.session_type == SessionType::Normal && !room {
+            if let Some(count) = registry.closed.sessions_full.count(clock::now()) {
+                tracing::warn!(initiator = %identity.initiator_name, peer = %member.peer, count, "login refused: of {MAX_SESSIONS} sessions too many are taken");
+            }
+            core.reject_login(LoginStatus::OUT_OF_RESOURCES);
+            return;
+        }
+        // The identity is stored at once: of two simultaneous logins, the later one reinstates the
+        // session of the earlier.
+        member.session.replace(Some(identity.clone()));
+        self.opening = Some(Box::pin(async move {
+            for member in old {
+                member.order(Order::Close);
+                member.wait_gone().await;
+            }
+            identity
+        }));
+    }
+
+    fn poll_opening(&mut self, core: &mut Connection, context: &mut Context<'_>) -> bool {
+        let Some(opening) = &mut self.opening else { return false };
+        let Poll::Ready(identity) = opening.as_mut().poll(context) else { return false };
+        self.opening = None;
+        self.open(core, identity);
+        true
+    }
+
+    fn start(&mut self, command: Dispatch) {
+        self.side.start(command);
+    }
+
+    fn function(&mut self, request: TaskManagement) {
+        self.side.function(request);
+    }
+
+    fn abort_all(&mut self) {
+        self.side.abort_all();
+    }
+
+    fn aborted(&mut self, number: u64, tasks: Vec<TaskHandle>, any: bool) {
+        self.side.aborted(number, tasks, any);
+    }
+
+    fn ask_to_give_way(&mut self) {
+        self.side.ask_to_give_way();
+    }
+
+    fn closing(&mut self, reason: &CloseReason) {
+        self.side.closing(reason);
+        if let CloseReason::LoginFailed(status, why) = reason {
+            self.report_refusal(*status, why);
+        }
+    }
+
+    fn ended(&mut self) {
+        self.side.abort_all();
+        #[cfg(feature = "simulation")]
+        if without(Mutation::NexusBeforeDrain) {
+            self.side.iscsi().registry.leave(self.side.member());
+        }
+    }
+
+    fn take_instructions(&mut self) -> Vec<Instruction> {
+        self.side.take_instructions()
+    }
+
+    fn poll_completion(&mut self, context: &mut Context<'_>) -> Option<Completion> {
+        self.side.poll_completion(context)
+    }
+
+    fn poll_function(&mut self, context: &mut Context<'_>) -> Option<FunctionCompletion> {
+        self.side.poll_function(context)
+    }
+}
