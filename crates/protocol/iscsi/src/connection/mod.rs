@@ -28,6 +28,7 @@ mod login;
 mod numbering;
 mod outbound;
 mod respond;
+mod suspended;
 mod tags;
 mod task_management;
 mod tasks;
@@ -46,6 +47,7 @@ pub use directory::{Admission, Arrival, Authentication, Directory, Refusal, Targ
 pub use events::{
     CloseReason, Command, Counters, Event, Response, SessionIdentity, SessionType, TaskManagement, TaskManagementHandle,
 };
+pub use suspended::Suspended;
 pub use tasks::TaskHandle;
 
 use crate::framing::{self, Digests, FramingError, Pdu};

@@ -31,6 +31,10 @@ impl Functions {
         self.pending.len()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
     fn insert(&mut self, initiator_task_tag: u32, tasks: Vec<TaskHandle>) -> TaskManagementHandle {
         let handle = TaskManagementHandle(self.next);
         self.next += 1;

@@ -26,6 +26,40 @@ fn pings_come_back() {
     assert_eq!(pair.events, [Event::Pong { initiator_task_tag: tag, data: pattern(512) }]);
 }
 
+/// A connection that changes threads continues its session: numbers, digests and parameters stay.
+#[test]
+fn a_suspended_connection_continues_its_session() {
+    let digests =
+        Config { header_digest: "CRC32C".into(), data_digest: "CRC32C".into(), ..Config::new(INITIATOR, TARGET) };
+    for config in [Config::new(INITIATOR, TARGET), digests] {
+        let mut pair = Pair::logged_in_with(config, connection::Config::default());
+        pair.medium = pattern(super::pair::MEDIUM_BYTES).to_vec();
+        for lba in 0..5 {
+            let read = pair.run(&read10(lba, 3), TransferRequest::In(3 * 512));
+            assert_eq!((read.status, read.data_in.len()), (0, 3 * 512));
+            assert!(pair.target.is_idle());
+            let other = connection::Connection::new(pair.now, connection::Config::default(), [0; 32]);
+            pair.target = std::mem::replace(&mut pair.target, other).suspend().resume();
+            assert_eq!(pair.target.identity().map(|identity| identity.tsih), Some(7));
+        }
+        assert_eq!(pair.closed, None);
+    }
+}
+
+#[test]
+fn a_connection_with_a_task_or_output_is_not_idle() {
+    let mut pair = Pair::logged_in();
+    pair.serve = false;
+    pair.command(&read10(0, 1), TransferRequest::In(512));
+    pair.drive();
+    assert!(!pair.target.is_idle(), "the device server has it");
+    let command = pair.commands.remove(0);
+    assert!(pair.answer(&command));
+    assert!(!pair.target.is_idle(), "its response is not written");
+    pair.drive();
+    assert!(pair.target.is_idle());
+}
+
 #[test]
 fn a_nop_out_without_tag_is_not_answered() {
     let mut pair = Pair::logged_in();
