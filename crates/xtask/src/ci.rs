@@ -115,6 +115,7 @@ const STEPS: &[Step] = &[
         run: || cargo("doc", &["doc", "--workspace", "--no-deps", "--quiet"]),
         beside: Beside::Next,
     },
+    Step { name: "loom", what: "mailboxes between threads, in all interleavings", run: loom, beside: Beside::Next },
     Step {
         name: "sim",
         what: "seeded crashes of the simulated array",
@@ -324,6 +325,15 @@ fn cargo(name: &str, arguments: &[&str]) -> Result<Tally> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(workspace::root()).env("RUSTDOCFLAGS", "-D warnings");
     logged(name, command)
+}
+
+/// Runs the tests of `mailbox` under loom, in a target directory of their own: its dependencies are
+/// built with another configuration.
+fn loom() -> Result<Tally> {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["test", "--package", "mailbox", "--lib", "--target-dir", "target/loom"]);
+    command.current_dir(workspace::root()).env("RUSTFLAGS", "--cfg loom");
+    logged("test", command)
 }
 
 /// Runs the demo, without the part that waits for a person.

@@ -45,7 +45,8 @@ const LAYERS: &[Layer] = &[
             ("api", &["text"]),
             ("cli", &["api", "text"]),
             ("control", &["pool", "random", "text", "unit"]),
-            ("daemon", &["api", "block", "control", "iscsi", "media", "pool", "scsi_target", "unit"]),
+            ("daemon", &["api", "block", "control", "iscsi", "mailbox", "media", "pool", "scsi_target", "unit"]),
+            ("mailbox", &[]),
             ("pool_offline", &["control", "media", "pool", "text"]),
             (
                 "windlass",
