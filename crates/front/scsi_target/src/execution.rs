@@ -5,6 +5,7 @@
 use crate::command::{Command, DataDirection, Medium, UnitAttention};
 use crate::commands::{self, Row};
 use crate::device::{Arrival, Invocation, Request, Response, ScsiTarget, port_groups};
+use crate::limits::Limits;
 use crate::logical_unit::LogicalUnit;
 use crate::nexus::{ItlNexus, Nexus};
 use crate::nexus_id::NexusId;
@@ -26,20 +27,24 @@ struct Addressed<D> {
     path: Rc<ItlNexus<D>>,
 }
 
+/// Bytes of Data-Out that a command needs of a logical unit of this size.
+pub(crate) fn data_out_bytes(limits: &Limits, block_count: u64, cdb: &Cdb, expected: u32) -> u32 {
+    let Ok(row) = commands::find(cdb) else { return 0 };
+    let command = row.command;
+    if !command.takes_data() || row.validate(cdb).is_err() {
+        return 0;
+    }
+    let wanted = command.data_out_bytes(cdb, limits, block_count);
+    u32::try_from(wanted).unwrap_or(u32::MAX).min(expected)
+}
+
 impl<D: BlockDevice + 'static> ScsiTarget<D> {
     /// Bytes of Data-Out that the command needs before it is executed, at most `expected` (the
     /// announced length). 0 for a command whose CDB will be refused, so that nothing is buffered
     /// for it.
     pub fn data_out_bytes(&self, nexus: NexusId, lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {
         let Some(path) = self.path(nexus, lun) else { return 0 };
-        let cdb = Cdb(*cdb);
-        let Ok(row) = commands::find(&cdb) else { return 0 };
-        let command = row.command;
-        if !command.takes_data() || row.validate(&cdb).is_err() {
-            return 0;
-        }
-        let wanted = command.data_out_bytes(&cdb, self.limits(), path.unit.block_count());
-        u32::try_from(wanted).unwrap_or(u32::MAX).min(expected)
+        data_out_bytes(self.limits(), path.unit.block_count(), &Cdb(*cdb), expected)
     }
 
     fn path(&self, nexus: NexusId, lun: [u8; 8]) -> Option<Rc<ItlNexus<D>>> {

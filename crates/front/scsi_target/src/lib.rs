@@ -30,6 +30,7 @@ mod task_set;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod view;
 
 pub use device::persistent_reservations::{initiator_port, registrant};
 pub use device::port_groups::{TargetPort, TargetPortGroup};
@@ -42,5 +43,6 @@ pub use nexus::NexusInfo;
 pub use nexus_id::NexusId;
 pub use scsi::LogicalUnitNumber;
 pub use task_set::TaskAttribute;
+pub use view::NexusView;
 
 pub use profile::UnknownWord;
