@@ -333,7 +333,7 @@ fn loom() -> Result<Tally> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["test", "--package", "mailbox", "--lib", "--target-dir", "target/loom"]);
     command.current_dir(workspace::root()).env("RUSTFLAGS", "--cfg loom");
-    logged("test", command)
+    logged("loom", command)
 }
 
 /// Runs the demo, without the part that waits for a person.

@@ -12,6 +12,7 @@ mod portal_address;
 pub use options::ServeOptions;
 
 use crate::ServeError;
+use crate::load::MAX_THREADS;
 use control::{Commitment, Limits};
 use file::{Background, File, Iscsi, Metrics, Pool, Server, Tls};
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,8 @@ pub struct Configuration {
     pub pool: PoolConfiguration,
     /// Bytes of memory for caches and data in flight; each connection adds up to 2 MiB.
     pub memory_bytes: u64,
+    /// Threads that serve connections: 1 to [`MAX_THREADS`].
+    pub threads: u8,
     /// Share of time in percent that background work uses while hosts are active.
     pub background_share_percent: u8,
     /// Log filter in the syntax of `tracing`: `info`, `debug`, `info,control=debug`.
@@ -216,6 +219,7 @@ impl Configuration {
                 name,
             },
             background_share_percent: file.background.share.unwrap_or(DEFAULT_BACKGROUND_SHARE_PERCENT),
+            threads: options.threads.or(server.threads).unwrap_or_else(default_threads),
             memory_bytes: options.memory.or(server.memory.map(|size| size.0)).unwrap_or(DEFAULT_MEMORY_BYTES),
             log: options.log.clone().or(server.log).unwrap_or_else(|| "info".to_owned()),
             log_format: options.log_format.or(server.log_format).unwrap_or_default(),
@@ -232,6 +236,9 @@ impl Configuration {
         if self.memory_bytes < MIN_MEMORY_BYTES {
             let (given, least) = (api::size::format(self.memory_bytes), api::size::format(MIN_MEMORY_BYTES));
             return Err(wrong(format!("{given} of memory are too little: at least {least} are needed")));
+        }
+        if !(1..=MAX_THREADS).contains(&self.threads) {
+            return Err(wrong(format!("{} threads: 1 to {MAX_THREADS} (--threads, [server] threads)", self.threads)));
         }
         self.check_pool()?;
         if !(1..=100).contains(&self.background_share_percent) {
@@ -323,6 +330,7 @@ impl Configuration {
                 socket: Some(self.socket.clone()),
                 state_dir: Some(self.state_dir.clone()),
                 memory: Some(file::Size(self.memory_bytes)),
+                threads: Some(self.threads),
                 log: Some(self.log.clone()),
                 log_format: Some(self.log_format),
             },
@@ -390,6 +398,12 @@ fn tls_mode(tls: Tls, names: &[String]) -> Result<TlsMode, ServeError> {
         (None | Some("self-signed"), _, _) => Err(wrong("[tls] cert and key need mode = \"files\"".to_owned())),
         (Some(mode), _, _) => Err(wrong(format!("[tls] mode = {mode:?} is neither \"self-signed\" nor \"files\""))),
     }
+}
+
+/// A quarter of the processors: hosts, or what else runs on the machine, need the others.
+fn default_threads() -> u8 {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    u8::try_from(processors / 4).unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS)
 }
 
 fn wrong(message: String) -> ServeError {

@@ -16,6 +16,7 @@ mod environment;
 mod error;
 mod http;
 mod lifecycle;
+mod load;
 mod logging;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;

@@ -200,6 +200,7 @@ fn reactor_configuration(
         adopt_pool: configuration.pool.adopt,
         pool_discard: configuration.pool.discard,
         memory_bytes: configuration.memory_bytes,
+        threads: usize::from(configuration.threads),
         portals: configuration.iscsi.clone(),
         advertise: configuration.advertise.clone(),
         explicit_asymmetric_access: configuration.explicit_asymmetric_access,

@@ -95,6 +95,7 @@ pub fn spawn(prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send 
         adopt_pool: false,
         pool_discard: false,
         memory_bytes: 512 << 20,
+        threads: 1,
         portals: vec![std::net::SocketAddr::from(([127, 0, 0, 1], 3260))],
         advertise: Vec::new(),
         explicit_asymmetric_access: false,

@@ -30,6 +30,8 @@ pub struct ReactorConfiguration {
     pub pool_discard: bool,
     /// Bytes for caches and data in flight; each connection adds up to 2 MiB.
     pub memory_bytes: u64,
+    /// Threads that serve connections, at least 1: the engine's own.
+    pub threads: usize,
     /// Addresses of the iSCSI portals.
     pub portals: Vec<SocketAddr>,
     /// `ADDRESS:PORT` that hosts get instead of the portals' own addresses; empty, or one for each

@@ -112,8 +112,9 @@ impl<T> Sender<T> {
     }
 }
 
-impl<T> Drop for Sender<T> {
-    fn drop(&mut self) {
+impl<T> Sender<T> {
+    /// Delivers the batch, and closes the mailbox: the receiver takes what is left.
+    pub fn close(&mut self) {
         self.flush();
         let mut state = lock(&self.shared);
         state.closed = true;
@@ -122,6 +123,12 @@ impl<T> Drop for Sender<T> {
         if let Some(receiver) = receiver {
             receiver.wake();
         }
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

@@ -182,7 +182,7 @@ impl Run {
                 return Poll::Ready(Err("time stands still".to_owned()));
             }
             if let Some(machine) = &mut *self.machine.borrow_mut() {
-                let _never = Pin::new(&mut machine.tasks).poll(context);
+                machine.poll(context);
             }
             future.as_mut().poll(context).map(Ok)
         })

@@ -10,8 +10,11 @@ use media::{FormatOptions, LocalMedia, SimDisk};
 use pool::{Core, Options};
 use random::Random;
 use scsi_target::Profile;
+use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::task::Context;
 use std::time::Duration;
 use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep};
@@ -24,7 +27,39 @@ const IDLE_MS: u64 = 20;
 /// A machine that runs the array. Dropped, it is killed.
 pub(crate) struct Machine {
     pub array: Rc<SimulatedArray<Store>>,
+    /// Tasks of the engine's thread.
     pub tasks: LocalSet,
+    threads: Threads,
+}
+
+/// Executors of an array, each with the tasks of its thread. The seed decides which thread runs next.
+struct Threads {
+    executors: Vec<LocalSet>,
+    random: Random,
+    /// Percent of the turns in which the engine's thread does not run, although it could.
+    engine_late: u64,
+    /// The same of each executor.
+    executor_late: u64,
+}
+
+impl Threads {
+    /// Runs some of the executors, in any order.
+    fn poll(&mut self, context: &mut Context<'_>) {
+        let count = self.executors.len();
+        if count == 0 {
+            return;
+        }
+        let first = usize::try_from(self.random.below(count as u64)).unwrap_or(0);
+        for turn in 0..count {
+            let Some(executor) = self.executors.get_mut((first + turn) % count) else { continue };
+            if self.random.chance(self.executor_late) {
+                // It runs later.
+                context.waker().wake_by_ref();
+            } else {
+                let _never = Pin::new(executor).poll(context);
+            }
+        }
+    }
 }
 
 /// Address of a portal.
@@ -106,7 +141,36 @@ impl Machine {
                 }
             }
         });
-        Ok(Self { array, tasks })
+        let engine = &tasks;
+        let executors = (0..shared.world.executors).map(|_| {
+            let tasks = LocalSet::new();
+            let entered = engine.enter();
+            let thread = array.add_executor();
+            drop(entered);
+            tasks.spawn_local(thread);
+            tasks
+        });
+        let executors = executors.collect();
+        let random = Random::new(random.next());
+        let late = || [5, 30, 60][random.below(3) as usize];
+        let (engine_late, executor_late) = (late(), late());
+        let threads = Threads { executors, random, engine_late, executor_late };
+        Ok(Self { array, tasks, threads })
+    }
+
+    /// Runs the threads of the array: each as far as it comes, some not at all.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) {
+        if !self.threads.executors.is_empty() && self.threads.random.chance(3) {
+            let _tasks = self.tasks.enter();
+            let random = &self.threads.random;
+            self.array.move_connection(|below| usize::try_from(random.below(below as u64)).unwrap_or(0));
+        }
+        self.threads.poll(context);
+        if !self.threads.executors.is_empty() && self.threads.random.chance(self.threads.engine_late) {
+            context.waker().wake_by_ref();
+            return;
+        }
+        let _never = Pin::new(&mut self.tasks).poll(context);
     }
 
     /// Creates the volumes that every host sees.
@@ -143,10 +207,15 @@ impl Machine {
 
     /// Stops the array in order.
     pub(crate) async fn stop(self) -> Result<(), String> {
-        let Self { array, tasks } = self;
-        let stopped = tasks.run_until(async move {
+        let Self { array, tasks, mut threads } = self;
+        let stopping = tasks.run_until(async move {
             let array = Rc::try_unwrap(array).map_err(|_| "the array is still used".to_owned())?;
             array.stop().await.map_err(|error| format!("the array does not stop cleanly: {error}"))
+        });
+        let mut stopping = pin!(stopping);
+        let stopped = poll_fn(|context| {
+            threads.poll(context);
+            stopping.as_mut().poll(context)
         });
         tokio::time::timeout(crate::host::BOUND, stopped).await.map_err(|_| "the array does not stop".to_owned())?
     }

@@ -4,11 +4,10 @@
 use bytes::BytesMut;
 use daemon::simulation::Socket;
 use random::Random;
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 /// One direction.
@@ -37,8 +36,8 @@ impl Pipe {
 
 /// One end of a connection. Dropped, it closes both directions.
 pub(crate) struct End {
-    input: Rc<RefCell<Pipe>>,
-    output: Rc<RefCell<Pipe>>,
+    input: Arc<Mutex<Pipe>>,
+    output: Arc<Mutex<Pipe>>,
     local: SocketAddr,
     random: Random,
     /// Longest piece of one read or write, in bytes.
@@ -51,10 +50,10 @@ pub(crate) fn connection(random: &Random, portal: SocketAddr, peer: SocketAddr) 
     let piece = [100, 1500, 65_536, 1 << 20][random.below(4) as usize];
     let pipe = || {
         let empty = Pipe { bytes: VecDeque::new(), capacity, closed: false, reader: None, writer: None };
-        Rc::new(RefCell::new(empty))
+        Arc::new(Mutex::new(empty))
     };
     let (one, other) = (pipe(), pipe());
-    let end = |input: &Rc<RefCell<Pipe>>, output: &Rc<RefCell<Pipe>>, local| End {
+    let end = |input: &Arc<Mutex<Pipe>>, output: &Arc<Mutex<Pipe>>, local| End {
         input: input.clone(),
         output: output.clone(),
         local,
@@ -62,6 +61,10 @@ pub(crate) fn connection(random: &Random, portal: SocketAddr, peer: SocketAddr) 
         piece,
     };
     (end(&one, &other, peer), end(&other, &one, portal))
+}
+
+fn lock(pipe: &Mutex<Pipe>) -> MutexGuard<'_, Pipe> {
+    pipe.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl End {
@@ -72,10 +75,12 @@ impl End {
 }
 
 impl Socket for End {
+    type Parcel = Self;
+
     fn poll_read(&mut self, context: &mut Context<'_>, buffer: &mut BytesMut) -> Poll<Result<usize>> {
-        let available = self.input.borrow().bytes.len();
+        let available = lock(&self.input).bytes.len();
         let length = self.piece(available.min(buffer.capacity() - buffer.len()));
-        let mut pipe = self.input.borrow_mut();
+        let mut pipe = lock(&self.input);
         if available == 0 && !pipe.closed {
             pipe.reader = Some(context.waker().clone());
             return Poll::Pending;
@@ -91,14 +96,14 @@ impl Socket for End {
 
     fn poll_write(&mut self, context: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Poll<Result<usize>> {
         let (room, closed) = {
-            let pipe = self.output.borrow();
+            let pipe = lock(&self.output);
             (pipe.capacity.saturating_sub(pipe.bytes.len()), pipe.closed)
         };
         if closed {
             return Poll::Ready(Err(Error::from(ErrorKind::BrokenPipe)));
         }
         let mut left = self.piece(room);
-        let mut pipe = self.output.borrow_mut();
+        let mut pipe = lock(&self.output);
         if left == 0 {
             pipe.writer = Some(context.waker().clone());
             return Poll::Pending;
@@ -117,11 +122,19 @@ impl Socket for End {
     fn local_address(&self) -> Option<SocketAddr> {
         Some(self.local)
     }
+
+    fn pack(self) -> Result<Self> {
+        Ok(self)
+    }
+
+    fn unpack(parcel: Self) -> Result<Self> {
+        Ok(parcel)
+    }
 }
 
 impl Drop for End {
     fn drop(&mut self) {
-        self.input.borrow_mut().close();
-        self.output.borrow_mut().close();
+        lock(&self.input).close();
+        lock(&self.output).close();
     }
 }

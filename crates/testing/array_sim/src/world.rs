@@ -72,6 +72,8 @@ pub(crate) struct World {
     pub kills: u64,
     /// Requests of the disk fail.
     pub faulty: bool,
+    /// Executors besides the engine's thread.
+    pub executors: usize,
     pub weights: Vec<(Kind, u64)>,
 }
 
@@ -94,8 +96,23 @@ impl World {
         }
         weights.push((Kind::Read, 50));
         weights.push((Kind::Write, 50));
+        let executors = choose(&[0, 1, 2]) as usize;
         let commands = commands / hosts as u64 + 1;
-        Self { seed, hosts, volumes, commands, depth, pause_ms, digests, delay, immediate, kills, faulty, weights }
+        Self {
+            seed,
+            hosts,
+            volumes,
+            commands,
+            depth,
+            pause_ms,
+            digests,
+            delay,
+            immediate,
+            kills,
+            faulty,
+            executors,
+            weights,
+        }
     }
 
     pub(crate) fn draw(&self, random: &Random) -> Kind {

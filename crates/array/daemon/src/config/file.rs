@@ -34,6 +34,7 @@ pub(super) struct Server {
     pub(super) socket: Option<PathBuf>,
     pub(super) state_dir: Option<PathBuf>,
     pub(super) memory: Option<Size>,
+    pub(super) threads: Option<u8>,
     pub(super) log: Option<String>,
     pub(super) log_format: Option<LogFormat>,
 }

@@ -39,6 +39,7 @@ fn options_win_over_the_file() {
         listen = "127.0.0.1:8443"
         state_dir = "/srv/array"
         memory = "1G"
+        threads = 3
         log_format = "json"
         [iscsi]
         listen = ["10.0.0.5:3260", "[fd00::5]:3260"]
@@ -67,6 +68,7 @@ fn options_win_over_the_file() {
     let from_file = Configuration::load(&options).unwrap();
     assert_eq!(from_file.state_dir, PathBuf::from("/srv/array"));
     assert_eq!(from_file.memory_bytes, 1 << 30);
+    assert_eq!(from_file.threads, 3);
     assert_eq!(from_file.log_format, LogFormat::Json);
     assert_eq!((from_file.pool.size_bytes, from_file.pool.size_is_given), (1 << 40, true));
     assert!(from_file.pool.discard);
@@ -76,10 +78,11 @@ fn options_win_over_the_file() {
     options.state_dir = Some("/tmp/x".into());
     options.iscsi = vec!["127.0.0.1:3261".parse().unwrap(), "127.0.0.2:3261".parse().unwrap()];
     options.memory = Some(1 << 31);
+    options.threads = Some(8);
     let merged = Configuration::load(&options).unwrap();
     assert_eq!(merged.socket, PathBuf::from("/tmp/x/windlass.sock"));
     assert_eq!(merged.iscsi.len(), 2);
-    assert_eq!(merged.memory_bytes, 1 << 31);
+    assert_eq!((merged.memory_bytes, merged.threads), (1 << 31, 8));
     assert_eq!(merged.http, from_file.http);
 }
 
@@ -97,6 +100,7 @@ fn bad_values_are_refused_in_a_sentence() {
         ("[iscsi]\nlisten = [\"3260\"]\n", "line 2"),
         ("[iscsi]\nlisten = [\"127.0.0.1:9\", \"127.0.0.1:9\"]\n", "127.0.0.1:9 is to be listened on twice"),
         ("[iscsi]\nlisten = [\"127.0.0.1:9\"]\n[metrics]\nlisten = \"127.0.0.1:9\"\n", "twice"),
+        ("[server]\nthreads = 0\n", "0 threads: 1 to 8"),
         ("[[pool]]\nsize = \"1M\"\n", "a pool cannot have 1 MiB"),
         ("[iscsi]\nadvertise = [\"a:1\", \"b:2\"]\n", "2 addresses for 1 portals"),
         ("[iscsi]\niqn_base = \"my array\"\n", "target name"),

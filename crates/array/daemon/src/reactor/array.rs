@@ -111,6 +111,7 @@ impl<M: Media + 'static> Array<M> {
 
     /// Ends the tasks and makes everything durable. Frontends must be shut down before.
     pub async fn close(self) -> Result<(), ServeError> {
+        self.iscsi().remove_executors();
         for work in self.frontend_work {
             work.abort();
             let _ended = work.await;

@@ -9,6 +9,11 @@
 //! those that arrived earlier. A request that fits passes those that do not. The first in the queue
 //! may exceed the budget, one connection at a time, so that a command of any size can run and large
 //! commands do not starve. Unsolicited data does not wait; it is refused.
+//!
+//! The budget may be shared by several threads. Each has a [`DataMemory`] with its own queue, which
+//! leases what its connections hold from the common [`Budget`] in pieces of [`LEASE_BYTES`]. Two
+//! threads that take the last piece at one instant may exceed the budget by one request; a
+//! connection that waits for memory which another thread returns tries again after [`RETRY`].
 
 mod movement;
 mod ration;
@@ -17,15 +22,51 @@ pub(super) use ration::{Moved, Queued, Ration};
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Memory that each connection may hold without a request.
 pub(crate) const SHARE_BYTES: usize = 64 << 10;
 
-/// Memory that connections share.
+/// Bytes in which a thread leases from the budget.
+const LEASE_BYTES: usize = 1 << 20;
+/// Time after which a connection tries again that waits for memory of other threads.
+const RETRY: Duration = Duration::from_millis(10);
+
+/// Bytes that all threads may hold together.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    /// Bytes that no thread has leased; negative if threads exceed the budget.
+    free_bytes: AtomicI64,
+}
+
+impl Budget {
+    /// Creates an unused budget.
+    pub fn new(limit_bytes: usize) -> Arc<Self> {
+        Arc::new(Self { free_bytes: AtomicI64::new(i64::try_from(limit_bytes).unwrap_or(i64::MAX)) })
+    }
+
+    fn free_bytes(&self) -> usize {
+        usize::try_from(self.free_bytes.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// Changes a lease.
+    fn change(&self, from_bytes: usize, to_bytes: usize) {
+        let signed = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.free_bytes.fetch_add(signed(from_bytes) - signed(to_bytes), Ordering::Relaxed);
+    }
+}
+
+/// Memory that the connections of one thread share.
 #[derive(Debug)]
 pub(crate) struct DataMemory {
-    limit_bytes: usize,
+    budget: Arc<Budget>,
+    /// Bytes leased from the budget: at least the used ones.
+    leased_bytes: Cell<usize>,
+    /// Notified when a connection waits.
+    queued: Notify,
     /// Bytes that connections hold beyond their shares, without those granted beyond the budget.
     used_bytes: Cell<usize>,
     /// True if a connection holds memory granted beyond the budget.
@@ -54,9 +95,44 @@ impl Holder {
 }
 
 impl DataMemory {
-    /// Creates an unused budget.
-    pub fn new(limit_bytes: usize) -> Rc<Self> {
-        Rc::new(Self { limit_bytes, used_bytes: Cell::new(0), exceeded: Cell::new(false), waiting: RefCell::default() })
+    /// Creates the memory of one thread.
+    pub fn new(budget: Arc<Budget>) -> Rc<Self> {
+        Rc::new(Self {
+            budget,
+            leased_bytes: Cell::new(0),
+            queued: Notify::new(),
+            used_bytes: Cell::new(0),
+            exceeded: Cell::new(false),
+            waiting: RefCell::default(),
+        })
+    }
+
+    /// Bytes that the connections of this thread could hold together now.
+    fn limit_bytes(&self) -> usize {
+        self.leased_bytes.get() + self.budget.free_bytes()
+    }
+
+    /// Sets the used bytes, and leases as many.
+    fn set_used(&self, bytes: usize) {
+        self.used_bytes.set(bytes);
+        let (leased, needed) = (self.leased_bytes.get(), bytes.next_multiple_of(LEASE_BYTES));
+        // One piece stays, so that a connection at its boundary does not contend with other threads.
+        if needed > leased || leased > needed + LEASE_BYTES {
+            self.budget.change(leased, needed);
+            self.leased_bytes.set(needed);
+        }
+    }
+
+    /// Lets waiting connections try again from time to time, while other threads may return memory.
+    /// Runs until it is dropped.
+    pub async fn retry(&self) {
+        loop {
+            self.queued.notified().await;
+            while !self.waiting.borrow().is_empty() {
+                tokio::time::sleep(RETRY).await;
+                self.wake_next();
+            }
+        }
     }
 
     /// True if the connection may hold `bytes` more.
@@ -64,7 +140,7 @@ impl DataMemory {
         let own = holder.used_bytes();
         let held = holder.held_bytes.get() - holder.exceeding_bytes.get();
         let wanted = (held + bytes).saturating_sub(SHARE_BYTES);
-        let free = self.limit_bytes.saturating_sub(self.used_bytes.get() - own + wanted);
+        let free = self.limit_bytes().saturating_sub(self.used_bytes.get() - own + wanted);
         wanted == own || wanted <= free
     }
 
@@ -135,7 +211,7 @@ impl Account {
         }
         holder.held_bytes.set(bytes);
         holder.exceeding_bytes.set(exceeding_bytes);
-        self.budget.used_bytes.set(others + holder.used_bytes());
+        self.budget.set_used(others + holder.used_bytes());
     }
 }
 
@@ -151,6 +227,7 @@ impl Account {
             holder.wanted.set((bytes, oldest));
             if !self.waits() {
                 budget.waiting.borrow_mut().push(holder.clone());
+                budget.queued.notify_one();
             }
             let Some((next, exceeds)) = budget.next(&budget.waiting.borrow()) else { return false };
             if !Rc::ptr_eq(&next, holder) {
@@ -192,6 +269,12 @@ impl Account {
     pub fn withdraw(&self) {
         self.budget.waiting.borrow_mut().retain(|holder| !Rc::ptr_eq(holder, &self.holder));
         self.budget.wake_next();
+    }
+}
+
+impl Drop for DataMemory {
+    fn drop(&mut self) {
+        self.budget.change(self.leased_bytes.get(), 0);
     }
 }
 

@@ -24,6 +24,7 @@ pub mod simulation;
 
 mod state;
 mod store;
+mod threads;
 
 use crate::starter::{ReactorChannels, ReactorConfiguration, Ready};
 use crate::{ServeError, SystemEnvironment};
@@ -35,6 +36,7 @@ use pool::{Pool, Volume};
 use setup::ArraySetup;
 use std::rc::Rc;
 use std::time::Duration;
+use threads::Threads;
 use unit::Units;
 
 pub(crate) type ArrayPool<M> = Pool<M>;
@@ -65,6 +67,8 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
         profile: logical_unit_profile()?,
     };
     let array = Array::open(pool, setup, Rc::new(SystemEnvironment)).await?;
+    let threads = Threads::start(array.iscsi(), configuration.threads)?;
+    let placing = tokio::task::spawn_local(threads::place(array.iscsi().clone()));
     let returning = tokio::task::spawn_local(return_memory(array.iscsi().clone()));
     let answering = tokio::task::spawn_local(crate::answer(array.control.clone(), requests));
     let accepting: Vec<_> = listeners
@@ -86,7 +90,10 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     tokio::join!(registrar.stop(), array.shut_down_frontends());
     let _finished = tokio::time::timeout(Duration::from_secs(10), answering).await;
     returning.abort();
-    array.close().await
+    placing.abort();
+    let closed = array.close().await;
+    threads.ended().await;
+    closed
 }
 
 /// Interval of checks of the number of ended connections.

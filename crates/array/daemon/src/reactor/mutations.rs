@@ -14,11 +14,28 @@ pub enum Mutation {
     NexusBeforeDrain,
     /// A response is lost if others are queued before it.
     ReplyLost,
+    /// A task management function passes commands on their way to the engine.
+    Overtake,
+    /// An abort waits for the commands that the engine has, and not for those on their way to it.
+    SettleEngineOnly,
+    /// A thread sleeps without looking for messages once more.
+    SleepWithoutLook,
+    /// A connection moves with commands in flight.
+    MoveInFlight,
 }
 
 impl Mutation {
     /// All mutations.
-    pub const ALL: [Self; 4] = [Self::OrderWithoutWake, Self::WaiterForgotten, Self::NexusBeforeDrain, Self::ReplyLost];
+    pub const ALL: [Self; 8] = [
+        Self::OrderWithoutWake,
+        Self::WaiterForgotten,
+        Self::NexusBeforeDrain,
+        Self::ReplyLost,
+        Self::Overtake,
+        Self::SettleEngineOnly,
+        Self::SleepWithoutLook,
+        Self::MoveInFlight,
+    ];
 
     /// Name on a command line.
     pub const fn name(self) -> &'static str {
@@ -27,6 +44,10 @@ impl Mutation {
             Self::WaiterForgotten => "waiter-forgotten",
             Self::NexusBeforeDrain => "nexus-before-drain",
             Self::ReplyLost => "reply-lost",
+            Self::Overtake => "overtake",
+            Self::SettleEngineOnly => "settle-engine-only",
+            Self::SleepWithoutLook => "sleep-without-look",
+            Self::MoveInFlight => "move-in-flight",
         }
     }
 
@@ -37,6 +58,10 @@ impl Mutation {
             Self::WaiterForgotten => "a finished command does not release the functions that wait for its end",
             Self::NexusBeforeDrain => "a nexus may log in again before the last command of its old session is done",
             Self::ReplyLost => "the response of a command is lost when another is queued before it",
+            Self::Overtake => "a task management function passes commands that are on their way to the engine",
+            Self::SettleEngineOnly => "an abort does not wait for commands that are on their way to the engine",
+            Self::SleepWithoutLook => "a thread sleeps without looking for messages once more",
+            Self::MoveInFlight => "a connection moves to another thread with commands in flight",
         }
     }
 }

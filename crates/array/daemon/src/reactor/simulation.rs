@@ -7,8 +7,10 @@ pub use super::mutations::{Mutation, leave_out};
 pub use super::setup::ArraySetup;
 
 use super::array::Array;
+use super::iscsi::executor;
 use crate::ServeError;
 use control::{Control, Environment};
+use futures_util::future::LocalBoxFuture;
 use media::Media;
 use pool::{Core, Pool};
 use std::net::SocketAddr;
@@ -54,6 +56,24 @@ impl<M: Media + 'static> SimulatedArray<M> {
     /// Connects a byte stream to a portal, given by its index.
     pub fn connect(&self, socket: impl Socket, peer: SocketAddr, portal: usize) {
         self.array.iscsi().connected(socket, peer, portal);
+    }
+
+    /// Adds an executor. The future is its thread; the caller polls it in a `LocalSet` of its own.
+    pub fn add_executor(&self) -> LocalBoxFuture<'static, ()> {
+        Box::pin(executor::run(self.array.iscsi().add_executor()))
+    }
+
+    /// Orders a connection to move from the engine's thread to an executor. `choose`: a number below
+    /// its argument.
+    pub fn move_connection(&self, choose: impl Fn(usize) -> usize) {
+        let movable = self.array.iscsi().movable();
+        let executors = self.array.iscsi().executors();
+        if executors > 0
+            && !movable.is_empty()
+            && let Some(connection) = movable.get(choose(movable.len()))
+        {
+            connection.move_to(1 + choose(executors));
+        }
     }
 
     /// Stops in order: hosts log out, and all changes become durable.

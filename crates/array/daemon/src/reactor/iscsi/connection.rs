@@ -16,8 +16,10 @@ use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
 use super::socket::Socket;
 use super::wire::{Received, Wire};
 use block::VolumeId;
+use bytes::BytesMut;
 use iscsi::connection::{
-    CloseReason, Command, Config, Connection, Event, MissingTaskResponse, Response, TaskHandle, TaskManagement,
+    CloseReason, Command, Config, Connection, Event, MissingTaskResponse, Response, Suspended, TaskHandle,
+    TaskManagement,
 };
 use scsi_target::{Arrival, TaskAttribute};
 use std::collections::BTreeSet;
@@ -28,12 +30,15 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 /// Largest amount of data in flight of one connection in each direction. More does not make a
 /// connection faster.
 const MAX_CONNECTION_DATA_BYTES: usize = 64 << 20;
 /// Time for an initiator to read the remaining output of a connection that ends.
 const LINGER: Duration = Duration::from_secs(5);
+/// Time in which a connection that is to move takes no new commands.
+const MOVE: Duration = Duration::from_millis(200);
 /// Reads in one poll; the limit lets other connections run.
 const READS_PER_POLL: usize = 8;
 
@@ -55,6 +60,7 @@ pub(super) struct ConnectionTask<S, E> {
     /// True if the connection closes once its output is written.
     ending: bool,
     closed: Option<CloseReason>,
+    moving: Option<Moving>,
     /// Instant at which the rest of the output of an ended connection is discarded.
     linger_until: Option<Instant>,
     timer: Pin<Box<tokio::time::Sleep>>,
@@ -64,6 +70,22 @@ pub(super) struct ConnectionTask<S, E> {
     woken: Boxed<()>,
 }
 
+/// Order to move that has not been followed.
+#[derive(Clone, Copy, Debug)]
+struct Moving {
+    executor: usize,
+    /// Instant at which the connection gives up: it takes input again.
+    until: Instant,
+}
+
+/// How a thread has ceased to serve a connection.
+pub(super) enum Served<S, E> {
+    /// It has ended, and nothing is in flight.
+    Ended(E),
+    /// It moves to the executor of this number.
+    Moves { socket: S, received: BytesMut, core: Box<Suspended>, engine: E, executor: usize },
+}
+
 /// Memory that the connections of one thread share.
 #[derive(Clone, Debug)]
 pub(super) struct SharedMemory {
@@ -71,6 +93,16 @@ pub(super) struct SharedMemory {
     pub data_in: Rc<DataMemory>,
     /// For data in flight from initiators.
     pub data_out: Rc<DataMemory>,
+}
+
+impl SharedMemory {
+    /// Lets connections that wait for memory of other threads try again.
+    pub fn retry(&self) -> [JoinHandle<()>; 2] {
+        [&self.data_in, &self.data_out].map(|memory| {
+            let memory = Rc::clone(memory);
+            tokio::task::spawn_local(async move { memory.retry().await })
+        })
+    }
 }
 
 /// Protocol core of a new connection. `seed`: unpredictable bytes.
@@ -124,10 +156,12 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
             in_flight: InFlight::default(),
             functions: 0,
             ration,
-            retry_input: false,
+            // Bytes may have been received on another thread.
+            retry_input: true,
             logging_out: false,
             ending: false,
             closed: None,
+            moving: None,
             linger_until: None,
             timer: Box::pin(tokio::time::sleep_until(clock::now().into())),
             timer_at: None,
@@ -136,13 +170,47 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
         }
     }
 
-    /// Serves the connection until it has ended and its last command and function are done.
-    pub async fn serve(mut self) -> E {
+    /// Serves the connection until it has ended and its last command and function are done, or until
+    /// it can move.
+    pub async fn serve(mut self) -> Served<S, E> {
         poll_fn(|context| self.poll(context)).await;
+        if self.closed.is_none() && self.can_move() {
+            let (socket, received) = self.wire.into_parts();
+            let executor = self.moving.map_or(0, |moving| moving.executor);
+            return Served::Moves {
+                socket,
+                received,
+                core: Box::new(self.core.suspend()),
+                engine: self.engine,
+                executor,
+            };
+        }
         if let Some(reason) = &self.closed {
             tracing::debug!(peer = %self.peer, ?reason, "connection ended");
         }
-        self.end().await
+        Served::Ended(self.end().await)
+    }
+
+    /// True if the connection is to move and has nothing in flight (T7 in ARCHITECTURE.md).
+    fn can_move(&self) -> bool {
+        if self.moving.is_none() {
+            return false;
+        }
+        #[cfg(feature = "simulation")]
+        if without(Mutation::MoveInFlight) {
+            return self.core.is_full_feature() && !self.wire.has_output();
+        }
+        self.core.is_idle()
+            && !self.wire.has_output()
+            && self.in_flight.is_empty()
+            && self.functions == 0
+            && !self.ending
+    }
+
+    /// True if no input is taken, so that the connection can move. Data of commands that have begun
+    /// still is.
+    fn holds_input(&self) -> bool {
+        self.moving.is_some() && !self.core.awaits_data_out()
     }
 
     /// Closes the transport, and waits for the last command and the last task management function.
@@ -215,6 +283,9 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
             if self.linger_until.is_some_and(|until| until <= clock::now()) {
                 return Poll::Ready(());
             }
+            if self.can_move() {
+                return Poll::Ready(());
+            }
             progress |= self.time(context);
             if !progress {
                 return Poll::Pending;
@@ -233,6 +304,9 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
                 Instruction::Leave(seconds) => self.core.request_logout(clock::now(), seconds),
                 Instruction::Abort { number, volumes } => self.abort(number, &volumes),
                 Instruction::GiveWay => self.give_way(),
+                Instruction::Move(executor) => {
+                    self.moving = clock::now().checked_add(MOVE).map(|until| Moving { executor, until });
+                }
             }
         }
         true
@@ -313,12 +387,19 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
 
     fn read(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
+        if self.holds_input() {
+            return false;
+        }
         if std::mem::take(&mut self.retry_input) && !self.wire.received().is_empty() {
             self.core.handle_input(clock::now(), self.wire.received(), self.engine.directory());
             progress = true;
         }
         for _ in 0..READS_PER_POLL {
-            if self.closed.is_some() || self.core.is_closed() || self.core.is_input_held_back() {
+            if self.closed.is_some()
+                || self.core.is_closed()
+                || self.core.is_input_held_back()
+                || self.engine.is_full(context)
+            {
                 return progress;
             }
             match self.wire.receive(context) {
@@ -436,7 +517,8 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
         if (self.closed.is_some() || self.ending) && self.linger_until.is_none() {
             self.linger_until = clock::now().checked_add(LINGER);
         }
-        let due = self.core.poll_timeout().into_iter().chain(self.linger_until).chain(self.ration.give_way_at()).min();
+        let others = [self.linger_until, self.ration.give_way_at(), self.moving.map(|moving| moving.until)];
+        let due = self.core.poll_timeout().into_iter().chain(others.into_iter().flatten()).min();
         if due != self.timer_at {
             self.timer_at = due;
             if let Some(due) = due {
@@ -448,6 +530,10 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
         }
         self.timer_at = None;
         let now = clock::now();
+        if self.moving.is_some_and(|moving| moving.until <= now) {
+            self.moving = None;
+            self.retry_input = true;
+        }
         if self.ration.asks_to_give_way(now) {
             self.engine.ask_to_give_way();
         }

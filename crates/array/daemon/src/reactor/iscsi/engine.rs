@@ -16,6 +16,8 @@ pub(super) trait Engine {
     /// Continues with that. True if something happened.
     fn poll_opening(&mut self, core: &mut Connection, context: &mut Context<'_>) -> bool;
 
+    /// Whether the engine takes no more commands for now. The task is woken when it does.
+    fn is_full(&self, context: &mut Context<'_>) -> bool;
     /// Executes a command.
     fn start(&mut self, command: Dispatch);
     /// Executes a task management function, after the end of the tasks that it names.

@@ -2,6 +2,8 @@
 //! of other parts of the array.
 
 use super::super::clock;
+#[cfg(feature = "simulation")]
+use super::super::mutations::{Mutation, without};
 use super::Iscsi;
 use super::execute::Execution;
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
@@ -97,6 +99,7 @@ impl<M: Media + 'static> EngineSide<M> {
             Order::Close => Instruction::Close,
             Order::Leave(seconds) => Instruction::Leave(seconds),
             Order::GiveWay => Instruction::GiveWay,
+            Order::Move(executor) => Instruction::Move(executor),
             Order::Abort(volumes, done) => {
                 let number = self.next_abort;
                 self.next_abort += 1;
@@ -128,6 +131,21 @@ impl<M: Media + 'static> EngineSide<M> {
         if let (Some(count), CloseReason::ProtocolError(what)) = (count, reason) {
             tracing::warn!(peer = %self.member.peer, what, count, "connection dropped: protocol error");
         }
+    }
+
+    /// Notes that the transport is closed: responses are not needed.
+    pub fn ended(&mut self) {
+        self.abort_all();
+        #[cfg(feature = "simulation")]
+        if without(Mutation::NexusBeforeDrain) {
+            self.iscsi.registry.leave(&self.member);
+        }
+    }
+
+    /// Answers an order to abort for the commands that the engine has.
+    #[cfg(feature = "simulation")]
+    pub fn aborted_in_engine(&mut self, number: u64) {
+        self.aborted(number, self.execution.tasks(), true);
     }
 
     /// Returns the next finished command.

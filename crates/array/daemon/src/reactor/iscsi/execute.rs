@@ -66,6 +66,12 @@ impl Execution {
         }
     }
 
+    /// Commands in progress.
+    #[cfg(feature = "simulation")]
+    pub fn tasks(&self) -> Vec<TaskHandle> {
+        self.running.keys().copied().collect()
+    }
+
     /// Signals commands that their response is no longer needed: a copy ends after its next step,
     /// and SANITIZE does not wait for its operation.
     pub fn abort(&self, tasks: &[TaskHandle]) {

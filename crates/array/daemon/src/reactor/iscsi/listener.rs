@@ -2,14 +2,16 @@
 
 use super::super::clock;
 use super::Iscsi;
-use super::connection::{ConnectionTask, new_core};
+use super::connection::{ConnectionTask, Served, new_core};
 use super::local::LocalEngine;
 use super::registry::{MAX_CONNECTIONS_WITHOUT_SESSION, Member};
+use super::remote::represent;
 use super::socket::Socket;
 use super::wire::Wire;
 use crate::starter::ReactorConfiguration;
 use crate::{ServeError, advertised};
 use ::control::Portal;
+use bytes::BytesMut;
 use media::Media;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -82,6 +84,13 @@ async fn serve<M: Media + 'static>(iscsi: Rc<Iscsi<M>>, socket: impl Socket, mem
     iscsi.reactor.environment.fill_random(&mut seed);
     let engine = LocalEngine::new(&iscsi, &member, &socket, portal);
     let core = new_core(iscsi.missing_task_response, seed);
-    let connection = ConnectionTask::new(Wire::new(socket), core, engine, member.peer, &iscsi.memory, &member.wake);
-    connection.serve().await.into_side().end().await;
+    let wire = Wire::new(socket, BytesMut::new());
+    let connection = ConnectionTask::new(wire, core, engine, member.peer, &iscsi.memory, &member.wake);
+    match connection.serve().await {
+        Served::Ended(engine) => engine.into_side().end().await,
+        Served::Moves { socket, received, core, engine, executor } => {
+            let (side, directory) = engine.into_parts();
+            represent(side, directory, (socket, received, core), executor).await;
+        }
+    }
 }

@@ -1,8 +1,6 @@
 //! The engine of a connection on the engine's own thread: a call is a call. Logins happen here.
 
 use super::super::clock;
-#[cfg(feature = "simulation")]
-use super::super::mutations::{Mutation, without};
 use super::Iscsi;
 use super::directory::{ClaimedName, PortalDirectory};
 use super::engine::Engine;
@@ -42,6 +40,11 @@ impl<M: Media + 'static> LocalEngine<M> {
     /// Engine side, after the last command and function.
     pub fn into_side(self) -> EngineSide<M> {
         self.side
+    }
+
+    /// Engine side and directory, for a connection that moves to another thread.
+    pub fn into_parts(self) -> (EngineSide<M>, PortalDirectory<M>) {
+        (self.side, self.directory)
     }
 
     /// Opens the session after the end of those that it reinstates.
@@ -140,6 +143,10 @@ impl<M: Media + 'static> Engine for LocalEngine<M> {
         true
     }
 
+    fn is_full(&self, _: &mut Context<'_>) -> bool {
+        false
+    }
+
     fn start(&mut self, command: Dispatch) {
         self.side.start(command);
     }
@@ -168,11 +175,7 @@ impl<M: Media + 'static> Engine for LocalEngine<M> {
     }
 
     fn ended(&mut self) {
-        self.side.abort_all();
-        #[cfg(feature = "simulation")]
-        if without(Mutation::NexusBeforeDrain) {
-            self.side.iscsi().registry.leave(self.side.member());
-        }
+        self.side.ended();
     }
 
     fn take_instructions(&mut self) -> Vec<Instruction> {

@@ -7,7 +7,7 @@
 use super::task_management::Managed;
 use block::VolumeId;
 use bytes::Bytes;
-use iscsi::connection::{TaskHandle, TaskManagementHandle};
+use iscsi::connection::{CloseReason, TaskHandle, TaskManagement, TaskManagementHandle};
 use scsi_target::{Arrival, Response, TaskAttribute};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -55,4 +55,34 @@ pub(super) enum Instruction {
     /// End all tasks on the volumes without a response, and name them to the engine
     /// ([`Engine::aborted`](super::engine::Engine::aborted)) with this number.
     Abort { number: u64, volumes: Arc<BTreeSet<VolumeId>> },
+    /// Move to the executor of this number at the next instant at which nothing is in flight.
+    Move(usize),
+}
+
+/// Message of a connection side on another thread to its engine side.
+#[derive(Debug)]
+pub(super) enum Report {
+    Command(Dispatch),
+    Function(TaskManagement),
+    AbortAll,
+    /// Answer to [`Instruction::Abort`].
+    Aborted {
+        number: u64,
+        tasks: Vec<TaskHandle>,
+        any: bool,
+    },
+    AskToGiveWay,
+    Closing(CloseReason),
+    /// The transport is closed.
+    Ended,
+    /// The last message: no command or function is in flight.
+    Gone,
+}
+
+/// Message of an engine side to its connection side on another thread.
+#[derive(Debug)]
+pub(super) enum Reply {
+    Completion(Completion),
+    Function(FunctionCompletion),
+    Instruction(Instruction),
 }

@@ -7,20 +7,24 @@ mod directory;
 mod engine;
 mod engine_side;
 mod execute;
+pub(super) mod executor;
 mod in_flight;
 pub(super) mod isns;
 pub(super) mod listener;
 mod local;
 mod messages;
+mod outbox;
 mod publish;
+mod published;
 mod registry;
+mod remote;
 pub(crate) mod socket;
 mod task_management;
 mod wire;
 
 use super::clock;
 use super::frontend::Frontend;
-use super::memory::DataMemory;
+use super::memory::{Budget, DataMemory};
 use super::setup::ArraySetup;
 use super::state::Reactor;
 use crate::AbortOfFinishedTask;
@@ -33,10 +37,11 @@ use jiff::Timestamp;
 use media::Media;
 use pool::Volume;
 use registry::{MAX_CONNECTIONS_WITHOUT_SESSION, MAX_SESSIONS, Member, Order, Registry};
+use remote::{DeskTasks, Viewer};
 use scsi_target::{Limits, Profile, ScsiTarget, TargetIdentity, TargetOptions};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -66,8 +71,14 @@ pub(crate) struct Iscsi<M: Media + 'static> {
     portals: Vec<Portal>,
     /// True if the portals' advertised addresses come from the configuration.
     advertise_configured: bool,
-    /// Memory for data in flight.
+    /// Memory for data in flight of connections on this thread.
     memory: SharedMemory,
+    /// Memory of all threads, to and from initiators.
+    budgets: [Arc<Budget>; 2],
+    /// Executors, from number 1 on. Number 0 is this thread.
+    desks: RefCell<Vec<DeskTasks>>,
+    /// Connections on executors.
+    viewers: RefCell<Vec<Weak<Viewer<M>>>>,
     /// Response to ABORT TASK for a task that does not exist.
     missing_task_response: MissingTaskResponse,
     /// Commands and bytes of each session when it was last reported.
@@ -77,6 +88,9 @@ pub(crate) struct Iscsi<M: Media + 'static> {
 impl<M: Media + 'static> Iscsi<M> {
     pub fn new(reactor: Rc<Reactor<M>>, setup: &ArraySetup) -> Self {
         let options = target_options(&reactor, setup);
+        let budgets = [data_budget(setup.memory_bytes), data_budget(setup.memory_bytes)];
+        let [data_in, data_out] = budgets.each_ref().map(|budget| DataMemory::new(Arc::clone(budget)));
+        let memory = SharedMemory { data_in, data_out };
         Self {
             target: Rc::new(ScsiTarget::new(Rc::clone(&reactor.units), options)),
             reactor,
@@ -85,10 +99,10 @@ impl<M: Media + 'static> Iscsi<M> {
             unsettled: RefCell::default(),
             portals: setup.portals.clone(),
             advertise_configured: setup.advertise_configured,
-            memory: SharedMemory {
-                data_in: data_memory(setup.memory_bytes),
-                data_out: data_memory(setup.memory_bytes),
-            },
+            memory,
+            budgets,
+            desks: RefCell::default(),
+            viewers: RefCell::default(),
             missing_task_response: missing_task_response(setup.abort_of_finished_task),
             told_sessions: RefCell::default(),
         }
@@ -137,9 +151,9 @@ fn missing_task_response(configured: AbortOfFinishedTask) -> MissingTaskResponse
 
 /// Memory for data in one direction for all connections together: at least one command of the
 /// largest size.
-fn data_memory(memory_bytes: u64) -> Rc<DataMemory> {
+fn data_budget(memory_bytes: u64) -> Arc<Budget> {
     let least = iscsi::connection::Config::default().max_transfer_bytes as usize;
-    DataMemory::new(usize::try_from(memory_bytes / 8).unwrap_or(usize::MAX).max(least))
+    Budget::new(usize::try_from(memory_bytes / 8).unwrap_or(usize::MAX).max(least))
 }
 
 /// Describes a connection's session if it is a normal one in full feature phase. `instant` and
@@ -186,6 +200,7 @@ impl<M: Media + 'static> Adapter for Iscsi<M> {
 
     fn content_discarded(&self, volume: VolumeId) {
         self.target.content_discarded(volume);
+        self.refresh_views();
     }
 
     fn abort(&self, volume: VolumeId, registrants: &[Registrant]) -> LocalBoxFuture<'static, ()> {
@@ -220,6 +235,7 @@ impl<M: Media + 'static> Frontend for Iscsi<M> {
 
     fn publish(&self, change: &Change, directory: &Directory) {
         self.publish_to_target(change, directory);
+        self.refresh_views();
         if matches!(change, Change::HostChanged { .. }) {
             self.end_unproven_sessions(directory);
         }

@@ -38,6 +38,8 @@ pub(crate) enum Order {
     /// End all tasks on the volumes without a response, and reply when none can take effect any
     /// more. The reply is true if there were any.
     Abort(Arc<BTreeSet<VolumeId>>, oneshot::Sender<bool>),
+    /// Move to the executor of this number when nothing is in flight.
+    Move(usize),
 }
 
 /// Connection as other connections see it.
@@ -64,6 +66,8 @@ pub(crate) struct Member {
     pub(super) gone: Cell<bool>,
     /// True if it was ordered to close to make room; it is no longer counted.
     pub(super) leaving: Cell<bool>,
+    /// Number of the executor that serves it; 0 is the engine's thread.
+    pub(super) executor: Cell<usize>,
 }
 
 impl Member {
@@ -230,6 +234,7 @@ impl Registry {
             ended: Notify::new(),
             gone: Cell::new(false),
             leaving: Cell::new(false),
+            executor: Cell::new(0),
         });
         self.members.borrow_mut().insert(id, member.clone());
         member

@@ -38,8 +38,14 @@ pub(super) struct Wire<S> {
 }
 
 impl<S: Socket> Wire<S> {
-    pub fn new(socket: S) -> Self {
-        Self { socket, received: BytesMut::new(), output: VecDeque::new(), output_bytes: 0, written: 0 }
+    /// `received`: bytes that were read from the socket and not processed.
+    pub fn new(socket: S, received: BytesMut) -> Self {
+        Self { socket, received, output: VecDeque::new(), output_bytes: 0, written: 0 }
+    }
+
+    /// Socket, and bytes that were read from it and not processed. There must be no output left.
+    pub fn into_parts(self) -> (S, BytesMut) {
+        (self.socket, self.received)
     }
 
     /// Received bytes that the protocol core has not taken.

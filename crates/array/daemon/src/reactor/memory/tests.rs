@@ -3,7 +3,7 @@ use super::*;
 const MIB: usize = 1 << 20;
 
 fn accounts(limit_bytes: usize, count: usize) -> (Rc<DataMemory>, Vec<Account>) {
-    let budget = DataMemory::new(limit_bytes);
+    let budget = DataMemory::new(Budget::new(limit_bytes));
     let accounts = (0..count).map(|_| Account::new(budget.clone(), Rc::default())).collect();
     (budget, accounts)
 }
@@ -80,4 +80,24 @@ fn only_the_oldest_task_goes_beyond_the_budget() {
     assert!(!accounts[0].take(16 * MIB, false));
     assert!(accounts[0].take(16 * MIB, true), "the others may wait for this one");
     assert!(accounts[1].take(0, false), "what needs nothing does not wait");
+}
+
+/// Threads lease what they use, and nothing is left leased when it is returned.
+#[test]
+fn threads_share_the_budget() {
+    let budget = Budget::new(16 * MIB);
+    let [one, other] = [(); 2].map(|()| DataMemory::new(Arc::clone(&budget)));
+    let account = |memory: &Rc<DataMemory>| Account::new(Rc::clone(memory), Rc::default());
+    let (first, second) = (account(&one), account(&other));
+    assert!(first.take(8 * MIB, false));
+    assert_eq!(budget.free_bytes(), 8 * MIB);
+    assert!(!second.take(8 * MIB, false), "it would leave no memory free");
+    assert!(second.take(4 * MIB, false), "half of the rest");
+    assert_eq!(budget.free_bytes(), 4 * MIB);
+    // What one thread returns, the other finds.
+    first.give_back(8 * MIB);
+    assert!(second.take(2 * MIB, false));
+    drop((first, second));
+    drop((one, other));
+    assert_eq!(budget.free_bytes(), 16 * MIB);
 }

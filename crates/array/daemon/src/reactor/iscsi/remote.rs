@@ -1,0 +1,314 @@
+//! Connections on executors, as the engine's thread sees them: a desk for each executor, which
+//! exchanges messages with it, and a task for each connection, which is its engine side.
+
+#[cfg(feature = "simulation")]
+use super::super::mutations::{Mutation, without};
+use super::Iscsi;
+use super::directory::PortalDirectory;
+use super::engine_side::EngineSide;
+use super::executor::{ExecutorStart, MAILBOX_MESSAGES, Mail, Moved};
+use super::messages::{Instruction, Reply, Report};
+use super::outbox::Outbox;
+use super::published::{PublishedView, View};
+use super::registry::{Member, Order};
+use super::socket::Socket;
+use bytes::BytesMut;
+use iscsi::connection::{Directory as _, Suspended};
+use media::Media;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+/// Reports of one connection that its task has not handled.
+struct Inbox {
+    reports: RefCell<VecDeque<Report>>,
+    wake: Rc<Notify>,
+    #[cfg(feature = "simulation")]
+    delay: std::cell::Cell<u32>,
+}
+
+impl Inbox {
+    fn new(wake: &Rc<Notify>) -> Self {
+        Self {
+            reports: RefCell::default(),
+            wake: Rc::clone(wake),
+            #[cfg(feature = "simulation")]
+            delay: std::cell::Cell::default(),
+        }
+    }
+
+    fn put(&self, report: Report) {
+        self.reports.borrow_mut().push_back(report);
+        self.wake.notify_one();
+    }
+}
+
+/// The engine's end of the mailboxes of an executor.
+pub(super) struct Desk {
+    mail: Outbox<Mail>,
+    inboxes: RefCell<FxHashMap<u64, Rc<Inbox>>>,
+}
+
+/// Tasks of a desk.
+pub(super) struct DeskTasks {
+    pub desk: Rc<Desk>,
+    tasks: [JoinHandle<()>; 2],
+}
+
+impl Drop for DeskTasks {
+    /// Ends the executor.
+    fn drop(&mut self) {
+        self.desk.mail.close();
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl Desk {
+    async fn receive(self: Rc<Self>, mut reports: mailbox::Receiver<(u64, Report)>) {
+        let mut batch = Vec::new();
+        while poll_fn(|context| reports.poll_batch(context, &mut batch)).await {
+            let inboxes = self.inboxes.borrow();
+            for (connection, report) in batch.drain(..) {
+                if let Some(inbox) = inboxes.get(&connection) {
+                    inbox.put(report);
+                }
+            }
+        }
+    }
+
+    fn reply(&self, connection: u64, reply: Reply) {
+        self.mail.push(Mail::Reply { connection, reply });
+    }
+}
+
+/// Connection whose view of the array is published to another thread.
+pub(super) struct Viewer<M: Media + 'static> {
+    directory: PortalDirectory<M>,
+    initiator: Arc<str>,
+    published: Arc<PublishedView>,
+}
+
+impl<M: Media + 'static> Viewer<M> {
+    fn view(directory: &PortalDirectory<M>, initiator: &str) -> Option<View> {
+        let units = directory.iscsi.target.view_of(directory.nexus?);
+        Some(View { units, targets: directory.targets(initiator) })
+    }
+
+    /// Publishes what has changed.
+    pub fn refresh(&self) {
+        if let Some(view) = Self::view(&self.directory, &self.initiator) {
+            self.published.replace(view);
+        }
+    }
+}
+
+impl<M: Media + 'static> Iscsi<M> {
+    /// Adds an executor. The caller runs it ([`run`](super::executor::run)) on a thread of its own.
+    pub(crate) fn add_executor(&self) -> ExecutorStart {
+        let (mail, mail_receiver) = mailbox::mailbox(usize::MAX);
+        let (reports_sender, reports) = mailbox::mailbox(MAILBOX_MESSAGES);
+        let desk = Rc::new(Desk { mail: Outbox::new(mail), inboxes: RefCell::default() });
+        let receiving = tokio::task::spawn_local(Rc::clone(&desk).receive(reports));
+        let delivering = tokio::task::spawn_local({
+            let desk = Rc::clone(&desk);
+            async move { desk.mail.deliver().await }
+        });
+        let mut desks = self.desks.borrow_mut();
+        desks.push(DeskTasks { desk, tasks: [receiving, delivering] });
+        ExecutorStart {
+            number: desks.len(),
+            mail: mail_receiver,
+            reports: reports_sender,
+            data_in: Arc::clone(&self.budgets[0]),
+            data_out: Arc::clone(&self.budgets[1]),
+        }
+    }
+
+    /// Ends the executors, which serve no connection any more.
+    pub(crate) fn remove_executors(&self) {
+        self.desks.take();
+    }
+
+    /// Connections on this thread that can move to an executor.
+    pub(crate) fn movable(&self) -> Vec<Movable> {
+        let members = self.registry.members().into_iter();
+        let local = members.filter(|member| member.normal.get() && member.executor.get() == 0);
+        local.map(Movable).collect()
+    }
+
+    /// Number of executors besides this thread.
+    pub(crate) fn executors(&self) -> usize {
+        self.desks.borrow().len()
+    }
+
+    /// Publishes changes of access, size or content to connections on executors.
+    pub(super) fn refresh_views(&self) {
+        self.viewers.borrow_mut().retain(|viewer| viewer.strong_count() > 0);
+        for viewer in self.viewers.borrow().iter().filter_map(std::rc::Weak::upgrade) {
+            viewer.refresh();
+        }
+    }
+}
+
+/// Connection that can move to an executor.
+pub(crate) struct Movable(Rc<Member>);
+
+impl Movable {
+    /// Number of the connection.
+    pub fn number(&self) -> u64 {
+        self.0.id
+    }
+
+    /// Commands, and 4 KiB of data, so far: a measure of the work that the connection causes.
+    pub fn work(&self) -> u64 {
+        self.0.commands.get() + (self.0.read_bytes.get() + self.0.written_bytes.get()) / 4096
+    }
+
+    /// Moves it when it has nothing in flight. `executor`: 1 to [`Iscsi::executors`].
+    pub fn move_to(&self, executor: usize) {
+        self.0.order(Order::Move(executor));
+    }
+}
+
+/// Engine side of a connection on an executor.
+struct Representative<M: Media + 'static> {
+    side: EngineSide<M>,
+    desk: Rc<Desk>,
+    inbox: Rc<Inbox>,
+    woken: Pin<Box<dyn Future<Output = ()>>>,
+}
+
+fn wait_for(wake: Rc<Notify>) -> Pin<Box<dyn Future<Output = ()>>> {
+    Box::pin(async move { wake.notified().await })
+}
+
+/// Sends a connection to an executor, and is its engine side until it has ended.
+pub(super) async fn represent<M: Media + 'static, S: Socket>(
+    side: EngineSide<M>,
+    directory: PortalDirectory<M>,
+    (socket, received, core): (S, BytesMut, Box<Suspended>),
+    executor: usize,
+) {
+    let member = Rc::clone(side.member());
+    let iscsi = Rc::clone(side.iscsi());
+    let desk = iscsi.desks.borrow().get(executor.wrapping_sub(1)).map(|tasks| Rc::clone(&tasks.desk));
+    let initiator = member.session.borrow().as_ref().map(|session| Arc::clone(&session.initiator_name));
+    let view = initiator.as_ref().and_then(|initiator| Viewer::view(&directory, initiator));
+    let (Some(desk), Some(initiator), Some(view)) = (desk, initiator, view) else { return side.end().await };
+    let Ok(socket) = socket.pack() else { return side.end().await };
+    let published = PublishedView::new(view);
+    let viewer = Rc::new(Viewer { directory, initiator, published: Arc::clone(&published) });
+    iscsi.viewers.borrow_mut().push(Rc::downgrade(&viewer));
+    member.executor.set(executor);
+
+    let (connection, peer) = (member.id, member.peer);
+    let inbox = Rc::new(Inbox::new(&member.wake));
+    desk.inboxes.borrow_mut().insert(connection, Rc::clone(&inbox));
+    let moved = Moved::<S> { socket, received, core, peer, connection, view: published };
+    desk.mail.push(Mail::Serve { connection, serve: moved.serve() });
+    tracing::debug!(%peer, executor, "connection moved");
+    let woken = wait_for(Rc::clone(&member.wake));
+    let mut representative = Representative { side, desk, inbox, woken };
+    poll_fn(|context| representative.poll(context)).await;
+    let Representative { side, desk, woken, .. } = representative;
+    drop(woken);
+    desk.inboxes.borrow_mut().remove(&connection);
+    drop(viewer);
+    side.end().await;
+}
+
+impl<M: Media + 'static> Representative<M> {
+    /// Does all work that is possible now. Ready when the connection is over.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let mut progress = false;
+            if self.woken.as_mut().poll(context).is_ready() {
+                progress = true;
+                self.woken = wait_for(Rc::clone(&self.inbox.wake));
+                self.follow_instructions();
+            }
+            while let Some(report) = self.next_report(context) {
+                progress = true;
+                if matches!(report, Report::Gone) {
+                    return Poll::Ready(());
+                }
+                self.handle(report);
+            }
+            let connection = self.side.member().id;
+            while let Some(completion) = self.side.poll_completion(context) {
+                progress = true;
+                self.desk.reply(connection, Reply::Completion(completion));
+            }
+            while let Some(function) = self.side.poll_function(context) {
+                progress = true;
+                self.desk.reply(connection, Reply::Function(function));
+            }
+            if !progress {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    fn next_report(&self, _context: &Context<'_>) -> Option<Report> {
+        #[cfg(feature = "simulation")]
+        if without(Mutation::Overtake) {
+            return self.next_overtaking(_context);
+        }
+        self.inbox.reports.borrow_mut().pop_front()
+    }
+
+    /// Functions first. Now and then commands wait, so that a function finds some to pass.
+    #[cfg(feature = "simulation")]
+    fn next_overtaking(&self, context: &Context<'_>) -> Option<Report> {
+        let mut reports = self.inbox.reports.borrow_mut();
+        if let Some(at) = reports.iter().position(|report| matches!(report, Report::Function(_))) {
+            return reports.remove(at);
+        }
+        self.inbox.delay.set((self.inbox.delay.get() + 1) % 16);
+        if matches!(reports.front(), Some(Report::Command(_))) && self.inbox.delay.get() != 0 {
+            context.waker().wake_by_ref();
+            return None;
+        }
+        reports.pop_front()
+    }
+
+    fn follow_instructions(&mut self) {
+        let connection = self.side.member().id;
+        for instruction in self.side.take_instructions() {
+            #[cfg(feature = "simulation")]
+            if without(Mutation::SettleEngineOnly)
+                && let Instruction::Abort { number, .. } = &instruction
+            {
+                self.side.aborted_in_engine(*number);
+            }
+            match instruction {
+                // It has moved already.
+                Instruction::Move(_) => {}
+                instruction => self.desk.reply(connection, Reply::Instruction(instruction)),
+            }
+        }
+    }
+
+    fn handle(&mut self, report: Report) {
+        let side = &mut self.side;
+        match report {
+            Report::Command(command) => side.start(command),
+            Report::Function(request) => side.function(request),
+            Report::AbortAll => side.abort_all(),
+            Report::Aborted { number, tasks, any } => side.aborted(number, tasks, any),
+            Report::AskToGiveWay => side.ask_to_give_way(),
+            Report::Closing(reason) => side.closing(&reason),
+            Report::Ended => side.ended(),
+            Report::Gone => {}
+        }
+    }
+}
