@@ -71,12 +71,24 @@ pub struct Configuration {
     pub memory_bytes: u64,
     /// Threads that serve connections: 1 to [`MAX_THREADS`].
     pub threads: u8,
+    /// When connections move to further threads.
+    pub placement: Placement,
     /// Share of time in percent that background work uses while hosts are active.
     pub background_share_percent: u8,
     /// Log filter in the syntax of `tracing`: `info`, `debug`, `info,control=debug`.
     pub log: String,
     /// Log format.
     pub log_format: LogFormat,
+}
+
+/// When connections move to further threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Placement {
+    /// While the first thread is busy.
+    #[default]
+    Load,
+    /// After their login, to all threads in turn: tests reach every thread without load.
+    Spread,
 }
 
 /// Answer of ABORT TASK for a task that no longer exists.
@@ -219,6 +231,7 @@ impl Configuration {
                 name,
             },
             background_share_percent: file.background.share.unwrap_or(DEFAULT_BACKGROUND_SHARE_PERCENT),
+            placement: options.placement,
             threads: options.threads.or(server.threads).unwrap_or_else(default_threads),
             memory_bytes: options.memory.or(server.memory.map(|size| size.0)).unwrap_or(DEFAULT_MEMORY_BYTES),
             log: options.log.clone().or(server.log).unwrap_or_else(|| "info".to_owned()),

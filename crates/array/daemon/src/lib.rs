@@ -36,7 +36,8 @@ mod turns;
 
 pub use array::{ArrayHandle, Requests, answer};
 pub use config::{
-    AbortOfFinishedTask, Configuration, LogFormat, PoolBackend, PoolConfiguration, ServeOptions, TlsMode, check_config,
+    AbortOfFinishedTask, Configuration, LogFormat, Placement, PoolBackend, PoolConfiguration, ServeOptions, TlsMode,
+    check_config,
 };
 pub use environment::SystemEnvironment;
 pub use error::ServeError;

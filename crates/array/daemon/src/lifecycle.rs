@@ -201,6 +201,7 @@ fn reactor_configuration(
         pool_discard: configuration.pool.discard,
         memory_bytes: configuration.memory_bytes,
         threads: usize::from(configuration.threads),
+        placement: configuration.placement,
         portals: configuration.iscsi.clone(),
         advertise: configuration.advertise.clone(),
         explicit_asymmetric_access: configuration.explicit_asymmetric_access,

@@ -96,6 +96,7 @@ pub fn spawn(prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send 
         pool_discard: false,
         memory_bytes: 512 << 20,
         threads: 1,
+        placement: crate::Placement::Load,
         portals: vec![std::net::SocketAddr::from(([127, 0, 0, 1], 3260))],
         advertise: Vec::new(),
         explicit_asymmetric_access: false,

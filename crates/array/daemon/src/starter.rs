@@ -1,7 +1,7 @@
 //! Interface between this crate's life cycle and the reactor.
 
 use crate::config::PoolBackend;
-use crate::{AbortOfFinishedTask, Requests, ServeError};
+use crate::{AbortOfFinishedTask, Placement, Requests, ServeError};
 use control::{ArrayOptions, Portal};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -32,6 +32,8 @@ pub struct ReactorConfiguration {
     pub memory_bytes: u64,
     /// Threads that serve connections, at least 1: the engine's own.
     pub threads: usize,
+    /// When connections move to the others.
+    pub placement: Placement,
     /// Addresses of the iSCSI portals.
     pub portals: Vec<SocketAddr>,
     /// `ADDRESS:PORT` that hosts get instead of the portals' own addresses; empty, or one for each

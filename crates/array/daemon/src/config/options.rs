@@ -1,5 +1,6 @@
 //! Options of `serve`, and their environment variables.
 
+use super::Placement;
 use crate::LogFormat;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -38,6 +39,9 @@ pub struct ServeOptions {
     /// Threads that serve connections, 1 to 8 [default: a quarter of the processors]
     #[arg(long, value_name = "N", env = "WINDLASS_THREADS", hide_env_values = true)]
     pub threads: Option<u8>,
+    /// When connections move to further threads; for tests
+    #[arg(long, hide = true, value_enum, default_value_t)]
+    pub placement: Placement,
     /// Configuration file (TOML)
     #[arg(long, value_name = "FILE", env = "WINDLASS_CONFIG", hide_env_values = true)]
     pub config: Option<PathBuf>,

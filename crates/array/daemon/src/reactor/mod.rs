@@ -68,7 +68,7 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     };
     let array = Array::open(pool, setup, Rc::new(SystemEnvironment)).await?;
     let threads = Threads::start(array.iscsi(), configuration.threads)?;
-    let placing = tokio::task::spawn_local(threads::place(array.iscsi().clone()));
+    let placing = tokio::task::spawn_local(threads::place(array.iscsi().clone(), configuration.placement));
     let returning = tokio::task::spawn_local(return_memory(array.iscsi().clone()));
     let answering = tokio::task::spawn_local(crate::answer(array.control.clone(), requests));
     let accepting: Vec<_> = listeners

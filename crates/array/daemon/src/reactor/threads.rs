@@ -6,8 +6,8 @@
 
 use super::iscsi::Iscsi;
 use super::iscsi::executor::{self, ExecutorStart};
-use crate::ServeError;
 use crate::load::LOADS;
+use crate::{Placement, ServeError};
 use anyhow::Context;
 use media::Media;
 use std::collections::BTreeMap;
@@ -17,6 +17,8 @@ use tokio::sync::oneshot;
 
 /// Interval at which the load is measured.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Interval at which new connections are looked for, where all are spread.
+const SPREAD_INTERVAL: Duration = Duration::from_millis(20);
 /// Part of the interval from which on the engine's thread is busy, in percent.
 const BUSY_PERCENT: u64 = 50;
 /// Time that executors have for their end.
@@ -81,12 +83,39 @@ async fn measure(number: usize) {
     }
 }
 
-/// Moves connections by load. Runs until it is dropped.
-pub(super) async fn place<M: Media + 'static>(iscsi: Rc<Iscsi<M>>) {
+/// Moves connections to executors. Runs until it is dropped.
+pub(super) async fn place<M: Media + 'static>(iscsi: Rc<Iscsi<M>>, placement: Placement) {
+    match placement {
+        Placement::Load => by_load(&iscsi).await,
+        Placement::Spread => spread(&iscsi).await,
+    }
+}
+
+/// Moves every connection after its login.
+async fn spread<M: Media + 'static>(iscsi: &Iscsi<M>) {
+    let mut next = 0;
+    loop {
+        LOADS.note(0);
+        for connection in iscsi.movable() {
+            if let Some(executor) = next_executor(&mut next, iscsi.executors()) {
+                connection.move_to(executor);
+            }
+        }
+        tokio::time::sleep(SPREAD_INTERVAL).await;
+    }
+}
+
+/// The executors in turn. `None` if there is none.
+fn next_executor(next: &mut usize, executors: usize) -> Option<usize> {
+    *next += 1;
+    next.checked_rem(executors).map(|executor| executor + 1)
+}
+
+async fn by_load<M: Media + 'static>(iscsi: &Iscsi<M>) {
     let mut before = Sample::default();
     loop {
         LOADS.note(0);
-        let now = Sample::take(&iscsi);
+        let now = Sample::take(iscsi);
         if let Some((connection, executor)) = now.decide(&before)
             && let Some(connection) = iscsi.movable().into_iter().find(|movable| movable.number() == connection)
         {
