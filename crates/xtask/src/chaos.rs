@@ -8,6 +8,7 @@
 //! when asked, and its pool is clean.
 
 use crate::tally::Tally;
+use crate::threads::Threads;
 use anyhow::{Context, Result, anyhow};
 use array_process::array::{Array, ArrayOptions, free_portal};
 use array_process::{observe, program};
@@ -39,12 +40,14 @@ pub(crate) struct Options {
     /// Concurrent scripts.
     #[arg(long, default_value_t = 6, value_name = "N")]
     at_once: usize,
+    #[command(flatten)]
+    threads: Threads,
 }
 
 impl Options {
     /// Options for `cargo xtask ci`.
     pub(crate) fn short() -> Self {
-        Self { seed: 1, seconds: 40, first: 0, count: u64::MAX, at_once: 6 }
+        Self { seed: 1, seconds: 40, first: 0, count: u64::MAX, at_once: 6, threads: Threads::one() }
     }
 }
 
@@ -72,7 +75,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
         state_directory: directory.path().join("array"),
         portals: vec![free_portal()?, free_portal()?],
         pool_size: "4G".into(),
-        arguments: vec!["--memory".into(), MEMORY.into()],
+        arguments: [options.threads.arguments(), vec!["--memory".into(), MEMORY.into()]].concat(),
     })?;
     let open = array.create_volume("open", "256M")?;
     let witness_url = private(&array, "witness", WITNESS)?;

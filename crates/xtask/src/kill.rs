@@ -7,6 +7,7 @@
 //! is served.
 
 use crate::tally::Tally;
+use crate::threads::Threads;
 use anyhow::{Context, Result, anyhow, bail};
 use array_process::array::{Array, ArrayOptions, free_portal};
 use array_process::program;
@@ -31,12 +32,14 @@ pub(crate) struct Options {
     /// Directory on the disk to use; default: the system's directory for temporary files.
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
+    #[command(flatten)]
+    threads: Threads,
 }
 
 impl Options {
     /// Options for `cargo xtask ci`.
     pub(crate) fn short() -> Self {
-        Self { cycles: 5, seed: 1, directory: None }
+        Self { cycles: 5, seed: 1, directory: None, threads: Threads::one() }
     }
 }
 
@@ -55,7 +58,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
         state_directory: directory.path().join("array"),
         portals: vec![free_portal()?],
         pool_size: "2G".into(),
-        arguments: Vec::new(),
+        arguments: options.threads.arguments(),
     })?;
     let volumes = [array.create_volume("kill-a", "1G")?, array.create_volume("kill-b", "1G")?];
     let parse = |url: &str| url.parse::<Url>().with_context(|| format!("{url} is no URL"));

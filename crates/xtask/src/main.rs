@@ -15,6 +15,7 @@ mod scorecard;
 mod storm;
 mod structure;
 mod suite;
+mod threads;
 mod waits;
 mod workspace;
 

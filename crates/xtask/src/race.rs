@@ -4,6 +4,7 @@
 //! `loads::sanitize_race` have the checks.
 
 use crate::tally::Tally;
+use crate::threads::Threads;
 use anyhow::{Context, Result, ensure};
 use array_process::array::{Array, ArrayOptions, free_portal};
 use clap::Args;
@@ -27,12 +28,14 @@ pub(crate) struct Options {
     /// Seed of the choice of commands.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    threads: Threads,
 }
 
 impl Options {
     /// Options for `cargo xtask ci`.
     pub(crate) fn short() -> Self {
-        Self { rounds: 5_000, initiators: 4, sanitize_rounds: 20, seed: 1 }
+        Self { rounds: 5_000, initiators: 4, sanitize_rounds: 20, seed: 1, threads: Threads::one() }
     }
 }
 
@@ -45,7 +48,7 @@ pub(crate) fn run(windlass: &Path, options: &Options) -> Result<Tally> {
         state_directory: directory.path().join("array"),
         portals: vec![free_portal()?, free_portal()?],
         pool_size: "1G".into(),
-        arguments: Vec::new(),
+        arguments: options.threads.arguments(),
     })?;
     let volume = array.create_volume("race", "64M")?;
     let urls = volume.urls.iter().cycle().take(options.initiators);
