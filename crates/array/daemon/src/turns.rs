@@ -13,7 +13,7 @@ pub(crate) const LONG: Duration = Duration::from_millis(10);
 pub(crate) enum Cause {
     /// Completions, operations, log frames, and blocks of a checkpoint.
     Advance,
-    /// As before, with the freeze at the beginning of a checkpoint.
+    /// As before, in the turn in which an epoch of the pool ends for a checkpoint.
     Freeze,
     /// Eviction of pages, counts and blocks from memory.
     Evict,

@@ -9,11 +9,13 @@
 //! large FOLDER GIB MAPPED  memory of a pool of so many GiB with so many mapped by copies (a sparse file, best in /dev/shm); opening it
 //! crash FOLDER             opening with a GiB of log to replay
 //! replay FOLDER GIB MIB    opening with so many MiB of log to replay, of writes scattered over so many GiB, with 256 MiB of memory
+//! turns GIB WRITES         length of the pool's turns during first writes scattered over so many GiB (in memory)
 //! delete FOLDER GIB        deleting a volume that is mapped by copies
 //! ```
 
 mod memory_disk;
 mod rig;
+mod turns;
 
 use bytes::Bytes;
 use media::{Block, Buffer, Disk, LocalMedia};
@@ -41,8 +43,9 @@ fn main() -> Result<(), Failed> {
         ["large", folder, gib, mapped] => large(Path::new(folder), gib.parse()?, mapped.parse()?),
         ["crash", folder] => crash(Path::new(folder)),
         ["replay", folder, gib, mib] => replay(Path::new(folder), gib.parse()?, mib.parse()?),
+        ["turns", gib, writes] => turns::turns(gib.parse()?, writes.parse()?),
         ["delete", folder, gib] => delete(Path::new(folder), gib.parse()?),
-        _ => Err("usage: engine write|read FOLDER SECONDS | metadata GIB WRITES | clones COUNT MIB | large FOLDER GIB MAPPED | crash FOLDER | replay FOLDER GIB MIB | delete FOLDER GIB".into()),
+        _ => Err("usage: engine write|read FOLDER SECONDS | metadata GIB WRITES | clones COUNT MIB | large FOLDER GIB MAPPED | crash FOLDER | replay FOLDER GIB MIB | turns GIB WRITES | delete FOLDER GIB".into()),
     }
 }
 

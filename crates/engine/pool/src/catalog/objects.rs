@@ -16,7 +16,10 @@ use crate::mutations::{Mutation, leaves_out};
 use media::{BLOCK_BYTES, BlockAddress};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+
+/// Largest number of objects that a turn considers for rest.
+const CANDIDATES: usize = 256;
 
 /// Blocks and pages that became shared during the count of an object.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +37,10 @@ pub(crate) struct Objects {
     at_rest: AtRest,
     /// Number of objects in use from which on some are put to rest.
     rest_from: usize,
+    /// Objects in use, each once, in the order in which they are considered for rest; and deleted ones.
+    candidates: VecDeque<ObjectId>,
+    /// Number of them that are still to be considered now.
+    considering: usize,
     /// Objects whose stored entry is out of date.
     changes: Changes,
     /// Ids of objects with unreported changes, each once.
@@ -60,6 +67,8 @@ impl Objects {
             in_use: FxHashMap::default(),
             at_rest: AtRest::default(),
             rest_from: 0,
+            candidates: VecDeque::new(),
+            considering: 0,
             changes: Changes::default(),
             unreported: Vec::new(),
             next: FIRST_OBJECT,
@@ -185,6 +194,7 @@ impl Objects {
             self.reserved.insert(object.id);
         }
         self.note_kind(&object);
+        self.candidates.push_back(object.id);
         self.in_use.insert(object.id, object);
     }
 
@@ -199,26 +209,53 @@ impl Objects {
     #[inline(never)]
     fn wake(&mut self, id: ObjectId) -> Option<&mut Object> {
         let object = self.at_rest.take(id)?;
+        self.candidates.push_back(id);
         Some(self.in_use.entry(id).or_insert(object))
     }
 
-    /// Puts all objects to rest that can be, if more than `most` are in use.
+    /// Puts all objects to rest that can be, if more than `most` are in use, a few in each turn.
     #[inline]
     pub fn rest(&mut self, most: usize) {
-        if self.in_use.len() > most.max(self.rest_from) {
-            self.rest_now(most);
+        if self.in_use.len() > most.max(self.rest_from) || self.considering > 0 {
+            self.rest_some(most);
+        } else if self.candidates.len() > 2 * self.in_use.len() + CANDIDATES {
+            self.forget_deleted();
         }
     }
 
-    fn rest_now(&mut self, most: usize) {
+    fn rest_some(&mut self, most: usize) {
+        if self.considering == 0 {
+            self.considering = self.candidates.len();
+        }
         let Self { in_use, at_rest, changes, .. } = self;
         // The checksum of a changed object's root page is not known before its epoch is sealed.
         let complete = |object: &Object| changes.are_stored(object) || leaves_out(Mutation::Rest);
-        in_use.retain(|id, object| !(is_user_object(*id) && complete(object) && at_rest.insert(object)));
+        for _ in 0..CANDIDATES.min(self.considering) {
+            self.considering -= 1;
+            let Some(id) = self.candidates.pop_front() else { break };
+            let Some(object) = in_use.get(&id) else { continue };
+            match is_user_object(id) && complete(object) && at_rest.insert(object) {
+                true => drop(in_use.remove(&id)),
+                false => self.candidates.push_back(id),
+            }
+        }
+        if self.considering > 0 {
+            return;
+        }
         // The next attempt pays only after a freeze, or with many more objects in use.
         self.rest_from = 2 * in_use.len();
         if in_use.capacity() > 16 * in_use.len().max(most) {
             in_use.shrink_to(2 * most);
+        }
+    }
+
+    #[cold]
+    fn forget_deleted(&mut self) {
+        for _ in 0..CANDIDATES {
+            let Some(id) = self.candidates.pop_front() else { return };
+            if self.in_use.contains_key(&id) {
+                self.candidates.push_back(id);
+            }
         }
     }
 
@@ -695,6 +732,30 @@ mod tests {
         freeze(&mut objects);
         objects.rest(1);
         assert_eq!((objects.at_rest.len(), objects.rest_from), (10, 2));
+    }
+
+    /// One turn put all of them to rest, which took some milliseconds after a freeze.
+    #[test]
+    fn a_turn_puts_a_bounded_number_of_objects_to_rest() {
+        let mut objects = frozen(16..1016);
+        let mut before = 0;
+        while objects.in_use.len() > 10 {
+            objects.rest(10);
+            assert!((1..=CANDIDATES).contains(&(objects.at_rest.len() - before)));
+            before = objects.at_rest.len();
+        }
+        assert_eq!(objects.candidates, [crate::catalog::OBJECT_TABLE]);
+    }
+
+    #[test]
+    fn deleted_objects_are_forgotten() {
+        let mut objects = frozen(16..16);
+        for id in 16..10_016 {
+            objects.insert(volume(ObjectId(id)));
+            objects.remove(ObjectId(id)).unwrap();
+            objects.rest(1000);
+        }
+        assert!(objects.candidates.len() <= 2 * CANDIDATES);
     }
 
     #[test]

@@ -191,15 +191,18 @@ impl Blocks {
     }
 
     /// Starts to destage up to `limit` blocks, mostly in the order of their addresses, whose records
-    /// below `durable` are durable. Returns the content to write to their places.
-    pub fn begin_destage(&mut self, durable: u64, limit: usize) -> Vec<(BlockAddress, Data)> {
+    /// below `durable` are durable. Returns the content to write to their places. The flag is true if
+    /// it met only blocks that need no destaging any more, and there may be others.
+    pub fn begin_destage(&mut self, durable: u64, limit: usize) -> (Vec<(BlockAddress, Data)>, bool) {
         let mut found = Vec::new();
-        for _ in 0..VISITED.min(self.dirty.len()) {
-            if found.len() == limit {
-                break;
-            }
-            let Some(address) = self.next_swept(true) else { break };
-            let Some(d) = self.dirty.get_mut(&address).filter(|d| d.queued) else { continue };
+        let (mut gone, mut live) = (0, 0);
+        while found.len() < limit && gone + live < VISITED && live < self.dirty.len() {
+            let Some(address) = self.next_swept(true) else { return (found, false) };
+            let Some(d) = self.dirty.get_mut(&address).filter(|d| d.queued) else {
+                gone += 1;
+                continue;
+            };
+            live += 1;
             if d.newest >= durable {
                 self.requeue(address);
                 continue;
@@ -209,7 +212,8 @@ impl Blocks {
             d.oldest_after = None;
             found.push((address, d.data.clone()));
         }
-        found
+        let more = found.is_empty() && gone > 0;
+        (found, more)
     }
 
     /// Number of dirty blocks that must be destaged before the checkpoint in flight is complete.

@@ -7,12 +7,12 @@ use crate::mutations::{Mutation, leaves_out};
 /// Completions and attempts of operations in a turn; a small one takes 2 to 4 µs.
 pub(crate) const TURN_STEPS: usize = 256;
 /// Work of sealing and releasing in a turn without steps, for each block that a turn may hand to the
-/// medium; sealing a leaf is 1, which takes about 1 µs.
-const FREEZE_PER_BLOCK: usize = 4;
+/// medium; sealing a leaf is 1, which takes 1 to 2 µs.
+const FREEZE_PER_BLOCK: usize = 2;
 /// Most work of the last slice beyond what is left.
 const LAST_SLICE: usize = 8;
 /// Blocks of the pool's own streams that get their places in the turn in which an epoch ends.
-pub(crate) const PLACED: usize = 1024;
+const PLACED: usize = 1024;
 
 /// Work done in a turn, as counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,7 +100,8 @@ impl Turn {
         if leaves_out(Mutation::Turn) {
             return usize::MAX;
         }
-        let left = self.blocks.saturating_sub(self.work.blocks);
+        // A turn that seals much writes less.
+        let left = self.blocks.saturating_sub(self.work.blocks + self.work.frozen / 4);
         self.cut |= left == 0;
         left
     }

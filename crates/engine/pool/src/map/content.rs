@@ -65,8 +65,9 @@ impl Map {
         self.space.unreserve(address, true);
     }
 
-    /// Begins to destage up to `limit` blocks whose records below `durable` are durable.
-    pub fn begin_destage(&mut self, durable: u64, limit: usize) -> Vec<(BlockAddress, Data)> {
+    /// Begins to destage up to `limit` blocks whose records below `durable` are durable. The flag is true
+    /// if none was found yet.
+    pub fn begin_destage(&mut self, durable: u64, limit: usize) -> (Vec<(BlockAddress, Data)>, bool) {
         self.content.begin_destage(durable, limit)
     }
 

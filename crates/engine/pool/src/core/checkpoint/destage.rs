@@ -83,8 +83,8 @@ impl<M: Media> Core<M> {
         }
         let early = leaves_out(Mutation::LogBeforeDestage);
         let durable = if early { u64::MAX } else { self.log.durable_sequence() };
-        let batch = self.map.begin_destage(durable, limit.min(left));
-        if batch.len() == left && left < limit {
+        let (batch, more) = self.map.begin_destage(durable, limit.min(left));
+        if more || (batch.len() == left && left < limit) {
             self.turn.cut();
         }
         self.write_batch(batch);
