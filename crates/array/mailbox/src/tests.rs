@@ -173,7 +173,7 @@ mod under_loom {
 
     /// Delivers a batch while the receiver goes to sleep. The receiver must see it or be woken.
     fn falling_asleep(
-        sleep: impl Fn(&mut Receiver<usize>, &mut Context<'_>) -> Poll<bool> + Send + Sync + Copy + 'static,
+        fall_asleep: impl Fn(&mut Receiver<usize>, &mut Context<'_>) -> Poll<bool> + Send + Sync + Copy + 'static,
     ) {
         loom::model(move || {
             let (mut sender, mut receiver) = mailbox(10);
@@ -184,7 +184,7 @@ mod under_loom {
             });
             let count = std::sync::Arc::new(Count::default());
             let waker = Waker::from(count.clone());
-            let sees = sleep(&mut receiver, &mut Context::from_waker(&waker)).is_ready();
+            let sees = fall_asleep(&mut receiver, &mut Context::from_waker(&waker)).is_ready();
             let _sender = sending.join().unwrap();
             assert!(sees || count.0.load(Ordering::Relaxed) > 0, "a wake-up is lost");
         });

@@ -51,7 +51,7 @@ impl<M: Media> Core<M> {
     fn read_at_once(&mut self) {
         for _ in 0..READ_STEPS {
             while let Some(completion) = self.medium.poll() {
-                self.unpumped += 1;
+                self.turn.note_unpumped();
                 self.complete(completion);
             }
             let Some((id, pending)) = self.schedule.next_ready() else { return };
@@ -62,7 +62,7 @@ impl<M: Media> Core<M> {
     /// True if reads that finished without a pump make one due, which keeps memory within its bound.
     #[inline]
     pub(crate) fn owes_eviction(&self) -> bool {
-        self.unpumped >= UNPUMPED
+        self.turn.unpumped() >= UNPUMPED
     }
 
     /// Advances everything without blocking, as far as one turn suffices: [`Core::wants_turn`] tells
@@ -351,7 +351,7 @@ impl<M: Media> Core<M> {
 
     /// Part of a pump: keeps memory within its bound.
     pub fn evict(&mut self) {
-        self.unpumped = 0;
+        self.turn.evicted();
         self.map.rest_objects(self.options.memory_bytes / MEMORY_PER_OBJECT);
         // Eviction also stops while a checkpoint cannot start: the dirty pages that it would clean
         // leave no room for the pages that it needs.

@@ -104,8 +104,6 @@ pub struct Core<M: Media> {
     /// Reason for the stop.
     pub(super) stopped: Option<String>,
     pub(super) counters: Counters,
-    /// Answers of the medium that were taken since the last eviction without a pump.
-    pub(super) unpumped: usize,
 }
 
 /// Page with a wrong checksum, and the reason.
@@ -144,7 +142,6 @@ impl<M: Media> Core<M> {
             damaged_page: None,
             stopped: None,
             counters: Counters::default(),
-            unpumped: 0,
         };
         core.map.reserve_content(core.cached_blocks());
         core

@@ -63,12 +63,32 @@ pub(crate) struct Turn {
     cut: bool,
     /// True if pages were given back for hosts that wait for space.
     reclaimed: bool,
+    /// Answers of the medium that were taken since the last eviction, outside a turn.
+    unpumped: usize,
 }
 
 impl Turn {
+    /// Counts an answer of the medium that is taken outside a turn.
+    #[inline]
+    pub fn note_unpumped(&mut self) {
+        self.unpumped += 1;
+    }
+
+    /// Answers of the medium that were taken since the last eviction, outside a turn.
+    #[inline]
+    pub fn unpumped(&self) -> usize {
+        self.unpumped
+    }
+
+    /// Counts them from now on again.
+    #[inline]
+    pub fn evicted(&mut self) {
+        self.unpumped = 0;
+    }
+
     /// Creates turns that hand at most `blocks` blocks to the medium.
     pub fn new(blocks: usize) -> Self {
-        Self { blocks: blocks.max(1), work: TurnWork::default(), cut: false, reclaimed: false }
+        Self { blocks: blocks.max(1), work: TurnWork::default(), cut: false, reclaimed: false, unpumped: 0 }
     }
 
     /// Begins a turn.

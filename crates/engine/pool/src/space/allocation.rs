@@ -34,8 +34,8 @@ impl SpaceMap {
         for threshold in [SEGMENT_BLOCKS / 2, 1] {
             let mut scanned = 0;
             while scanned < segments && self.resident_available + coming < n + MARGIN && need.len() < 16 {
-                let segment = self.cursor % segments.max(1);
-                self.cursor = (self.cursor + 1) % segments.max(1);
+                let segment = self.search.cursor % segments.max(1);
+                self.search.cursor = (self.search.cursor + 1) % segments.max(1);
                 scanned += 1;
                 if self.resident.contains(segment) || self.indexed_free(segment) < threshold {
                     continue;
@@ -63,7 +63,7 @@ impl SpaceMap {
     pub fn allocate_run(&mut self, stream: Stream, want: u64) -> Option<FreeRun> {
         let slot = stream as usize;
         loop {
-            if let Some((segment, from)) = self.open[slot]
+            if let Some((segment, from)) = self.search.open[slot]
                 && let Some(s) = self.resident.get_mut(segment)
             {
                 if let Some((at, run)) = next_run(&s.allocatable, from, want as usize) {
@@ -76,19 +76,20 @@ impl SpaceMap {
                     }
                     self.resident_available -= run as u64;
                     self.total_available -= run as u64;
-                    self.open[slot] = Some((segment, at + run));
+                    self.search.open[slot] = Some((segment, at + run));
                     let address = self.layout.segment_start(segment) + at as u64;
                     return Some(FreeRun { address, blocks: run as u64 });
                 }
-                self.open[slot] = None;
+                self.search.open[slot] = None;
             }
             let segment = self.choose(slot)?;
-            self.open[slot] = Some((segment, 0));
+            self.search.open[slot] = Some((segment, 0));
         }
     }
 
     fn choose(&self, slot: usize) -> Option<u32> {
-        let taken = |s: &u32| self.open.iter().enumerate().any(|(i, o)| i != slot && o.is_some_and(|(t, _)| t == *s));
+        let taken =
+            |s: &u32| self.search.open.iter().enumerate().any(|(i, o)| i != slot && o.is_some_and(|(t, _)| t == *s));
         let roomy = |s: &&u32| self.resident.get(**s).is_some_and(|x| x.available >= MARGIN as u32) && !taken(s);
         self.with_space
             .iter()
@@ -171,8 +172,8 @@ impl SpaceMap {
     /// Continues the search for free blocks at `segment`.
     #[cfg(test)]
     pub fn start_at(&mut self, segment: u32) {
-        self.cursor = segment;
-        self.open = [None; 3];
+        self.search.cursor = segment;
+        self.search.open = [None; 3];
         self.evict(0);
     }
 }

@@ -49,8 +49,7 @@ pub struct SpaceMap {
     index: Index,
     /// Resident segments with allocatable blocks.
     with_space: BTreeSet<u32>,
-    open: [Option<(u32, usize)>; 3],
-    cursor: u32,
+    search: Search,
     /// Number of blocks that data and map pages can use.
     usable: u64,
     resident_available: u64,
@@ -80,6 +79,15 @@ pub struct SpaceMap {
     grown_from: Option<u32>,
 }
 
+/// Places at which allocation goes on.
+#[derive(Default)]
+struct Search {
+    /// For each stream, the segment in use and the first of its blocks to look at.
+    open: [Option<(u32, usize)>; 3],
+    /// Segment at which the search for the next one begins.
+    cursor: u32,
+}
+
 impl SpaceMap {
     /// Creates the map of an empty pool.
     pub fn new(layout: Layout) -> Self {
@@ -92,8 +100,7 @@ impl SpaceMap {
                 groups: vec![SlotEntry::default(); layout.groups() as usize],
             },
             with_space: BTreeSet::new(),
-            open: [None; 3],
-            cursor: 0,
+            search: Search::default(),
             usable: layout.usable_blocks(),
             resident_available: 0,
             total_available: 0,
@@ -351,7 +358,7 @@ impl SpaceMap {
         let present = self.resident.len();
         let mut clock = std::mem::take(&mut self.clock);
         let steps = clock.walk(present.saturating_sub(limit), present, |segment, _, evict| {
-            let open = self.open.iter().flatten().any(|(o, _)| *o == segment);
+            let open = self.search.open.iter().flatten().any(|(o, _)| *o == segment);
             let Some(s) = self.resident.get_mut(segment) else { return Verdict::Stale };
             let busy = s.changed != s.encoded || s.flushing || self.held.contains(&segment) || s.reserved > 0 || open;
             // The index entry does not describe a segment that replay has masked, or that was never
