@@ -29,6 +29,9 @@ pub(crate) const MAX_POOL_BYTES: u64 = 512 << 40;
 const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
 /// Default share of background work.
 const DEFAULT_BACKGROUND_SHARE_PERCENT: u8 = 20;
+/// Default number of threads that serve connections. Further ones are for those who try them: they
+/// have not been measured on a machine with many processors yet.
+const DEFAULT_THREADS: u8 = 1;
 /// Smallest memory setting.
 const MIN_MEMORY_BYTES: u64 = 64 << 20;
 /// Default port of iSCSI, RFC 7143 §14.
@@ -232,7 +235,7 @@ impl Configuration {
             },
             background_share_percent: file.background.share.unwrap_or(DEFAULT_BACKGROUND_SHARE_PERCENT),
             placement: options.placement,
-            threads: options.threads.or(server.threads).unwrap_or_else(default_threads),
+            threads: options.threads.or(server.threads).unwrap_or(DEFAULT_THREADS),
             memory_bytes: options.memory.or(server.memory.map(|size| size.0)).unwrap_or(DEFAULT_MEMORY_BYTES),
             log: options.log.clone().or(server.log).unwrap_or_else(|| "info".to_owned()),
             log_format: options.log_format.or(server.log_format).unwrap_or_default(),
@@ -411,12 +414,6 @@ fn tls_mode(tls: Tls, names: &[String]) -> Result<TlsMode, ServeError> {
         (None | Some("self-signed"), _, _) => Err(wrong("[tls] cert and key need mode = \"files\"".to_owned())),
         (Some(mode), _, _) => Err(wrong(format!("[tls] mode = {mode:?} is neither \"self-signed\" nor \"files\""))),
     }
-}
-
-/// A quarter of the processors: hosts, or what else runs on the machine, need the others.
-fn default_threads() -> u8 {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    u8::try_from(processors / 4).unwrap_or(MAX_THREADS).clamp(1, MAX_THREADS)
 }
 
 fn wrong(message: String) -> ServeError {

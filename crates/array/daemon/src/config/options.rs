@@ -36,7 +36,7 @@ pub struct ServeOptions {
     /// Memory for caches and data in flight; each connection adds up to 2 MiB while its window is full [default: 512M]
     #[arg(long, value_name = "SIZE", env = "WINDLASS_MEMORY", hide_env_values = true, value_parser = parse_size)]
     pub memory: Option<u64>,
-    /// Threads that serve connections, 1 to 8 [default: a quarter of the processors]
+    /// Threads that serve connections, 1 to 8 [default: 1]
     #[arg(long, value_name = "N", env = "WINDLASS_THREADS", hide_env_values = true)]
     pub threads: Option<u8>,
     /// When connections move to further threads; for tests
