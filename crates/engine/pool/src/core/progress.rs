@@ -213,7 +213,9 @@ impl PlacedWrites {
 
     /// Notes that all records below `sequence` are durable.
     pub fn note_durable(&mut self, sequence: u64) {
-        while let Some((_, bytes)) = self.open.pop_front_if(|(record, _)| *record < sequence) {
+        while self.open.front().is_some_and(|(record, _)| *record < sequence)
+            && let Some((_, bytes)) = self.open.pop_front()
+        {
             self.open_bytes -= bytes;
         }
     }
