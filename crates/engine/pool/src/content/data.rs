@@ -8,24 +8,17 @@ use std::sync::Arc;
 
 /// Shared content of one block.
 #[derive(Clone, Debug)]
-pub struct Data(Arc<Content>);
-
-/// The bytes lie apart from the count of references: to lend a block must not touch the bytes, which
-/// may be in no processor cache, before the kernel copies them.
-#[derive(Debug)]
-struct Content {
-    block: Box<[u8; BLOCK_BYTES]>,
-}
+pub struct Data(Arc<[u8; BLOCK_BYTES]>);
 
 impl Data {
     /// Content in memory of its own.
     pub fn copy_of(content: &[u8; BLOCK_BYTES]) -> Self {
-        Self(Arc::new(Content { block: Box::new(*content) }))
+        Self(Arc::new(*content))
     }
 
     /// The content for a change, if nothing else refers to it.
     pub fn get_mut(&mut self) -> Option<&mut [u8; BLOCK_BYTES]> {
-        Some(&mut *Arc::get_mut(&mut self.0)?.block)
+        Arc::get_mut(&mut self.0)
     }
 
     /// True if nothing else refers to the content.
@@ -44,7 +37,7 @@ impl Deref for Data {
 
     #[inline]
     fn deref(&self) -> &Self::Target {
-        &self.0.block
+        &self.0
     }
 }
 
@@ -52,6 +45,6 @@ struct Lent(Data);
 
 impl AsRef<[u8]> for Lent {
     fn as_ref(&self) -> &[u8] {
-        &self.0.0.block[..]
+        &self.0[..]
     }
 }
