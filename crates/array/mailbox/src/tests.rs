@@ -97,7 +97,7 @@ mod under_loom {
         batch
     }
 
-    /// The receiver sleeps between batches; with a lost wake-up it would sleep for ever, which loom
+    /// The receiver sleeps between batches; after a lost wake-up it would not wake again, which loom
     /// reports as a deadlock.
     #[test]
     fn every_message_arrives_in_order() {

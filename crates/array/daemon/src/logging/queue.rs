@@ -65,8 +65,8 @@ impl Queue {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Writes lines until the process ends. After a line that could be written, `report` gets the number of lines
-    /// that have been dropped since the last report.
+    /// Writes lines until the process ends. After a line that could be written, `report` gets the
+    /// number of lines that have been dropped since the last report.
     pub fn write_to(&self, output: &mut impl Write, mut report: impl FnMut(u64)) {
         let mut reported = 0;
         loop {

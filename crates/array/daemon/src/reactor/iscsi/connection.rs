@@ -80,9 +80,9 @@ struct Moving {
 
 /// How a thread has ceased to serve a connection.
 pub(super) enum Served<S, E> {
-    /// It has ended, and nothing is in flight.
+    /// The connection has ended, and nothing is in flight.
     Ended(E),
-    /// It moves to the executor of this number.
+    /// The connection moves to the executor with this number.
     Moves { socket: S, received: BytesMut, core: Box<Suspended>, engine: E, executor: usize },
 }
 

@@ -44,7 +44,7 @@ pub(super) enum Mail {
     },
 }
 
-/// What the thread of an executor is started with.
+/// Arguments of the thread of an executor.
 pub(crate) struct ExecutorStart {
     pub(super) number: usize,
     pub(super) mail: mailbox::Receiver<Mail>,
@@ -60,7 +60,7 @@ impl ExecutorStart {
     }
 }
 
-/// What has come for one connection.
+/// Messages that have arrived for one connection.
 #[derive(Default)]
 pub(super) struct Inbox {
     completions: RefCell<VecDeque<Completion>>,

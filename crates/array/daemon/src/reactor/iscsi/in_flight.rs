@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// What the connection side keeps of a command in flight.
+/// State of a command in flight on the connection side.
 #[derive(Debug)]
 pub(super) struct Kept {
     /// Volume that the command addresses.

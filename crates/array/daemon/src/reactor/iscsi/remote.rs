@@ -291,7 +291,7 @@ impl<M: Media + 'static> Representative<M> {
                 self.side.aborted_in_engine(*number);
             }
             match instruction {
-                // It has moved already.
+                // The connection has moved already.
                 Instruction::Move(_) => {}
                 instruction => self.desk.reply(connection, Reply::Instruction(instruction)),
             }

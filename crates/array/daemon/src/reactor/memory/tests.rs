@@ -94,7 +94,7 @@ fn threads_share_the_budget() {
     assert!(!second.take(8 * MIB, false), "it would leave no memory free");
     assert!(second.take(4 * MIB, false), "half of the rest");
     assert_eq!(budget.free_bytes(), 4 * MIB);
-    // What one thread returns, the other finds.
+    // A buffer that one thread returns is taken by the other.
     first.give_back(8 * MIB);
     assert!(second.take(2 * MIB, false));
     drop((first, second));
