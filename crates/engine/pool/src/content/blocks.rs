@@ -47,6 +47,9 @@ pub struct Blocks {
     frozen_at: Option<u64>,
     /// Number of dirty blocks whose oldest content that is not at its place is from such a record.
     named: usize,
+    /// True if the medium is memory: reading a block again costs less than to keep a copy that is
+    /// used once.
+    medium_is_memory: bool,
 }
 
 /// Largest number of addresses in a sweep. More would be sorted for too long at a time; neighbours
@@ -131,12 +134,23 @@ impl Blocks {
         }
     }
 
-    /// Caches content that was read from its place.
-    pub fn cache(&mut self, address: BlockAddress, data: Data, crc: Crc32c) {
-        if self.dirty.contains_key(&address) {
-            return;
+    /// Caches content that operations wait for, which was read from its place.
+    pub fn cache(&mut self, address: BlockAddress, content: &[u8; BLOCK_BYTES], crc: Crc32c) {
+        if !self.dirty.contains_key(&address) {
+            let data = self.copy_of(content);
+            self.clean.insert(address, data, crc);
         }
-        self.clean.insert(address, data, crc);
+    }
+
+    /// Caches content that a host has read from its place; returns the copy. Above a medium in memory
+    /// only what is read repeatedly is worth one.
+    pub fn cache_read(&mut self, address: BlockAddress, content: &[u8; BLOCK_BYTES], crc: Crc32c) -> Option<Data> {
+        if self.dirty.contains_key(&address) || (self.medium_is_memory && !self.clean.read_again(address)) {
+            return None;
+        }
+        let data = self.copy_of(content);
+        self.clean.insert(address, data.clone(), crc);
+        Some(data)
     }
 
     /// Handles the loss of the block's last reference: drops its content, unless the checkpoint in
@@ -277,7 +291,7 @@ impl Blocks {
         if d.newest <= sequence || (d.dead && !named) {
             self.named -= usize::from(was_named);
             let Some(d) = self.dirty.remove(&address) else { return };
-            if !d.dead {
+            if !d.dead && !self.medium_is_memory {
                 self.clean.insert_written(address, d.data, d.crc);
             } else {
                 Self::recycle(&mut self.spare, d.data);
@@ -292,8 +306,9 @@ impl Blocks {
     }
 
     /// Prepares for this number of clean blocks.
-    pub fn reserve(&mut self, blocks: usize) {
+    pub fn prepare(&mut self, blocks: usize, medium_is_memory: bool) {
         self.clean.reserve(blocks);
+        self.medium_is_memory = medium_is_memory;
     }
 
     /// Number of clean blocks.

@@ -113,22 +113,32 @@ impl Cache {
 
     /// Adds a block that was read, or replaces its content.
     pub fn insert(&mut self, address: BlockAddress, data: Data, crc: Crc32c) {
-        self.insert_at(address, data, crc, true);
+        let queue = if self.marks.take(address) { Queue::Main } else { Queue::Probation };
+        self.insert_at(address, data, crc, queue);
+    }
+
+    /// Notes the read of a block. True if it was read before within the reach of a mark, so that
+    /// [`Self::insert`] adds it to the main queue.
+    pub fn read_again(&mut self, address: BlockAddress) -> bool {
+        let again = self.by_address.contains_key(&address) || self.marks.has(address);
+        if !again {
+            self.marks.put(address);
+        }
+        again
     }
 
     /// Adds a block that was written to its place. It begins on probation: blocks that are only
     /// written do not displace what is read.
     pub fn insert_written(&mut self, address: BlockAddress, data: Data, crc: Crc32c) {
-        self.insert_at(address, data, crc, false);
+        self.insert_at(address, data, crc, Queue::Probation);
     }
 
-    fn insert_at(&mut self, address: BlockAddress, data: Data, crc: Crc32c, read: bool) {
+    fn insert_at(&mut self, address: BlockAddress, data: Data, crc: Crc32c, queue: Queue) {
         if let Some(number) = self.by_address.get(&address) {
             let slot = &mut self.slots[*number as usize];
             (slot.data, slot.crc, slot.uses) = (Some(data), crc, 0);
             return;
         }
-        let queue = if read && self.marks.take(address) { Queue::Main } else { Queue::Probation };
         let slot = Slot { address, crc, uses: 0, queue, older: NONE, newer: NONE, data: Some(data) };
         let number = match self.vacant.pop() {
             Some(number) => {
@@ -267,18 +277,29 @@ impl Marks {
         self.table[place] = fingerprint << 32 | u64::from(self.made);
     }
 
-    /// Removes the mark of a block; true if there was one.
-    fn take(&mut self, address: BlockAddress) -> bool {
+    /// Place of the mark of a block, if there is one.
+    fn find(&self, address: BlockAddress) -> Option<usize> {
         if self.table.is_empty() {
-            return false;
+            return None;
         }
         let (place, fingerprint) = self.place(address);
         let mark = self.table[place];
         let found = mark >> 32 == fingerprint && self.made.wrapping_sub(mark as u32) < self.reach;
-        if found {
+        found.then_some(place)
+    }
+
+    /// True if a block has a mark.
+    fn has(&self, address: BlockAddress) -> bool {
+        self.find(address).is_some()
+    }
+
+    /// Removes the mark of a block; true if there was one.
+    fn take(&mut self, address: BlockAddress) -> bool {
+        let place = self.find(address);
+        if let Some(place) = place {
             self.table[place] = 0;
         }
-        found
+        place.is_some()
     }
 }
 
@@ -354,6 +375,22 @@ mod tests {
         }
         let hits = (0..800).filter(|number| read(&mut cache, *number, &data)).count();
         assert!(hits > 760, "{hits} of 800");
+    }
+
+    /// Above a medium in memory each read of a large volume copied its blocks into the cache, which
+    /// cost more than reading them again.
+    #[test]
+    fn the_second_read_of_a_block_is_again() {
+        let mut cache = Cache::default();
+        cache.evict(LIMIT, usize::MAX, drop);
+        assert!(!cache.read_again(address(1)));
+        assert!(cache.read_again(address(1)));
+        cache.insert(address(1), Data::copy_of(&[0; BLOCK_BYTES]), Crc32c::NONE);
+        assert_eq!((cache.main.length, cache.probation.length), (1, 0));
+        assert!(cache.read_again(address(1)));
+        assert!(!cache.read_again(address(2)));
+        (10..10 + 2 * LIMIT as u64).for_each(|number| _ = cache.read_again(address(number)));
+        assert!(!cache.read_again(address(2)), "a mark has an end");
     }
 
     #[test]

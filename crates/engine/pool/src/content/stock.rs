@@ -65,7 +65,7 @@ impl Stock {
         }
         let mut kept = self.kept.borrow_mut();
         if kept.by_blocks[blocks].is_empty() {
-            self.returned.change(std::mem::take).into_iter().for_each(|buffer| kept.give(buffer));
+            self.returned.change(|returned| returned.drain(..).for_each(|buffer| kept.give(buffer)));
         }
         match kept.by_blocks[blocks].pop() {
             Some(buffer) => {

@@ -143,7 +143,7 @@ impl<M: Media> Core<M> {
             stopped: None,
             counters: Counters::default(),
         };
-        core.map.reserve_content(core.cached_blocks());
+        core.map.prepare_content(core.cached_blocks(), core.medium.answers_at_once());
         core
     }
 

@@ -9,8 +9,18 @@ type Engine = Core<LocalMedia<SimDisk>>;
 
 const VOLUME_BYTES: u64 = 1 << 30;
 
+/// Pool in memory.
 fn engine() -> (Engine, ObjectId) {
-    let disk = SimDisk::new(SimOptions::immediate(1, 2048 * 16));
+    engine_on(SimOptions::immediate(1, 2048 * 16))
+}
+
+/// Pool on a disk, which answers after the submitting call.
+fn engine_on_disk() -> (Engine, ObjectId) {
+    engine_on(SimOptions { delay: 0, reorder: false, ..SimOptions::new(1, 2048 * 16) })
+}
+
+fn engine_on(options: SimOptions) -> (Engine, ObjectId) {
+    let disk = SimDisk::new(options);
     let format = FormatOptions { uuid: [7; 16], log_bytes: 16 << 20, root: initial_root([7; 16]), overwrite: false };
     let media = LocalMedia::format(disk, format).unwrap();
     let options = Options { memory_bytes: 64 << 20, incarnation: 1, ..Options::default() };
@@ -186,7 +196,7 @@ fn a_turn_considers_a_bounded_number_of_entries() {
 /// The data cache had an eighth of the memory however little the map used: of 512 MiB, 32.
 #[test]
 fn the_data_cache_has_what_map_and_counts_leave() {
-    let (mut core, volume) = engine();
+    let (mut core, volume) = engine_on_disk();
     let (memory, block) = (core.options.memory_bytes as u64, BLOCK_BYTES as u64);
     for piece in 0..64 {
         let data = Bytes::from(vec![piece as u8 | 1; 1 << 20]);
@@ -216,6 +226,30 @@ fn the_data_cache_has_what_map_and_counts_leave() {
     let less = core.data_cache();
     assert!(less.limit_bytes < full.limit_bytes && less.bytes <= less.limit_bytes, "{less:?}");
     assert!(less.limit_bytes >= memory / 8 - (1 << 20), "{less:?}");
+}
+
+/// Each read of a pool in memory copied its blocks into the cache, where few were used again. What is
+/// read twice is worth a copy, within a sixteenth of the memory.
+#[test]
+fn a_pool_in_memory_caches_what_is_read_again() {
+    let (mut core, volume) = engine();
+    let memory = core.options.memory_bytes as u64;
+    run(&mut core, Operation::Write { object: volume, offset: 0, data: vec![7; 8 << 20].into(), forced: true });
+    let pass = |core: &mut Engine, blocks: u64| {
+        let before = core.data_cache();
+        for at in 0..blocks {
+            run(core, Operation::Read { object: volume, offset: at << 12, length: BLOCK_BYTES });
+            core.pump(0);
+        }
+        (core.data_cache().hits - before.hits, core.data_cache().misses - before.misses)
+    };
+    core.pump(0);
+    assert_eq!(pass(&mut core, 500), (0, 500));
+    assert_eq!(core.data_cache().bytes, 0);
+    assert_eq!(pass(&mut core, 500), (0, 500));
+    assert_eq!(pass(&mut core, 500), (500, 0));
+    (0..4).for_each(|_| _ = pass(&mut core, 2000));
+    assert!(core.data_cache().bytes <= memory / 16);
 }
 
 /// A read from a medium in memory waited for the next pump, which took as long as the read itself. It

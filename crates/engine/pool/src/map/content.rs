@@ -9,9 +9,11 @@ use crate::space::{FreeRun, Stream};
 use media::{BLOCK_BYTES, BlockAddress};
 
 impl Map {
-    /// Prepares the cache for this number of clean blocks.
-    pub fn reserve_content(&mut self, blocks: usize) {
-        self.content.reserve(blocks);
+    /// Prepares the cache for this number of clean blocks, as [`Blocks::prepare`] says.
+    ///
+    /// [`Blocks::prepare`]: crate::content::blocks::Blocks::prepare
+    pub fn prepare_content(&mut self, blocks: usize, medium_is_memory: bool) {
+        self.content.prepare(blocks, medium_is_memory);
     }
 
     /// Returns the content of a mapped block if it is in memory; otherwise notes it in `need`.
@@ -34,11 +36,14 @@ impl Map {
         self.content.copy_of(content)
     }
 
-    /// Caches content that was read from its place; returns it.
-    pub fn content_arrived(&mut self, address: BlockAddress, content: &[u8; BLOCK_BYTES], crc: Crc32c) -> Data {
-        let data = self.content.copy_of(content);
-        self.content.cache(address, data.clone(), crc);
-        data
+    /// Caches content that operations wait for, which was read from its place.
+    pub fn content_arrived(&mut self, address: BlockAddress, content: &[u8; BLOCK_BYTES], crc: Crc32c) {
+        self.content.cache(address, content, crc);
+    }
+
+    /// Caches content that a host has read; returns the copy, if one was made.
+    pub fn content_read(&mut self, address: BlockAddress, content: &[u8; BLOCK_BYTES], crc: Crc32c) -> Option<Data> {
+        self.content.cache_read(address, content, crc)
     }
 
     /// Takes up to `most` consecutive free blocks for a large write. They are kept for it until

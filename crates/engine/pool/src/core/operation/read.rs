@@ -175,7 +175,7 @@ impl<M: Media> Core<M> {
             self.counters.mismatches += 1;
         } else if let (Some(buffer), true) = (&buffer, blocks.len() <= CACHED_BLOCKS) {
             for ((i, block), (_, crc)) in buffer.as_blocks().iter().enumerate().zip(blocks) {
-                arrived = Some(self.map.content_arrived(address + i as u64, &block.0, *crc));
+                arrived = self.map.content_read(address + i as u64, &block.0, *crc);
             }
         }
         let Some(pending) = self.schedule.get_mut(operation) else { return };
