@@ -366,12 +366,12 @@ impl<M: Media> Core<M> {
 
     /// Number of clean blocks that may be in memory now: pages, counts and blocks share three
     /// quarters of the memory, and blocks have what pages and counts do not use, but at least an
-    /// eighth of the memory. Above a medium in memory they have a sixteenth: more of them would only
-    /// displace other things from the processor's caches.
+    /// eighth of the memory. Above a medium in memory they have just that: more would only displace
+    /// other things from the processor's caches.
     pub(super) fn cached_blocks(&self) -> usize {
         let memory = self.options.memory_bytes;
         if self.medium.answers_at_once() {
-            return (memory / 16 / BLOCK_MEMORY).max(64);
+            return (memory / 8 / BLOCK_MEMORY).max(64);
         }
         let pages = self.map.pages().count() * PAGE_MEMORY;
         let counts = self.map.space().resident_segments() * SEGMENT_MEMORY;
