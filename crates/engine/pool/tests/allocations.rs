@@ -76,7 +76,7 @@ fn small_operations_allocate_little() {
         assert_eq!(data.len(), BLOCK_BYTES);
     };
     // The harness allocates the future.
-    let hit = each(512, |at| read(1000 + at % 128)) - 1.0;
+    let hit = each(512, |at| read(1000 + at % 256)) - 1.0;
     let miss = each(8192, |at| read(at * 5 % VOLUME_BLOCKS)) - 1.0;
     let overwrite = each(512, write) - 1.0;
     println!("allocations of a read hit {hit:.2}, a read miss {miss:.2}, an overwrite {overwrite:.2}");

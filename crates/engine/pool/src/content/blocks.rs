@@ -47,8 +47,8 @@ pub struct Blocks {
     frozen_at: Option<u64>,
     /// Number of dirty blocks whose oldest content that is not at its place is from such a record.
     named: usize,
-    /// True if the medium is memory: reading a block again costs less than to keep a copy that is
-    /// used once.
+    /// True if the medium is memory. A block is then cached at its second read: to read it again costs
+    /// less than a copy that nobody uses.
     medium_is_memory: bool,
 }
 
@@ -142,8 +142,8 @@ impl Blocks {
         }
     }
 
-    /// Caches content that a host has read from its place; returns the copy. Above a medium in memory
-    /// only what is read repeatedly is worth one.
+    /// Caches a block that a host has read from its place. Returns the cached copy, or `None` if the
+    /// block was not cached: it is dirty, or the medium is memory and this was its first read.
     pub fn cache_read(&mut self, address: BlockAddress, content: &[u8; BLOCK_BYTES], crc: Crc32c) -> Option<Data> {
         if self.dirty.contains_key(&address) || (self.medium_is_memory && !self.clean.read_again(address)) {
             return None;
@@ -305,7 +305,7 @@ impl Blocks {
         }
     }
 
-    /// Prepares for this number of clean blocks.
+    /// Prepares for this number of clean blocks, and for the kind of medium below.
     pub fn prepare(&mut self, blocks: usize, medium_is_memory: bool) {
         self.clean.reserve(blocks);
         self.medium_is_memory = medium_is_memory;

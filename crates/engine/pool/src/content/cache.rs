@@ -120,7 +120,7 @@ impl Cache {
     /// Notes the read of a block. True if it was read before within the reach of a mark, so that
     /// [`Self::insert`] adds it to the main queue.
     pub fn read_again(&mut self, address: BlockAddress) -> bool {
-        let again = self.by_address.contains_key(&address) || self.marks.has(address);
+        let again = self.by_address.contains_key(&address) || self.marks.find(address).is_some();
         if !again {
             self.marks.put(address);
         }
@@ -286,11 +286,6 @@ impl Marks {
         let mark = self.table[place];
         let found = mark >> 32 == fingerprint && self.made.wrapping_sub(mark as u32) < self.reach;
         found.then_some(place)
-    }
-
-    /// True if a block has a mark.
-    fn has(&self, address: BlockAddress) -> bool {
-        self.find(address).is_some()
     }
 
     /// Removes the mark of a block; true if there was one.

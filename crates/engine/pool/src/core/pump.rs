@@ -370,12 +370,13 @@ impl<M: Media> Core<M> {
     /// other things from the processor's caches.
     pub(super) fn cached_blocks(&self) -> usize {
         let memory = self.options.memory_bytes;
-        if self.medium.answers_at_once() {
-            return (memory / 8 / BLOCK_MEMORY).max(64);
-        }
-        let pages = self.map.pages().count() * PAGE_MEMORY;
-        let counts = self.map.space().resident_segments() * SEGMENT_MEMORY;
-        let left = (memory / 4 * 3).saturating_sub(pages + counts);
+        let left = if self.medium.answers_at_once() {
+            0
+        } else {
+            let pages = self.map.pages().count() * PAGE_MEMORY;
+            let counts = self.map.space().resident_segments() * SEGMENT_MEMORY;
+            (memory / 4 * 3).saturating_sub(pages + counts)
+        };
         (left.max(memory / 8) / BLOCK_MEMORY).max(64)
     }
 }

@@ -9,9 +9,7 @@ use crate::space::{FreeRun, Stream};
 use media::{BLOCK_BYTES, BlockAddress};
 
 impl Map {
-    /// Prepares the cache for this number of clean blocks, as [`Blocks::prepare`] says.
-    ///
-    /// [`Blocks::prepare`]: crate::content::blocks::Blocks::prepare
+    /// Prepares the cache for this number of clean blocks, and for the kind of medium below it.
     pub fn prepare_content(&mut self, blocks: usize, medium_is_memory: bool) {
         self.content.prepare(blocks, medium_is_memory);
     }
@@ -41,7 +39,7 @@ impl Map {
         self.content.cache(address, content, crc);
     }
 
-    /// Caches content that a host has read; returns the copy, if one was made.
+    /// Caches a block that a host has read. Returns the cached copy, or `None` if the block was not cached.
     pub fn content_read(&mut self, address: BlockAddress, content: &[u8; BLOCK_BYTES], crc: Crc32c) -> Option<Data> {
         self.content.cache_read(address, content, crc)
     }
