@@ -72,7 +72,7 @@ pub struct Configuration {
     pub pool: PoolConfiguration,
     /// Bytes of memory for caches and data in flight; each connection adds up to 2 MiB.
     pub memory_bytes: u64,
-    /// Threads that serve connections, at least one and at most eight.
+    /// Threads that serve connections: 1 to `MAX_THREADS`.
     pub threads: u8,
     /// When connections move to further threads.
     pub placement: Placement,
