@@ -159,7 +159,7 @@ impl<M: Media> Core<M> {
             || self.map.space().dirty_segments() * SEGMENT_MEMORY > memory / 8
             || (self.schedule.waits_for_log() && !self.checkpoints.in_flight() && !self.memory_is_full())
             || (self.schedule.waits_for_space() && self.map.space().pinned() > 0)
-            || self.enough_given_back()
+            || self.enough_freed()
         {
             self.checkpoints.request();
         }

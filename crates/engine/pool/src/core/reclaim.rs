@@ -1,5 +1,8 @@
 //! Reclaim: gives back the references of detached sub-trees, in the background.
 
+#[cfg(test)]
+mod tests;
+
 use crate::core::Core;
 use crate::interface::Incident;
 use crate::map::reclaim::Reclaimed;
@@ -11,6 +14,11 @@ const WINDOW: usize = 64;
 const MANY_REQUESTS: usize = 256;
 /// Number of returned blocks that justify a checkpoint: 256 MiB.
 const MUCH: u64 = 65_536;
+/// Number of freed blocks that do if none were returned: 4 GiB. Map pages are among them, and small
+/// writes fill the log first: they replace about one for each record.
+const REPLACED: u64 = 1 << 20;
+/// Number of freed blocks that never do: 4 MiB.
+const FEW: u64 = 1024;
 
 impl<M: Media> Core<M> {
     /// Gives back references of detached sub-trees: at most `pages` pages.
@@ -43,13 +51,16 @@ impl<M: Media> Core<M> {
         self.map.forget_need();
     }
 
-    /// True if detached sub-trees have returned enough blocks for a checkpoint, which makes them
-    /// allocatable.
-    pub(super) fn enough_given_back(&self) -> bool {
+    /// True if so many blocks have been freed that a checkpoint, which makes them allocatable, is due:
+    /// because detached sub-trees have returned them, or because large writes replace the content of
+    /// volumes. Otherwise such writes, whose records are short, would take new space until the log is
+    /// full, many times that of the volume.
+    pub(super) fn enough_freed(&self) -> bool {
         let (drops, space) = (self.map.drops(), self.map.space());
-        drops.given_back()
-            && drops.queue().is_empty()
-            && !self.checkpoints.in_flight()
-            && space.pinned() >= MUCH.min(space.usable() / 64)
+        if self.checkpoints.in_flight() || !drops.queue().is_empty() {
+            return false;
+        }
+        let part = space.usable() / 64;
+        (drops.given_back() && space.pinned() >= MUCH.min(part)) || space.freed() >= REPLACED.min(part.max(FEW))
     }
 }

@@ -45,6 +45,7 @@ impl SpaceMap {
             ..Ended::default()
         };
         self.generation += 1;
+        self.freed = 0;
         #[cfg(feature = "mutations")]
         crate::mutations::take_allocated();
     }

@@ -58,6 +58,8 @@ pub struct SpaceMap {
     /// the disk and may be wrong, so subtraction stops at zero.
     allocated: u64,
     pinned: u64,
+    /// Number of blocks freed in this generation.
+    freed: u64,
     /// Number of the present generation: that of all changes since the last freeze.
     generation: u32,
     /// Segments changed in this generation.
@@ -106,6 +108,7 @@ impl SpaceMap {
             total_available: 0,
             allocated: 0,
             pinned: 0,
+            freed: 0,
             generation: 1,
             dirty: Vec::new(),
             ended: Ended::default(),
@@ -161,6 +164,12 @@ impl SpaceMap {
     /// Number of blocks freed but not yet released by a checkpoint.
     pub fn pinned(&self) -> u64 {
         self.pinned
+    }
+
+    /// Number of blocks freed since the last freeze: those that one more checkpoint would make
+    /// available.
+    pub fn freed(&self) -> u64 {
+        self.freed
     }
 
     /// Layout of the data area.

@@ -71,6 +71,7 @@ impl SpaceMap {
             s.zero_counts += zeros;
             self.allocated = self.allocated.saturating_sub(u64::from(zeros));
             self.pinned += u64::from(zeros);
+            self.freed += u64::from(zeros);
         }
         Some(())
     }
@@ -136,6 +137,7 @@ impl SpaceMap {
             } else {
                 set(&mut s.freed, i);
                 self.pinned += 1;
+                self.freed += 1;
             }
         }
         Some(now)
