@@ -110,6 +110,14 @@ impl Operation {
         }
     }
 
+    /// Number of bytes to transfer.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Read { buffer, .. } | Self::Write { buffer, .. } => buffer.len(),
+            Self::Flush | Self::Discard { .. } => 0,
+        }
+    }
+
     /// Result of this operation on success.
     pub(crate) fn done(self) -> Done {
         match self {

@@ -1,7 +1,8 @@
 //! Engine for files and block devices on Linux: one io_uring, filled in batches.
 //!
-//! Requests are staged until `submit`, then enter the kernel with one system call. Requests that do
-//! not fit the ring wait in a backlog until completions are taken. A durable write is one entry
+//! Requests are staged until `submit`, then enter the kernel with one system call. It enters earlier
+//! once enough are staged, so that the disk works on them while the caller prepares more. Requests
+//! that do not fit the ring wait in a backlog until completions are taken. A durable write is one entry
 //! with RWF_DSYNC. Partial transfers continue where they ended. The buffers of a request live in
 //! its slot until the kernel has completed it, even if the disk is dropped.
 
@@ -19,6 +20,10 @@ use crate::{BLOCK_BYTES, Completion};
 /// Entries of the submission ring, and most requests in the kernel. The completion ring has twice
 /// as many entries, so it cannot overflow.
 const DEPTH: usize = 256;
+/// Staged requests, and bytes that they transfer, from which on they enter the kernel without waiting
+/// for `submit`.
+const EARLY_REQUESTS: usize = 8;
+const EARLY_BYTES: usize = 64 << 10;
 /// Largest transfer of one entry: its length field has 32 bits, and Linux stops before 2 GiB.
 /// Longer requests continue.
 const MAX_TRANSFER_BYTES: usize = 1 << 30;
@@ -41,6 +46,8 @@ pub(crate) struct Uring {
     /// Slots that have not entered the submission ring; only the first `released` of them may.
     staged: VecDeque<u32>,
     released: usize,
+    /// Number of bytes that the requests transfer that were staged since the last `submit`.
+    staged_bytes: usize,
     /// Slots in the submission ring that the kernel has not consumed yet, oldest first.
     batch: VecDeque<u32>,
     /// Requests that the kernel has consumed and not completed.
@@ -80,6 +87,7 @@ impl Uring {
             free: Vec::new(),
             staged: VecDeque::new(),
             released: 0,
+            staged_bytes: 0,
             batch: VecDeque::new(),
             in_kernel: 0,
             reaped: Vec::new(),
@@ -298,6 +306,7 @@ fn index(key: u32) -> usize {
 impl Engine for Uring {
     fn start(&mut self, request: Request) {
         self.outstanding += 1;
+        self.staged_bytes += request.operation.bytes();
         let slot = Some(Slot { request, done_bytes: 0, attempts: 0 });
         let key = match self.free.pop() {
             Some(key) => {
@@ -312,9 +321,13 @@ impl Engine for Uring {
             }
         };
         self.staged.push_back(key);
+        if self.staged.len() - self.released >= EARLY_REQUESTS || self.staged_bytes >= EARLY_BYTES {
+            self.submit();
+        }
     }
 
     fn submit(&mut self) {
+        self.staged_bytes = 0;
         self.released = self.staged.len();
         if self.released > 0 {
             self.pump();
@@ -378,6 +391,48 @@ impl Drop for Uring {
         }
         if self.in_kernel > 0 {
             std::mem::forget(std::mem::take(&mut self.slots));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::Buffer;
+
+    /// Ring over a file without a name; `None`, with the reason printed, if the kernel refuses one.
+    fn uring() -> Option<Uring> {
+        let path = std::env::temp_dir().join(format!("windlass-media-uring-{}", std::process::id()));
+        let backing = BackingFile::open(&path, Some(1 << 20), false, false, false).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let wake = rustix::event::eventfd(0, rustix::event::EventfdFlags::NONBLOCK).unwrap();
+        Uring::new(Arc::new(backing), Arc::new(wake)).inspect_err(|reason| println!("skipped: {reason}")).ok()
+    }
+
+    /// All requests of a turn entered the kernel at its end: the disk rested while the turn prepared them,
+    /// and the processor rested while the disk had them all.
+    #[test]
+    fn requests_enter_the_kernel_while_more_are_prepared() {
+        let Some(mut uring) = uring() else { return };
+        let start = |uring: &mut Uring, at: usize, blocks: usize| {
+            let operation = Operation::Write { block: at as u64, buffer: Buffer::zeroed(blocks), durable: false };
+            uring.start(Request { ticket: at as u64, operation });
+        };
+        for at in 0..EARLY_REQUESTS - 1 {
+            start(&mut uring, at, 1);
+        }
+        assert_eq!((uring.staged.len(), uring.in_kernel), (EARLY_REQUESTS - 1, 0), "few and small ones wait");
+        start(&mut uring, 7, 1);
+        assert_eq!((uring.staged.len(), uring.in_kernel), (0, EARLY_REQUESTS));
+        start(&mut uring, 16, EARLY_BYTES / BLOCK_BYTES);
+        assert_eq!((uring.staged.len(), uring.in_kernel), (0, EARLY_REQUESTS + 1), "one large one does not");
+        while uring.outstanding() > 0 {
+            uring.wait();
+            while let Some(completion) = uring.poll() {
+                completion.result.unwrap();
+            }
         }
     }
 }
