@@ -18,6 +18,9 @@ use std::collections::{BTreeMap, VecDeque};
 const FRAME_BYTES: usize = 1 << 20;
 /// Largest number of concurrent frame writes.
 const IN_FLIGHT: usize = 4;
+/// Number of frames in flight from which on records gather for the next one. Two: the medium has the
+/// next frame when it completes one, and the records of as many hosts as wait for a frame gather.
+const GATHER: usize = 2;
 
 /// Largest part of the log behind a record whose content is being written.
 const AWAITED_BYTES: u64 = 16 << 20;
@@ -190,10 +193,10 @@ impl Log {
             return None;
         }
         if self.closed.is_empty() {
-            // Group commit: while a frame is in flight, records gather until it is durable or the
-            // next frame is full.
+            // Group commit: while enough frames are in flight, records gather until one of them is
+            // durable or the next frame is full.
             let full = self.pending.len() >= self.frame_limit();
-            if self.pending_records == 0 || (!self.in_flight.is_empty() && !full) {
+            if self.pending_records == 0 || (self.in_flight.len() >= GATHER && !full) {
                 return None;
             }
             self.close();
@@ -287,5 +290,30 @@ impl Log {
         self.tail = position;
         // During replay the head is the start of replay; `resume` moves it to the end of the log.
         self.head = self.head.max(position);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Only one frame was in flight unless the next was full: hosts waited for the end of one frame and for
+    /// the whole of the next.
+    #[test]
+    fn a_second_frame_is_written_beside_the_first_and_records_gather_for_the_third() {
+        let mut log = Log::new(16 << 20, 0, 0, 1, Crc64::default());
+        let write = |log: &mut Log| {
+            log.append(|frame| frame.extend_from_slice(&[7; 100]));
+            log.next_frame(&[1; 16], 1, 1).map(|(position, ..)| position)
+        };
+        let first = write(&mut log);
+        let second = write(&mut log);
+        assert!(first.is_some() && second > first);
+        assert_eq!(write(&mut log), None);
+        assert_eq!(write(&mut log), None);
+        log.frame_durable(first.unwrap_or_default());
+        assert_eq!(log.durable_sequence(), 2);
+        let (_, _, frame) = log.next_frame(&[1; 16], 1, 1).unwrap_or_default();
+        assert!(frame.len() >= 200, "both records are in it");
     }
 }
