@@ -27,7 +27,11 @@ const EVERYWHERE: [&str; 2] = ["random", "text"];
 
 /// Layers from the bottom up. An edge has to be allowed twice: for the crate and for its layer.
 const LAYERS: &[Layer] = &[
-    Layer { folder: "protocol", uses: &[], crates: &[("iscsi", &[]), ("scsi", &[]), ("xdr", &["random"])] },
+    Layer {
+        folder: "protocol",
+        uses: &["protocol"],
+        crates: &[("iscsi", &[]), ("onc_rpc", &["xdr"]), ("scsi", &[]), ("xdr", &["random"])],
+    },
     Layer {
         folder: "engine",
         uses: &["engine"],
@@ -90,7 +94,20 @@ const LAYERS: &[Layer] = &[
             ("bench", &["array_process", "initiator", "iscsi", "random", "text"]),
             (
                 "fuzz_targets",
-                &["api", "block", "control", "iscsi", "media", "pool", "scsi", "scsi_target", "text", "unit"],
+                &[
+                    "api",
+                    "block",
+                    "control",
+                    "iscsi",
+                    "media",
+                    "onc_rpc",
+                    "pool",
+                    "scsi",
+                    "scsi_target",
+                    "text",
+                    "unit",
+                    "xdr",
+                ],
             ),
             ("loads", &["conformance", "iscsi", "random"]),
             ("machines", &["array_process", "conformance", "iscsi", "loads", "random", "text"]),

@@ -14,6 +14,7 @@
 mod array;
 mod documents;
 mod input;
+mod rpc;
 
 mod device_server;
 mod storage;
@@ -78,6 +79,13 @@ pub const TARGETS: &[Target] = &[
         max_bytes: 4096,
         run: transport::text::run,
         seeds: transport::text::seeds,
+    },
+    Target {
+        name: "onc_rpc",
+        what: "records, headers and credentials of ONC RPC, portmap and rpcbind",
+        max_bytes: 4096,
+        run: rpc::run,
+        seeds: rpc::seeds,
     },
     Target {
         name: "pool_image",
