@@ -30,7 +30,13 @@ const LAYERS: &[Layer] = &[
     Layer {
         folder: "protocol",
         uses: &["protocol"],
-        crates: &[("iscsi", &[]), ("onc_rpc", &["xdr"]), ("scsi", &[]), ("xdr", &["random"])],
+        crates: &[
+            ("iscsi", &[]),
+            ("nfs", &["onc_rpc", "xdr"]),
+            ("onc_rpc", &["xdr"]),
+            ("scsi", &[]),
+            ("xdr", &["random"]),
+        ],
     },
     Layer {
         folder: "engine",
