@@ -1,6 +1,5 @@
 //! Procedures of NFSv3 and MOUNT against bytes by hand, after RFC 1813; and made-up values there
 //! and back.
-#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use bytes::Bytes;
 use hex_literal::hex;

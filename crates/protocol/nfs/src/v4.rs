@@ -1,0 +1,28 @@
+//! NFSv4.1 and NFSv4.2, version 4 of program 100003: RFC 8881, RFC 7862 with the XDR of RFC 7863,
+//! and extended attributes (RFC 8276).
+//!
+//! * [`attributes`]: the table of attributes; [`Bitmap`]: sets of numbers.
+//!
+//! Sections are those of RFC 8881 where no other document is named.
+//!
+//! Left out on purpose: ACLs, file system locations and security labels.
+
+mod basic;
+mod bitmap;
+mod status;
+
+pub mod attributes;
+
+pub use basic::*;
+pub use bitmap::Bitmap;
+pub use status::{HasStatus, Status};
+
+/// Version of the NFS program.
+pub const VERSION: u32 = 4;
+/// Procedure that does nothing (§16.1).
+pub const PROCEDURE_NULL: u32 = 0;
+/// Procedure of all operations (§16.2).
+pub const PROCEDURE_COMPOUND: u32 = 1;
+
+#[cfg(test)]
+mod tests;
