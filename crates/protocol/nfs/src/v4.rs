@@ -1,6 +1,7 @@
 //! NFSv4.1 and NFSv4.2, version 4 of program 100003: RFC 8881, RFC 7862 with the XDR of RFC 7863,
 //! and extended attributes (RFC 8276).
 //!
+//! * A module for each group of operations has the types of their arguments and results.
 //! * [`attributes`]: the table of attributes; [`Bitmap`]: sets of numbers.
 //!
 //! Sections are those of RFC 8881 where no other document is named.
@@ -12,6 +13,14 @@ mod bitmap;
 mod status;
 
 pub mod attributes;
+pub mod handles;
+pub mod io;
+pub mod locks;
+pub mod names;
+pub mod offload;
+pub mod open;
+pub mod session;
+pub mod xattr;
 
 pub use basic::*;
 pub use bitmap::Bitmap;
