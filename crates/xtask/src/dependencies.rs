@@ -106,6 +106,7 @@ const LAYERS: &[Layer] = &[
                     "control",
                     "iscsi",
                     "media",
+                    "nfs",
                     "onc_rpc",
                     "pool",
                     "scsi",

@@ -12,8 +12,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Crates whose structure is checked.
-const CRATES: &[&str] =
-    &["engine/pool", "front/unit", "front/scsi_target", "protocol/iscsi", "array/control", "array/daemon"];
+const CRATES: &[&str] = &[
+    "engine/pool",
+    "front/unit",
+    "front/scsi_target",
+    "protocol/iscsi",
+    "protocol/nfs",
+    "protocol/onc_rpc",
+    "protocol/xdr",
+    "array/control",
+    "array/daemon",
+];
 
 /// Crates whose files import each name from the module that defines it, and none through the root,
 /// so that each import shows where it leads.

@@ -14,6 +14,7 @@
 mod array;
 mod documents;
 mod input;
+mod nfs;
 mod rpc;
 
 mod device_server;
@@ -79,6 +80,20 @@ pub const TARGETS: &[Target] = &[
         max_bytes: 4096,
         run: transport::text::run,
         seeds: transport::text::seeds,
+    },
+    Target {
+        name: "nfs_v3",
+        what: "arguments and results of NFSv3 and MOUNT",
+        max_bytes: 4096,
+        run: nfs::run_v3,
+        seeds: nfs::seeds_v3,
+    },
+    Target {
+        name: "nfs_v4",
+        what: "compounds, callbacks and attributes of NFSv4, in both directions",
+        max_bytes: 4096,
+        run: nfs::run_v4,
+        seeds: nfs::seeds_v4,
     },
     Target {
         name: "onc_rpc",

@@ -6,9 +6,9 @@ use std::num::NonZeroU32;
 use xdr::{Array, Failure, Reader, Writer, XdrError, types};
 
 use super::attributes::Fattr;
-use super::compound::operations;
+use super::compound::{ILLEGAL, operations};
 use super::offload::WriteResponse;
-use super::operations::{Class, ILLEGAL, Needs, OperationRow, UnservedRow};
+use super::operations::{Class, Needs, OperationRow, UnservedRow};
 use super::{Bitmap, Done, Filehandle, SessionId, StateOwner, Stateid, Status};
 
 /// Version of the program.

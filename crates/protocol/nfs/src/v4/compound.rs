@@ -11,13 +11,14 @@ use thiserror::Error;
 use xdr::{Mark, Opaque, Reader, Slot, Writer, Xdr, XdrError};
 
 use super::Status;
-#[cfg(doc)]
-use super::operations::ILLEGAL;
 
 /// Longest tag that is decoded.
 pub const MAX_TAG_BYTES: u32 = 1024;
 /// Most operations that our servers take in a compound; a session may grant fewer.
 pub const MAX_OPERATIONS: u32 = 64;
+
+/// Number that stands for all operations that there are not (OP_ILLEGAL and OP_CB_ILLEGAL, §16.2.3).
+pub const ILLEGAL: u32 = 10044;
 
 /// Tag of a compound: text that its sender chose.
 pub type Tag = Opaque<MAX_TAG_BYTES>;

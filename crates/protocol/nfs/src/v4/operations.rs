@@ -6,12 +6,9 @@
 //! there, so that their arguments need not be understood.
 
 use super::attributes::{Fattr, GetAttributesArguments, SetAttributesArguments, SetAttributesResults};
-use super::compound::operations;
+use super::compound::{ILLEGAL, operations};
 use super::{Bitmap, ChangeInfo, Done, Filehandle, Name, SessionId, Stateid, Status, Text, Verifier};
 use super::{handles, io, locks, names, offload, open, session, xattr};
-
-/// Number that stands for all operations that there are not (OP_ILLEGAL, §16.2.3).
-pub const ILLEGAL: u32 = 10044;
 
 /// Handles that an operation needs; without them it fails with `NOFILEHANDLE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

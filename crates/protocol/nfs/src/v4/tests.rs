@@ -9,10 +9,10 @@ use xdr::{Opaque, Problem, Random, Reader, Sample, Writer, Xdr};
 
 use super::attributes::{ATTRIBUTES, Attribute, AttributeError, Direction, Fattr, SetTime};
 use super::callback::{CallbackOperation, CallbackOutcome, OffloadArguments, OffloadFailure};
-use super::compound::{Arguments, Call, CompoundOperation, CompoundOutcome, Reply, Results, Tag};
+use super::compound::{Arguments, Call, CompoundOperation, CompoundOutcome, ILLEGAL, Reply, Results, Tag};
 use super::locks::{LockDenied, LockFailure, LockType};
 use super::offload::{CopyFailure, CopyRequirements};
-use super::operations::{Class, ILLEGAL, Needs, OPERATIONS, Operation, Outcome, UNSERVED};
+use super::operations::{Class, Needs, OPERATIONS, Operation, Outcome, UNSERVED};
 use super::*;
 
 const SEEDS: u64 = 3000;

@@ -1,0 +1,2 @@
+#![no_main]
+windlass_fuzz::program!("nfs_v3");
