@@ -6,8 +6,8 @@ use crate::{Problem, XdrError, padding_of};
 
 /// Reader of a message, from the front.
 ///
-/// What it returns are slices of the message: they share its memory and keep all of it alive.
-/// Whoever stores a name for long should copy it.
+/// Opaque data is returned as slices of the message: they share its memory and keep all of it
+/// alive. A name that is stored for long should be copied.
 #[derive(Clone, Debug)]
 pub struct Reader {
     message: Bytes,

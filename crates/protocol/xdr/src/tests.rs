@@ -237,10 +237,13 @@ fn huge_lengths_allocate_nothing() {
     assert_eq!(error.problem, Problem::Truncated { wanted: 0xffff_ffff, found: 4 });
     let error = decoded::<Array<u64, { u32::MAX }>>(&hex!("ffffffff 0000000000000000")).unwrap_err();
     assert_eq!(error.problem, Problem::Truncated { wanted: 8 * 0xffff_ffff, found: 8 });
+    let words = [&hex!("00010000")[..], &[0; 1 << 18]].concat();
+    let huge = decoded::<Array<Opaque<{ u32::MAX }>, { u32::MAX }>>(&words).unwrap();
+    assert_eq!(huge.len(), 1 << 16);
     assert!(decoded::<List<u32, { u32::MAX }>>(&hex!("00000001 00000001 00000001 00000002 00000001")).is_err());
 }
 
-/// Servers accept any padding (RFC 4506 §3 wants zeros of who sends it); a strict reader refuses it.
+/// RFC 4506 §3: senders write zeros. Servers accept any padding (fact 30); a strict reader does not.
 #[test]
 fn padding_is_written_as_zeros_and_may_be_anything() {
     assert_eq!(encoded(&Opaque::<9>::from("hello")), &hex!("00000005 68656c6c6f 000000")[..]);

@@ -9,6 +9,8 @@ use bytes::Bytes;
 
 use crate::{Problem, Reader, Writer, Xdr, XdrError};
 
+/// Elements of an array for which memory is taken before any of them is decoded.
+const FIRST_ELEMENTS: usize = 64;
 /// Bytes of opaque data that `Debug` shows.
 const SHOWN_BYTES: usize = 64;
 
@@ -118,7 +120,7 @@ impl<T: Xdr, E: Failure> Xdr for Result<T, E> {
 /// Opaque data or a string of `MIN` to `MAX` bytes (RFC 4506 §4.10, §4.11). A string may have any
 /// bytes: what they mean is decided by the protocol above.
 ///
-/// The limits hold for data that was decoded. Who makes up a value of our own keeps to them.
+/// The limits hold for data that was decoded. Values of our own must keep to them.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Opaque<const MAX: u32, const MIN: u32 = 0>(Bytes);
 
@@ -219,8 +221,8 @@ macro_rules! sequences {
 }
 
 sequences! {
-    /// Array of at most `MAX` elements (RFC 4506 §4.13). Decoding takes memory only for elements
-    /// whose shortest encoding would fit into what is left of the message.
+    /// Array of at most `MAX` elements (RFC 4506 §4.13). A count whose elements would not fit into
+    /// what is left of the message is refused, and memory grows with the elements that were decoded.
     Array;
     /// List of at most `MAX` elements, each before it announced by a boolean: what RFC 4506 §4.19
     /// writes as a structure that ends in a pointer to the next one.
@@ -237,7 +239,8 @@ impl<T: Xdr, const MAX: u32> Xdr for Array<T, MAX> {
         // No element is shorter than a word, so that a count is never larger than a message.
         const { assert!(T::MIN_BYTES >= 4) };
         let count = reader.count(MAX, T::MIN_BYTES)?;
-        let mut elements = Vec::with_capacity(count);
+        // The count is only a promise: memory grows with the elements that are there.
+        let mut elements = Vec::with_capacity(count.min(FIRST_ELEMENTS));
         for _ in 0..count {
             elements.push(T::decode(reader)?);
         }

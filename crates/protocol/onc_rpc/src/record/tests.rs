@@ -107,7 +107,7 @@ fn fragments_whose_sum_is_above_the_limit_end_the_stream() {
     assert_eq!(records(&stream, 4096).0[0].len(), MAX);
 }
 
-/// Fragments that add nothing must not keep a connection busy for ever.
+/// Fragments that add nothing must not keep a connection busy without end.
 #[test]
 fn empty_fragments_without_end_end_the_stream() {
     let stream = fragment(&[], false).repeat(MAX_FRAGMENTS as usize + 1);
