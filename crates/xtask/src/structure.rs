@@ -17,7 +17,6 @@ const CRATES: &[&str] = &[
     "front/unit",
     "front/scsi_target",
     "protocol/iscsi",
-    "protocol/nfs",
     "protocol/onc_rpc",
     "protocol/xdr",
     "array/control",

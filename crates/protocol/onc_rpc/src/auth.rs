@@ -6,8 +6,6 @@
 
 use xdr::{Array, Opaque, Reader, Xdr, types};
 
-use crate::message::Call;
-
 /// Longest credential or verifier (RFC 5531 §8.2).
 pub const MAX_AUTH_BYTES: u32 = 400;
 /// Most supplementary groups of AUTH_SYS (RFC 5531 appendix A).
@@ -114,7 +112,7 @@ impl OpaqueAuth {
     }
 }
 
-/// Who calls, after the checks of [`authenticate`].
+/// Caller, after the checks of [`authenticate`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credential {
     /// AUTH_NONE.
@@ -125,18 +123,17 @@ pub enum Credential {
     TlsProbe,
 }
 
-/// Checks credential and verifier of a call.
+/// Checks credential and verifier of a call of a procedure.
 ///
 /// * `AUTH_BADCRED`: unknown flavor, content that is not of the flavor or has bytes after it, more
 ///   than 16 groups, a machine name above 255 bytes, or a probe for TLS in a procedure other than
 ///   NULL.
 /// * `AUTH_BADVERF`: the verifier is not an empty AUTH_NONE, which all accepted flavors want.
-pub fn authenticate(call: &Call) -> Result<Credential, AuthStat> {
-    let Call { credential, verifier, .. } = call;
+pub fn authenticate(credential: &OpaqueAuth, verifier: &OpaqueAuth, procedure: u32) -> Result<Credential, AuthStat> {
     let accepted = match credential.flavor {
         Flavor::NONE if credential.body.is_empty() => Credential::None,
         Flavor::SYS => Credential::Sys(auth_sys(&credential.body)?),
-        Flavor::TLS if credential.body.is_empty() && call.procedure == 0 => Credential::TlsProbe,
+        Flavor::TLS if credential.body.is_empty() && procedure == 0 => Credential::TlsProbe,
         _ => return Err(AuthStat::BADCRED),
     };
     if verifier.is_empty_none() { Ok(accepted) } else { Err(AuthStat::BADVERF) }

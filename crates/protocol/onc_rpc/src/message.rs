@@ -1,13 +1,13 @@
 //! Headers of calls and replies, RFC 5531 §9.
 //!
 //! A server decides in this order, which is that of Linux: header ([`Message::decode`]), credential
-//! ([`authenticate`](crate::auth::authenticate)), program and version ([`Programs::check`]), procedure
+//! ([`Call::authenticate`]), program and version ([`Programs::check`]), procedure
 //! and arguments (the `decode` of the program's requests).
 
 use thiserror::Error;
 use xdr::{Reader, Writer, Xdr, XdrError, types};
 
-use crate::auth::{AuthStat, OpaqueAuth};
+use crate::auth::{self, AuthStat, Credential, OpaqueAuth};
 
 /// Version of the protocol.
 pub const RPC_VERSION: u32 = 2;
@@ -148,6 +148,11 @@ impl Call {
         let credential = OpaqueAuth::decode(reader).map_err(denied(AuthStat::BADCRED))?;
         let verifier = OpaqueAuth::decode(reader).map_err(denied(AuthStat::BADVERF))?;
         Ok(Self { xid, program, version, procedure, credential, verifier })
+    }
+
+    /// Checks credential and verifier ([`auth::authenticate`]).
+    pub fn authenticate(&self) -> Result<Credential, AuthStat> {
+        auth::authenticate(&self.credential, &self.verifier, self.procedure)
     }
 
     /// Appends the header; the arguments follow it.

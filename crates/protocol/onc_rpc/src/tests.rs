@@ -6,7 +6,7 @@ use bytes::Bytes;
 use hex_literal::hex;
 use xdr::{Random, Reader, Sample, Writer, Xdr};
 
-use crate::auth::{AuthStat, AuthSys, Credential, Flavor, OpaqueAuth, authenticate};
+use crate::auth::{AuthStat, AuthSys, Credential, Flavor, OpaqueAuth};
 use crate::message::*;
 use crate::{CallError, portmap, rpcbind};
 
@@ -28,6 +28,10 @@ fn call(bytes: &[u8]) -> Call {
         Ok(Message::Call(call)) => call,
         other => panic!("{other:?}"),
     }
+}
+
+fn authenticate(call: &Call) -> Result<Credential, AuthStat> {
+    call.authenticate()
 }
 
 /// NULL of NFSv4 with AUTH_NONE.

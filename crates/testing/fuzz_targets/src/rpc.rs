@@ -2,7 +2,7 @@
 
 use crate::input::{Reader as Input, Writer as Seed};
 use bytes::{Bytes, BytesMut};
-use onc_rpc::auth::{AuthSys, OpaqueAuth, authenticate};
+use onc_rpc::auth::{AuthSys, OpaqueAuth};
 use onc_rpc::message::{AcceptStatus, Call, Message, Reply};
 use onc_rpc::record::{MAX_FRAGMENTS, Progress, Reassembly, RecordError};
 use onc_rpc::{CallError, portmap, rpcbind};
@@ -64,7 +64,7 @@ fn message(bytes: &Bytes) {
     match &header {
         Message::Call(call) => {
             call.encode(&mut writer);
-            let _credential = authenticate(call);
+            let _credential = call.authenticate();
             procedures(call, reader);
         }
         Message::Reply(reply) => reply.encode(&mut writer),
