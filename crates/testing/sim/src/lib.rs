@@ -18,8 +18,7 @@ mod generate;
 mod guard;
 mod minimise;
 mod model;
-#[cfg(test)]
-mod regressions;
+pub mod regressions;
 mod run;
 mod step;
 mod world;

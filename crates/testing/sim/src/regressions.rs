@@ -1,11 +1,32 @@
 //! Bugs that the simulation has found in the engine, each as the minimised steps of its run, with a
-//! description.
+//! description. The tests of `tests/regressions.rs` run them: a unit test would have the engine
+//! compiled once more.
 
 use crate::run::{End, Run};
 use crate::step::{Catalog, Numbered, Pattern, PlannedFault, Request, Step};
 use crate::world::World;
 use crate::{Outcome, Story, drive};
 use media::{FaultEffect, FaultOperation};
+
+/// All of them: name, and a function that panics when the bug is there again.
+pub const ALL: &[(&str, fn())] = &[
+    ("a_clone_in_the_same_commit_as_a_resize_shares", a_clone_in_the_same_commit_as_a_resize_shares),
+    ("a_resize_in_the_same_commit_as_a_clone_is_planned", a_resize_in_the_same_commit_as_a_clone_is_planned),
+    ("a_volume_is_resized_once_in_a_commit", a_volume_is_resized_once_in_a_commit),
+    ("an_operation_larger_than_memory_ends", an_operation_larger_than_memory_ends),
+    ("an_unreadable_page_does_not_make_the_engine_spin", an_unreadable_page_does_not_make_the_engine_spin),
+    ("a_disk_that_lied_about_a_flush_does_not_turn_time_back", a_disk_that_lied_about_a_flush_does_not_turn_time_back),
+    ("a_healthy_pool_is_not_refused", a_healthy_pool_is_not_refused),
+    ("a_nearly_full_pool_keeps_what_a_checkpoint_needs", a_nearly_full_pool_keeps_what_a_checkpoint_needs),
+];
+
+/// Runs the regression with this name.
+pub fn run(name: &str) {
+    match ALL.iter().find(|(known, _)| *known == name) {
+        Some((_, run)) => run(),
+        None => panic!("there is no regression {name}"),
+    }
+}
 
 fn create(id: u64, sectors: u64) -> Step {
     catalog(&[Catalog::Create { id, sectors }])
@@ -42,7 +63,6 @@ fn holds(world: World, steps: impl IntoIterator<Item = Step>) {
 
 /// Bug: a list of catalog changes cloned a volume after shrinking it. The path that the shrinking
 /// had made exclusive was still recorded as exclusive, and the next write changed the clone too.
-#[test]
 fn a_clone_in_the_same_commit_as_a_resize_shares() {
     let changes = [
         Catalog::Clone { source: 24, id: 28, snapshot: false },
@@ -55,7 +75,6 @@ fn a_clone_in_the_same_commit_as_a_resize_shares() {
 /// Bug: a list of catalog changes shrank a volume that it had cloned before. The plan took the
 /// volume's pages as exclusive, and the pool stopped because of this inconsistency; after a crash
 /// it could not be opened.
-#[test]
 fn a_resize_in_the_same_commit_as_a_clone_is_planned() {
     let mut steps = vec![create(24, 800), write(24, 0, 600), Step::Drain];
     steps.extend(checkpoint());
@@ -68,7 +87,6 @@ fn a_resize_in_the_same_commit_as_a_clone_is_planned() {
 
 /// Bug: a list of catalog changes enlarged a volume and shrank it again. Only the state before the
 /// first change was planned, and the pool stopped.
-#[test]
 fn a_volume_is_resized_once_in_a_commit() {
     let mut steps = vec![create(24, 8), write(24, 0, 8), Step::Drain];
     steps.extend(checkpoint());
@@ -81,7 +99,6 @@ fn a_volume_is_resized_once_in_a_commit() {
 
 /// Bug: with little memory, the pages that an operation had waited for were evicted before it had
 /// all of them.
-#[test]
 fn an_operation_larger_than_memory_ends() {
     let mut world = World::tiny(1);
     world.disk_blocks += 2048;
@@ -99,7 +116,6 @@ fn an_operation_larger_than_memory_ends() {
 
 /// Bug: when a page of the pool itself could not be read, a checkpoint requested it repeatedly and
 /// blocked all other work.
-#[test]
 fn an_unreadable_page_does_not_make_the_engine_spin() {
     let mut world = World::tiny(1);
     world.delay = 0;
@@ -130,7 +146,6 @@ fn an_unreadable_page_does_not_make_the_engine_spin() {
 /// Bug: a disk dropped the superblocks that a flush had covered. The older root led into a part of
 /// the log that a later lap had overwritten; that was taken as the end of the log, and later
 /// acknowledged changes were lost silently.
-#[test]
 fn a_disk_that_lied_about_a_flush_does_not_turn_time_back() {
     for seed in 0..8 {
         let mut steps = vec![create(24, 128), write(24, 0, 64), Step::Drain];
@@ -150,19 +165,19 @@ fn a_disk_that_lied_about_a_flush_does_not_turn_time_back() {
 }
 
 /// A run without faults must not end with a refused pool.
-#[test]
-fn a_healthy_pool_is_not_refused() -> Result<(), String> {
-    let mut run = Run::new(World::tiny(3), Story::default())?;
-    for (number, step) in (1..).zip([create(24, 64), write(24, 0, 64), crash()]) {
-        run.execute(&Numbered { number, step })?;
-    }
-    assert_eq!(run.end, End::Open);
-    Ok(())
+fn a_healthy_pool_is_not_refused() {
+    let run = || -> Result<End, String> {
+        let mut run = Run::new(World::tiny(3), Story::default())?;
+        for (number, step) in (1..).zip([create(24, 64), write(24, 0, 64), crash()]) {
+            run.execute(&Numbered { number, step })?;
+        }
+        Ok(run.end)
+    };
+    assert_eq!(run(), Ok(End::Open));
 }
 
 /// Bug (seed 101678): a discard took so many blocks of a nearly full pool that the next checkpoint
 /// found none, and the pool stopped.
-#[test]
 fn a_nearly_full_pool_keeps_what_a_checkpoint_needs() {
     let write = |object, start, length, tag, pattern| {
         Step::Submit(Request::Write { object, start, length, tag, pattern, forced: false })
