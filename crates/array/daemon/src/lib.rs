@@ -8,6 +8,10 @@
 //!
 //! [`serve`] runs an array until a signal stops it.
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    feature = "mutations",
+    expect(dead_code, unused_imports, reason = "what only a served array uses is not compiled")
+)]
 
 mod array;
 mod config;
@@ -41,13 +45,12 @@ pub use config::{
 };
 pub use environment::SystemEnvironment;
 pub use error::ServeError;
-pub use http::openapi_json;
-pub use lifecycle::serve;
 pub use portal::advertised;
-pub use reactor::run_reactor;
 #[cfg(feature = "simulation")]
 pub use reactor::simulation;
 pub use starter::{ReactorChannels, ReactorConfiguration, ReactorStarter, Ready};
+#[cfg(not(feature = "mutations"))]
+pub use {http::openapi_json, lifecycle::serve, reactor::run_reactor};
 
 /// Version of the program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
