@@ -17,6 +17,7 @@ use crate::tally::Tally;
 use crate::{chaos, clients, conformance, dependencies, fuzz, kill, race, structure, suite, waits, workspace};
 use anyhow::{Context, Result};
 use clap::Args;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -34,8 +35,7 @@ pub(crate) struct Options {
     list: bool,
 }
 
-/// Benchmark that counts instructions, and number of other benchmarks that run beside it, in
-/// rotation.
+/// Benchmark that counts instructions, and number of other benchmarks that run, in rotation.
 const COUNTED: &str = "instructions";
 const BENCHMARKS: usize = 2;
 
@@ -51,15 +51,16 @@ struct Step {
     beside: Beside,
 }
 
-/// Concurrency of a step with other steps.
+/// Concurrency of a step with other steps. None measures time, so none has to run alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Beside {
-    /// Starts when the step before it has ended.
+    /// The step after it starts when it has ended.
     Next,
-    /// Mostly waits: later steps run at the same time.
+    /// Like `Next`, and goes before the work of other steps: it waits much, and does what it can in a
+    /// given time.
+    Timed,
+    /// Later steps run at the same time: it waits much, or uses the time in which they wait.
     Others,
-    /// Measures time: no other step runs.
-    Nothing,
 }
 
 /// Running step: a process of `cargo xtask ci` with its name.
@@ -77,6 +78,8 @@ struct Ended {
     excerpt: Vec<String>,
 }
 
+/// First what everything else needs, then the steps that run beside others, with those that leave
+/// them processor time because they wait, and last those that use all processors.
 const STEPS: &[Step] = &[
     Step {
         name: "fmt",
@@ -98,16 +101,60 @@ const STEPS: &[Step] = &[
     },
     Step { name: "waits", what: "tests wait for conditions, not for time", run: waits::run, beside: Beside::Next },
     Step {
+        name: "build",
+        what: "the program, with debug assertions and overflow checks",
+        run: || cargo("build", &["test", "--workspace", "--lib", "--bins", "--tests", "--no-run"]),
+        beside: Beside::Next,
+    },
+    Step { name: "test", what: "unit, wire, state machine and crash tests", run: tests, beside: Beside::Others },
+    Step {
+        name: "suite",
+        what: "libiscsi's conformance suite",
+        run: || suite::run(&workspace::checked()?, &suite::Options::default()),
+        beside: Beside::Others,
+    },
+    Step {
+        name: "conformance",
+        what: "the conformance kit: the behaviour that VMware's hosts rely on",
+        run: || conformance::run(&workspace::checked()?, &conformance::Options::default()),
+        beside: Beside::Timed,
+    },
+    Step {
+        name: "clients",
+        what: "third-party clients, and one that misbehaves",
+        run: || clients::run(&workspace::checked()?, &clients::Options::short()),
+        beside: Beside::Timed,
+    },
+    Step {
+        name: "race",
+        what: "no update is lost between initiators on two portals",
+        run: || race::run(&workspace::checked()?, &race::Options::short()),
+        beside: Beside::Timed,
+    },
+    Step {
+        name: "kill",
+        what: "kill -9 under a verifying load",
+        run: || kill::run(&workspace::checked()?, &kill::Options::short()),
+        beside: Beside::Timed,
+    },
+    Step {
+        name: "chaos",
+        what: "hostile initiators beside two well-behaved ones",
+        run: || chaos::run(&workspace::checked()?, &chaos::Options::short()),
+        beside: Beside::Timed,
+    },
+    Step { name: "demo", what: "the demo, with all its checks", run: demo, beside: Beside::Timed },
+    Step {
+        name: "bench",
+        what: "instruction counts; two other benchmarks in rotation, at their small size",
+        run: small_benchmarks,
+        beside: Beside::Timed,
+    },
+    Step {
         name: "clippy",
         what: "no warning of rustc or clippy",
         run: || cargo("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
         beside: Beside::Next,
-    },
-    Step {
-        name: "test",
-        what: "unit, wire, state machine and crash tests",
-        run: || cargo("test", &["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]),
-        beside: Beside::Others,
     },
     Step {
         name: "doc",
@@ -146,55 +193,6 @@ const STEPS: &[Step] = &[
         run: || fuzz::run(&fuzz::Options::default()),
         beside: Beside::Next,
     },
-    Step {
-        name: "build",
-        what: "the program, with debug assertions and overflow checks",
-        run: || cargo("build", &["test", "--workspace", "--lib", "--bins", "--tests", "--no-run"]),
-        beside: Beside::Next,
-    },
-    Step {
-        name: "suite",
-        what: "libiscsi's conformance suite",
-        run: || suite::run(&workspace::checked()?, &suite::Options::default()),
-        beside: Beside::Others,
-    },
-    Step {
-        name: "conformance",
-        what: "the conformance kit: the behaviour that VMware's hosts rely on",
-        run: || conformance::run(&workspace::checked()?, &conformance::Options::default()),
-        beside: Beside::Next,
-    },
-    Step {
-        name: "clients",
-        what: "third-party clients, and one that misbehaves",
-        run: || clients::run(&workspace::checked()?, &clients::Options::short()),
-        beside: Beside::Next,
-    },
-    Step {
-        name: "race",
-        what: "no update is lost between initiators on two portals",
-        run: || race::run(&workspace::checked()?, &race::Options::short()),
-        beside: Beside::Next,
-    },
-    Step {
-        name: "kill",
-        what: "kill -9 under a verifying load",
-        run: || kill::run(&workspace::checked()?, &kill::Options::short()),
-        beside: Beside::Next,
-    },
-    Step {
-        name: "chaos",
-        what: "hostile initiators beside two well-behaved ones",
-        run: || chaos::run(&workspace::checked()?, &chaos::Options::short()),
-        beside: Beside::Next,
-    },
-    Step { name: "demo", what: "the demo, with all its checks", run: demo, beside: Beside::Nothing },
-    Step {
-        name: "bench",
-        what: "instruction counts; two other benchmarks in rotation, at their small size",
-        run: small_benchmarks,
-        beside: Beside::Nothing,
-    },
 ];
 
 /// Runs the steps and adds up their results. Continues after a failed step, except after a failed
@@ -223,10 +221,7 @@ pub(crate) fn run(options: &Options) -> Result<Tally> {
     let mut ended = Vec::new();
     let mut beside: Vec<Running> = Vec::new();
     for step in chosen {
-        if step.beside == Beside::Nothing {
-            ended.extend(beside.drain(..).map(|running| running.end()));
-        }
-        match Running::start(step.name) {
+        match Running::start(step) {
             Ok(running) if step.beside == Beside::Others => beside.push(running),
             Ok(running) => ended.push(running.end()),
             Err(error) => ended.push(Ended::without_result(step.name, format!("{error:#}"))),
@@ -262,12 +257,17 @@ fn by_itself(step: &Step) -> Tally {
 }
 
 impl Running {
-    fn start(name: &'static str) -> Result<Self> {
+    fn start(step: &Step) -> Result<Self> {
+        let name = step.name;
         let directory = workspace::target().join("ci");
         std::fs::create_dir_all(&directory)?;
         let log = directory.join(format!("{name}.step.log"));
         let file = File::create(&log)?;
-        let mut command = Command::new(std::env::current_exe()?);
+        let program = std::env::current_exe()?;
+        let mut command = match step.beside {
+            Beside::Next => yielding(program),
+            Beside::Timed | Beside::Others => Command::new(program),
+        };
         command.args(["ci", name]).stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         Ok(Self { name, process: command.spawn().context("cannot run this program once more")?, log })
     }
@@ -320,9 +320,29 @@ fn print_lines(printed: &[u8]) {
     let _ = std::io::stdout().flush();
 }
 
-/// Runs cargo; the tally is that of its tests, or one check for its exit status.
+/// Command of a program that leaves the processors to what is timed.
+fn yielding(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("nice");
+    command.args(["-n", "10"]).arg(program);
+    command
+}
+
+/// Runs all tests.
+fn tests() -> Result<Tally> {
+    let mut command = yielding(cargo_program());
+    command.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]);
+    command.current_dir(workspace::root());
+    logged("test", command)
+}
+
+/// Program that runs cargo.
+fn cargo_program() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Runs cargo; the tally is one check for its exit status.
 fn cargo(name: &str, arguments: &[&str]) -> Result<Tally> {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = Command::new(cargo_program());
     command.args(arguments).current_dir(workspace::root()).env("RUSTDOCFLAGS", "-D warnings");
     logged(name, command)
 }
@@ -330,7 +350,7 @@ fn cargo(name: &str, arguments: &[&str]) -> Result<Tally> {
 /// Runs the tests of `mailbox` under loom, in a target directory of their own: its dependencies are
 /// built with another configuration.
 fn loom() -> Result<Tally> {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = Command::new(cargo_program());
     command.args(["test", "--package", "mailbox", "--lib", "--target-dir", "target/loom"]);
     command.current_dir(workspace::root()).env("RUSTFLAGS", "--cfg loom");
     logged("loom", command)
