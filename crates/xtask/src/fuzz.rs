@@ -122,6 +122,7 @@ fn has_turn(turn: u64, number: usize) -> bool {
     (number + TARGETS.len() - first) % TARGETS.len() < TURNS
 }
 
+/// Directory of the corpora and logs.
 fn directory() -> PathBuf {
     workspace::target().join("fuzz")
 }
@@ -131,13 +132,17 @@ fn build() -> Result<PathBuf> {
     let started = Instant::now();
     let host = host()?;
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // With a target given, only the program is instrumented, not build scripts.
+    // With a target given, only the program is instrumented, and what runs while building is what
+    // `cargo test` has built already.
     cargo.args(["build", "--quiet", "--target", &host, "--bin", PROGRAM]);
     cargo.current_dir(workspace::root().join("fuzz"));
-    cargo.env("CARGO_TARGET_DIR", directory()).env("RUSTFLAGS", RUSTFLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS");
+    cargo
+        .env("CARGO_TARGET_DIR", workspace::target())
+        .env("RUSTFLAGS", RUSTFLAGS)
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
     ensure!(cargo.status().context("cannot run cargo")?.success(), "the fuzz program does not build");
     println!("  the targets built in {}", text::duration::measured(started.elapsed()));
-    Ok(directory().join(host).join("debug").join(PROGRAM))
+    Ok(workspace::target().join(host).join("debug").join(PROGRAM))
 }
 
 /// Triple of this machine.
