@@ -22,8 +22,8 @@ const DIGEST_BYTES: usize = 4;
 const COPY_LIMIT_BYTES: usize = 2 * 1024;
 /// Approximate size of the chunks of copied PDUs.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Capacity to reserve when the buffer for copied PDUs is used up.
-const TAIL_BYTES: usize = 16 * 1024;
+/// Capacity to reserve when the buffer for copied PDUs is used up: every connection has such a buffer.
+const TAIL_BYTES: usize = 4 * 1024;
 
 /// Digests in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +43,14 @@ pub struct Pdu {
     pub additional: Bytes,
     /// The data segment without padding.
     pub data: Bytes,
+}
+
+impl Pdu {
+    /// The same PDU in memory of its own size: it may wait without keeping a receive buffer alive.
+    pub fn copied(&self) -> Self {
+        let [additional, data] = [&self.additional, &self.data].map(|bytes| Bytes::copy_from_slice(bytes));
+        Self { header: self.header, additional, data }
+    }
 }
 
 /// Reason why bytes are not a PDU. Only after [`FramingError::DataDigest`] is the stream still in

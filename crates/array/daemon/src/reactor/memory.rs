@@ -14,6 +14,9 @@
 //! leases what its connections hold from the common [`Budget`] in pieces of [`LEASE_BYTES`]. Two
 //! threads that take the last piece at one instant may exceed the budget by one request; a
 //! connection that waits for memory which another thread returns tries again after [`RETRY`].
+//!
+//! Short data may stay in the receive buffer in which it arrived, and keeps all of that buffer. The
+//! buffers so kept have half as much memory as the data itself; data beyond that is copied.
 
 mod movement;
 mod ration;
@@ -23,12 +26,15 @@ pub(super) use ration::{Moved, Queued, Ration};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Memory that each connection may hold without a request.
 pub(crate) const SHARE_BYTES: usize = 64 << 10;
+
+/// Size of a receive buffer.
+pub(crate) const RECEIVE_BYTES: usize = 128 << 10;
 
 /// Bytes in which a thread leases from the budget.
 const LEASE_BYTES: usize = 1 << 20;
@@ -40,12 +46,20 @@ const RETRY: Duration = Duration::from_millis(10);
 pub(crate) struct Budget {
     /// Bytes that no thread has leased; negative if threads exceed the budget.
     free_bytes: AtomicI64,
+    /// Most receive buffers that short data may keep.
+    kept_buffers: usize,
+    /// Number of threads that share the budget.
+    threads: AtomicUsize,
 }
 
 impl Budget {
     /// Creates an unused budget.
     pub fn new(limit_bytes: usize) -> Arc<Self> {
-        Arc::new(Self { free_bytes: AtomicI64::new(i64::try_from(limit_bytes).unwrap_or(i64::MAX)) })
+        Arc::new(Self {
+            free_bytes: AtomicI64::new(i64::try_from(limit_bytes).unwrap_or(i64::MAX)),
+            kept_buffers: limit_bytes / 2 / RECEIVE_BYTES,
+            threads: AtomicUsize::new(0),
+        })
     }
 
     fn free_bytes(&self) -> usize {
@@ -71,6 +85,8 @@ pub(crate) struct DataMemory {
     used_bytes: Cell<usize>,
     /// True if a connection holds memory granted beyond the budget.
     exceeded: Cell<bool>,
+    /// Number of commands whose short data is in a receive buffer.
+    in_place: Cell<usize>,
     /// Waiting connections in order of arrival.
     waiting: RefCell<Vec<Rc<Holder>>>,
 }
@@ -97,12 +113,14 @@ impl Holder {
 impl DataMemory {
     /// Creates the memory of one thread.
     pub fn new(budget: Arc<Budget>) -> Rc<Self> {
+        budget.threads.fetch_add(1, Ordering::Relaxed);
         Rc::new(Self {
             budget,
             leased_bytes: Cell::new(0),
             queued: Notify::new(),
             used_bytes: Cell::new(0),
             exceeded: Cell::new(false),
+            in_place: Cell::new(0),
             waiting: RefCell::default(),
         })
     }
@@ -256,6 +274,20 @@ impl Account {
         fits
     }
 
+    /// True if short data of one more command may stay in its receive buffer, until
+    /// [`Account::left_place`]. Each such command may be the only one in its buffer.
+    pub fn stays_in_place(&self) -> bool {
+        let (count, budget) = (&self.budget.in_place, &self.budget.budget);
+        let stays = count.get() < budget.kept_buffers / budget.threads.load(Ordering::Relaxed).max(1);
+        count.set(count.get() + usize::from(stays));
+        stays
+    }
+
+    /// Data of this many commands has left its receive buffer.
+    pub fn left_place(&self, count: usize) {
+        self.budget.in_place.set(self.budget.in_place.get().saturating_sub(count));
+    }
+
     /// Returns bytes.
     pub fn give_back(&self, bytes: usize) {
         if bytes > 0 {
@@ -275,6 +307,7 @@ impl Account {
 impl Drop for DataMemory {
     fn drop(&mut self) {
         self.budget.change(self.leased_bytes.get(), 0);
+        self.budget.threads.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -17,9 +17,17 @@ pub trait DataOutMemory: std::fmt::Debug {
     fn take_unsolicited(&self, bytes: usize) -> bool;
     /// Returns bytes booked with [`Self::take`] and with [`Self::take_unsolicited`].
     fn give_back(&self, granted_bytes: usize, unasked_bytes: usize);
+    /// Whether short data that has arrived may stay in the receive buffer, which it keeps alive as a
+    /// whole; else it is copied. If true, it counts until [`Self::left_place`].
+    fn stays_in_place(&self) -> bool;
+    /// Short data in receive buffers is no longer needed, this many times.
+    fn left_place(&self, count: usize);
     /// Removes the connection from the waiters.
     fn withdraw(&self);
 }
+
+/// Length from which data always stays in its receive buffer: it is a large part of it.
+const LONG_BYTES: usize = 64 << 10;
 
 /// Shared memory of the Data-Out of a command that the shell has. It is given back when this is
 /// dropped, which the shell does when it drops the data: the task may end long before, with a reset
@@ -29,11 +37,15 @@ pub struct HeldDataOut {
     shared: Rc<dyn DataOutMemory>,
     granted_bytes: usize,
     unasked_bytes: usize,
+    in_place: bool,
 }
 
 impl Drop for HeldDataOut {
     fn drop(&mut self) {
         self.shared.give_back(self.granted_bytes, self.unasked_bytes);
+        if self.in_place {
+            self.shared.left_place(1);
+        }
     }
 }
 
@@ -47,11 +59,13 @@ pub(super) struct DataOutBudget {
     shared: Option<Rc<dyn DataOutMemory>>,
     /// Bytes booked of `shared`: solicited, and unsolicited.
     booked: (usize, usize),
+    /// Number of transfers whose short data is in a receive buffer.
+    in_place: usize,
 }
 
 impl DataOutBudget {
     pub fn new(limit: usize) -> Self {
-        Self { limit, reserved: 0, waiting: VecDeque::new(), shared: None, booked: (0, 0) }
+        Self { limit, reserved: 0, waiting: VecDeque::new(), shared: None, booked: (0, 0), in_place: 0 }
     }
 
     pub fn share(&mut self, shared: Rc<dyn DataOutMemory>) {
@@ -83,6 +97,7 @@ impl DataOutBudget {
     pub fn clear(&mut self) {
         if let Some(shared) = &self.shared {
             shared.give_back(self.booked.0, self.booked.1);
+            shared.left_place(self.in_place);
             shared.withdraw();
         }
         *self = Self { shared: self.shared.take(), ..Self::new(self.limit) };
@@ -131,18 +146,19 @@ impl DataOutBudget {
     /// counts until [`Self::release`].
     pub fn hand_over(&mut self, transfer: &mut Transfer) -> Option<Rc<HeldDataOut>> {
         let shared = self.shared.clone()?;
-        let Memory { charge, granted: granted_bytes, .. } = transfer.memory();
+        let Memory { charge, granted: granted_bytes, in_place, .. } = transfer.memory();
         let unasked_bytes = charge - granted_bytes;
         transfer.memory_mut().handed_over = true;
         self.booked.0 -= granted_bytes;
         self.booked.1 -= unasked_bytes;
-        (charge > 0).then(|| Rc::new(HeldDataOut { shared, granted_bytes, unasked_bytes }))
+        self.in_place -= usize::from(in_place);
+        (charge > 0).then(|| Rc::new(HeldDataOut { shared, granted_bytes, unasked_bytes, in_place }))
     }
 
     /// Returns the memory that the task holds.
     pub fn release(&mut self, transfer: &mut Transfer) {
         transfer.take_buffer();
-        let Memory { charge: held, granted, waits, handed_over } = transfer.memory();
+        let Memory { charge: held, granted, waits, handed_over, in_place } = transfer.memory();
         if held == 0 {
             return;
         }
@@ -155,7 +171,26 @@ impl DataOutBudget {
         self.booked.1 -= held - granted;
         if let Some(shared) = &self.shared {
             shared.give_back(granted, held - granted);
+            if in_place {
+                self.in_place -= 1;
+                shared.left_place(1);
+            }
         }
+    }
+
+    /// Returns the whole data of a transfer as it is kept: in its receive buffer, or copied, so that
+    /// short data of waiting commands does not keep many buffers alive.
+    fn keep(&mut self, transfer: &mut Transfer, data: Bytes) -> Bytes {
+        let Some(shared) = &self.shared else { return data };
+        if data.len() >= LONG_BYTES {
+            return data;
+        }
+        if !shared.stays_in_place() {
+            return Bytes::copy_from_slice(&data);
+        }
+        self.in_place += 1;
+        transfer.memory_mut().in_place = true;
+        data
     }
 
     /// Appends data in order, up to the wanted length. False when there is no memory for
@@ -174,7 +209,8 @@ impl DataOutBudget {
         if piece.len() == wanted {
             let room = self.charge_unsolicited(transfer, wanted);
             if room {
-                transfer.set_buffer(DataOutBuffer::Whole(data.slice(..wanted)));
+                let kept = self.keep(transfer, data.slice(..wanted));
+                transfer.set_buffer(DataOutBuffer::Whole(kept));
             }
             return room;
         }

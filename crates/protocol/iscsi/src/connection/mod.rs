@@ -12,9 +12,8 @@
 //! After [`Event::Closed`] it writes the rest of the output and closes the transport.
 //!
 //! [`Config`] bounds the memory of a connection: tasks, Data-Out being assembled, queued Data-In,
-//! login and text negotiation. The shell has to account for one more effect: write data shares the
-//! receive buffer in which it arrived, so one 4 KiB write may keep a receive buffer of 256 KiB
-//! alive.
+//! login and text negotiation. Write data shares the receive buffer in which it arrived, so one write
+//! of 4 KiB may keep a whole buffer alive: [`DataOutMemory`] limits how many do.
 
 mod budget;
 mod commands;

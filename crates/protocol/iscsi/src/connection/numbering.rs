@@ -152,7 +152,7 @@ impl Connection {
             Turn::Later(_) if self.window.held_bytes() + pdu.data.len() > self.config.max_output_bytes => {
                 self.fatal(RejectReason::PROTOCOL_ERROR, &pdu.header, "too much data ahead of its turn");
             }
-            Turn::Later(distance) => self.window.hold(distance, Held::Pdu(pdu)),
+            Turn::Later(distance) => self.window.hold(distance, Held::Pdu(pdu.copied())),
             Turn::Now => {
                 if !immediate {
                     self.advance_cmd_sn();

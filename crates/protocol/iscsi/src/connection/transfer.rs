@@ -73,6 +73,8 @@ pub(super) struct Memory {
     pub waits: bool,
     /// The command has the shared part of it.
     pub handed_over: bool,
+    /// The data is short and in a receive buffer.
+    pub in_place: bool,
 }
 
 impl Transfer {

@@ -21,6 +21,14 @@ impl DataOutMemory for DataOut {
         self.0.give_back(granted_bytes + unasked_bytes);
     }
 
+    fn stays_in_place(&self) -> bool {
+        self.0.stays_in_place()
+    }
+
+    fn left_place(&self, count: usize) {
+        self.0.left_place(count);
+    }
+
     fn withdraw(&self) {
         self.0.withdraw();
     }

@@ -41,6 +41,22 @@ fn no_connection_takes_what_others_need() {
     }
 }
 
+/// Receive buffers that short data keeps have half of the budget, of all threads together.
+#[test]
+fn receive_buffers_kept_by_short_data_are_bounded() {
+    let (one, accounts) = accounts(16 * MIB, 2);
+    let taken = |account: &Account| (0..1000).filter(|_| account.stays_in_place()).count();
+    assert_eq!(taken(&accounts[0]) * RECEIVE_BYTES, 8 * MIB);
+    assert!(!accounts[1].stays_in_place());
+    accounts[1].left_place(3);
+    assert_eq!(taken(&accounts[0]), 3);
+    let other = DataMemory::new(Arc::clone(&one.budget));
+    let third = Account::new(Rc::clone(&other), Rc::default());
+    assert_eq!(taken(&third) * RECEIVE_BYTES, 4 * MIB);
+    accounts[0].left_place(33);
+    assert_eq!(taken(&accounts[0]), 1);
+}
+
 /// A connection that waits for much memory does not block small requests of others that fit.
 #[test]
 fn small_requests_pass_large_ones_that_do_not_fit() {
