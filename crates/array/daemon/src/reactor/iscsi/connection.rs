@@ -6,7 +6,7 @@
 //! write and one pump of the pool.
 
 use super::super::clock;
-use super::super::memory::{DataMemory, Moved, Ration};
+use super::super::memory::{Budget, DataMemory, Moved, Ration};
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, without};
 use super::data_out::DataOut;
@@ -14,7 +14,7 @@ use super::engine::Engine;
 use super::in_flight::{InFlight, Kept};
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
 use super::socket::Socket;
-use super::wire::{Received, Wire};
+use super::wire::{ReceiveBuffer, Received, Wire};
 use block::VolumeId;
 use bytes::BytesMut;
 use iscsi::connection::{
@@ -27,6 +27,7 @@ use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -93,9 +94,17 @@ pub(super) struct SharedMemory {
     pub data_in: Rc<DataMemory>,
     /// For data in flight from initiators.
     pub data_out: Rc<DataMemory>,
+    /// For bytes just received.
+    pub received: ReceiveBuffer,
 }
 
 impl SharedMemory {
+    /// Memory of one thread, of the budgets of all.
+    pub fn new(data_in: Arc<Budget>, data_out: Arc<Budget>) -> Self {
+        let [data_in, data_out] = [data_in, data_out].map(DataMemory::new);
+        Self { data_in, data_out, received: ReceiveBuffer::default() }
+    }
+
     /// Lets connections that wait for memory of other threads try again.
     pub fn retry(&self) -> [JoinHandle<()>; 2] {
         [&self.data_in, &self.data_out].map(|memory| {
@@ -288,6 +297,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
             }
             progress |= self.time(context);
             if !progress {
+                self.wire.rest();
                 return Poll::Pending;
             }
         }

@@ -1,7 +1,7 @@
 //! An executor: a thread that serves connections for the engine. It has their sockets, protocol
 //! cores, timers and memory for data, and reaches the engine through a pair of mailboxes.
 
-use super::super::memory::{Budget, DataMemory};
+use super::super::memory::Budget;
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, without};
 use super::connection::{ConnectionTask, Served, SharedMemory};
@@ -82,7 +82,7 @@ pub(crate) async fn run(start: ExecutorStart) {
     let executor = Rc::new(Executor {
         reports: Outbox::new(reports),
         inboxes: RefCell::default(),
-        memory: SharedMemory { data_in: DataMemory::new(data_in), data_out: DataMemory::new(data_out) },
+        memory: SharedMemory::new(data_in, data_out),
     });
     let delivering = tokio::task::spawn_local({
         let executor = Rc::clone(&executor);
@@ -164,7 +164,7 @@ impl<S: Socket> Moved<S> {
         let engine = RemoteEngine { connection, executor: Rc::clone(&executor), inbox, directory };
         match S::unpack(socket) {
             Ok(socket) => {
-                let wire = Wire::new(socket, received);
+                let wire = Wire::new(socket, received, &memory.received);
                 let task = ConnectionTask::new(wire, core.resume(), engine, peer, &memory, &wake);
                 match task.serve().await {
                     Served::Ended(_) | Served::Moves { .. } => {}

@@ -84,7 +84,7 @@ async fn serve<M: Media + 'static>(iscsi: Rc<Iscsi<M>>, socket: impl Socket, mem
     iscsi.reactor.environment.fill_random(&mut seed);
     let engine = LocalEngine::new(&iscsi, &member, &socket, portal);
     let core = new_core(iscsi.missing_task_response, seed);
-    let wire = Wire::new(socket, BytesMut::new());
+    let wire = Wire::new(socket, BytesMut::new(), &iscsi.memory.received);
     let connection = ConnectionTask::new(wire, core, engine, member.peer, &iscsi.memory, &member.wake);
     match connection.serve().await {
         Served::Ended(engine) => engine.into_side().end().await,

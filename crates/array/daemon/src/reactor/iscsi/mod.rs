@@ -24,7 +24,7 @@ mod wire;
 
 use super::clock;
 use super::frontend::Frontend;
-use super::memory::{Budget, DataMemory};
+use super::memory::Budget;
 use super::setup::ArraySetup;
 use super::state::Reactor;
 use crate::AbortOfFinishedTask;
@@ -89,8 +89,8 @@ impl<M: Media + 'static> Iscsi<M> {
     pub fn new(reactor: Rc<Reactor<M>>, setup: &ArraySetup) -> Self {
         let options = target_options(&reactor, setup);
         let budgets = [data_budget(setup.memory_bytes), data_budget(setup.memory_bytes)];
-        let [data_in, data_out] = budgets.each_ref().map(|budget| DataMemory::new(Arc::clone(budget)));
-        let memory = SharedMemory { data_in, data_out };
+        let [data_in, data_out] = budgets.each_ref().map(Arc::clone);
+        let memory = SharedMemory::new(data_in, data_out);
         Self {
             target: Rc::new(ScsiTarget::new(Rc::clone(&reactor.units), options)),
             reactor,
