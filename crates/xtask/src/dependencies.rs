@@ -168,7 +168,7 @@ fn layered(from: &Layer, name: &str, to: &str) -> bool {
 /// Third-party crates that only some workspace crates may use.
 const RESERVED: &[(&str, &[&str])] = &[
     ("io-uring", &["media"]),
-    ("libc", &["media"]),
+    ("tikv-jemallocator", &["windlass"]),
     ("tokio", &["array_sim", "bench", "cli", "daemon", "virtual_disk", "initiator", "lab", "probe"]),
     ("axum", &["daemon"]),
     ("clap", &["array_sim", "bench", "cli", "daemon", "machines", "pool_offline", "simulate", "windlass", "xtask"]),

@@ -11,6 +11,7 @@
 #![deny(unsafe_code)] // allowed where the operating system requires it, each time with its reason
 
 mod address;
+#[cfg(feature = "testing")]
 mod allocator;
 mod backing;
 mod buffer;
@@ -34,7 +35,6 @@ mod uring;
 pub use address::BlockAddress;
 #[cfg(feature = "testing")]
 pub use allocator::CountingAllocator;
-pub use allocator::return_free_memory;
 pub use backing::OpenError;
 pub use buffer::{BLOCK_BYTES, Block, Buffer};
 pub use disk::Disk;

@@ -69,7 +69,6 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     let array = Array::open(pool, setup, Rc::new(SystemEnvironment)).await?;
     let threads = Threads::start(array.iscsi(), configuration.threads)?;
     let placing = tokio::task::spawn_local(threads::place(array.iscsi().clone(), configuration.placement));
-    let returning = tokio::task::spawn_local(return_memory(array.iscsi().clone()));
     let answering = tokio::task::spawn_local(crate::answer(array.control.clone(), requests));
     let accepting: Vec<_> = listeners
         .into_iter()
@@ -89,30 +88,10 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     }
     tokio::join!(registrar.stop(), array.shut_down_frontends());
     let _finished = tokio::time::timeout(Duration::from_secs(10), answering).await;
-    returning.abort();
     placing.abort();
     let closed = array.close().await;
     threads.ended().await;
     closed
-}
-
-/// Interval of checks of the number of ended connections.
-const MEMORY_INTERVAL: Duration = Duration::from_secs(5);
-/// Number of ended connections after which free memory is returned to the system.
-const ENDED_CONNECTIONS: u64 = 32;
-
-/// Returns the memory of ended connections to the system, which the allocator does not do by
-/// itself.
-async fn return_memory<M: media::Media + 'static>(iscsi: Rc<iscsi::Iscsi<M>>) {
-    let mut ended = 0;
-    loop {
-        tokio::time::sleep(MEMORY_INTERVAL).await;
-        ended += iscsi.registry.take_ended();
-        if ended >= ENDED_CONNECTIONS {
-            ended = 0;
-            let _panicked = tokio::task::spawn_blocking(media::return_free_memory).await;
-        }
-    }
 }
 
 /// Presentation of logical units, from the variable `WINDLASS_SCSI_PROFILE`: words such as

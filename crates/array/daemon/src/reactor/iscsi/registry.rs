@@ -168,8 +168,6 @@ pub(crate) struct Registry {
     pub closed: Closed,
     members: RefCell<BTreeMap<u64, Rc<Member>>>,
     next_id: Cell<u64>,
-    /// Connections that ended since the last [`Registry::take_ended`].
-    ended: Cell<u64>,
     next_tsih: Cell<u16>,
 }
 
@@ -243,14 +241,8 @@ impl Registry {
     /// Removes a connection that is over.
     pub fn leave(&self, member: &Member) {
         self.members.borrow_mut().remove(&member.id);
-        self.ended.set(self.ended.get().saturating_add(1));
         member.gone.set(true);
         member.ended.notify_waiters();
-    }
-
-    /// Number of connections that ended since the last call.
-    pub fn take_ended(&self) -> u64 {
-        self.ended.take()
     }
 
     /// All connections.
