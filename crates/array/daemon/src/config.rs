@@ -70,7 +70,7 @@ pub struct Configuration {
     pub metrics: Option<SocketAddr>,
     /// Configuration of the pool.
     pub pool: PoolConfiguration,
-    /// Bytes of memory for caches and data in flight; each connection adds up to 2 MiB.
+    /// Bytes of memory for caches and data in flight; each connection adds up to 512 KiB.
     pub memory_bytes: u64,
     /// Threads that serve connections: 1 to `MAX_THREADS`.
     pub threads: u8,

@@ -28,7 +28,7 @@ pub struct ReactorConfiguration {
     pub adopt_pool: bool,
     /// True if freed space is returned to the storage below the pool.
     pub pool_discard: bool,
-    /// Bytes for caches and data in flight; each connection adds up to 2 MiB.
+    /// Bytes for caches and data in flight; each connection adds up to 512 KiB.
     pub memory_bytes: u64,
     /// Threads that serve connections, at least 1: the engine's own.
     pub threads: usize,
