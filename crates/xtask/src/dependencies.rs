@@ -41,7 +41,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         folder: "engine",
         uses: &["engine"],
-        crates: &[("block", &[]), ("media", &["text"]), ("pool", &["block", "media"])],
+        crates: &[("block", &[]), ("media", &["text"]), ("pool", &["block", "media"]), ("vfs", &[])],
     },
     Layer {
         folder: "front",
