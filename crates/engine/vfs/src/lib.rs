@@ -16,6 +16,7 @@ mod error;
 mod file_system;
 mod limits;
 mod name;
+pub mod policy;
 
 pub use attributes::{
     Attributes, Before, ChangeValue, Changed, Device, FileId, FileSystemId, Kind, SetAttributes, SetTime, Timestamp,
