@@ -230,12 +230,12 @@ pub trait FileSystem {
     /// * Offsets and length are multiples of [`Limits::grain_bytes`] ([`FsError::Misaligned`]); the
     ///   length may also end with the source. Then the rest of the last grain of the destination is
     ///   zero.
-    /// * Checked first: the source's range ([`FsError::BeyondEnd`]), alignment, the destination's end,
-    ///   and for one file [`FsError::Overlap`].
+    /// * Checked in this order: the source's range ([`FsError::BeyondEnd`]), the destination's end, for one
+    ///   file [`FsError::Overlap`], alignment.
     /// * Allocations of the destination stay. Promises of both sides grow where content becomes shared;
     ///   if there is no space for that, [`SpaceReason::Promise`](crate::SpaceReason::Promise).
     /// * Needs the right to read the source. The source does not change.
-    /// * An empty range is a success that changes nothing.
+    /// * An empty range is a success that changes nothing, wherever it lies inside the source.
     async fn clone_range(
         &self,
         call: Call<'_>,

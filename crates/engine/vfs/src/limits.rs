@@ -51,7 +51,8 @@ impl Limits {
     pub fn check_clone(&self, from: u64, to: u64, length: u64, source_size: u64) -> Result<(), FsError> {
         let unit = u64::from(self.grain_bytes);
         let ends_with_the_source = from.checked_add(length) == Some(source_size);
-        if from % unit != 0 || to % unit != 0 || (length % unit != 0 && !ends_with_the_source) {
+        let aligned = [from, to, length].map(|bytes| bytes.is_multiple_of(unit));
+        if !(aligned[0] && aligned[1] && (aligned[2] || ends_with_the_source)) {
             return Err(FsError::Misaligned { unit_bytes: self.grain_bytes });
         }
         Ok(())

@@ -128,13 +128,15 @@ pub fn set_attributes(file: &Attributes, set: &SetAttributes, call: Call<'_>) ->
         after.mode = mode_after_change(&after, caller);
     }
     if let Some(user) = set.user {
-        if !caller.is_root() && !(owner && user == file.user) {
+        let keeps = owner && user == file.user;
+        if !caller.is_root() && !keeps {
             return Err(FsError::NotOwner);
         }
         after.user = user;
     }
     if let Some(group) = set.group {
-        if !caller.is_root() && !(owner && (group == file.group || caller.is_in(group))) {
+        let may = owner && (group == file.group || caller.is_in(group));
+        if !caller.is_root() && !may {
             return Err(FsError::NotOwner);
         }
         after.group = group;
