@@ -15,6 +15,8 @@ mod entries;
 mod error;
 mod file_system;
 mod limits;
+#[cfg(feature = "testing")]
+pub mod memory;
 mod name;
 pub mod policy;
 
