@@ -11,6 +11,8 @@
 mod attributes;
 mod caller;
 mod content;
+#[cfg(feature = "testing")]
+pub mod contract;
 mod entries;
 mod error;
 mod file_system;

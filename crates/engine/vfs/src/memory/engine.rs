@@ -24,8 +24,9 @@ const MOST_FILES: u64 = 1 << 24;
 #[derive(Debug)]
 struct Inner {
     state: RefCell<State>,
-    /// State that a crash leaves; only while crashes are possible.
+    /// State before the first change that is not durable, if there is one.
     durable: RefCell<Option<State>>,
+    crashes: Cell<bool>,
     verifier: Cell<u64>,
     unreadable: Cell<Option<Owner>>,
     stutters: Cell<bool>,
@@ -57,6 +58,7 @@ impl MemoryEngine {
         Self(Rc::new(Inner {
             state: RefCell::new(state),
             durable: RefCell::default(),
+            crashes: Cell::default(),
             verifier: Cell::new(1),
             unreadable: Cell::default(),
             stutters: Cell::default(),
@@ -105,9 +107,10 @@ impl MemoryEngine {
         MemoryFileSystem { engine: self.clone(), id }
     }
 
-    /// From now on keeps what a crash would leave, which costs a copy of everything for each durable change.
+    /// From now on keeps what a crash would leave, which costs a copy of everything for the first unstable
+    /// write after a durable change.
     pub fn expect_crashes(&self) {
-        *self.0.durable.borrow_mut() = Some(self.0.state.borrow().clone());
+        self.0.crashes.set(true);
     }
 
     /// Limits the pool to what it holds and promises now, and `free_bytes`.
@@ -138,8 +141,7 @@ impl MemoryEngine {
     /// of file systems stay valid.
     pub fn restart(&self, crash: bool) {
         let mut state = self.0.state.borrow_mut();
-        if crash && let Some(durable) = &*self.0.durable.borrow() {
-            let mut found = durable.clone();
+        if crash && let Some(mut found) = self.0.durable.take() {
             for (id, share) in &mut found.shares {
                 let Some(lost) = state.shares.get(id) else { continue };
                 share.next_file = lost.next_file;
@@ -185,11 +187,16 @@ impl MemoryEngine {
         view(&mut self.0.state.borrow_mut())
     }
 
+    /// Keeps the state of now for a crash, unless an older one is kept: the next change is not durable.
+    pub(super) fn keep(&self) {
+        if self.0.crashes.get() {
+            self.0.durable.borrow_mut().get_or_insert_with(|| self.0.state.borrow().clone());
+        }
+    }
+
     /// Makes all changes durable: by a commit, or because a durable change comes after them.
     pub(super) fn make_durable(&self) {
-        if let Some(durable) = &mut *self.0.durable.borrow_mut() {
-            durable.clone_from(&self.0.state.borrow());
-        }
+        self.0.durable.take();
     }
 
     pub(super) async fn pause(&self) {

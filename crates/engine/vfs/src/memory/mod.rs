@@ -12,6 +12,8 @@ mod lies;
 mod names;
 mod ranges;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub use engine::MemoryEngine;
 pub use lies::Lie;
@@ -223,8 +225,12 @@ impl FileSystem for MemoryFileSystem {
     ) -> Result<Changed, FsError> {
         self.engine.pause().await;
         self.engine.gate().await;
+        let durable = stability == Stability::Durable && !self.engine.lies(Lie::DurableIsUnstable);
+        if !durable {
+            self.engine.keep();
+        }
         let written = self.engine.view(|state| state.write(call, self.owner(file), offset_bytes, &data, &LIMITS))?;
-        if stability == Stability::Durable && !self.engine.lies(Lie::DurableIsUnstable) {
+        if durable {
             self.engine.make_durable();
         }
         Ok(written)
