@@ -5,13 +5,18 @@
 //! (`vfs::contract_tests!`), or run them all ([`broken`]). Rules that need an engine below (a crash at any
 //! point, damage) are tested with the engine; here a crash happens between two calls.
 
+mod attributes;
 mod clones;
 mod content;
+mod directories;
 mod durability;
-#[expect(dead_code, reason = "rules of names and attributes follow")]
+mod holds;
+mod names;
+mod permissions;
 mod run;
 mod snapshots;
 mod space;
+mod xattrs;
 
 use crate::{FileSystem, FsError};
 use run::Run;
@@ -54,6 +59,49 @@ macro_rules! for_each_rule {
     ($then:path, [$($with:tt)*]) => {
         $then! {
             [$($with)*]
+            names: a_name_leads_to_its_file;
+            names: names_are_compared_byte_by_byte;
+            names: a_creation_changes_its_directory;
+            names: each_kind_of_file_is_created_as_asked;
+            names: a_name_that_exists_is_not_created_again;
+            names: an_existing_file_is_opened_and_keeps_its_attributes;
+            names: an_exclusive_creation_is_repeated_with_its_verifier_alone;
+            names: a_link_is_another_name_of_the_file;
+            names: directories_have_one_name;
+            names: a_file_has_at_most_as_many_links_as_the_limit_says;
+            names: a_removed_file_is_stale;
+            names: a_removal_takes_only_the_kinds_it_names;
+            names: a_directory_with_entries_is_neither_removed_nor_replaced;
+            names: a_change_happens_to_the_expected_file_only;
+            names: a_number_of_a_deleted_file_is_never_given_again;
+            names: files_are_no_directories;
+            names: a_symbolic_link_keeps_its_target;
+            directories: a_rename_moves_the_name_and_keeps_the_file;
+            directories: a_rename_replaces_what_had_the_name;
+            directories: a_rename_between_names_of_one_file_changes_nothing;
+            directories: a_rename_replaces_like_with_like;
+            directories: a_directory_never_moves_below_itself;
+            directories: a_moved_directory_has_its_new_parent;
+            directories: sub_directories_count_as_links;
+            directories: the_root_is_its_own_parent;
+            directories: a_listing_in_pieces_has_every_entry_once;
+            directories: a_listing_continues_behind_a_removed_entry;
+            directories: cookies_stay_with_their_entries;
+            directories: an_entry_is_listed_with_its_file;
+            attributes: each_change_has_a_larger_change_value_and_a_later_time;
+            attributes: results_have_the_state_before_and_after_the_change;
+            attributes: access_is_no_change;
+            attributes: attributes_are_set_all_or_none;
+            attributes: a_guard_of_another_time_prevents_the_change;
+            attributes: a_size_belongs_to_regular_files_and_has_a_limit;
+            attributes: setting_nothing_changes_nothing;
+            attributes: times_are_kept_as_set;
+            permissions: mode_bits_protect_names;
+            permissions: mode_bits_protect_content;
+            permissions: an_open_file_is_read_and_written_whatever_its_mode;
+            permissions: set_id_bits_do_not_outlive_a_write;
+            permissions: new_files_belong_to_their_caller;
+            permissions: sticky_directories_protect_the_files_of_others;
             content: content_is_what_was_written;
             content: a_read_ends_with_the_file_and_says_so;
             content: a_write_behind_the_end_leaves_zeros_between;
@@ -93,6 +141,11 @@ macro_rules! for_each_rule {
             space: deallocation_ends_a_promise;
             space: a_write_without_space_changes_nothing;
             space: a_full_pool_lets_files_go;
+            holds: a_held_file_outlives_its_names;
+            holds: the_last_release_deletes_a_file_without_names;
+            holds: a_creation_can_hold_its_file;
+            holds: a_file_without_names_outlives_a_restart_until_it_is_dropped;
+            holds: only_regular_files_are_held;
             durability: the_write_verifier_changes_with_each_start_only;
             durability: a_durable_change_outlives_a_crash;
             durability: a_commit_makes_unstable_writes_durable;
@@ -103,6 +156,12 @@ macro_rules! for_each_rule {
             snapshots: a_snapshot_keeps_what_was_there;
             snapshots: a_snapshot_refuses_every_change;
             snapshots: a_roll_back_gives_no_old_value_to_other_content;
+            xattrs: a_value_is_what_was_set;
+            xattrs: creation_and_replacement_are_told_apart;
+            xattrs: an_extended_attribute_is_a_change_of_the_file;
+            xattrs: extended_attributes_have_limits;
+            xattrs: extended_attributes_belong_to_files_and_directories;
+            xattrs: extended_attributes_need_permission;
         }
     };
 }
