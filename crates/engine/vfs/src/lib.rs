@@ -11,13 +11,13 @@
 mod attributes;
 mod caller;
 mod content;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub mod contract;
 mod entries;
 mod error;
 mod file_system;
 mod limits;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub mod memory;
 mod name;
 pub mod policy;

@@ -49,9 +49,9 @@ pub(super) fn a_write_of_nothing_changes_nothing<F: Fixture>(run: &Run<F>) {
 pub(super) fn a_file_that_shrank_shows_no_old_bytes_when_it_grows<F: Fixture>(run: &Run<F>) {
     let file = run.file_with("f", &bytes(1, 10_000));
     run.resize(file, 5000);
-    assert_eq!(run.get(file, 0, 20_000), bytes(1, 10_000)[..5000]);
+    assert!(run.get(file, 0, 20_000) == bytes(1, 10_000)[..5000]);
     run.resize(file, 20_000);
-    assert_eq!(run.get(file, 5000, 20_000), vec![0; 15_000]);
+    assert!(run.get(file, 5000, 20_000) == [0; 15_000]);
     run.resize(file, 4097);
     run.put(file, 8191, b"x");
     assert_eq!(run.get(file, 4096, 4096), [&bytes(1, 10_000)[4096..4097], &[0; 4094], b"x"].concat());
