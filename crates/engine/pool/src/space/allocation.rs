@@ -121,7 +121,7 @@ impl SpaceMap {
         if let Some(s) = self.resident.get_mut(segment) {
             set(&mut s.freed, i);
             self.pinned += 1;
-            self.freed += 1;
+            self.changes.freed += 1;
         }
     }
 

@@ -32,7 +32,7 @@ pub(super) struct Ended {
 impl SpaceMap {
     /// Number of segments changed since the last freeze.
     pub fn dirty_segments(&self) -> usize {
-        self.dirty.len()
+        self.changes.segments.len()
     }
 
     /// Freezes the present counts: [`Self::next_write`] returns the blocks to write, and a release
@@ -40,12 +40,11 @@ impl SpaceMap {
     pub fn freeze(&mut self) {
         debug_assert!(self.ended.segments.is_empty() && self.ended.early.is_empty());
         self.ended = Ended {
-            segments: std::mem::take(&mut self.dirty),
+            segments: std::mem::take(&mut self.changes).segments,
             zones: std::mem::take(&mut self.stale),
             ..Ended::default()
         };
         self.generation += 1;
-        self.freed = 0;
         #[cfg(feature = "mutations")]
         crate::mutations::take_allocated();
     }
@@ -64,7 +63,7 @@ impl SpaceMap {
         }
         if let Some(s) = self.resident.get_mut(segment) {
             s.changed = self.generation;
-            self.dirty.push(segment);
+            self.changes.segments.push(segment);
         }
     }
 
@@ -257,7 +256,7 @@ impl SpaceMap {
         if !named && !crate::mutations::leaves_out(crate::mutations::Mutation::ReleaseUnnamed) {
             return;
         }
-        for segment in self.dirty.clone() {
+        for segment in self.changes.segments.clone() {
             let start = self.layout.segment_start(segment);
             let Some(s) = self.resident.get_mut(segment) else { continue };
             for i in 0..super::segment::N {

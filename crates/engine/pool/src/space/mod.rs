@@ -58,12 +58,9 @@ pub struct SpaceMap {
     /// the disk and may be wrong, so subtraction stops at zero.
     allocated: u64,
     pinned: u64,
-    /// Number of blocks freed in this generation.
-    freed: u64,
     /// Number of the present generation: that of all changes since the last freeze.
     generation: u32,
-    /// Segments changed in this generation.
-    dirty: Vec<u32>,
+    changes: Changes,
     /// Checkpoint in flight.
     ended: Ended,
     /// Segments with frozen blocks that a flip did not release.
@@ -79,6 +76,15 @@ pub struct SpaceMap {
     stale: BTreeSet<u32>,
     /// Growth in the checkpoint in flight: segments from this one on may not be allocated yet.
     grown_from: Option<u32>,
+}
+
+/// Changes in the present generation.
+#[derive(Default)]
+struct Changes {
+    /// Segments whose counts changed.
+    segments: Vec<u32>,
+    /// Number of blocks freed.
+    freed: u64,
 }
 
 /// Places at which allocation goes on.
@@ -108,9 +114,8 @@ impl SpaceMap {
             total_available: 0,
             allocated: 0,
             pinned: 0,
-            freed: 0,
             generation: 1,
-            dirty: Vec::new(),
+            changes: Changes::default(),
             ended: Ended::default(),
             held: BTreeSet::new(),
             future: FxHashMap::default(),
@@ -169,7 +174,7 @@ impl SpaceMap {
     /// Number of blocks freed since the last freeze: those that one more checkpoint would make
     /// available.
     pub fn freed(&self) -> u64 {
-        self.freed
+        self.changes.freed
     }
 
     /// Layout of the data area.

@@ -71,7 +71,7 @@ impl SpaceMap {
             s.zero_counts += zeros;
             self.allocated = self.allocated.saturating_sub(u64::from(zeros));
             self.pinned += u64::from(zeros);
-            self.freed += u64::from(zeros);
+            self.changes.freed += u64::from(zeros);
         }
         Some(())
     }
@@ -137,7 +137,7 @@ impl SpaceMap {
             } else {
                 set(&mut s.freed, i);
                 self.pinned += 1;
-                self.freed += 1;
+                self.changes.freed += 1;
             }
         }
         Some(now)
