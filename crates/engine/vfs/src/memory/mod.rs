@@ -12,6 +12,7 @@ mod lies;
 mod names;
 mod ranges;
 mod state;
+mod steps;
 #[cfg(test)]
 mod tests;
 
