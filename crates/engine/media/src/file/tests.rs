@@ -92,8 +92,9 @@ fn every_engine_agrees_with_a_model() {
     each_disk(BLOCKS, |mut disk| {
         let shown = format!("{disk:?}");
         let random = random::Random::new(7);
-        // Absent: zeros. `None`: discarded, any content is valid.
-        let mut model: HashMap<u64, Option<Block>> = HashMap::new();
+        // Absent: zeros. `None`: discarded, any content is valid. No values of `Block`, which would pass
+        // through the stack: rustc 1.95 has lost the prologue of a function with such a frame.
+        let mut model: HashMap<u64, Option<Vec<u8>>> = HashMap::new();
         for round in 0..12u64 {
             let mut expected = HashMap::new();
             let mut next = 0;
@@ -131,13 +132,13 @@ fn every_engine_agrees_with_a_model() {
                 match (expected.remove(&completion.ticket).unwrap(), completion.result.unwrap()) {
                     (Expected::Written(at, data), Done::Written(Some(buffer))) => {
                         assert!(buffer[..] == data[..], "{shown}");
-                        model.extend((at..).zip(data.as_blocks()).map(|(at, block)| (at, Some(block.clone()))));
+                        model.extend((at..).zip(data.as_blocks()).map(|(at, block)| (at, Some(block.0.to_vec()))));
                     }
                     (Expected::Read(at), Done::Read(buffer)) => {
                         for (at, block) in (at..).zip(buffer.as_blocks()) {
                             match model.get(&at) {
                                 Some(None) => {}
-                                Some(Some(content)) => assert!(content.0 == block.0, "{shown}: block {at}"),
+                                Some(Some(content)) => assert!(content[..] == block.0[..], "{shown}: block {at}"),
                                 None => assert!(block.0 == [0; BLOCK_BYTES], "{shown}: block {at}"),
                             }
                         }
