@@ -64,10 +64,11 @@ fn forward(mut from: TcpStream, mut to: TcpStream, counter: &AtomicU64) {
     let mut buffer = vec![0; 256 << 10];
     while let Ok(read) = from.read(&mut buffer) {
         let piece = buffer.get(..read).unwrap_or_default();
+        // Counted first: whoever has received bytes finds them counted.
+        counter.fetch_add(piece.len() as u64, Ordering::Relaxed);
         if piece.is_empty() || to.write_all(piece).is_err() {
             break;
         }
-        counter.fetch_add(piece.len() as u64, Ordering::Relaxed);
     }
     for stream in [&from, &to] {
         let _already_closed = stream.shutdown(Shutdown::Both);
