@@ -41,7 +41,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         folder: "engine",
         uses: &["engine"],
-        crates: &[("block", &[]), ("media", &["text"]), ("pool", &["block", "media"]), ("vfs", &[])],
+        crates: &[("block", &[]), ("media", &["text"]), ("pool", &["block", "media"]), ("vfs", &["random"])],
     },
     Layer {
         folder: "front",

@@ -1,4 +1,4 @@
-//! Who calls, when, and by which right.
+//! Identity of a caller, time of its call, and its right to content.
 
 use crate::Timestamp;
 use smallvec::SmallVec;
@@ -112,7 +112,7 @@ impl<'a> Call<'a> {
         Self { caller, now, right: Right::Mode }
     }
 
-    /// The same call by the right of an open file.
+    /// This call with the right to content of an open file.
     #[must_use]
     pub const fn opened(self) -> Self {
         Self { right: Right::Opened, ..self }

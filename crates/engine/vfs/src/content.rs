@@ -111,7 +111,7 @@ impl Content {
     }
 }
 
-/// What a seek looks for.
+/// Target of a seek.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seek {
     /// Mapped bytes.

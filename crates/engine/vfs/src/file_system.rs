@@ -112,8 +112,8 @@ pub trait FileSystem {
         expect: Expect,
     ) -> Result<Removed, FsError>;
 
-    /// Moves a file from one name to another, and replaces the file that has the other name: nobody ever
-    /// sees neither of them there.
+    /// Moves a file from one name to another, and replaces the file that has the other name. The
+    /// replacement is atomic: at every instant the other name leads to the old file or to the new one.
     ///
     /// * Both names lead to one file: a success that changes nothing.
     /// * A directory replaces an empty directory only ([`FsError::NotDirectory`],
@@ -202,8 +202,8 @@ pub trait FileSystem {
         length_bytes: u64,
     ) -> Result<Changed, FsError>;
 
-    /// Promises space for every grain that the range touches: later writes to it do not fail for want
-    /// of space, also after clones and snapshots. The file grows if needed; its content stays. Clones
+    /// Promises space for every grain that the range touches: later writes to the range do not fail
+    /// because the pool is full, also after clones and snapshots. The file grows if needed; its content stays. Clones
     /// that would break a promise are refused. An empty range is [`FsError::BadRange`].
     async fn allocate(
         &self,

@@ -67,17 +67,7 @@ pub const fn check_overlap(from: u64, to: u64, length: u64) -> Result<(), FsErro
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const LIMITS: Limits = Limits {
-        grain_bytes: 4096,
-        file_bytes: 1 << 44,
-        io_bytes: 1 << 20,
-        move_bytes: 16 << 20,
-        listed_entries: 128,
-        links: 65_000,
-        xattr_bytes: 65_536,
-        xattr_names: 256,
-    };
+    use crate::memory::LIMITS;
 
     #[test]
     fn a_range_ends_within_the_largest_file() {

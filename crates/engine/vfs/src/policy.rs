@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn root_executes_only_what_somebody_may() {
+    fn root_executes_only_files_with_an_execute_bit() {
         assert_eq!(letters(&file(Kind::File, 0), &Caller::root()), "rw-");
         assert_eq!(letters(&file(Kind::File, 0o001), &Caller::root()), "rwx");
         assert_eq!(letters(&file(Kind::Directory, 0), &Caller::root()), "rwx");

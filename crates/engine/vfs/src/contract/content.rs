@@ -3,6 +3,7 @@
 use super::Fixture;
 use super::run::{FILE, Run, bytes, good};
 use crate::{FileId, FileSystem, FsError, Kind, NewKind, Seek, Segment, Stability};
+use random::Random;
 
 pub(super) fn content_is_what_was_written<F: Fixture>(run: &Run<F>) {
     let (data, other) = (bytes(1, 20_000), run.file_with("other", b"other"));
@@ -107,12 +108,11 @@ pub(super) fn other_kinds_have_no_content<F: Fixture>(run: &Run<F>) {
 /// Writes, sizes, zeros, holes at random places, against a vector.
 pub(super) fn any_bytes_at_any_offset_equal_a_model<F: Fixture>(run: &Run<F>) {
     let (fs, file, mut model) = (run.fs(), run.file("f"), Vec::new());
-    let mut random = 88_172_645_463_325_252u64;
+    let random = Random::new(1);
     for step in 0..400 {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let (offset, length) = ((random >> 16) as usize % 30_000, (random >> 40) as usize % 9_000 + 1);
+        let (offset, length) = (random.index(30_000), random.index(9_000) + 1);
         let (from, until) = (offset.min(model.len()), (offset + length).min(model.len()));
-        match random >> 62 {
+        match random.below(4) {
             0 => {
                 model.resize(offset, 0);
                 run.resize(file, offset as u64);

@@ -7,6 +7,7 @@ use crate::{
     Timestamp,
 };
 use bytes::Bytes;
+use random::Random;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::pin;
@@ -35,14 +36,8 @@ pub(super) fn name(text: &str) -> Name {
 
 /// Bytes none of which is zero, different by `mark`.
 pub(super) fn bytes(mark: u64, count: usize) -> Vec<u8> {
-    let mut state = mark.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % 255) as u8 + 1
-    };
-    std::iter::repeat_with(next).take(count).collect()
+    let random = Random::new(mark);
+    std::iter::repeat_with(|| random.byte().max(1)).take(count).collect()
 }
 
 /// Regular file that may exist.

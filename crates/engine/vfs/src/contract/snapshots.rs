@@ -49,7 +49,7 @@ pub(super) fn a_snapshot_refuses_every_change<F: Fixture>(run: &Run<F>) {
     refused("copy", run.end(fs.copy_range(call, source(), file, 1 << 20)).err());
     refused("set_xattr", run.end(fs.set_xattr(call, file, &x, data(), SetXattr::Either)).err());
     refused("remove_xattr", run.end(fs.remove_xattr(call, file, &x)).err());
-    // It can be a source.
+    // A snapshot can be the source of a clone.
     let clone = run.file("c");
     good(run.end(run.fs().clone_range(call, source(), clone, 0)));
     assert!(run.get(clone, 0, 20_000) == bytes(1, 9000));

@@ -152,7 +152,7 @@ impl MemoryEngine {
             *state = found;
         }
         if !state.lies(Lie::VerifierStays) {
-            self.0.verifier.set(self.0.verifier.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+            self.0.verifier.update(|verifier| verifier + 1);
         }
         state.shares.values_mut().for_each(|share| share.holds.clear());
         if state.lies(Lie::RestartDropsUnnamed) {

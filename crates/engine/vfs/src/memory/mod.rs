@@ -24,15 +24,15 @@ use crate::{
     Found, FsError, Limits, LinkTarget, Linked, Listing, Name, New, Payload, Place, Removed, Removes, Renamed, Seek,
     SetAttributes, SetXattr, Sought, Source, Space, Stability, Timestamp, WriteVerifier, XattrName,
 };
-use blocks::Owner;
+use blocks::{BLOCK_BYTES, Owner};
 use bytes::Bytes;
 use files::From;
 use state::{ROOT, State};
 use std::ops::Range;
 
 /// Limits of the engine's file systems on a pool.
-const LIMITS: Limits = Limits {
-    grain_bytes: 4096,
+pub(crate) const LIMITS: Limits = Limits {
+    grain_bytes: BLOCK_BYTES as u32,
     file_bytes: 1 << 44,
     io_bytes: 1 << 20,
     move_bytes: 16 << 20,

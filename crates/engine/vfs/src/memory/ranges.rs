@@ -60,17 +60,17 @@ impl Ranges {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use random::Random;
     use std::collections::BTreeSet;
 
     #[test]
     fn ranges_are_the_set_of_their_numbers() {
         let (mut ranges, mut model) = (Ranges::default(), BTreeSet::new());
-        let mut seed = 7u64;
+        let random = Random::new(7);
         for _ in 0..2_000 {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let start = (seed >> 33) % 60;
-            let range = start..start + (seed >> 45) % 9;
-            if seed >> 63 == 0 {
+            let start = random.below(60);
+            let range = start..start + random.below(9);
+            if random.chance(50) {
                 ranges.insert(range.clone());
                 model.extend(range);
             } else {

@@ -174,7 +174,7 @@ impl State {
         Ok(())
     }
 
-    /// The same for a change of content or entries.
+    /// Notes a change of content or entries: like [`Self::touch`], and moves the modification time.
     pub(super) fn touch_content(&mut self, owner: Owner, now: Timestamp) -> Result<(), FsError> {
         self.touch(owner, now)?;
         let attributes = &mut self.inode_mut(owner)?.attributes;
