@@ -10,7 +10,6 @@ use crate::workspace;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 
 /// Layer: a folder below `crates`.
 struct Layer {
@@ -195,9 +194,8 @@ const LICENCES: &[&str] = &[
 
 /// Checks every package that cargo lists; one check per package.
 pub(crate) fn run() -> Result<Tally> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["metadata", "--format-version", "1", "--locked"]).current_dir(workspace::root());
+    let mut command = workspace::cargo();
+    command.args(["metadata", "--format-version", "1", "--locked"]);
     let output = command.output().context("cannot run cargo metadata")?;
     ensure!(output.status.success(), "cargo metadata failed:\n{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout)?;

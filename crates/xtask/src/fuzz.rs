@@ -131,7 +131,7 @@ fn directory() -> PathBuf {
 fn build() -> Result<PathBuf> {
     let started = Instant::now();
     let host = host()?;
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = workspace::cargo();
     // With a target given, only the program is instrumented, and what runs while building is what
     // `cargo test` has built already.
     cargo.args(["build", "--quiet", "--target", &host, "--bin", PROGRAM]);

@@ -1,7 +1,7 @@
 //! The workspace: its folders, the program under test, the turn of jobs that do not all run each time.
 
 use anyhow::{Result, ensure};
-pub(crate) use array_process::workspace::{root, target};
+pub(crate) use array_process::workspace::{cargo, root, target};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;

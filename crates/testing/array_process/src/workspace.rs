@@ -15,6 +15,14 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// Command that runs cargo, in the root of the workspace: the cargo that has started this program, if one
+/// has.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
 /// Installs the missing third-party programs for a task of `scripts/need`.
 ///
 /// # Errors

@@ -361,11 +361,11 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
 
 /// Builds a simulation program that can disable rules; returns its command.
 fn simulation(name: &str) -> Result<Command> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = workspace::cargo();
     // Built as part of the workspace, so that crates without these rules are not built again.
     cargo.args(["build", "--quiet", "--workspace", "--bin", "simulate", "--bin", "array_sim"]);
     cargo.args(["--features", "simulate/mutations,array_sim/mutations"]);
-    let built = cargo.current_dir(workspace::root()).status().context("cannot run cargo")?;
+    let built = cargo.status().context("cannot run cargo")?;
     ensure!(built.success(), "the simulation that can leave rules out does not build");
     let mut command = Command::new(workspace::target().join("debug").join(name));
     command.current_dir(workspace::root());
