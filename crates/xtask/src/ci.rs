@@ -17,7 +17,6 @@ use crate::tally::Tally;
 use crate::{chaos, clients, conformance, dependencies, fuzz, kill, race, structure, suite, waits, workspace};
 use anyhow::{Context, Result};
 use clap::Args;
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -49,6 +48,7 @@ struct Step {
     run: fn() -> Result<Tally>,
     /// Concurrency with other steps.
     beside: Beside,
+    priority: Priority,
 }
 
 /// Concurrency of a step with other steps. None measures time, so none has to run alone.
@@ -56,11 +56,17 @@ struct Step {
 enum Beside {
     /// The step after it starts when it has ended.
     Next,
-    /// Like `Next`, and goes before the work of other steps: it waits much, and does what it can in a
-    /// given time.
-    Timed,
     /// Later steps run at the same time: it waits much, or uses the time in which they wait.
     Others,
+}
+
+/// Share of the processors that a step gets beside others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Priority {
+    /// It has a fixed amount of work, and yields to steps that do what they can in a given time.
+    Low,
+    /// It waits much, or does what it can in a given time.
+    Normal,
 }
 
 /// Running step: a process of `cargo xtask ci` with its name.
@@ -86,112 +92,154 @@ const STEPS: &[Step] = &[
         what: "the code is formatted as rustfmt formats it",
         run: || cargo("fmt", &["fmt", "--all", "--check"]),
         beside: Beside::Next,
+        priority: Priority::Low,
     },
     Step {
         name: "deps",
         what: "crates depend only on crates that the table allows",
         run: dependencies::run,
         beside: Beside::Next,
+        priority: Priority::Low,
     },
     Step {
         name: "structure",
         what: "imports without cycles, private state",
         run: structure::run,
         beside: Beside::Next,
+        priority: Priority::Low,
     },
-    Step { name: "waits", what: "tests wait for conditions, not for time", run: waits::run, beside: Beside::Next },
+    Step {
+        name: "waits",
+        what: "tests wait for conditions, not for time",
+        run: waits::run,
+        beside: Beside::Next,
+        priority: Priority::Low,
+    },
     Step {
         name: "build",
         what: "the program, with debug assertions and overflow checks",
         run: || cargo("build", &["test", "--workspace", "--lib", "--bins", "--tests", "--no-run"]),
         beside: Beside::Next,
+        priority: Priority::Low,
     },
-    Step { name: "test", what: "unit, wire, state machine and crash tests", run: tests, beside: Beside::Others },
+    Step {
+        name: "test",
+        what: "unit, wire, state machine and crash tests",
+        run: || cargo("test", &["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]),
+        beside: Beside::Others,
+        priority: Priority::Low,
+    },
     Step {
         name: "suite",
         what: "libiscsi's conformance suite",
         run: || suite::run(&workspace::checked()?, &suite::Options::default()),
         beside: Beside::Others,
+        priority: Priority::Normal,
     },
     Step {
         name: "conformance",
         what: "the conformance kit: the behaviour that VMware's hosts rely on",
         run: || conformance::run(&workspace::checked()?, &conformance::Options::default()),
-        beside: Beside::Timed,
+        beside: Beside::Next,
+        priority: Priority::Normal,
     },
     Step {
         name: "clients",
         what: "third-party clients, and one that misbehaves",
         run: || clients::run(&workspace::checked()?, &clients::Options::short()),
-        beside: Beside::Timed,
+        beside: Beside::Next,
+        priority: Priority::Normal,
     },
     Step {
         name: "race",
         what: "no update is lost between initiators on two portals",
         run: || race::run(&workspace::checked()?, &race::Options::short()),
-        beside: Beside::Timed,
+        beside: Beside::Next,
+        priority: Priority::Normal,
     },
     Step {
         name: "kill",
         what: "kill -9 under a verifying load",
         run: || kill::run(&workspace::checked()?, &kill::Options::short()),
-        beside: Beside::Timed,
+        beside: Beside::Next,
+        priority: Priority::Normal,
     },
     Step {
         name: "chaos",
         what: "hostile initiators beside two well-behaved ones",
         run: || chaos::run(&workspace::checked()?, &chaos::Options::short()),
-        beside: Beside::Timed,
+        beside: Beside::Next,
+        priority: Priority::Normal,
     },
-    Step { name: "demo", what: "the demo, with all its checks", run: demo, beside: Beside::Timed },
+    Step {
+        name: "demo",
+        what: "the demo, with all its checks",
+        run: demo,
+        beside: Beside::Next,
+        priority: Priority::Normal,
+    },
     Step {
         name: "bench",
         what: "instruction counts; two other benchmarks in rotation, at their small size",
         run: small_benchmarks,
-        beside: Beside::Timed,
+        beside: Beside::Next,
+        priority: Priority::Normal,
     },
     Step {
         name: "clippy",
         what: "no warning of rustc or clippy",
         run: || cargo("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
         beside: Beside::Next,
+        priority: Priority::Low,
     },
     Step {
         name: "doc",
         what: "the documentation builds without warnings",
         run: || cargo("doc", &["doc", "--workspace", "--no-deps", "--quiet"]),
         beside: Beside::Next,
+        priority: Priority::Low,
     },
-    Step { name: "loom", what: "mailboxes between threads, in all interleavings", run: loom, beside: Beside::Next },
+    Step {
+        name: "loom",
+        what: "mailboxes between threads, in all interleavings",
+        run: loom,
+        beside: Beside::Next,
+        priority: Priority::Low,
+    },
     Step {
         name: "sim",
         what: "seeded crashes of the simulated array",
         run: || simulate::run(&simulate::Options::short()),
         beside: Beside::Next,
+        priority: Priority::Low,
     },
     Step {
         name: "whole",
         what: "seeds of the whole array in virtual time, and that they notice rules of its glue that are left out",
         run: || [simulate::Options::whole(), simulate::Options::whole_mutants()].iter().map(simulate::run).sum(),
         beside: Beside::Next,
+        priority: Priority::Low,
     },
     Step {
         name: "faults",
         what: "disks that fail, lie and rot; the n-th failure; short sequences in all crash states; damage in every structure",
         run: || simulate::Options::others().iter().map(simulate::run).sum(),
         beside: Beside::Next,
+        priority: Priority::Low,
     },
     Step {
         name: "mutants",
         what: "the simulation notices each rule of the engine that is left out",
         run: || simulate::run(&simulate::Options::mutants()),
         beside: Beside::Next,
+        priority: Priority::Low,
     },
     Step {
         name: "fuzz",
         what: "two fuzz targets under hostile input; the commit chooses them",
         run: || fuzz::run(&fuzz::Options::default()),
         beside: Beside::Next,
+        priority: Priority::Low,
     },
 ];
 
@@ -264,9 +312,9 @@ impl Running {
         let log = directory.join(format!("{name}.step.log"));
         let file = File::create(&log)?;
         let program = std::env::current_exe()?;
-        let mut command = match step.beside {
-            Beside::Next => yielding(program),
-            Beside::Timed | Beside::Others => Command::new(program),
+        let mut command = match step.priority {
+            Priority::Low => yielding(program),
+            Priority::Normal => Command::new(program),
         };
         command.args(["ci", name]).stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         Ok(Self { name, process: command.spawn().context("cannot run this program once more")?, log })
@@ -320,39 +368,26 @@ fn print_lines(printed: &[u8]) {
     let _ = std::io::stdout().flush();
 }
 
-/// Command of a program that leaves the processors to what is timed.
-fn yielding(program: impl AsRef<OsStr>) -> Command {
+/// Command that runs a program with low priority.
+fn yielding(program: PathBuf) -> Command {
     let mut command = Command::new("nice");
     command.args(["-n", "10"]).arg(program);
     command
 }
 
-/// Runs all tests.
-fn tests() -> Result<Tally> {
-    let mut command = yielding(cargo_program());
-    command.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]);
-    command.current_dir(workspace::root());
-    logged("test", command)
-}
-
-/// Program that runs cargo.
-fn cargo_program() -> OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
-}
-
-/// Runs cargo; the tally is one check for its exit status.
+/// Runs cargo; the tally is that of its tests, or one check for its exit status.
 fn cargo(name: &str, arguments: &[&str]) -> Result<Tally> {
-    let mut command = Command::new(cargo_program());
-    command.args(arguments).current_dir(workspace::root()).env("RUSTDOCFLAGS", "-D warnings");
+    let mut command = workspace::cargo();
+    command.args(arguments).env("RUSTDOCFLAGS", "-D warnings");
     logged(name, command)
 }
 
 /// Runs the tests of `mailbox` under loom, in a target directory of their own: its dependencies are
 /// built with another configuration.
 fn loom() -> Result<Tally> {
-    let mut command = Command::new(cargo_program());
+    let mut command = workspace::cargo();
     command.args(["test", "--package", "mailbox", "--lib", "--target-dir", "target/loom"]);
-    command.current_dir(workspace::root()).env("RUSTFLAGS", "--cfg loom");
+    command.env("RUSTFLAGS", "--cfg loom");
     logged("loom", command)
 }
 

@@ -14,9 +14,9 @@ use std::path::Path;
 /// Crates whose structure is checked.
 const CRATES: &[&str] = &[
     "engine/pool",
+    "engine/vfs",
     "front/unit",
     "front/scsi_target",
-    "engine/vfs",
     "protocol/iscsi",
     "protocol/nfs",
     "protocol/onc_rpc",
