@@ -8,6 +8,26 @@ use onc_rpc::record::{MAX_FRAGMENTS, Progress, Reassembly, RecordError};
 use onc_rpc::{CallError, portmap, rpcbind};
 use xdr::{Random, Reader, Sample, Writer};
 
+/// Message that `write` writes.
+pub(crate) fn written(write: impl FnOnce(&mut Writer)) -> Bytes {
+    let mut writer = Writer::default();
+    write(&mut writer);
+    writer.into_bytes()
+}
+
+/// Checks that a request or results that were decoded are written, and decoded to the same.
+macro_rules! there_and_back {
+    ($type:ty, $decoded:expr) => {
+        if let Ok(value) = $decoded {
+            let mut again = xdr::Reader::strict($crate::rpc::written(|writer| value.encode(writer)));
+            assert_eq!(<$type>::decode(value.procedure(), &mut again), Ok(value));
+            assert!(again.finish().is_ok());
+        }
+    };
+}
+
+pub(crate) use there_and_back;
+
 /// Longest record of the streams: below the longest input, so that the limit is reached.
 const MAX_RECORD_BYTES: usize = 1024;
 
@@ -60,31 +80,19 @@ fn records(stream: &[u8], piece: usize) -> (Vec<Bytes>, Option<RecordError>) {
 fn message(bytes: &Bytes) {
     let mut reader = Reader::new(bytes.clone());
     let Ok(header) = Message::decode(&mut reader) else { return };
-    let mut writer = Writer::default();
-    match &header {
-        Message::Call(call) => {
-            call.encode(&mut writer);
-            let _credential = call.authenticate();
-            procedures(call, reader);
-        }
-        Message::Reply(reply) => reply.encode(&mut writer),
-    }
-    let mut again = Reader::strict(writer.into_bytes());
+    let mut again = Reader::strict(written(|writer| match &header {
+        Message::Call(call) => call.encode(writer),
+        Message::Reply(reply) => reply.encode(writer),
+    }));
     assert_eq!(Message::decode(&mut again).as_ref(), Ok(&header));
     assert!(again.finish().is_ok());
+    if let Message::Call(call) = &header {
+        let _credential = call.authenticate();
+        procedures(call, reader);
+    }
 }
 
 fn procedures(call: &Call, mut reader: Reader) {
-    macro_rules! there_and_back {
-        ($type:ty, $decode:expr) => {
-            if let Ok(value) = $decode {
-                let mut writer = Writer::default();
-                value.encode(&mut writer);
-                let again = <$type>::decode(value.procedure(), &mut Reader::strict(writer.into_bytes()));
-                assert_eq!(again, Ok(value));
-            }
-        };
-    }
     let procedure = call.procedure;
     if call.version == portmap::VERSION {
         there_and_back!(portmap::Results, portmap::Results::decode(procedure, &mut reader.clone()));
@@ -97,13 +105,13 @@ fn procedures(call: &Call, mut reader: Reader) {
 }
 
 /// A call in a record, after `write` has written its arguments.
-pub(crate) fn call(program: u32, version: u32, procedure: u32, write: impl FnOnce(&mut Writer)) -> Vec<u8> {
+fn call(program: u32, version: u32, procedure: u32, write: impl FnOnce(&mut Writer)) -> Bytes {
     let content = AuthSys { stamp: 1, machine_name: "host".into(), uid: 0, gid: 0, gids: vec![1, 2].into() };
     let credential = OpaqueAuth::sys(&content);
-    let mut writer = Writer::default();
-    Call { xid: 7, program, version, procedure, credential, verifier: OpaqueAuth::none() }.encode(&mut writer);
-    write(&mut writer);
-    writer.into_bytes().to_vec()
+    written(|writer| {
+        Call { xid: 7, program, version, procedure, credential, verifier: OpaqueAuth::none() }.encode(writer);
+        write(writer);
+    })
 }
 
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
@@ -119,9 +127,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         head(0, 3).raw(&fragment(&null[..4], 1)).0,
     ];
     for status in [AcceptStatus::Success, AcceptStatus::GarbageArguments] {
-        let mut writer = Writer::default();
-        Reply::accepted(7, status).encode(&mut writer);
-        seeds.push(head(1, 0).raw(&writer.into_bytes()).0);
+        seeds.push(head(1, 0).raw(&written(|writer| Reply::accepted(7, status).encode(writer))).0);
     }
     for _ in 0..8 {
         let request = portmap::Request::sample(&random);
