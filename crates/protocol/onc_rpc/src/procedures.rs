@@ -45,28 +45,19 @@ macro_rules! procedures {
                 $(($argument:ident: $argument_type:ty))? $(-> ($result:ident: $result_type:ty))?,
         )*
     ) => {
-        $(#[$request_doc])*
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum $request {
-            $($(#[$doc])* $variant $(($argument_type))?,)*
+        $crate::messages! {
+            $(#[$request_doc])* $request;
+            $($(#[$doc])* $number => $variant $(($argument: $argument_type))?,)*
         }
 
-        $(#[$results_doc])*
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum $results {
-            $($(#[$doc])* $variant $(($result_type))?,)*
+        $crate::messages! {
+            $(#[$results_doc])* $results;
+            $($(#[$doc])* $number => $variant $(($result: $result_type))?,)*
         }
 
         impl $request {
             /// Number and name of each procedure, ascending.
             pub const PROCEDURES: &[(u32, &str)] = &[$(($number, $name),)*];
-
-            /// Number of the procedure.
-            pub fn procedure(&self) -> u32 {
-                match self {
-                    $(Self::$variant { .. } => $number,)*
-                }
-            }
 
             /// Name of the procedure in the standard, without prefix.
             pub fn name(&self) -> &'static str {
@@ -74,29 +65,25 @@ macro_rules! procedures {
                     $(Self::$variant { .. } => $name,)*
                 }
             }
+        }
+    };
+}
 
-            /// Appends the arguments.
-            #[allow(unused_variables, reason = "arguments may be void")]
-            pub fn encode(&self, writer: &mut $crate::xdr::Writer) {
-                match self {
-                    $(Self::$variant $(($argument))? => { $($crate::xdr::Xdr::encode($argument, writer);)? })*
-                }
-            }
-
-            /// Takes the arguments of a procedure. Bytes after them are left to the caller.
-            #[allow(unused_variables, reason = "arguments may be void")]
-            pub fn decode(
-                procedure: u32,
-                reader: &mut $crate::xdr::Reader,
-            ) -> ::std::result::Result<Self, $crate::CallError> {
-                match procedure {
-                    $($number => Ok(Self::$variant $((<$argument_type as $crate::xdr::Xdr>::decode(reader)?))?),)*
-                    procedure => Err($crate::CallError::ProcedureUnavailable { procedure }),
-                }
-            }
+/// Declares the requests, or the results, of the procedures of a program.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! messages {
+    (
+        $(#[$message_doc:meta])* $message:ident;
+        $($(#[$doc:meta])* $number:literal => $variant:ident $(($value:ident: $type:ty))?,)*
+    ) => {
+        $(#[$message_doc])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum $message {
+            $($(#[$doc])* $variant $(($type))?,)*
         }
 
-        impl $results {
+        impl $message {
             /// Number of the procedure.
             pub fn procedure(&self) -> u32 {
                 match self {
@@ -104,42 +91,32 @@ macro_rules! procedures {
                 }
             }
 
-            /// Appends the results.
-            #[allow(unused_variables, reason = "results may be void")]
+            /// Appends the arguments or results.
+            #[allow(unused_variables, reason = "they may be void")]
             pub fn encode(&self, writer: &mut $crate::xdr::Writer) {
                 match self {
-                    $(Self::$variant $(($result))? => { $($crate::xdr::Xdr::encode($result, writer);)? })*
+                    $(Self::$variant $(($value))? => { $($crate::xdr::Xdr::encode($value, writer);)? })*
                 }
             }
 
-            /// Takes the results of a procedure. Bytes after them are left to the caller.
-            #[allow(unused_variables, reason = "results may be void")]
+            /// Takes the arguments or results of a procedure. Bytes after them are left to the caller.
+            #[allow(unused_variables, reason = "they may be void")]
             pub fn decode(
                 procedure: u32,
                 reader: &mut $crate::xdr::Reader,
             ) -> ::std::result::Result<Self, $crate::CallError> {
                 match procedure {
-                    $($number => Ok(Self::$variant $((<$result_type as $crate::xdr::Xdr>::decode(reader)?))?),)*
+                    $($number => Ok(Self::$variant $((<$type as $crate::xdr::Xdr>::decode(reader)?))?),)*
                     procedure => Err($crate::CallError::ProcedureUnavailable { procedure }),
                 }
             }
         }
 
         #[cfg(any(test, feature = "testing"))]
-        impl $crate::xdr::Sample for $request {
+        impl $crate::xdr::Sample for $message {
             fn sample(random: &$crate::xdr::Random) -> Self {
                 let all: &[fn(&$crate::xdr::Random) -> Self] = &[
-                    $(|_random| Self::$variant $((<$argument_type as $crate::xdr::Sample>::sample(_random)))?,)*
-                ];
-                all[random.index(all.len())](random)
-            }
-        }
-
-        #[cfg(any(test, feature = "testing"))]
-        impl $crate::xdr::Sample for $results {
-            fn sample(random: &$crate::xdr::Random) -> Self {
-                let all: &[fn(&$crate::xdr::Random) -> Self] = &[
-                    $(|_random| Self::$variant $((<$result_type as $crate::xdr::Sample>::sample(_random)))?,)*
+                    $(|_random| Self::$variant $((<$type as $crate::xdr::Sample>::sample(_random)))?,)*
                 ];
                 all[random.index(all.len())](random)
             }
