@@ -90,7 +90,7 @@ impl super::HasStatus for SetAttributesResults {
     }
 }
 
-/// What clients may do with an attribute.
+/// Access that clients have to an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Read it.
@@ -339,7 +339,7 @@ impl Fattr {
     pub fn write(writer: &mut Writer, wanted: &Bitmap, mut value: impl FnMut(u32) -> Option<Attribute>) -> Bitmap {
         let words = wanted.iter().last().map_or(0, |last| last / 32 + 1);
         writer.u32(words);
-        let mut slots: Vec<_> = (0..words).map(|_| (writer.reserve(), 0)).collect();
+        let slots: Vec<_> = (0..words).map(|_| writer.reserve()).collect();
         let length = writer.reserve();
         let start = writer.mark();
         let mut written = Bitmap::EMPTY;
@@ -347,12 +347,9 @@ impl Fattr {
             if let Some(attribute) = value(number).filter(|attribute| attribute.number() == number) {
                 attribute.encode_value(writer);
                 written.insert(number);
-                if let Some((_, word)) = slots.get_mut(number as usize / 32) {
-                    *word |= 1 << (number % 32);
-                }
             }
         }
-        slots.into_iter().for_each(|(slot, word)| writer.fill(slot, word));
+        slots.into_iter().zip(written.words()).for_each(|(slot, word)| writer.fill(slot, word));
         // Values are short: the longest one is an owner.
         let bytes = u32::try_from(writer.length_since(start)).unwrap_or(u32::MAX);
         writer.fill(length, bytes);

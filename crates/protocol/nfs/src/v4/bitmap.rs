@@ -62,9 +62,9 @@ impl Bitmap {
         (0..Self::END).filter(|number| self.contains(*number))
     }
 
-    /// Words that the encoding needs.
-    fn words(&self) -> usize {
-        self.0.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1)
+    /// The words of the encoding, zeros at the end included.
+    pub(super) fn words(&self) -> [u32; WORDS] {
+        self.0
     }
 }
 
@@ -85,7 +85,7 @@ impl Xdr for Bitmap {
     const MIN_BYTES: usize = 4;
 
     fn encode(&self, writer: &mut Writer) {
-        let words = self.words();
+        let words = self.0.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
         writer.count(words);
         self.0.iter().take(words).for_each(|word| writer.u32(*word));
     }

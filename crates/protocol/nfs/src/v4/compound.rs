@@ -173,7 +173,7 @@ macro_rules! operations {
             ) -> Result<Self, $crate::v4::compound::OperationError> {
                 use $crate::v4::compound::OperationError;
                 let code = reader.u32().map_err(|error| OperationError { code: ILLEGAL, error })?;
-                let decoded = match code {
+                match code {
                     $($code if $crate::v4::compound::has(minor, $minor) => {
                         Ok(Self::$variant $((<$arguments as xdr::Xdr>::decode(reader)
                             .map_err(|error| OperationError { code, error: error.within($name) })?))?)
@@ -182,8 +182,7 @@ macro_rules! operations {
                         Ok(Self::Unserved { code, arguments: reader.rest() })
                     })*
                     code => Ok(Self::Illegal { code }),
-                };
-                decoded
+                }
             }
 
             fn ends_the_compound(&self) -> bool {
