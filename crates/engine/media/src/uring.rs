@@ -20,9 +20,9 @@ use crate::{BLOCK_BYTES, Completion};
 /// Entries of the submission ring, and most requests in the kernel. The completion ring has twice
 /// as many entries, so it cannot overflow.
 const DEPTH: usize = 256;
-/// Staged requests, and bytes that they transfer, from which on they enter the kernel without waiting
-/// for `submit`.
+/// Number of staged requests that enter the kernel without waiting for `submit`.
 const EARLY_REQUESTS: usize = 8;
+/// Number of bytes that staged requests transfer and with which they do the same.
 const EARLY_BYTES: usize = 64 << 10;
 /// Largest transfer of one entry: its length field has 32 bits, and Linux stops before 2 GiB.
 /// Longer requests continue.
@@ -424,7 +424,7 @@ mod tests {
             start(&mut uring, at, 1);
         }
         assert_eq!((uring.staged.len(), uring.in_kernel), (EARLY_REQUESTS - 1, 0), "few and small ones wait");
-        start(&mut uring, 7, 1);
+        start(&mut uring, EARLY_REQUESTS - 1, 1);
         assert_eq!((uring.staged.len(), uring.in_kernel), (0, EARLY_REQUESTS));
         start(&mut uring, 16, EARLY_BYTES / BLOCK_BYTES);
         assert_eq!((uring.staged.len(), uring.in_kernel), (0, EARLY_REQUESTS + 1), "one large one does not");

@@ -46,7 +46,7 @@ pub struct Pdu {
 }
 
 impl Pdu {
-    /// The same PDU in memory of its own size: it may wait without keeping a receive buffer alive.
+    /// Copy of the PDU in memory of its own size. It may wait for long: it keeps no receive buffer alive.
     pub fn copied(&self) -> Self {
         let [additional, data] = [&self.additional, &self.data].map(|bytes| Bytes::copy_from_slice(bytes));
         Self { header: self.header, additional, data }

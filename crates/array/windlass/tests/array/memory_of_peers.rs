@@ -8,6 +8,7 @@ use conformance::initiator::{Session, SessionOptions};
 use conformance::url::Url;
 use iscsi::initiator::TransferRequest;
 use iscsi::pdu::{self, Opcode, ScsiCommand};
+use random::Random;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -80,7 +81,7 @@ fn large_and_small_commands_together_stay_within_the_limit() {
     let url = url(&fixture, "v1");
     let mut sessions: Vec<Session> = (0..8).map(|at| connect(&url, &options("mixed", at))).collect();
     let [large, small] = [1 << 20, 4 << 10].map(|bytes| Bytes::from(vec![0xcd; bytes]));
-    let mut scattered = (0_u64..).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 42);
+    let random = Random::new(1);
     for round in 0..60 {
         if round % 10 == 9 {
             fixture.array.command(&["snapshot", "create", "v1", &format!("s{round}")]).unwrap();
@@ -90,7 +91,7 @@ fn large_and_small_commands_together_stay_within_the_limit() {
                 let (cdb, transfer) = match at % 8 {
                     0 | 1 => (cdb16(0x88, at * 2048, 2048), TransferRequest::In(1 << 20)),
                     2 => (cdb16(0x8a, at * 2048, 2048), TransferRequest::Out(large.clone())),
-                    _ => (cdb16(0x8a, scattered.next().unwrap() * 8, 8), TransferRequest::Out(small.clone())),
+                    _ => (cdb16(0x8a, random.below(1 << 22) * 8, 8), TransferRequest::Out(small.clone())),
                 };
                 session.submit(cdb, transfer).unwrap();
             }
@@ -108,7 +109,7 @@ fn large_and_small_commands_together_stay_within_the_limit() {
 
 /// Most resident memory with `--memory 128M` and no connection: the setting, and the program.
 const LIMIT_OF_128M: u64 = (128 + 24) << 20;
-/// What each connection adds.
+/// Most resident memory that each connection adds.
 const PER_CONNECTION: u64 = 512 << 10;
 
 /// Hundreds of sessions with a few small commands each stay near the limit: each one adds little.

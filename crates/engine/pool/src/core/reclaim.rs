@@ -12,12 +12,14 @@ use media::Media;
 const WINDOW: usize = 64;
 /// Number of requests in flight beyond which nothing is read ahead.
 const MANY_REQUESTS: usize = 256;
-/// Number of returned blocks that justify a checkpoint: 256 MiB.
+/// Blocks that detached sub-trees have returned and that justify a checkpoint: 256 MiB, in a small pool
+/// a 64th of it.
 const MUCH: u64 = 65_536;
-/// Number of freed blocks that do if none were returned: 4 GiB. Map pages are among them, and small
-/// writes fill the log first: they replace about one for each record.
+/// Blocks freed since the last freeze that justify a checkpoint, whatever has freed them: 4 GiB, in a
+/// small pool a 64th of it. Replaced map pages count too, about one for each record of a small write;
+/// such writes fill the log before they reach this number.
 const REPLACED: u64 = 1 << 20;
-/// Number of freed blocks that never do: 4 MiB.
+/// Least number of freed blocks for such a checkpoint, in the smallest pools: 4 MiB.
 const FEW: u64 = 1024;
 
 impl<M: Media> Core<M> {

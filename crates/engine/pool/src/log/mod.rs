@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, VecDeque};
 const FRAME_BYTES: usize = 1 << 20;
 /// Largest number of concurrent frame writes.
 const IN_FLIGHT: usize = 4;
-/// Number of frames in flight from which on records gather for the next one. Two: the medium has the
-/// next frame when it completes one, and the records of as many hosts as wait for a frame gather.
+/// Frames in flight from which on records gather for the next frame. With two, the medium can begin the
+/// second as soon as it has completed the first.
 const GATHER: usize = 2;
 
 /// Largest part of the log behind a record whose content is being written.

@@ -23,7 +23,7 @@ types! {
         directory: Option<Attributes>,
     }
 
-    /// What CREATE does with a name that exists: `createhow3` (§3.3.8).
+    /// Treatment of an existing name in CREATE: `createhow3` (§3.3.8).
     union CreateHow {
         /// Uses the file.
         0 => Unchecked(attributes: NewAttributes),
