@@ -86,6 +86,7 @@ const LAYERS: &[Layer] = &[
             ("initiator", &["data_mover", "iscsi"]),
             ("lab", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
             ("lab_report", &["lab", "text"]),
+            ("nfs_client", &["nfs", "onc_rpc", "xdr"]),
             ("probe", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
             ("virtual_disk", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
         ],
@@ -168,7 +169,7 @@ fn layered(from: &Layer, name: &str, to: &str) -> bool {
 const RESERVED: &[(&str, &[&str])] = &[
     ("io-uring", &["media"]),
     ("tikv-jemallocator", &["windlass"]),
-    ("tokio", &["array_sim", "bench", "cli", "daemon", "virtual_disk", "initiator", "lab", "probe"]),
+    ("tokio", &["array_sim", "bench", "cli", "daemon", "virtual_disk", "initiator", "lab", "nfs_client", "probe"]),
     ("axum", &["daemon"]),
     ("clap", &["array_sim", "bench", "cli", "daemon", "machines", "pool_offline", "simulate", "windlass", "xtask"]),
 ];

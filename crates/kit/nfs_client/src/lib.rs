@@ -1,0 +1,21 @@
+//! NFSv4.1 and NFSv4.2 client.
+//!
+//! * [`Connection`]: a TCP connection to a server of ONC RPC, with many calls in flight.
+//! * [`Session`]: a client id and a session. Each [`Compound`] takes a slot, and is repeated on a new
+//!   connection after a loss, so that it takes effect exactly once (RFC 8881 §2.10.6).
+//!
+//! All of it runs in one thread, on the current tokio runtime. Everything that a server sends is
+//! checked as strictly as the standard allows: padding, bytes after a result, tags, numbers of results.
+#![forbid(unsafe_code)]
+
+mod compound;
+mod connection;
+mod driver;
+mod error;
+mod session;
+mod slots;
+
+pub use compound::{Compound, Outcomes};
+pub use connection::{Connection, Counters};
+pub use error::ClientError;
+pub use session::{Identity, Options, Session};

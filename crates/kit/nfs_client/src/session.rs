@@ -1,0 +1,353 @@
+//! A client id and a session.
+
+use crate::compound::{Compound, Outcomes, take};
+use crate::connection::{Callback, Connection, Counters};
+use crate::error::ClientError;
+use crate::slots::{Slots, Taken};
+use nfs::v4::callback::CallbackOperation;
+use nfs::v4::operations::{Operation, Outcome};
+use nfs::v4::session::{
+    BindArguments, ChannelAttributes, ClientOwner, CreateSessionArguments, CreateSessionOk, ExchangeIdArguments,
+    ExchangeIdOk, SequenceArguments, StateProtection, WantedDirection, create_session, exchange_id,
+};
+use nfs::v4::{PROCEDURE_COMPOUND, SessionId, Status, VERSION, Verifier};
+use onc_rpc::auth::{AuthSys, OpaqueAuth};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// Pause before a call is repeated that the server wants later (`DELAY`), or that found no server.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Longest request and reply: 1 MiB of data and what stands around it.
+const MAX_MESSAGE_BYTES: u32 = (1 << 20) + (4 << 10);
+/// Longest reply that the server keeps.
+const MAX_KEPT_BYTES: u32 = 4 << 10;
+/// Slots of the back channel.
+const CALLBACK_SLOTS: u32 = 2;
+/// Program of callbacks, in the range of transient numbers (RFC 5531 §8.3).
+const CALLBACK_PROGRAM: u32 = 0x4000_0000;
+
+/// Who the client is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// `co_ownerid`: the same after a restart of the client.
+    pub owner: String,
+    /// Another one after a restart of the client.
+    pub verifier: Verifier,
+    /// User and group of the calls (AUTH_SYS).
+    pub uid: u32,
+    /// Group of the calls.
+    pub gid: u32,
+    /// Supplementary groups of the calls, at most 16; others are left out.
+    pub groups: Vec<u32>,
+}
+
+impl Identity {
+    /// User 0 under a name.
+    pub fn root(owner: impl Into<String>, verifier: Verifier) -> Self {
+        Self { owner: owner.into(), verifier, uid: 0, gid: 0, groups: Vec::new() }
+    }
+
+    fn credential(&self) -> OpaqueAuth {
+        let gids = self.groups.iter().copied().take(onc_rpc::auth::MAX_GROUPS as usize).collect::<Vec<_>>();
+        OpaqueAuth::sys(&AuthSys {
+            stamp: 0,
+            machine_name: "windlass-client".into(),
+            uid: self.uid,
+            gid: self.gid,
+            gids: gids.into(),
+        })
+    }
+}
+
+/// Settings of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Minor version: 1 or 2.
+    pub minor: u32,
+    /// Calls in flight at most; the server may grant fewer.
+    pub slots: u32,
+    /// Time limit for connecting and for each call.
+    pub timeout: Duration,
+    /// Time for which a call is repeated while the server is not reachable or wants it later.
+    pub patience: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let patience = Duration::from_secs(60);
+        Self { minor: 2, slots: 64, timeout: Duration::from_secs(30), patience }
+    }
+}
+
+/// A session. Clones are the same session.
+#[derive(Clone)]
+pub struct Session {
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    server: String,
+    options: Options,
+    credential: OpaqueAuth,
+    connection: RefCell<Connection>,
+    /// Held while a connection is replaced.
+    connecting: tokio::sync::Mutex<()>,
+    exchanged: ExchangeIdOk,
+    created: CreateSessionOk,
+    slots: Slots,
+    callback: RefCell<Callback>,
+    /// Status flags of the last SEQUENCE.
+    status_flags: Cell<u32>,
+}
+
+fn channel(slots: u32, message_bytes: u32, operations: u32) -> ChannelAttributes {
+    ChannelAttributes {
+        header_pad_bytes: 0,
+        max_request_bytes: message_bytes,
+        max_response_bytes: message_bytes,
+        max_cached_response_bytes: MAX_KEPT_BYTES.min(message_bytes),
+        max_operations: operations,
+        max_requests: slots,
+        rdma_reads: None,
+    }
+}
+
+/// Calls one compound outside a session.
+async fn call_alone(
+    connection: &Connection,
+    credential: &OpaqueAuth,
+    minor: u32,
+    operation: Operation,
+) -> Result<Outcomes, ClientError> {
+    let compound = Compound::changing([operation]);
+    let procedure = (nfs::PROGRAM, VERSION, PROCEDURE_COMPOUND);
+    let reader = connection.call(procedure, credential, |writer| compound.encode(writer, minor, None)).await?;
+    Outcomes::decode(reader, compound.operations().iter())
+}
+
+async fn exchange(
+    connection: &Connection,
+    identity: &Identity,
+    credential: &OpaqueAuth,
+    minor: u32,
+) -> Result<ExchangeIdOk, ClientError> {
+    let owner = ClientOwner { verifier: identity.verifier, owner: identity.owner.as_str().into() };
+    let arguments = ExchangeIdArguments { owner, flags: 0, protection: StateProtection::None, implementation: None };
+    let operation = Operation::ExchangeId(Box::new(arguments));
+    let mut outcomes = call_alone(connection, credential, minor, operation).await?;
+    Ok(*take!(outcomes, Outcome::ExchangeId))
+}
+
+impl Session {
+    /// Connects to `server`, a host and port, and begins a session: EXCHANGE_ID, CREATE_SESSION and
+    /// RECLAIM_COMPLETE, so that nothing of an earlier run is reclaimed. Requires a `LocalSet` or a
+    /// local runtime of tokio.
+    pub async fn connect(server: &str, identity: &Identity, options: Options) -> Result<Self, ClientError> {
+        let session = Self::connect_for_reclaim(server, identity, options).await?;
+        match session.call(&Compound::changing([Operation::ReclaimComplete(false)])).await?.finish() {
+            // The same owner and verifier have said so before.
+            Err(ClientError::Status { status: Status::COMPLETE_ALREADY, .. }) | Ok(()) => Ok(session),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// As [`Self::connect`], without RECLAIM_COMPLETE: opens and locks from before a restart of the
+    /// server can be reclaimed.
+    pub async fn connect_for_reclaim(server: &str, identity: &Identity, options: Options) -> Result<Self, ClientError> {
+        let credential = identity.credential();
+        let connection = Connection::connect(server, options.timeout).await?;
+        let exchanged = exchange(&connection, identity, &credential, options.minor).await?;
+        let arguments = CreateSessionArguments {
+            client: exchanged.client,
+            sequence: exchanged.sequence,
+            flags: create_session::CONNECTION_BACK_CHANNEL,
+            fore_channel: channel(options.slots, MAX_MESSAGE_BYTES, nfs::v4::compound::MAX_OPERATIONS),
+            back_channel: channel(CALLBACK_SLOTS, MAX_KEPT_BYTES, 2),
+            callback_program: CALLBACK_PROGRAM,
+            callback_security: vec![nfs::v4::session::CallbackSecurity::None].into(),
+        };
+        let operation = Operation::CreateSession(Box::new(arguments));
+        let mut outcomes = call_alone(&connection, &credential, options.minor, operation).await?;
+        let created = *take!(outcomes, Outcome::CreateSession);
+        let slots = Slots::new(created.fore_channel.max_requests.min(options.slots));
+        let session = Self {
+            inner: Rc::new(Inner {
+                server: server.to_owned(),
+                options,
+                credential,
+                connection: RefCell::new(connection),
+                connecting: tokio::sync::Mutex::new(()),
+                exchanged,
+                created,
+                slots,
+                callback: RefCell::new(Rc::new(|_| {})),
+                status_flags: Cell::new(0),
+            }),
+        };
+        session.forward_callbacks();
+        Ok(session)
+    }
+
+    /// Has `callback` called with each operation of the server's callbacks.
+    pub fn on_callback(&self, callback: impl Fn(&CallbackOperation) + 'static) {
+        *self.inner.callback.borrow_mut() = Rc::new(callback);
+        self.forward_callbacks();
+    }
+
+    fn forward_callbacks(&self) {
+        self.inner.connection.borrow().call_back(Rc::clone(&self.inner.callback.borrow()));
+    }
+
+    /// Results of EXCHANGE_ID.
+    pub fn exchanged(&self) -> &ExchangeIdOk {
+        &self.inner.exchanged
+    }
+
+    /// Results of CREATE_SESSION.
+    pub fn created(&self) -> &CreateSessionOk {
+        &self.inner.created
+    }
+
+    /// Session id.
+    pub fn id(&self) -> SessionId {
+        self.inner.created.session
+    }
+
+    /// Traffic on the present connection.
+    pub fn counters(&self) -> Counters {
+        self.inner.connection.borrow().counters()
+    }
+
+    /// Status flags of the last SEQUENCE (RFC 8881 §18.46).
+    pub fn status_flags(&self) -> u32 {
+        self.inner.status_flags.get()
+    }
+
+    /// Calls a compound: results up to the first failed operation.
+    ///
+    /// After the loss of the connection the call is repeated on a new one, in the same slot: the
+    /// server executes it once. [`ClientError::SessionLost`]: the server does not know the session
+    /// any more; whether a call in flight took effect is then unknown. If the patience ends, the slot
+    /// stays out of use, because a later call in it could get the reply of this one.
+    pub async fn call(&self, compound: &Compound) -> Result<Outcomes, ClientError> {
+        let inner = &self.inner;
+        let taken = inner.slots.take().await.ok_or_else(|| inner.unusable())?;
+        let until = Instant::now() + inner.options.patience;
+        loop {
+            let connection = inner.connection.borrow().clone();
+            let result = self.attempt(&connection, compound, &taken).await;
+            let error = match result {
+                Ok(outcomes) => {
+                    taken.release(true);
+                    return Ok(outcomes);
+                }
+                Err(error) => error,
+            };
+            let again = error.status() == Some(Status::DELAY) || error.is_of_the_connection();
+            if !again || Instant::now() >= until {
+                if !error.is_of_the_connection() {
+                    // SEQUENCE failed, so the slot is as it was.
+                    taken.release(false);
+                }
+                return Err(lost_session(error));
+            }
+            if error.is_of_the_connection() {
+                self.reconnect(&connection).await?;
+            } else {
+                sleep(PAUSE).await;
+            }
+        }
+    }
+
+    async fn attempt(
+        &self,
+        connection: &Connection,
+        compound: &Compound,
+        taken: &Taken,
+    ) -> Result<Outcomes, ClientError> {
+        let inner = &self.inner;
+        let sequence = SequenceArguments {
+            session: self.id(),
+            sequence: taken.sequence,
+            slot: taken.slot,
+            highest_slot: inner.slots.highest(),
+            cache_this: compound.keeps_reply,
+        };
+        let sequence = Operation::Sequence(sequence);
+        let procedure = (nfs::PROGRAM, VERSION, PROCEDURE_COMPOUND);
+        let minor = inner.options.minor;
+        let encode = |writer: &mut xdr::Writer| compound.encode(writer, minor, Some(&sequence));
+        let reader = connection.call(procedure, &inner.credential, encode).await?;
+        let mut outcomes = Outcomes::decode(reader, std::iter::once(&sequence).chain(compound.operations()))?;
+        let results = take!(outcomes, Outcome::Sequence);
+        if (results.session, results.slot, results.sequence) != (self.id(), taken.slot, taken.sequence) {
+            return Err(ClientError::Malformed("SEQUENCE: a reply of another slot".into()));
+        }
+        inner.status_flags.set(results.status_flags);
+        Ok(outcomes)
+    }
+
+    /// Replaces a lost connection, unless another call has done so.
+    async fn reconnect(&self, lost: &Connection) -> Result<(), ClientError> {
+        let inner = &self.inner;
+        let _one_at_a_time = inner.connecting.lock().await;
+        if lost.check().is_ok() || inner.connection.borrow().check().is_ok() {
+            return Ok(());
+        }
+        let connection = match Connection::connect(&inner.server, inner.options.timeout).await {
+            Ok(connection) => connection,
+            // The caller tries again, as long as its patience lasts.
+            Err(_) => {
+                sleep(PAUSE).await;
+                return Ok(());
+            }
+        };
+        let session = self.id();
+        let arguments = BindArguments { session, direction: WantedDirection::ForeOrBoth, rdma: false };
+        let operation = Operation::BindConnection(arguments);
+        match call_alone(&connection, &inner.credential, inner.options.minor, operation).await {
+            Ok(outcomes) => outcomes.finish().map_err(lost_session)?,
+            Err(error) if error.is_of_the_connection() => return Ok(()),
+            Err(error) => return Err(lost_session(error)),
+        }
+        *inner.connection.borrow_mut() = connection;
+        self.forward_callbacks();
+        Ok(())
+    }
+
+    /// Ends the session and the client id.
+    pub async fn end(self) -> Result<(), ClientError> {
+        let inner = &self.inner;
+        let connection = inner.connection.borrow().clone();
+        for operation in [Operation::DestroySession(self.id()), Operation::DestroyClientId(inner.exchanged.client)] {
+            call_alone(&connection, &inner.credential, inner.options.minor, operation).await?.finish()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the server says that it has state of an earlier run of this client id.
+    pub fn is_confirmed(&self) -> bool {
+        self.inner.exchanged.flags & exchange_id::CONFIRMED != 0
+    }
+}
+
+impl Inner {
+    /// Error of a session whose slots all have a call that was not answered.
+    fn unusable(&self) -> ClientError {
+        let reason = "every slot of the session has a call that was not answered".into();
+        ClientError::Lost { server: self.server.clone(), reason }
+    }
+}
+
+/// Names the loss of the session as such.
+fn lost_session(error: ClientError) -> ClientError {
+    match error {
+        ClientError::Status {
+            status: status @ (Status::BADSESSION | Status::DEADSESSION | Status::STALE_CLIENTID),
+            ..
+        } => ClientError::SessionLost(status),
+        error => error,
+    }
+}
