@@ -21,10 +21,11 @@ mod setup;
 mod share;
 #[cfg(feature = "simulation")]
 pub mod simulation;
-
+mod socket;
 mod state;
 mod store;
 mod threads;
+mod wire;
 
 use crate::starter::{ReactorChannels, ReactorConfiguration, Ready};
 use crate::{ServeError, SystemEnvironment};

@@ -2,9 +2,9 @@
 //! system. The caller provides the medium, the byte streams and the environment, and runs the array
 //! inside its own `LocalSet`, which it drops to kill the array.
 
-pub use super::iscsi::socket::Socket;
 pub use super::mutations::{Mutation, leave_out};
 pub use super::setup::ArraySetup;
+pub use super::socket::Socket;
 
 use super::array::Array;
 use super::iscsi::executor;

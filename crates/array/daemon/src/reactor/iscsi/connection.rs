@@ -9,12 +9,12 @@ use super::super::clock;
 use super::super::memory::{Budget, DataMemory, Moved, Ration};
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, without};
+use super::super::socket::Socket;
+use super::super::wire::{ReceiveBuffer, Received, Wire};
 use super::data_out::DataOut;
 use super::engine::Engine;
 use super::in_flight::{InFlight, Kept};
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
-use super::socket::Socket;
-use super::wire::{ReceiveBuffer, Received, Wire};
 use block::VolumeId;
 use bytes::BytesMut;
 use iscsi::connection::{
@@ -279,7 +279,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
                 Ok(wrote) => progress |= wrote,
                 Err(_peer_gone) => return Poll::Ready(()),
             }
-            let written = self.wire.is_flushed(&self.core);
+            let written = !self.wire.has_output() && self.core.output_bytes() == 0;
             if self.ending && written && self.closed.is_none() {
                 self.core.close();
                 continue;
@@ -370,7 +370,8 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
         );
         // Data-In stays in memory until its last byte is written.
         let kept = if answered { data_in_bytes } else { 0 };
-        self.ration.responded(held, kept, self.wire.end_of_output(&self.core));
+        let end_of_output = self.wire.end_of_output() + self.core.output_bytes() as u64;
+        self.ration.responded(held, kept, end_of_output);
         if self.logging_out && self.in_flight.is_empty() {
             self.logging_out = false;
             self.core.finish_logout();
@@ -514,7 +515,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
 
     fn write(&mut self, context: &mut Context<'_>) -> std::io::Result<bool> {
         let before = self.wire.written();
-        let result = self.wire.write(&mut self.core, context);
+        let result = self.wire.write(|| self.core.poll_output(), context);
         if self.wire.written() != before {
             // Written output may allow input that it held back.
             self.retry_input = true;

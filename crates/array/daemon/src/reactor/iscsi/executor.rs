@@ -4,13 +4,13 @@
 use super::super::memory::Budget;
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, without};
+use super::super::socket::Socket;
+use super::super::wire::Wire;
 use super::connection::{ConnectionTask, Served, SharedMemory};
 use super::engine::Engine;
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction, Reply, Report};
 use super::outbox::Outbox;
 use super::published::{PublishedDirectory, PublishedView};
-use super::socket::Socket;
-use super::wire::Wire;
 use bytes::BytesMut;
 use futures_util::future::LocalBoxFuture;
 use iscsi::connection::{CloseReason, Connection, Directory, SessionIdentity, Suspended, TaskHandle, TaskManagement};

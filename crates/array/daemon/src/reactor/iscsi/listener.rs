@@ -1,13 +1,13 @@
 //! iSCSI portals: listening sockets and the connections that they accept.
 
 use super::super::clock;
+use super::super::socket::Socket;
+use super::super::wire::Wire;
 use super::Iscsi;
 use super::connection::{ConnectionTask, Served, new_core};
 use super::local::LocalEngine;
 use super::registry::{MAX_CONNECTIONS_WITHOUT_SESSION, Member};
 use super::remote::represent;
-use super::socket::Socket;
-use super::wire::Wire;
 use crate::starter::ReactorConfiguration;
 use crate::{ServeError, advertised};
 use ::control::Portal;

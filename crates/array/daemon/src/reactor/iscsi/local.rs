@@ -1,13 +1,13 @@
 //! The engine of a connection on the engine's own thread: a call is a call. Logins happen here.
 
 use super::super::clock;
+use super::super::socket::Socket;
 use super::Iscsi;
 use super::directory::{ClaimedName, PortalDirectory};
 use super::engine::Engine;
 use super::engine_side::EngineSide;
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
 use super::registry::{MAX_SESSIONS, Member, Order};
-use super::socket::Socket;
 use iscsi::connection::{CloseReason, Connection, Directory, SessionIdentity, SessionType, TaskHandle, TaskManagement};
 use iscsi::pdu::LoginStatus;
 use media::Media;

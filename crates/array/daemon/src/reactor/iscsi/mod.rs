@@ -18,9 +18,7 @@ mod publish;
 mod published;
 mod registry;
 mod remote;
-pub(crate) mod socket;
 mod task_management;
-mod wire;
 
 use super::clock;
 use super::frontend::Frontend;

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, without};
+use super::super::socket::Socket;
 use super::Iscsi;
 use super::directory::PortalDirectory;
 use super::engine_side::EngineSide;
@@ -11,7 +12,6 @@ use super::messages::{Instruction, Reply, Report};
 use super::outbox::Outbox;
 use super::published::{PublishedView, View};
 use super::registry::{Member, Order};
-use super::socket::Socket;
 use bytes::BytesMut;
 use iscsi::connection::{Directory as _, Suspended};
 use media::Media;

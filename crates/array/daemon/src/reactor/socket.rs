@@ -1,4 +1,4 @@
-//! Byte stream below an iSCSI connection: a TCP socket, or one end of a simulated wire.
+//! Byte stream below a connection: a TCP socket, or one end of a simulated wire.
 
 use bytes::BytesMut;
 use std::future::Future;

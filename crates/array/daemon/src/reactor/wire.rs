@@ -1,9 +1,8 @@
-//! Socket of a connection and its buffers.
+//! Socket of a connection of any protocol, and its buffers.
 
-use super::super::memory::RECEIVE_BYTES;
+use super::memory::RECEIVE_BYTES;
 use super::socket::Socket;
 use bytes::{Buf, Bytes, BytesMut};
-use iscsi::connection::Connection;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
@@ -12,28 +11,28 @@ use std::task::{Context, Poll};
 
 /// Free space of the receive buffer below which a new one is allocated.
 const RECEIVE_LOW_BYTES: usize = 16 << 10;
-/// Length of part of a PDU up to which it is copied out of the receive buffer.
+/// Length of part of a message up to which it is copied out of the receive buffer.
 const SHORT_REST_BYTES: usize = 8 << 10;
 /// Largest number of chunks in one write: header and data of 64 responses.
 const WRITE_CHUNKS: usize = 128;
-/// Output taken from the protocol core ahead of the socket. Further output stays in the core, where
-/// it holds back input.
+/// Output taken from the protocol ahead of the socket. Further output stays there, where it holds back
+/// input.
 const WRITE_AHEAD_BYTES: usize = 256 << 10;
 
 /// Result of one read.
-pub(super) enum Received {
+pub(in crate::reactor) enum Received {
     Data,
     /// No data now; the task is woken later.
     Pending,
-    /// The initiator has closed the connection.
+    /// The host has closed the connection.
     End,
 }
 
 /// Receive buffer of the connections of one thread: each has it while it reads, and keeps it only
-/// with much of a large PDU in it. So connections without traffic have no buffer, and those with
+/// with much of a large message in it. So connections without traffic have no buffer, and those with
 /// little traffic use the same memory, which is in the processor's caches.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ReceiveBuffer(Rc<RefCell<BytesMut>>);
+pub(in crate::reactor) struct ReceiveBuffer(Rc<RefCell<BytesMut>>);
 
 impl ReceiveBuffer {
     /// Takes the buffer. It has no capacity while another connection has it.
@@ -42,7 +41,7 @@ impl ReceiveBuffer {
     }
 
     /// Returns an empty buffer. Of two, the one with more room stays; one that had to grow for a
-    /// large PDU does not.
+    /// large message does not.
     fn give(&self, buffer: BytesMut) {
         let kept = self.0.take();
         let better = buffer.capacity() > kept.capacity() && buffer.capacity() <= RECEIVE_BYTES;
@@ -51,7 +50,7 @@ impl ReceiveBuffer {
 }
 
 /// Socket, received bytes that are not processed yet, and bytes to write.
-pub(super) struct Wire<S> {
+pub(in crate::reactor) struct Wire<S> {
     socket: S,
     received: BytesMut,
     shared: ReceiveBuffer,
@@ -84,7 +83,7 @@ impl<S: Socket> Wire<S> {
         (self.socket, self.received)
     }
 
-    /// Received bytes that the protocol core has not taken.
+    /// Received bytes that the protocol has not taken.
     pub fn received(&mut self) -> &mut BytesMut {
         &mut self.received
     }
@@ -99,14 +98,9 @@ impl<S: Socket> Wire<S> {
         !self.output.is_empty()
     }
 
-    /// True if all output of the core is written.
-    pub fn is_flushed(&self, core: &Connection) -> bool {
-        self.output.is_empty() && core.output_bytes() == 0
-    }
-
-    /// Output position after everything that the core has queued.
-    pub fn end_of_output(&self, core: &Connection) -> u64 {
-        self.written + (self.output_bytes + core.output_bytes()) as u64
+    /// Output position after all bytes that were taken for the socket.
+    pub fn end_of_output(&self) -> u64 {
+        self.written + self.output_bytes as u64
     }
 
     /// Returns the receive buffer, and copies a short rest out of it: to be called when there is
@@ -151,12 +145,13 @@ impl<S: Socket> Wire<S> {
         }
     }
 
-    /// Writes as much of the core's output as the socket takes. True if bytes were written.
-    pub fn write(&mut self, core: &mut Connection, context: &mut Context<'_>) -> io::Result<bool> {
+    /// Writes as much output as the socket takes. `next` is the next chunk that the protocol has. True if
+    /// bytes were written.
+    pub fn write(&mut self, mut next: impl FnMut() -> Option<Bytes>, context: &mut Context<'_>) -> io::Result<bool> {
         let mut progress = false;
         loop {
             while self.output_bytes < WRITE_AHEAD_BYTES
-                && let Some(chunk) = core.poll_output()
+                && let Some(chunk) = next()
             {
                 self.output_bytes += chunk.len();
                 self.output.push_back(chunk);
@@ -253,9 +248,9 @@ mod tests {
         assert!(places.iter().all(|place| *place == places[0]), "{places:?}");
     }
 
-    /// Part of a PDU stays, in memory of its size; what follows is appended to it.
+    /// Part of a message stays, in memory of its size; what follows is appended to it.
     #[test]
-    fn part_of_a_pdu_does_not_keep_the_receive_buffer() {
+    fn part_of_a_message_does_not_keep_the_receive_buffer() {
         let shared = ReceiveBuffer::default();
         let mut first = wire(&shared, &[&[1; 3000], &[2; 3000]]);
         receive(&mut first);
@@ -274,9 +269,9 @@ mod tests {
         assert!(shared.take().capacity() >= RECEIVE_BYTES, "the larger of two stays");
     }
 
-    /// Much of a large PDU is not copied, and a buffer that grew for it is not kept.
+    /// Much of a large message is not copied, and a buffer that grew for it is not kept.
     #[test]
-    fn much_of_a_pdu_stays_where_it_is() {
+    fn much_of_a_message_stays_where_it_is() {
         let shared = ReceiveBuffer::default();
         let mut wire = wire(&shared, &[&[1; 100_000], &[2; 100_000]]);
         receive(&mut wire);
