@@ -16,7 +16,8 @@ use crate::volumes::error::VolumeError;
 use pool::{PoolError, PoolSpace};
 use thiserror::Error;
 
-/// Reason why a request was not executed. It has changed nothing.
+/// Reason why a request failed. Nothing was changed, except that [`Self::TimedOut`] and a pool that stopped
+/// leave it open.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ControlError {
     /// Condition of a volume.

@@ -7,7 +7,7 @@
 //! that touches the operating system; it is the only one with `unsafe`.
 //!
 //! The local back end is [`LocalMedia`] over a [`Disk`]: a [`Span`] of one or more [`FileDisk`]s on
-//! a machine; in tests a [`SimDisk`], with crashes and faults. A RADOS back end is planned.
+//! a machine; in tests a [`SimDisk`], with crashes and faults.
 #![deny(unsafe_code)] // allowed where the operating system requires it, each time with its reason
 
 mod address;

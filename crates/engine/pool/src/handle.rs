@@ -106,7 +106,8 @@ impl<M: Media> Pool<M> {
         self.collect(&mut core);
     }
 
-    /// Calls `f` with the core: for tools and statistics.
+    /// Calls `f` with the core: for requests of the program that hosts it, tools and statistics. The caller
+    /// pumps afterwards if `f` has changed something.
     pub fn with_core<T>(&self, f: impl FnOnce(&mut Core<M>) -> T) -> T {
         f(&mut self.0.core.borrow_mut())
     }

@@ -2,8 +2,9 @@
 //! translate a protocol's commands into calls of [`block::BlockDevice`]; this crate holds the state
 //! of a volume that adapters share.
 //!
-//! The crate knows no protocol: no CDB, no sense data, no I_T nexus. It has no runtime, no socket
-//! and no clock; all futures are polled on the thread that owns the volumes.
+//! The crate executes no command of any protocol, though some of its names come from SCSI: primitives,
+//! reasons of refusals, methods of sanitize operations. It has no runtime, no socket and no clock; all
+//! futures are polled on the thread that owns the volumes.
 #![forbid(unsafe_code)]
 
 mod abort;

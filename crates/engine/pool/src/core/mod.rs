@@ -9,11 +9,14 @@
 //! every operation takes effect at one instant.
 //!
 //! `state` holds the parts, which are folders of their own beside this one and know nothing of it.
-//! Steps use the parts through the state, and each other only from left to right:
+//! Steps use the parts through the state, and of each other only what stands further left:
 //!
 //! ```text
-//! io, progress, turn, … ← state ← waiting ← admission ← operation ← scan ← checkpoint, reclaim, … ← completion ← pump ← recovery ← offline
+//! io, turn, … ← state ← waiting ← admission ← operation ← scan ← checkpoint, reclaim, … ← completion ← pump ← recovery ← offline
 //! ```
+//!
+//! What scans and checkpoints remember between their steps is part of the state (`progress`, and the
+//! types that `state` takes from `scan` and `checkpoint`).
 
 mod admission;
 mod checkpoint;
