@@ -51,6 +51,10 @@ pub struct Counters {
     pub cache_hits: u64,
     /// Number of blocks of reads that were read from the medium.
     pub cache_misses: u64,
+    /// Most pages and blocks that one transaction needed in memory at once while it waited.
+    pub most_pins: usize,
+    /// Most pages and blocks that all transactions held in memory at once.
+    pub all_pins: usize,
 }
 
 /// Part of an object's properties.
