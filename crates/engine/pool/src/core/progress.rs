@@ -69,6 +69,8 @@ pub(crate) struct InTransaction {
     pub pins: Vec<BlockAddress>,
     /// Payload whose blocks it has taken, and its object.
     pub payload: Option<(ObjectId, Bytes)>,
+    /// Number of times that it has taken blocks.
+    pub placements: u32,
     /// Content that earlier attempts have seen, which no attempt may rely on.
     pub remembered: FxHashMap<(ObjectId, BlockNumber), Option<Data>>,
 }
@@ -82,6 +84,7 @@ impl InTransaction {
             seen: Vec::new(),
             pins: Vec::new(),
             payload: None,
+            placements: 0,
             remembered: FxHashMap::default(),
         }
     }

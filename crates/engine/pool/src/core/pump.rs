@@ -293,6 +293,9 @@ impl<M: Media> Core<M> {
         // A scan keeps its progress; every other operation needs all its data in memory at once.
         if pending.progress.scan.is_none() {
             pending.progress.waits = pending.progress.waits.saturating_add(1);
+            if pending.progress.transaction.is_some() {
+                self.counters.most_waits = self.counters.most_waits.max(pending.progress.waits);
+            }
             if pending.progress.waits > MANY_WAITS {
                 self.schedule.hold_eviction(id);
             }

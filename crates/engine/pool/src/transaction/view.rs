@@ -169,6 +169,11 @@ impl<'a> View<'a> {
         }
         let at = block.get().saturating_mul(B).saturating_add(bytes.start as u64);
         self.changeable(object, at, bytes.len() as u64)?;
+        self.piece(object, block, bytes)
+    }
+
+    /// Bytes of a block that may change; the last block of an object may reach beyond its end.
+    fn piece(&mut self, object: ObjectId, block: BlockNumber, bytes: Range<usize>) -> Result<&mut [u8], Missing> {
         if bytes.len() == BLOCK_BYTES {
             self.changes.contents.insert((object, block), Data::copy_of(&ZEROS));
         } else if !self.changes.contents.contains_key(&(object, block)) {
@@ -212,7 +217,7 @@ impl<'a> View<'a> {
             let place = offset + at as u64;
             let from = (place % B) as usize;
             let n = (BLOCK_BYTES - from).min(bytes.len() - at);
-            match self.edit(object, BlockNumber::of_byte(place), from..from + n) {
+            match self.piece(object, BlockNumber::of_byte(place), from..from + n) {
                 Ok(piece) => piece.copy_from_slice(&bytes[at..at + n]),
                 Err(missing) => outcome = Err(missing),
             }
@@ -255,7 +260,7 @@ impl<'a> View<'a> {
             return Ok(());
         }
         let from = (offset % B) as usize;
-        self.edit(object, block, from..from + length as usize)?.fill(0);
+        self.piece(object, block, from..from + length as usize)?.fill(0);
         Ok(())
     }
 

@@ -23,11 +23,15 @@ use crate::transaction::changes::Changes;
 use crate::transaction::view::{Present, View};
 use crate::transaction::{Answer, Missing, Outcome, Stability, Transaction, answering};
 use block::BlockError;
+use bytes::Bytes;
 use media::{BLOCK_BYTES, Media};
 use rustc_hash::FxHashMap;
 
 /// Largest payload in blocks that goes through the log where there is no space beside it.
 const MOST_THROUGH_LOG: usize = FANOUT;
+
+/// Largest number of times that a transaction sends its payload to a place.
+const MOST_PLACEMENTS: u32 = 64;
 
 /// Content that earlier attempts have seen, for the mutant that relies on it.
 pub(crate) type Remembered = FxHashMap<(ObjectId, BlockNumber), Option<Data>>;
@@ -139,7 +143,8 @@ impl<M: Media> Core<M> {
         };
         if outcome == Outcome::Nothing(()) || running.changes.is_empty() {
             self.give_back_placed(progress);
-            return Step::Done(Output::Done);
+            let durable = mark.durable && outcome == Outcome::Commit(());
+            return super::acknowledged(durable, Output::Done);
         }
         let Some(plan) = self.plan_transaction(&running.changes).filter(|_| self.map.need().is_empty()) else {
             return Step::Wait;
@@ -201,8 +206,9 @@ impl<M: Media> Core<M> {
             return Err(Step::Fail(super::write::too_long(data.len(), MAX_WRITE_BYTES)));
         }
         // At another attempt the payload may go to another object, or begin at another place of a block.
-        let same = |(of, placed): &(ObjectId, bytes::Bytes)| {
-            *of == object && placed.as_ptr() == data.as_ptr() && placed.len() == data.len()
+        let same = |(of, placed): &(ObjectId, Bytes)| {
+            let one = placed.as_ptr() == data.as_ptr() && placed.len() == data.len();
+            *of == object && (one || placed == data)
         };
         if progress.placed.is_some() && running.payload.as_ref().is_some_and(same) {
             return Ok(());
@@ -210,17 +216,28 @@ impl<M: Media> Core<M> {
         let data = data.clone();
         self.give_back_placed(progress);
         running.payload = Some((object, data.clone()));
+        running.placements += 1;
+        if running.placements > MOST_PLACEMENTS {
+            return Err(internal("the payload of a transaction differs at each attempt"));
+        }
         let blocks = first..first + (data.len() / BLOCK_BYTES) as u64;
         match self.place(id, Place { object, blocks, data, alone: true }, progress) {
             Ok(()) if progress.placed.as_ref().is_some_and(|placed| placed.flushed) => Ok(()),
             Ok(()) => Err(Step::Io),
             // Mapped and unshared blocks are overwritten in place, so that it works in a full pool.
-            Err(Step::Space) if running.payload_blocks() <= MOST_THROUGH_LOG => {
+            Err(Step::Space) if self.fits_through_log(running) => {
                 running.changes.inline = true;
                 Err(Step::Again)
             }
             Err(step) => Err(step),
         }
+    }
+
+    /// True if the payload may go through the log instead.
+    fn fits_through_log(&self, running: &InTransaction) -> bool {
+        let blocks = running.payload_blocks();
+        let bytes = Self::transaction_bytes(&running.changes) + Self::inline_record_bytes(blocks as u64 + 2);
+        blocks <= MOST_THROUGH_LOG && self.log.could_fit(bytes)
     }
 
     /// Failure of a transaction by damage of a map page: the first block whose place is not known, of

@@ -8,12 +8,12 @@ use crate::transaction::changes::RangeChange;
 use media::{BLOCK_BYTES, BlockAddress, Media};
 
 /// Largest number of pages and blocks that a transaction pins.
-pub(crate) const MOST_PINS: usize = 96;
+const MOST_PINS: usize = 96;
 
 impl<M: Media> Core<M> {
     /// Largest number of pages and blocks that all transactions pin: an eighth of the memory, or what one
     /// transaction may.
-    pub(crate) fn most_pins(&self) -> usize {
+    pub fn pin_limit(&self) -> usize {
         (self.options.memory_bytes / 8 / BLOCK_BYTES).max(MOST_PINS)
     }
 
@@ -40,7 +40,7 @@ impl<M: Media> Core<M> {
         self.counters.most_pins = self.counters.most_pins.max(places.len());
         places.truncate(MOST_PINS);
         let others = self.map.pins().len().saturating_sub(running.pins.len());
-        if others > 0 && others + places.len() > self.most_pins() {
+        if others > 0 && others + places.len() > self.pin_limit() {
             places.clear();
         }
         self.map.repin(&running.pins, &places);
