@@ -530,6 +530,13 @@ impl Run {
                 }
                 let applied = self.model.apply_transaction(changes, *picky, &seen, &mut undo);
                 applied.map_err(|error| format!("{}: {error}", flight.request))?;
+                let (overdrawn, unplanned) = (self.core.overdrawn_blocks(), self.core.counters().unplanned);
+                if unplanned > 0 || (overdrawn > 0 && !self.troubled) {
+                    return Err(format!(
+                        "{}: takes {unplanned} blocks more than it asked for, {overdrawn} blocks overdrawn",
+                        flight.request
+                    ));
+                }
             }
             request => self.model.apply(request, &mut undo),
         }

@@ -185,7 +185,8 @@ impl World {
             _ => {}
         }
         if seed % 16 == 12 {
-            world.weights.push((Kind::Transaction, 100));
+            world.objects = 6;
+            world.weights.push((Kind::Transaction, 300));
         }
         let sum: u64 = world.weights.iter().map(|(_, weight)| weight).sum();
         if let Some(every) = crash_every

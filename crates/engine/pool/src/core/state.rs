@@ -55,6 +55,8 @@ pub struct Counters {
     pub most_pins: usize,
     /// Most pages and blocks that all transactions held in memory at once.
     pub all_pins: usize,
+    /// Blocks that transactions took beyond those that they asked for: 0.
+    pub unplanned: u64,
     /// Most reads, one after the other, for which one transaction waited.
     pub most_waits: u16,
 }

@@ -258,7 +258,8 @@ impl Operation {
 impl Operation {
     /// True if a failure is reported with a logical block address.
     pub(crate) fn has_an_lba(&self) -> bool {
-        (self.is_of_a_host() && !matches!(self, Self::Flush | Self::Transaction(_))) || matches!(self, Self::Provisioning { .. })
+        (self.is_of_a_host() && !matches!(self, Self::Flush | Self::Transaction(_)))
+            || matches!(self, Self::Provisioning { .. })
     }
 
     /// Ranges that the operation accesses. Sources come first.

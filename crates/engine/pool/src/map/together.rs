@@ -120,9 +120,10 @@ impl Map {
         if root.level < level {
             return true;
         }
-        let counts = self.need.counts();
+        let (counts, counted) = (self.need.counts(), self.need.counted);
         let complete = self.plan_path(object, block, level, 0..0, true).is_some();
         self.need.set_counts(counts);
+        self.need.counted = counted;
         complete
     }
 }

@@ -225,7 +225,10 @@ mod tests {
         changes.contents.insert((A, block(11)), content(1));
         changes.contents.insert((B, block(1)), content(2));
         changes.share((A, block(10)), (B, block(0)), 4);
-        assert_eq!(["zeros", "content 1", "8:12"], [0, 1, 2].map(|at| found(&changes, B, at)).each_ref().map(|s| &s[..]));
+        assert_eq!(
+            ["zeros", "content 1", "8:12"],
+            [0, 1, 2].map(|at| found(&changes, B, at)).each_ref().map(|s| &s[..])
+        );
         // Later changes of the source do not reach the destination.
         changes.zero(A, block(12), 1);
         changes.contents.insert((A, block(11)), content(3));

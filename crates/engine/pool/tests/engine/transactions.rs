@@ -45,7 +45,10 @@ impl Rig {
         self.finish(submitted)
     }
 
-    fn commit(&mut self, mut change: impl FnMut(&mut View<'_>) -> Result<(), Missing> + 'static) -> Result<(), Failure> {
+    fn commit(
+        &mut self,
+        mut change: impl FnMut(&mut View<'_>) -> Result<(), Missing> + 'static,
+    ) -> Result<(), Failure> {
         self.transact(doing(move |view: &mut View<'_>| {
             change(view)?;
             Ok(Outcome::Commit(()))

@@ -13,7 +13,9 @@ use crate::content::data::Data;
 use crate::core::Core;
 use crate::core::progress::{InTransaction, Progress};
 use crate::geometry::FANOUT;
-use crate::interface::operation::{Failure, MAX_WRITE_BYTES, Operation, OperationId, Output, TransactionMark, block_error};
+use crate::interface::operation::{
+    Failure, MAX_WRITE_BYTES, Operation, OperationId, Output, TransactionMark, block_error,
+};
 use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, ObjectKind};
 use crate::map::Map;
@@ -76,8 +78,7 @@ impl<M: Media> Core<M> {
         let (body, answer) = answering(transaction);
         let durable = stability == Stability::Durable;
         let operation = Operation::Transaction(TransactionMark { durable });
-        let progress =
-            Progress { transaction: Some(Box::new(InTransaction::new(body))), ..Progress::default() };
+        let progress = Progress { transaction: Some(Box::new(InTransaction::new(body))), ..Progress::default() };
         (self.submit_with(operation, progress), answer)
     }
 
@@ -166,10 +167,13 @@ impl<M: Media> Core<M> {
         if let Some(placed) = &placed {
             self.no_longer_in_flight(placed);
         }
+        let available = self.map.space().available();
         if self.commit_transaction(&running.changes, placed.as_ref()).is_none() {
             self.stop("the map contradicts itself (transaction)");
             return super::broken();
         }
+        let taken = available.saturating_sub(self.map.space().available());
+        self.counters.unplanned += taken.saturating_sub(plan.ask.lasting + plan.ask.passing);
         super::acknowledged(mark.durable, Output::Done)
     }
 

@@ -17,13 +17,30 @@ pub(super) struct Plan {
 }
 
 /// Space for the changes of one object.
+///
+/// Where an earlier change of the transaction has changed what is shared, the present state of the object
+/// does not tell for how much it has a promise: that counts as unpromised.
 #[derive(Default)]
 struct Share {
     counts: Counts,
-    /// New blocks of content, as far as the state of the object tells for which of them it has a promise.
+    /// New blocks of content.
     new: u64,
-    /// New blocks of content where the transaction itself has changed what is shared.
+    /// Pages without a promise.
+    unpromised_pages: Counts,
+    /// New blocks of content without a promise.
     unpromised: u64,
+}
+
+impl Share {
+    fn add(&mut self, disturbed: bool, counts: Counts, new: u64) {
+        if disturbed {
+            self.unpromised_pages.add(counts);
+            self.unpromised += new;
+        } else {
+            self.counts.add(counts);
+            self.new += new;
+        }
+    }
 }
 
 /// Neighbouring blocks that get content, none of it zero or all of it.
@@ -57,9 +74,10 @@ impl<M: Media> Core<M> {
         let mut promise = 0;
         self.map.forget_need();
         for (number, range) in changes.ranges.iter().enumerate() {
-            complete &= self.plan_range(changes, number);
+            let disturbed = is_disturbed(&changes.ranges[..number], range);
+            complete &= self.plan_range(changes, number, disturbed);
             let counts = Counts { fresh: 0, ..self.map.take_counts() };
-            add(&mut shares, range.changed().0, |share| share.counts.add(counts));
+            share_of(&mut shares, range.changed().0).add(disturbed, counts, 0);
             if let RangeChange::Clone { source, object, count, .. } = range {
                 promise += self.map.promise_of_sharing(*source, *object, *count);
             }
@@ -74,29 +92,15 @@ impl<M: Media> Core<M> {
                 };
                 let counts = self.map.take_run_counts();
                 fresh += counts.fresh;
-                let new = if zero { 0 } else { new };
-                add(&mut shares, run.object, |share| match disturbed {
-                    true => {
-                        share.counts.add(Counts { fresh: 0, ..counts });
-                        share.unpromised += new;
-                    }
-                    false => {
-                        share.counts.add(counts);
-                        share.new += new;
-                    }
-                });
+                share_of(&mut shares, run.object).add(disturbed, counts, if zero { 0 } else { new });
             }
         }
         complete.then(|| Plan { ask: Ask { promise, ..self.ask_for_all(changes, &shares, fresh) } })
     }
 
-    fn plan_range(&mut self, changes: &Changes, number: usize) -> bool {
+    fn plan_range(&mut self, changes: &Changes, number: usize, disturbed: bool) -> bool {
         let Some(range) = changes.ranges.get(number) else { return true };
         let (object, first, count) = range.changed();
-        let earlier = &changes.ranges[..number];
-        let disturbed = earlier.iter().any(|earlier| {
-            earlier.disturbs(object) || range.source().is_some_and(|source| earlier.disturbs(source))
-        });
         let reached = &mut |place| changes.reached(place, number);
         match (range, disturbed) {
             (RangeChange::Zero { .. }, false) => self.map.plan_pieces(object, first, count),
@@ -108,18 +112,16 @@ impl<M: Media> Core<M> {
                 self.map.plan_clone_after((*source, *source_first), (object, first), count, reached)
             }
             (RangeChange::Payload { .. }, false) => self.map.plan_blocks(object, first, count).is_some(),
-            (RangeChange::Payload { .. }, true) => {
-                self.map.plan_content_after(object, first, count, reached).is_some()
-            }
+            (RangeChange::Payload { .. }, true) => self.map.plan_content_after(object, first, count, reached).is_some(),
         }
     }
 
     fn plan_run(&mut self, changes: &Changes, run: Run, disturbed: bool) -> Option<u64> {
         let Run { object, first, count } = run;
         match disturbed {
-            true => self.map.plan_content_after(object, first, count, &mut |place| {
-                changes.reached(place, changes.ranges.len())
-            }),
+            true => self
+                .map
+                .plan_content_after(object, first, count, &mut |place| changes.reached(place, changes.ranges.len())),
             false => self.map.plan_content(object, first, count),
         }
     }
@@ -130,13 +132,14 @@ impl<M: Media> Core<M> {
         let mut new = 0;
         for (object, share) in shares {
             let ask = self.map.ask_of(*object, share.new, share.counts);
+            let pages = share.unpromised_pages;
             new += share.new + share.unpromised;
             sum = Ask {
-                lasting: sum.lasting + ask.lasting + share.unpromised,
+                lasting: sum.lasting + ask.lasting + share.unpromised + pages.allocations - pages.passing,
                 covered: sum.covered + ask.covered,
                 covered_blocks: sum.covered_blocks + ask.covered_blocks,
                 taken: sum.taken + ask.taken,
-                passing: sum.passing + ask.passing,
+                passing: sum.passing + ask.passing + pages.passing,
                 partial: sum.partial || ask.partial,
                 ..sum
             };
@@ -159,13 +162,16 @@ impl<M: Media> Core<M> {
     }
 }
 
-fn add(shares: &mut Vec<(ObjectId, Share)>, object: ObjectId, change: impl FnOnce(&mut Share)) {
-    match shares.iter_mut().find(|(known, _)| *known == object) {
-        Some((_, share)) => change(share),
-        None => {
-            let mut share = Share::default();
-            change(&mut share);
-            shares.push((object, share));
-        }
-    }
+/// True if a change finds what earlier ones of the transaction have shared or freed.
+fn is_disturbed(earlier: &[RangeChange], range: &RangeChange) -> bool {
+    let objects = [Some(range.changed().0), range.source()];
+    objects.into_iter().flatten().any(|object| earlier.iter().any(|earlier| earlier.disturbs(object)))
+}
+
+fn share_of(shares: &mut Vec<(ObjectId, Share)>, object: ObjectId) -> &mut Share {
+    let at = shares.iter().position(|(known, _)| *known == object).unwrap_or_else(|| {
+        shares.push((object, Share::default()));
+        shares.len() - 1
+    });
+    &mut shares[at].1
 }
