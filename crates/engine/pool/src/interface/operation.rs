@@ -176,8 +176,19 @@ pub enum Operation {
 /// What the schedule knows of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct TransactionMark {
+    durable: bool,
+}
+
+impl TransactionMark {
+    /// Marks a transaction. `durable`: durable before the reply.
+    pub(crate) const fn new(durable: bool) -> Self {
+        Self { durable }
+    }
+
     /// True: durable before the reply.
-    pub(crate) durable: bool,
+    pub(crate) const fn is_durable(self) -> bool {
+        self.durable
+    }
 }
 
 /// Result of sharing a range.

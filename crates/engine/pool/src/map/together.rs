@@ -110,7 +110,11 @@ impl Map {
 
     /// Reaches the pages that earlier changes may have put over a block.
     fn plan_reached(&mut self, place: Place, level: u8, reached: &mut dyn FnMut(Place) -> Vec<Place>) -> bool {
-        reached(place).into_iter().fold(true, |complete, place| self.reach(place, level) && complete)
+        let mut complete = true;
+        for place in reached(place) {
+            complete &= self.reach(place, level);
+        }
+        complete
     }
 
     /// Notes what is missing of the path to the page at `level` over a block, and of the counts of all

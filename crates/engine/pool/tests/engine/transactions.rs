@@ -4,9 +4,10 @@ use crate::common::{BLOCK, Rig, options};
 use block::BlockError;
 use bytes::Bytes;
 use pool::{
-    Answer, BlockNumber, ByteRange, Failure, Missing, ObjectId, ObjectKind, Operation, Options, Outcome, Output,
-    Stability, Transaction, View,
+    Answer, BlockNumber, ByteRange, CatalogChange, Failure, Missing, ObjectId, ObjectKind, Operation, Options, Outcome,
+    Output, Stability, Transaction, View,
 };
+use random::Random;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -474,4 +475,100 @@ fn what_an_attempt_has_seen_stays_in_memory() {
         assert_eq!(rig.bytes(a, *place, 1), [if number < 10 { 2 } else { 1 }]);
     }
     rig.assert_clean();
+}
+
+/// Change of bytes, and content for it.
+#[derive(Clone, Debug)]
+enum Change {
+    Write { object: usize, offset: usize, bytes: Vec<u8> },
+    Zero { object: usize, offset: usize, length: usize },
+    Clone { from: (usize, usize), to: (usize, usize), blocks: usize },
+}
+
+fn drawn(random: &Random) -> Change {
+    const SIZE: u64 = 1200 * BLOCK + 512;
+    let object = random.below(2) as usize;
+    let offset = random.below(if random.below(4) == 0 { SIZE } else { 3 * BLOCK });
+    let length = 1 + random.below([9, 5000, 60_000, 2_000_000][random.below(4) as usize].min(SIZE - offset));
+    match random.below(4) {
+        0 => Change::Zero { object, offset: offset as usize, length: length as usize },
+        1 => {
+            let (from, to) = (random.below(40), random.below(40));
+            let blocks = [1, 7, 300, 1100][random.below(4) as usize];
+            Change::Clone { from: (object, from as usize), to: (random.below(2) as usize, to as usize), blocks }
+        }
+        _ => {
+            let byte = random.below(256) as u8;
+            let length = length.min(200_000) as usize;
+            let bytes = (0..length).map(|at| byte.wrapping_add((at / 700) as u8)).collect();
+            Change::Write { object, offset: offset as usize, bytes }
+        }
+    }
+}
+
+fn apply(contents: &mut [Vec<u8>; 2], change: &Change) {
+    let block = BLOCK as usize;
+    match change {
+        Change::Write { object, offset, bytes } => {
+            contents[*object][*offset..offset + bytes.len()].copy_from_slice(bytes);
+        }
+        Change::Zero { object, offset, length } => contents[*object][*offset..offset + length].fill(0),
+        Change::Clone { from, to, blocks } => {
+            let bytes = contents[from.0][from.1 * block..(from.1 + blocks) * block].to_vec();
+            contents[to.0][to.1 * block..(to.1 + blocks) * block].copy_from_slice(&bytes);
+        }
+    }
+}
+
+/// Objects of an odd number of sectors, with changes at every byte.
+#[test]
+fn bytes_are_what_a_plain_model_says() {
+    for seed in 0..4 {
+        let random = Random::new(seed);
+        let mut rig = Rig::with_log(4096 * 4, 4 << 20);
+        let mut create = || {
+            let id = rig.core.new_object_id();
+            rig.change(CatalogChange::CreateVolume { id, size_bytes: 1200 * BLOCK + 512 }).unwrap();
+            id
+        };
+        let objects = [create(), create()];
+        let mut contents = [0, 1].map(|_| vec![0; (1200 * BLOCK + 512) as usize]);
+        for _ in 0..15 {
+            let changes: Vec<Change> = (0..1 + random.below(6)).map(|_| drawn(&random)).collect();
+            changes.iter().for_each(|change| apply(&mut contents, change));
+            let told = format!("seed {seed}: {} changes", changes.len());
+            rig.commit(move |view| {
+                for change in &changes {
+                    match change {
+                        Change::Write { object, offset, bytes } => {
+                            view.write(objects[*object], *offset as u64, Bytes::from(bytes.clone()))?;
+                        }
+                        Change::Zero { object, offset, length } => {
+                            view.zero(objects[*object], ByteRange::new(*offset as u64, *length as u64))?;
+                        }
+                        Change::Clone { from, to, blocks } => {
+                            let place = |(object, block): (usize, usize)| (objects[object], at(block as u64));
+                            view.clone_blocks(place(*from), place(*to), *blocks as u64)?;
+                        }
+                    }
+                }
+                Ok(())
+            })
+            .unwrap();
+            if random.below(3) == 0 {
+                rig.core.request_checkpoint();
+            }
+            for (object, content) in objects.iter().zip(&contents) {
+                let read = Operation::Read { object: *object, offset: 0, length: content.len() };
+                let Output::Data(found) = rig.run(read).unwrap() else { panic!() };
+                let differs = found.iter().zip(content).position(|(a, b)| a != b);
+                assert_eq!(differs, None, "{told}");
+            }
+        }
+        assert_eq!(rig.core.counters().unplanned, 0);
+        rig.assert_clean();
+        rig = rig.crash();
+        let read = Operation::Read { object: objects[1], offset: 0, length: contents[1].len() };
+        assert!(matches!(rig.run(read), Ok(Output::Data(found)) if found == contents[1]));
+    }
 }

@@ -76,8 +76,7 @@ impl<M: Media> Core<M> {
         stability: Stability,
     ) -> (OperationId, Answer<T::Output>) {
         let (body, answer) = answering(transaction);
-        let durable = stability == Stability::Durable;
-        let operation = Operation::Transaction(TransactionMark { durable });
+        let operation = Operation::Transaction(TransactionMark::new(stability == Stability::Durable));
         let progress = Progress { transaction: Some(Box::new(InTransaction::new(body))), ..Progress::default() };
         (self.submit_with(operation, progress), answer)
     }
@@ -144,7 +143,7 @@ impl<M: Media> Core<M> {
         };
         if outcome == Outcome::Nothing(()) || running.changes.is_empty() {
             self.give_back_placed(progress);
-            let durable = mark.durable && outcome == Outcome::Commit(());
+            let durable = mark.is_durable() && outcome == Outcome::Commit(());
             return super::acknowledged(durable, Output::Done);
         }
         let Some(plan) = self.plan_transaction(&running.changes).filter(|_| self.map.need().is_empty()) else {
@@ -174,7 +173,7 @@ impl<M: Media> Core<M> {
         }
         let taken = available.saturating_sub(self.map.space().available());
         self.counters.unplanned += taken.saturating_sub(plan.ask.lasting + plan.ask.passing);
-        super::acknowledged(mark.durable, Output::Done)
+        super::acknowledged(mark.is_durable(), Output::Done)
     }
 
     /// Lets the transaction look and decide. `Err`: what to do instead.
