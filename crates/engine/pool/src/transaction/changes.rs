@@ -33,10 +33,10 @@ impl RangeChange {
         }
     }
 
-    /// Object whose blocks become shared, if there is one.
-    pub fn source(&self) -> Option<ObjectId> {
+    /// Object whose blocks become shared, and the first of them, if the change is a clone.
+    pub fn source(&self) -> Option<(ObjectId, BlockNumber)> {
         match self {
-            Self::Clone { source, .. } => Some(*source),
+            Self::Clone { source, source_first, .. } => Some((*source, *source_first)),
             Self::Zero { .. } | Self::Payload { .. } => None,
         }
     }
@@ -49,7 +49,7 @@ impl RangeChange {
 
     /// True if the change may share or free a map page of the object.
     pub fn disturbs(&self, of: ObjectId) -> bool {
-        let shares = self.source() == Some(of);
+        let shares = self.source().is_some_and(|(source, _)| source == of);
         shares || (self.changed().0 == of && !matches!(self, Self::Payload { zeros: false, .. }))
     }
 }

@@ -10,18 +10,16 @@ mod plan;
 
 use super::placed::Place;
 use crate::content::data::Data;
-use crate::core::Core;
 use crate::core::progress::{InTransaction, Progress};
+use crate::core::{Core, LBAS_PER_BLOCK};
 use crate::geometry::FANOUT;
-use crate::interface::operation::{
-    Failure, MAX_WRITE_BYTES, Operation, OperationId, Output, TransactionMark, block_error,
-};
+use crate::interface::operation::{Failure, MAX_WRITE_BYTES, Operation, OperationId, Output, TransactionMark};
 use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, ObjectKind};
 use crate::map::Map;
 use crate::mutations::{Mutation, leaves_out};
 use crate::schedule::step::Step;
-use crate::transaction::changes::Changes;
+use crate::transaction::changes::{Changes, RangeChange};
 use crate::transaction::view::{Present, View};
 use crate::transaction::{Answer, Missing, Outcome, Stability, Transaction, answering};
 use block::BlockError;
@@ -146,8 +144,13 @@ impl<M: Media> Core<M> {
             let durable = mark.is_durable() && outcome == Outcome::Commit(());
             return super::acknowledged(durable, Output::Done);
         }
-        let Some(plan) = self.plan_transaction(&running.changes).filter(|_| self.map.need().is_empty()) else {
+        let plan = self.plan_transaction(&running.changes);
+        if !self.map.need().is_empty() {
             return Step::Wait;
+        }
+        let Some(plan) = plan else {
+            self.stop("the map contradicts itself (plan of a transaction)");
+            return super::broken();
         };
         if let Err(step) = self.place_payload(id, running, progress) {
             return step;
@@ -244,18 +247,26 @@ impl<M: Media> Core<M> {
     }
 
     /// Failure of a transaction by damage of a map page: the first block whose place is not known, of
-    /// those that it looked at or changes.
+    /// those that it looked at or changes; if all of those are known, the first of them.
     pub(in crate::core) fn damage_of_transaction(&mut self, running: &InTransaction, reason: String) -> Failure {
-        let ranges = running.changes.ranges.iter().map(|range| (range.changed().0, range.changed().1));
-        let places = running.seen.iter().chain(running.changes.contents.keys()).copied();
-        for (object, block) in places.chain(ranges) {
+        let Changes { ranges, contents, .. } = &running.changes;
+        let sources = ranges.iter().filter_map(RangeChange::source);
+        let changed = ranges.iter().map(|range| (range.changed().0, range.changed().1));
+        let seen = running.seen.iter().chain(contents.keys()).copied();
+        let mut first = None;
+        for (object, block) in seen.chain(sources).chain(changed) {
             self.map.forget_need();
             let known = self.map.lookup(object, block).is_some();
             self.map.forget_need();
+            first.get_or_insert(block);
             if !known {
-                return BlockError::ReadFailed { lba: block.get() * crate::core::LBAS_PER_BLOCK }.into();
+                first = Some(block);
+                break;
             }
         }
-        block_error(crate::interface::PoolError::Damaged(reason).into()).into()
+        match first {
+            Some(block) => BlockError::ReadFailed { lba: block.get() * LBAS_PER_BLOCK }.into(),
+            None => BlockError::Internal { reason }.into(),
+        }
     }
 }

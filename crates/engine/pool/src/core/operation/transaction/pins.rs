@@ -39,11 +39,12 @@ impl<M: Media> Core<M> {
         places.dedup();
         self.counters.most_pins = self.counters.most_pins.max(places.len());
         places.truncate(MOST_PINS);
-        let others = self.map.pins().len().saturating_sub(running.pins.len());
-        if others > 0 && others + places.len() > self.pin_limit() {
+        self.map.repin(&running.pins, &places);
+        let all = self.map.pins().len();
+        if all > self.pin_limit() && all > places.len() {
+            self.map.repin(&places, &[]);
             places.clear();
         }
-        self.map.repin(&running.pins, &places);
         running.pins = places;
         self.counters.all_pins = self.counters.all_pins.max(self.map.pins().len());
     }
@@ -52,10 +53,8 @@ impl<M: Media> Core<M> {
     fn places_of(&mut self, range: &RangeChange, places: &mut Vec<BlockAddress>) {
         let (object, first, count) = range.changed();
         let Some(root) = self.map.root_of(object) else { return };
-        let (phase, source) = match range {
-            RangeChange::Clone { source, source_first, .. } => (source_first.distance_from(first), Some(*source)),
-            RangeChange::Zero { .. } | RangeChange::Payload { .. } => (0, None),
-        };
+        let source = range.source().map(|(source, _)| source);
+        let phase = range.source().map_or(0, |(_, source_first)| source_first.distance_from(first));
         let level = source.and_then(|source| self.map.root_of(source)).map_or(root.level, |root| root.level);
         let mut pieces = Vec::new();
         Map::pieces(root.level.min(level), first, count, phase, |level, at, _| pieces.push((level, at)));

@@ -164,7 +164,7 @@ impl<M: Media> Core<M> {
 
 /// True if a change finds what earlier ones of the transaction have shared or freed.
 fn is_disturbed(earlier: &[RangeChange], range: &RangeChange) -> bool {
-    let objects = [Some(range.changed().0), range.source()];
+    let objects = [Some(range.changed().0), range.source().map(|(source, _)| source)];
     objects.into_iter().flatten().any(|object| earlier.iter().any(|earlier| earlier.disturbs(object)))
 }
 
