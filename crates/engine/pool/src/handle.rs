@@ -10,6 +10,7 @@
 mod catalog;
 #[cfg(test)]
 mod tests;
+mod transaction;
 
 use crate::core::{Core, Counters};
 use crate::interface::operation::{Failure, Operation, OperationId, Output};
@@ -41,6 +42,16 @@ enum Submitted {
     Finished(Outcome),
     /// In flight; the result arrives on this channel.
     InFlight(oneshot::Receiver<Outcome>),
+}
+
+impl Submitted {
+    /// Waits for the result.
+    async fn outcome(self) -> Outcome {
+        match self {
+            Self::Finished(outcome) => outcome,
+            Self::InFlight(receiver) => receiver.await.unwrap_or_else(|_| Err(closed())),
+        }
+    }
 }
 
 /// Shared handle to a pool.
@@ -139,8 +150,13 @@ impl<M: Media> Pool<M> {
 
     /// Submits an operation. Delivers the results of other operations that this finishes.
     fn submit(&self, operation: Operation) -> Submitted {
+        self.submit_by(|core| (core.submit(operation), ())).0
+    }
+
+    /// Like [`Self::submit`], by a function that also returns something else.
+    fn submit_by<T>(&self, submit: impl FnOnce(&mut Core<M>) -> (OperationId, T)) -> (Submitted, T) {
         let mut core = self.0.core.borrow_mut();
-        let id = core.submit(operation);
+        let (id, other) = submit(&mut core);
         let mut own = None;
         let mut others = 0;
         while let Some((found, result)) = core.poll_finished() {
@@ -162,12 +178,12 @@ impl<M: Media> Pool<M> {
             if owes_eviction {
                 self.ask_for_pump();
             }
-            return Submitted::Finished(result);
+            return (Submitted::Finished(result), other);
         }
         let (sender, receiver) = oneshot::channel();
         self.0.awaited.borrow_mut().insert(id, sender);
         self.ask_for_pump();
-        Submitted::InFlight(receiver)
+        (Submitted::InFlight(receiver), other)
     }
 
     fn ask_for_pump(&self) {
@@ -181,11 +197,8 @@ impl<M: Media> Pool<M> {
     /// Runs a request to its end.
     pub(crate) async fn run<T>(&self, request: Request<T>) -> Result<T, Failure> {
         let (operation, reply) = request.into_parts();
-        let outcome = match self.submit(operation) {
-            Submitted::Finished(outcome) => outcome,
-            Submitted::InFlight(receiver) => receiver.await.unwrap_or_else(|_| Err(closed())),
-        };
-        Request::reply(reply, outcome?)
+        let output = self.submit(operation).outcome().await?;
+        Request::reply(reply, output)
     }
 
     /// Submits a request whose result is not needed.

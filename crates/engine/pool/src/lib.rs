@@ -22,6 +22,7 @@ mod mutations;
 mod request;
 mod schedule;
 mod space;
+mod transaction;
 mod volume;
 
 pub use crate::core::offline::check::{CheckOptions, CheckProgress};
@@ -33,10 +34,11 @@ pub use handle::Pool;
 pub use interface::check::CheckReport;
 pub use interface::operation::{
     CopyOutcome, Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options,
-    Output,
+    Output, TransactionMark,
 };
 pub use interface::range::{BlockNumber, BlockRange, ByteRange};
 pub use interface::*;
 #[cfg(feature = "mutations")]
 pub use mutations::{Mutation, fail_allocation, set_mutation, stop_in_submit};
+pub use transaction::{Answer, BlockContent, Missing, Outcome, Stability, Transaction, View};
 pub use volume::Volume;

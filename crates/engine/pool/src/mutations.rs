@@ -50,6 +50,14 @@ pub enum Mutation {
     Turn,
     /// The superblock marks the pool as one with wide objects before their first record is logged.
     Mark,
+    /// All records of a transaction are in one frame of the log.
+    OneFrame,
+    /// Each attempt of a transaction looks at the present content.
+    FreshLook,
+    /// What a waiting transaction has seen stays in memory.
+    Pins,
+    /// A transaction asks for the space of all its changes.
+    Sum,
     /// The handle delivers the result of every operation that another submit finishes. Without the
     /// rule, the first of these results wakes no future.
     LostWakeup,
@@ -61,7 +69,7 @@ impl Mutation {
     pub const OF_THE_HANDLE: [Self; 1] = [Self::LostWakeup];
 
     /// All rules of the core.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 24] = [
         Self::Pin,
         Self::LogBeforeDestage,
         Self::DataBeforeLog,
@@ -82,6 +90,10 @@ impl Mutation {
         Self::Rest,
         Self::Turn,
         Self::Mark,
+        Self::OneFrame,
+        Self::FreshLook,
+        Self::Pins,
+        Self::Sum,
     ];
 
     /// Name on a command line.
@@ -107,6 +119,10 @@ impl Mutation {
             Self::Rest => "rest",
             Self::Turn => "turn",
             Self::Mark => "mark",
+            Self::OneFrame => "one-frame",
+            Self::FreshLook => "fresh-look",
+            Self::Pins => "pins",
+            Self::Sum => "sum",
             Self::LostWakeup => "lost-wakeup",
         }
     }
@@ -136,6 +152,10 @@ impl Mutation {
             Self::Rest => "an object comes to rest without the checksum of its new root page",
             Self::Turn => "a turn writes as much of a checkpoint as the medium takes",
             Self::Mark => "a wide object is logged before the superblock marks the pool",
+            Self::OneFrame => "the records of a transaction are in several frames",
+            Self::FreshLook => "an attempt of a transaction sees what an earlier attempt saw",
+            Self::Pins => "what a waiting transaction has seen may be evicted",
+            Self::Sum => "a transaction asks for the space of one of its objects",
             Self::LostWakeup => "a submit that finishes other operations does not wake the first of them",
         }
     }

@@ -2,9 +2,9 @@
 
 use crate::geometry::FANOUT;
 use crate::handle::Pool;
-use crate::interface::operation::{CopyOutcome, Failure, MAX_COMPARE_BYTES, MAX_WRITE_BYTES};
+use crate::interface::operation::{CopyOutcome, MAX_COMPARE_BYTES, MAX_WRITE_BYTES, block_error};
 use crate::interface::range::{BlockNumber, BlockRange, ByteRange};
-use crate::interface::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError};
+use crate::interface::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind};
 use crate::request::{At, Request};
 use block::{
     BlockDevice, BlockError, CompareOutcome, CopyStep, Durability, Extent, LOGICAL_BLOCK_BYTES, Lba, Limits,
@@ -31,16 +31,6 @@ impl<M: Media> Pool<M> {
     /// Returns a volume or snapshot as a block device.
     pub fn volume(&self, id: ObjectId) -> Volume<M> {
         Volume::new(self.clone(), id)
-    }
-}
-
-fn block_error(failure: Failure) -> BlockError {
-    match failure {
-        Failure::Block(error) => error,
-        Failure::Pool(PoolError::PoolFull) => BlockError::PoolFull,
-        Failure::Pool(PoolError::NoSuchObject(_)) => BlockError::Gone,
-        Failure::Pool(PoolError::Stopped(reason)) => BlockError::PoolStopped { reason },
-        Failure::Pool(error) => BlockError::Internal { reason: error.to_string() },
     }
 }
 

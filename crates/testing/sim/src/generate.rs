@@ -3,6 +3,7 @@
 
 use crate::model::{BLOCK_SECTORS, Model};
 use crate::step::{Catalog, Inside, Pattern, PlannedFault, Request, Step};
+use crate::transaction::Change;
 use crate::world::{Faults, Kind, MOST_SECTORS, World};
 use media::{FaultEffect, FaultOperation};
 use random::Random;
@@ -228,6 +229,48 @@ impl Generator {
         Request::Capture { source, capture, ranges }
     }
 
+    /// Draws a transaction of one to six changes of up to three objects.
+    fn transaction(&mut self, world: &World, model: &Model) -> Request {
+        let objects: Vec<_> = (0..3).filter_map(|_| self.writable(model)).collect();
+        let mut changes = Vec::new();
+        let mut large = !self.one_in(4);
+        for _ in 0..1 + self.below(6) {
+            let (object, sectors) = self.of(&objects);
+            let (start, length) = self.range(world, sectors, 24);
+            changes.push(match self.below(8) {
+                0 | 1 => Change::Look { object, sector: start },
+                2 | 3 => {
+                    let length = length.min(BLOCK_SECTORS - start % BLOCK_SECTORS);
+                    Change::Edit { object, start, length, tag: self.tag() }
+                }
+                4 => {
+                    let longest = self.of(&[7, 64, 500, 5000, 3_000_000]);
+                    let (start, length) = self.range(world, sectors, longest);
+                    Change::Zero { object, start, length }
+                }
+                5 => {
+                    let (source, source_sectors) = self.of(&objects);
+                    let longest = self.of(&[8, 100, 3000, 600_000]);
+                    let (from, length) = self.range(world, source_sectors, longest);
+                    let [from, to, left] = [from, start, sectors - start].map(|sectors| sectors / BLOCK_SECTORS);
+                    let blocks = (length / BLOCK_SECTORS).min(left).min(source_sectors / BLOCK_SECTORS - from);
+                    Change::Clone { source, from, destination: object, to, blocks }
+                }
+                kind => {
+                    let pattern = self.of(&[Pattern::Data, Pattern::Data, Pattern::Mixed, Pattern::Zeros]);
+                    let (mut start, mut length) = (start, length.max(2));
+                    if kind == 6 && !large {
+                        large = true;
+                        (start, length) = self.range(world, sectors, world.large_sectors.min(400));
+                        length = length.max(65);
+                    }
+                    Change::Write { object, start, length: length.min(sectors - start), tag: self.tag(), pattern }
+                }
+            });
+        }
+        Request::Transaction { changes, picky: self.one_in(4), durable: self.one_in(2) }
+    }
+
     fn request(&mut self, kind: Kind, world: &World, model: &Model) -> Request {
         let Some((object, sectors)) = self.object(model) else {
             return Request::Catalog(vec![self.create(world)]);
@@ -290,6 +333,7 @@ impl Generator {
                 let (start, _) = self.range(world, sectors, 8);
                 Request::Provisioning { object, start, limit: self.of(&[1, 2, 8, 64]) }
             }
+            Kind::Transaction => self.transaction(world, model),
             Kind::Unique => Request::Unique { object },
             Kind::Grow => Request::Grow { blocks: world.disk_blocks + self.of(&[1, 60, 700, 2048, 5000]) },
             Kind::ZeroDetection => {

@@ -21,6 +21,7 @@ mod model;
 pub mod regressions;
 mod run;
 mod step;
+mod transaction;
 mod world;
 
 pub use corruption::corruption;

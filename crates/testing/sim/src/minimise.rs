@@ -164,6 +164,16 @@ fn simpler_requests(request: &Request) -> Vec<Request> {
         Request::Read { object, start, length } if *length > 8 => {
             out.push(Request::Read { object: *object, start: *start, length: length / 2 });
         }
+        Request::Transaction { changes, picky, durable } => {
+            for at in 0..changes.len() {
+                let mut left = changes.clone();
+                left.remove(at);
+                out.push(Request::Transaction { changes: left, picky: *picky, durable: *durable });
+            }
+            if *picky {
+                out.push(Request::Transaction { changes: changes.clone(), picky: false, durable: *durable });
+            }
+        }
         Request::Catalog(changes) if changes.len() > 1 => {
             for leave in 0..changes.len() {
                 let left = changes.iter().enumerate().filter(|(i, _)| *i != leave).map(|(_, change)| change.clone());

@@ -5,6 +5,7 @@
 //! after a crash the lost changes are undone one by one, so that the model is never copied.
 
 use crate::step::{Catalog, Pattern, Request};
+use crate::transaction::Change;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -148,13 +149,8 @@ impl Model {
                 self.set(*object, *start, *length, |sector| value(*tag, Pattern::Data, sector), undo);
             }
             Request::Zero { object, ranges, .. } => {
-                let sectors = self.objects.get(object).map_or(0, |object| object.sectors);
                 for (start, length) in ranges {
-                    // Zeroing to the end of a volume covers a short last block completely,
-                    // including data that a capture left behind the end.
-                    let end = start + length;
-                    let end = if end == sectors { end.next_multiple_of(BLOCK_SECTORS) } else { end };
-                    self.clear(*object, *start, end - start, undo);
+                    self.zero(*object, *start, *length, undo);
                 }
             }
             Request::Clone { source, from, destination, to, length } => {
@@ -180,8 +176,37 @@ impl Model {
             | Request::PlacesOf { .. }
             | Request::CheckStep
             | Request::Grow { .. }
-            | Request::Recount { .. } => {}
+            | Request::Recount { .. }
+            // Applied with what it has seen.
+            | Request::Transaction { .. } => {}
         }
+    }
+
+    /// Applies one change of a transaction.
+    pub(crate) fn apply_change(&mut self, change: &Change, undo: &mut Vec<Undo>) {
+        match change {
+            Change::Look { .. } => {}
+            Change::Write { object, start, length, tag, pattern } => {
+                self.set(*object, *start, *length, |sector| value(*tag, *pattern, sector), undo);
+            }
+            Change::Edit { object, start, length, tag } => {
+                self.set(*object, *start, *length, |sector| value(*tag, Pattern::Data, sector), undo);
+            }
+            Change::Zero { object, start, length } => self.zero(*object, *start, *length, undo),
+            Change::Clone { source, from, destination, to, blocks } => {
+                let [from, to, length] = [from, to, blocks].map(|blocks| blocks * BLOCK_SECTORS);
+                self.share(*source, from, *destination, to, length, undo);
+            }
+        }
+    }
+
+    /// Zeroes a range. Zeroing to the end of a volume covers a short last block completely, including data
+    /// that a capture left behind the end.
+    fn zero(&mut self, object: u64, start: u64, length: u64, undo: &mut Vec<Undo>) {
+        let sectors = self.objects.get(&object).map_or(0, |object| object.sectors);
+        let end = start + length;
+        let end = if end == sectors { end.next_multiple_of(BLOCK_SECTORS) } else { end };
+        self.clear(object, start, end - start, undo);
     }
 
     fn apply_catalog(&mut self, change: &Catalog, undo: &mut Vec<Undo>) {
@@ -361,6 +386,7 @@ impl Model {
             | Request::Zero { object, forced, .. } => *forced || !cached(object),
             Request::Clone { destination, .. } => !cached(destination),
             Request::Catalog(_) | Request::Flush => true,
+            Request::Transaction { durable, .. } => *durable,
             _ => false,
         }
     }

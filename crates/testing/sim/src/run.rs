@@ -12,14 +12,15 @@ use self::compare::{check_provisioning, hex};
 use crate::generate::Generator;
 use crate::model::{BLOCK_SECTORS, Model, Undo, bytes_of, document, document_key, first_difference, value};
 use crate::step::{Catalog, Inside, Numbered, Pattern, PlannedFault, Request, Step};
+use crate::transaction::{self, Seen};
 use crate::world::World;
 use crate::{Report, Story};
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
 use media::{Disk, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimDisk};
 use pool::{
-    BlockId, BlockNumber, BlockRange, ByteRange, CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation,
-    OperationId, Output, PoolError, TurnWork,
+    Answer, BlockId, BlockNumber, BlockRange, ByteRange, CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation,
+    OperationId, Output, PoolError, Stability, TurnWork, View,
 };
 use random::combine;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -28,6 +29,11 @@ pub(crate) type Engine = Core<LocalMedia<SimDisk>>;
 
 /// Requests that the disk completes before an operation counts as stuck.
 const PATIENCE: u32 = 8_000;
+
+/// Pages and blocks that a transaction pins at most.
+const MOST_PINS: usize = 96;
+/// Reads, one after the other, for which a transaction waits at most.
+const MOST_WAITS: u16 = 24;
 
 /// Operation in flight.
 struct InFlight {
@@ -42,6 +48,8 @@ struct InFlight {
     catalog_effects: u64,
     /// The reply promises that everything up to this record is durable.
     promise: Option<u64>,
+    /// What a transaction has seen and decided.
+    seen: Option<Answer<Seen>>,
 }
 
 /// Change that took effect.
@@ -244,6 +252,14 @@ impl Run {
         if !work.is_within(&bound) {
             return Err(format!("a turn is too long: {work:?}, at most {bound:?}"));
         }
+        let counters = self.core.counters();
+        if counters.most_pins > MOST_PINS || counters.all_pins > self.core.pin_limit() {
+            let (one, all) = (counters.most_pins, counters.all_pins);
+            return Err(format!("a transaction pins {one} pages and blocks, all of them {all}"));
+        }
+        if counters.most_waits > MOST_WAITS {
+            return Err(format!("a transaction waited {} times for the medium", counters.most_waits));
+        }
         self.collect()
     }
 
@@ -281,9 +297,20 @@ impl Run {
 
     pub(crate) fn submit(&mut self, request: &Request) -> Result<(), String> {
         self.report.operations += 1;
-        let (operation, compare) = self.operation(request);
         let fitted = self.fits(request);
-        let id = self.core.submit(operation);
+        let (id, compare, seen) = match request {
+            Request::Transaction { changes, picky, durable } => {
+                let (changes, picky) = (changes.clone(), *picky);
+                let stability = if *durable { Stability::Durable } else { Stability::Unstable };
+                let transaction = move |view: &mut View<'_>| transaction::attempt(&changes, picky, view);
+                let (id, seen) = self.core.transact(transaction, stability);
+                (id, Vec::new(), Some(seen))
+            }
+            request => {
+                let (operation, compare) = self.operation(request);
+                (self.core.submit(operation), compare, None)
+            }
+        };
         let flight = InFlight {
             request: request.clone(),
             expected: None,
@@ -291,6 +318,7 @@ impl Run {
             fitted,
             catalog_effects: self.catalog_effects,
             promise: None,
+            seen,
         };
         self.in_flight.insert(id, flight);
         self.collect()
@@ -359,6 +387,8 @@ impl Run {
             Request::Recount { object } => Operation::Recount { object: ObjectId(*object) },
             Request::Grow { blocks } => Operation::Grow(pool::Growth::Size(blocks * 4096)),
             Request::Catalog(changes) => Operation::Catalog(changes.iter().map(change).collect()),
+            // Submitted in another way.
+            Request::Transaction { .. } => Operation::Flush,
         };
         (operation, Vec::new())
     }
@@ -390,6 +420,7 @@ impl Run {
             Request::ReclaimZeros { object, .. } => writable(object),
             Request::PlacesOf { .. } | Request::CheckStep => true,
             Request::Grow { blocks } => *blocks > self.disk.block_count(),
+            Request::Transaction { changes, .. } => self.model.takes(changes),
             Request::Catalog(changes) => match changes.as_slice() {
                 [Catalog::Clone { source, id, .. }] => {
                     self.model.objects.contains_key(source) && !self.model.objects.contains_key(id)
@@ -489,7 +520,26 @@ impl Run {
             flight.promise = Some(sequence);
         }
         let mut undo = Vec::new();
-        self.model.apply(&flight.request, &mut undo);
+        match &flight.request {
+            Request::Transaction { changes, picky, .. } => {
+                let Some(seen) = flight.seen.as_ref().and_then(Answer::take) else {
+                    return Err(format!("{}: took effect without a result", flight.request));
+                };
+                if !seen.0 {
+                    flight.promise = None;
+                }
+                let applied = self.model.apply_transaction(changes, *picky, &seen, &mut undo);
+                applied.map_err(|error| format!("{}: {error}", flight.request))?;
+                let (overdrawn, unplanned) = (self.core.overdrawn_blocks(), self.core.counters().unplanned);
+                if unplanned > 0 || (overdrawn > 0 && !self.troubled) {
+                    return Err(format!(
+                        "{}: takes {unplanned} blocks more than it asked for, {overdrawn} blocks overdrawn",
+                        flight.request
+                    ));
+                }
+            }
+            request => self.model.apply(request, &mut undo),
+        }
         for part in &undo {
             match part {
                 Undo::Chunk { object, index, .. } => {

@@ -1,6 +1,7 @@
 //! Steps of a run: concrete, printable, and executable with any of them left out. An object of a
 //! step may then not exist; the engine refuses the step and the run continues.
 
+use crate::transaction::Change;
 use std::fmt;
 
 /// Content of a write.
@@ -49,6 +50,9 @@ pub enum Request {
     Recount { object: u64 },
     /// Grows the pool to this number of blocks.
     Grow { blocks: u64 },
+    /// Makes several changes in one step; with `picky`, only if the first sector that it looks at has an
+    /// odd tag.
+    Transaction { changes: Vec<Change>, picky: bool, durable: bool },
 }
 
 /// One change of the catalog.
@@ -176,6 +180,11 @@ impl fmt::Display for Request {
             Self::CheckStep => write!(f, "a step of a check"),
             Self::Grow { blocks } => write!(f, "grow the pool to {blocks} blocks"),
             Self::Recount { object } => write!(f, "recount object {object}"),
+            Self::Transaction { changes, picky, durable } => {
+                let changes: Vec<_> = changes.iter().map(ToString::to_string).collect();
+                let (picky, durable) = (if *picky { ", if odd" } else { "" }, if *durable { ", durable" } else { "" });
+                write!(f, "in one step: {}{picky}{durable}", changes.join("; "))
+            }
             Self::Catalog(changes) => {
                 let changes: Vec<_> = changes.iter().map(ToString::to_string).collect();
                 write!(f, "{}", changes.join("; "))

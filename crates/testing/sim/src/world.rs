@@ -37,6 +37,7 @@ pub(crate) enum Kind {
     Scan,
     Grow,
     ZeroDetection,
+    Transaction,
     Pump,
     Complete,
     Checkpoint,
@@ -179,7 +180,13 @@ impl World {
             2 => world.volume_sectors = choose(&random, &WIDE_SECTORS),
             4 => world.freeing(),
             1 => world.placing(),
+            3 => world.together(),
+            5 => world.weights.push((Kind::Transaction, 120)),
             _ => {}
+        }
+        if seed % 16 == 12 {
+            world.objects = 6;
+            world.weights.push((Kind::Transaction, 300));
         }
         let sum: u64 = world.weights.iter().map(|(_, weight)| weight).sum();
         if let Some(every) = crash_every
@@ -263,6 +270,24 @@ impl World {
             (Kind::Crash, 60),
             (Kind::Create, 4),
         ]);
+    }
+
+    /// Prefers transactions, and what can come between their attempts. The smallest memory: a cache of
+    /// 64 blocks.
+    fn together(&mut self) {
+        self.memory_bytes = 64 << 10;
+        self.delay = 256;
+        self.objects = 4;
+        self.prefer(&[
+            (Kind::Write, 60),
+            (Kind::Read, 60),
+            (Kind::CloneObject, 20),
+            (Kind::Complete, 200),
+            (Kind::Crash, 40),
+            (Kind::Create, 8),
+            (Kind::Checkpoint, 20),
+        ]);
+        self.weights.push((Kind::Transaction, 300));
     }
 
     /// Draws mostly the preferred kinds, and a few of each other kind in use.

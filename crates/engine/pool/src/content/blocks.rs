@@ -321,10 +321,10 @@ impl Blocks {
         self.clean.evicted()
     }
 
-    /// Evicts clean blocks while more than `limit` remain, as far as one walk comes. Returns the
+    /// Evicts clean blocks that are not `pinned` while more than `limit` remain, as far as one walk comes. Returns the
     /// number of its steps.
-    pub fn evict(&mut self, limit: usize) -> usize {
+    pub fn evict(&mut self, limit: usize, pinned: impl Fn(BlockAddress) -> bool) -> usize {
         let Self { clean, spare, .. } = self;
-        clean.evict(limit, clock::STEPS, |data| Self::recycle(spare, data))
+        clean.evict(limit, clock::STEPS, pinned, |data| Self::recycle(spare, data))
     }
 }

@@ -167,9 +167,15 @@ impl Cache {
     }
 
     /// Evicts blocks while more than `limit` remain or probation is too long, in at most `steps` steps:
-    /// each evicts a block, moves it to the main queue or lets it go round again. Passes the content of
-    /// evicted blocks to `evicted`. Returns the number of steps.
-    pub fn evict(&mut self, limit: usize, steps: usize, mut evicted: impl FnMut(Data)) -> usize {
+    /// each evicts a block, moves it to the main queue or lets it go round again, as every `pinned` one.
+    /// Passes the content of evicted blocks to `evicted`. Returns the number of steps.
+    pub fn evict(
+        &mut self,
+        limit: usize,
+        steps: usize,
+        pinned: impl Fn(BlockAddress) -> bool,
+        mut evicted: impl FnMut(Data),
+    ) -> usize {
         self.marks.reach(limit);
         let mut step = 0;
         while step < steps {
@@ -190,7 +196,7 @@ impl Cache {
                 stays
             };
             let address = slot.address;
-            if stays {
+            if stays || pinned(address) {
                 self.unlink(number);
                 self.append(Queue::Main, number);
                 continue;
@@ -316,7 +322,7 @@ mod tests {
             return true;
         }
         cache.insert(address, data.clone(), Crc32c::NONE);
-        cache.evict(LIMIT, usize::MAX, drop);
+        cache.evict(LIMIT, usize::MAX, |_| false, drop);
         false
     }
 
@@ -366,7 +372,7 @@ mod tests {
         for number in (10_000..11_000).cycle().take(20_000) {
             cache.remove(address(number));
             cache.insert_written(address(number), data.clone(), Crc32c::NONE);
-            cache.evict(LIMIT, usize::MAX, drop);
+            cache.evict(LIMIT, usize::MAX, |_| false, drop);
         }
         let hits = (0..800).filter(|number| read(&mut cache, *number, &data)).count();
         assert!(hits > 760, "{hits} of 800");
@@ -377,7 +383,7 @@ mod tests {
     #[test]
     fn the_second_read_of_a_block_is_again() {
         let mut cache = Cache::default();
-        cache.evict(LIMIT, usize::MAX, drop);
+        cache.evict(LIMIT, usize::MAX, |_| false, drop);
         assert!(!cache.read_again(address(1)));
         assert!(cache.read_again(address(1)));
         cache.insert(address(1), Data::copy_of(&[0; BLOCK_BYTES]), Crc32c::NONE);
@@ -398,7 +404,7 @@ mod tests {
         }
         let mut steps = 0;
         loop {
-            let walked = cache.evict(100, 64, drop);
+            let walked = cache.evict(100, 64, |_| false, drop);
             steps += walked;
             if walked < 64 {
                 break;
@@ -408,7 +414,7 @@ mod tests {
         assert_eq!(cache.len(), 100);
         // Each block moves once and goes round at most three times.
         assert!(steps <= 5 * 5000, "{steps}");
-        assert_eq!(cache.evict(100, 64, drop), 0);
+        assert_eq!(cache.evict(100, 64, |_| false, drop), 0);
         assert_eq!(cache.evicted(), 4900);
     }
 
@@ -422,7 +428,7 @@ mod tests {
             let number = random.below(300);
             match random.below(8) {
                 0 => drop(cache.remove(address(number))),
-                1 => drop(cache.evict(random.below(200) as usize, 16, drop)),
+                1 => drop(cache.evict(random.below(200) as usize, 16, |_| false, drop)),
                 2..5 => cache.insert(address(number), data.clone(), Crc32c::new(random.below(2) as u32)),
                 _ => drop(cache.get(address(number), Crc32c::new(random.below(2) as u32)).is_some()),
             }

@@ -21,6 +21,11 @@ impl Data {
         Arc::get_mut(&mut self.0)
     }
 
+    /// The content for a change; copied first if something else refers to it.
+    pub fn make_mut(&mut self) -> &mut [u8; BLOCK_BYTES] {
+        Arc::make_mut(&mut self.0)
+    }
+
     /// True if nothing else refers to the content.
     pub fn is_unshared(&self) -> bool {
         Arc::strong_count(&self.0) == 1

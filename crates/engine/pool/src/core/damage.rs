@@ -84,10 +84,12 @@ impl<M: Media> Core<M> {
         None
     }
 
-    /// Side, object and block through which an operation needs the old content at `address`.
+    /// Side, object and block through which an operation needs the old content at `address`. `seen`:
+    /// blocks that a transaction has looked at.
     pub(crate) fn place_needed(
         &mut self,
         operation: &Operation,
+        seen: &[(ObjectId, BlockNumber)],
         address: BlockAddress,
     ) -> Option<(Side, ObjectId, BlockNumber)> {
         let ends = |offset: u64, length: u64| [offset, offset + length.max(1) - 1].map(BlockNumber::of_byte);
@@ -109,7 +111,7 @@ impl<M: Media> Core<M> {
                 candidates.extend(ends(*source_offset, *length).map(|at| (Side::Source, *source, at)));
                 candidates.extend(ends(*destination_offset, *length).map(|at| (own, *destination, at)));
             }
-            _ => {}
+            _ => candidates.extend(seen.iter().map(|(object, at)| (own, *object, *at))),
         }
         let found = candidates
             .into_iter()

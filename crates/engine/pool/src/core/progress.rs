@@ -6,8 +6,12 @@ use crate::content::stock::Stock;
 use crate::core::scan::cursor::Scan;
 use crate::interface::ObjectId;
 use crate::interface::operation::OperationId;
+use crate::interface::range::BlockNumber;
+use crate::map::assign::Source;
+use crate::transaction::Attempt;
+use crate::transaction::changes::Changes;
 use bytes::Bytes;
-use media::{Block, BlockAddress, Buffer};
+use media::{BLOCK_BYTES, Block, BlockAddress, Buffer};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -29,6 +33,15 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
+    /// Its blocks, for the change of the map.
+    pub fn sources(&self) -> Vec<Source> {
+        let source = |&(address, crc): &(BlockAddress, Crc32c)| match address.is_none() {
+            true => Source::Zero,
+            false => Source::Placed(address, crc),
+        };
+        self.blocks.iter().map(source).collect()
+    }
+
     /// True if its record may be logged now.
     pub fn may_be_logged(&self) -> bool {
         self.flushed || self.together
@@ -45,8 +58,46 @@ pub(crate) struct ReadState {
     pub tries: u8,
 }
 
+/// Transaction between its attempts.
+pub(crate) struct InTransaction {
+    pub body: Box<dyn Attempt>,
+    /// Changes that the last attempt named.
+    pub changes: Changes,
+    /// Blocks whose content the last attempt needed.
+    pub seen: Vec<(ObjectId, BlockNumber)>,
+    /// Pages and blocks that eviction spares for it.
+    pub pins: Vec<BlockAddress>,
+    /// Payload whose blocks it has taken, and its object.
+    pub payload: Option<(ObjectId, Bytes)>,
+    /// Number of times that it has taken blocks.
+    pub placements: u32,
+    /// Content that earlier attempts have seen, which no attempt may rely on.
+    pub remembered: FxHashMap<(ObjectId, BlockNumber), Option<Data>>,
+}
+
+impl InTransaction {
+    /// Begins a transaction.
+    pub fn new(body: Box<dyn Attempt>) -> Self {
+        Self {
+            body,
+            changes: Changes::default(),
+            seen: Vec::new(),
+            pins: Vec::new(),
+            payload: None,
+            placements: 0,
+            remembered: FxHashMap::default(),
+        }
+    }
+
+    /// Number of blocks of its payload.
+    pub fn payload_blocks(&self) -> usize {
+        self.payload.as_ref().map_or(0, |(_, data)| data.len() / BLOCK_BYTES)
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Progress {
+    pub transaction: Option<Box<InTransaction>>,
     pub placed: Option<Placed>,
     pub read: Option<ReadState>,
     pub scan: Option<Box<Scan>>,

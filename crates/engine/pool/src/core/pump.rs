@@ -34,7 +34,13 @@ impl<M: Media> Core<M> {
     /// Submits an operation and attempts it at once. [`Core::poll_finished`] returns its result,
     /// perhaps immediately.
     pub fn submit(&mut self, operation: Operation) -> OperationId {
-        let (id, pending) = self.schedule.admit(operation);
+        self.submit_with(operation, Progress::default())
+    }
+
+    /// Submits an operation with its first progress.
+    #[inline]
+    pub(super) fn submit_with(&mut self, operation: Operation, progress: Progress) -> OperationId {
+        let (id, pending) = self.schedule.admit(operation, progress);
         if crate::mutations::stops_now() {
             self.stop("the map contradicts itself (as the simulation wants)");
         }
@@ -173,9 +179,10 @@ impl<M: Media> Core<M> {
         }
         if let Some(failure) = pending.take_failure() {
             let failure = match failure {
-                Failure::Pool(PoolError::Damaged(reason)) => {
-                    self.damage_of(&pending.operation, pending.progress.bad_page, reason)
-                }
+                Failure::Pool(PoolError::Damaged(reason)) => match &pending.progress.transaction {
+                    Some(transaction) => self.damage_of_transaction(transaction, reason),
+                    None => self.damage_of(&pending.operation, pending.progress.bad_page, reason),
+                },
                 failure => failure,
             };
             return self.fail(id, pending, failure);
@@ -241,6 +248,7 @@ impl<M: Media> Core<M> {
             Operation::CheckStep => self.check_step(id),
             Operation::Recount { object } => self.recount_step(*object, progress),
             Operation::Grow(growth) => self.grow_step(id, growth),
+            Operation::Transaction(mark) => self.transaction_step(id, *mark, progress),
         }
     }
 
@@ -254,13 +262,9 @@ impl<M: Media> Core<M> {
             pending.fail(failure);
             return self.schedule.keep(id, pending);
         }
-        if let Some(placed) = pending.progress.placed.take() {
-            self.no_longer_in_flight(&placed);
-            for (address, _) in placed.blocks {
-                if !address.is_none() {
-                    self.map.give_back(address);
-                }
-            }
+        self.give_back_placed(&mut pending.progress);
+        if let Some(transaction) = &mut pending.progress.transaction {
+            self.unpin(transaction);
         }
         self.schedule.finish(id, Err(failure));
     }
@@ -271,7 +275,8 @@ impl<M: Media> Core<M> {
         if let Some(bad) = pending.progress.bad_block
             && self.map.need().blocks.contains(&bad)
         {
-            let failure = match self.place_needed(&pending.operation, bad.0) {
+            let seen = pending.progress.transaction.as_ref().map(|transaction| &transaction.seen[..]);
+            let failure = match self.place_needed(&pending.operation, seen.unwrap_or_default(), bad.0) {
                 Some((side, object, block)) => side.fault(self.bad_block(object, block, bad.0)),
                 None => unknown_place(&pending.operation).into(),
             };
@@ -279,12 +284,18 @@ impl<M: Media> Core<M> {
         }
         if let Some(reason) = self.map.take_damage() {
             self.incidents.note(Incident::Metadata(reason.clone()));
-            let failure = self.damage_of(&pending.operation, None, reason);
+            let failure = match &pending.progress.transaction {
+                Some(transaction) => self.damage_of_transaction(transaction, reason),
+                None => self.damage_of(&pending.operation, None, reason),
+            };
             return self.fail(id, pending, failure);
         }
         // A scan keeps its progress; every other operation needs all its data in memory at once.
         if pending.progress.scan.is_none() {
             pending.progress.waits = pending.progress.waits.saturating_add(1);
+            if pending.progress.transaction.is_some() {
+                self.counters.most_waits = self.counters.most_waits.max(pending.progress.waits);
+            }
             if pending.progress.waits > MANY_WAITS {
                 self.schedule.hold_eviction(id);
             }

@@ -51,6 +51,14 @@ pub struct Counters {
     pub cache_hits: u64,
     /// Number of blocks of reads that were read from the medium.
     pub cache_misses: u64,
+    /// Most pages and blocks that one transaction needed in memory at once while it waited.
+    pub most_pins: usize,
+    /// Most pages and blocks that all transactions held in memory at once.
+    pub all_pins: usize,
+    /// Blocks that transactions took beyond those that they asked for: 0.
+    pub unplanned: u64,
+    /// Most reads, one after the other, for which one transaction waited.
+    pub most_waits: u16,
 }
 
 /// Part of an object's properties.

@@ -1,6 +1,9 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use crate::{Catalog, CatalogChange, Core, ObjectId, Options, Pool, Volume, initial_root};
+use crate::{
+    BlockNumber, Catalog, CatalogChange, Core, ObjectId, Options, Outcome as Decision, Pool, Stability, View, Volume,
+    initial_root,
+};
 use block::{BlockDevice, BlockError, Durability, Extent};
 use bytes::Bytes;
 use futures_executor::LocalPool;
@@ -220,4 +223,33 @@ impl block::contract::Fixture for Contract {
 #[test]
 fn volumes_keep_the_contract_of_block_devices() {
     block::contract::holds(Contract([Rig::new(), Rig::new()]));
+}
+
+#[test]
+fn a_transaction_is_a_future_of_its_output() {
+    let mut rig = Rig::new();
+    let volume = rig.volume(4096);
+    let id = ObjectId(block::BlockDevice::volume(&volume).0);
+    let transact = |pool: &Pool<SimMedia>, stability| {
+        let pool = pool.clone();
+        let increment = move |view: &mut View<'_>| {
+            let number = view.block(id, BlockNumber::new(5))?[7] + 1;
+            view.edit(id, BlockNumber::new(5), 7..8)?.fill(number);
+            Ok(Decision::Commit(number))
+        };
+        async move { pool.transact(increment, stability).await }
+    };
+    let unstable = rig.start(transact(&rig.pool, Stability::Unstable));
+    assert_eq!(unstable.take(), Some(Ok(1)), "it does not wait for its frame");
+    let durable = rig.start(transact(&rig.pool, Stability::Durable));
+    assert_eq!(durable.take(), None, "it waits for its frame");
+    assert_eq!(rig.pool.try_view(|view| Ok(view.block(id, BlockNumber::new(5))?[7])), Some(Ok(2)));
+    for _ in 0..100 {
+        rig.turn();
+    }
+    assert_eq!(durable.take(), Some(Ok(2)));
+    let pool = rig.pool.clone();
+    let beyond = move |view: &mut View<'_>| Ok(Decision::Nothing(view.block(id, BlockNumber::new(1 << 20))?[0]));
+    let refused = rig.run(async move { pool.transact(beyond, Stability::Durable).await });
+    assert!(matches!(refused, Err(BlockError::OutOfRange { .. })), "{refused:?}");
 }

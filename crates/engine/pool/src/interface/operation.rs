@@ -169,6 +169,26 @@ pub enum Operation {
     },
     /// Enlarges the pool.
     Grow(Growth),
+    /// Changes several ranges of several objects in one step. Submitted by [`crate::Core::transact`].
+    Transaction(TransactionMark),
+}
+
+/// What the schedule knows of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct TransactionMark {
+    durable: bool,
+}
+
+impl TransactionMark {
+    /// Marks a transaction. `durable`: durable before the reply.
+    pub(crate) const fn new(durable: bool) -> Self {
+        Self { durable }
+    }
+
+    /// True: durable before the reply.
+    pub(crate) const fn is_durable(self) -> bool {
+        self.durable
+    }
 }
 
 /// Result of sharing a range.
@@ -236,6 +256,7 @@ impl Operation {
                 | Self::Capture { .. }
                 | Self::CompareAndWrite { .. }
                 | Self::Flush
+                | Self::Transaction(_)
         )
     }
 
@@ -248,7 +269,8 @@ impl Operation {
 impl Operation {
     /// True if a failure is reported with a logical block address.
     pub(crate) fn has_an_lba(&self) -> bool {
-        (self.is_of_a_host() && !matches!(self, Self::Flush)) || matches!(self, Self::Provisioning { .. })
+        (self.is_of_a_host() && !matches!(self, Self::Flush | Self::Transaction(_)))
+            || matches!(self, Self::Provisioning { .. })
     }
 
     /// Ranges that the operation accesses. Sources come first.
@@ -278,7 +300,8 @@ impl Operation {
             | Self::PlacesOf(_)
             | Self::CheckStep
             | Self::Recount { .. }
-            | Self::Grow(_) => Vec::new(),
+            | Self::Grow(_)
+            | Self::Transaction(_) => Vec::new(),
         }
     }
 }
@@ -299,7 +322,8 @@ pub(crate) fn operation_lba(operation: &Operation) -> u64 {
         | Operation::PlacesOf(_)
         | Operation::CheckStep
         | Operation::Recount { .. }
-        | Operation::Grow(_) => 0,
+        | Operation::Grow(_)
+        | Operation::Transaction(_) => 0,
     };
     offset / 512
 }
@@ -310,5 +334,16 @@ pub(crate) fn pool_error(failure: Failure) -> PoolError {
         Failure::Block(BlockError::PoolFull) => PoolError::PoolFull,
         Failure::Block(BlockError::PoolStopped { reason }) => PoolError::Stopped(reason),
         Failure::Block(error) => PoolError::Stopped(error.to_string()),
+    }
+}
+
+/// Failure of an operation as an error of the block device contract.
+pub(crate) fn block_error(failure: Failure) -> BlockError {
+    match failure {
+        Failure::Block(error) => error,
+        Failure::Pool(PoolError::PoolFull) => BlockError::PoolFull,
+        Failure::Pool(PoolError::NoSuchObject(_)) => BlockError::Gone,
+        Failure::Pool(PoolError::Stopped(reason)) => BlockError::PoolStopped { reason },
+        Failure::Pool(error) => BlockError::Internal { reason: error.to_string() },
     }
 }

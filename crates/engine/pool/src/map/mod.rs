@@ -16,10 +16,12 @@ pub(crate) mod need;
 mod objects;
 pub(crate) mod page;
 pub(crate) mod pages;
+mod pins;
 pub(crate) mod reclaim;
 pub(crate) mod reserves;
 mod sealing;
 pub(crate) mod space;
+mod together;
 mod tree;
 
 use crate::catalog::DROP_QUEUE;
@@ -33,6 +35,7 @@ use crate::map::drops::Drops;
 use crate::map::need::Need;
 use crate::map::page::Page;
 use crate::map::pages::Pages;
+use crate::map::pins::Pins;
 use crate::space::SpaceMap;
 use media::BlockAddress;
 use std::rc::Rc;
@@ -50,6 +53,7 @@ pub(crate) struct Map {
     /// Length of the drop queue in the last checkpoint, in bytes.
     stored_bytes: u64,
     need: Need,
+    pins: Pins,
     /// What is to be sealed next of the epoch that has ended.
     sealing: Option<Phase>,
 }
@@ -67,6 +71,7 @@ impl Map {
             metadata_blocks,
             stored_bytes: 0,
             need: Need::default(),
+            pins: Pins::default(),
             sealing: None,
         }
     }
@@ -84,10 +89,13 @@ impl Map {
         }
     }
 
-    /// Evicts clean pages, segments of counts and content of blocks while more than these numbers
-    /// remain, as far as one walk through each comes. Returns the number of entries considered.
+    /// Evicts clean pages, segments of counts and content of blocks, unless they are pinned, while more
+    /// than these numbers remain, as far as one walk through each comes. Returns the number of entries considered.
     pub fn evict(&mut self, pages: usize, segments: usize, blocks: usize) -> usize {
-        self.pages.evict(pages) + self.space.evict(segments) + self.content.evict(blocks)
+        let pins = &self.pins;
+        self.pages.evict(pages, |address| pins.contains(address))
+            + self.space.evict(segments)
+            + self.content.evict(blocks, |address| pins.contains(address))
     }
 
     /// Reference counts and allocation.

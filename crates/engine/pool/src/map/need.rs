@@ -29,7 +29,42 @@ pub(crate) struct Need {
     pub damaged_index: Option<String>,
 }
 
+/// Blocks that a plan allocates.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    /// As in [`Need`].
+    pub allocations: u64,
+    /// As in [`Need`].
+    pub passing: u64,
+    /// As in [`Need`].
+    pub fresh: u64,
+}
+
+impl Counts {
+    pub fn add(&mut self, other: Self) {
+        self.allocations += other.allocations;
+        self.passing += other.passing;
+        self.fresh += other.fresh;
+    }
+}
+
 impl Need {
+    /// Takes the counts of the plan so far; those of another change begin. Missing data stays noted.
+    pub fn take_counts(&mut self) -> Counts {
+        let counts = self.counts();
+        self.set_counts(Counts::default());
+        self.counted = Default::default();
+        counts
+    }
+
+    pub fn counts(&self) -> Counts {
+        Counts { allocations: self.allocations, passing: self.passing, fresh: self.fresh }
+    }
+
+    pub fn set_counts(&mut self, counts: Counts) {
+        (self.allocations, self.passing, self.fresh) = (counts.allocations, counts.passing, counts.fresh);
+    }
+
     pub fn clear(&mut self) {
         self.pages.clear();
         self.segments.clear();

@@ -174,9 +174,9 @@ impl Pages {
         self.dirty.count() * PAGE_BYTES
     }
 
-    /// Evicts clean pages while more than `limit` remain, least recently used first, as far as one
+    /// Evicts clean pages that are not `pinned` while more than `limit` remain, least recently used first, as far as one
     /// walk of the clock comes. Returns the number of its steps.
-    pub fn evict(&mut self, limit: usize) -> usize {
+    pub fn evict(&mut self, limit: usize, pinned: impl Fn(BlockAddress) -> bool) -> usize {
         let Self { by_address, clock, committed_epoch, .. } = self;
         let present = by_address.len();
         clock.walk(present.saturating_sub(limit), present, |address, place, evict| {
@@ -186,7 +186,7 @@ impl Pages {
             if !evict {
                 return Verdict::Kept;
             }
-            if cached.referenced || cached.page.epoch() > *committed_epoch {
+            if cached.referenced || cached.page.epoch() > *committed_epoch || pinned(address) {
                 cached.referenced = false;
                 return Verdict::Kept;
             }

@@ -10,6 +10,7 @@ use crate::catalog::stream::table_block_of;
 use crate::geometry::page_span;
 use crate::interface::{CatalogChange, ObjectId};
 use crate::map::Map;
+use crate::map::need::Counts;
 use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -203,12 +204,17 @@ impl Map {
     /// Request of an operation that stores new data and was planned to write `new` data blocks into
     /// an object.
     pub(crate) fn ask_for(&self, object: ObjectId, new: u64) -> Ask {
-        let pages = self.need.allocations - self.need.passing;
-        let ask = Ask { lasting: new + pages, passing: self.need.passing, ..Ask::default() };
+        self.ask_of(object, new, self.need.counts())
+    }
+
+    /// Like [`Map::ask_for`], with the counts of a plan.
+    pub(crate) fn ask_of(&self, object: ObjectId, new: u64, counts: Counts) -> Ask {
+        let pages = counts.allocations - counts.passing;
+        let ask = Ask { lasting: new + pages, passing: counts.passing, ..Ask::default() };
         let Some(reserved) = self.objects.reserved(object) else { return ask };
         // A plan may count a page several times; the due pages are the upper bound.
         let pages = pages.min(reserved.pages_due);
-        let fresh = self.need.fresh.min(new);
+        let fresh = counts.fresh.min(new);
         let parted = Object { shared: reserved.shared.saturating_sub(new - fresh), ..reserved.clone() };
         let shared = reserved.promised().saturating_sub(parted.promised());
         let partial = reserved.reservation.is_some_and(|reservation| reservation.overwrite_percent < 100);

@@ -36,9 +36,9 @@ pub(crate) struct Pending<P> {
     failed: Option<Failure>,
 }
 
-impl<P: Default> Pending<P> {
-    fn new(operation: Operation) -> Self {
-        Self { operation, progress: P::default(), waiting: 0, failed: None }
+impl<P> Pending<P> {
+    fn new(operation: Operation, progress: P) -> Self {
+        Self { operation, progress, waiting: 0, failed: None }
     }
 }
 
@@ -106,16 +106,16 @@ impl<P> Default for Schedule<P> {
 impl<P: Default> Schedule<P> {
     /// Gives an operation its id. It is attempted before it is stored here.
     #[inline]
-    pub fn admit(&mut self, operation: Operation) -> (OperationId, Pending<P>) {
+    pub fn admit(&mut self, operation: Operation, progress: P) -> (OperationId, Pending<P>) {
         let id = self.next_number() - 1;
         self.host_operations += u64::from(operation.is_of_a_host());
-        (id, Pending::new(operation))
+        (id, Pending::new(operation, progress))
     }
 
     /// Stores one of the pool's own operations until its turn.
     pub fn admit_internal(&mut self, operation: Operation) {
         let id = (self.next_number() - 1) | INTERNAL;
-        self.operations.insert(id, Pending::new(operation));
+        self.operations.insert(id, Pending::new(operation, P::default()));
         self.later.push(id);
     }
 }

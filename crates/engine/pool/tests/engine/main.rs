@@ -9,6 +9,7 @@ mod documents;
 mod integrity;
 mod objects;
 mod reservations;
+mod transactions;
 mod unique;
 mod wide;
 mod working_reserve;

@@ -6,6 +6,7 @@ mod edges;
 mod placed;
 mod provisioning;
 pub(crate) mod read;
+mod transaction;
 mod write;
 mod zero;
 

@@ -20,7 +20,6 @@ use crate::interface::operation::{MAX_WRITE_BYTES, OperationId, Output};
 use crate::interface::range::{BlockNumber, ByteRange};
 use crate::log::record;
 use crate::log::record::BlockWrite;
-use crate::map::assign::Source;
 use crate::map::reserves::Ask;
 use crate::mutations::{Mutation, leaves_out};
 use crate::schedule::step::Step;
@@ -32,6 +31,17 @@ use media::{BLOCK_BYTES, BlockAddress, FEATURE_UNCONFIRMED, Media};
 /// Largest number of bytes whose records are written before their content is known to be durable.
 /// Later records wait for them, those of small writes too, and recovery reads them.
 const TOGETHER_BYTES: u64 = 2 << 20;
+
+/// Content that goes straight to its place.
+pub(super) struct Place {
+    pub object: ObjectId,
+    /// Blocks of the object.
+    pub blocks: std::ops::Range<BlockNumber>,
+    /// Their content.
+    pub data: Bytes,
+    /// Its record waits until it is durable.
+    pub alone: bool,
+}
 
 impl<M: Media> Core<M> {
     /// Attempts a write above the size that goes through the log.
@@ -49,7 +59,10 @@ impl<M: Media> Core<M> {
         }
         let cut = Cut::new(offset, offset + data.len() as u64);
         if progress.placed.is_none() {
-            match self.place(id, object, offset, data, cut.blocks.clone(), progress) {
+            let blocks = cut.blocks.clone();
+            let start = (blocks.start.offset() - offset) as usize;
+            let middle = data.slice(start..start + cut.count() as usize * BLOCK_BYTES);
+            match self.place(id, Place { object, blocks, data: middle, alone: false }, progress) {
                 Ok(()) => {}
                 Err(Step::Space) => return self.write_through_log(object, offset, data, durable, progress),
                 Err(step) => return step,
@@ -94,11 +107,7 @@ impl<M: Media> Core<M> {
         }
         let Some(placed) = progress.placed.take() else { return broken() };
         self.no_longer_in_flight(&placed);
-        let middle: Vec<Source> = placed
-            .blocks
-            .iter()
-            .map(|&(address, crc)| if address.is_none() { Source::Zero } else { Source::Placed(address, crc) })
-            .collect();
+        let middle = placed.sources();
         let committed = (|| {
             let sequence = self.log.next_sequence();
             let first = cut.blocks.start;
@@ -152,18 +161,8 @@ impl<M: Media> Core<M> {
     }
 
     /// First half of a large write: its aligned blocks go to free space. `Err`: what to do instead.
-    fn place(
-        &mut self,
-        id: OperationId,
-        object: ObjectId,
-        offset: u64,
-        data: &Bytes,
-        blocks: std::ops::Range<BlockNumber>,
-        progress: &mut Progress,
-    ) -> Result<(), Step> {
-        let (first, count) = (blocks.start, blocks.end - blocks.start);
-        let start = (first.offset() - offset) as usize;
-        let data = data.slice(start..start + count as usize * BLOCK_BYTES);
+    pub(super) fn place(&mut self, id: OperationId, what: Place, progress: &mut Progress) -> Result<(), Step> {
+        let Place { object, blocks, data, alone } = what;
         let (pieces, _) = data.as_chunks::<BLOCK_BYTES>();
         let detect = self.detects_zeros(object);
         let zero: Vec<bool> = pieces.iter().map(|piece| detect && is_zero(piece)).collect();
@@ -173,7 +172,7 @@ impl<M: Media> Core<M> {
         self.room(ask, progress)?;
         let runs = self.take_runs(&zero)?;
         let bytes = n * BLOCK_BYTES as u64;
-        let together = n > 0 && self.goes_together(&runs, bytes);
+        let together = n > 0 && !alone && self.goes_together(&runs, bytes);
         let mut blocks = vec![(BlockAddress::NONE, Crc32c::NONE); pieces.len()];
         for &(at, FreeRun { address, blocks: run }) in &runs {
             let (at, run) = (at, run as usize);

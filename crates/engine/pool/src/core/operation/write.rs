@@ -100,7 +100,7 @@ impl<M: Media> Core<M> {
             }
             let at = (from % B) as usize;
             content[at..at + piece.len()].copy_from_slice(piece);
-            sources.push(inline_source(content, detect));
+            sources.push(inline_source(Data::copy_of(&content), detect));
         }
         complete.then_some(sources)
     }
@@ -247,10 +247,10 @@ pub(super) fn too_long(bytes: usize, most: usize) -> Failure {
 }
 
 /// Returns the source for a block with this content.
-pub(super) fn inline_source(content: [u8; BLOCK_BYTES], detect: bool) -> Source {
-    if detect && is_zero(&content) {
+pub(super) fn inline_source(content: Data, detect: bool) -> Source {
+    if detect && is_zero(&content[..]) {
         return Source::Zero;
     }
-    let crc = Crc32c::of(&content);
-    Source::Inline(Data::copy_of(&content), crc)
+    let crc = Crc32c::of(&content[..]);
+    Source::Inline(content, crc)
 }

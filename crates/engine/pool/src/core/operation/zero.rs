@@ -4,6 +4,7 @@
 use super::edges::{Cut, Edges};
 use super::write::inline_source;
 use super::{ZEROS, acknowledged, broken};
+use crate::content::data::Data;
 use crate::core::B;
 use crate::core::Core;
 use crate::core::progress::Progress;
@@ -94,7 +95,7 @@ pub(super) fn merge_zero(sources: &mut [Source], at: u64, bytes: u64) {
             let mut content = **data;
             let from = (at % B) as usize;
             content[from..from + bytes as usize].fill(0);
-            *source = inline_source(content, true);
+            *source = inline_source(Data::copy_of(&content), true);
         }
     }
 }

@@ -1,0 +1,81 @@
+//! Execution of a planned transaction: all changes, and all records, in one step. The log closes frames
+//! between steps only, so the records are in one frame.
+
+use super::plan::{Run, runs};
+use crate::core::Core;
+use crate::core::operation::write::inline_source;
+use crate::core::progress::{Placed, Progress};
+use crate::log::record;
+use crate::map::assign::Source;
+use crate::mutations::{Mutation, leaves_out};
+use crate::transaction::changes::{Changes, RangeChange};
+use media::{BLOCK_BYTES, Media};
+
+/// Bytes of the record of a range without content.
+const RANGE_BYTES: usize = 48;
+
+impl<M: Media> Core<M> {
+    /// Largest number of bytes in the log that the changes take.
+    pub(super) fn transaction_bytes(changes: &Changes) -> usize {
+        let ranges = changes.ranges.iter().map(|range| match range {
+            RangeChange::Payload { data, .. } => RANGE_BYTES + data.len() / BLOCK_BYTES * 12,
+            RangeChange::Zero { .. } | RangeChange::Clone { .. } => RANGE_BYTES,
+        });
+        ranges.sum::<usize>() + changes.contents.len() * Self::inline_record_bytes(1)
+    }
+
+    /// Carries all changes out and logs them. `None` if the map contradicts itself.
+    pub(super) fn commit_transaction(&mut self, changes: &Changes, placed: Option<&Placed>) -> Option<()> {
+        for range in &changes.ranges {
+            self.commit_range(range, placed)?;
+            if leaves_out(Mutation::OneFrame) {
+                self.log.close();
+            }
+        }
+        // Zeros come last: no page becomes empty before another block of it gets content.
+        for zero in [false, true] {
+            for Run { object, first, count } in runs(changes, zero, |object| self.detects_zeros(object)) {
+                let blocks = changes.contents.range((object, first)..(object, first + count));
+                let detect = self.detects_zeros(object);
+                let sources: Vec<Source> = blocks.map(|(_, data)| inline_source(data.clone(), detect)).collect();
+                self.commit_inline(object, first, &sources)?;
+                if leaves_out(Mutation::OneFrame) {
+                    self.log.close();
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn commit_range(&mut self, range: &RangeChange, placed: Option<&Placed>) -> Option<()> {
+        match range {
+            RangeChange::Zero { object, first, count } => {
+                self.map.assign_zero(*object, *first, *count)?;
+                self.log.append(|out| record::encode_zero(out, *object, *first, *count));
+            }
+            RangeChange::Clone { source, source_first, object, first, count } => {
+                self.map.assign_clone(*source, *source_first, *object, *first, *count)?;
+                self.log.append(|out| record::encode_clone(out, *source, *source_first, *object, *first, *count));
+            }
+            RangeChange::Payload { object, first, .. } => {
+                let sources: Vec<Source> = placed?.sources();
+                let sequence = self.log.next_sequence();
+                let written = self.map.assign_write(*object, *first, &sources, sequence)?;
+                // Its content is durable: a record that replay may give up must not split the frame.
+                self.log.append(|out| record::encode_placed(out, *object, *first, &written, false));
+            }
+        }
+        Some(())
+    }
+
+    /// Gives back the blocks of a payload that is not used.
+    pub(in crate::core) fn give_back_placed(&mut self, progress: &mut Progress) {
+        let Some(placed) = progress.placed.take() else { return };
+        self.no_longer_in_flight(&placed);
+        for (address, _) in placed.blocks {
+            if !address.is_none() {
+                self.map.give_back(address);
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Plan of all changes of a transaction: what has to be read first, and the space that they need in sum.
+
+use crate::core::Core;
+use crate::core::admission::SMALL_BYTES;
+use crate::core::operation::is_zero;
+use crate::interface::ObjectId;
+use crate::interface::range::BlockNumber;
+use crate::map::need::Counts;
+use crate::map::reserves::{Ask, Purpose};
+use crate::mutations::{Mutation, leaves_out};
+use crate::transaction::changes::{Changes, RangeChange};
+use media::{BLOCK_BYTES, Media};
+
+/// Space for all changes of a transaction.
+pub(super) struct Plan {
+    pub ask: Ask,
+}
+
+/// Space for the changes of one object.
+///
+/// Where an earlier change of the transaction has changed what is shared, the present state of the object
+/// does not tell for how much it has a promise: that counts as unpromised.
+#[derive(Default)]
+struct Share {
+    counts: Counts,
+    /// New blocks of content.
+    new: u64,
+    /// Pages without a promise.
+    unpromised_pages: Counts,
+    /// New blocks of content without a promise.
+    unpromised: u64,
+}
+
+impl Share {
+    fn add(&mut self, disturbed: bool, counts: Counts, new: u64) {
+        if disturbed {
+            self.unpromised_pages.add(counts);
+            self.unpromised += new;
+        } else {
+            self.counts.add(counts);
+            self.new += new;
+        }
+    }
+}
+
+/// Neighbouring blocks that get content, none of it zero or all of it.
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    pub object: ObjectId,
+    pub first: BlockNumber,
+    pub count: u64,
+}
+
+/// Splits the content of blocks into runs: those that are zero, or those that are not.
+pub(super) fn runs(changes: &Changes, zero: bool, detects: impl Fn(ObjectId) -> bool) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for ((object, block), data) in &changes.contents {
+        if (detects(*object) && is_zero(&data[..])) != zero {
+            continue;
+        }
+        match runs.last_mut() {
+            Some(run) if run.object == *object && run.first + run.count == *block => run.count += 1,
+            _ => runs.push(Run { object: *object, first: *block, count: 1 }),
+        }
+    }
+    runs
+}
+
+impl<M: Media> Core<M> {
+    /// Plans all changes. `None` if something is missing, which is in the map's need.
+    pub(super) fn plan_transaction(&mut self, changes: &Changes) -> Option<Plan> {
+        let mut shares: Vec<(ObjectId, Share)> = Vec::new();
+        let mut complete = true;
+        let mut promise = 0;
+        self.map.forget_need();
+        for (number, range) in changes.ranges.iter().enumerate() {
+            let disturbed = is_disturbed(&changes.ranges[..number], range);
+            complete &= self.plan_range(changes, number, disturbed);
+            let counts = Counts { fresh: 0, ..self.map.take_counts() };
+            share_of(&mut shares, range.changed().0).add(disturbed, counts, 0);
+            if let RangeChange::Clone { source, object, count, .. } = range {
+                promise += self.map.promise_of_sharing(*source, *object, *count);
+            }
+        }
+        let mut fresh = 0;
+        for zero in [false, true] {
+            for run in runs(changes, zero, |object| self.detects_zeros(object)) {
+                let disturbed = changes.ranges.iter().any(|range| range.disturbs(run.object));
+                let Some(new) = self.plan_run(changes, run, disturbed) else {
+                    complete = false;
+                    continue;
+                };
+                let counts = self.map.take_run_counts();
+                fresh += counts.fresh;
+                share_of(&mut shares, run.object).add(disturbed, counts, if zero { 0 } else { new });
+            }
+        }
+        complete.then(|| Plan { ask: Ask { promise, ..self.ask_for_all(changes, &shares, fresh) } })
+    }
+
+    fn plan_range(&mut self, changes: &Changes, number: usize, disturbed: bool) -> bool {
+        let Some(range) = changes.ranges.get(number) else { return true };
+        let (object, first, count) = range.changed();
+        let reached = &mut |place| changes.reached(place, number);
+        match (range, disturbed) {
+            (RangeChange::Zero { .. }, false) => self.map.plan_pieces(object, first, count),
+            (RangeChange::Zero { .. }, true) => self.map.plan_zero_after(object, first, count, reached),
+            (RangeChange::Clone { source, source_first, .. }, false) => {
+                self.map.plan_clone(*source, *source_first, object, first, count)
+            }
+            (RangeChange::Clone { source, source_first, .. }, true) => {
+                self.map.plan_clone_after((*source, *source_first), (object, first), count, reached)
+            }
+            (RangeChange::Payload { .. }, false) => self.map.plan_blocks(object, first, count).is_some(),
+            (RangeChange::Payload { .. }, true) => self.map.plan_content_after(object, first, count, reached).is_some(),
+        }
+    }
+
+    fn plan_run(&mut self, changes: &Changes, run: Run, disturbed: bool) -> Option<u64> {
+        let Run { object, first, count } = run;
+        match disturbed {
+            true => self
+                .map
+                .plan_content_after(object, first, count, &mut |place| changes.reached(place, changes.ranges.len())),
+            false => self.map.plan_content(object, first, count),
+        }
+    }
+
+    /// Sum of the space for all objects.
+    fn ask_for_all(&self, changes: &Changes, shares: &[(ObjectId, Share)], fresh: u64) -> Ask {
+        let mut sum = Ask::default();
+        let mut new = 0;
+        for (object, share) in shares {
+            let ask = self.map.ask_of(*object, share.new, share.counts);
+            let pages = share.unpromised_pages;
+            new += share.new + share.unpromised;
+            sum = Ask {
+                lasting: sum.lasting + ask.lasting + share.unpromised + pages.allocations - pages.passing,
+                covered: sum.covered + ask.covered,
+                covered_blocks: sum.covered_blocks + ask.covered_blocks,
+                taken: sum.taken + ask.taken,
+                passing: sum.passing + ask.passing + pages.passing,
+                partial: sum.partial || ask.partial,
+                ..sum
+            };
+            if leaves_out(Mutation::Sum) {
+                sum = ask;
+            }
+        }
+        let any = |which: fn(&RangeChange) -> bool| changes.ranges.iter().any(which);
+        let small = fresh == 0 && new * BLOCK_BYTES as u64 <= SMALL_BYTES as u64;
+        let zeroes = any(|range| matches!(range, RangeChange::Zero { .. }));
+        let shares_blocks = any(|range| matches!(range, RangeChange::Clone { .. }));
+        let purpose = match () {
+            () if shares_blocks => Purpose::Storing,
+            // Overwrites in place and zeros work in a full pool, and what frees space as well.
+            () if new == 0 || (zeroes && small) => Purpose::Freeing,
+            () if small => Purpose::Overwriting,
+            () => Purpose::Storing,
+        };
+        Ask { purpose, ..sum }
+    }
+}
+
+/// True if a change finds what earlier ones of the transaction have shared or freed.
+fn is_disturbed(earlier: &[RangeChange], range: &RangeChange) -> bool {
+    let objects = [Some(range.changed().0), range.source().map(|(source, _)| source)];
+    objects.into_iter().flatten().any(|object| earlier.iter().any(|earlier| earlier.disturbs(object)))
+}
+
+fn share_of(shares: &mut Vec<(ObjectId, Share)>, object: ObjectId) -> &mut Share {
+    let at = shares.iter().position(|(known, _)| *known == object).unwrap_or_else(|| {
+        shares.push((object, Share::default()));
+        shares.len() - 1
+    });
+    &mut shares[at].1
+}

@@ -1,0 +1,281 @@
+//! What an attempt of a transaction sees, and through which it names its changes.
+
+use super::Missing;
+use super::changes::{Changes, Found};
+use crate::content::data::Data;
+use crate::interface::range::{BlockNumber, ByteRange};
+use crate::interface::{ObjectId, ObjectKind};
+use block::BlockError;
+use bytes::Bytes;
+use media::BLOCK_BYTES;
+use std::ops::{Deref, Range};
+
+const B: u64 = BLOCK_BYTES as u64;
+static ZEROS: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
+
+/// Largest payload in bytes that becomes content of single blocks, which goes through the log.
+pub(crate) const INLINE_BYTES: usize = 32 << 10;
+
+/// The pool as it is now.
+pub(crate) trait Present {
+    /// Kind and size in bytes of an object.
+    fn object(&self, id: ObjectId) -> Option<(ObjectKind, u64)>;
+    /// Content of a block, `Some(None)` for one that is not mapped. `None`: not in memory, which is noted.
+    fn content(&mut self, object: ObjectId, block: BlockNumber) -> Option<Option<Data>>;
+}
+
+/// Content of one block; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct BlockContent(Held);
+
+#[derive(Clone, Debug)]
+enum Held {
+    Zeros,
+    Data(Data),
+    Payload(Bytes),
+}
+
+impl Deref for BlockContent {
+    type Target = [u8; BLOCK_BYTES];
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        match &self.0 {
+            Held::Zeros => &ZEROS,
+            Held::Data(data) => data,
+            Held::Payload(bytes) => bytes.first_chunk().unwrap_or(&ZEROS),
+        }
+    }
+}
+
+/// View of the pool in one attempt of a transaction. Changes named so far are seen.
+///
+/// Every method returns [`Missing`] if the attempt must end; what it needs is then read. A range outside
+/// of an object, or a change of a snapshot, fails the transaction.
+pub struct View<'a> {
+    present: &'a mut dyn Present,
+    changes: &'a mut Changes,
+    /// Blocks whose present content was needed; absent where nobody wants to know.
+    seen: Option<&'a mut Vec<(ObjectId, BlockNumber)>>,
+    refusal: Option<BlockError>,
+    writable: bool,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(
+        present: &'a mut dyn Present,
+        changes: &'a mut Changes,
+        seen: &'a mut Vec<(ObjectId, BlockNumber)>,
+    ) -> Self {
+        Self { present, changes, seen: Some(seen), refusal: None, writable: true }
+    }
+
+    /// View that takes no changes. `changes` is empty.
+    pub(crate) fn read_only(present: &'a mut dyn Present, changes: &'a mut Changes) -> Self {
+        Self { present, changes, seen: None, refusal: None, writable: false }
+    }
+
+    /// Failure of the transaction, if something that it asked for is not possible.
+    pub(crate) fn into_refusal(self) -> Option<BlockError> {
+        self.refusal
+    }
+
+    #[cold]
+    fn refuse(&mut self, error: BlockError) -> Missing {
+        self.refusal.get_or_insert(error);
+        Missing(())
+    }
+
+    fn internal(&mut self, reason: &str) -> Missing {
+        self.refuse(BlockError::Internal { reason: reason.into() })
+    }
+
+    /// Size of an object in bytes.
+    pub fn size_bytes(&mut self, object: ObjectId) -> Result<u64, Missing> {
+        match self.present.object(object) {
+            Some((_, size_bytes)) => Ok(size_bytes),
+            None => Err(self.refuse(BlockError::Gone)),
+        }
+    }
+
+    /// Checks that bytes are inside of an object.
+    fn inside(&mut self, object: ObjectId, offset: u64, length: u64) -> Result<(), Missing> {
+        let size_bytes = self.size_bytes(object)?;
+        if offset.checked_add(length).is_some_and(|end| end <= size_bytes) {
+            return Ok(());
+        }
+        Err(self.refuse(BlockError::OutOfRange {
+            lba: offset / 512,
+            count: length.div_ceil(512),
+            device_blocks: size_bytes / 512,
+        }))
+    }
+
+    /// Checks that bytes are inside of an object, and may change.
+    fn changeable(&mut self, object: ObjectId, offset: u64, length: u64) -> Result<(), Missing> {
+        if !self.writable {
+            return Err(self.internal("a look at the pool cannot change it"));
+        }
+        self.inside(object, offset, length)?;
+        match self.present.object(object) {
+            Some((ObjectKind::Volume, _)) => Ok(()),
+            _ => Err(self.refuse(BlockError::ReadOnly)),
+        }
+    }
+
+    fn bounded(&mut self) -> Result<(), Missing> {
+        match self.changes.are_too_many() {
+            true => Err(self.internal("a transaction has too many changes")),
+            false => Ok(()),
+        }
+    }
+
+    /// Content of a block after the changes so far; the last block of an object may reach beyond its end.
+    pub fn block(&mut self, object: ObjectId, block: BlockNumber) -> Result<BlockContent, Missing> {
+        let size_bytes = self.size_bytes(object)?;
+        if block.get() >= size_bytes.div_ceil(B) {
+            self.inside(object, block.get().saturating_mul(B), B)?;
+        }
+        self.content(object, block)
+    }
+
+    /// Whether a block has content after the changes so far: what is not mapped reads as zeros.
+    pub fn is_mapped(&mut self, object: ObjectId, block: BlockNumber) -> Result<bool, Missing> {
+        Ok(!matches!(self.block(object, block)?, BlockContent(Held::Zeros)))
+    }
+
+    fn content(&mut self, object: ObjectId, block: BlockNumber) -> Result<BlockContent, Missing> {
+        let (object, block) = match self.changes.find(object, block) {
+            Found::Content(data) => return Ok(BlockContent(Held::Data(data))),
+            Found::Payload(bytes) => return Ok(BlockContent(Held::Payload(bytes))),
+            Found::Zeros => return Ok(BlockContent(Held::Zeros)),
+            Found::Present(object, block) => (object, block),
+        };
+        if let Some(seen) = &mut self.seen {
+            seen.push((object, block));
+        }
+        match self.present.content(object, block) {
+            Some(Some(data)) => Ok(BlockContent(Held::Data(data))),
+            Some(None) => Ok(BlockContent(Held::Zeros)),
+            None => Err(Missing(())),
+        }
+    }
+
+    /// Bytes of a block, to be changed in place. An edit of a whole block begins with zeros and needs
+    /// nothing in memory.
+    pub fn edit(&mut self, object: ObjectId, block: BlockNumber, bytes: Range<usize>) -> Result<&mut [u8], Missing> {
+        if bytes.start > bytes.end || bytes.end > BLOCK_BYTES {
+            return Err(self.internal("an edit is not within one block"));
+        }
+        let at = block.get().saturating_mul(B).saturating_add(bytes.start as u64);
+        self.changeable(object, at, bytes.len() as u64)?;
+        self.piece(object, block, bytes)
+    }
+
+    /// Bytes of a block that may change; the last block of an object may reach beyond its end.
+    fn piece(&mut self, object: ObjectId, block: BlockNumber, bytes: Range<usize>) -> Result<&mut [u8], Missing> {
+        if bytes.len() == BLOCK_BYTES {
+            self.changes.contents.insert((object, block), Data::copy_of(&ZEROS));
+        } else if !self.changes.contents.contains_key(&(object, block)) {
+            let data = match self.content(object, block)?.0 {
+                Held::Data(data) => data,
+                held => Data::copy_of(&BlockContent(held)),
+            };
+            self.changes.contents.insert((object, block), data);
+        }
+        self.bounded()?;
+        match self.changes.contents.get_mut(&(object, block)) {
+            Some(data) => Ok(&mut data.make_mut()[bytes]),
+            None => Err(Missing(())),
+        }
+    }
+
+    /// Writes bytes at any offset. One payload above 32 KiB in a transaction goes straight to its place,
+    /// and becomes visible with the other changes; it must be the same at each attempt.
+    pub fn write(&mut self, object: ObjectId, offset: u64, payload: Bytes) -> Result<(), Missing> {
+        self.changeable(object, offset, payload.len() as u64)?;
+        let end = offset + payload.len() as u64;
+        let (first, last) = (offset.div_ceil(B), end / B);
+        let large = payload.len() > INLINE_BYTES && first < last;
+        if !large || self.changes.inline || self.changes.payload().is_some() {
+            return self.write_pieces(object, offset, &payload);
+        }
+        let (from, to) = ((first * B - offset) as usize, (last * B - offset) as usize);
+        let middle = payload.slice(from..to);
+        let zeros = middle.chunks_exact(BLOCK_BYTES).any(|block| block.iter().all(|byte| *byte == 0));
+        self.changes.place(object, BlockNumber::new(first), middle, zeros);
+        let head = self.write_pieces(object, offset, &payload[..from]);
+        let tail = self.write_pieces(object, last * B, &payload[to..]);
+        head.and(tail)
+    }
+
+    /// Writes bytes block by block. Looks at every block before it reports one that is missing.
+    fn write_pieces(&mut self, object: ObjectId, offset: u64, bytes: &[u8]) -> Result<(), Missing> {
+        let mut outcome = Ok(());
+        let mut at = 0;
+        while at < bytes.len() {
+            let place = offset + at as u64;
+            let from = (place % B) as usize;
+            let n = (BLOCK_BYTES - from).min(bytes.len() - at);
+            match self.piece(object, BlockNumber::of_byte(place), from..from + n) {
+                Ok(piece) => piece.copy_from_slice(&bytes[at..at + n]),
+                Err(missing) => outcome = Err(missing),
+            }
+            if self.refusal.is_some() {
+                return outcome;
+            }
+            at += n;
+        }
+        outcome
+    }
+
+    /// Makes bytes zero; whole blocks of them are deallocated. A range that ends with the object covers
+    /// its last block.
+    pub fn zero(&mut self, object: ObjectId, range: ByteRange) -> Result<(), Missing> {
+        let ByteRange { offset, length } = range;
+        self.changeable(object, offset, length)?;
+        if length == 0 {
+            return Ok(());
+        }
+        let size_bytes = self.size_bytes(object)?;
+        let end = offset + length;
+        let end = if end == size_bytes { end.next_multiple_of(B) } else { end };
+        let (first, last) = (offset.div_ceil(B), end / B);
+        if first > last {
+            return self.zero_piece(object, offset, length);
+        }
+        if first < last {
+            self.changes.zero(object, BlockNumber::new(first), last - first);
+            self.bounded()?;
+        }
+        let head = self.zero_piece(object, offset, first * B - offset);
+        let tail = self.zero_piece(object, last * B, end - last * B);
+        head.and(tail)
+    }
+
+    /// Zeroes a part of one block, unless it is zero already because the block is not mapped.
+    fn zero_piece(&mut self, object: ObjectId, offset: u64, length: u64) -> Result<(), Missing> {
+        let block = BlockNumber::of_byte(offset);
+        if length == 0 || matches!(self.content(object, block)?, BlockContent(Held::Zeros)) {
+            return Ok(());
+        }
+        let from = (offset % B) as usize;
+        self.piece(object, block, from..from + length as usize)?.fill(0);
+        Ok(())
+    }
+
+    /// Makes `blocks` blocks of one place share those of another, which may overlap it.
+    pub fn clone_blocks(
+        &mut self,
+        from: (ObjectId, BlockNumber),
+        to: (ObjectId, BlockNumber),
+        blocks: u64,
+    ) -> Result<(), Missing> {
+        self.inside(from.0, from.1.get().saturating_mul(B), blocks.saturating_mul(B))?;
+        self.changeable(to.0, to.1.get().saturating_mul(B), blocks.saturating_mul(B))?;
+        if blocks > 0 && from != to {
+            self.changes.share(from, to, blocks);
+        }
+        self.bounded()
+    }
+}
