@@ -233,6 +233,7 @@ impl<M: Media> Core<M> {
                 Step::Durable(Output::Done)
             }
             Operation::Provisioning { object, offset, limit } => self.provisioning_step(*object, *offset, *limit),
+            Operation::Mapped { object, range } => self.mapped_step(*object, *range),
             Operation::Catalog(changes) => self.catalog_step(changes, progress),
             Operation::Unique { objects } => self.unique_step(objects, progress),
             Operation::ReclaimZeros { object, offset } => self.zeros_step(*object, *offset, progress),

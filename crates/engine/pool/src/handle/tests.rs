@@ -1,6 +1,6 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use crate::{Catalog, CatalogChange, Core, ObjectId, Options, Pool, Volume, initial_root};
+use crate::{BlockNumber, BlockRange, Catalog, CatalogChange, Core, ObjectId, Options, Pool, Volume, initial_root};
 use block::{BlockDevice, BlockError, Durability, Extent};
 use bytes::Bytes;
 use futures_executor::LocalPool;
@@ -220,4 +220,20 @@ impl block::contract::Fixture for Contract {
 #[test]
 fn volumes_keep_the_contract_of_block_devices() {
     block::contract::holds(Contract([Rig::new(), Rig::new()]));
+}
+
+#[test]
+fn a_volume_tells_how_much_of_a_range_is_mapped() {
+    let mut rig = Rig::new();
+    let volume = rig.volume(8000);
+    let of = |volume: &Volume<SimMedia>, first: u64, count: u64| {
+        let (volume, range) = (volume.clone(), BlockRange::new(BlockNumber::new(first), count));
+        async move { volume.mapped_bytes(range).await }
+    };
+    let writer = volume.clone();
+    let data = Bytes::from(vec![1; 3 * 4096]);
+    rig.run(async move { writer.write(Extent::new(16, 24), data, Durability::AsConfigured).await }).unwrap();
+    assert_eq!(rig.run(of(&volume, 0, 1000)), Ok(3 * 4096));
+    assert_eq!(rig.run(of(&volume, 3, 1)), Ok(4096));
+    assert!(matches!(rig.run(of(&volume, 999, 2)), Err(BlockError::OutOfRange { .. })));
 }

@@ -135,6 +135,13 @@ pub enum Operation {
         /// Maximum number of runs to return.
         limit: usize,
     },
+    /// Counts the mapped blocks of a range.
+    Mapped {
+        /// Object to query.
+        object: ObjectId,
+        /// Range; the last block of an object may be short.
+        range: BlockRange,
+    },
     /// Changes the catalog.
     Catalog(Vec<CatalogChange>),
     /// Counts the blocks that only these objects use, which deleting all of them frees.
@@ -248,7 +255,8 @@ impl Operation {
 impl Operation {
     /// True if a failure is reported with a logical block address.
     pub(crate) fn has_an_lba(&self) -> bool {
-        (self.is_of_a_host() && !matches!(self, Self::Flush)) || matches!(self, Self::Provisioning { .. })
+        (self.is_of_a_host() && !matches!(self, Self::Flush))
+            || matches!(self, Self::Provisioning { .. } | Self::Mapped { .. })
     }
 
     /// Ranges that the operation accesses. Sources come first.
@@ -270,6 +278,7 @@ impl Operation {
             Self::Provisioning { object, offset, .. } => {
                 vec![(*object, ByteRange::new(*offset, MAX_VOLUME_BYTES.saturating_sub(*offset)))]
             }
+            Self::Mapped { object, range } => vec![(*object, range.bytes())],
             Self::Flush
             | Self::Catalog(_)
             | Self::Unique { .. }
@@ -292,6 +301,7 @@ pub(crate) fn operation_lba(operation: &Operation) -> u64 {
         Operation::Zero { ranges, .. } => ranges.first().map_or(0, |range| range.offset),
         Operation::Clone { source_offset, .. } => *source_offset,
         Operation::Capture { ranges, .. } => ranges.first().map_or(0, |range| range.bytes().offset),
+        Operation::Mapped { range, .. } => range.bytes().offset,
         Operation::ReclaimZeros { offset, .. } | Operation::Verify { offset, .. } => *offset,
         Operation::Flush
         | Operation::Catalog(_)
