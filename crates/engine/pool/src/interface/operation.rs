@@ -11,6 +11,15 @@ pub type OperationId = u64;
 /// Size of the largest volume: 256 TiB.
 pub const MAX_VOLUME_BYTES: u64 = 1 << 48;
 
+/// Size of an address space, an object that is no volume: a user of the pool lays out many contents of
+/// their own in it, far from one another. The only size above [`MAX_VOLUME_BYTES`].
+pub const ADDRESS_SPACE_BYTES: u64 = 1 << 60;
+
+/// True for a size that an object may have, apart from its unit.
+pub(crate) const fn is_size(size_bytes: u64) -> bool {
+    size_bytes <= MAX_VOLUME_BYTES || size_bytes == ADDRESS_SPACE_BYTES
+}
+
 /// Size of the largest document.
 pub const MAX_DOCUMENT_BYTES: usize = 64 << 10;
 
@@ -276,7 +285,7 @@ impl Operation {
             Self::Capture { source, ranges, .. } => ranges.iter().map(|range| (*source, range.bytes())).collect(),
             // The query may visit everything from its start on.
             Self::Provisioning { object, offset, .. } => {
-                vec![(*object, ByteRange::new(*offset, MAX_VOLUME_BYTES.saturating_sub(*offset)))]
+                vec![(*object, ByteRange::new(*offset, ADDRESS_SPACE_BYTES.saturating_sub(*offset)))]
             }
             Self::Mapped { object, range } => vec![(*object, range.bytes())],
             Self::Flush
