@@ -9,7 +9,7 @@ use crate::jobs::Jobs;
 use crate::live::{Change, Live};
 use crate::mirror::publisher::Publisher;
 use crate::pools::limits::Limits;
-use crate::pools::part::PoolPart;
+use crate::pools::part::{PoolPart, size_of_volume};
 use crate::ports;
 use crate::ports::PortalOptions;
 use crate::record::{Document, load};
@@ -17,7 +17,7 @@ use crate::system::https_fault::HttpsFault;
 use crate::system::record::ArrayRecord;
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
-use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, ObjectKind, PoolError};
+use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, PoolError};
 use std::cell::{Ref, RefCell};
 use std::collections::BTreeSet;
 use std::rc::{Rc, Weak};
@@ -224,7 +224,7 @@ impl Control {
     /// Sum of the sizes of those objects that are volumes.
     fn volume_bytes(&self, objects: &BTreeSet<ObjectId>) -> u64 {
         let infos = objects.iter().filter_map(|object| self.catalog.object(*object));
-        infos.filter(|info| info.kind == ObjectKind::Volume).map(|info| info.size_bytes).fold(0, u64::saturating_add)
+        infos.map(|info| size_of_volume(&info)).fold(0, u64::saturating_add)
     }
 
     /// Changes the state in memory after a separate commit.

@@ -5,8 +5,7 @@
 //! `NAME-clean.json` and `NAME-killed.json`, the content that must be read from them. An image is
 //! sparse: gzip over the number of blocks (8 bytes), then number (8) and content (4 096) of every
 //! nonzero block. Each format version, and each feature that the format gained, has one image,
-//! which is never rewritten. (The images of version 1 are older than the many documents of the
-//! story.)
+//! which is never rewritten. (Images are older than parts of the story that came later.)
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,6 +19,8 @@ use serde_json::{Value, json};
 const POOL_BYTES: u64 = 24 << 20;
 const LOG_BYTES: u64 = 1 << 20;
 const BLOCK: u64 = BLOCK_BYTES as u64;
+/// Block of an address space that begins another page at every level but the highest.
+const SPACE_PLACE: u64 = 1 << 46;
 
 /// Expected content of an object: for each block, the number that fills it.
 #[derive(Clone)]
@@ -82,12 +83,17 @@ impl Story {
         story.share(b, 100_000, a, 4_000, 50);
         let clone = story.copy(snapshot, ObjectKind::Volume);
         story.write(clone, 0, 1);
+        let space = story.create(pool::ADDRESS_SPACE_BYTES);
+        story.write(space, 3, 4);
+        story.write(space, SPACE_PLACE + 9, 3);
+        story.share(a, 0, space, SPACE_PLACE + 512, 256);
         let gone = story.create(1 << 44);
         story.write(gone, 1 << 31, 40);
         story.checkpoint();
         // The background gets no turn, so that the checkpoint below has entries in its drop queue.
         story.delete(gone);
         story.zero(b, 100_010, 5);
+        story.share(space, SPACE_PLACE, space, 2 * SPACE_PLACE, 1 << 32);
         story.resize(b, 2 << 30);
         story.cache(b, true);
         story.document("volume/17", r#"{"name":"b"}"#);
@@ -102,6 +108,9 @@ impl Story {
             story.write(a, 2, 1);
             story.write(b, 400_000, 30);
             story.zero(a, 300, 2);
+            story.share(space, 0, space, SPACE_PLACE, 1 << 32);
+            story.write(space, 3 * SPACE_PLACE - 1, 2);
+            story.zero(space, 2 * SPACE_PLACE, 1 << 32);
             story.share(a, 0, b, 256, 256);
             let c = story.create(512 * 77);
             story.write(c, 3, 2);

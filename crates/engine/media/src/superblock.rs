@@ -54,7 +54,8 @@ const MAX_BLOCKS: u64 = 1 << 40;
 
 /// The pool has several members.
 pub(crate) const FEATURE_MEMBERS: u64 = 1;
-/// The pool has, or has had, an object whose map has more than four levels.
+/// The pool has, or has had, an object whose map has more than four levels: a large volume or an address
+/// space.
 pub const FEATURE_WIDE: u64 = 1 << 1;
 /// The pool's documents stand in a paged index. docs/on-disk-format.md is the register of bits.
 pub const FEATURE_INDEX: u64 = 1 << 9;
@@ -247,7 +248,12 @@ impl Contents {
 
     /// Refuses a pool with features that this build must not open, or must not write to.
     pub(crate) fn check_features(&self, read_only: bool) -> Result<(), MediaError> {
-        let unknown = self.incompatible & !KNOWN_INCOMPATIBLE;
+        self.check_features_as(KNOWN_INCOMPATIBLE, read_only)
+    }
+
+    /// The same, by a build that knows these incompatible features.
+    pub(crate) fn check_features_as(&self, known_incompatible: u64, read_only: bool) -> Result<(), MediaError> {
+        let unknown = self.incompatible & !known_incompatible;
         if unknown != 0 {
             return Err(MediaError::BadRoot(format!(
                 "the pool uses features this release does not know (incompatible feature bits {unknown:#x}): open it with the release that \

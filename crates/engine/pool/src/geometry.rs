@@ -8,10 +8,16 @@ use media::{BLOCK_BYTES, BlockAddress};
 
 /// Number of entries in a page.
 pub const FANOUT: usize = 256;
-/// Highest level of a volume's root. Level 3 spans 2³² blocks (16 TiB); of level 4, 256 TiB are used.
-pub const MAX_LEVEL: u8 = 4;
-/// Highest level of a root that every release reads. The roots of wide objects are above it.
+/// Level of the root of an address space, the highest.
+pub const MAX_LEVEL: u8 = 5;
+/// Highest level of a volume's root: of its 4 PiB, 256 TiB are used.
+pub const VOLUME_LEVEL: u8 = 4;
+/// Highest level of a root that every release reads: 16 TiB. The roots of wide objects are above it, and
+/// the counts in the entries of pages above it are rounded up.
 pub const NARROW_LEVEL: u8 = 3;
+/// Highest level of a page whose entries an operation on a range replaces: it shares and detaches
+/// sub-trees of up to 2³² blocks.
+pub const RANGE_LEVEL: u8 = NARROW_LEVEL + 1;
 /// Number of pages from a root to a leaf, at most.
 pub const PATH_PAGES: usize = MAX_LEVEL as usize + 1;
 /// Level of the root page of one of the pool's own streams.
@@ -26,16 +32,16 @@ pub const fn page_span(level: u8) -> u64 {
     1 << (8 * (level as u32 + 1))
 }
 
-/// Largest number of pages that map a run of blocks, regardless of its start.
+/// Largest number of pages of a volume that map a run of blocks, regardless of its start.
 pub const fn pages_of_run(blocks: u64) -> u64 {
     let mut pages = 0u64;
     let mut level = 0;
-    while level < MAX_LEVEL && blocks > page_span(level) {
+    while level < VOLUME_LEVEL && blocks > page_span(level) {
         pages = pages.saturating_add(blocks.div_ceil(page_span(level)).saturating_add(1));
         level += 1;
     }
     // From here up, a run lies in at most two pages of each level.
-    pages.saturating_add(2 * (MAX_LEVEL as u64 + 1 - level as u64))
+    pages.saturating_add(2 * (VOLUME_LEVEL as u64 + 1 - level as u64))
 }
 
 /// Lowest level whose root spans `blocks`.

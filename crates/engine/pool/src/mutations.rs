@@ -48,6 +48,12 @@ pub enum Mutation {
     Rest,
     /// A turn hands a bounded number of blocks of checkpoints and destaging to the medium.
     Turn,
+    /// An operation on a range shares and detaches no page above level 3, whose blocks an entry does not
+    /// count exactly.
+    RangeLevel,
+    /// The blocks below a page at level 3 are those that its header counts, not the entry that names it,
+    /// which rounds up.
+    ExactCount,
     /// The superblock marks the pool as one with wide objects before their first record is logged.
     Mark,
     /// All records of a transaction are in one frame of the log.
@@ -69,7 +75,7 @@ impl Mutation {
     pub const OF_THE_HANDLE: [Self; 1] = [Self::LostWakeup];
 
     /// All rules of the core.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Pin,
         Self::LogBeforeDestage,
         Self::DataBeforeLog,
@@ -89,6 +95,8 @@ impl Mutation {
         Self::CopiedPointers,
         Self::Rest,
         Self::Turn,
+        Self::RangeLevel,
+        Self::ExactCount,
         Self::Mark,
         Self::OneFrame,
         Self::FreshLook,
@@ -118,6 +126,8 @@ impl Mutation {
             Self::CopiedPointers => "copied-pointers",
             Self::Rest => "rest",
             Self::Turn => "turn",
+            Self::RangeLevel => "range-level",
+            Self::ExactCount => "exact-count",
             Self::Mark => "mark",
             Self::OneFrame => "one-frame",
             Self::FreshLook => "fresh-look",
@@ -151,6 +161,8 @@ impl Mutation {
             Self::CopiedPointers => "pointers copied before their page was sealed get no checksum",
             Self::Rest => "an object comes to rest without the checksum of its new root page",
             Self::Turn => "a turn writes as much of a checkpoint as the medium takes",
+            Self::RangeLevel => "an operation on a range shares pages whose blocks no entry counts exactly",
+            Self::ExactCount => "a range operation takes rounded counts of blocks for exact ones",
             Self::Mark => "a wide object is logged before the superblock marks the pool",
             Self::OneFrame => "the records of a transaction are in several frames",
             Self::FreshLook => "an attempt of a transaction sees what an earlier attempt saw",

@@ -121,6 +121,12 @@ impl Request<Vec<ProvisioningExtent>> {
 }
 
 impl Request<u64> {
+    /// Counts the mapped bytes of a range.
+    pub fn mapped(object: ObjectId, range: BlockRange) -> Self {
+        let operation = Operation::Mapped { object, range };
+        Self { operation, reply: |output| if let Output::Bytes(bytes) = output { Some(bytes) } else { None } }
+    }
+
     /// Counts the bytes that only these objects use.
     pub fn unique(objects: Vec<ObjectId>) -> Self {
         let operation = Operation::Unique { objects };

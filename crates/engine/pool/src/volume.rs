@@ -74,6 +74,13 @@ impl<M: Media> Volume<M> {
         }
     }
 
+    /// Bytes with stored content in a range of blocks, in units of 4 KiB. Takes time in proportion to the
+    /// depth of the map, or, for a range above 16 TiB, to the number of its parts of 16 TiB that have
+    /// content. The last block of a volume may be short.
+    pub async fn mapped_bytes(&self, range: BlockRange) -> Result<u64, BlockError> {
+        self.run(Request::mapped(self.id, range)).await
+    }
+
     async fn run<T>(&self, request: Request<T>) -> Result<T, BlockError> {
         self.pool.run(request).await.map_err(block_error)
     }

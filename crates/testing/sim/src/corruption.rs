@@ -56,6 +56,7 @@ pub fn corruption(seed: u64, times: u64) -> Outcome {
     let mut world = World::tiny(seed);
     world.delay = 64;
     world.log_bytes = 128 << 10;
+    world.spaces = seed % 2 == 1;
     let mut report = Report::default();
     let result = guard::catch(|| {
         half_created(&world, seed)?;

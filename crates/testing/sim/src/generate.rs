@@ -4,7 +4,7 @@
 use crate::model::{BLOCK_SECTORS, Model};
 use crate::step::{Catalog, Inside, Pattern, PlannedFault, Request, Step};
 use crate::transaction::Change;
-use crate::world::{Faults, Kind, MOST_SECTORS, World};
+use crate::world::{Faults, Kind, MOST_SECTORS, SPACE_SECTORS, World};
 use media::{FaultEffect, FaultOperation};
 use random::Random;
 
@@ -14,6 +14,19 @@ pub(crate) struct Generator {
     next_tag: u32,
     next_id: u64,
 }
+
+/// Sectors that a map page at level 3 spans.
+const PART_SECTORS: u64 = BLOCK_SECTORS << 32;
+/// Places of an address space where content is: around bounds of pages of all levels, and in its last part.
+const PLACES: [u64; 7] = [
+    0,
+    PART_SECTORS,
+    PART_SECTORS << 13,
+    6 * (PART_SECTORS << 13),
+    6 * (PART_SECTORS << 13) + PART_SECTORS,
+    6 * (PART_SECTORS << 13) + (PART_SECTORS << 8),
+    SPACE_SECTORS - PART_SECTORS,
+];
 
 /// First id of objects; lower ids belong to the pool itself.
 pub(crate) const FIRST_OBJECT: u64 = 16;
@@ -147,8 +160,13 @@ impl Generator {
     }
 
     /// Draws a range of sectors within `sectors`, often aligned, often near the start so that
-    /// operations overlap.
+    /// operations overlap; in an address space, near one of several places.
     fn range(&mut self, world: &World, sectors: u64, longest: u64) -> (u64, u64) {
+        if sectors == SPACE_SECTORS {
+            let place = self.of(&PLACES);
+            let (start, length) = self.range(world, PART_SECTORS, longest);
+            return (place + start, length);
+        }
         let window = match self.below(8) {
             0 => sectors,
             1 | 2 => sectors.min(world.window_sectors * 8),
@@ -161,7 +179,26 @@ impl Generator {
         (start, length)
     }
 
+    /// Draws a part of an object that one entry of a map page spans, or several: two starts in objects of
+    /// these sizes, and the length; `None` if an object is too small. Clones of it share whole sub-trees.
+    fn part(&mut self, sectors: u64, other_sectors: u64) -> Option<(u64, u64, u64)> {
+        let level = self.of(&[2, 3, 4, 4, 5]);
+        let span = BLOCK_SECTORS << (8 * level);
+        let count = self.of(&[1, 1, 2, 3]);
+        let mut start = |sectors: u64| {
+            let place = if sectors == SPACE_SECTORS { self.of(&PLACES) } else { 0 };
+            place / span * span + self.below(2) * span
+        };
+        let (from, to) = (start(sectors), start(other_sectors));
+        let length = [(from, sectors), (to, other_sectors)].map(|(at, end)| end.saturating_sub(at) / span).into_iter();
+        let count = length.fold(count, u64::min);
+        (count > 0).then_some((from, to, count * span))
+    }
+
     fn create(&mut self, world: &World) -> Catalog {
+        if world.spaces && self.one_in(2) {
+            return Catalog::Create { id: self.id(), sectors: SPACE_SECTORS };
+        }
         let most = world.volume_sectors;
         let whole = self.of(&[64, most / 4 + 8, most, most]) / 8 * 8;
         Catalog::Create { id: self.id(), sectors: (whole + self.of(&[0, 0, 1, 7, 3])).min(MOST_SECTORS) }
@@ -311,12 +348,23 @@ impl Generator {
                 let mut ranges = Vec::new();
                 for _ in 0..1 + self.below(3) {
                     let longest = self.of(&[7, 64, 500, 5000, 3_000_000]);
-                    ranges.push(self.range(world, target_sectors, longest));
+                    let part = if world.spaces && self.one_in(4) {
+                        self.part(target_sectors, target_sectors).map(|(start, _, length)| (start, length))
+                    } else {
+                        None
+                    };
+                    ranges.push(part.unwrap_or_else(|| self.range(world, target_sectors, longest)));
                 }
                 Request::Zero { object: target, ranges, forced: self.one_in(8) }
             }
             Kind::Clone if self.one_in(5) => self.capture(object, sectors, world, model),
             Kind::Clone => {
+                if world.spaces
+                    && self.one_in(3)
+                    && let Some((from, to, length)) = self.part(sectors, target_sectors)
+                {
+                    return Request::Clone { source: object, from, destination: target, to, length };
+                }
                 let longest = self.of(&[8, 100, 3000, 600_000]);
                 let (from, length) = self.range(world, sectors, longest);
                 let (to, _) = self.range(world, target_sectors, 8);
@@ -328,6 +376,15 @@ impl Generator {
                 }
                 let length = length.min(target_sectors - to);
                 Request::Clone { source: object, from, destination: target, to, length }
+            }
+            Kind::Provisioning if self.one_in(2) => {
+                let longest = self.of(&[64, 3000, 3_000_000, PART_SECTORS]);
+                let (start, length) = match self.part(sectors, sectors) {
+                    Some((start, _, length)) if self.one_in(3) => (start, length),
+                    _ => self.range(world, sectors, longest),
+                };
+                let (first, end) = (start / BLOCK_SECTORS, (start + length).div_ceil(BLOCK_SECTORS));
+                Request::Mapped { object, first, count: end - first }
             }
             Kind::Provisioning => {
                 let (start, _) = self.range(world, sectors, 8);

@@ -116,6 +116,17 @@ impl Object {
         out
     }
 
+    /// Number of 4 KiB blocks with content among `count` from `first` on.
+    pub(crate) fn mapped_in(&self, first: u64, count: u64) -> u64 {
+        let blocks = first..first + count;
+        let chunks = first * BLOCK_SECTORS / CHUNK_SECTORS..(blocks.end * BLOCK_SECTORS).div_ceil(CHUNK_SECTORS);
+        let stored = self.chunks.range(chunks).flat_map(|(index, chunk)| {
+            let blocks = (index * CHUNK_SECTORS / BLOCK_SECTORS..).zip(chunk.chunks_exact(BLOCK_SECTORS as usize));
+            blocks.filter(|(_, values)| values.iter().any(|value| *value != 0)).map(|(block, _)| block)
+        });
+        stored.filter(|block| blocks.contains(block)).count() as u64
+    }
+
     /// Whether a 4 KiB block has content.
     pub(crate) fn is_mapped(&self, block: u64) -> bool {
         let sector = block * BLOCK_SECTORS;
@@ -170,6 +181,7 @@ impl Model {
             Request::Read { .. }
             | Request::Flush
             | Request::Provisioning { .. }
+            | Request::Mapped { .. }
             | Request::Unique { .. }
             | Request::ReclaimZeros { .. }
             | Request::Verify { .. }
@@ -426,6 +438,8 @@ mod tests {
             model.apply(request, &mut undo);
         }
         assert_eq!(model.objects[&16].mapped, 4);
+        let counts = [(0, 12), (0, 10), (10, 1), (11, 8)].map(|(at, count)| model.objects[&16].mapped_in(at, count));
+        assert_eq!(counts, [model.objects[&16].mapped, 2, 1, 1]);
         assert_eq!(model.values(16, 80, 1), [value(1, Pattern::Data, 8)]);
         model.undo(undo);
         assert!(model.objects.is_empty());

@@ -13,7 +13,7 @@ use crate::generate::Generator;
 use crate::model::{BLOCK_SECTORS, Model, Undo, bytes_of, document, document_key, first_difference, value};
 use crate::step::{Catalog, Inside, Numbered, Pattern, PlannedFault, Request, Step};
 use crate::transaction::{self, Seen};
-use crate::world::World;
+use crate::world::{SPACE_SECTORS, World};
 use crate::{Report, Story};
 use block::{BlockError, CompareOutcome};
 use bytes::Bytes;
@@ -375,6 +375,10 @@ impl Run {
             Request::Provisioning { object, start, limit } => {
                 Operation::Provisioning { object: ObjectId(*object), offset: start * 512, limit: *limit as usize }
             }
+            Request::Mapped { object, first, count } => Operation::Mapped {
+                object: ObjectId(*object),
+                range: BlockRange::new(BlockNumber::new(*first), *count),
+            },
             Request::Unique { object } => Operation::Unique { objects: vec![ObjectId(*object)] },
             Request::ReclaimZeros { object, start } => {
                 Operation::ReclaimZeros { object: ObjectId(*object), offset: start / BLOCK_SECTORS * 4096 }
@@ -414,6 +418,9 @@ impl Run {
             Request::Capture { .. } => false,
             Request::Flush => true,
             Request::Provisioning { object, start, .. } => inside(object, *start, 1),
+            Request::Mapped { object, first, count } => {
+                self.model.objects.get(object).is_some_and(|o| first + count <= o.sectors.div_ceil(BLOCK_SECTORS))
+            }
             Request::Unique { object } | Request::Verify { object, .. } | Request::Recount { object } => {
                 self.model.objects.contains_key(object)
             }
@@ -432,6 +439,7 @@ impl Run {
                     .model
                     .objects
                     .get(id)
+                    .filter(|object| object.sectors != SPACE_SECTORS)
                     .is_some_and(|object| object.sectors <= *sectors || sectors.is_multiple_of(BLOCK_SECTORS)),
                 [Catalog::Create { id, .. } | Catalog::CreateCapture { id, .. }] => {
                     !self.model.objects.contains_key(id)
@@ -488,6 +496,15 @@ impl Run {
                 return match outcome {
                     Some(Output::Provisioning(runs)) => check_provisioning(&self.model, *object, *start, *limit, runs),
                     _ => Err("provisioning took effect without a result".into()),
+                };
+            }
+            Request::Mapped { object, first, count } => {
+                // A damaged page may hide blocks from the count, but adds none.
+                let known = !self.model.stores_zeros && !self.damaged;
+                let expected = self.model.objects.get(object).map_or(0, |object| object.mapped_in(*first, *count));
+                return match outcome {
+                    Some(Output::Bytes(bytes)) if !known || *bytes == expected * 4096 => Ok(()),
+                    other => Err(format!("{}: {other:?}, should be {expected} blocks", flight.request)),
                 };
             }
             Request::CompareAndWrite { object, start, length, .. } => {

@@ -34,6 +34,8 @@ pub enum Request {
     Flush,
     /// Queries mapped blocks.
     Provisioning { object: u64, start: u64, limit: u64 },
+    /// Counts the mapped blocks of a range, in blocks.
+    Mapped { object: u64, first: u64, count: u64 },
     /// Counts the blocks that only this object uses.
     Unique { object: u64 },
     /// Changes the catalog, all changes or none.
@@ -172,6 +174,9 @@ impl fmt::Display for Request {
             Self::Flush => write!(f, "flush"),
             Self::Provisioning { object, start, limit } => {
                 write!(f, "provisioning of object {object} from sector {start}, {limit} runs")
+            }
+            Self::Mapped { object, first, count } => {
+                write!(f, "mapped blocks of object {object} from {first}+{count}")
             }
             Self::Unique { object } => write!(f, "unique bytes of object {object}"),
             Self::ReclaimZeros { object, start } => write!(f, "reclaim zeros of object {object} from sector {start}"),

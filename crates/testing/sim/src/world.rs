@@ -3,7 +3,7 @@
 //! operations and prefers others.
 
 use media::SimOptions;
-use pool::{MAX_VOLUME_BYTES, Options};
+use pool::{ADDRESS_SPACE_BYTES, MAX_VOLUME_BYTES, Options};
 use random::Random;
 
 /// Blocks before the first data block: superblocks, log, and the segment with the space map.
@@ -103,6 +103,8 @@ pub(crate) struct World {
     pub known_room: u16,
     /// Largest volume in sectors.
     pub volume_sectors: u64,
+    /// Whether some objects are address spaces.
+    pub spaces: bool,
     /// Number of first sectors of a volume in which most operations overlap.
     pub window_sectors: u64,
     pub objects: usize,
@@ -124,6 +126,8 @@ pub(crate) struct World {
 const WIDE_SECTORS: [u64; 4] = [1 << 35, 1 << 36, 1 << 37, MOST_SECTORS];
 /// Sectors of the largest volume that a pool takes.
 pub(crate) const MOST_SECTORS: u64 = MAX_VOLUME_BYTES / 512;
+/// Sectors of an address space.
+pub(crate) const SPACE_SECTORS: u64 = ADDRESS_SPACE_BYTES / 512;
 
 impl World {
     /// World of a seed. `crash_every`: average number of steps between crashes.
@@ -161,6 +165,7 @@ impl World {
             delay,
             known_room: [256, 256, 0, 128][(seed / 8 % 4) as usize],
             volume_sectors,
+            spaces: false,
             window_sectors,
             objects,
             small_sectors: [1, 8, 8, 64],
@@ -177,11 +182,17 @@ impl World {
         }
         match seed % 8 {
             0 => world.overwriting(),
-            2 => world.volume_sectors = choose(&random, &WIDE_SECTORS),
+            2 => {
+                world.volume_sectors = choose(&random, &WIDE_SECTORS);
+                world.spaces = seed / 8 % 2 == 1;
+            }
             4 => world.freeing(),
             1 => world.placing(),
             3 => world.together(),
-            5 => world.weights.push((Kind::Transaction, 120)),
+            5 => {
+                world.spaces = true;
+                world.weights.push((Kind::Transaction, 120));
+            }
             _ => {}
         }
         if seed % 16 == 12 {
@@ -310,6 +321,7 @@ impl World {
             delay: 256,
             known_room: 256,
             volume_sectors: 2100,
+            spaces: false,
             window_sectors: 128,
             objects: 4,
             small_sectors: [1, 8, 8, 64],

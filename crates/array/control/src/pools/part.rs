@@ -11,6 +11,14 @@ use crate::record::load;
 use pool::{Growth, ObjectInfo, ObjectKind};
 use std::cell::{Cell, Ref, RefCell};
 
+/// Size of a volume as hosts see it; 0 for another object, and for an address space, which no host sees.
+pub(crate) fn size_of_volume(object: &ObjectInfo) -> u64 {
+    match object.kind {
+        ObjectKind::Volume if !object.is_address_space() => object.size_bytes,
+        ObjectKind::Volume | ObjectKind::Snapshot | ObjectKind::Capture => 0,
+    }
+}
+
 /// State of the pool beside its space. The nouns of this folder change it.
 pub(crate) struct PoolPart {
     name: String,
@@ -37,8 +45,7 @@ impl PoolPart {
             integrity.scrubbed(scrub);
         }
         let mut provisioned_bytes = 0_u64;
-        let volume_bytes = |object: &ObjectInfo| if object.kind == ObjectKind::Volume { object.size_bytes } else { 0 };
-        let add = |object: &_| provisioned_bytes = provisioned_bytes.saturating_add(volume_bytes(object));
+        let add = |object: &_| provisioned_bytes = provisioned_bytes.saturating_add(size_of_volume(object));
         each_object(catalog, add).await;
         Ok(Self {
             name,

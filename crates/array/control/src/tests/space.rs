@@ -3,7 +3,7 @@ use crate::PoolRefusal;
 use crate::*;
 use futures_executor::block_on;
 use futures_util::FutureExt;
-use pool::{Catalog, Growth, PoolError, Reservation};
+use pool::{Catalog, CatalogChange, Growth, PoolError, Reservation};
 
 const GIB: u64 = 1 << 30;
 
@@ -200,6 +200,19 @@ fn the_sum_of_volume_sizes_follows_every_change() {
     assert_eq!(agrees(&array), 10);
     array.run(VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
     assert_eq!((agrees(&array), agrees(&Array::over(array.catalog).unwrap())), (4, 4));
+}
+
+/// The size of an address space is not space that was promised to a host.
+#[test]
+fn the_sum_of_volume_sizes_leaves_out_address_spaces() {
+    let array = Array::new();
+    volume(array.run(create("v1", 4)));
+    let id = array.catalog.new_object_id();
+    let space = CatalogChange::CreateVolume { id, size_bytes: pool::ADDRESS_SPACE_BYTES };
+    block_on(array.catalog.commit(vec![space])).unwrap();
+    assert_eq!(array.control.pool().provisioned_bytes(), 4 * GIB);
+    let again = Array::over(array.catalog).unwrap();
+    assert_eq!(again.control.pool().provisioned_bytes(), 4 * GIB);
 }
 
 #[test]

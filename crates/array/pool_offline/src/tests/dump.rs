@@ -1,7 +1,7 @@
 //! Dumps of every structure, from intact and damaged pools.
 
 use super::fixture::Fixture;
-use super::golden::unpack;
+use super::golden::{IMAGES, unpack};
 use crate::{
     CheckError, DumpArguments, DumpWhat, EXIT_CLEAN, EXIT_FAILED, EXIT_NOT_FOUND, OutputFormat, dump, run_dump,
 };
@@ -96,7 +96,7 @@ fn what_is_not_there_is_an_error() {
 
 #[test]
 fn golden_images_can_be_dumped() {
-    for image in ["v1-clean", "v1-killed", "v2-index-clean", "v2-index-killed"] {
+    for image in IMAGES {
         let pool = unpack(image);
         let objects = dump(pool.path(), DumpWhat::Objects).unwrap().0;
         assert!(objects["objects"].as_array().unwrap().len() >= 6, "{objects}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::superblock::{FEATURE_INDEX, FORMAT_VERSION};
+use crate::superblock::{FEATURE_INDEX, FEATURE_WIDE, FORMAT_VERSION};
 use crate::{Block, Fate, Fault, FaultEffect, FaultOperation, SimDisk, SimOptions};
 
 const BLOCKS: u64 = 4096;
@@ -555,6 +555,24 @@ fn a_newer_format_or_unknown_features_are_refused() {
     let mut media = LocalMedia::open(compatible.clone()).unwrap();
     swap(&mut media, 1).unwrap();
     assert_eq!(compatible.peek(0).0[32], 1, "an unknown compatible bit survives a swap");
+}
+
+/// What a release from before a feature says about a pool that uses it.
+#[test]
+fn a_release_that_does_not_know_a_feature_in_use_refuses_the_pool() {
+    let (disk, mut media) = pool(quiet());
+    let refused_by = |disk: &SimDisk, known: u64| {
+        let copies = read_copies(&mut disk.clone());
+        let states = copies.map(|(_, state)| state);
+        in_force(&states).unwrap().check_features_as(known, false).err().map(|error| error.to_string())
+    };
+    swap(&mut media, 1).unwrap();
+    assert_eq!(refused_by(&disk, 0), None);
+    media.require_features(FEATURE_WIDE);
+    swap(&mut media, 2).unwrap();
+    assert_eq!(refused_by(&disk, FEATURE_WIDE), None);
+    let refusal = refused_by(&disk, FEATURE_INDEX).unwrap();
+    assert!(refusal.contains("incompatible feature bits 0x2"), "{refusal}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::catalog::object::Object;
 use crate::catalog::stream::{SLOTS_PER_BLOCK, table_block_of};
 use crate::checksum::Crc32c;
 use crate::geometry::{MAX_LEVEL, NARROW_LEVEL};
+use crate::interface::operation::{ADDRESS_SPACE_BYTES, MAX_VOLUME_BYTES};
 use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, ObjectKind};
 use media::BlockAddress;
@@ -17,9 +18,9 @@ use std::collections::BTreeMap;
 const SECTOR_BYTES: u64 = 512;
 /// Bits of [`Entry::head`] that hold the kind.
 const KIND: u8 = 0b11;
-/// First of the two bits that hold the level of the root page, less [`WIDE`].
+/// First of the two bits that hold the level of the root page; with [`WIDE`] they count from the first level above [`NARROW_LEVEL`].
 const LEVEL_SHIFT: u32 = 2;
-/// The root is at the level above [`NARROW_LEVEL`].
+/// The root is above [`NARROW_LEVEL`].
 const WIDE: u8 = 1 << 7;
 const WRITE_CACHE: u8 = 1 << 4;
 const ZERO_DETECTION: u8 = 1 << 5;
@@ -30,7 +31,7 @@ const UNREPORTED: u8 = 1 << 6;
 struct Entry {
     /// Kind, level of the root page, flags.
     head: u8,
-    /// Size in logical blocks.
+    /// Size in logical blocks, or [`ADDRESS_SPACE`].
     size: [u8; 5],
     parent: [u8; 4],
     /// Address of the root page.
@@ -41,7 +42,11 @@ struct Entry {
     mapped: [u8; 5],
 }
 const _: () = assert!(size_of::<Entry>() == 24);
-const _: () = assert!(NARROW_LEVEL == 3 && MAX_LEVEL == 4);
+const _: () = assert!(NARROW_LEVEL == 3 && MAX_LEVEL == 5);
+
+/// Size of an address space in [`Entry::size`]; no volume is that large.
+const ADDRESS_SPACE: [u8; 5] = [u8::MAX; 5];
+const _: () = assert!(MAX_VOLUME_BYTES / SECTOR_BYTES < (1 << 40) - 1);
 
 /// Returns the low bytes of a number if the others are zero.
 fn narrow<const N: usize>(number: u64) -> Option<[u8; N]> {
@@ -74,7 +79,10 @@ impl Entry {
                 | flag(object.write_cache, WRITE_CACHE)
                 | flag(object.zero_detection, ZERO_DETECTION)
                 | flag(object.unreported, UNREPORTED),
-            size: narrow(object.size_bytes / SECTOR_BYTES)?,
+            size: match object.size_bytes {
+                ADDRESS_SPACE_BYTES => ADDRESS_SPACE,
+                size_bytes => narrow(size_bytes / SECTOR_BYTES)?,
+            },
             parent: narrow(object.parent.unwrap_or(ObjectId::NONE).0)?,
             root: narrow(object.root.get())?,
             root_crc: object.root_crc.get().to_le_bytes(),
@@ -83,6 +91,10 @@ impl Entry {
     }
 
     fn object(&self, id: ObjectId) -> Object {
+        let size_bytes = match self.size {
+            ADDRESS_SPACE => ADDRESS_SPACE_BYTES,
+            sectors => wide(sectors) * SECTOR_BYTES,
+        };
         Object {
             kind: match self.head & KIND {
                 1 => ObjectKind::Volume,
@@ -97,7 +109,7 @@ impl Entry {
             write_cache: self.head & WRITE_CACHE != 0,
             zero_detection: self.head & ZERO_DETECTION != 0,
             unreported: self.head & UNREPORTED != 0,
-            ..Object::new(id, wide(self.size) * SECTOR_BYTES)
+            ..Object::new(id, size_bytes)
         }
     }
 }
@@ -251,7 +263,6 @@ impl AtRest {
 mod tests {
     use super::*;
     use crate::interface::Reservation;
-    use crate::interface::operation::MAX_VOLUME_BYTES;
 
     fn largest(id: ObjectId) -> Object {
         Object {
@@ -259,7 +270,6 @@ mod tests {
             parent: Some(ObjectId(crate::catalog::stream::MAX_OBJECT.0 - 1)),
             root: BlockAddress::new((1 << 40) - 1),
             root_crc: Crc32c::new(u32::MAX),
-            level: MAX_LEVEL,
             mapped: crate::geometry::blocks_for(MAX_VOLUME_BYTES),
             write_cache: true,
             zero_detection: false,
@@ -289,6 +299,10 @@ mod tests {
         ];
         let kinds = [ObjectKind::Volume, ObjectKind::Snapshot, ObjectKind::Capture];
         objects.extend((100..).zip(kinds).map(|(id, kind)| small(ObjectId(id), kind)));
+        objects.push(Object { mapped: (1 << 40) - 1, ..Object::new(ObjectId(103), ADDRESS_SPACE_BYTES) });
+        // A volume that has shrunk keeps the level of its root.
+        let shrunk = |(id, level)| Object { level, ..small(ObjectId(id), ObjectKind::Volume) };
+        objects.extend((104..).zip(0..=MAX_LEVEL).map(shrunk));
         let mut at_rest = AtRest::default();
         for object in objects.iter().rev() {
             assert!(at_rest.insert(object));

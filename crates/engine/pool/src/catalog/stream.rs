@@ -7,7 +7,7 @@
 //!               parent (8) | size in bytes (8) | root address (8) | root CRC (4) | 4 zero | mapped blocks (8) |
 //!               of a reserved volume, at most: blocks that are shared (8), map pages still to be allocated (8)
 //! documents     key length (4) | key | value length (4) | value, repeated
-//! drop queue    address (8) | CRC (4) | level (1) | blocks mapped below, at level 3 in units of 256, at level 4 of 65 536, rounded up (3), repeated
+//! drop queue    address (8) | CRC (4) | level (1) | blocks mapped below, at levels 3, 4 and 5 in units of 2⁸, 2¹⁶ and 2²⁴, rounded up (3), repeated
 //! ```
 
 use crate::catalog::object::{Dropped, Object};
@@ -116,10 +116,11 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
         })
     };
     let sane = |o: &Object| {
+        use crate::interface::operation::is_size;
         let blocks = crate::geometry::blocks_for(o.size_bytes);
         let percent = o.reservation.map_or(0, |reservation| reservation.overwrite_percent);
         crate::catalog::is_user_object(id)
-            && o.size_bytes <= crate::interface::operation::MAX_VOLUME_BYTES
+            && is_size(o.size_bytes)
             && o.level <= crate::geometry::MAX_LEVEL
             && o.mapped <= blocks
             && percent <= 100
@@ -180,8 +181,9 @@ pub(crate) fn decode_documents(bytes: &[u8]) -> Result<BTreeMap<String, Bytes>, 
 const fn dropped_unit(level: u8) -> u64 {
     match level {
         0..=2 => 1,
-        3 => 256,
-        _ => 256 * 256,
+        3 => 1 << 8,
+        4 => 1 << 16,
+        _ => 1 << 24,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::catalog::objects::Objects;
 use crate::catalog::{is_user_object, stream};
-use crate::interface::operation::MAX_VOLUME_BYTES;
+use crate::interface::operation::{ADDRESS_SPACE_BYTES, MAX_VOLUME_BYTES, is_size};
 use crate::interface::{CatalogChange, ObjectId, PoolError};
 use media::BLOCK_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,9 +65,14 @@ impl Validation<'_> {
                 self.must_exist(*id)?;
                 self.must_exist(*source)?;
                 // The map of a new object does not exist yet.
-                match self.created.contains(id) || self.created.contains(source) {
-                    true => Err(PoolError::ObjectExists(*id)),
-                    false => Ok(()),
+                if self.created.contains(id) || self.created.contains(source) {
+                    return Err(PoolError::ObjectExists(*id));
+                }
+                // An address space and a volume do not become one another.
+                let [size_bytes, size_after] = [*id, *source].map(|object| self.size_after(object));
+                match (size_bytes == ADDRESS_SPACE_BYTES) == (size_after == ADDRESS_SPACE_BYTES) {
+                    true => Ok(()),
+                    false => Err(bad_size(size_after)),
                 }
             }
             CatalogChange::PutDocument { key, value } => match stream::is_document(key.len(), value.len()) {
@@ -110,7 +115,10 @@ impl Validation<'_> {
     fn resize(&mut self, id: ObjectId, size_bytes: u64) -> Result<(), PoolError> {
         self.must_exist(id)?;
         valid_size(size_bytes)?;
-        let bad = PoolError::BadSize { size_bytes, max_bytes: MAX_VOLUME_BYTES };
+        let bad = bad_size(size_bytes);
+        if [self.size_after(id), size_bytes].contains(&ADDRESS_SPACE_BYTES) {
+            return Err(bad);
+        }
         // A volume may end inside a block only if the blocks behind its end were never written.
         let shrinks = self.objects.length(id) > size_bytes;
         if shrinks && !size_bytes.is_multiple_of(BLOCK_BYTES as u64) {
@@ -130,8 +138,12 @@ impl Validation<'_> {
 }
 
 fn valid_size(size_bytes: u64) -> Result<(), PoolError> {
-    if size_bytes == 0 || !size_bytes.is_multiple_of(LOGICAL_BLOCK_BYTES) || size_bytes > MAX_VOLUME_BYTES {
-        return Err(PoolError::BadSize { size_bytes, max_bytes: MAX_VOLUME_BYTES });
+    match size_bytes > 0 && size_bytes.is_multiple_of(LOGICAL_BLOCK_BYTES) && is_size(size_bytes) {
+        true => Ok(()),
+        false => Err(bad_size(size_bytes)),
     }
-    Ok(())
+}
+
+fn bad_size(size_bytes: u64) -> PoolError {
+    PoolError::BadSize { size_bytes, max_bytes: MAX_VOLUME_BYTES }
 }

@@ -5,6 +5,7 @@ use crate::core::Core;
 use crate::core::damage::unknown_place;
 use crate::core::progress::Progress;
 use crate::core::waiting::MANY_WAITS;
+use crate::geometry::PATH_PAGES;
 use crate::interface::operation::{Failure, Operation, OperationId, Output};
 use crate::interface::{Incident, PoolError};
 use crate::map::page::PAGE_BYTES;
@@ -18,7 +19,7 @@ use media::{BLOCK_BYTES, Media};
 /// less; an object at rest comes into use again in less than a microsecond.
 const MEMORY_PER_OBJECT: usize = 64 << 10;
 /// Attempts of a read that finishes without a pump: map pages of each level, then content.
-const READ_STEPS: usize = 6;
+const READ_STEPS: usize = PATH_PAGES + 1;
 /// Answers of the medium to such reads after which a pump is due.
 const UNPUMPED: usize = 64;
 /// Pages of detached sub-trees that a turn gives back while hosts wait for their space.
@@ -240,6 +241,7 @@ impl<M: Media> Core<M> {
                 Step::Durable(Output::Done)
             }
             Operation::Provisioning { object, offset, limit } => self.provisioning_step(*object, *offset, *limit),
+            Operation::Mapped { object, range } => self.mapped_step(*object, *range),
             Operation::Catalog(changes) => self.catalog_step(changes, progress),
             Operation::Unique { objects } => self.unique_step(objects, progress),
             Operation::ReclaimZeros { object, offset } => self.zeros_step(*object, *offset, progress),

@@ -414,7 +414,7 @@ impl<M: Media> Core<M> {
             free_bytes: size - used,
             metadata_bytes: fixed + self.map.metadata_blocks() * block,
             promised_bytes: self.map.objects().promises().promised * block,
-            reclaimable_bytes: (self.map.space().pinned() + self.map.drops().mapped()) * block,
+            reclaimable_bytes: (self.map.space().pinned() + self.map.detached_blocks()) * block,
             full_below: self.parked.is_full_below(),
         }
     }

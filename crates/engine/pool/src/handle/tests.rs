@@ -1,8 +1,8 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use crate::{
-    BlockNumber, Catalog, CatalogChange, Core, ObjectId, Options, Outcome as Decision, Pool, Stability, View, Volume,
-    initial_root,
+    BlockNumber, BlockRange, Catalog, CatalogChange, Core, ObjectId, Options, Outcome as Decision, Pool, Stability,
+    View, Volume, initial_root,
 };
 use block::{BlockDevice, BlockError, Durability, Extent};
 use bytes::Bytes;
@@ -252,4 +252,20 @@ fn a_transaction_is_a_future_of_its_output() {
     let beyond = move |view: &mut View<'_>| Ok(Decision::Nothing(view.block(id, BlockNumber::new(1 << 20))?[0]));
     let refused = rig.run(async move { pool.transact(beyond, Stability::Durable).await });
     assert!(matches!(refused, Err(BlockError::OutOfRange { .. })), "{refused:?}");
+}
+
+#[test]
+fn a_volume_tells_how_much_of_a_range_is_mapped() {
+    let mut rig = Rig::new();
+    let volume = rig.volume(8000);
+    let of = |volume: &Volume<SimMedia>, first: u64, count: u64| {
+        let (volume, range) = (volume.clone(), BlockRange::new(BlockNumber::new(first), count));
+        async move { volume.mapped_bytes(range).await }
+    };
+    let writer = volume.clone();
+    let data = Bytes::from(vec![1; 3 * 4096]);
+    rig.run(async move { writer.write(Extent::new(16, 24), data, Durability::AsConfigured).await }).unwrap();
+    assert_eq!(rig.run(of(&volume, 0, 1000)), Ok(3 * 4096));
+    assert_eq!(rig.run(of(&volume, 3, 1)), Ok(4096));
+    assert!(matches!(rig.run(of(&volume, 999, 2)), Err(BlockError::OutOfRange { .. })));
 }

@@ -109,7 +109,8 @@ pub struct CheckStep {
 /// reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CatalogChange {
-    /// Creates an empty volume. `size_bytes` is a multiple of 512.
+    /// Creates an empty volume, or an address space. `size_bytes` is a multiple of 512 of at most
+    /// [`MAX_VOLUME_BYTES`](crate::MAX_VOLUME_BYTES), or [`ADDRESS_SPACE_BYTES`](crate::ADDRESS_SPACE_BYTES).
     CreateVolume {
         /// Id from [`Catalog::new_object_id`].
         id: ObjectId,
@@ -213,6 +214,14 @@ pub struct ObjectInfo {
     pub reservation: Option<Reservation>,
     /// Bytes kept free for the volume's reservation: an upper bound of what it may still allocate.
     pub promised_bytes: u64,
+}
+
+impl ObjectInfo {
+    /// True for an address space, or a snapshot or capture of one. Its size says nothing about the space
+    /// that it may take, and is part of no sum of sizes.
+    pub fn is_address_space(&self) -> bool {
+        self.size_bytes == operation::ADDRESS_SPACE_BYTES
+    }
 }
 
 /// State of the pool's content, objects and documents, for comparison with an earlier one.

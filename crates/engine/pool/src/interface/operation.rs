@@ -11,6 +11,15 @@ pub type OperationId = u64;
 /// Size of the largest volume: 256 TiB.
 pub const MAX_VOLUME_BYTES: u64 = 1 << 48;
 
+/// Size of an address space, an object that is no volume: a user of the pool lays out many contents of
+/// their own in it, far from one another. The only size above [`MAX_VOLUME_BYTES`].
+pub const ADDRESS_SPACE_BYTES: u64 = 1 << 60;
+
+/// True for a size that an object may have, apart from its unit.
+pub(crate) const fn is_size(size_bytes: u64) -> bool {
+    size_bytes <= MAX_VOLUME_BYTES || size_bytes == ADDRESS_SPACE_BYTES
+}
+
 /// Size of the largest document.
 pub const MAX_DOCUMENT_BYTES: usize = 64 << 10;
 
@@ -134,6 +143,13 @@ pub enum Operation {
         offset: u64,
         /// Maximum number of runs to return.
         limit: usize,
+    },
+    /// Counts the mapped blocks of a range.
+    Mapped {
+        /// Object to query.
+        object: ObjectId,
+        /// Range; the last block of an object may be short.
+        range: BlockRange,
     },
     /// Changes the catalog.
     Catalog(Vec<CatalogChange>),
@@ -270,7 +286,7 @@ impl Operation {
     /// True if a failure is reported with a logical block address.
     pub(crate) fn has_an_lba(&self) -> bool {
         (self.is_of_a_host() && !matches!(self, Self::Flush | Self::Transaction(_)))
-            || matches!(self, Self::Provisioning { .. })
+            || matches!(self, Self::Provisioning { .. } | Self::Mapped { .. })
     }
 
     /// Ranges that the operation accesses. Sources come first.
@@ -290,8 +306,9 @@ impl Operation {
             Self::Capture { source, ranges, .. } => ranges.iter().map(|range| (*source, range.bytes())).collect(),
             // The query may visit everything from its start on.
             Self::Provisioning { object, offset, .. } => {
-                vec![(*object, ByteRange::new(*offset, MAX_VOLUME_BYTES.saturating_sub(*offset)))]
+                vec![(*object, ByteRange::new(*offset, ADDRESS_SPACE_BYTES.saturating_sub(*offset)))]
             }
+            Self::Mapped { object, range } => vec![(*object, range.bytes())],
             Self::Flush
             | Self::Catalog(_)
             | Self::Unique { .. }
@@ -315,6 +332,7 @@ pub(crate) fn operation_lba(operation: &Operation) -> u64 {
         Operation::Zero { ranges, .. } => ranges.first().map_or(0, |range| range.offset),
         Operation::Clone { source_offset, .. } => *source_offset,
         Operation::Capture { ranges, .. } => ranges.first().map_or(0, |range| range.bytes().offset),
+        Operation::Mapped { range, .. } => range.bytes().offset,
         Operation::ReclaimZeros { offset, .. } | Operation::Verify { offset, .. } => *offset,
         Operation::Flush
         | Operation::Catalog(_)

@@ -221,11 +221,12 @@ impl Map {
                     let left = self.release_block(old.address())?;
                     self.objects.fewer_shared(object, u64::from(left > 0))?;
                 } else {
-                    delta -= old.mapped(level) as i64;
+                    let mapped = self.mapped_by(level, &[old])?;
+                    delta -= mapped as i64;
                     if self.space.count(old.address()).is_some_and(|count| count > 1) {
-                        self.objects.fewer_shared(object, old.mapped(level))?;
+                        self.objects.fewer_shared(object, mapped)?;
                     }
-                    self.drop_tree(old.child_pointer(level), old.mapped(level));
+                    self.drop_tree(old.child_pointer(level), mapped);
                 }
             }
             if level > 0 {

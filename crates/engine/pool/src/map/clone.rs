@@ -13,15 +13,6 @@ type Pieces = SmallVec<[(u8, BlockNumber, usize); 8]>;
 /// Entries of the pieces of a run, one piece after the other.
 type Entries = SmallVec<[Entry; 32]>;
 
-/// Number of blocks that entries of a page at `level` map.
-#[inline]
-fn mapped(level: u8, entries: &[Entry]) -> i64 {
-    match level {
-        0 => entries.iter().filter(|entry| !entry.is_empty()).count() as i64,
-        _ => entries.iter().map(|entry| entry.mapped(level) as i64).sum(),
-    }
-}
-
 impl Map {
     /// Makes a run of the destination share the source's blocks. All source references are taken
     /// before the destination changes.
@@ -92,12 +83,12 @@ impl Map {
             }
         }
         let path = self.own_path(object, at, level)?;
-        let after = mapped(level, entries);
+        let after = self.mapped_by(level, entries)?;
         let page = self.pages.page_mut(path.page())?;
         let empty = page.mapped() == 0;
         page.entries[places].swap_with_slice(entries);
         self.pages.note_copied_pointers(level, path.page());
-        let before = if empty { 0 } else { mapped(level, entries) };
+        let before = if empty { 0 } else { self.mapped_by(level, entries)? };
         if before > 0 {
             for old in entries.iter().filter(|old| !old.is_empty()) {
                 match level {
@@ -108,8 +99,8 @@ impl Map {
                 }
             }
         }
-        self.finish_path(&path, after - before)?;
-        Some(after.unsigned_abs())
+        self.finish_path(&path, after as i64 - before as i64)?;
+        Some(after)
     }
 
     /// Plans a clone: like `assign_clone`, without changing anything. False if data is missing.
@@ -141,6 +132,7 @@ impl Map {
                 let block = from + i * crate::geometry::entry_span(level);
                 let index = index_in(block, level);
                 let n = (entries as u64 - i).min((FANOUT - index) as u64);
+                complete &= self.plan_counts(source, block, level, n as usize);
                 match self.pointer(source, block, level) {
                     None => complete = false,
                     Some((pointer, _)) if pointer.is_empty() => {}
@@ -155,6 +147,7 @@ impl Map {
             }
             let index = index_in(at, level);
             complete &= self.plan_path(destination, at, level, index..index + entries, worst).is_some();
+            complete &= self.plan_counts(destination, at, level, entries);
         }
         complete
     }

@@ -28,6 +28,11 @@ pub(crate) struct Drops {
     completed: usize,
 }
 
+/// Number of blocks mapped below these sub-trees, each counted as often as it is shared.
+fn sum(queue: &[Dropped]) -> u64 {
+    queue.iter().fold(0, |sum, dropped| sum.saturating_add(dropped.mapped))
+}
+
 /// The queue as it was when an epoch ended. Entries are taken from its end, so most of it is still in
 /// its place.
 struct Frozen {
@@ -66,7 +71,7 @@ impl Drops {
     /// Loads a stored queue.
     pub fn load(stored: &[u8]) -> Result<Self, String> {
         let queue = stream::decode_drops(stored)?;
-        let mapped = queue.iter().map(|dropped| dropped.mapped).sum();
+        let mapped = sum(&queue);
         Ok(Self { queue, mapped, ..Self::default() })
     }
 
@@ -97,7 +102,7 @@ impl Drops {
 
     /// Adds a sub-tree.
     pub fn push(&mut self, dropped: Dropped) {
-        self.mapped += dropped.mapped;
+        self.mapped = self.mapped.saturating_add(dropped.mapped);
         self.queue.push(dropped);
         self.changed = true;
     }
@@ -128,7 +133,7 @@ impl Drops {
         self.before_change(0);
         self.queue.retain(&mut keep);
         self.parked.retain(&mut keep);
-        self.mapped = self.queue.iter().map(|dropped| dropped.mapped).sum();
+        self.mapped = sum(&self.queue);
         self.changed = true;
     }
 

@@ -10,6 +10,7 @@ mod changes;
 pub(crate) mod checkpoint;
 mod clone;
 mod content;
+pub(crate) mod counts;
 pub(crate) mod documents;
 pub(crate) mod drops;
 pub(crate) mod need;

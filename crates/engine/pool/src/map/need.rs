@@ -22,7 +22,9 @@ pub(crate) struct Need {
     /// blocks they have freed.
     pub once: bool,
     /// Object and number of the last counted page at each level, for `once`.
-    pub counted: [Option<(ObjectId, u64)>; PATH_PAGES],
+    counted: [Option<(ObjectId, u64)>; PATH_PAGES],
+    /// True if a page has been counted. Most plans count none.
+    any_counted: bool,
     /// Contradiction in the stored map.
     pub damaged: Option<String>,
     /// A contradiction in the index of the documents.
@@ -38,6 +40,12 @@ pub(crate) struct Counts {
     pub passing: u64,
     /// As in [`Need`].
     pub fresh: u64,
+}
+
+/// Blocks that a plan has counted, and the pages among them that it does not count again.
+pub(crate) struct Counted {
+    counts: Counts,
+    pages: [Option<(ObjectId, u64)>; PATH_PAGES],
 }
 
 impl Counts {
@@ -65,6 +73,17 @@ impl Need {
         (self.allocations, self.passing, self.fresh) = (counts.allocations, counts.passing, counts.fresh);
     }
 
+    /// What the plan has counted so far.
+    pub fn counted(&self) -> Counted {
+        Counted { counts: self.counts(), pages: self.counted }
+    }
+
+    /// Goes back to what the plan had counted. Missing data stays noted.
+    pub fn set_counted(&mut self, counted: Counted) {
+        self.set_counts(counted.counts);
+        self.counted = counted.pages;
+    }
+
     pub fn clear(&mut self) {
         self.pages.clear();
         self.segments.clear();
@@ -72,10 +91,21 @@ impl Need {
         self.allocations = 0;
         self.passing = 0;
         self.fresh = 0;
-        self.counted = Default::default();
+        if std::mem::take(&mut self.any_counted) {
+            self.counted = Default::default();
+        }
         self.damaged = None;
         self.damaged_index = None;
     }
+
+    /// Notes that the page of an object at `level` with this number is counted; true if it was not the last
+    /// one at its level.
+    pub fn count(&mut self, object: ObjectId, level: u8, number: u64) -> bool {
+        let this = Some((object, number));
+        self.any_counted = true;
+        std::mem::replace(&mut self.counted[usize::from(level)], this) != this
+    }
+
     pub fn is_empty(&self) -> bool {
         let complete = self.pages.is_empty() && self.segments.is_empty() && self.blocks.is_empty();
         complete && self.damaged.is_none() && self.damaged_index.is_none()

@@ -7,7 +7,7 @@
 //! write. In memory a page has its form on disk, without the padding.
 
 use crate::checksum::Crc32c;
-use crate::geometry::{FANOUT, NARROW_LEVEL, Pointer, page_span};
+use crate::geometry::{FANOUT, MAX_LEVEL, NARROW_LEVEL, Pointer, page_span};
 use crate::interface::ObjectId;
 use media::BlockAddress;
 
@@ -35,8 +35,15 @@ const _: () = assert!(size_of::<Entry>() == 12);
 /// Blocks in a unit of the mapped counts in the entries of a page at `level`. Up to level 3 the counts
 /// are exact; above, they are rounded up, and the header of the child has the exact number.
 const fn mapped_unit(level: u8) -> u64 {
-    if level > NARROW_LEVEL { 256 } else { 1 }
+    match level {
+        0..=NARROW_LEVEL => 1,
+        4 => 1 << 8,
+        _ => 1 << 16,
+    }
 }
+// A full child has 2²⁴ units.
+const _: () = assert!(page_span(NARROW_LEVEL - 1) == 1 << 24);
+const _: () = assert!(page_span(MAX_LEVEL - 1) == mapped_unit(MAX_LEVEL) << 24);
 
 /// Number of mapped blocks below a page, as its parent states it: exact, or rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -298,10 +305,13 @@ mod tests {
         let e = Entry::child(3, address, 1 << 24, Crc32c::new(7));
         assert_eq!((e.address(), e.mapped(3), e.crc()), (address, 1 << 24, Crc32c::new(7)));
         assert_eq!(Entry::EMPTY.mapped(3), 0);
-        for (mapped, stated) in [(1, 256), (256, 256), (257, 512), (1 << 32, 1 << 32)] {
-            let e = Entry::child(4, address, mapped, Crc32c::NONE);
-            assert_eq!((e.mapped(4), e.stated_mapped(4).is_of(mapped)), (stated, true));
-            assert!(!e.stated_mapped(4).is_of(stated + 1) && !e.stated_mapped(4).is_of(stated - 256));
+        for (level, unit) in [(4, 1 << 8), (5, 1 << 16)] {
+            let full = unit << 24;
+            for (mapped, stated) in [(1, unit), (unit, unit), (unit + 1, 2 * unit), (full - 1, full), (full, full)] {
+                let e = Entry::child(level, address, mapped, Crc32c::NONE);
+                assert_eq!((e.mapped(level), e.stated_mapped(level).is_of(mapped)), (stated, true));
+                assert!(!e.stated_mapped(level).is_of(stated + 1) && !e.stated_mapped(level).is_of(stated - unit));
+            }
         }
     }
 
@@ -314,6 +324,7 @@ mod tests {
         assert_eq!(level_for(64 * 1024 * mib), 2);
         assert_eq!(level_for(16 * 1024 * 1024 * mib), 3);
         assert_eq!(level_for(256 * 1024 * 1024 * mib), 4);
+        assert_eq!(level_for(1 << 48), 5);
     }
 
     #[test]
@@ -366,6 +377,8 @@ mod tests {
             (with(4, &[5, 300], 305), with(4, &[5, 300], 257), with(4, &[5, 300], 769)),
             (None, Some(768), Some(768))
         );
+        assert_eq!((with(5, &[5, 70_000], 70_005), with(5, &[5, 70_000], 65_538)), (None, None));
+        assert_eq!((with(5, &[5, 70_000], 3), with(5, &[5, 70_000], 200_000)), (Some(196_608), Some(196_608)));
         assert_eq!(with(4, &[], 0), None);
     }
 }

@@ -164,7 +164,13 @@ impl Map {
 
     /// Number of blocks that are free, or become free without further operations.
     pub(crate) fn coming_blocks(&self) -> u64 {
-        self.space.available() + self.space.pinned() + self.drops.mapped()
+        self.space.available() + self.space.pinned() + self.detached_blocks()
+    }
+
+    /// Number of blocks below detached sub-trees, at most. The number that the queue counts may be far
+    /// larger than the pool, because sub-trees share.
+    pub(crate) fn detached_blocks(&self) -> u64 {
+        self.drops.mapped().min(self.space.allocated())
     }
 
     /// Promises an object the blocks of its deficit, as far as there is space for them.

@@ -70,6 +70,7 @@ impl Map {
         for (level, at, entries) in pieces {
             let from = index_in(at, level);
             complete &= self.plan_path(object, at, level, from..from + entries, true).is_some();
+            complete &= self.plan_counts(object, at, level, entries);
             complete &= self.plan_reached((object, at), level, reached);
         }
         complete
@@ -97,12 +98,15 @@ impl Map {
             let mut i = 0;
             while i < entries {
                 let block = from + i as u64 * entry_span(level);
+                let index = index_in(block, level);
                 complete &= self.reach((source.0, block), level);
+                complete &= self.plan_counts(source.0, block, level, (entries - i).min(FANOUT - index));
                 complete &= self.plan_reached((source.0, block), level, reached);
-                i += FANOUT - index_in(block, level);
+                i += FANOUT - index;
             }
             let index = index_in(at, level);
             complete &= self.plan_path(destination.0, at, level, index..index + entries, true).is_some();
+            complete &= self.plan_counts(destination.0, at, level, entries);
             complete &= self.plan_reached((destination.0, at), level, reached);
         }
         complete
@@ -124,10 +128,9 @@ impl Map {
         if root.level < level {
             return true;
         }
-        let (counts, counted) = (self.need.counts(), self.need.counted);
+        let counted = self.need.counted();
         let complete = self.plan_path(object, block, level, 0..0, true).is_some();
-        self.need.set_counts(counts);
-        self.need.counted = counted;
+        self.need.set_counted(counted);
         complete
     }
 }

@@ -7,12 +7,13 @@
 
 use crate::catalog::object::Dropped;
 use crate::checksum::Crc32c;
-use crate::geometry::{FANOUT, PATH_PAGES, Pointer, entry_span, index_in, page_span};
+use crate::geometry::{FANOUT, MAX_LEVEL, PATH_PAGES, Pointer, RANGE_LEVEL, entry_span, index_in, page_span};
 use crate::interface::ObjectId;
 use crate::interface::range::BlockNumber;
 use crate::map::Map;
 use crate::map::page::{Entry, Page};
 use crate::map::pages::Path;
+use crate::mutations::{Mutation, leaves_out};
 use crate::space::Stream;
 use media::BlockAddress;
 
@@ -153,9 +154,8 @@ impl Map {
                 self.need_counts_of(&page.entries);
             }
             if shared || page.epoch() < self.pages.epoch() {
-                let this = Some((object, block.page(at)));
-                let counted = std::mem::replace(&mut self.need.counted[usize::from(at)], this);
-                if !self.need.once || counted != this {
+                let another = self.need.count(object, at, block.page(at));
+                if !self.need.once || another {
                     self.need.allocations += 1;
                     self.need.passing += u64::from(!shared);
                 }
@@ -360,8 +360,8 @@ impl Map {
     }
 
     /// Splits a run of blocks of an object into the largest aligned pieces: calls `f` with the
-    /// level of the page whose entries are replaced, the first block, and the number of entries.
-    /// Pieces of one call are in one page.
+    /// level of the page whose entries are replaced, at most [`RANGE_LEVEL`], the first block, and the
+    /// number of entries. Pieces of one call are in one page.
     pub(crate) fn pieces(
         root_level: u8,
         first: BlockNumber,
@@ -369,17 +369,17 @@ impl Map {
         phase: u64,
         mut f: impl FnMut(u8, BlockNumber, usize),
     ) {
+        let highest = root_level.min(if leaves_out(Mutation::RangeLevel) { MAX_LEVEL } else { RANGE_LEVEL });
         let mut at = first.get();
         let end = at + count;
         while at < end {
             // Highest level at which an entry starts here (also in the other object of a clone,
             // `phase` blocks away) and fits.
             let mut level = 0;
-            while level < root_level
+            while level < highest
                 && at.is_multiple_of(entry_span(level + 1))
                 && at.wrapping_add(phase).is_multiple_of(entry_span(level + 1))
                 && end - at >= entry_span(level + 1)
-                && level < 2
             {
                 level += 1;
             }
@@ -387,7 +387,7 @@ impl Map {
             let page_end = (at / page_span(level) + 1) * page_span(level);
             // Stops where a higher level can take over.
             let mut stop = end.min(page_end);
-            if level < root_level && level < 2 {
+            if level < highest {
                 let next = (at / entry_span(level + 1) + 1) * entry_span(level + 1);
                 stop = stop.min(next);
             }
@@ -416,6 +416,7 @@ impl Map {
                 Some(_) => {
                     let from = index_in(at, level);
                     complete &= self.plan_path(object, at, level, from..from + entries, shared).is_some();
+                    complete &= self.plan_counts(object, at, level, entries);
                 }
             }
         }

@@ -8,7 +8,7 @@ use pool::{
 };
 use random::Random;
 
-fn verify(rig: &mut Rig, object: ObjectId) -> ScanStep {
+pub(crate) fn verify(rig: &mut Rig, object: ObjectId) -> ScanStep {
     let mut whole = ScanStep::default();
     let mut offset = 0;
     loop {
@@ -24,7 +24,7 @@ fn verify(rig: &mut Rig, object: ObjectId) -> ScanStep {
     }
 }
 
-fn places(rig: &mut Rig, bad: &[Place]) -> Vec<(ObjectId, u64)> {
+pub(crate) fn places(rig: &mut Rig, bad: &[Place]) -> Vec<(ObjectId, u64)> {
     let blocks = bad.iter().map(|place| place.block).collect();
     match rig.run(Operation::PlacesOf(blocks)).unwrap() {
         Output::Places(places) => places.iter().map(|p| (p.object, p.offset_bytes / BLOCK)).collect(),

@@ -2,6 +2,7 @@
 //! copy of the engine.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod address_space;
 mod captures;
 mod clones;
 mod common;

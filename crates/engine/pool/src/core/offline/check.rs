@@ -13,6 +13,7 @@ use crate::core::scan::walk::{Item, Tally, TreeWalk, Visit, is_own, leaf_entries
 use crate::geometry::Pointer;
 use crate::interface::check::CheckReport;
 use crate::interface::{ObjectId, PoolError};
+use crate::map::counts::RoundedCounts;
 use crate::medium::blocking::read_many;
 use crate::space::STICKY;
 use crate::space::layout::SEGMENT_BLOCKS;
@@ -148,6 +149,7 @@ impl<M: Media> Core<M> {
     ) -> Result<Met, PoolError> {
         let mut walk = TreeWalk::new(self.all_roots(), first);
         let mut unread = Unread::new();
+        let mut rounded = RoundedCounts::default();
         let mut own = 0;
         while let Some(visits) = walk.next(self) {
             for (item, visit) in &visits {
@@ -157,6 +159,9 @@ impl<M: Media> Core<M> {
                     self.judge(item, visit, report);
                 }
                 let Visit::Page(page) = visit else { continue };
+                if first {
+                    rounded.note(address, page);
+                }
                 state.verified += u64::from(first);
                 for entry in leaf_entries(page) {
                     match tally.add(entry.address()) {
@@ -190,6 +195,7 @@ impl<M: Media> Core<M> {
             progress(*state);
         }
         self.check_data(unread, report);
+        rounded.findings().for_each(|finding| report.find(finding));
         Ok(Met { pages: walk.pages.count(), metadata_blocks: walk.pages.count() + own })
     }
 

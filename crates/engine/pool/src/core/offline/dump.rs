@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::recovery::{Scanner, await_ticket, read_blocks};
 use crate::core::scan::walk::{Item, TreeWalk, Visit, leaf_entries};
-use crate::geometry::Pointer;
+use crate::geometry::{NARROW_LEVEL, Pointer};
 use crate::index::page::Target;
 use crate::index::{self, IndexRoot, Node, Value};
 use crate::interface::operation::Options;
@@ -169,7 +169,8 @@ fn show_page(block: &[u8], address: BlockAddress) -> Result<Shown, String> {
     let entries = page.entries.iter().enumerate().filter(|(_, entry)| !entry.is_empty()).map(|(index, entry)| {
         let mut fields = vec![("index", (index as u64).into()), ("address", entry.address().into())];
         if !leaf {
-            fields.push(("mapped", entry.mapped(page.level()).into()));
+            let name = if page.level() > NARROW_LEVEL { "mapped_at_most" } else { "mapped" };
+            fields.push((name, entry.mapped(page.level()).into()));
         }
         fields.push(("crc", hex32(entry.crc())));
         Shown::Fields(fields)

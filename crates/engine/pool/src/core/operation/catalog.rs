@@ -97,7 +97,7 @@ impl<M: Media> Core<M> {
 }
 
 /// True if a change gives an object a map of more than four levels, which earlier releases do not
-/// know.
+/// know: to a volume above 16 TiB or an address space.
 fn makes_wide(change: &CatalogChange) -> bool {
     match change {
         CatalogChange::CreateVolume { size_bytes, .. }

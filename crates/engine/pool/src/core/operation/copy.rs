@@ -6,7 +6,6 @@ use crate::core::B;
 
 use crate::core::Core;
 use crate::core::progress::Progress;
-use crate::geometry::blocks_for;
 use crate::interface::operation::CopyOutcome;
 use crate::interface::operation::Output;
 use crate::interface::range::{BlockNumber, BlockRange, ByteRange, merge};
@@ -106,15 +105,10 @@ impl<M: Media> Core<M> {
         if source == capture || !is_capture {
             return Step::Fail(BlockError::ReadOnly.into());
         }
-        for &BlockRange { first, count } in ranges {
+        for range in ranges {
             for object in [source, capture] {
-                let Some(object) = self.map.objects().user(object) else {
-                    return Step::Fail(BlockError::Gone.into());
-                };
-                if first.checked_add(count).is_none_or(|end| end.get() > blocks_for(object.size_bytes)) {
-                    let (lba, count) = (first.get().saturating_mul(B / 512), count.saturating_mul(B / 512));
-                    let device_blocks = object.size_bytes / 512;
-                    return Step::Fail(BlockError::OutOfRange { lba, count, device_blocks }.into());
+                if let Err(failure) = self.has_blocks(object, *range) {
+                    return Step::Fail(failure);
                 }
             }
         }

@@ -3,6 +3,7 @@
 mod catalog;
 mod copy;
 mod edges;
+mod mapped;
 mod placed;
 mod provisioning;
 pub(crate) mod read;
@@ -11,9 +12,11 @@ mod write;
 mod zero;
 
 use crate::catalog::is_user_object;
-use crate::core::Core;
+use crate::core::{B, Core};
+use crate::geometry::blocks_for;
 
 use crate::interface::operation::{Failure, Output};
+use crate::interface::range::BlockRange;
 use crate::interface::{ObjectId, ObjectKind};
 
 use crate::schedule::step::Step;
@@ -77,6 +80,16 @@ impl<M: Media> Core<M> {
             ObjectKind::Snapshot | ObjectKind::Capture => Err(BlockError::ReadOnly.into()),
             ObjectKind::Volume => Ok(write_cache),
         }
+    }
+
+    /// Fails if the object does not exist, or ends before the end of the range.
+    fn has_blocks(&self, object: ObjectId, BlockRange { first, count }: BlockRange) -> Result<(), Failure> {
+        let Some(object) = self.map.objects().user(object) else { return Err(BlockError::Gone.into()) };
+        if first.checked_add(count).is_none_or(|end| end.get() > blocks_for(object.size_bytes)) {
+            let (lba, count) = (first.get().saturating_mul(B / 512), count.saturating_mul(B / 512));
+            return Err(BlockError::OutOfRange { lba, count, device_blocks: object.size_bytes / 512 }.into());
+        }
+        Ok(())
     }
 
     /// True if blocks of zeros are not stored for this object.

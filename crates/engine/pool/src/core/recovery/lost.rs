@@ -2,7 +2,9 @@
 //! lost already. Therefore replay drops record changes below it, instead of refusing the whole
 //! pool; all other changes take effect. The pointer to the page gets a checksum that no page has,
 //! so that this stale content is never read again, even if the medium returns the page later.
-//! Zeroing or unmapping the whole range, or deleting the object, removes the page from the map.
+//! Zeroing or unmapping the whole range, or deleting the object, removes the page from the map. The
+//! exception are pages at level 3 and above in a wide object: the range that such a page spans can no
+//! longer be zeroed as a whole, since only the page counts the blocks below it exactly.
 //!
 //! A page that cannot be read at all is not given up: the medium may only be absent. And a copy
 //! from below a damaged page cannot be dropped, since its destination would keep showing old

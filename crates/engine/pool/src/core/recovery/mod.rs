@@ -28,7 +28,7 @@ use crate::core::recovery::confirm::Doubtful;
 use crate::core::recovery::read_ahead::{Ahead, AheadFrame};
 use crate::core::state::DamagedPage;
 use crate::geometry::{NARROW_LEVEL, Pointer, blocks_for, level_for};
-use crate::interface::operation::{MAX_VOLUME_BYTES, Options};
+use crate::interface::operation::{MAX_VOLUME_BYTES, Options, is_size};
 use crate::interface::range::BlockNumber;
 use crate::interface::{CatalogChange, Incident, ObjectId, PoolError};
 use crate::log::frame::FrameInfo;
@@ -642,7 +642,7 @@ impl<M: Media> Core<M> {
         let wide = self.media().features() & FEATURE_WIDE != 0;
         let size = |size_bytes: u64| {
             let fits = wide || level_for(blocks_for(size_bytes)) <= NARROW_LEVEL;
-            size_bytes > 0 && size_bytes <= MAX_VOLUME_BYTES && fits
+            size_bytes > 0 && is_size(size_bytes) && fits
         };
         match record {
             Record::Write { object, first, blocks, .. } => inside(*object, *first, blocks.len() as u64),
@@ -655,7 +655,9 @@ impl<M: Media> Core<M> {
                     new(*id) && size(*size_bytes)
                 }
                 CatalogChange::CloneObject { id, .. } => new(*id),
-                CatalogChange::Resize { id, size_bytes } => is_user_object(*id) && size(*size_bytes),
+                CatalogChange::Resize { id, size_bytes } => {
+                    is_user_object(*id) && size(*size_bytes) && *size_bytes <= MAX_VOLUME_BYTES
+                }
                 CatalogChange::DeleteObject { id }
                 | CatalogChange::SetWriteCache { id, .. }
                 | CatalogChange::SetZeroDetection { id, .. }

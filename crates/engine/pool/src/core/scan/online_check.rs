@@ -22,6 +22,7 @@ use crate::interface::check::CheckReport;
 use crate::interface::operation::{Failure, OperationId, Output};
 use crate::interface::{CheckStep, ObjectId, PoolError};
 use crate::map::Map;
+use crate::map::counts::RoundedCounts;
 use crate::map::page::{Page, StatedMapped};
 use crate::medium::Medium;
 use crate::schedule::step::Step;
@@ -76,6 +77,8 @@ pub(crate) struct OnlineCheck {
     stack: Vec<MapPage>,
     /// Check of the index of the documents; only in the first pass.
     index: Option<IndexCheck>,
+    /// Counts that no entry has exactly, in this pass.
+    rounded: RoundedCounts,
     /// Pages met in this pass, a bit for each block of a segment.
     met: FxHashMap<u32, Box<[u64; N / 64]>>,
     outstanding: usize,
@@ -102,6 +105,7 @@ impl OnlineCheck {
             allocated: None,
             stack: Vec::new(),
             index: None,
+            rounded: RoundedCounts::default(),
             met: FxHashMap::default(),
             outstanding: 0,
             step: None,
@@ -129,6 +133,7 @@ impl OnlineCheck {
         self.want.clear();
         self.stack.clear();
         self.index = None;
+        self.rounded = RoundedCounts::default();
         self.met.clear();
         self.spoiled = false;
     }
@@ -251,6 +256,9 @@ impl OnlineCheck {
                     for finding in self.index.take().map(IndexCheck::findings).unwrap_or_default() {
                         self.report.find(format!("the documents: {finding}"));
                     }
+                    for finding in self.rounded.findings() {
+                        self.report.find(finding);
+                    }
                     self.compare_window(map.space());
                     self.from += self.length;
                     let report =
@@ -318,6 +326,7 @@ impl OnlineCheck {
             let stated = stated.blocks;
             self.report.find(format!("map page {address}: {mapped} blocks mapped, its parent says {stated}"));
         }
+        self.rounded.note(address, &page);
         let entries = (0..).zip(&page.entries).filter(|(_, e)| !e.is_empty());
         if let Some(sum) = page.contradiction() {
             self.report.find(format!("map page {address}: its entries map {sum} blocks, its header says {mapped}"));
