@@ -45,7 +45,11 @@ const LAYERS: &[Layer] = &[
     Layer {
         folder: "front",
         uses: &["protocol", "engine", "front"],
-        crates: &[("scsi_target", &["block", "scsi", "unit"]), ("unit", &["block"])],
+        crates: &[
+            ("nfs_server", &["nfs", "onc_rpc", "vfs", "xdr"]),
+            ("scsi_target", &["block", "scsi", "unit"]),
+            ("unit", &["block"]),
+        ],
     },
     Layer {
         folder: "array",
