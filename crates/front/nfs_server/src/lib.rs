@@ -20,6 +20,8 @@ mod server;
 mod shares;
 #[allow(dead_code, reason = "NFSv3 uses the other half")]
 mod status;
+#[cfg(test)]
+mod tests;
 mod v4;
 
 pub use server::{Answer, Client, Server, Settings};
