@@ -19,7 +19,7 @@ pub(crate) fn v4(error: &FsError) -> Option<&'static [v4::Status]> {
         FsError::Exists { .. } | FsError::XattrExists => &[S::EXIST],
         FsError::NotDirectory { kind: Kind::Symlink } => &[S::SYMLINK, S::NOTDIR],
         FsError::NotDirectory { .. } => &[S::NOTDIR],
-        FsError::IsDirectory => &[S::ISDIR, S::WRONG_TYPE, S::EXIST, S::INVAL],
+        FsError::IsDirectory => &[S::ISDIR, S::WRONG_TYPE, S::INVAL],
         FsError::WrongKind { kind: Kind::Symlink } => &[S::SYMLINK, S::WRONG_TYPE, S::INVAL],
         FsError::WrongKind { .. } => &[S::WRONG_TYPE, S::INVAL],
         FsError::NotEmpty => &[S::NOTEMPTY],

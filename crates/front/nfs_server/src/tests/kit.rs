@@ -8,7 +8,7 @@ use crate::v4::sessions::{Sequenced, Sessions, Slot};
 use crate::{Answer, Client, Protocols, Server, Settings, Share};
 use bytes::Bytes;
 use nfs::v4::attributes::{Attribute, Fattr, GetAttributesArguments, SetAttributesArguments};
-use nfs::v4::compound::{Call as Compound, CompoundOperation, CompoundOutcome, Results, Tag};
+use nfs::v4::compound::{Call as Compound, CompoundOutcome, Results, Tag};
 use nfs::v4::io::{ReadArguments, WriteArguments};
 use nfs::v4::names::{CreateArguments, CreateType};
 use nfs::v4::operations::{Class, Operation, Outcome};

@@ -1,4 +1,9 @@
 //! Black-box tests: compounds in bytes, over the file system in memory.
 
+mod attributes;
+mod calls;
 mod compound;
+mod directories;
+mod handles;
 mod kit;
+mod names;

@@ -30,10 +30,9 @@ pub(super) async fn execute<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: RenameArguments,
 ) -> Result<RenameOk, Failure> {
-    let (from, to) = (context.saved_file()?, context.file()?);
-    if !from.shares_with(&to) {
-        return Err(Status::XDEV.into());
-    }
+    let to = context.file()?;
+    // The pseudo root, which holds the shares, is another file system, too.
+    let from = context.saved()?.file().ok().filter(|from| from.shares_with(&to)).cloned().ok_or(Status::XDEV)?;
     let (old, new) = (sought(arguments.old)?, kept(arguments.new)?);
     let old = Place { directory: from.id, name: &old };
     let new = Place { directory: to.id, name: &new };
