@@ -3,7 +3,11 @@
 mod attributes;
 mod calls;
 mod compound;
+mod content;
+mod copies;
 mod directories;
+mod garbage;
 mod handles;
 mod kit;
 mod names;
+mod xattrs;
