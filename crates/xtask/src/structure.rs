@@ -16,6 +16,7 @@ const CRATES: &[&str] = &[
     "engine/pool",
     "engine/vfs",
     "front/unit",
+    "front/nfs_server",
     "front/scsi_target",
     "protocol/iscsi",
     "protocol/nfs",

@@ -12,11 +12,14 @@
 
 pub mod access;
 mod attributes;
+mod call;
+mod client;
 mod failure;
 pub mod handle;
 mod permissions;
 mod pseudo;
 mod server;
+mod sessions;
 mod shares;
 #[allow(dead_code, reason = "NFSv3 uses the other half")]
 mod status;
@@ -24,7 +27,8 @@ mod status;
 mod tests;
 mod v4;
 
-pub use server::{Answer, Client, Server, Settings};
+pub use call::Answer;
+pub use client::{CallFacts, Client};
+pub use server::{Server, Settings};
+pub use sessions::{Sequenced, Sessions, Slot};
 pub use shares::{Protocols, PublishError, Share, Shares};
-pub use v4::CallFacts;
-pub use v4::sessions::{Sequenced, Sessions, Slot};

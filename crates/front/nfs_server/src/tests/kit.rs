@@ -1,10 +1,10 @@
 //! A server over a file system in memory, and a client that encodes compounds and decodes their results.
 
 use crate::access::{Hosts, Rule, Rules};
+use crate::client::CallFacts;
 use crate::handle::HandleKey;
-use crate::v4::CallFacts;
+use crate::sessions::{Sequenced, Sessions, Slot};
 use crate::v4::operations::row_of;
-use crate::v4::sessions::{Sequenced, Sessions, Slot};
 use crate::{Answer, Client, Protocols, Server, Settings, Share};
 use bytes::Bytes;
 use nfs::v4::attributes::{Attribute, Fattr, GetAttributesArguments, SetAttributesArguments};

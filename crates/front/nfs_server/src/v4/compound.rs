@@ -2,9 +2,10 @@
 
 use super::context::Context;
 use super::operations::{dispatch, row_of};
-use super::sessions::Sequenced;
-use super::{CallFacts, NoResults};
+use crate::client::CallFacts;
+use crate::failure::NoResults;
 use crate::server::Server;
+use crate::sessions::Sequenced;
 use bytes::Bytes;
 use nfs::v4::Status;
 use nfs::v4::compound::{Arguments, CompoundOperation, CompoundOutcome, Reply};

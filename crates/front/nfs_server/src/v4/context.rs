@@ -1,10 +1,10 @@
 //! A compound that is being executed: its handles, its stateids, and the room that its reply has left.
 
-use super::CallFacts;
 use super::object::{File, Object};
-use super::sessions::Slot;
+use crate::client::CallFacts;
 use crate::failure::Failure;
 use crate::server::Server;
+use crate::sessions::Slot;
 use nfs::v4::{Stateid, Status};
 use vfs::{Call, FileSystem};
 

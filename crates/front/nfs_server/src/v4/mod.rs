@@ -6,7 +6,6 @@ mod names;
 mod object;
 pub(crate) mod operations;
 mod row;
-pub(crate) mod sessions;
 mod stateids;
 mod subject;
 
@@ -44,29 +43,3 @@ mod verify;
 mod write;
 mod write_same;
 mod xattr_name;
-
-use crate::server::Client;
-use onc_rpc::auth::Credential;
-use vfs::Timestamp;
-
-/// Facts of the call that a compound is.
-#[derive(Clone, Copy)]
-pub struct CallFacts<'a> {
-    /// The client's end of the connection.
-    pub client: &'a Client,
-    /// Who calls.
-    pub credential: &'a Credential,
-    /// Time of the call.
-    pub now: Timestamp,
-    /// Length of the call.
-    pub request_bytes: usize,
-}
-
-/// Why a compound has no results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoResults {
-    /// Its arguments cannot be decoded.
-    Garbage,
-    /// Nobody knows its outcome: the pool has stopped.
-    Unknown,
-}

@@ -1,10 +1,10 @@
 //! What the current and the saved handle name.
 
 use crate::access::{Permit, Refusal};
+use crate::client::CallFacts;
 use crate::handle::{HandleKey, Target};
 use crate::pseudo;
 use crate::shares::Share;
-use crate::v4::CallFacts;
 use nfs::v4::{Filehandle, Status};
 use std::rc::Rc;
 use vfs::{Call, FileId, FileSystem, FsError, Timestamp};

@@ -3,12 +3,12 @@
 use super::context::Context;
 use super::row::Row;
 use super::{
-    NoResults, access, advise, allocate, clone, commit, copy, create, deallocate, get_attributes, get_filehandle,
-    get_xattr, link, list_xattrs, lookup, lookup_parent, put_filehandle, put_root_filehandle, read, read_directory,
-    read_link, read_plus, remove, remove_xattr, rename, restore_filehandle, save_filehandle, security_information,
-    seek, set_attributes, set_xattr, verify, write, write_same,
+    access, advise, allocate, clone, commit, copy, create, deallocate, get_attributes, get_filehandle, get_xattr, link,
+    list_xattrs, lookup, lookup_parent, put_filehandle, put_root_filehandle, read, read_directory, read_link,
+    read_plus, remove, remove_xattr, rename, restore_filehandle, save_filehandle, security_information, seek,
+    set_attributes, set_xattr, verify, write, write_same,
 };
-use crate::failure::Failure;
+use crate::failure::{Failure, NoResults};
 use nfs::v4::Status;
 use nfs::v4::compound::{CompoundOperation, CompoundOutcome};
 use nfs::v4::operations::{Operation, Outcome};

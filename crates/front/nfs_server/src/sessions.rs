@@ -1,6 +1,6 @@
 //! What compounds need of sessions: the slot of a SEQUENCE, and its limits.
 
-use crate::v4::CallFacts;
+use crate::client::CallFacts;
 use bytes::Bytes;
 use nfs::v4::SessionId;
 use nfs::v4::Status;
