@@ -124,6 +124,36 @@ fn unstable_writes_are_lost_in_a_crash_until_they_are_committed() {
     assert_eq!(kit.status_at("s/f", commit()), Ok(()));
     kit.engine.restart(true);
     assert_eq!(kit.read("s/f", 0, 4).0, b"kept");
+    for (stable, data) in [(Stable::DataSync, b"data"), (Stable::FileSync, b"file")] {
+        assert!(written(&kit, write_as(ANONYMOUS, 0, stable, data)).is_ok());
+        kit.engine.restart(true);
+        assert_eq!(kit.read("s/f", 0, 4).0, data);
+    }
+}
+
+#[test]
+fn reads_fit_any_room_that_a_reply_has() {
+    let kit = Kit::new();
+    kit.file("f", &[1; 4096]);
+    assert_eq!(kit.status_at("s/f", set(ANONYMOUS, [Attribute::Size(4110)])), Ok(()));
+    for limit in 130..260 {
+        kit.sessions.response_bytes.set(limit);
+        let (data, eof) = kit.read("s/f", 0, 4096);
+        assert!(!eof && data.len().is_multiple_of(4), "{limit}");
+        let arguments = ReadArguments { stateid: ANONYMOUS, offset_bytes: 4090, count_bytes: 100 };
+        let Outcome::ReadPlus(results) = kit.at("s/f", [Operation::ReadPlus(arguments)]) else { panic!("{limit}") };
+        match results {
+            // The data of 6 bytes alone, or the hole behind it, too.
+            Ok(ok) => {
+                let end = ok.segments.iter().map(|segment| match segment {
+                    Segment::Data(data) => data.offset_bytes + data.data.len() as u64,
+                    Segment::Hole(hole) => hole.offset_bytes + hole.length_bytes,
+                });
+                assert_eq!(ok.eof, end.max() == Some(4110), "{limit}");
+            }
+            Err(status) => assert_eq!(status, Status::REP_TOO_BIG, "{limit}"),
+        }
+    }
 }
 
 #[test]
