@@ -141,9 +141,13 @@ impl State {
         self.clients.get(client.0).ok_or(Status::DEADSESSION)
     }
 
-    /// Whether the lease of a client has expired: it keeps its state as long as no other client wants it.
+    /// Whether the lease of a client has expired: it keeps its state as long as no other client wants it. A client with
+    /// a request in progress is not silent.
     fn is_courteous(&self, client: Key, now: Duration) -> bool {
-        self.clients.get(client).is_some_and(|client| client.renewed() + self.config.lease < now)
+        let Some(client) = self.clients.get(client).filter(|client| client.renewed() + self.config.lease < now) else {
+            return false;
+        };
+        client.sessions().iter().filter_map(|key| self.sessions.get(*key)).all(|session| session.busy() == 0)
     }
 
     /// Revokes all state of clients whose lease has expired. They keep their sessions, and learn it from SEQUENCE. As
