@@ -32,6 +32,7 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("iscsi", &[]),
             ("nfs", &["onc_rpc", "xdr"]),
+            ("nfs_state", &["nfs", "onc_rpc", "xdr"]),
             ("onc_rpc", &["xdr"]),
             ("scsi", &[]),
             ("xdr", &["random"]),

@@ -20,6 +20,7 @@ const CRATES: &[&str] = &[
     "front/scsi_target",
     "protocol/iscsi",
     "protocol/nfs",
+    "protocol/nfs_state",
     "protocol/onc_rpc",
     "protocol/xdr",
     "array/control",
