@@ -1,4 +1,4 @@
-//! Why an operation failed, or a whole call.
+//! Why an operation failed.
 
 use nfs::v4::Status;
 use vfs::{FsError, NameError};
@@ -29,13 +29,4 @@ impl From<NameError> for Failure {
     fn from(error: NameError) -> Self {
         Self::File(error.into())
     }
-}
-
-/// Why a compound has no results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoResults {
-    /// Its arguments cannot be decoded.
-    Garbage,
-    /// Nobody knows its outcome: the pool has stopped.
-    Unknown,
 }

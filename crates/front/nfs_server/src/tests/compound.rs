@@ -172,6 +172,7 @@ fn without_a_handle_operations_fail() {
 fn a_retry_gets_the_same_results_and_changes_nothing() {
     let kit = Kit::new();
     let remove = || Operation::Remove("d".into());
+    kit.sessions.cache_this.set(true);
     kit.directory("s", "d");
     let first = kit.at("s", [remove()]);
     assert_eq!(first.status(), Ok(()));

@@ -1,19 +1,21 @@
 //! A server over a file system in memory, and a client that encodes compounds and decodes their results.
 
 use crate::access::{Hosts, Rule, Rules};
-use crate::client::CallFacts;
 use crate::handle::HandleKey;
-use crate::sessions::{Sequenced, Sessions, Slot};
 use crate::v4::operations::row_of;
-use crate::{Answer, Client, Protocols, Server, Settings, Share};
+use crate::{Answer, Connection, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Transport};
 use bytes::Bytes;
 use nfs::v4::attributes::{Attribute, Fattr, GetAttributesArguments, SetAttributesArguments};
 use nfs::v4::compound::{Call as Compound, CompoundOutcome, Results, Tag};
 use nfs::v4::io::{ReadArguments, WriteArguments};
 use nfs::v4::names::{CreateArguments, CreateType};
 use nfs::v4::operations::{Class, Operation, Outcome};
-use nfs::v4::session::{SequenceArguments, SequenceOk};
-use nfs::v4::{Bitmap, FileSystemId, Filehandle, Stable, Stateid, Status};
+use nfs::v4::session::{
+    CallbackSecurity, ChannelAttributes, ClientOwner, CreateSessionArguments, ExchangeIdArguments, SequenceArguments,
+    StateProtection,
+};
+use nfs::v4::{Bitmap, FileSystemId, Filehandle, SessionId, Stable, Stateid, Status};
+use nfs_state::{Config, Identity, Record, State};
 use onc_rpc::auth::{AuthSys, OpaqueAuth};
 use onc_rpc::message::{AcceptStatus, Accepted, Call, Message, ReplyBody};
 use std::cell::{Cell, RefCell};
@@ -22,76 +24,56 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 use vfs::memory::{MemoryEngine, MemoryFileSystem};
 use vfs::{Exclusive, FileId, FileSystem, Name, New, NewKind, Payload, SetAttributes, Squash, Stability, Timestamp};
 use xdr::{Reader, Writer};
 
-/// Sessions without clients: every slot is good, within the limits.
-pub(super) struct TestSessions {
+/// Limits that the client asks for: with other ones, it makes another session.
+pub(super) struct Sessions {
     pub operations: Cell<u32>,
     pub request_bytes: Cell<usize>,
     pub response_bytes: Cell<usize>,
     pub cached_bytes: Cell<usize>,
-    /// Whether each compound asked for its reply to be kept.
+    /// Whether each compound asks for its reply to be kept.
     pub cache_this: Cell<bool>,
-    /// Results of the last compound, by sequence.
-    pub last: RefCell<Option<(u32, Vec<Bytes>)>>,
-    /// Slots that ended without results.
-    pub unknown: Cell<u32>,
-    sequence: Cell<u32>,
 }
 
-impl Sessions for TestSessions {
-    fn sequence(
-        &self,
-        caller: &CallFacts<'_>,
-        operations: u32,
-        arguments: &SequenceArguments,
-    ) -> Result<Sequenced, Status> {
-        if let Some((sequence, results)) = &*self.last.borrow()
-            && *sequence == arguments.sequence
-        {
-            return Ok(Sequenced::Replay(results.clone()));
-        }
-        if operations > self.operations.get() {
-            return Err(Status::TOO_MANY_OPS);
-        }
-        if caller.request_bytes > self.request_bytes.get() {
-            return Err(Status::REQ_TOO_BIG);
-        }
-        self.sequence.set(arguments.sequence);
-        let SequenceArguments { session, sequence, slot, highest_slot, cache_this } = *arguments;
-        let ok = SequenceOk { session, sequence, slot, highest_slot, target_highest_slot: 0, status_flags: 0 };
-        let slot = Slot {
-            client: 1,
-            session,
-            slot,
-            cache_this,
-            response_bytes: self.response_bytes.get(),
-            cached_bytes: self.cached_bytes.get(),
-        };
-        Ok(Sequenced::New(ok, slot))
-    }
+/// Values of the limits.
+type Asked = (u32, usize, usize, usize);
 
-    fn finish(&self, _: &Slot, results: Option<&[Bytes]>) {
-        match results {
-            Some(results) => *self.last.borrow_mut() = Some((self.sequence.get(), results.to_vec())),
-            None => self.unknown.set(self.unknown.get() + 1),
-        }
+impl Sessions {
+    fn asked(&self) -> Asked {
+        (self.operations.get(), self.request_bytes.get(), self.response_bytes.get(), self.cached_bytes.get())
     }
 }
 
-/// Server with the share `s`, and a client.
+/// A client.
+#[derive(Clone, Copy)]
+struct Peer {
+    id: u64,
+    session: SessionId,
+    asked: Asked,
+    /// Sequence of the slot.
+    sequence: u32,
+    /// Sequence of CREATE_SESSION.
+    creations: u32,
+}
+
+/// Server with the share `s`, and clients, one of which sends.
 pub(super) struct Kit {
     pub engine: MemoryEngine,
     pub fs: MemoryFileSystem,
-    pub server: Server<MemoryFileSystem>,
-    pub sessions: Rc<TestSessions>,
+    pub server: Rc<Server4<MemoryFileSystem>>,
+    rpc: Rpc<MemoryFileSystem, Rc<Server4<MemoryFileSystem>>>,
+    pub sessions: Sessions,
     pub minor: Cell<u32>,
     pub user: Cell<u32>,
     pub port: Cell<u16>,
-    pub sequence: Cell<u32>,
-    seconds: Cell<i64>,
+    /// Client that sends.
+    pub who: Cell<usize>,
+    peers: RefCell<Vec<Peer>>,
+    pub seconds: Cell<i64>,
 }
 
 /// Object of the share `s`.
@@ -99,32 +81,113 @@ pub(super) const OBJECT: u64 = 7;
 
 impl Kit {
     pub fn new() -> Self {
-        let engine = MemoryEngine::new(None);
-        let sessions = Rc::new(TestSessions {
-            operations: Cell::new(64),
-            request_bytes: Cell::new(2 << 20),
-            response_bytes: Cell::new((1 << 20) + 4096),
-            cached_bytes: Cell::new(4096),
-            cache_this: Cell::new(false),
-            last: RefCell::default(),
-            unknown: Cell::new(0),
-            sequence: Cell::new(0),
-        });
-        let settings = Settings { handle_key: HandleKey::new([3; 16]), lease_seconds: 30 };
+        Self::after(MemoryEngine::new(None), Vec::new())
+    }
+
+    /// A run of the server, after one that has left these records of clients.
+    pub fn after(engine: MemoryEngine, records: Vec<Record>) -> Self {
+        let kit = Self::without_client(engine, records);
+        kit.join("client-0", true);
+        kit
+    }
+
+    /// A run of the server, without a client yet.
+    pub fn without_client(engine: MemoryEngine, records: Vec<Record>) -> Self {
         let start = Timestamp::new(1_000_000, 0).unwrap_or_default();
+        let name = Bytes::from_static(b"server");
+        let identity = Identity { server_owner: name.clone(), scope: name, implementation: None };
+        let state = State::new(Config::new(1, identity), records, Duration::from_secs(30), Duration::ZERO);
+        let state = state.unwrap_or_else(|error| panic!("{error}"));
+        let shares = Rc::new(RefCell::new(Shares::new(start)));
+        let key = HandleKey::new([3; 16]);
+        let server = Rc::new(Server4::new(key, Rc::clone(&shares), state, Box::new(|| 4)));
+        let settings = Settings { handle_key: key, v3: false, portmap: false, port: 2049 };
         let kit = Self {
             fs: engine.create(start),
             engine,
-            server: Server::with_sessions(settings, start, Rc::<TestSessions>::clone(&sessions)),
-            sessions,
+            rpc: Rpc::new(settings, shares, Some(Rc::clone(&server))),
+            server,
+            sessions: Sessions {
+                operations: Cell::new(64),
+                request_bytes: Cell::new(2 << 20),
+                response_bytes: Cell::new((1 << 20) + 4096),
+                cached_bytes: Cell::new(8192),
+                cache_this: Cell::new(false),
+            },
             minor: Cell::new(2),
             user: Cell::new(0),
             port: Cell::new(700),
-            sequence: Cell::new(1),
+            who: Cell::new(0),
+            peers: RefCell::default(),
             seconds: Cell::new(1_000_000),
         };
         kit.publish("s", OBJECT, &kit.fs, any());
         kit
+    }
+
+    /// Adds a client, which sends from now on. Its reclaims are complete, or not.
+    pub fn join(&self, name: &str, complete: bool) {
+        let owner = ClientOwner { verifier: [1; 8], owner: name.into() };
+        let protection = StateProtection::None;
+        let exchange = ExchangeIdArguments { owner, flags: 0, protection, implementation: None };
+        let (id, creations) = match self.run_alone(&[Operation::ExchangeId(Box::new(exchange))]).1.pop() {
+            Some(Outcome::ExchangeId(Ok(ok))) => (ok.client, ok.sequence),
+            other => panic!("{other:?}"),
+        };
+        self.who.set(self.peers.borrow().len());
+        let asked = (0, 0, 0, 0);
+        self.peers.borrow_mut().push(Peer { id, session: [0; 16], asked, sequence: 0, creations });
+        self.renew_session();
+        if complete {
+            assert_eq!(self.status([Operation::ReclaimComplete(false)]), Ok(()));
+        }
+    }
+
+    fn peer(&self) -> Peer {
+        self.peers.borrow()[self.who.get()]
+    }
+
+    pub fn session(&self) -> SessionId {
+        self.peer().session
+    }
+
+    pub fn client_id(&self) -> u64 {
+        self.peer().id
+    }
+
+    /// Makes a session with the limits of now, and ends the one before.
+    pub fn renew_session(&self) {
+        let old = self.peer();
+        let asked = self.sessions.asked();
+        let bytes = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let fore = ChannelAttributes {
+            header_pad_bytes: 0,
+            max_request_bytes: bytes(asked.1),
+            max_response_bytes: bytes(asked.2),
+            max_cached_response_bytes: bytes(asked.3),
+            max_operations: asked.0,
+            max_requests: 4,
+            rdma_reads: None,
+        };
+        let back = ChannelAttributes { max_request_bytes: 4096, max_response_bytes: 4096, ..fore.clone() };
+        let arguments = CreateSessionArguments {
+            client: old.id,
+            sequence: old.creations,
+            flags: 0,
+            fore_channel: fore,
+            back_channel: ChannelAttributes { max_cached_response_bytes: 0, max_operations: 8, ..back },
+            callback_program: 0x4000_0000,
+            callback_security: vec![CallbackSecurity::None].into(),
+        };
+        let session = match self.run_alone(&[Operation::CreateSession(Box::new(arguments))]).1.pop() {
+            Some(Outcome::CreateSession(Ok(ok))) => ok.session,
+            other => panic!("{other:?}"),
+        };
+        if old.session != [0; 16] {
+            assert_eq!(self.run_alone(&[Operation::DestroySession(old.session)]).0, Ok(()));
+        }
+        let new = Peer { session, asked, sequence: 0, creations: old.creations.wrapping_add(1), ..old };
+        self.peers.borrow_mut()[self.who.get()] = new;
     }
 
     /// Publishes a share, or new facts of one.
@@ -150,10 +213,18 @@ impl Kit {
         Timestamp::new(self.seconds.get(), 0).unwrap_or_default()
     }
 
+    /// Time since the start.
+    pub fn uptime(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.seconds.get() - 1_000_000).unwrap_or(0))
+    }
+
     /// Sends a record.
     pub fn send(&self, record: Bytes) -> Answer {
-        let address = SocketAddr::from(([10, 0, 0, 1], self.port.get()));
-        end(self.server.call(record, &Client { address, connection: 1 }, self.now()))
+        let client = SocketAddr::from(([10, 0, 0, 1], self.port.get()));
+        let server = SocketAddr::from(([10, 0, 0, 9], 2049));
+        let connection = Connection { id: self.who.get() as u64, client, server, transport: Transport::Tcp };
+        let moment = Moment { now: self.now(), uptime: self.uptime() };
+        end(self.rpc.take(record, &connection, moment))
     }
 
     /// Credential of the user, with groups 0 and 5.
@@ -180,17 +251,21 @@ impl Kit {
         writer.into_bytes()
     }
 
-    /// The next SEQUENCE.
+    /// The next SEQUENCE, in a session with the limits of now.
     pub fn next_sequence(&self) -> Operation {
-        self.sequence.set(self.sequence.get() + 1);
+        if self.peer().asked != self.sessions.asked() {
+            self.renew_session();
+        }
+        let next = self.peer().sequence.wrapping_add(1);
+        self.peers.borrow_mut()[self.who.get()].sequence = next;
         self.same_sequence()
     }
 
     /// The last SEQUENCE again.
     pub fn same_sequence(&self) -> Operation {
+        let Peer { session, sequence, .. } = self.peer();
         let cache_this = self.sessions.cache_this.get();
-        let sequence = self.sequence.get();
-        Operation::Sequence(SequenceArguments { session: [9; 16], sequence, slot: 0, highest_slot: 0, cache_this })
+        Operation::Sequence(SequenceArguments { session, sequence, slot: 0, highest_slot: 0, cache_this })
     }
 
     /// Sends a compound of exactly these operations.
@@ -370,7 +445,8 @@ pub(super) fn compound_results(reader: Reader) -> (Result<(), Status>, Tag, Vec<
 /// Results of a change are no longer than its row says: else a change could be made and not reported.
 fn check_length(outcome: &Outcome) {
     let changes = |row: &&nfs::v4::operations::OperationRow| row.code == outcome.code() && row.class == Class::Changes;
-    if nfs::v4::operations::OPERATIONS.iter().any(|row| changes(&row)) {
+    let opens = matches!(outcome.code(), 4 | 12 | 14 | 18 | 21);
+    if outcome.status().is_ok() && (opens || nfs::v4::operations::OPERATIONS.iter().any(|row| changes(&row))) {
         let mut writer = Writer::default();
         outcome.encode(&mut writer);
         let row = row_of(outcome.code()).unwrap_or_else(|| panic!("{outcome:?} has no row"));

@@ -2,14 +2,15 @@
 
 use super::context::Context;
 use super::operations::{dispatch, row_of};
-use crate::client::CallFacts;
-use crate::failure::NoResults;
-use crate::server::Server;
-use crate::sessions::Sequenced;
+use super::server::Server;
+use crate::connection::CallFacts;
+use crate::rpc::NoResults;
 use bytes::Bytes;
 use nfs::v4::Status;
 use nfs::v4::compound::{Arguments, CompoundOperation, CompoundOutcome, Reply};
 use nfs::v4::operations::{Class, Needs, Operation, Outcome};
+use nfs::v4::session::SequenceArguments;
+use nfs_state::{Admitted, Fingerprint, Request, Sequenced};
 use std::ops::RangeInclusive;
 use vfs::FileSystem;
 use xdr::Writer;
@@ -18,7 +19,7 @@ const MINORS: RangeInclusive<u32> = 1..=2;
 /// Header of an accepted reply, which counts against the limits of a session (RFC 8881 §18.36.3).
 const HEADER_BYTES: usize = 24;
 /// Longest reply outside of a session.
-const MOST_REPLY_BYTES: usize = (1 << 20) + 4096;
+const MOST_REPLY_BYTES: u32 = (1 << 20) + 4096;
 /// Room that is kept for the failure of the next operation.
 const FAILURE_BYTES: usize = 8;
 
@@ -27,7 +28,7 @@ enum Step {
     /// It has results.
     Results(Outcome),
     /// It is the SEQUENCE of a retry: these are the results of the compound.
-    Replay(Vec<Bytes>),
+    Replay(Bytes),
 }
 
 /// Executes a compound, and returns its results in chunks.
@@ -36,6 +37,8 @@ pub(crate) async fn execute<F: FileSystem>(
     caller: CallFacts<'_>,
     arguments: Bytes,
 ) -> Result<Vec<Bytes>, NoResults> {
+    server.set_uptime(caller.moment.uptime);
+    let fingerprint = Fingerprint::of(&arguments);
     let mut arguments = Arguments::<Operation>::decode(arguments).map_err(|_| NoResults::Garbage)?;
     let mut writer = Writer::with_capacity(512);
     let mut reply = Reply::<Operation>::start(&mut writer, &arguments.tag);
@@ -44,27 +47,23 @@ pub(crate) async fn execute<F: FileSystem>(
         return Ok(writer.into_chunks());
     }
     let mut context = Context::new(server, caller, arguments.minor);
-    let mut position = Position { index: 0, count: arguments.count };
+    let mut position = Position { index: 0, count: arguments.count, fingerprint, uncached: false };
     while let Some(next) = arguments.next_operation() {
-        let last = position.index.saturating_add(1) >= position.count;
+        context.last = position.index.saturating_add(1) >= position.count;
+        let before = writer.length_bytes();
+        let (most, too_big) = room(&context, before);
+        context.room_bytes = most;
         let outcome = match next {
             Err(error) => Outcome::failed(error.code, Status::BADXDR),
-            Ok(operation) => {
-                context.room_bytes = room(&context, writer.length_bytes(), last).0;
-                match step(&mut context, position, operation).await {
-                    Ok(Step::Results(outcome)) => outcome,
-                    Ok(Step::Replay(results)) => return Ok(results),
-                    Err(no_results) => {
-                        context.slot.iter().for_each(|slot| server.sessions().finish(slot, None));
-                        return Err(no_results);
-                    }
-                }
-            }
+            // Without an outcome the slot stays in use: a retry must not be executed.
+            Ok(operation) => match step(&mut context, &mut position, operation).await? {
+                Step::Results(outcome) => outcome,
+                Step::Replay(results) => return Ok(vec![results]),
+            },
         };
-        let before = writer.length_bytes();
         reply.push(&mut writer, &outcome);
+        let (most, too_big) = if position.index == 0 { room(&context, before) } else { (most, too_big) };
         let mut status = outcome.status();
-        let (most, too_big) = room(&context, before, last);
         if status.is_ok() && writer.length_bytes() - before > most {
             reply.replace(&mut writer, &Outcome::failed(outcome.code(), too_big));
             status = Err(too_big);
@@ -76,7 +75,9 @@ pub(crate) async fn execute<F: FileSystem>(
     }
     reply.finish(&mut writer, Ok(()));
     let results = writer.into_chunks();
-    context.slot.iter().for_each(|slot| server.sessions().finish(slot, Some(&results)));
+    if let Some(admitted) = context.admitted.take() {
+        server.state().complete(admitted, &results, server.uptime());
+    }
     Ok(results)
 }
 
@@ -89,48 +90,43 @@ fn check(arguments: &Arguments<Operation>) -> Result<(), Status> {
 }
 
 /// Position of an operation in its compound.
-#[derive(Clone, Copy)]
 struct Position {
     index: u32,
     count: u32,
+    /// Fingerprint of the compound.
+    fingerprint: Fingerprint,
+    /// Whether the compound is a retry whose reply was not kept.
+    uncached: bool,
 }
 
 /// Bytes that the next results may have, and the status of longer ones.
-fn room<F: FileSystem>(context: &Context<'_, F>, written_bytes: usize, last: bool) -> (usize, Status) {
-    let kept = HEADER_BYTES + written_bytes + if last { 0 } else { FAILURE_BYTES };
-    let response = context.slot.map_or(MOST_REPLY_BYTES, |slot| slot.response_bytes);
-    let cached = context.slot.filter(|slot| slot.cache_this).map_or(response, |slot| slot.cached_bytes);
-    let status = if cached < response { Status::REP_TOO_BIG_TO_CACHE } else { Status::REP_TOO_BIG };
-    (response.min(cached).saturating_sub(kept), status)
+fn room<F: FileSystem>(context: &Context<'_, F>, written_bytes: usize) -> (usize, Status) {
+    let kept = HEADER_BYTES + written_bytes + if context.last { 0 } else { FAILURE_BYTES };
+    let limit = context.admitted.as_ref().map(Admitted::reply_limit);
+    let (limit, status) = limit.unwrap_or((MOST_REPLY_BYTES, Status::REP_TOO_BIG));
+    (usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(kept), status)
 }
 
 /// Executes an operation, after the checks that all have in common.
 async fn step<F: FileSystem>(
     context: &mut Context<'_, F>,
-    position: Position,
+    position: &mut Position,
     operation: Operation,
 ) -> Result<Step, NoResults> {
     let code = operation.code();
     let failed = |status| Ok(Step::Results(Outcome::failed(code, status)));
+    if position.uncached {
+        return failed(Status::RETRY_UNCACHED_REP);
+    }
     let row = match &operation {
         Operation::Illegal { .. } => return Ok(Step::Results(Outcome::Illegal(Status::OP_ILLEGAL))),
         operation => operation.row(),
     };
     let Some(row) = row else { return failed(Status::NOTSUPP) };
     if let Operation::Sequence(arguments) = &operation {
-        if position.index > 0 {
-            return failed(Status::SEQUENCE_POS);
-        }
-        return match context.server.sessions().sequence(&context.caller, position.count, arguments) {
-            Err(status) => failed(status),
-            Ok(Sequenced::Replay(results)) => Ok(Step::Replay(results)),
-            Ok(Sequenced::New(results, slot)) => {
-                context.slot = Some(slot);
-                Ok(Step::Results(Outcome::Sequence(Ok(results))))
-            }
-        };
+        return Ok(sequence(context, position, arguments));
     }
-    if context.slot.is_none() {
+    if context.admitted.is_none() {
         match row.class {
             Class::Alone if position.count > 1 => return failed(Status::NOT_ONLY_OP),
             Class::Alone => {}
@@ -140,11 +136,42 @@ async fn step<F: FileSystem>(
     if let Err(status) = check_handles(context, row.needs, row.class) {
         return failed(status);
     }
-    let certain_bytes = row_of(code).filter(|_| row.class == Class::Changes).map_or(0, |row| row.reply_bytes);
-    if certain_bytes > context.room_bytes {
-        return failed(room(context, 0, true).1);
+    if row_of(code).is_some_and(|row| row.reply_bytes > context.room_bytes) {
+        return failed(room(context, 0).1);
     }
     dispatch(context, operation).await.map(Step::Results)
+}
+
+/// SEQUENCE, RFC 8881 §18.46.
+fn sequence<F: FileSystem>(
+    context: &mut Context<'_, F>,
+    position: &mut Position,
+    arguments: &SequenceArguments,
+) -> Step {
+    let results = |results| Step::Results(Outcome::Sequence(results));
+    if position.index > 0 {
+        return results(Err(Status::SEQUENCE_POS));
+    }
+    let request = Request {
+        caller: context.sender(),
+        length_bytes: u32::try_from(context.caller.record_bytes).unwrap_or(u32::MAX),
+        fingerprint: position.fingerprint,
+        operations: position.count,
+    };
+    let sequenced = context.state().sequence(&request, arguments, context.uptime());
+    match sequenced {
+        Err(status) => results(Err(status)),
+        Ok(Sequenced::Replay(reply)) => Step::Replay(reply),
+        Ok(Sequenced::Uncached(ok)) => {
+            position.uncached = true;
+            results(Ok(ok))
+        }
+        Ok(Sequenced::Run(admitted)) => {
+            let ok = admitted.result().clone();
+            context.admitted = Some(admitted);
+            results(Ok(ok))
+        }
+    }
 }
 
 /// Checks the handles of an operation, and that it changes nothing where nothing may change.

@@ -10,7 +10,7 @@ use nfs::v4::{Bitmap, Status};
 use vfs::FileSystem;
 
 pub(super) const ROW: Row =
-    Row { code: 9, statuses: &[HANDLE, &[Status::GRACE, Status::INVAL, Status::WRONG_TYPE]], reply_bytes: 1024 };
+    Row { code: 9, statuses: &[HANDLE, &[Status::GRACE, Status::INVAL, Status::WRONG_TYPE]], reply_bytes: 16 };
 
 /// Reads attributes. Those that are not served are left out; one that can only be set is `INVAL`.
 pub(super) async fn execute<F: FileSystem>(context: &Context<'_, F>, wanted: &Bitmap) -> Result<Fattr, Failure> {

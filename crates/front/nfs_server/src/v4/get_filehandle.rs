@@ -10,5 +10,5 @@ pub(super) const ROW: Row = Row { code: 10, statuses: &[HANDLE], reply_bytes: 44
 
 /// Returns the current handle.
 pub(super) fn execute<F: FileSystem>(context: &Context<'_, F>) -> Result<Filehandle, Failure> {
-    Ok(context.current()?.handle(&context.server.settings().handle_key))
+    Ok(context.current()?.handle(context.server.handle_key()))
 }

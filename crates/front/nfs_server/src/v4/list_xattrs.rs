@@ -11,7 +11,7 @@ use vfs::FileSystem;
 pub(super) const ROW: Row = Row {
     code: 74,
     statuses: &[HANDLE, &[Status::BAD_COOKIE, Status::INVAL, Status::TOOSMALL, Status::WRONG_TYPE]],
-    reply_bytes: NO_RESULTS_BYTES + OK_BYTES,
+    reply_bytes: NO_RESULTS_BYTES,
 };
 
 /// Length of a `LISTXATTRS4resok` without names: cookie, count, eof.

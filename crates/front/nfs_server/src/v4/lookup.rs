@@ -27,7 +27,7 @@ pub(super) async fn find<F: FileSystem>(context: &Context<'_, F>, name: Name) ->
         Object::PseudoRoot => {
             let caller = &context.caller;
             let shares = context.server.shares().borrow();
-            let visible = |share: &_| pseudo::shows(share, caller.client.address, caller.credential);
+            let visible = |share: &_| pseudo::shows(share, caller.connection.client, caller.credential);
             let share = shares.by_name(&name).filter(|share| visible(share)).ok_or(Status::NOENT)?;
             let id = share.file_system.root();
             Ok(Object::File(File { export: export(share, caller)?, id }))

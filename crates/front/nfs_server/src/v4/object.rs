@@ -1,11 +1,12 @@
 //! What the current and the saved handle name.
 
 use crate::access::{Permit, Refusal};
-use crate::client::CallFacts;
+use crate::connection::CallFacts;
 use crate::handle::{HandleKey, Target};
 use crate::pseudo;
 use crate::shares::Share;
 use nfs::v4::{Filehandle, Status};
+use nfs_state::FileKey;
 use std::rc::Rc;
 use vfs::{Call, FileId, FileSystem, FsError, Timestamp};
 
@@ -52,6 +53,11 @@ impl<F: FileSystem> File<F> {
     /// Another file of the share.
     pub fn sibling(&self, id: FileId) -> Self {
         Self { export: Rc::clone(&self.export), id }
+    }
+
+    /// Identity for the state of clients.
+    pub fn key(&self) -> FileKey {
+        FileKey { share: self.export.share.object, file: self.id.0 }
     }
 
     /// Whether both are in one file system.
@@ -126,7 +132,7 @@ impl<F: FileSystem> Object<F> {
 /// The share, if the caller may use it. A caller that had the share and lost it gets `ACCESS`, RFC 8881
 /// §15.1.6.1: the file is still there.
 pub(super) fn export<F>(share: &Rc<Share<F>>, caller: &CallFacts<'_>) -> Result<Rc<Export<F>>, Status> {
-    let permit = share.rules.permit(caller.client.address, caller.credential);
+    let permit = share.rules.permit(caller.connection.client, caller.credential);
     match permit {
         Ok(permit) if share.protocols.v4 => Ok(Rc::new(Export { share: Rc::clone(share), permit })),
         Ok(_) | Err(Refusal::NoRule | Refusal::UnprivilegedPort) => Err(Status::ACCESS),

@@ -3,28 +3,38 @@
 use super::context::Context;
 use super::row::Row;
 use super::{
-    access, advise, allocate, clone, commit, copy, create, deallocate, get_attributes, get_filehandle, get_xattr, link,
-    list_xattrs, lookup, lookup_parent, put_filehandle, put_root_filehandle, read, read_directory, read_link,
-    read_plus, remove, remove_xattr, rename, restore_filehandle, save_filehandle, security_information, seek,
-    set_attributes, set_xattr, verify, write, write_same,
+    access, advise, allocate, back_channel_control, bind_connection, clone, close, commit, copy, create,
+    create_session, deallocate, destroy_client_id, destroy_session, downgrade, exchange_id, free_stateid,
+    get_attributes, get_filehandle, get_xattr, link, list_xattrs, lock, lock_test, lookup, lookup_parent, open,
+    put_filehandle, put_root_filehandle, read, read_directory, read_link, read_plus, reclaim_complete, remove,
+    remove_xattr, rename, restore_filehandle, save_filehandle, security_information, seek, set_attributes, set_xattr,
+    test_stateid, unlock, verify, write, write_same,
 };
-use crate::failure::{Failure, NoResults};
+use crate::failure::Failure;
+use crate::rpc::NoResults;
 use nfs::v4::Status;
 use nfs::v4::compound::{CompoundOperation, CompoundOutcome};
+use nfs::v4::locks::LockFailure;
 use nfs::v4::operations::{Operation, Outcome};
 use vfs::FileSystem;
 
 /// Rows of the operations that are served, by number.
 pub(super) const ROWS: &[&Row] = &[
     &access::ROW,
+    &close::ROW,
     &commit::ROW,
     &create::ROW,
     &get_attributes::ROW,
     &get_filehandle::ROW,
     &link::ROW,
+    &lock::ROW,
+    &lock_test::ROW,
+    &unlock::ROW,
     &lookup::ROW,
     &lookup_parent::ROW,
     &verify::NVERIFY,
+    &open::ROW,
+    &downgrade::ROW,
     &put_filehandle::ROW,
     &put_root_filehandle::PUTPUBFH,
     &put_root_filehandle::PUTROOTFH,
@@ -39,7 +49,16 @@ pub(super) const ROWS: &[&Row] = &[
     &set_attributes::ROW,
     &verify::VERIFY,
     &write::ROW,
+    &back_channel_control::ROW,
+    &bind_connection::ROW,
+    &exchange_id::ROW,
+    &create_session::ROW,
+    &destroy_session::ROW,
+    &free_stateid::ROW,
     &security_information::SECINFO_NO_NAME,
+    &test_stateid::ROW,
+    &destroy_client_id::ROW,
+    &reclaim_complete::ROW,
     &allocate::ROW,
     &copy::ROW,
     &deallocate::ROW,
@@ -127,8 +146,60 @@ pub(super) async fn dispatch<F: FileSystem>(
     })
 }
 
-/// Executes an operation on content or extended attributes. What is left needs state of clients, of which
-/// there is none.
+/// Results of an operation that may tell the lock in the way.
+fn lock_results<T>(
+    row: &Row,
+    locked: Result<Result<T, LockFailure>, Failure>,
+) -> Result<Result<T, LockFailure>, NoResults> {
+    match locked {
+        Ok(Ok(value)) => Ok(Ok(value)),
+        Ok(Err(LockFailure::Denied(denied))) => Ok(Err(LockFailure::Denied(denied))),
+        Ok(Err(LockFailure::Other(status))) => {
+            results(row, Err(status.into())).map(|failed| failed.map_err(LockFailure::Other))
+        }
+        Err(failure) => results(row, Err(failure)).map(|failed| failed.map_err(LockFailure::Other)),
+    }
+}
+
+/// Executes an operation on the state of clients.
+async fn state<F: FileSystem>(context: &mut Context<'_, F>, operation: Operation) -> Result<Outcome, NoResults> {
+    use Operation as O;
+    Ok(match operation {
+        O::Open(arguments) => run!(Open, open::ROW, open::execute(context, &arguments).await),
+        O::Close(arguments) => run!(Close, close::ROW, close::execute(context, &arguments)),
+        O::Downgrade(arguments) => run!(Downgrade, downgrade::ROW, downgrade::execute(context, &arguments)),
+        O::Lock(arguments) => Outcome::Lock(lock_results(&lock::ROW, lock::execute(context, &arguments).await)?),
+        O::LockTest(arguments) => {
+            Outcome::LockTest(lock_results(&lock_test::ROW, lock_test::execute(context, &arguments).await)?)
+        }
+        O::Unlock(arguments) => run!(Unlock, unlock::ROW, unlock::execute(context, &arguments)),
+        O::FreeStateid(stateid) => run!(FreeStateid, free_stateid::ROW, free_stateid::execute(context, &stateid)),
+        O::TestStateid(stateids) => run!(TestStateid, test_stateid::ROW, test_stateid::execute(context, &stateids)),
+        O::BackChannelControl(arguments) => {
+            run!(BackChannelControl, back_channel_control::ROW, back_channel_control::execute(context, &arguments))
+        }
+        O::BindConnection(arguments) => {
+            run!(BindConnection, bind_connection::ROW, bind_connection::execute(context, &arguments))
+        }
+        O::ExchangeId(arguments) => run!(ExchangeId, exchange_id::ROW, exchange_id::execute(context, &arguments)),
+        O::CreateSession(arguments) => {
+            run!(CreateSession, create_session::ROW, create_session::execute(context, &arguments))
+        }
+        O::DestroySession(session) => {
+            run!(DestroySession, destroy_session::ROW, destroy_session::execute(context, &session))
+        }
+        O::DestroyClientId(client) => {
+            run!(DestroyClientId, destroy_client_id::ROW, destroy_client_id::execute(context, client))
+        }
+        O::ReclaimComplete(one) => {
+            run!(ReclaimComplete, reclaim_complete::ROW, reclaim_complete::execute(context, one))
+        }
+        // OPENATTR: there are no named attributes.
+        other => Outcome::failed(other.code(), Status::NOTSUPP),
+    })
+}
+
+/// Executes an operation on content or extended attributes.
 async fn content<F: FileSystem>(context: &mut Context<'_, F>, operation: Operation) -> Result<Outcome, NoResults> {
     use Operation as O;
     Ok(match operation {
@@ -154,7 +225,7 @@ async fn content<F: FileSystem>(context: &mut Context<'_, F>, operation: Operati
         O::OffloadCancel(_) | O::OffloadStatus(_) | O::ReturnDelegation(_) => {
             Outcome::failed(operation.code(), Status::BAD_STATEID)
         }
-        other => Outcome::failed(other.code(), Status::NOTSUPP),
+        other => return state(context, other).await,
     })
 }
 

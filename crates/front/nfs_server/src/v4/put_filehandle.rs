@@ -3,8 +3,8 @@
 use super::context::Context;
 use super::object::{File, Object, export};
 use super::row::{NO_RESULTS_BYTES, Row};
+use super::server::{Found, HandleError};
 use crate::failure::Failure;
-use crate::server::{Found, HandleError};
 use nfs::v4::{Filehandle, Status};
 use vfs::FileSystem;
 

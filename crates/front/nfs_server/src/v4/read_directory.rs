@@ -16,7 +16,7 @@ use vfs::{Cookie, FileSystem, FsError, Space};
 pub(super) const ROW: Row = Row {
     code: 26,
     statuses: &[HANDLE, &[Status::BAD_COOKIE, Status::INVAL, Status::NOTDIR, Status::NOT_SAME, Status::TOOSMALL]],
-    reply_bytes: NO_RESULTS_BYTES + OK_BYTES,
+    reply_bytes: NO_RESULTS_BYTES,
 };
 
 const NO_RESULTS_BYTES: usize = super::row::NO_RESULTS_BYTES;
@@ -132,7 +132,7 @@ async fn values<F: FileSystem>(
     let file = directory.sibling(attributes.file);
     let space = needs_space(&arguments.wanted);
     let space = if space { directory.export.files().space(file.id).await? } else { Space::default() };
-    let handle = file.handle(&context.server.settings().handle_key);
+    let handle = file.handle(context.server.handle_key());
     let subject = Subject { place, file: attributes, handle: &handle, mounted_on: file.id.0, space };
     Ok(subject.fattr(&arguments.wanted))
 }
@@ -150,7 +150,7 @@ async fn list_shares<F: FileSystem>(
     page: &mut Page,
 ) -> Result<bool, Failure> {
     let caller = &context.caller;
-    let shares = pseudo::entries(&context.server.shares().borrow(), caller.client.address, caller.credential);
+    let shares = pseudo::entries(&context.server.shares().borrow(), caller.connection.client, caller.credential);
     for share in shares {
         let cookie = pseudo::cookie(share.object);
         if cookie <= Cookie(arguments.cookie) {

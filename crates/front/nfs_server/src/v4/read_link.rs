@@ -7,7 +7,7 @@ use nfs::v4::{Status, Text};
 use vfs::FileSystem;
 
 pub(super) const ROW: Row =
-    Row { code: 27, statuses: &[HANDLE, &[Status::INVAL, Status::WRONG_TYPE]], reply_bytes: 12 + 4096 };
+    Row { code: 27, statuses: &[HANDLE, &[Status::INVAL, Status::WRONG_TYPE]], reply_bytes: 16 };
 
 /// Returns the target of the current symbolic link, as stored.
 pub(super) async fn execute<F: FileSystem>(context: &Context<'_, F>) -> Result<Text, Failure> {

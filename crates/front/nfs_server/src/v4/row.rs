@@ -11,8 +11,8 @@ pub(crate) struct Row {
     pub code: u32,
     /// Statuses that it may return beside [`ALWAYS`]: RFC 8881 §15.2, RFC 7862 §11.2, RFC 8276 §8.4.
     pub statuses: &'static [&'static [Status]],
-    /// Longest results of a success, number and status included. For an operation that changes something
-    /// this is certain, so that it is refused before it runs if the reply has not that much room.
+    /// Room that the reply must have before the operation runs: for one that changes something the longest
+    /// results of a success, for others the shortest. Number and status are included.
     pub reply_bytes: usize,
 }
 
@@ -20,6 +20,9 @@ pub(crate) struct Row {
 pub(super) const NO_RESULTS_BYTES: usize = 8;
 /// Length of `change_info4`.
 pub(super) const CHANGE_INFO_BYTES: usize = 20;
+
+/// Length of `stateid4`.
+pub(super) const STATEID_BYTES: usize = 16;
 
 /// Statuses of every operation: of its arguments, and of the session.
 pub(super) const ALWAYS: &[Status] = &[
@@ -31,6 +34,7 @@ pub(super) const ALWAYS: &[Status] = &[
     Status::REP_TOO_BIG,
     Status::REP_TOO_BIG_TO_CACHE,
     Status::REQ_TOO_BIG,
+    Status::RETRY_UNCACHED_REP,
     Status::SERVERFAULT,
     Status::TOO_MANY_OPS,
 ];

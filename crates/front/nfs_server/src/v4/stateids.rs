@@ -1,25 +1,22 @@
-//! Stateids of operations on content, RFC 8881 §8.2. Only the special ones are known: no file is open.
+//! Stateids of operations on content, RFC 8881 §8.2.
 
 use super::context::Context;
+use super::object::File;
+use crate::failure::Failure;
 use nfs::v4::{Stateid, Status};
+use nfs_state::{Io, IoAccess};
 use vfs::{FileSystem, Right};
 
-/// Use of a file's content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
-    /// Reads it.
-    Read,
-    /// Changes it.
-    Write,
-}
+pub(super) use nfs_state::IoAccess as Use;
 
 /// Right that a stateid gives to the content of the current file.
 pub(super) fn state_check<F: FileSystem>(
     context: &Context<'_, F>,
     stateid: &Stateid,
     wanted: Use,
-) -> Result<Right, Status> {
-    check(stateid, context.current_stateid(), wanted)
+) -> Result<Right, Failure> {
+    let stateid = context.stateids.resolve(stateid)?;
+    Ok(check(context, &context.file()?, stateid, wanted)?)
 }
 
 /// Right that a stateid gives to the content of the saved file.
@@ -27,17 +24,20 @@ pub(super) fn saved_state_check<F: FileSystem>(
     context: &Context<'_, F>,
     stateid: &Stateid,
     wanted: Use,
-) -> Result<Right, Status> {
-    check(stateid, context.saved_stateid(), wanted)
+) -> Result<Right, Failure> {
+    let stateid = context.stateids.resolve_saved(stateid)?;
+    Ok(check(context, &context.saved_file()?, stateid, wanted)?)
 }
 
-/// The anonymous stateid reads and writes by mode bits; so does the one that bypasses locks, as locks are
-/// advisory.
-fn check(stateid: &Stateid, current: Option<&Stateid>, _wanted: Use) -> Result<Right, Status> {
-    let stateid = if *stateid == Stateid::CURRENT { current.ok_or(Status::BAD_STATEID)? } else { stateid };
-    if *stateid == Stateid::ANONYMOUS || *stateid == Stateid::READ_BYPASS {
-        Ok(Right::Mode)
-    } else {
-        Err(Status::BAD_STATEID)
+fn check<F: FileSystem>(
+    context: &Context<'_, F>,
+    file: &File<F>,
+    stateid: Stateid,
+    access: IoAccess,
+) -> Result<Right, Status> {
+    let client = context.client()?;
+    match context.state().check_io(client, &file.key(), &stateid, access, context.uptime())? {
+        Io::Open => Ok(Right::Opened),
+        Io::Special | Io::OpenForWriting => Ok(Right::Mode),
     }
 }

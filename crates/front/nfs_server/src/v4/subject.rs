@@ -30,7 +30,7 @@ pub(super) async fn gather<F: FileSystem>(
     object: &Object<F>,
     wanted: &Bitmap,
 ) -> Result<Gathered, FsError> {
-    let handle = object.handle(&context.server.settings().handle_key);
+    let handle = object.handle(context.server.handle_key());
     let mounted_on = object.mounted_on().0;
     let Object::File(file) = object else {
         return Ok(Gathered {
@@ -59,7 +59,7 @@ pub(super) async fn place<F: FileSystem>(
     Ok(Place {
         fsid: export.share.fsid.clone(),
         limits: files.limits(),
-        lease_seconds: context.server.settings().lease_seconds,
+        lease_seconds: lease_seconds(context),
         minor: context.minor,
         xattrs: true,
         capacity,
@@ -71,7 +71,7 @@ fn pseudo_place<F: FileSystem>(context: &Context<'_, F>) -> Place {
     Place {
         fsid: FileSystemId { major: 0, minor: 0 },
         limits: pseudo::LIMITS,
-        lease_seconds: context.server.settings().lease_seconds,
+        lease_seconds: lease_seconds(context),
         minor: context.minor,
         xattrs: false,
         capacity: Capacity::default(),
@@ -81,6 +81,10 @@ fn pseudo_place<F: FileSystem>(context: &Context<'_, F>) -> Place {
 /// Attributes of the pseudo root, as this caller sees it.
 pub(super) fn pseudo_attributes<F: FileSystem>(context: &Context<'_, F>) -> Attributes {
     let shares = context.server.shares().borrow();
-    let visible = pseudo::entries(&shares, context.caller.client.address, context.caller.credential).len();
+    let visible = pseudo::entries(&shares, context.caller.connection.client, context.caller.credential).len();
     pseudo::attributes(&shares, visible)
+}
+
+fn lease_seconds<F: FileSystem>(context: &Context<'_, F>) -> u32 {
+    u32::try_from(context.state().lease().as_secs()).unwrap_or(u32::MAX)
 }
