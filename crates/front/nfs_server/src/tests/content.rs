@@ -227,21 +227,20 @@ fn special_stateids_are_accepted_and_others_are_bad() {
     let read = |stateid| Operation::Read(ReadArguments { stateid, offset_bytes: 0, count_bytes: 1 });
     let write = |stateid| write_as(stateid, 0, Stable::FileSync, b"x");
     for stateid in [Stateid::ANONYMOUS, Stateid::READ_BYPASS] {
-        assert_eq!(kit.status_at("s/f", read(stateid.clone())), Ok(()));
+        assert_eq!(kit.status_at("s/f", read(stateid)), Ok(()));
         assert_eq!(kit.status_at("s/f", write(stateid)), Ok(()));
     }
     let seqid = |seqid, byte| Stateid { seqid, other: [byte; 12] };
     for stateid in [Stateid::CURRENT, Stateid::INVALID, seqid(2, 0), seqid(1, 0xff), seqid(0, 0xff), seqid(1, 7)] {
         let bad = Err(Status::BAD_STATEID);
-        assert_eq!(kit.status_at("s/f", read(stateid.clone())), bad);
-        assert_eq!(kit.status_at("s/f", write(stateid.clone())), bad);
-        let range = RangeArguments { stateid: stateid.clone(), offset_bytes: 0, length_bytes: 1 };
+        assert_eq!(kit.status_at("s/f", read(stateid)), bad);
+        assert_eq!(kit.status_at("s/f", write(stateid)), bad);
+        let range = RangeArguments { stateid, offset_bytes: 0, length_bytes: 1 };
         assert_eq!(kit.status_at("s/f", Operation::Allocate(range.clone())), bad);
         assert_eq!(kit.status_at("s/f", Operation::Deallocate(range)), bad);
-        let seek = SeekArguments { stateid: stateid.clone(), offset_bytes: 0, what: Content::DATA };
+        let seek = SeekArguments { stateid, offset_bytes: 0, what: Content::DATA };
         assert_eq!(kit.status_at("s/f", Operation::Seek(seek)), bad);
-        let advise =
-            AdviseArguments { stateid: stateid.clone(), offset_bytes: 0, count_bytes: 0, hints: Bitmap::EMPTY };
+        let advise = AdviseArguments { stateid, offset_bytes: 0, count_bytes: 0, hints: Bitmap::EMPTY };
         assert_eq!(kit.status_at("s/f", Operation::Advise(advise)), bad);
         let clone = CloneArguments {
             source_stateid: stateid,
@@ -410,11 +409,9 @@ fn advice_is_accepted_and_not_followed() {
 fn operations_on_copies_that_there_are_not_have_a_bad_stateid() {
     let (kit, _) = with_file();
     let stateid = Stateid { seqid: 1, other: [7; 12] };
-    for operation in [
-        Operation::OffloadStatus(stateid.clone()),
-        Operation::OffloadCancel(stateid.clone()),
-        Operation::ReturnDelegation(stateid),
-    ] {
+    for operation in
+        [Operation::OffloadStatus(stateid), Operation::OffloadCancel(stateid), Operation::ReturnDelegation(stateid)]
+    {
         assert_eq!(kit.status_at("s/f", operation), Err(Status::BAD_STATEID));
     }
     assert_eq!(kit.status_at("s/f", Operation::OpenAttributes(false)), Err(Status::NOTSUPP));

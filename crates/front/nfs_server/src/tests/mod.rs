@@ -9,5 +9,8 @@ mod directories;
 mod garbage;
 mod handles;
 mod kit;
+mod locks;
 mod names;
+mod opens;
+mod sessions;
 mod xattrs;

@@ -102,7 +102,7 @@ async fn grant<F: FileSystem>(
     target: &Target<F>,
 ) -> Result<Opened, Failure> {
     let files = target.file.export.files();
-    let opened = check_target(context, request, target).map_err(Failure::from).and_then(|()| {
+    let opened = check_target(context, request, target).and_then(|()| {
         let opened = context.state().open(context.client()?, request, &target.file.key(), context.uptime())?;
         Ok(opened)
     });
