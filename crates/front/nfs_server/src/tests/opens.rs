@@ -7,6 +7,7 @@ use nfs::v4::attributes::{Attribute, Fattr};
 use nfs::v4::compound::CompoundOutcome;
 use nfs::v4::io::{ReadArguments, WriteArguments};
 use nfs::v4::names::{CreateType, RenameArguments};
+use nfs::v4::offload::CloneArguments;
 use nfs::v4::open::{
     CloseArguments, CreateHow, Delegation, DelegationType, DowngradeArguments, ExclusiveCreate, OpenArguments,
     OpenClaim, OpenHow, OpenOk, WhyNoDelegation, result, share_access, share_deny,
@@ -175,6 +176,34 @@ fn opens_of_two_clients_deny_each_other() {
     kit.who.set(1);
     assert!(opened(&kit, open("f", BOTH, share_deny::WRITE)).is_ok());
     assert_eq!(kit.attribute("s/f", 4), Attribute::Size(1));
+}
+
+#[test]
+fn a_truncation_needs_that_others_permit_writing() {
+    let kit = Kit::new();
+    kit.file("f", b"x");
+    let _ = stateid(&kit, open("f", READ, share_deny::WRITE));
+    kit.join("client-1", true);
+    let truncates = CreateHow::Unchecked(Fattr::new([Attribute::Size(0)]));
+    assert_eq!(opened(&kit, create("f", truncates, READ)), Err(Status::SHARE_DENIED));
+    assert_eq!(kit.attribute("s/f", 4), Attribute::Size(1));
+}
+
+#[test]
+fn the_source_of_a_clone_has_the_saved_stateid() {
+    let kit = Kit::new();
+    kit.file("f", b"content");
+    kit.file("g", b"");
+    let clone = CloneArguments {
+        source_stateid: Stateid::CURRENT,
+        destination_stateid: Stateid::ANONYMOUS,
+        source_offset_bytes: 0,
+        destination_offset_bytes: 0,
+        count_bytes: 0,
+    };
+    let from = go("s").into_iter().chain([open("f", READ, 0), Operation::SaveFilehandle]);
+    assert_eq!(kit.status(from.chain(go("s/g")).chain([Operation::Clone(clone)])), Ok(()));
+    assert_eq!(kit.read("s/g", 0, 10).0, b"content");
 }
 
 #[test]
@@ -358,6 +387,8 @@ fn an_open_is_reclaimed_after_a_restart() {
     assert!(again.server.shares().borrow_mut().withdraw(OBJECT, again.now()));
     again.publish("s", OBJECT, &kit.fs, super::kit::any());
     again.join("client-0", false);
+    // The grace period keeps what can be reclaimed.
+    assert_eq!(end(again.server.advance(again.uptime())), Ok(()));
     let put = || Operation::PutFilehandle(handle.clone());
     assert_eq!(again.status([put(), read_as(held)]), Err(Status::BAD_STATEID));
     let reclaim = arguments(OpenClaim::Previous(DelegationType::None), OpenHow::NoCreate, READ, 0);
