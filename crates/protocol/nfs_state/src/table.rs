@@ -88,7 +88,8 @@ impl<T> Table<T> {
     /// Entries from an index on, ascending.
     pub(crate) fn iter_from(&self, index: u32) -> impl Iterator<Item = (Key, &T)> {
         let places = self.places.get(index as usize..).unwrap_or_default();
-        (index..).zip(places).filter_map(|(index, place)| {
+        // In this order the count does not advance beyond the last place.
+        places.iter().zip(index..).filter_map(|(place, index)| {
             let value = place.value.as_ref()?;
             Some((Key { index, generation: place.generation }, value))
         })

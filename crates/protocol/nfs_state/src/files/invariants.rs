@@ -5,6 +5,12 @@ use std::collections::BTreeMap;
 use super::{Files, Holdings, Kind, ShareCounts};
 
 impl Files {
+    /// Sets the version of a stateid.
+    pub(crate) fn set_seqid(&mut self, stateid: &nfs::v4::Stateid, seqid: u32) {
+        let key = crate::ids::stateid_key(self.boot, stateid).expect("a stateid of this run");
+        self.entries.get_mut(key).expect("an entry").seqid = seqid;
+    }
+
     /// Panics unless every count and index agrees with the entries, and no two grants conflict.
     pub(crate) fn check(&self) {
         let mut held: BTreeMap<u32, Holdings> = BTreeMap::new();
