@@ -26,6 +26,8 @@ mod rpc;
 mod shares;
 mod status;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 mod v3;
 mod v4;
