@@ -163,7 +163,7 @@ impl<F: FileSystem, V: Version4> Rpc<F, V> {
             Some(v4) => v4,
             None => &NoOpens,
         };
-        Context { shares: &self.shares, handle_key: &self.settings.handle_key, opens, call }
+        Context::new(&self.shares, &self.settings.handle_key, opens, call)
     }
 
     async fn nfs_3(&self, call: &Call, facts: CallFacts<'_>, mut arguments: Reader) -> Answer {

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 /// The mounts of those shares that the caller may use.
 pub(super) fn execute<F>(context: &Context<'_, F>, mounts: &RefCell<Mounts>) -> Vec<MountEntry> {
-    let (shares, mounts) = (context.shares.borrow(), mounts.borrow());
+    let (shares, mounts) = (context.shares(), mounts.borrow());
     let visible = mounts.iter().filter(|mounted| {
         let share = shares.by_object(mounted.object);
         share.is_some_and(|share| sees(context, share))

@@ -7,7 +7,7 @@ use nfs::mount::{Export, Name};
 
 /// The shares that the caller may use, each with the clients that its rules name.
 pub(super) fn execute<F>(context: &Context<'_, F>) -> Vec<Export> {
-    let shares = context.shares.borrow();
+    let shares = context.shares();
     let visible = shares.iter().filter(|share| sees(context, share));
     visible
         .map(|share| {

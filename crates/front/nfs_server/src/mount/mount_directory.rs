@@ -54,7 +54,7 @@ async fn mount<F: FileSystem>(
 ) -> Result<mount::Mounted, Refused> {
     let names = path::components(path)?;
     let (name, below) = names.split_first().ok_or(Status::ACCES)?;
-    let share = context.shares.borrow().by_name(name).cloned().ok_or(Status::ACCES)?;
+    let share = context.shares().by_name(name).cloned().ok_or(Status::ACCES)?;
     let root = context.open(&share, share.file_system.root()).map_err(|_| Status::ACCES)?;
     let directory = walk(&root, below).await?;
     let client = context.call.connection.client.ip().to_canonical();

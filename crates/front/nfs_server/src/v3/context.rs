@@ -7,14 +7,13 @@ use crate::handle::{HandleKey, Target};
 use crate::reservations::{Access, Opens};
 use crate::shares::{Share, Shares};
 use nfs::v3::{self, Filehandle, Status, WccData};
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::rc::Rc;
 use vfs::{Attributes, Call, Changed, FileId, FileSystem, Limits, Timestamp};
 
 /// What a procedure sees of its call.
 pub(crate) struct Context<'a, F> {
-    /// Published shares.
-    pub shares: &'a RefCell<Shares<F>>,
+    shares: &'a RefCell<Shares<F>>,
     /// Key of handles.
     pub handle_key: &'a HandleKey,
     /// Files that clients of NFSv4 have open.
@@ -31,6 +30,23 @@ pub(crate) struct File<'a, F> {
     now: Timestamp,
     /// The file. It may no longer exist.
     pub id: FileId,
+}
+
+impl<'a, F> Context<'a, F> {
+    /// Context of a call.
+    pub const fn new(
+        shares: &'a RefCell<Shares<F>>,
+        handle_key: &'a HandleKey,
+        opens: &'a dyn Opens,
+        call: CallFacts<'a>,
+    ) -> Self {
+        Self { shares, handle_key, opens, call }
+    }
+
+    /// Published shares. Must not be borrowed over an await.
+    pub fn shares(&self) -> Ref<'a, Shares<F>> {
+        self.shares.borrow()
+    }
 }
 
 impl<'a, F: FileSystem> Context<'a, F> {
