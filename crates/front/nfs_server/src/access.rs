@@ -4,6 +4,7 @@
 //! with the longest prefix, then the rule for any host. Of equally exact ones the first decides.
 
 use onc_rpc::auth::Credential;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use vfs::{Anonymous, Caller, Squash};
 
@@ -40,6 +41,13 @@ impl Network {
             }
             _ => false,
         }
+    }
+}
+
+/// `address/prefix`.
+impl fmt::Display for Network {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}/{}", self.address, self.prefix_bits)
     }
 }
 
