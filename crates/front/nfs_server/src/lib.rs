@@ -25,6 +25,8 @@ mod rpc;
 mod shares;
 #[allow(dead_code, reason = "the operations use it")]
 mod status;
+#[cfg(test)]
+mod testing;
 mod v3;
 
 pub use connection::{CallFacts, Connection, Moment, Transport};

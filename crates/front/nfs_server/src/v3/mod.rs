@@ -126,3 +126,6 @@ pub(crate) async fn execute<F: FileSystem>(context: &Context<'_, F>, request: &R
 fn write_verifier<F: FileSystem>(files: &F) -> Verifier {
     files.write_verifier().0.to_be_bytes()
 }
+
+#[cfg(test)]
+mod tests;
