@@ -73,7 +73,7 @@ async fn walk<F: FileSystem>(root: &File<'_, F>, below: &[Name]) -> Result<vfs::
 }
 
 /// Status of MOUNT for one of NFSv3. MOUNT has fewer.
-fn of_v3(status: v3::Status) -> Status {
+pub(super) fn of_v3(status: v3::Status) -> Status {
     match status {
         v3::Status::PERM => Status::PERM,
         v3::Status::NOENT | v3::Status::STALE => Status::NOENT,
