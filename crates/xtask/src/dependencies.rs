@@ -32,6 +32,7 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("iscsi", &[]),
             ("nfs", &["onc_rpc", "xdr"]),
+            ("nfs_state", &["nfs", "onc_rpc", "xdr"]),
             ("onc_rpc", &["xdr"]),
             ("scsi", &[]),
             ("xdr", &["random"]),
@@ -45,7 +46,11 @@ const LAYERS: &[Layer] = &[
     Layer {
         folder: "front",
         uses: &["protocol", "engine", "front"],
-        crates: &[("scsi_target", &["block", "scsi", "unit"]), ("unit", &["block"])],
+        crates: &[
+            ("nfs_server", &["nfs", "nfs_state", "onc_rpc", "vfs", "xdr"]),
+            ("scsi_target", &["block", "scsi", "unit"]),
+            ("unit", &["block"]),
+        ],
     },
     Layer {
         folder: "array",

@@ -25,6 +25,7 @@ pub type Done = Result<(), Status>;
 
 types! {
     /// Name of some state, and its version: `stateid4` (§3.3.12, §8.2).
+    #[derive(Copy)]
     struct Stateid {
         /// Version of the state.
         seqid: u32,

@@ -1,0 +1,40 @@
+//! The NFS server without sockets: NFSv3 (RFC 1813) with MOUNT and portmap, and NFSv4.1 and 4.2 (RFC 8881, RFC 7862,
+//! RFC 8276), in terms of a [`vfs::FileSystem`].
+//!
+//! * [`Rpc`]: the entry, for one record. It serves NFSv3, MOUNT and portmap (RFC 1833) itself.
+//! * [`Server4`]: NFSv4, with the state of its clients: COMPOUND, and a file for each operation.
+//! * [`Shares`]: what is exported; [`access`]: to whom. The pseudo root lists the shares.
+//! * [`handle`]: filehandles, sealed under a key of the pool.
+//! * `status.rs`: where an error of a file system becomes a status.
+//! * `attributes.rs`: attributes of a file on the wire.
+//!
+//! It has no runtime, no socket and no clock: time is an argument. All futures are polled on one thread.
+#![forbid(unsafe_code)]
+
+pub mod access;
+mod attributes;
+mod connection;
+mod failure;
+pub mod handle;
+mod mount;
+mod permissions;
+mod portmap;
+mod pseudo;
+mod replies;
+mod reservations;
+mod rpc;
+mod shares;
+mod status;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod v3;
+mod v4;
+
+pub use connection::{CallFacts, Connection, Moment, Transport};
+pub use replies::ReplyCounts;
+pub use reservations::{Access, Opens};
+pub use rpc::{Answer, NoResults, Rpc, Settings, Version4};
+pub use shares::{Protocols, PublishError, Share, Shares};
+pub use v4::server::Server as Server4;

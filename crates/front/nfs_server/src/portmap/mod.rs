@@ -1,0 +1,33 @@
+//! Portmap (version 2) and rpcbind (versions 3 and 4) of the server's own programs, RFC 1833. Programs of
+//! other servers cannot be registered, and are not called.
+
+mod registrations;
+mod rpcbind;
+mod version_2;
+
+pub(crate) use registrations::registrations;
+
+use crate::connection::CallFacts;
+use onc_rpc::CallError;
+use onc_rpc::portmap::VERSION;
+use registrations::Registration;
+use xdr::{Reader, Writer};
+
+/// Executes a procedure of version 2, 3 or 4, and appends its results.
+pub(crate) fn execute(
+    call: &CallFacts<'_>,
+    all: &[Registration],
+    (version, procedure): (u32, u32),
+    arguments: &mut Reader,
+    results: &mut Writer,
+) -> Result<(), CallError> {
+    if version == VERSION {
+        version_2::execute(all, procedure, arguments)?.encode(results);
+    } else {
+        rpcbind::execute(call, all, (version, procedure), arguments)?.encode(results);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

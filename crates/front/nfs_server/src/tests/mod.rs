@@ -1,0 +1,16 @@
+//! Black-box tests: compounds in bytes, over the file system in memory.
+
+mod attributes;
+mod calls;
+mod compound;
+mod content;
+mod copies;
+mod directories;
+mod garbage;
+mod handles;
+mod kit;
+mod locks;
+mod names;
+mod opens;
+mod sessions;
+mod xattrs;

@@ -1,0 +1,131 @@
+//! NFSv3, RFC 1813: a file for each procedure. NULL has no arguments, no results and no file.
+//!
+//! Attributes around a change come from the step that made it. A procedure that fails returns
+//! attributes as well, where RFC 1813 has them, unless the caller may not use the share.
+
+pub(crate) mod context;
+mod creation;
+pub(crate) mod failure;
+mod listing;
+mod removal;
+mod wire;
+
+mod access;
+mod commit;
+mod create;
+mod file_system_information;
+mod file_system_statistics;
+mod get_attributes;
+mod link;
+mod lookup;
+mod make_directory;
+mod make_node;
+mod path_configuration;
+mod read;
+mod read_directory;
+mod read_directory_plus;
+mod read_link;
+mod remove;
+mod remove_directory;
+mod rename;
+mod set_attributes;
+mod symbolic_link;
+mod write;
+
+use context::Context;
+use failure::{Unknown, settle};
+use nfs::v3::{self, Request, Results, Status, Verifier};
+use vfs::FileSystem;
+
+/// Whether a procedure changes something, so that its repetition has to return the first reply.
+pub(crate) const fn changes(request: &Request) -> bool {
+    match request {
+        Request::SetAttributes(_)
+        | Request::Write(_)
+        | Request::Create(_)
+        | Request::MakeDirectory(_)
+        | Request::SymbolicLink(_)
+        | Request::MakeNode(_)
+        | Request::Remove(_)
+        | Request::RemoveDirectory(_)
+        | Request::Rename(_)
+        | Request::Link(_) => true,
+        Request::Null
+        | Request::GetAttributes(_)
+        | Request::Lookup(_)
+        | Request::Access(_)
+        | Request::ReadLink(_)
+        | Request::Read(_)
+        | Request::ReadDirectory(_)
+        | Request::ReadDirectoryPlus(_)
+        | Request::FileSystemStatistics(_)
+        | Request::FileSystemInformation(_)
+        | Request::PathConfiguration(_)
+        | Request::Commit(_) => false,
+    }
+}
+
+/// Whether a procedure was refused for now, so that the client repeats it later.
+pub(crate) fn asks_to_repeat(results: &Results) -> bool {
+    fn later<T, D>(results: &Result<T, v3::Failure<D>>) -> bool {
+        matches!(results, Err(v3::Failure { status: Status::JUKEBOX, .. }))
+    }
+    match results {
+        Results::SetAttributes(results) => later(results),
+        Results::Write(results) => later(results),
+        Results::Create(results)
+        | Results::MakeDirectory(results)
+        | Results::SymbolicLink(results)
+        | Results::MakeNode(results) => later(results),
+        Results::Remove(results) | Results::RemoveDirectory(results) => later(results),
+        Results::Rename(results) => later(results),
+        Results::Link(results) => later(results),
+        _ => false,
+    }
+}
+
+/// Executes a procedure.
+pub(crate) async fn execute<F: FileSystem>(context: &Context<'_, F>, request: &Request) -> Result<Results, Unknown> {
+    use Request as R;
+    Ok(match request {
+        R::Null => Results::Null,
+        R::GetAttributes(file) => {
+            let results = settle(get_attributes::execute(context, file).await)?;
+            Results::GetAttributes(results.map_err(|failure| failure.status))
+        }
+        R::SetAttributes(of) => Results::SetAttributes(settle(set_attributes::execute(context, of).await)?),
+        R::Lookup(of) => Results::Lookup(settle(lookup::execute(context, of).await)?),
+        R::Access(of) => Results::Access(settle(access::execute(context, of).await)?),
+        R::ReadLink(of) => Results::ReadLink(settle(read_link::execute(context, of).await)?),
+        R::Read(of) => Results::Read(settle(read::execute(context, of).await)?),
+        R::Write(of) => Results::Write(settle(write::execute(context, of).await)?),
+        R::Create(of) => Results::Create(settle(create::execute(context, of).await)?),
+        R::MakeDirectory(of) => Results::MakeDirectory(settle(make_directory::execute(context, of).await)?),
+        R::SymbolicLink(of) => Results::SymbolicLink(settle(symbolic_link::execute(context, of).await)?),
+        R::MakeNode(of) => Results::MakeNode(settle(make_node::execute(context, of).await)?),
+        R::Remove(of) => Results::Remove(settle(remove::execute(context, of).await)?),
+        R::RemoveDirectory(of) => Results::RemoveDirectory(settle(remove_directory::execute(context, of).await)?),
+        R::Rename(of) => Results::Rename(settle(rename::execute(context, of).await)?),
+        R::Link(of) => Results::Link(settle(link::execute(context, of).await)?),
+        R::ReadDirectory(of) => Results::ReadDirectory(settle(read_directory::execute(context, of).await)?),
+        R::ReadDirectoryPlus(of) => {
+            Results::ReadDirectoryPlus(settle(read_directory_plus::execute(context, of).await)?)
+        }
+        R::FileSystemStatistics(of) => {
+            Results::FileSystemStatistics(settle(file_system_statistics::execute(context, of).await)?)
+        }
+        R::FileSystemInformation(of) => {
+            Results::FileSystemInformation(settle(file_system_information::execute(context, of).await)?)
+        }
+        R::PathConfiguration(of) => Results::PathConfiguration(settle(path_configuration::execute(context, of).await)?),
+        R::Commit(of) => Results::Commit(settle(commit::execute(context, of).await)?),
+    })
+}
+
+/// Verifier of unstable writes.
+fn write_verifier<F: FileSystem>(files: &F) -> Verifier {
+    files.write_verifier().0.to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! READ_PLUS, RFC 7862 §15.10.
+
+use super::context::Context;
+use super::read::content;
+use super::row::{HANDLE, Row, STATEID};
+use crate::failure::Failure;
+use nfs::v4::Status;
+use nfs::v4::io::{ReadArguments, ReadPlusOk, Segment, SegmentData, SegmentHole};
+use vfs::FileSystem;
+
+pub(super) const ROW: Row =
+    Row { code: 68, statuses: &[HANDLE, STATEID, &[Status::ISDIR, Status::SYMLINK]], reply_bytes: RESULTS_BYTES };
+
+/// Length of the results without segments: number, status, eof, and count.
+const RESULTS_BYTES: usize = 16;
+/// Length of a segment of data, without the data.
+const DATA_BYTES: usize = 16;
+/// Length of a segment that is a hole.
+const HOLE_BYTES: usize = 20;
+
+/// Reads data and holes. The segments are contiguous, begin with the offset, and lie within the range.
+///
+/// If the range has more segments than the reply has room for, it is read up to there.
+pub(super) async fn execute<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &ReadArguments,
+) -> Result<ReadPlusOk, Failure> {
+    let content = content(context, arguments, RESULTS_BYTES + DATA_BYTES).await?;
+    let mut room = context.room_bytes.saturating_sub(RESULTS_BYTES);
+    let mut offset_bytes = arguments.offset_bytes;
+    let mut segments = Vec::new();
+    let mut eof = content.end_of_file;
+    for segment in content.segments {
+        let length_bytes = segment.length_bytes();
+        let (bytes, segment) = match segment {
+            vfs::Segment::Data(data) => {
+                let bytes = DATA_BYTES + data.len().next_multiple_of(4);
+                (bytes, Segment::Data(SegmentData { offset_bytes, data: data.into() }))
+            }
+            vfs::Segment::Hole { length_bytes } => {
+                (HOLE_BYTES, Segment::Hole(SegmentHole { offset_bytes, length_bytes }))
+            }
+        };
+        let Some(left) = room.checked_sub(bytes) else {
+            eof = false;
+            break;
+        };
+        room = left;
+        segments.push(segment);
+        offset_bytes = offset_bytes.saturating_add(length_bytes);
+    }
+    if segments.is_empty() && !eof && arguments.count_bytes > 0 {
+        return Err(Status::REP_TOO_BIG.into());
+    }
+    Ok(ReadPlusOk { eof, segments: segments.into() })
+}

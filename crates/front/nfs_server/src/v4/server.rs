@@ -1,0 +1,130 @@
+//! The server of NFSv4: what is exported, and the state of clients.
+
+use crate::handle::{HandleKey, Target};
+use crate::shares::{Share, Shares};
+use nfs_state::{FileKey, RecordChange, State};
+use std::cell::{Cell, RefCell, RefMut};
+use std::rc::Rc;
+use std::time::Duration;
+use vfs::{FileId, FileSystem, FsError};
+
+/// Server of NFSv4.
+///
+/// Its owner calls [`Self::advance`] at least once a second, stores the changes of [`Self::take_record_change`] after
+/// each call and each advance, and sends no reply before those that were taken until then are durable. A call is polled
+/// to its end, even if its connection is gone: until then its slot is in use.
+pub struct Server<F> {
+    handle_key: HandleKey,
+    shares: Rc<RefCell<Shares<F>>>,
+    state: RefCell<State>,
+    /// Number that cannot be guessed, for the id of a session.
+    random: Box<dyn Fn() -> u32>,
+    uptime: Cell<Duration>,
+    /// Whether the files without a name of earlier runs were deleted.
+    swept: Cell<bool>,
+}
+
+/// Reason why a handle names nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HandleError {
+    /// The server has not made it.
+    Bad,
+    /// Its share is gone, or has new handles.
+    Stale,
+}
+
+/// What a handle leads to.
+pub(crate) enum Found<F> {
+    /// The pseudo root.
+    PseudoRoot,
+    /// File of a share; it may no longer exist.
+    File(Rc<Share<F>>, FileId),
+}
+
+impl<F: FileSystem> Server<F> {
+    /// Creates the server. `random` gives numbers that clients cannot guess.
+    pub fn new(
+        handle_key: HandleKey,
+        shares: Rc<RefCell<Shares<F>>>,
+        state: State,
+        random: Box<dyn Fn() -> u32>,
+    ) -> Self {
+        Self { handle_key, shares, state: RefCell::new(state), random, uptime: Cell::default(), swept: Cell::default() }
+    }
+
+    /// The state of clients, for administration and callbacks. It must not be borrowed while a call is polled.
+    pub fn state(&self) -> RefMut<'_, State> {
+        self.state.borrow_mut()
+    }
+
+    /// Change of the durable records of clients, if there is one that was not taken.
+    pub fn take_record_change(&self) -> Option<RecordChange> {
+        self.state().take_record_change()
+    }
+
+    /// Does what is due: see [`State::advance`]. After the grace period it deletes the files without a name that were
+    /// open in an earlier run and were not reclaimed.
+    pub async fn advance(&self, uptime: Duration) -> Result<(), FsError> {
+        self.set_uptime(uptime);
+        self.state().advance(uptime);
+        self.release_files().await?;
+        if self.swept.get() || self.state().totals(uptime).grace > Duration::ZERO {
+            return Ok(());
+        }
+        self.swept.set(true);
+        let shares: Vec<_> = self.shares.borrow().iter().cloned().collect();
+        for share in shares.iter().filter(|share| !share.file_system.read_only()) {
+            share.file_system.drop_unheld().await?;
+        }
+        Ok(())
+    }
+
+    /// Ends the holds of files that nobody has open any more.
+    pub(crate) async fn release_files(&self) -> Result<(), FsError> {
+        loop {
+            let released = self.state().take_released();
+            let Some(FileKey { share, file }) = released else { return Ok(()) };
+            let share = self.shares.borrow().by_object(share).cloned();
+            if let Some(share) = share {
+                match share.file_system.release(FileId(file)).await {
+                    // The share was rolled back or deleted, and the file with it.
+                    Ok(()) | Err(FsError::Stale | FsError::Gone) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+
+    pub(crate) fn shares(&self) -> &RefCell<Shares<F>> {
+        &self.shares
+    }
+
+    pub(crate) const fn handle_key(&self) -> &HandleKey {
+        &self.handle_key
+    }
+
+    pub(crate) fn random(&self) -> u32 {
+        (self.random)()
+    }
+
+    /// Latest time since the start that a call or an advance had.
+    pub(crate) const fn uptime(&self) -> Duration {
+        self.uptime.get()
+    }
+
+    pub(crate) fn set_uptime(&self, uptime: Duration) {
+        self.uptime.set(self.uptime.get().max(uptime));
+    }
+
+    /// What a handle leads to.
+    pub(crate) fn resolve(&self, handle: &[u8]) -> Result<Found<F>, HandleError> {
+        match self.handle_key.open(handle).ok_or(HandleError::Bad)? {
+            Target::PseudoRoot => Ok(Found::PseudoRoot),
+            Target::File { object, epoch, file } => {
+                let shares = self.shares.borrow();
+                let share = shares.by_object(object).filter(|share| share.epoch == epoch);
+                share.map(|share| Found::File(Rc::clone(share), file)).ok_or(HandleError::Stale)
+            }
+        }
+    }
+}

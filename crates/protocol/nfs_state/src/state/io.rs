@@ -1,0 +1,84 @@
+//! Share reservations against operations that are no OPEN (RFC 8881 §9.1.2, §18.25.4).
+
+use std::time::Duration;
+
+use nfs::v4::open::share_access;
+use nfs::v4::{Stateid, Status};
+
+use super::{ClientRef, State};
+use crate::files::{FileKey, Share};
+
+/// What an operation does with the content of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IoAccess {
+    /// Reads.
+    Read,
+    /// Writes, or changes the size or the allocation.
+    Write,
+}
+
+impl IoAccess {
+    const fn share(self) -> Share {
+        let access = match self {
+            Self::Read => share_access::READ,
+            Self::Write => share_access::WRITE,
+        };
+        Share { access, deny: 0 }
+    }
+}
+
+/// Right by which I/O is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Io {
+    /// None: the permissions of the file decide.
+    Special,
+    /// An open for this access.
+    Open,
+    /// An open for writing by which is read: the permissions of the file decide (RFC 8881 §18.22.3).
+    OpenForWriting,
+}
+
+impl State {
+    /// Checks I/O with a stateid. Errors: those of stateids; `OPENMODE`: not open for writing; `LOCKED`: another open denies
+    /// it.
+    pub fn check_io(
+        &mut self,
+        client: ClientRef,
+        file: &FileKey,
+        stateid: &Stateid,
+        access: IoAccess,
+        now: Duration,
+    ) -> Result<Io, Status> {
+        match (*stateid, access) {
+            (Stateid::READ_BYPASS, IoAccess::Read) => return Ok(Io::Special),
+            (Stateid::ANONYMOUS | Stateid::READ_BYPASS, _) => {
+                return self.check_anonymous_io(file, access, now).map(|()| Io::Special);
+            }
+            _ => {}
+        }
+        let (open, granted) = self.files.find_access(client.0, file, stateid)?;
+        if granted & access.share().access != 0 {
+            return Ok(Io::Open);
+        }
+        if access == IoAccess::Write {
+            return Err(Status::OPENMODE);
+        }
+        self.make_way(file, Some(open), access.share(), Status::LOCKED, now)?;
+        Ok(Io::OpenForWriting)
+    }
+
+    /// Checks I/O without an open: of NFSv3, or with a special stateid. `LOCKED`: an open denies it.
+    pub fn check_anonymous_io(&mut self, file: &FileKey, access: IoAccess, now: Duration) -> Result<(), Status> {
+        self.make_way(file, None, access.share(), Status::LOCKED, now)
+    }
+
+    /// Checks that a name of a regular file may be removed or replaced. `FILE_OPEN`: an open denies writing. `GRACE`: an
+    /// open may be reclaimed.
+    pub fn check_remove(&mut self, file: &FileKey, now: Duration) -> Result<(), Status> {
+        self.end_grace_if_due(now);
+        if self.grace.is_active() {
+            return Err(Status::GRACE);
+        }
+        self.make_way(file, None, IoAccess::Write.share(), Status::FILE_OPEN, now)
+    }
+}

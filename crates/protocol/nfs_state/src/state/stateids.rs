@@ -1,0 +1,18 @@
+//! TEST_STATEID and FREE_STATEID (RFC 8881 §18.48, §18.38).
+
+use nfs::v4::{Done, Stateid};
+
+use super::{ClientRef, State};
+
+impl State {
+    /// TEST_STATEID: one status for each stateid. Special stateids are `BAD_STATEID`.
+    pub fn test_stateid(&self, client: ClientRef, stateids: &[Stateid]) -> Vec<Done> {
+        stateids.iter().map(|stateid| self.files.find(client.0, stateid).map(drop)).collect()
+    }
+
+    /// FREE_STATEID. Errors: `BAD_STATEID`, `OLD_STATEID`; `LOCKS_HELD`: an open, or a lock with ranges.
+    pub fn free_stateid(&mut self, client: ClientRef, stateid: &Stateid) -> Done {
+        self.client(client)?;
+        self.files.free(client.0, stateid)
+    }
+}
