@@ -15,7 +15,7 @@
 
 mod engine;
 mod layout;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
-pub use engine::{
-    Attempt, BLOCK_BYTES, Block, Durability, Engine, EngineError, Missing, Object, Outcome, Room, View,
-};
+pub use engine::{Attempt, BLOCK_BYTES, Block, Durability, Engine, EngineError, Missing, Object, Outcome, Room, View};
