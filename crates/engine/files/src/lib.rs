@@ -14,8 +14,14 @@
 #![forbid(unsafe_code)]
 
 mod engine;
+mod halt;
 mod layout;
+mod memory;
+mod regions;
+mod share;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod tree;
 
 pub use engine::{Attempt, BLOCK_BYTES, Block, Durability, Engine, EngineError, Missing, Object, Outcome, Room, View};
+pub use memory::Root;
