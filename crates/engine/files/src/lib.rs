@@ -13,15 +13,24 @@
 //! This crate knows no protocol and no medium.
 #![forbid(unsafe_code)]
 
+mod attributes;
+mod content;
 mod engine;
+mod file_system;
 mod halt;
 mod layout;
 mod memory;
+mod names;
 mod regions;
+mod roll_back;
 mod share;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+#[cfg(test)]
+mod tests;
 mod tree;
+mod xattrs;
 
 pub use engine::{Attempt, BLOCK_BYTES, Block, Durability, Engine, EngineError, Missing, Object, Outcome, Room, View};
+pub use file_system::Files;
 pub use memory::Root;
