@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
+mod check;
 mod content;
 mod engine;
 mod file_system;
@@ -31,6 +32,7 @@ mod tests;
 mod tree;
 mod xattrs;
 
+pub use check::{Finding, Problem};
 pub use engine::{Attempt, BLOCK_BYTES, Block, Durability, Engine, EngineError, Missing, Object, Outcome, Room, View};
 pub use file_system::Files;
 pub use memory::Root;

@@ -1,6 +1,6 @@
 //! Regions: allocation in the bitmaps, growth of a file into a larger one, release.
 
-use crate::engine::{BLOCK_BYTES, Missing};
+use crate::engine::BLOCK_BYTES;
 use crate::halt::{Halt, Step};
 use crate::layout::address::{BITS_PER_BLOCK, Class, Part, ROOT, Region};
 use crate::layout::nodes::{bit, set_bit, zero_bit};
@@ -95,13 +95,6 @@ impl Share<'_> {
         }
         self.give_back(from)?;
         Ok(to)
-    }
-
-    /// Whether a region is marked as used.
-    pub(crate) fn is_used(&mut self, region: Region) -> Result<bool, Missing> {
-        let (block, at) = region.bit();
-        let object = self.object();
-        Ok(bit(self.look().block(object, block)?, at as u32))
     }
 }
 
