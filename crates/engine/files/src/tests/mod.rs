@@ -1,6 +1,9 @@
 //! Tests of whole shares over the engine in memory.
 
 mod contract;
+mod simulation;
+mod steps;
+mod world;
 
 use crate::engine::Engine;
 use crate::testing::MemoryEngine;
