@@ -152,10 +152,13 @@ impl<E: Engine> Check<'_, E> {
             // Such a name does not count as a link.
             known.links = known.links.saturating_add(1);
         }
-        let again = known.names > 1;
+        let (again, parent) = (known.names > 1, known.parent);
         if entry.kind == Kind::Directory {
-            if let Some(parent) = self.known.get_mut(&walk.file) {
-                parent.directories += 1;
+            if let Some(above) = self.known.get_mut(&walk.file) {
+                above.directories += 1;
+            }
+            if parent != walk.file {
+                self.report(entry.file, Problem::Parent);
             }
             if !again {
                 queue.push(entry.file);

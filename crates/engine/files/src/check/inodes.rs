@@ -37,7 +37,7 @@ impl<E: Engine> Check<'_, E> {
             }
         }
         for file in [ROOT, ORPHANS] {
-            let initial = Known { kind: Kind::Directory, links: 2, names: 0, directories: 0 };
+            let initial = Known { kind: Kind::Directory, links: 2, names: 0, directories: 0, parent: file };
             self.known.entry(file).or_insert(initial);
         }
         Ok(())
@@ -54,7 +54,7 @@ impl<E: Engine> Check<'_, E> {
             }
         };
         let Inode { kind, links, .. } = *inode;
-        self.known.insert(file, Known { kind, links, names: 0, directories: 0 });
+        self.known.insert(file, Known { kind, links, names: 0, directories: 0, parent: inode.parent });
         for problem in fields(file, &inode, &self.super_block) {
             self.report(file, problem);
         }

@@ -31,6 +31,8 @@ struct Known {
     names: u32,
     /// Sub-directories of a directory.
     directories: u32,
+    /// Directory of the name, as the inode says.
+    parent: FileId,
 }
 
 /// A check in progress.
@@ -80,7 +82,7 @@ impl<E: Engine> Check<'_, E> {
     /// Compares the links that inodes count with those that there are.
     fn links(&mut self) {
         let known: Vec<(FileId, Known)> = self.known.iter().map(|(file, known)| (*file, *known)).collect();
-        for (file, Known { kind, links, names, directories }) in known {
+        for (file, Known { kind, links, names, directories, .. }) in known {
             let is_start = file == ROOT || file == ORPHANS;
             if names == 0 && !is_start {
                 self.report(file, Problem::Unreachable(kind));

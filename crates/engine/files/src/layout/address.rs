@@ -183,8 +183,6 @@ pub(crate) const fn first_file_of(block: u64) -> u64 {
     (block - INODES) * INODES_PER_BLOCK
 }
 
-/// First block that belongs to a class of regions.
-pub(crate) const REGIONS: u64 = 1 << CLASS_SHIFT;
 /// Blocks of a share.
 pub(crate) const BLOCKS: u64 = 1 << 48;
 
@@ -194,7 +192,7 @@ mod tests {
 
     #[test]
     fn classes_fill_the_address_space_without_overlap() {
-        let mut end = REGIONS;
+        let mut end = 1 << CLASS_SHIFT;
         for class in Class::ALL {
             let first = Region { class, number: 0 };
             let last = Region { class, number: class.regions() - 1 };
@@ -211,7 +209,7 @@ mod tests {
             assert!(class.bitmap().start >= end);
             end = class.bitmap().end;
         }
-        assert!(end <= inode_table().start && inode_table().end <= REGIONS);
+        assert!(end <= inode_table().start && inode_table().end <= 1 << CLASS_SHIFT);
         assert_eq!(inode_at(FileId(FILES - 1)), (inode_table().end - 1, 3840..4096));
     }
 

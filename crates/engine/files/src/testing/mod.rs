@@ -89,9 +89,10 @@ impl MemoryEngine {
         self.0.state.borrow().map(object).map(|(block, _)| *block).collect()
     }
 
-    /// Blocks that are mapped or promised in the whole pool.
-    pub fn taken(&self) -> u64 {
-        self.0.state.borrow().taken()
+    /// Whether the pool holds and promises no more than it can.
+    pub fn is_within_capacity(&self) -> bool {
+        let state = self.0.state.borrow();
+        state.taken() <= state.capacity
     }
 
     async fn pause(&self) {

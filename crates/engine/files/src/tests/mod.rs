@@ -1,6 +1,12 @@
 //! Tests of whole shares over the engine in memory.
 
+mod check;
+mod concurrency;
 mod contract;
+mod damage;
+mod directories;
+mod full;
+mod share;
 mod simulation;
 mod steps;
 mod world;

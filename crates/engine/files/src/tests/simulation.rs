@@ -196,7 +196,7 @@ fn simulate(seed: u64) {
 
 #[test]
 fn a_share_is_what_its_model_is_whatever_happens() {
-    let seeds: u64 = std::env::var("FILES_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(16);
+    let seeds: u64 = std::env::var("FILES_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(12);
     for seed in 0..seeds {
         let failed = std::panic::catch_unwind(|| simulate(seed));
         assert!(failed.is_ok(), "seed {seed}");

@@ -47,3 +47,6 @@ impl<'s, 'v> Tree<'s, 'v> {
         crate::halt::damaged(self.directory)
     }
 }
+
+#[cfg(test)]
+mod tests;
