@@ -37,7 +37,7 @@ impl<E: Engine> Check<'_, E> {
         while let Some(block) = self.next_mapped(blocks.clone()).await? {
             blocks.start = block + 1;
             let first = (block - class.bitmap().start) * BITS_PER_BLOCK;
-            match self.look(|share| share.block(block, ROOT).map(|bitmap| *bitmap)).await? {
+            match self.look(|share| share.block(block, ROOT).copied()).await? {
                 Found::Fine(bitmap) => {
                     let bits = (0..BITS_PER_BLOCK).filter(|at| bit(&bitmap, *at as u32));
                     marked.extend(bits.map(|at| first + at));
@@ -69,10 +69,10 @@ impl<E: Engine> Check<'_, E> {
 
     /// Looks for blocks that belong to nothing, between what is in use.
     async fn strays(&mut self, regions: &[(Region, FileId)]) -> Result<(), FsError> {
-        let meta = [SUPER_BLOCK..SUPER_BLOCK + 1].into_iter().chain(Class::ALLOCATED.map(Class::bitmap));
+        let meta = std::iter::once(SUPER_BLOCK..SUPER_BLOCK + 1).chain(Class::ALLOCATED.map(Class::bitmap));
         let used = meta.chain([inode_table()]).chain(regions.iter().map(|(region, _)| region.blocks()));
         let mut start = 0;
-        for used in used.chain([BLOCKS..BLOCKS]) {
+        for used in used.chain(std::iter::once(BLOCKS..BLOCKS)) {
             if start < used.start
                 && let Some(block) = self.next_mapped(start..used.start).await?
             {

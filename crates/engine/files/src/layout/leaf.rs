@@ -34,7 +34,8 @@ impl<B: Borrow<Block>> Leaf<B> {
     pub(crate) fn decode(bytes: B, place: Place) -> Result<Self, ()> {
         let block: &Block = bytes.borrow();
         let empty = place.node == 0 && block.iter().all(|byte| *byte == 0);
-        if !empty && !(is_at(block, place, LEAF) && block[1] == 0) {
+        let is_leaf = is_at(block, place, LEAF) && block[1] == 0;
+        if !empty && !is_leaf {
             return Err(());
         }
         let leaf = Self(bytes);

@@ -80,9 +80,9 @@ fn a_removal_beside_a_release_deletes_the_file_once() {
         super::share::write(&share, file, 0, &[7; 9000]);
         let from = Place { directory: share.root(), name: &name };
         let remove = async { share.remove(call, from, Removes::Anything, Expect::Anything).await.map(|_| ()) };
-        let calls: Vec<Pin<Box<dyn Future<Output = Result<(), FsError>>>>> =
-            vec![Box::pin(remove), Box::pin(share.release(file))];
-        assert_eq!(all(&Random::new(seed), calls), [Ok(()), Ok(())]);
+        let results =
+            all::<Result<(), FsError>>(&Random::new(seed), vec![Box::pin(remove), Box::pin(share.release(file))]);
+        assert_eq!(results, [Ok(()), Ok(())]);
         assert_eq!(end(share.attributes(file)), Err(FsError::Stale));
         assert_eq!((end(share.check()), end(share.drop_unheld())), (Ok(vec![]), Ok(0)));
     }

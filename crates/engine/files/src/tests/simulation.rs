@@ -164,7 +164,7 @@ impl Simulation {
         let all = std::mem::take(&mut self.taken);
         let restart = Step { now: Timestamp::default(), target: Target::Restart };
         let histories: Vec<Vec<Step>> =
-            (self.durable..=all.len()).map(|count| [&all[..count], &[restart.clone()]].concat()).collect();
+            (self.durable..=all.len()).map(|count| [&all[..count], std::slice::from_ref(&restart)].concat()).collect();
         let histories: Vec<&[Step]> = histories.iter().map(|history| &history[..]).collect();
         self.adopt(&histories, "a crash");
         self.durable = self.taken.len();

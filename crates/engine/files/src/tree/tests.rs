@@ -69,7 +69,7 @@ impl Rig {
 fn a_name_gets_the_smallest_free_number_of_its_hash() {
     let mut rig = Rig::new(None);
     let first = first_key(&[0; 16], b"name");
-    assert!(first >= 256 && first < 1 << 63 && first.is_multiple_of(256));
+    assert!((256..1 << 63).contains(&first) && first.is_multiple_of(256));
     assert_eq!(rig.run(|tree| tree.find(b"name")), (None, Some(first)));
     for number in 0..256 {
         rig.insert(first + number, &format!("other {number}"));
