@@ -55,9 +55,9 @@ impl Share<'_> {
 
     /// Writes access times that are in memory alone. Returns how many.
     pub(crate) fn write_accessed(&mut self, most: usize) -> Step<usize> {
-        let files = self.memory.some_accessed(most);
+        let files = self.memory().some_accessed(most);
         for file in &files {
-            let accessed = self.memory.accessed(*file);
+            let accessed = self.memory().accessed(*file);
             match self.any_inode(*file) {
                 Ok(mut inode) => {
                     inode.times.accessed = accessed.unwrap_or(inode.times.accessed);
@@ -66,7 +66,7 @@ impl Share<'_> {
                 Err(Halt::Wait) => return Err(Halt::Wait),
                 Err(_) => {}
             }
-            self.effects.access(*file, None);
+            self.effects().access(*file, None);
         }
         Ok(files.len())
     }

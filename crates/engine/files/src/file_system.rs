@@ -33,7 +33,7 @@ impl<E: Engine> Files<E> {
 
     /// Object of the share.
     pub fn object(&self) -> Object {
-        self.memory.object
+        self.memory.object()
     }
 
     /// Gives the share the content of another one of the same engine, which may be its snapshot. Holds and
@@ -43,7 +43,7 @@ impl<E: Engine> Files<E> {
             return Err(FsError::ForeignSource);
         }
         let forget = |share: &mut Share<'_>, ()| {
-            share.memory.forget();
+            share.memory().forget();
             Ok(())
         };
         self.run(DURABLE, |share| share.roll_back(&to.memory, now), forget).await
@@ -166,7 +166,7 @@ fn succeeded<T>(outcome: Outcome<T>) -> Outcome<Step<T>> {
 
 impl<E: Engine> FileSystem for Files<E> {
     fn id(&self) -> FileSystemId {
-        FileSystemId(self.memory.object.0)
+        FileSystemId(self.memory.object().0)
     }
 
     fn root(&self) -> FileId {
@@ -178,7 +178,7 @@ impl<E: Engine> FileSystem for Files<E> {
     }
 
     fn read_only(&self) -> bool {
-        self.memory.read_only
+        self.memory.read_only()
     }
 
     fn write_verifier(&self) -> WriteVerifier {

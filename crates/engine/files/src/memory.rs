@@ -38,9 +38,9 @@ const MOST_ACCESSED: usize = 4096;
 /// State in memory.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    pub(crate) object: Object,
-    pub(crate) root: Root,
-    pub(crate) read_only: bool,
+    object: Object,
+    root: Root,
+    read_only: bool,
     counters: Cell<Counters>,
     holds: RefCell<FxHashMap<FileId, u64>>,
     accessed: RefCell<FxHashMap<FileId, Timestamp>>,
@@ -96,6 +96,21 @@ impl Memory {
             accessed: RefCell::default(),
             hints: Cell::default(),
         }
+    }
+
+    /// Object of the share.
+    pub(crate) const fn object(&self) -> Object {
+        self.object
+    }
+
+    /// Attributes of the root until it is first changed.
+    pub(crate) const fn root(&self) -> Root {
+        self.root
+    }
+
+    /// Whether every change is refused.
+    pub(crate) const fn read_only(&self) -> bool {
+        self.read_only
     }
 
     /// The next number of a file; `None` when the high water is reached.

@@ -16,7 +16,7 @@ impl Share<'_> {
         if !class.is_allocated() {
             return Ok(Region::of_file(class, Part::Content, file));
         }
-        let hint = self.memory.hint(class);
+        let hint = self.memory().hint(class);
         let number = match self.free_region_from(class, hint)? {
             None if hint > 0 => self.free_region_from(class, 0)?,
             found => found,
@@ -24,7 +24,7 @@ impl Share<'_> {
         let number = number.ok_or(FsError::NoSpace(SpaceReason::Regions))?;
         let region = Region { class, number };
         self.set_region(region, true)?;
-        self.effects.hint(class, number + 1);
+        self.effects().hint(class, number + 1);
         Ok(region)
     }
 
@@ -73,8 +73,8 @@ impl Share<'_> {
             return Ok(());
         }
         self.set_region(region, false)?;
-        if region.number < self.memory.hint(region.class) {
-            self.effects.hint(region.class, region.number);
+        if region.number < self.memory().hint(region.class) {
+            self.effects().hint(region.class, region.number);
         }
         Ok(())
     }

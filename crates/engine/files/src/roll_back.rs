@@ -42,10 +42,10 @@ impl Share<'_> {
             file_high: own.file_high.max(theirs.file_high),
             change_high: own.change_high.max(theirs.change_high),
             change_base: own.change_base.saturating_add(own.change_high),
-            changed_floor: now.max(self.memory.latest().next()).max(own.changed_floor.next()),
+            changed_floor: now.max(self.memory().latest().next()).max(own.changed_floor.next()),
         };
         let (object, block) = (self.object(), Bytes::copy_from_slice(&new.encode()));
-        self.name().replace(object, to.object);
+        self.name().replace(object, to.object());
         self.name().write(object, SUPER_BLOCK, block.into());
         Ok(())
     }

@@ -16,8 +16,8 @@ const JOINED: usize = 16;
 /// A share in one attempt.
 pub(crate) struct Share<'a> {
     view: &'a mut (dyn View + 'a),
-    pub(crate) memory: &'a Memory,
-    pub(crate) effects: Effects,
+    memory: &'a Memory,
+    effects: Effects,
     super_block: Option<SuperBlock>,
     changes: bool,
 }
@@ -28,7 +28,17 @@ impl<'a> Share<'a> {
     }
 
     pub(crate) const fn object(&self) -> Object {
-        self.memory.object
+        self.memory.object()
+    }
+
+    /// State in memory, as it was before the attempt.
+    pub(crate) const fn memory(&self) -> &'a Memory {
+        self.memory
+    }
+
+    /// Changes of the state in memory.
+    pub(crate) const fn effects(&mut self) -> &mut Effects {
+        &mut self.effects
     }
 
     /// The view, for looks.
@@ -54,14 +64,14 @@ impl<'a> Share<'a> {
 
     /// [`FsError::ReadOnly`] for a snapshot.
     pub(crate) const fn writable(&self) -> Step<()> {
-        if self.memory.read_only { Err(Halt::Refused(FsError::ReadOnly)) } else { Ok(()) }
+        if self.memory.read_only() { Err(Halt::Refused(FsError::ReadOnly)) } else { Ok(()) }
     }
 
     pub(crate) fn super_block(&mut self) -> Step<SuperBlock> {
         if let Some(known) = self.super_block {
             return Ok(known);
         }
-        let block = self.view.block(self.memory.object, SUPER_BLOCK).map_err(|missing| missing.of(ROOT))?;
+        let block = self.view.block(self.memory.object(), SUPER_BLOCK).map_err(|missing| missing.of(ROOT))?;
         let found = SuperBlock::decode(block).map_err(|()| damaged(ROOT))?.unwrap_or_default();
         self.super_block = Some(found);
         Ok(found)
@@ -69,7 +79,7 @@ impl<'a> Share<'a> {
 
     /// A block that belongs to a file.
     pub(crate) fn block(&mut self, block: u64, of: FileId) -> Step<&Block> {
-        self.view.block(self.memory.object, block).map_err(|missing| missing.of(of))
+        self.view.block(self.memory.object(), block).map_err(|missing| missing.of(of))
     }
 
     /// Changes a block where it differs.
@@ -78,7 +88,7 @@ impl<'a> Share<'a> {
         for range in differences(&old, new) {
             let source = new.get(range.clone()).unwrap_or_default();
             self.changes = true;
-            let bytes = self.view.edit(self.memory.object, block, range).map_err(|missing| missing.of(of))?;
+            let bytes = self.view.edit(self.memory.object(), block, range).map_err(|missing| missing.of(of))?;
             bytes.copy_from_slice(source);
         }
         Ok(())
@@ -91,7 +101,7 @@ impl<'a> Share<'a> {
             return Err(FsError::Stale.into());
         }
         let inode = self.any_inode(file)?;
-        if self.memory.read_only && inode.links == 0 {
+        if self.memory.read_only() && inode.links == 0 {
             return Err(FsError::Stale.into());
         }
         Ok(inode)
@@ -111,7 +121,7 @@ impl<'a> Share<'a> {
 
     /// Root or directory of files without names, before its first change.
     fn initial_directory(&self, file: FileId) -> Inode {
-        let root = self.memory.root;
+        let root = self.memory.root();
         let (mode, user, group) = if file == ROOT { (root.mode, root.user, root.group) } else { (0, 0, 0) };
         let born = root.born;
         Inode {
@@ -144,7 +154,7 @@ impl<'a> Share<'a> {
     fn put_bytes(&mut self, file: FileId, bytes: &[u8; INODE_BYTES]) -> Step<()> {
         let (block, range) = inode_at(file);
         self.changes = true;
-        let stored = self.view.edit(self.memory.object, block, range).map_err(|missing| missing.of(file))?;
+        let stored = self.view.edit(self.memory.object(), block, range).map_err(|missing| missing.of(file))?;
         stored.copy_from_slice(bytes);
         Ok(())
     }
@@ -154,9 +164,13 @@ impl<'a> Share<'a> {
         if file.0 >= FILES { Err(FsError::NoSpace(vfs::SpaceReason::Files).into()) } else { Ok(file) }
     }
 
+    pub(crate) fn next_change(&mut self) -> Step<u64> {
+        self.memory.next_change(&mut self.effects).ok_or(Halt::Exhausted)
+    }
+
     /// Notes a change of anything: change value and time. The access time goes into the inode with it.
     pub(crate) fn touch(&mut self, file: FileId, inode: &mut Inode, now: Timestamp) -> Step<()> {
-        inode.change = self.memory.next_change(&mut self.effects).ok_or(Halt::Exhausted)?;
+        inode.change = self.next_change()?;
         let last = inode.times.changed.max(self.super_block()?.changed_floor);
         inode.times.changed = policy::change_time(last, now);
         self.effects.changed_at(inode.times.changed);
@@ -176,7 +190,7 @@ impl<'a> Share<'a> {
 
     /// Notes an access, in memory.
     pub(crate) fn access(&mut self, attributes: &mut Attributes, now: Timestamp) {
-        if self.memory.read_only {
+        if self.memory.read_only() {
             return;
         }
         if let Some(accessed) = policy::access_time(attributes, now) {
@@ -223,7 +237,7 @@ impl<'a> Share<'a> {
     pub(crate) fn mapped(&mut self, file: FileId, inode: &Inode) -> Step<u64> {
         let mut blocks = 0;
         for region in regions(file, inode) {
-            blocks += self.view.mapped(self.memory.object, region.blocks()).map_err(|missing| missing.of(file))?;
+            blocks += self.view.mapped(self.memory.object(), region.blocks()).map_err(|missing| missing.of(file))?;
         }
         Ok(blocks)
     }
@@ -232,7 +246,7 @@ impl<'a> Share<'a> {
     pub(crate) fn promised(&mut self, file: FileId, inode: &Inode) -> Step<u64> {
         match inode.region {
             Some(region) if inode.kind == Kind::File => {
-                self.view.promised(self.memory.object, region.blocks()).map_err(|missing| missing.of(file))
+                self.view.promised(self.memory.object(), region.blocks()).map_err(|missing| missing.of(file))
             }
             _ => Ok(0),
         }
@@ -242,7 +256,7 @@ impl<'a> Share<'a> {
     pub(crate) fn unique(&mut self, file: FileId, inode: &Inode) -> Step<u64> {
         let mut blocks = 0;
         for region in regions(file, inode) {
-            blocks += self.view.unique(self.memory.object, region.blocks()).map_err(|missing| missing.of(file))?;
+            blocks += self.view.unique(self.memory.object(), region.blocks()).map_err(|missing| missing.of(file))?;
         }
         Ok(blocks)
     }

@@ -32,9 +32,9 @@ pub(crate) const LIMITS: Limits = Limits {
 
 /// A file before a change of its content, and its inode as it shall be.
 pub(crate) struct Target {
-    pub(crate) file: FileId,
-    pub(crate) inode: Inode,
-    pub(crate) before: Attributes,
+    pub file: FileId,
+    pub inode: Inode,
+    pub before: Attributes,
 }
 
 /// A change of one file that was named.

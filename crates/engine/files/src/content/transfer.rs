@@ -13,10 +13,10 @@ use vfs::{Call, Changed, Copied, FileId, Segment, Source, check_overlap};
 
 /// Source of a clone or copy.
 pub(crate) struct From<'a> {
-    pub(crate) memory: &'a Memory,
-    pub(crate) file: FileId,
-    pub(crate) offset_bytes: u64,
-    pub(crate) length_bytes: Option<u64>,
+    pub memory: &'a Memory,
+    pub file: FileId,
+    pub offset_bytes: u64,
+    pub length_bytes: Option<u64>,
 }
 
 /// What is moved: checked.
@@ -54,7 +54,7 @@ impl Share<'_> {
         };
         let length = range.length_in(source.size_bytes)?;
         LIMITS.end(offset_bytes, length)?;
-        let within = from.memory.object == self.object() && from.file == to;
+        let within = from.memory.object() == self.object() && from.file == to;
         if within {
             check_overlap(from.offset_bytes, offset_bytes, length)?;
         }
@@ -77,7 +77,7 @@ impl Share<'_> {
         let region = self.reach(to, &mut target.inode, end)?;
         let blocks = touched(&(from.offset_bytes..from.offset_bytes + length));
         let source = if within { Some(region) } else { source.region };
-        self.refer((from.memory.object, source), blocks, region, offset_bytes / BLOCK_BYTES);
+        self.refer((from.memory.object(), source), blocks, region, offset_bytes / BLOCK_BYTES);
         self.complete(call, target, end)
     }
 
@@ -115,7 +115,7 @@ impl Share<'_> {
         self.put_segments(head, region.byte(offset_bytes));
         let source = if within { Some(region) } else { source.region };
         let blocks = middle.start / BLOCK_BYTES..middle.end / BLOCK_BYTES;
-        self.refer((from.memory.object, source), blocks, region, at(middle.start) / BLOCK_BYTES);
+        self.refer((from.memory.object(), source), blocks, region, at(middle.start) / BLOCK_BYTES);
         self.put_segments(tail, region.byte(at(middle.end)));
         let draft = self.complete(call, target, offset_bytes + done_bytes)?;
         Ok(CopyDraft { draft, done_bytes, shared_bytes: middle.end - middle.start })

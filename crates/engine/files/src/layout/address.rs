@@ -116,8 +116,8 @@ pub(crate) enum Part {
 /// Region: a part of the address space for one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Region {
-    pub(crate) class: Class,
-    pub(crate) number: u64,
+    pub class: Class,
+    pub number: u64,
 }
 
 impl Region {

@@ -68,40 +68,40 @@ pub(crate) fn kind_number(kind: Kind) -> u8 {
 /// Times of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Times {
-    pub(crate) accessed: Timestamp,
-    pub(crate) modified: Timestamp,
-    pub(crate) changed: Timestamp,
-    pub(crate) born: Timestamp,
+    pub accessed: Timestamp,
+    pub modified: Timestamp,
+    pub changed: Timestamp,
+    pub born: Timestamp,
 }
 
 /// Inode of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inode {
-    pub(crate) kind: Kind,
-    pub(crate) mode: u16,
-    pub(crate) user: u32,
-    pub(crate) group: u32,
-    pub(crate) links: u32,
+    pub kind: Kind,
+    pub mode: u16,
+    pub user: u32,
+    pub group: u32,
+    pub links: u32,
     /// Regular file: its size. Symbolic link: bytes of the target. Others: 0.
-    pub(crate) size_bytes: u64,
+    pub size_bytes: u64,
     /// Region of content, entries or target.
-    pub(crate) region: Option<Region>,
+    pub region: Option<Region>,
     /// Change counter, without the base of the share.
-    pub(crate) change: u64,
-    pub(crate) times: Times,
-    pub(crate) device: Device,
+    pub change: u64,
+    pub times: Times,
+    pub device: Device,
     /// Directory of the last name that the file got.
-    pub(crate) parent: FileId,
+    pub parent: FileId,
     /// Key of that name there.
-    pub(crate) parent_key: u64,
+    pub parent_key: u64,
     /// Verifier of an exclusive creation.
-    pub(crate) verifier: Option<u64>,
+    pub verifier: Option<u64>,
     /// Entries of a directory.
-    pub(crate) entries: u64,
+    pub entries: u64,
     /// Target of a symbolic link that has no region.
-    pub(crate) target: [u8; INLINE_BYTES],
+    pub target: [u8; INLINE_BYTES],
     /// Bytes of the extended attributes as stored.
-    pub(crate) xattr_bytes: u32,
+    pub xattr_bytes: u32,
 }
 
 /// CRC-32C.

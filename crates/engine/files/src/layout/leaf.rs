@@ -19,10 +19,10 @@ pub(crate) const CAPACITY: usize = NODE_BYTES - HEAD;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry<'a> {
     /// Hash of the name and a number among equal ones; the cookie.
-    pub(crate) key: u64,
-    pub(crate) file: FileId,
-    pub(crate) kind: Kind,
-    pub(crate) name: &'a [u8],
+    pub key: u64,
+    pub file: FileId,
+    pub kind: Kind,
+    pub name: &'a [u8],
 }
 
 /// Leaf whose bytes were checked.

@@ -38,8 +38,8 @@ pub(crate) const MOST_LEVELS: u8 = 8;
 /// Place of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    pub(crate) directory: FileId,
-    pub(crate) node: u32,
+    pub directory: FileId,
+    pub node: u32,
 }
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {

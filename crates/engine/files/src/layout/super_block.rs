@@ -31,15 +31,15 @@ const VERSION: u32 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SuperBlock {
     /// Key of the hash of names.
-    pub(crate) hash_key: [u8; 16],
+    pub hash_key: [u8; 16],
     /// Numbers of files below this may have been used.
-    pub(crate) file_high: u64,
+    pub file_high: u64,
     /// Values of the change counter below this may have been used.
-    pub(crate) change_high: u64,
+    pub change_high: u64,
     /// What is added to the counter: it grows with each roll-back.
-    pub(crate) change_base: u64,
+    pub change_base: u64,
     /// No file was changed before; it grows with each roll-back.
-    pub(crate) changed_floor: Timestamp,
+    pub changed_floor: Timestamp,
 }
 
 impl Default for SuperBlock {

@@ -2,7 +2,7 @@
 
 use super::{Directory, entry, key};
 use crate::content::LIMITS;
-use crate::halt::{Halt, Step};
+use crate::halt::Step;
 use crate::layout::inode::{INLINE_BYTES, Inode, Times};
 use crate::regions::class_of;
 use crate::share::{Share, blank};
@@ -42,7 +42,7 @@ impl Share<'_> {
         inode.parent_key = key;
         self.fill(file, &mut inode, size_bytes, new)?;
         inode.change = self.next_change()?;
-        self.effects.changed_at(inode.times.changed);
+        self.effects().changed_at(inode.times.changed);
         self.add_entry(directory.file, &mut directory.inode, &entry(key, file, &inode, name))?;
         if inode.kind == Kind::Directory {
             directory.inode.links += 1;
@@ -51,13 +51,9 @@ impl Share<'_> {
         self.touch_content(directory.file, &mut directory.inode, call.now)?;
         self.put(directory.file, &directory.inode)?;
         if let NewKind::File { hold: true, .. } = new.what {
-            self.effects.hold(file, true);
+            self.effects().hold(file, true);
         }
         Ok(Draft { before: Before::from(&directory.before), directory: directory.file, file, created: true })
-    }
-
-    fn next_change(&mut self) -> Step<u64> {
-        self.memory.next_change(&mut self.effects).ok_or(Halt::Exhausted)
     }
 
     /// Gives a new file its content: the size, or the target.
@@ -109,7 +105,7 @@ impl Share<'_> {
             _ => {}
         }
         if *hold {
-            self.effects.hold(file, true);
+            self.effects().hold(file, true);
         }
         Ok(Draft { before: Before::from(&directory.before), directory: directory.file, file, created: false })
     }

@@ -21,16 +21,16 @@ impl Share<'_> {
     pub(crate) fn hold(&mut self, file: FileId) -> Step<Attributes> {
         let (inode, attributes) = self.both(file)?;
         FsError::need_file(inode.kind)?;
-        self.effects.hold(file, true);
+        self.effects().hold(file, true);
         Ok(attributes)
     }
 
     pub(crate) fn release(&mut self, file: FileId) -> Step<()> {
-        let holds = self.memory.holds(file);
+        let holds = self.memory().holds(file);
         if holds == 0 {
             return Err(FsError::Stale.into());
         }
-        self.effects.hold(file, false);
+        self.effects().hold(file, false);
         if holds > 1 {
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl Share<'_> {
 pub(crate) fn drop_some(share: &mut Share<'_>, after: u64) -> Step<(u64, Option<u64>)> {
     share.writable()?;
     let orphans = share.any_inode(ORPHANS)?;
-    let (mut unheld, mut last, memory) = (Vec::new(), after, share.memory);
+    let (mut unheld, mut last, memory) = (Vec::new(), after, share.memory());
     let end = Tree::new(share, ORPHANS, orphans.region).scan(after + 1, |entry| {
         if unheld.len() >= DELETED_TOGETHER {
             return false;

@@ -19,9 +19,9 @@ use vfs::{Attributes, Call, FileId, FsError, Name, Permission, SpaceReason, poli
 
 /// Directory in which names change.
 pub(crate) struct Directory {
-    pub(crate) file: FileId,
-    pub(crate) inode: Inode,
-    pub(crate) before: Attributes,
+    pub file: FileId,
+    pub inode: Inode,
+    pub before: Attributes,
 }
 
 impl Share<'_> {

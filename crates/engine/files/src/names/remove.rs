@@ -55,7 +55,7 @@ impl Share<'_> {
         }
         let after = self.attributes(file, inode)?;
         match inode.links {
-            0 if self.memory.holds(file) > 0 => self.add_orphan(file, inode)?,
+            0 if self.memory().holds(file) > 0 => self.add_orphan(file, inode)?,
             0 => self.delete(file, inode)?,
             _ => self.put(file, inode)?,
         }

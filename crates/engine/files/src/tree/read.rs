@@ -8,9 +8,9 @@ use vfs::{FileId, Kind};
 /// Entry that a name leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    pub(crate) key: u64,
-    pub(crate) file: FileId,
-    pub(crate) kind: Kind,
+    pub key: u64,
+    pub file: FileId,
+    pub kind: Kind,
 }
 
 impl Tree<'_, '_> {

@@ -103,13 +103,14 @@ fn nodes_behind_the_headers_bitmap_have_bitmap_nodes() {
     }
     // As if all nodes of the header were in use.
     let hint = HEADER_NODES.to_le_bytes();
-    rig.engine.corrupt(rig.memory.object, region.first(), |header| header[HEAD + 8..HEAD + 12].copy_from_slice(&hint));
+    rig.engine
+        .corrupt(rig.memory.object(), region.first(), |header| header[HEAD + 8..HEAD + 12].copy_from_slice(&hint));
     for key in others {
         rig.insert(*key, &name);
     }
     assert_eq!(rig.keys(), keys);
     let behind =
-        rig.engine.mapped(rig.memory.object).into_iter().filter(|at| *at > region.first() + u64::from(HEADER_NODES));
+        rig.engine.mapped(rig.memory.object()).into_iter().filter(|at| *at > region.first() + u64::from(HEADER_NODES));
     assert!(behind.count() > 20);
     for (index, key) in keys.iter().enumerate() {
         rig.run(|tree| tree.remove(*key));
@@ -118,5 +119,5 @@ fn nodes_behind_the_headers_bitmap_have_bitmap_nodes() {
         }
     }
     // What is left is the bitmap node, with its own bit.
-    assert_eq!(rig.engine.mapped(rig.memory.object), [region.first() + u64::from(HEADER_NODES)]);
+    assert_eq!(rig.engine.mapped(rig.memory.object()), [region.first() + u64::from(HEADER_NODES)]);
 }
