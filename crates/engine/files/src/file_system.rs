@@ -3,7 +3,7 @@
 use crate::content::{self, From, LIMITS};
 use crate::engine::{Durability, Engine, EngineError, Missing, Object, Outcome, View};
 use crate::halt::{Halt, Step, damaged};
-use crate::layout::address::ROOT;
+use crate::layout::address::{ROOT, file_of};
 use crate::memory::{Effects, Memory, Root};
 use crate::names::drop_some;
 use crate::share::Share;
@@ -120,7 +120,7 @@ impl<E: Engine> Files<E> {
             EngineError::NoSpace => FsError::NoSpace(reason),
             EngineError::Ceiling => FsError::Quota,
             EngineError::Gone => FsError::Gone,
-            EngineError::Damaged { .. } => damaged(ROOT),
+            EngineError::Damaged { block, .. } => damaged_block(block),
             EngineError::Stopped { reason } => FsError::Stopped { reason },
         }
     }
@@ -152,6 +152,14 @@ impl<E: Engine> Files<E> {
 const DURABLE: (Durability, SpaceReason) = (Durability::Durable, SpaceReason::Pool);
 /// A durable change, which may need promises of space.
 const PROMISING: (Durability, SpaceReason) = (Durability::Durable, SpaceReason::Promise);
+
+/// Error for a block that a change needs: with its file, where its address names one.
+fn damaged_block(block: u64) -> FsError {
+    match file_of(block) {
+        Some(file) => damaged(file),
+        None => FsError::Internal { reason: format!("block {block:#x} of the share cannot be read") },
+    }
+}
 
 fn same<T>(_: &mut Share<'_>, value: T) -> Step<T> {
     Ok(value)

@@ -178,6 +178,16 @@ pub(crate) const fn inode_table() -> Range<u64> {
     INODES..INODES + FILES / INODES_PER_BLOCK
 }
 
+/// File to which a block belongs, if its address says so.
+pub(crate) const fn file_of(block: u64) -> Option<FileId> {
+    let mask = (1 << FILE_BITS) - 1;
+    match block >> CLASS_SHIFT {
+        1 => Some(FileId(block & mask)),
+        2 => Some(FileId(block >> Class::P.shift() & mask)),
+        _ => None,
+    }
+}
+
 /// First file of a block of the inode table.
 pub(crate) const fn first_file_of(block: u64) -> u64 {
     (block - INODES) * INODES_PER_BLOCK
@@ -211,6 +221,16 @@ mod tests {
         }
         assert!(end <= inode_table().start && inode_table().end <= 1 << CLASS_SHIFT);
         assert_eq!(inode_at(FileId(FILES - 1)), (inode_table().end - 1, 3840..4096));
+    }
+
+    #[test]
+    fn a_small_region_names_its_file() {
+        let file = FileId(FILES - 1);
+        for (class, part) in [(Class::T, Part::Content), (Class::T, Part::Xattrs), (Class::P, Part::Xattrs)] {
+            let blocks = Region::of_file(class, part, file).blocks();
+            assert_eq!([blocks.start, blocks.end - 1].map(file_of), [Some(file); 2]);
+        }
+        assert_eq!([SUPER_BLOCK, 3 << CLASS_SHIFT].map(file_of), [None; 2]);
     }
 
     #[test]
