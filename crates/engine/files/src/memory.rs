@@ -198,6 +198,7 @@ impl Memory {
         let mut accessed = self.accessed.borrow_mut();
         for (file, time) in &effects.accessed {
             match time {
+                Some(_) if accessed.len() >= MOST_ACCESSED && !accessed.contains_key(file) => None,
                 Some(time) => accessed.insert(*file, *time),
                 None => accessed.remove(file),
             };
