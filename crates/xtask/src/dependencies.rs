@@ -41,7 +41,13 @@ const LAYERS: &[Layer] = &[
     Layer {
         folder: "engine",
         uses: &["engine"],
-        crates: &[("block", &[]), ("media", &["text"]), ("pool", &["block", "media"]), ("vfs", &["random"])],
+        crates: &[
+            ("block", &[]),
+            ("files", &["random", "vfs"]),
+            ("media", &["text"]),
+            ("pool", &["block", "media"]),
+            ("vfs", &["random"]),
+        ],
     },
     Layer {
         folder: "front",

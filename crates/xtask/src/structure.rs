@@ -14,6 +14,7 @@ use std::path::Path;
 /// Crates whose structure is checked.
 const CRATES: &[&str] = &[
     "engine/pool",
+    "engine/files",
     "engine/vfs",
     "front/unit",
     "front/nfs_server",

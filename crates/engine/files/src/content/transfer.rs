@@ -1,0 +1,159 @@
+//! Clones and copies: ranges that share blocks, and edges that are copied as bytes.
+
+use super::{Draft, LIMITS, Target, touched};
+use crate::engine::{BLOCK_BYTES, Object};
+use crate::halt::Step;
+use crate::layout::address::Region;
+use crate::layout::inode::Inode;
+use crate::memory::Memory;
+use crate::share::Share;
+use smallvec::SmallVec;
+use std::ops::Range;
+use vfs::{Call, Changed, Copied, FileId, Segment, Source, check_overlap};
+
+/// Source of a clone or copy.
+pub(crate) struct From<'a> {
+    pub memory: &'a Memory,
+    pub file: FileId,
+    pub offset_bytes: u64,
+    pub length_bytes: Option<u64>,
+}
+
+/// What is moved: checked.
+struct Transfer {
+    target: Target,
+    source: Inode,
+    length: u64,
+    /// Source and destination are one file.
+    within: bool,
+}
+
+/// A copy that was named.
+pub(crate) struct CopyDraft {
+    draft: Draft,
+    done_bytes: u64,
+    shared_bytes: u64,
+}
+
+impl CopyDraft {
+    pub(crate) fn finish(self, share: &mut Share<'_>) -> Step<Copied> {
+        let destination: Changed = self.draft.finish(share)?;
+        Ok(Copied { done_bytes: self.done_bytes, shared_bytes: self.shared_bytes, destination })
+    }
+}
+
+impl Share<'_> {
+    fn check_transfer(&mut self, call: Call<'_>, from: &From<'_>, to: FileId, offset_bytes: u64) -> Step<Transfer> {
+        let target = self.changeable(call, to)?;
+        let (source, _) = self.other(from.memory).readable(call, from.file)?;
+        let range = Source {
+            file_system: &(),
+            file: from.file,
+            offset_bytes: from.offset_bytes,
+            length_bytes: from.length_bytes,
+        };
+        let length = range.length_in(source.size_bytes)?;
+        LIMITS.end(offset_bytes, length)?;
+        let within = from.memory.object() == self.object() && from.file == to;
+        if within {
+            check_overlap(from.offset_bytes, offset_bytes, length)?;
+        }
+        Ok(Transfer { target, source, length, within })
+    }
+
+    pub(crate) fn clone_range(
+        &mut self,
+        call: Call<'_>,
+        from: &From<'_>,
+        to: FileId,
+        offset_bytes: u64,
+    ) -> Step<Draft> {
+        let Transfer { mut target, source, length, within } = self.check_transfer(call, from, to, offset_bytes)?;
+        if length == 0 {
+            return Ok(Draft::new(to, &target.before));
+        }
+        LIMITS.check_clone(from.offset_bytes, offset_bytes, length, source.size_bytes)?;
+        let end = offset_bytes + length;
+        let region = self.reach(to, &mut target.inode, end)?;
+        let blocks = touched(&(from.offset_bytes..from.offset_bytes + length));
+        let source = if within { Some(region) } else { source.region };
+        self.refer((from.memory.object(), source), blocks, region, offset_bytes / BLOCK_BYTES);
+        self.complete(call, target, end)
+    }
+
+    /// Maps blocks of a region, from `first` on, as those of the source.
+    fn refer(&mut self, (object, source): (Object, Option<Region>), blocks: Range<u64>, to: Region, first: u64) {
+        if let Some(source) = source.filter(|_| !blocks.is_empty()) {
+            let own = self.object();
+            let count = blocks.end - blocks.start;
+            self.name().share((object, source.first() + blocks.start), (own, to.first() + first), count);
+        }
+    }
+
+    pub(crate) fn copy_range(
+        &mut self,
+        call: Call<'_>,
+        from: &From<'_>,
+        to: FileId,
+        offset_bytes: u64,
+    ) -> Step<CopyDraft> {
+        let Transfer { mut target, source, length, within } = self.check_transfer(call, from, to, offset_bytes)?;
+        if length == 0 {
+            let draft = Draft::new(to, &target.before);
+            return Ok(CopyDraft { draft, done_bytes: 0, shared_bytes: 0 });
+        }
+        let congruent = from.offset_bytes % BLOCK_BYTES == offset_bytes % BLOCK_BYTES;
+        let done_bytes = if congruent { length } else { length.min(LIMITS.move_bytes) };
+        let bytes = from.offset_bytes..from.offset_bytes + done_bytes;
+        let middle = whole_blocks(&bytes, congruent);
+        // The edges are read before anything moves.
+        let mut looks = self.other(from.memory);
+        let head = looks.segments(from.file, &source, bytes.start..middle.start)?;
+        let tail = looks.segments(from.file, &source, middle.end..bytes.end)?;
+        let region = self.reach(to, &mut target.inode, offset_bytes + done_bytes)?;
+        let at = |source: u64| offset_bytes + (source - bytes.start);
+        self.put_segments(head, region.byte(offset_bytes));
+        let source = if within { Some(region) } else { source.region };
+        let blocks = middle.start / BLOCK_BYTES..middle.end / BLOCK_BYTES;
+        self.refer((from.memory.object(), source), blocks, region, at(middle.start) / BLOCK_BYTES);
+        self.put_segments(tail, region.byte(at(middle.end)));
+        let draft = self.complete(call, target, offset_bytes + done_bytes)?;
+        Ok(CopyDraft { draft, done_bytes, shared_bytes: middle.end - middle.start })
+    }
+
+    /// Writes segments one behind the other. Holes become holes.
+    fn put_segments(&mut self, segments: SmallVec<[Segment; 4]>, at: u64) {
+        let (mut at, object) = (at, self.object());
+        for segment in segments {
+            let length = segment.length_bytes();
+            match segment {
+                Segment::Data(data) => self.name().write(object, at, data.into()),
+                Segment::Hole { .. } => self.name().zero(object, at..at + length),
+            }
+            at += length;
+        }
+    }
+}
+
+/// Whole blocks between unaligned edges, which can be shared. Otherwise an empty range at the end.
+fn whole_blocks(bytes: &Range<u64>, congruent: bool) -> Range<u64> {
+    if !congruent {
+        return bytes.end..bytes.end;
+    }
+    let start = bytes.start.next_multiple_of(BLOCK_BYTES).min(bytes.end);
+    start..(bytes.end / BLOCK_BYTES * BLOCK_BYTES).max(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_blocks_lie_between_the_edges() {
+        assert_eq!(whole_blocks(&(100..9000), true), 4096..8192);
+        assert_eq!(whole_blocks(&(0..8192), true), 0..8192);
+        assert_eq!(whole_blocks(&(100..200), true), 200..200);
+        assert_eq!(whole_blocks(&(4000..4100), true), 4096..4096);
+        assert_eq!(whole_blocks(&(0..8192), false), 8192..8192);
+    }
+}

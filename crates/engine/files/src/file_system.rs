@@ -1,0 +1,406 @@
+//! A share as a file system: each call is one transaction.
+
+use crate::content::{self, From, LIMITS};
+use crate::engine::{Durability, Engine, EngineError, Missing, Object, Outcome, View};
+use crate::halt::{Halt, Step, damaged};
+use crate::layout::address::{ROOT, file_of};
+use crate::memory::{Effects, Memory, Root};
+use crate::names::drop_some;
+use crate::share::Share;
+use bytes::Bytes;
+use std::rc::Rc;
+use vfs::{
+    Attributes, Call, Capacity, Changed, Content, Cookie, Copied, Created, Expect, FileId, FileSystem, FileSystemId,
+    Found, FsError, Limits, LinkTarget, Linked, Listing, Name, New, Payload, Place, Removed, Removes, Renamed, Seek,
+    SetAttributes, SetXattr, Sought, Source, Space, SpaceReason, Stability, Timestamp, WriteVerifier, XattrName,
+};
+
+/// Inodes whose access times are written together.
+const ACCESSED_TOGETHER: usize = 32;
+
+/// File system of one share. Clones are handles of it; there must not be another one for the same object.
+#[derive(Clone, Debug)]
+pub struct Files<E> {
+    engine: E,
+    memory: Rc<Memory>,
+}
+
+impl<E: Engine> Files<E> {
+    /// Opens a share. An object without content is an empty one, whose root has these attributes.
+    pub fn open(engine: E, object: Object, root: Root, read_only: bool) -> Self {
+        Self { engine, memory: Rc::new(Memory::new(object, root, read_only)) }
+    }
+
+    /// Object of the share.
+    pub fn object(&self) -> Object {
+        self.memory.object()
+    }
+
+    /// Gives the share the content of another one of the same engine, which may be its snapshot. Holds and
+    /// allocations end. Change values, times and numbers of files continue behind all that were given out.
+    pub async fn roll_back(&self, to: &Self, now: Timestamp) -> Result<(), FsError> {
+        if !self.engine.is(&to.engine) {
+            return Err(FsError::ForeignSource);
+        }
+        let forget = |share: &mut Share<'_>, ()| {
+            share.memory().forget();
+            Ok(())
+        };
+        self.run(DURABLE, |share| share.roll_back(&to.memory, now), forget).await
+    }
+
+    /// Writes the access times that are only in memory. Without it, a restart loses them.
+    pub async fn write_access_times(&self) -> Result<(), FsError> {
+        loop {
+            let unstable = (Durability::Unstable, SpaceReason::Pool);
+            let written = self.run(unstable, |share| share.write_accessed(ACCESSED_TOGETHER), same).await?;
+            if written < ACCESSED_TOGETHER {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Runs one transaction: `attempt` looks and names, `finish` looks at the result.
+    async fn run<D, T>(
+        &self,
+        (durability, reason): (Durability, SpaceReason),
+        mut attempt: impl FnMut(&mut Share<'_>) -> Step<D>,
+        finish: impl Fn(&mut Share<'_>, D) -> Step<T>,
+    ) -> Result<T, FsError> {
+        loop {
+            let done = self.run_once(durability, &mut attempt, &finish).await;
+            match done.map_err(|error| self.error(error, reason))? {
+                Ok(value) => return Ok(value),
+                Err(Halt::Refused(error)) => return Err(error),
+                Err(Halt::Exhausted) => self.raise().await?,
+                Err(Halt::Wait) => return Err(FsError::Stopped { reason: "a result is not in memory".to_owned() }),
+            }
+        }
+    }
+
+    async fn run_once<D, T>(
+        &self,
+        durability: Durability,
+        mut attempt: impl FnMut(&mut Share<'_>) -> Step<D>,
+        finish: impl FnOnce(&mut Share<'_>, D) -> Step<T>,
+    ) -> Result<Step<T>, EngineError> {
+        let memory = &*self.memory;
+        let attempt = |view: &mut dyn View| {
+            let mut share = Share::new(view, memory);
+            match attempt(&mut share) {
+                Ok(draft) => Ok(succeeded(share.outcome(draft))),
+                Err(Halt::Wait) => Err(Missing::Wait),
+                Err(halt) => Ok(Outcome::Nothing(Err(halt))),
+            }
+        };
+        let after = |view: &mut dyn View, result: Step<(D, Effects)>| {
+            let (draft, effects) = result?;
+            memory.apply(&effects);
+            finish(&mut Share::new(view, memory), draft)
+        };
+        self.engine.run(durability, attempt, after).await
+    }
+
+    /// Reserves further numbers of files and change values, durably.
+    async fn raise(&self) -> Result<(), FsError> {
+        let hash_key = self.engine.random();
+        let raised = self.run_once(Durability::Durable, |share| share.raise(hash_key), same).await;
+        match raised.map_err(|error| self.error(error, SpaceReason::Pool))? {
+            Ok((before, after)) => {
+                self.memory.raise(before, after);
+                Ok(())
+            }
+            Err(Halt::Refused(error)) => Err(error),
+            Err(_) => Err(FsError::Internal { reason: "high waters cannot be raised".to_owned() }),
+        }
+    }
+
+    fn error(&self, error: EngineError, reason: SpaceReason) -> FsError {
+        match error {
+            EngineError::NoSpace => FsError::NoSpace(reason),
+            EngineError::Ceiling => FsError::Quota,
+            EngineError::Gone => FsError::Gone,
+            EngineError::Damaged { block, .. } => damaged_block(block),
+            EngineError::Stopped { reason } => FsError::Stopped { reason },
+        }
+    }
+
+    /// Runs a call that changes nothing durable.
+    pub(crate) async fn look<T>(&self, look: impl FnMut(&mut Share<'_>) -> Step<T>) -> Result<T, FsError> {
+        let result = self.run((Durability::Unstable, SpaceReason::Pool), look, same).await;
+        if self.memory.is_full() {
+            // The look succeeds all the same: without space for them, no more access times are kept.
+            let _ = self.write_access_times().await;
+        }
+        result
+    }
+
+    /// Source of a clone or copy.
+    fn source<'a>(&self, source: &Source<'a, Self>) -> Result<From<'a>, FsError> {
+        if !self.engine.is(&source.file_system.engine) {
+            return Err(FsError::ForeignSource);
+        }
+        Ok(From {
+            memory: &source.file_system.memory,
+            file: source.file,
+            offset_bytes: source.offset_bytes,
+            length_bytes: source.length_bytes,
+        })
+    }
+}
+
+/// A durable change, which may need blocks of the pool.
+const DURABLE: (Durability, SpaceReason) = (Durability::Durable, SpaceReason::Pool);
+/// A durable change, which may need promises of space.
+const PROMISING: (Durability, SpaceReason) = (Durability::Durable, SpaceReason::Promise);
+
+/// Error for a block that a change needs: with its file, where its address names one.
+fn damaged_block(block: u64) -> FsError {
+    match file_of(block) {
+        Some(file) => damaged(file),
+        None => FsError::Internal { reason: format!("block {block:#x} of the share cannot be read") },
+    }
+}
+
+fn same<T>(_: &mut Share<'_>, value: T) -> Step<T> {
+    Ok(value)
+}
+
+fn succeeded<T>(outcome: Outcome<T>) -> Outcome<Step<T>> {
+    match outcome {
+        Outcome::Commit(value) => Outcome::Commit(Ok(value)),
+        Outcome::Nothing(value) => Outcome::Nothing(Ok(value)),
+    }
+}
+
+impl<E: Engine> FileSystem for Files<E> {
+    fn id(&self) -> FileSystemId {
+        FileSystemId(self.memory.object().0)
+    }
+
+    fn root(&self) -> FileId {
+        ROOT
+    }
+
+    fn limits(&self) -> Limits {
+        LIMITS
+    }
+
+    fn read_only(&self) -> bool {
+        self.memory.read_only()
+    }
+
+    fn write_verifier(&self) -> WriteVerifier {
+        WriteVerifier(self.engine.incarnation())
+    }
+
+    async fn capacity(&self) -> Result<Capacity, FsError> {
+        self.look(|share| share.capacity()).await
+    }
+
+    async fn lookup(&self, call: Call<'_>, directory: FileId, name: &Name) -> Result<Found, FsError> {
+        self.look(|share| share.lookup(call, directory, name)).await
+    }
+
+    async fn parent(&self, call: Call<'_>, directory: FileId) -> Result<Attributes, FsError> {
+        self.look(|share| share.parent(call, directory)).await
+    }
+
+    async fn read_directory(
+        &self,
+        call: Call<'_>,
+        directory: FileId,
+        after: Cookie,
+        most: usize,
+        attributes: bool,
+    ) -> Result<Listing, FsError> {
+        let most = most.min(LIMITS.listed_entries);
+        self.look(|share| share.list(call, directory, after, most, attributes)).await
+    }
+
+    async fn create(&self, call: Call<'_>, directory: FileId, name: &Name, new: &New) -> Result<Created, FsError> {
+        self.run(DURABLE, |share| share.create(call, directory, name, new), |share, draft| draft.finish(share)).await
+    }
+
+    async fn link(&self, call: Call<'_>, file: FileId, to: Place<'_>) -> Result<Linked, FsError> {
+        self.run(DURABLE, |share| share.link(call, file, to), |share, draft| draft.finish(share)).await
+    }
+
+    async fn remove(
+        &self,
+        call: Call<'_>,
+        from: Place<'_>,
+        removes: Removes,
+        expect: Expect,
+    ) -> Result<Removed, FsError> {
+        let attempt = |share: &mut Share<'_>| share.remove(call, from, removes, expect);
+        self.run(DURABLE, attempt, |share, draft| draft.finish(share)).await
+    }
+
+    async fn rename(&self, call: Call<'_>, from: Place<'_>, to: Place<'_>, expect: Expect) -> Result<Renamed, FsError> {
+        let attempt = |share: &mut Share<'_>| share.rename(call, from, to, expect);
+        self.run(DURABLE, attempt, |share, draft| draft.finish(share)).await
+    }
+
+    async fn read_link(&self, file: FileId) -> Result<(LinkTarget, Attributes), FsError> {
+        self.look(|share| share.read_link(file)).await
+    }
+
+    async fn hold(&self, file: FileId) -> Result<Attributes, FsError> {
+        self.look(|share| share.hold(file)).await
+    }
+
+    async fn release(&self, file: FileId) -> Result<(), FsError> {
+        self.run(DURABLE, |share| share.release(file), same).await
+    }
+
+    async fn drop_unheld(&self) -> Result<u64, FsError> {
+        let (mut count, mut after) = (0, 0);
+        loop {
+            let (dropped, next) = self.run(DURABLE, |share| drop_some(share, after), same).await?;
+            count += dropped;
+            match next {
+                Some(next) => after = next,
+                None => return Ok(count),
+            }
+        }
+    }
+
+    async fn attributes(&self, file: FileId) -> Result<Attributes, FsError> {
+        self.look(|share| share.both(file).map(|(_, attributes)| attributes)).await
+    }
+
+    async fn set_attributes(
+        &self,
+        call: Call<'_>,
+        file: FileId,
+        set: &SetAttributes,
+        guard: Option<Timestamp>,
+    ) -> Result<Changed, FsError> {
+        let attempt = |share: &mut Share<'_>| share.set_attributes(call, file, set, guard);
+        self.run(DURABLE, attempt, content::Draft::finished).await
+    }
+
+    async fn space(&self, file: FileId) -> Result<Space, FsError> {
+        self.look(|share| share.space(file)).await
+    }
+
+    async fn read(
+        &self,
+        call: Call<'_>,
+        file: FileId,
+        offset_bytes: u64,
+        length_bytes: u32,
+    ) -> Result<Content, FsError> {
+        self.look(|share| share.read(call, file, offset_bytes, length_bytes)).await
+    }
+
+    async fn write(
+        &self,
+        call: Call<'_>,
+        file: FileId,
+        offset_bytes: u64,
+        data: Payload,
+        stability: Stability,
+    ) -> Result<Changed, FsError> {
+        let durability = match stability {
+            Stability::Unstable => Durability::Unstable,
+            Stability::Durable => Durability::Durable,
+        };
+        let attempt = |share: &mut Share<'_>| share.write(call, file, offset_bytes, &data);
+        self.run((durability, SpaceReason::Pool), attempt, |share, draft| draft.finish(share)).await
+    }
+
+    async fn commit(&self, file: FileId) -> Result<Attributes, FsError> {
+        let (inode, attributes) = self.look(|share| share.both(file)).await?;
+        FsError::need_file(inode.kind)?;
+        self.engine.flush().await.map_err(|error| self.error(error, SpaceReason::Pool))?;
+        Ok(attributes)
+    }
+
+    async fn seek(&self, call: Call<'_>, file: FileId, offset_bytes: u64, what: Seek) -> Result<Sought, FsError> {
+        self.look(|share| share.seek(call, file, offset_bytes, what)).await
+    }
+
+    async fn zero(
+        &self,
+        call: Call<'_>,
+        file: FileId,
+        offset_bytes: u64,
+        length_bytes: u64,
+    ) -> Result<Changed, FsError> {
+        let attempt = |share: &mut Share<'_>| share.zero(call, file, offset_bytes, length_bytes);
+        self.run(DURABLE, attempt, content::Draft::finished).await
+    }
+
+    async fn allocate(
+        &self,
+        call: Call<'_>,
+        file: FileId,
+        offset_bytes: u64,
+        length_bytes: u64,
+    ) -> Result<Changed, FsError> {
+        let attempt = |share: &mut Share<'_>| share.allocate(call, file, offset_bytes, length_bytes);
+        self.run(PROMISING, attempt, content::Draft::finished).await
+    }
+
+    async fn deallocate(
+        &self,
+        call: Call<'_>,
+        file: FileId,
+        offset_bytes: u64,
+        length_bytes: u64,
+    ) -> Result<Changed, FsError> {
+        let attempt = |share: &mut Share<'_>| share.deallocate(call, file, offset_bytes, length_bytes);
+        self.run(DURABLE, attempt, content::Draft::finished).await
+    }
+
+    async fn clone_range(
+        &self,
+        call: Call<'_>,
+        source: Source<'_, Self>,
+        file: FileId,
+        offset_bytes: u64,
+    ) -> Result<Changed, FsError> {
+        let from = self.source(&source)?;
+        let attempt = |share: &mut Share<'_>| share.clone_range(call, &from, file, offset_bytes);
+        self.run(PROMISING, attempt, content::Draft::finished).await
+    }
+
+    async fn copy_range(
+        &self,
+        call: Call<'_>,
+        source: Source<'_, Self>,
+        file: FileId,
+        offset_bytes: u64,
+    ) -> Result<Copied, FsError> {
+        let from = self.source(&source)?;
+        let attempt = |share: &mut Share<'_>| share.copy_range(call, &from, file, offset_bytes);
+        self.run(DURABLE, attempt, |share, draft| draft.finish(share)).await
+    }
+
+    async fn xattr(&self, call: Call<'_>, file: FileId, name: &XattrName) -> Result<Bytes, FsError> {
+        self.look(|share| share.xattr(call, file, name)).await
+    }
+
+    async fn set_xattr(
+        &self,
+        call: Call<'_>,
+        file: FileId,
+        name: &XattrName,
+        value: Bytes,
+        how: SetXattr,
+    ) -> Result<Changed, FsError> {
+        let attempt = |share: &mut Share<'_>| share.set_xattr(call, file, (name, &value), how);
+        self.run(DURABLE, attempt, content::Draft::finished).await
+    }
+
+    async fn xattr_names(&self, call: Call<'_>, file: FileId) -> Result<Vec<XattrName>, FsError> {
+        self.look(|share| share.xattr_names(call, file)).await
+    }
+
+    async fn remove_xattr(&self, call: Call<'_>, file: FileId, name: &XattrName) -> Result<Changed, FsError> {
+        let attempt = |share: &mut Share<'_>| share.remove_xattr(call, file, name);
+        self.run(DURABLE, attempt, content::Draft::finished).await
+    }
+}

@@ -1,0 +1,177 @@
+//! Engine in memory, for tests: a pool of blocks with objects that share them, a bounded capacity, allotments, crashes
+//! that lose transactions which are not durable, and blocks that are missing from memory at random.
+
+mod ranges;
+mod state;
+mod view;
+
+use crate::engine::{Attempt, Durability, Engine, EngineError, Missing, Object, Outcome, View};
+use random::Random;
+use state::State;
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+use view::{Loaded, MemoryView};
+
+/// Blocks of a pool that was not limited: 16 TiB.
+const CAPACITY_BLOCKS: u64 = 1 << 32;
+
+#[derive(Debug)]
+struct Inner {
+    state: RefCell<State>,
+    random: Random,
+    /// Whether blocks are missing from memory at random.
+    misses: Cell<bool>,
+    incarnation: Cell<u64>,
+}
+
+/// Pool of blocks in memory with its objects. Clones are one engine.
+#[derive(Clone, Debug)]
+pub struct MemoryEngine(Rc<Inner>);
+
+impl MemoryEngine {
+    /// Creates an engine without objects. With `misses`, each part of an object that a transaction looks at is
+    /// missing from memory at first in half of all cases, and the transaction waits for it.
+    pub fn new(seed: u64, misses: bool) -> Self {
+        let mut state = State::default();
+        state.capacity = CAPACITY_BLOCKS;
+        Self(Rc::new(Inner {
+            state: RefCell::new(state),
+            random: Random::new(seed),
+            misses: Cell::new(misses),
+            incarnation: Cell::new(1),
+        }))
+    }
+
+    /// Creates an empty object.
+    pub fn create(&self) -> Object {
+        self.0.state.borrow_mut().add()
+    }
+
+    /// Creates an object with the content of another one. It is durable with everything before it.
+    pub fn snapshot(&self, object: Object) -> Result<Object, EngineError> {
+        self.0.state.borrow_mut().snapshot(object)
+    }
+
+    /// Limits the pool to what it holds and promises, and some blocks more.
+    pub fn leave(&self, blocks: u64) {
+        let mut state = self.0.state.borrow_mut();
+        state.capacity = state.taken() + blocks;
+    }
+
+    /// Number of transactions that are not durable.
+    pub fn pending(&self) -> usize {
+        self.0.state.borrow().pending()
+    }
+
+    /// Starts again, after a crash that lost all transactions which were not durable, but the first `kept` of them.
+    pub fn restart(&self, kept: usize) {
+        self.0.state.borrow_mut().crash(kept);
+        self.0.incarnation.update(|incarnation| incarnation + 1);
+    }
+
+    /// Makes a block unreadable.
+    pub fn damage(&self, object: Object, block: u64) {
+        self.0.state.borrow_mut().damaged.insert((object, block));
+    }
+
+    /// Changes a block behind the back of transactions.
+    pub fn corrupt(&self, object: Object, block: u64, change: impl FnOnce(&mut [u8])) {
+        let mut state = self.0.state.borrow_mut();
+        let mut data = state.at(object, block).map_or_else(|| vec![0; 4096], |mapped| mapped.data.to_vec());
+        change(&mut data);
+        state.put(object, block, &data);
+    }
+
+    /// Numbers of all mapped blocks of an object.
+    pub fn mapped(&self, object: Object) -> Vec<u64> {
+        self.0.state.borrow().map(object).map(|(block, _)| *block).collect()
+    }
+
+    /// Whether the pool holds and promises no more than it can.
+    pub fn is_within_capacity(&self) -> bool {
+        let state = self.0.state.borrow();
+        state.taken() <= state.capacity
+    }
+
+    async fn pause(&self) {
+        let mut first = self.0.misses.get();
+        poll_fn(|context| {
+            if !std::mem::take(&mut first) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Runs an attempt, and executes what it named. Gives `after` back when the attempt has to wait.
+    fn step<T, U, F: FnOnce(&mut dyn View, T) -> U>(
+        &self,
+        loaded: &mut Loaded<'_>,
+        attempt: &mut impl Attempt<T>,
+        after: F,
+    ) -> Result<Result<(U, u64), F>, EngineError> {
+        let mut state = self.0.state.borrow_mut();
+        let mut view = MemoryView::new(&state, Some(loaded));
+        let outcome = match attempt(&mut view) {
+            Err(Missing::Wait) => return Ok(Err(after)),
+            Err(Missing::Damaged) => return Err(EngineError::Stopped { reason: "damage".to_owned() }),
+            Ok(outcome) => outcome,
+        };
+        let (edits, changes) = (std::mem::take(&mut view.edits), std::mem::take(&mut view.changes));
+        let (value, number) = match outcome {
+            Outcome::Nothing(value) => (value, 0),
+            Outcome::Commit(value) => (value, state.execute(edits, changes)?),
+        };
+        Ok(Ok((after(&mut MemoryView::new(&state, None), value), number)))
+    }
+}
+
+impl Engine for MemoryEngine {
+    async fn run<T, U>(
+        &self,
+        durability: Durability,
+        mut attempt: impl Attempt<T>,
+        after: impl FnOnce(&mut dyn View, T) -> U,
+    ) -> Result<U, EngineError> {
+        let random = self.0.misses.get().then_some(&self.0.random);
+        let (mut loaded, mut after) = (Loaded { random, ..Loaded::default() }, after);
+        loop {
+            match self.step(&mut loaded, &mut attempt, after)? {
+                Ok((result, number)) => {
+                    if durability == Durability::Durable {
+                        self.pause().await;
+                        self.0.state.borrow_mut().make_durable(number);
+                    }
+                    return Ok(result);
+                }
+                Err(unused) => after = unused,
+            }
+            self.pause().await;
+        }
+    }
+
+    async fn flush(&self) -> Result<(), EngineError> {
+        let number = self.0.state.borrow().executed();
+        self.pause().await;
+        self.0.state.borrow_mut().make_durable(number);
+        Ok(())
+    }
+
+    fn incarnation(&self) -> u64 {
+        self.0.incarnation.get()
+    }
+
+    fn random(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        self.0.random.fill(&mut bytes);
+        bytes
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}

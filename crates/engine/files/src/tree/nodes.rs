@@ -1,0 +1,152 @@
+//! Nodes of a tree: reading, storing, allocation.
+
+use super::Tree;
+use crate::engine::Block;
+use crate::halt::Step;
+use crate::layout::interior::Interior;
+use crate::layout::leaf::Leaf;
+use crate::layout::nodes::{GROUP_NODES, HEADER_NODES, Header, LEAF, NODE_BYTES, Place, group_of, set_bit, zero_bit};
+use vfs::{FsError, SpaceReason};
+
+impl Tree<'_, '_> {
+    pub(super) const fn place(&self, node: u32) -> Place {
+        Place { directory: self.directory, node }
+    }
+
+    /// Block of a node.
+    fn at(&self, node: u32) -> Step<u64> {
+        match self.region {
+            Some(region) if u64::from(node) < region.class.blocks() => Ok(region.first() + u64::from(node)),
+            _ => Err(self.damage().into()),
+        }
+    }
+
+    pub(super) fn bytes(&mut self, node: u32) -> Step<&Block> {
+        let (block, directory) = (self.at(node)?, self.directory);
+        self.share.block(block, directory)
+    }
+
+    pub(super) fn store(&mut self, node: u32, bytes: &Block) -> Step<()> {
+        let (block, directory) = (self.at(node)?, self.directory);
+        self.share.store(block, bytes, directory)
+    }
+
+    /// Header of the tree; `None` if it is one leaf, or none.
+    pub(super) fn header(&mut self) -> Step<Option<&mut Header>> {
+        if self.header.is_none() {
+            self.header = Some(self.read_header()?);
+        }
+        Ok(self.header.as_mut().and_then(Option::as_mut))
+    }
+
+    fn read_header(&mut self) -> Step<Option<Header>> {
+        if self.region.is_none() {
+            return Ok(None);
+        }
+        let (directory, damage) = (self.directory, self.damage());
+        let bytes = self.bytes(0)?;
+        if bytes[0] == LEAF || bytes.iter().all(|byte| *byte == 0) {
+            return Ok(None);
+        }
+        Ok(Some(Header::decode(bytes, directory).map_err(|()| damage)?))
+    }
+
+    /// Root and its level.
+    pub(super) fn root(&mut self) -> Step<(u32, u8)> {
+        Ok(self.header()?.map_or((0, 0), |header| (header.root(), header.level())))
+    }
+
+    pub(super) fn set_header(&mut self, header: Option<Header>) {
+        self.header = Some(header);
+    }
+
+    /// Stores the header, if the tree has one.
+    pub(super) fn store_header(&mut self) -> Step<()> {
+        match self.header.take() {
+            Some(Some(header)) => self.store(0, header.bytes()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn leaf(&mut self, node: u32) -> Step<Leaf<&Block>> {
+        let (place, damage) = (self.place(node), self.damage());
+        Ok(Leaf::decode(self.bytes(node)?, place).map_err(|()| damage)?)
+    }
+
+    /// A leaf to change.
+    pub(super) fn own_leaf(&mut self, node: u32) -> Step<Leaf<Block>> {
+        let (place, damage) = (self.place(node), self.damage());
+        Ok(Leaf::decode(*self.bytes(node)?, place).map_err(|()| damage)?)
+    }
+
+    pub(super) fn interior(&mut self, node: u32, level: u8) -> Step<Interior<&Block>> {
+        let (place, damage) = (self.place(node), self.damage());
+        Ok(Interior::decode(self.bytes(node)?, place, level).map_err(|()| damage)?)
+    }
+
+    /// An interior node to change.
+    pub(super) fn own_interior(&mut self, node: u32, level: u8) -> Step<Interior<Block>> {
+        let (place, damage) = (self.place(node), self.damage());
+        Ok(Interior::decode(*self.bytes(node)?, place, level).map_err(|()| damage)?)
+    }
+
+    /// Nodes of the region.
+    fn nodes(&self) -> u64 {
+        self.region.map_or(0, |region| region.class.blocks())
+    }
+
+    /// Takes a free node. The tree has a header.
+    pub(super) fn allocate(&mut self) -> Step<u32> {
+        let nodes = self.nodes();
+        let hint = self.header()?.map_or(0, |header| header.hint());
+        let in_header = self.header()?.and_then(|header| header.free(hint));
+        let found = match in_header {
+            Some(node) => Some(node),
+            None => self.free_in_groups(hint)?,
+        };
+        let node = found.filter(|node| u64::from(*node) < nodes).ok_or(FsError::NoSpace(SpaceReason::Regions))?;
+        self.mark(node, true)?;
+        if let Some(header) = self.header()? {
+            header.set_hint(node + 1);
+            header.set_nodes(header.nodes() + 1);
+        }
+        Ok(node)
+    }
+
+    /// First free node that has its bit in a bitmap node.
+    fn free_in_groups(&mut self, hint: u32) -> Step<Option<u32>> {
+        let (mut group, _) = group_of(hint.max(HEADER_NODES)).unwrap_or((HEADER_NODES, 0));
+        while u64::from(group) < self.nodes() {
+            // The first bit is that of the bitmap node itself.
+            let from = hint.saturating_sub(group).max(1);
+            if let Some(bit) = zero_bit(self.bytes(group)?, from) {
+                return Ok(Some(group + bit));
+            }
+            group += GROUP_NODES;
+        }
+        Ok(None)
+    }
+
+    fn mark(&mut self, node: u32, used: bool) -> Step<()> {
+        let Some((group, bit)) = group_of(node) else {
+            if let Some(header) = self.header()? {
+                header.set(node, used);
+            }
+            return Ok(());
+        };
+        let mut bitmap = *self.bytes(group)?;
+        set_bit(&mut bitmap, 0, true);
+        set_bit(&mut bitmap, bit, used);
+        self.store(group, &bitmap)
+    }
+
+    /// Frees a node.
+    pub(super) fn free(&mut self, node: u32) -> Step<()> {
+        self.mark(node, false)?;
+        if let Some(header) = self.header()? {
+            header.set_hint(header.hint().min(node));
+            header.set_nodes(header.nodes().saturating_sub(1));
+        }
+        self.store(node, &[0; NODE_BYTES])
+    }
+}
