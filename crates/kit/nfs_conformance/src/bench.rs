@@ -32,7 +32,7 @@ impl Executor {
 
     /// Lets a time pass in which connections are served.
     pub fn pause(&self, time: Duration) {
-        self.wait(tokio::time::sleep(time));
+        self.wait(async { tokio::time::sleep(time).await });
     }
 }
 

@@ -18,13 +18,17 @@
 pub mod bench;
 pub mod check;
 pub mod client;
+mod client_id;
 mod compound;
 mod file;
+mod lease;
+mod namespace;
 pub mod operations;
 mod prelude;
 pub mod reply;
 mod rpc;
 mod run;
+mod session;
 pub mod wire;
 
 pub use bench::Bench;
@@ -35,7 +39,7 @@ pub use verdict::{Outcome, Report, Row};
 
 /// All checks in the order of their numbers.
 pub fn checks() -> Vec<&'static Check> {
-    let groups = [rpc::CHECKS, compound::CHECKS];
+    let groups = [rpc::CHECKS, compound::CHECKS, client_id::CHECKS, session::CHECKS, namespace::CHECKS, lease::CHECKS];
     let mut all: Vec<_> = groups.into_iter().flatten().copied().collect();
     all.sort_by_key(|check| check.number);
     all
