@@ -12,9 +12,10 @@ use nfs::v4::session::{
 use nfs::v4::{PROCEDURE_COMPOUND, SessionId, Status, VERSION, Verifier};
 use nfs_client::{ClientError, Connection};
 use onc_rpc::auth::OpaqueAuth;
+use onc_rpc::message::{AcceptStatus, ReplyBody};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use verdict::{NotPassed, failed};
+use verdict::{NotPassed, differs, failed};
 use xdr::Writer;
 
 /// Slots that a client asks for.
@@ -74,8 +75,17 @@ impl Outside {
 
     /// Calls a compound with this tag and minor version.
     pub fn call_with(&self, tag: &[u8], minor: u32, operations: &[Operation]) -> Result<Reply, NotPassed> {
-        let bytes = self.attempt(tag, minor, operations).map_err(|error| broken(&error))?;
-        Reply::decode(bytes, tag, operations)
+        match self.attempt(tag, minor, operations) {
+            Ok(bytes) => Reply::decode(bytes, tag, operations),
+            // A server that decodes the whole compound before it executes the first operation.
+            Err(ClientError::Rpc(ReplyBody::Accepted(reply)))
+                if reply.status == AcceptStatus::GarbageArguments
+                    && operations.iter().any(|operation| matches!(operation, Operation::Unserved { .. })) =>
+            {
+                differs("expected a status of the operation, found GARBAGE_ARGS for the call")
+            }
+            Err(error) => Err(broken(&error)),
+        }
     }
 
     /// Calls a compound.

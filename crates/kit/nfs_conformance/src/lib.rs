@@ -20,9 +20,14 @@ pub mod check;
 pub mod client;
 mod client_id;
 mod compound;
+mod directory;
 mod file;
+mod io;
 mod lease;
+mod lock;
 mod namespace;
+mod offload;
+mod open;
 pub mod operations;
 mod prelude;
 pub mod reply;
@@ -30,6 +35,7 @@ mod rpc;
 mod run;
 mod session;
 pub mod wire;
+mod xattr;
 
 pub use bench::Bench;
 pub use check::{Check, Need};
@@ -39,7 +45,20 @@ pub use verdict::{Outcome, Report, Row};
 
 /// All checks in the order of their numbers.
 pub fn checks() -> Vec<&'static Check> {
-    let groups = [rpc::CHECKS, compound::CHECKS, client_id::CHECKS, session::CHECKS, namespace::CHECKS, lease::CHECKS];
+    let groups = [
+        rpc::CHECKS,
+        compound::CHECKS,
+        client_id::CHECKS,
+        session::CHECKS,
+        namespace::CHECKS,
+        open::CHECKS,
+        io::CHECKS,
+        directory::CHECKS,
+        offload::CHECKS,
+        xattr::CHECKS,
+        lock::CHECKS,
+        lease::CHECKS,
+    ];
     let mut all: Vec<_> = groups.into_iter().flatten().copied().collect();
     all.sort_by_key(|check| check.number);
     all

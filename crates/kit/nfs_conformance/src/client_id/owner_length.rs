@@ -1,4 +1,3 @@
-use crate::client::exchange_id;
 use crate::prelude::*;
 
 check! {
@@ -10,5 +9,10 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let outside = bench.outside()?;
     let owner = bench.owner().into_iter().cycle().take(1025).collect::<Vec<_>>();
     outside.exchange(owner.get(..1024).unwrap_or_default(), [1; 8], 0)?;
-    outside.call([exchange_id(&owner, [1; 8], 0)])?.fails(Status::BADXDR)?.done()
+    let long = op::raw(42, |writer| {
+        writer.fixed(&[1; 8]);
+        writer.opaque(&owner);
+        [0, 0, 0].iter().for_each(|word| writer.u32(*word));
+    });
+    outside.call([long])?.fails(Status::BADXDR)?.done()
 }

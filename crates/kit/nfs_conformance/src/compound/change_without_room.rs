@@ -9,12 +9,12 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let (mut root, directory) = bench.place()?;
     let owner = bench.owner();
     let mut client = Client::begin_with(bench.outside()?, &owner, |arguments| {
-        arguments.fore_channel.max_response_bytes = 400;
-        arguments.fore_channel.max_cached_response_bytes = 400;
+        arguments.fore_channel.max_response_bytes = 300;
+        arguments.fore_channel.max_cached_response_bytes = 300;
     })?;
     client.call([op::reclaim_complete(false)])?.ok()?;
     let (mut done, mut refused) = (0, 0);
-    for length in (0..400).step_by(8) {
+    for length in (0..248).step_by(8) {
         let file = root.create(&directory, "f")?;
         root.close(&file)?;
         let sequence = client.sequence(0, client.next(0), false);

@@ -6,14 +6,14 @@ check! {
 }
 
 fn run(bench: &mut Bench<'_>) -> Verdict {
-    let mut client = bench.client()?;
+    let (mut client, directory) = bench.place()?;
     let any = Stateid::ANONYMOUS;
     let mut operations = vec![op::rename("a", "b"), op::link("a"), op::restore()];
     if client.outside.minor >= 2 {
         operations.extend([op::clone(&any, &any, 0, 0, 0), op::copy(&any, &any, 0, 0, 0)]);
     }
     for operation in operations {
-        let reply = client.call([op::put_root(), operation])?;
+        let reply = client.call([op::put(&directory), operation])?;
         match reply.status() {
             Err(Status::NOTSUPP) => {}
             _ => reply.fails(Status::NOFILEHANDLE).map(drop)?,

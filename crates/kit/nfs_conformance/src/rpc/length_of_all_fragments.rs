@@ -3,7 +3,7 @@ use crate::wire::fragment;
 
 check! {
     /// Fragments that together are longer than any message end the connection.
-    7, "RFC 5531 §11"
+    7, "RFC 5531 §11; Linux"; choice
 }
 
 fn run(bench: &mut Bench<'_>) -> Verdict {

@@ -15,6 +15,8 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     response.fore_channel.max_response_bytes = 0;
     outside.call([Operation::CreateSession(Box::new(response))])?.fails(Status::TOOSMALL)?;
     request.fore_channel.max_request_bytes = 20;
-    request.sequence = request.sequence.wrapping_add(1);
+    let owner = bench.owner();
+    let exchanged = outside.exchange(&owner, [1; 8], 0)?;
+    (request.client, request.sequence) = (exchanged.client, exchanged.sequence);
     outside.call([Operation::CreateSession(Box::new(request))])?.fails(Status::TOOSMALL)?.done()
 }
