@@ -172,7 +172,7 @@ impl<'a> Bench<'a> {
     pub fn path(&self) -> Vec<nfs::v4::operations::Operation> {
         let url = &self.options.url;
         let names = std::iter::once(&url.share).chain(&url.path);
-        std::iter::once(op::put_root()).chain(names.map(|name| op::lookup(name))).collect()
+        std::iter::once(op::put_root()).chain(names.map(op::lookup)).collect()
     }
 
     /// Handle of the share, or of the directory of the URL.
