@@ -1,40 +1,21 @@
 //! Bench of a check: clients, directories and content.
 
-use crate::check::Need;
 use crate::client::{Client, Outside};
+use crate::credential::user;
+use crate::executor::Executor;
+use crate::need::Need;
 use crate::operations as op;
+use crate::options::Options;
 use crate::reply::take;
-use crate::run::Options;
 use crate::wire::Wire;
 use nfs::v4::operations::Outcome;
 use nfs::v4::{Filehandle, Status};
-use onc_rpc::auth::{AuthSys, OpaqueAuth};
+use onc_rpc::auth::OpaqueAuth;
 use random::Random;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
-use tokio::task::LocalSet;
 use verdict::{NotPassed, Verdict, failed, skipped};
-
-/// Runs the futures of connections. Their drivers work while a check waits for something.
-#[derive(Debug)]
-pub struct Executor {
-    runtime: Runtime,
-    local: LocalSet,
-}
-
-impl Executor {
-    /// Waits for a future.
-    pub fn wait<F: Future>(&self, future: F) -> F::Output {
-        self.local.block_on(&self.runtime, future)
-    }
-
-    /// Lets a time pass in which connections are served.
-    pub fn pause(&self, time: Duration) {
-        self.wait(async { tokio::time::sleep(time).await });
-    }
-}
 
 /// Resources of a check.
 pub struct Bench<'a> {
@@ -51,25 +32,13 @@ pub struct Bench<'a> {
     strict: Option<bool>,
 }
 
-/// Credential of a user with one group of the same number.
-pub fn user(uid: u32) -> OpaqueAuth {
-    user_with_groups(uid, uid, &[])
-}
-
-/// Credential of a user.
-pub fn user_with_groups(uid: u32, gid: u32, groups: &[u32]) -> OpaqueAuth {
-    let machine_name = "windlass-conformance".into();
-    OpaqueAuth::sys(&AuthSys { stamp: 0, machine_name, uid, gid, gids: groups.to_vec().into() })
-}
-
 impl<'a> Bench<'a> {
     /// Creates a bench without connections. `stop` ends long checks early.
     pub fn new(options: &'a Options, stop: &'a AtomicBool) -> Result<Self, NotPassed> {
         let mut seed = [0; 8];
         let broken = |reason: String| NotPassed::Failed(reason);
         getrandom::fill(&mut seed).map_err(|error| broken(error.to_string()))?;
-        let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| broken(error.to_string()))?;
-        let executor = Rc::new(Executor { runtime, local: LocalSet::new() });
+        let executor = Rc::new(Executor::new().map_err(|error| broken(error.to_string()))?);
         let run = u64::from_be_bytes(seed);
         let (random, strict) = (Random::new(run), options.strict);
         Ok(Self { options, stop, executor, run, count: 0, random, scratch: None, strict })

@@ -1,6 +1,7 @@
 //! Checks.
 
 use crate::bench::Bench;
+use crate::need::Need;
 use verdict::Verdict;
 
 /// A check: one question to a server, with the answer that the standard requires.
@@ -22,28 +23,6 @@ pub struct Check {
     pub run: fn(&mut Bench<'_>) -> Verdict,
 }
 
-/// Requirement that may not be met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
-    /// Minor version 2.
-    MinorTwo,
-    /// A second share of the same server.
-    SecondShare,
-    /// Time: the check waits for a lease to lapse, or is long for another reason.
-    Thorough,
-}
-
-impl Need {
-    /// Reason for skipping a check without this requirement.
-    pub fn missing(self) -> &'static str {
-        match self {
-            Self::MinorTwo => "minor version 2 is not asked for",
-            Self::SecondShare => "no --second-share",
-            Self::Thorough => "the check takes long, and --thorough is not given",
-        }
-    }
-}
-
 /// Defines a check: `asks` is its doc comment. Its name is the path of its file, or that of the file's
 /// folder and a given word; its function is `run` of the file, or the given one.
 macro_rules! check {
@@ -57,7 +36,7 @@ macro_rules! check {
                 section: $section,
                 asks: verdict::path::text(concat!($($asks),+).as_bytes()),
                 choice: $crate::check::choice(&[$(stringify!($mark))?]),
-                needs: &[$($($crate::check::Need::$need),*)?],
+                needs: &[$($($crate::need::Need::$need),*)?],
                 run,
             }
         };
@@ -75,7 +54,7 @@ macro_rules! checks {
             section: $section,
             asks: verdict::path::text(concat!($($asks),+).as_bytes()),
             choice: $crate::check::choice(&[$(stringify!($mark))?]),
-            needs: &[$($($crate::check::Need::$need),*)?],
+            needs: &[$($($crate::need::Need::$need),*)?],
             run: $run,
         };
     )+};

@@ -1,6 +1,7 @@
 //! Clients: compounds outside sessions, and in a session whose slots a check controls.
 
-use crate::bench::{Executor, user};
+use crate::credential::user;
+use crate::executor::Executor;
 use crate::operations as op;
 use crate::reply::{Reply, take, word};
 use bytes::Bytes;

@@ -20,15 +20,19 @@ pub mod check;
 pub mod client;
 mod client_id;
 mod compound;
+pub mod credential;
 mod directory;
+pub mod executor;
 mod file;
 mod io;
 mod lease;
 mod lock;
 mod namespace;
+mod need;
 mod offload;
 mod open;
 pub mod operations;
+mod options;
 mod prelude;
 pub mod reply;
 mod rpc;
@@ -38,9 +42,11 @@ pub mod wire;
 mod xattr;
 
 pub use bench::Bench;
-pub use check::{Check, Need};
+pub use check::Check;
+pub use need::Need;
 pub use nfs_client::url::Url;
-pub use run::{Options, run};
+pub use options::Options;
+pub use run::run;
 pub use verdict::{Outcome, Report, Row};
 
 /// All checks in the order of their numbers.

@@ -2,35 +2,9 @@
 
 use crate::bench::Bench;
 use crate::check::Check;
-use nfs_client::url::Url;
+use crate::options::Options;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use verdict::{NotPassed, Outcome, Report, Row};
-
-/// Options of a run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// URL of the share, or of a directory in it.
-    pub url: Url,
-    /// Name of another share of the server.
-    pub second_share: Option<String>,
-    /// Minor version: 1 or 2.
-    pub minor: u32,
-    /// Run long checks, too.
-    pub thorough: bool,
-    /// Whether choices of Windlass are requirements; `None`: if the server says that it is one.
-    pub strict: Option<bool>,
-    /// Time limit for each answer.
-    pub timeout: Duration,
-}
-
-impl Options {
-    /// Options of a run over one share.
-    pub fn new(url: Url) -> Self {
-        let timeout = Duration::from_secs(10);
-        Self { url, second_share: None, minor: 2, thorough: false, strict: None, timeout }
-    }
-}
 
 /// Runs the checks in order. `progress` is called with each check before it runs. When `stop`
 /// becomes true, the remaining checks are skipped.

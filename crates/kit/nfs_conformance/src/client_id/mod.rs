@@ -6,6 +6,7 @@ mod flags_of_the_reply;
 mod new_owner;
 mod new_verifier;
 mod opens_of_a_restarted_client;
+mod other_principal;
 mod owner_length;
 mod same_verifier;
 mod two_unconfirmed;
@@ -21,6 +22,7 @@ pub(super) const CHECKS: &[&Check] = &[
     &new_owner::CHECK,
     &new_verifier::CHECK,
     &opens_of_a_restarted_client::CHECK,
+    &other_principal::CHECK,
     &owner_length::CHECK,
     &same_verifier::CHECK,
     &two_unconfirmed::CHECK,

@@ -1,5 +1,5 @@
-use crate::bench::user;
 use crate::client::exchange_id;
+use crate::credential::user;
 use crate::prelude::*;
 use nfs::v4::session::exchange_id as flag;
 

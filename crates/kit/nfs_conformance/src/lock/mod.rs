@@ -1,9 +1,19 @@
 //! Byte-range locks, RFC 8881 §9 and §18.10.
 
+mod change_of_kind;
 mod conflict;
+mod open_for_reading;
 mod ranges;
+mod to_the_end;
 mod unlock_in_the_middle;
 
 use crate::check::Check;
 
-pub(super) const CHECKS: &[&Check] = &[&conflict::CHECK, &ranges::CHECK, &unlock_in_the_middle::CHECK];
+pub(super) const CHECKS: &[&Check] = &[
+    &change_of_kind::CHECK,
+    &conflict::CHECK,
+    &open_for_reading::CHECK,
+    &ranges::CHECK,
+    &to_the_end::CHECK,
+    &unlock_in_the_middle::CHECK,
+];

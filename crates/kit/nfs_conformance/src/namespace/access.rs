@@ -1,4 +1,4 @@
-use crate::bench::user;
+use crate::credential::user;
 use crate::prelude::*;
 
 check! {

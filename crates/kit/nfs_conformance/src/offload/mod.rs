@@ -1,10 +1,14 @@
 //! Operations of NFSv4.2, RFC 7862.
 
 mod allocate;
+mod bad_ranges;
 mod clone;
+mod clone_in_one_file;
 mod clone_unaligned;
 mod copy;
+mod copy_beyond_the_source;
 mod deallocate;
+mod open_modes;
 mod read_plus;
 mod seek;
 
@@ -12,10 +16,14 @@ use crate::check::Check;
 
 pub(super) const CHECKS: &[&Check] = &[
     &allocate::CHECK,
+    &bad_ranges::CHECK,
     &clone::CHECK,
+    &clone_in_one_file::CHECK,
     &clone_unaligned::CHECK,
     &copy::CHECK,
+    &copy_beyond_the_source::CHECK,
     &deallocate::CHECK,
+    &open_modes::CHECK,
     &read_plus::CHECK,
     &seek::CHECK,
 ];

@@ -1,4 +1,4 @@
-use crate::bench::user_with_groups;
+use crate::credential::user_with_groups;
 use crate::prelude::*;
 
 check! {

@@ -16,6 +16,7 @@ mod replay;
 mod replay_not_kept;
 mod replay_of_a_failure;
 mod request_too_big;
+mod small_back_channel;
 mod status_flags;
 mod too_small;
 mod undefined_flags;
@@ -41,6 +42,7 @@ pub(super) const CHECKS: &[&Check] = &[
     &replay_not_kept::CHECK,
     &replay_of_a_failure::CHECK,
     &request_too_big::CHECK,
+    &small_back_channel::CHECK,
     &status_flags::CHECK,
     &too_small::CHECK,
     &undefined_flags::CHECK,
