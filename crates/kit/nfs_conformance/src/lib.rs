@@ -24,6 +24,7 @@ pub mod credential;
 mod directory;
 pub mod executor;
 mod file;
+mod habits;
 mod io;
 mod lease;
 mod lock;
@@ -64,6 +65,7 @@ pub fn checks() -> Vec<&'static Check> {
         xattr::CHECKS,
         lock::CHECKS,
         lease::CHECKS,
+        habits::CHECKS,
     ];
     let mut all: Vec<_> = groups.into_iter().flatten().copied().collect();
     all.sort_by_key(|check| check.number);

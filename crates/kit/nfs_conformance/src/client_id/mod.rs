@@ -9,6 +9,7 @@ mod opens_of_a_restarted_client;
 mod other_principal;
 mod owner_length;
 mod same_verifier;
+mod state_protection;
 mod two_unconfirmed;
 mod undefined_flags;
 mod update;
@@ -25,6 +26,7 @@ pub(super) const CHECKS: &[&Check] = &[
     &other_principal::CHECK,
     &owner_length::CHECK,
     &same_verifier::CHECK,
+    &state_protection::CHECK,
     &two_unconfirmed::CHECK,
     &undefined_flags::CHECK,
     &update::CHECK,

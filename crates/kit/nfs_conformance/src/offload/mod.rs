@@ -10,7 +10,9 @@ mod copy_beyond_the_source;
 mod deallocate;
 mod open_modes;
 mod read_plus;
+mod read_plus_at_the_end;
 mod seek;
+mod special_stateids;
 
 use crate::check::Check;
 
@@ -25,5 +27,7 @@ pub(super) const CHECKS: &[&Check] = &[
     &deallocate::CHECK,
     &open_modes::CHECK,
     &read_plus::CHECK,
+    &read_plus_at_the_end::CHECK,
     &seek::CHECK,
+    &special_stateids::CHECK,
 ];

@@ -11,7 +11,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let (mut client, directory) = bench.place()?;
     let file = client.create(&directory, "f")?;
     let mut length = usize::MAX;
-    let mut cut = 0_usize;
+    let mut cut = 0;
     while cut <= length {
         let sequence = client.sequence(1, client.next(1), true);
         let operations = [
