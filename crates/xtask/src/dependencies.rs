@@ -90,7 +90,7 @@ const LAYERS: &[Layer] = &[
         folder: "kit",
         uses: &["protocol", "kit"],
         crates: &[
-            ("conformance", &["initiator", "iscsi", "random"]),
+            ("conformance", &["initiator", "iscsi", "random", "verdict"]),
             ("data_mover", &[]),
             ("datastore", &["data_mover"]),
             ("demo", &["array_process", "conformance", "text"]),
@@ -98,7 +98,9 @@ const LAYERS: &[Layer] = &[
             ("lab", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
             ("lab_report", &["lab", "text"]),
             ("nfs_client", &["nfs", "onc_rpc", "xdr"]),
+            ("nfs_conformance", &["nfs", "nfs_client", "onc_rpc", "random", "verdict", "xdr"]),
             ("probe", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
+            ("verdict", &[]),
             ("virtual_disk", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
         ],
     },
@@ -180,7 +182,21 @@ fn layered(from: &Layer, name: &str, to: &str) -> bool {
 const RESERVED: &[(&str, &[&str])] = &[
     ("io-uring", &["media"]),
     ("tikv-jemallocator", &["windlass"]),
-    ("tokio", &["array_sim", "bench", "cli", "daemon", "virtual_disk", "initiator", "lab", "nfs_client", "probe"]),
+    (
+        "tokio",
+        &[
+            "array_sim",
+            "bench",
+            "cli",
+            "daemon",
+            "virtual_disk",
+            "initiator",
+            "lab",
+            "nfs_client",
+            "nfs_conformance",
+            "probe",
+        ],
+    ),
     ("axum", &["daemon"]),
     ("clap", &["array_sim", "bench", "cli", "daemon", "machines", "pool_offline", "simulate", "windlass", "xtask"]),
 ];

@@ -20,7 +20,6 @@ mod extended_copy;
 mod hook;
 mod iscsi;
 mod prelude;
-pub mod report;
 mod reservations;
 mod run;
 mod task_management;
@@ -31,8 +30,8 @@ mod write_same;
 
 pub use bench::Bench;
 pub use check::{Check, Need, NotPassed, Verdict};
-pub use report::{Outcome, Report, Row};
 pub use run::{Options, run};
+pub use verdict::{Outcome, Report, Row};
 
 /// All checks in the order of their numbers.
 pub fn checks() -> Vec<&'static Check> {

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::bench::Bench;
-use super::check::{Check, NotPassed};
-use super::report::{Outcome, Report, Row};
+use super::check::Check;
 use crate::url::Url;
+use verdict::{Outcome, Report, Row};
 
 /// Options of a run.
 #[derive(Clone, Debug)]
@@ -70,10 +70,7 @@ pub fn run(
                     // Releases everything that the check may still hold.
                     super::reservations::release_everything(&mut bench);
                     bench.cut_all();
-                    match trouble {
-                        NotPassed::Failed(reason) => Outcome::Failed(reason),
-                        NotPassed::Skipped(reason) => Outcome::Skipped(reason),
-                    }
+                    trouble.into()
                 }
             }
         };

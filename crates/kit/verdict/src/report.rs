@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use serde_json::json;
 
+use crate::NotPassed;
+
 /// Result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -11,6 +13,8 @@ pub enum Outcome {
     Passed,
     /// The answer was wrong; states the expected and the found value.
     Failed(String),
+    /// The answer is one that the standard permits; states the one that was asked for.
+    Differs(String),
     /// The check was not run, with the reason.
     Skipped(String),
 }
@@ -21,6 +25,7 @@ impl Outcome {
         match self {
             Self::Passed => "passed",
             Self::Failed(_) => "failed",
+            Self::Differs(_) => "differs",
             Self::Skipped(_) => "skipped",
         }
     }
@@ -29,7 +34,17 @@ impl Outcome {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Passed => None,
-            Self::Failed(reason) | Self::Skipped(reason) => Some(reason),
+            Self::Failed(reason) | Self::Differs(reason) | Self::Skipped(reason) => Some(reason),
+        }
+    }
+}
+
+impl From<NotPassed> for Outcome {
+    fn from(reason: NotPassed) -> Self {
+        match reason {
+            NotPassed::Failed(reason) => Self::Failed(reason),
+            NotPassed::Differs(reason) => Self::Differs(reason),
+            NotPassed::Skipped(reason) => Self::Skipped(reason),
         }
     }
 }
@@ -60,9 +75,12 @@ impl Report {
         self.rows.iter().filter(|row| row.outcome.word() == word).count()
     }
 
-    /// `N passed, N failed, N skipped`.
+    /// `N passed, N failed, N skipped`, and the number of checks that differ, if there are any.
     pub fn summary(&self) -> String {
-        format!("{} passed, {} failed, {} skipped", self.count("passed"), self.count("failed"), self.count("skipped"))
+        let [passed, failed, differs, skipped] =
+            ["passed", "failed", "differs", "skipped"].map(|word| self.count(word));
+        let different = if differs > 0 { format!(", {differs} different") } else { String::new() };
+        format!("{passed} passed, {failed} failed{different}, {skipped} skipped")
     }
 
     /// Formats a line for each check, with its reason below when it did not pass, and the summary.
@@ -95,13 +113,14 @@ impl Report {
         format!("{:#}\n", json!({ "results": results.collect::<Vec<_>>() }))
     }
 
-    /// Formats XML for servers of continuous integration: one suite with one case for each check.
+    /// Formats XML for servers of continuous integration: one suite with one case for each check. A
+    /// check that differs counts as skipped, for which JUnit has a word.
     pub fn junit(&self) -> String {
         let mut text = format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"conformance\" tests=\"{}\" failures=\"{}\" skipped=\"{}\" errors=\"0\">\n",
             self.rows.len(),
             self.count("failed"),
-            self.count("skipped")
+            self.count("skipped") + self.count("differs")
         );
         for Row { number, name, section, outcome } in &self.rows {
             let (group, file) = name.split_once('/').unwrap_or(("", name));
@@ -115,6 +134,9 @@ impl Report {
             let _ = match outcome {
                 Outcome::Passed => writeln!(text, "/>"),
                 Outcome::Failed(reason) => writeln!(text, "><failure message=\"{}\"/></testcase>", escaped(reason)),
+                Outcome::Differs(reason) => {
+                    writeln!(text, "><skipped message=\"differs: {}\"/></testcase>", escaped(reason))
+                }
                 Outcome::Skipped(reason) => writeln!(text, "><skipped message=\"{}\"/></testcase>", escaped(reason)),
             };
         }
@@ -171,6 +193,16 @@ mod tests {
         assert_eq!(document["results"][1]["outcome"], "failed");
         assert_eq!(document["results"][0]["reason"], serde_json::Value::Null);
         assert_eq!(document["results"].as_array().map(Vec::len), Some(3));
+    }
+
+    #[test]
+    fn a_difference_is_no_failure() {
+        let differs =
+            Row { number: 4, name: "group/file", section: "SPC-4 §1", outcome: Outcome::Differs("x".into()) };
+        let report = Report { rows: vec![differs] };
+        assert_eq!(report.summary(), "0 passed, 0 failed, 1 different, 0 skipped");
+        let xml = report.junit();
+        assert!(xml.contains("failures=\"0\" skipped=\"1\"") && xml.contains("\"differs: x\""), "{xml}");
     }
 
     #[test]
