@@ -53,6 +53,8 @@ pub struct Request {
     pub fingerprint: Fingerprint,
     /// Number of operations, SEQUENCE included.
     pub operations: u32,
+    /// Least length of the reply, with its RPC header: the result of SEQUENCE, and a failure of the next operation.
+    pub reply_bytes: u32,
 }
 
 #[cfg(test)]

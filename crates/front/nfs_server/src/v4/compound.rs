@@ -22,6 +22,8 @@ const HEADER_BYTES: usize = 24;
 const MOST_REPLY_BYTES: u32 = (1 << 20) + 4096;
 /// Room that is kept for the failure of the next operation.
 const FAILURE_BYTES: usize = 8;
+/// Results of SEQUENCE with their number and status.
+const SEQUENCE_BYTES: usize = 44;
 
 /// What becomes of an operation.
 enum Step {
@@ -47,10 +49,11 @@ pub(crate) async fn execute<F: FileSystem>(
         return Ok(writer.into_chunks());
     }
     let mut context = Context::new(server, caller, arguments.minor);
-    let mut position = Position { index: 0, count: arguments.count, fingerprint, uncached: false };
+    let mut position = Position { index: 0, count: arguments.count, written_bytes: 0, fingerprint, uncached: false };
     while let Some(next) = arguments.next_operation() {
         context.last = position.index.saturating_add(1) >= position.count;
         let before = writer.length_bytes();
+        position.written_bytes = before;
         let (most, too_big) = room(&context, before);
         context.room_bytes = most;
         let outcome = match next {
@@ -62,7 +65,6 @@ pub(crate) async fn execute<F: FileSystem>(
             },
         };
         reply.push(&mut writer, &outcome);
-        let (most, too_big) = if position.index == 0 { room(&context, before) } else { (most, too_big) };
         let mut status = outcome.status();
         if status.is_ok() && writer.length_bytes() - before > most {
             reply.replace(&mut writer, &Outcome::failed(outcome.code(), too_big));
@@ -93,6 +95,8 @@ fn check(arguments: &Arguments<Operation>) -> Result<(), Status> {
 struct Position {
     index: u32,
     count: u32,
+    /// Length of the results so far.
+    written_bytes: usize,
     /// Fingerprint of the compound.
     fingerprint: Fingerprint,
     /// Whether the compound is a retry whose reply was not kept.
@@ -152,11 +156,14 @@ fn sequence<F: FileSystem>(
     if position.index > 0 {
         return results(Err(Status::SEQUENCE_POS));
     }
+    let failure = if context.last { 0 } else { FAILURE_BYTES };
+    let reply_bytes = HEADER_BYTES + position.written_bytes + SEQUENCE_BYTES + failure;
     let request = Request {
         caller: context.sender(),
         length_bytes: u32::try_from(context.caller.record_bytes).unwrap_or(u32::MAX),
         fingerprint: position.fingerprint,
         operations: position.count,
+        reply_bytes: u32::try_from(reply_bytes).unwrap_or(u32::MAX),
     };
     let sequenced = context.state().sequence(&request, arguments, context.uptime());
     match sequenced {

@@ -49,16 +49,21 @@ impl Admitted {
     }
     /// Longest reply with its RPC header, and the status of an operation whose result does not fit.
     pub const fn reply_limit(&self) -> (u32, Status) {
-        (self.max_reply_bytes, if self.caches { Status::REP_TOO_BIG_TO_CACHE } else { Status::REP_TOO_BIG })
+        (self.max_reply_bytes, too_big(self.caches))
     }
     pub(super) const fn session(&self) -> Key {
         self.session
     }
 }
 
+/// Status of a reply that is too long, in a request whose reply has to be kept or not.
+const fn too_big(caches: bool) -> Status {
+    if caches { Status::REP_TOO_BIG_TO_CACHE } else { Status::REP_TOO_BIG }
+}
+
 impl State {
-    /// SEQUENCE. Errors: `BADSESSION`, `CONN_NOT_BOUND_TO_SESSION`, `REQ_TOO_BIG`, `TOO_MANY_OPS`, `REP_TOO_BIG_TO_CACHE`,
-    /// `BADSLOT`, `BAD_HIGH_SLOT`, `SEQ_MISORDERED`, `SEQ_FALSE_RETRY`; `DELAY`: a retry of a request in progress, or no
+    /// SEQUENCE. Errors: `BADSESSION`, `CONN_NOT_BOUND_TO_SESSION`, `REQ_TOO_BIG`, `TOO_MANY_OPS`, `REP_TOO_BIG`,
+    /// `REP_TOO_BIG_TO_CACHE`, `BADSLOT`, `BAD_HIGH_SLOT`, `SEQ_MISORDERED`, `SEQ_FALSE_RETRY`; `DELAY`: a retry of a request in progress, or no
     /// memory for its reply. An error neither renews the lease nor changes the slot.
     pub fn sequence(
         &mut self,
@@ -83,6 +88,11 @@ impl State {
         if caches && fore.max_cached_response_bytes < channels::MIN_RESPONSE_BYTES {
             return Err(Status::REP_TOO_BIG_TO_CACHE);
         }
+        let most = if caches { fore.max_cached_response_bytes } else { u32::MAX };
+        let max_reply_bytes = fore.max_response_bytes.min(most);
+        if request.reply_bytes > max_reply_bytes {
+            return Err(too_big(caches));
+        }
         let standing = self.sessions.enter(key, request, arguments, caches)?;
         self.sessions.trim(key, arguments.highest_slot, now.saturating_sub(self.config.lease));
         if bound.is_none() {
@@ -92,7 +102,6 @@ impl State {
             client.renew(now);
         }
         let ok = self.sequence_ok(key, client, arguments)?;
-        let most = if caches { fore.max_cached_response_bytes } else { u32::MAX };
         Ok(match standing {
             Standing::Replay(reply) => Sequenced::Replay(reply),
             Standing::Uncached => Sequenced::Uncached(ok),
@@ -102,7 +111,7 @@ impl State {
                 ok,
                 caches,
                 lone: request.operations == 1,
-                max_reply_bytes: fore.max_response_bytes.min(most),
+                max_reply_bytes,
             }),
         })
     }

@@ -281,7 +281,13 @@ impl Kit {
 }
 
 pub(super) fn request(caller: Caller, content: &str) -> Request {
-    Request { caller, length_bytes: 200, fingerprint: Fingerprint::of(content.as_bytes()), operations: 3 }
+    Request {
+        caller,
+        length_bytes: 200,
+        fingerprint: Fingerprint::of(content.as_bytes()),
+        operations: 3,
+        reply_bytes: 100,
+    }
 }
 
 pub(super) fn new_locker(open_stateid: Stateid, owner: &str) -> Locker {

@@ -120,13 +120,18 @@ fn refused_requests_change_nothing() {
     let renewed = kit.now;
     kit.now += SECOND;
     type Change = fn(&mut SequenceArguments, &mut Request);
-    let cases: [(Change, Status); 6] = [
+    let cases: [(Change, Status); 8] = [
         (|arguments, _| arguments.session[15] ^= 1, Status::BADSESSION),
         (|arguments, _| arguments.session[0] ^= 1, Status::BADSESSION),
         (|arguments, _| arguments.slot = 8, Status::BADSLOT),
         (|arguments, _| arguments.highest_slot = 8, Status::BAD_HIGH_SLOT),
         (|_, request| request.operations = 9, Status::TOO_MANY_OPS),
         (|_, request| request.length_bytes = (1 << 20) + 1, Status::REQ_TOO_BIG),
+        (
+            |arguments, request| (arguments.cache_this, request.reply_bytes) = (false, (1 << 20) + 1),
+            Status::REP_TOO_BIG,
+        ),
+        (|arguments, request| (arguments.cache_this, request.reply_bytes) = (true, 4097), Status::REP_TOO_BIG_TO_CACHE),
     ];
     for (change, status) in cases {
         let (request, arguments) = with(&client, change);
