@@ -131,6 +131,7 @@ const LAYERS: &[Layer] = &[
             ),
             ("loads", &["conformance", "iscsi", "random"]),
             ("machines", &["array_process", "conformance", "iscsi", "loads", "random", "text"]),
+            ("nfs_memory", &["nfs", "nfs_server", "nfs_state", "onc_rpc", "vfs", "xdr"]),
             ("sim", &["block", "media", "pool", "random"]),
             ("simulate", &["array_process", "sim", "text"]),
         ],

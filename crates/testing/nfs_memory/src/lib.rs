@@ -1,0 +1,169 @@
+//! The NFS server over a file system in memory, on TCP sockets: what clients that know no simulation are run
+//! against. Nothing is durable, and nobody is refused: it is not for use.
+//!
+//! A connection takes at most [`IN_FLIGHT`] calls at a time; each is a task of its own, so that a call
+//! that waits holds up no other.
+#![forbid(unsafe_code)]
+
+use bytes::{Bytes, BytesMut};
+use nfs::v4::FileSystemId;
+use nfs_server::access::{Hosts, Rule, Rules};
+use nfs_server::handle::HandleKey;
+use nfs_server::{Answer, Connection, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Transport};
+use nfs_state::{Config, Identity, State};
+use onc_rpc::record::{Progress, Reassembly, Record};
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant, SystemTime};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::OwnedWriteHalf;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Mutex, Semaphore};
+use vfs::memory::{MemoryEngine, MemoryFileSystem};
+use vfs::{Name, Squash, Timestamp};
+use xdr::Writer;
+
+/// Calls of a connection in progress.
+pub const IN_FLIGHT: usize = 128;
+/// Longest record: 1 MiB of data and what stands around it.
+const MAX_RECORD_BYTES: usize = (1 << 20) + (4 << 10);
+/// Room of the receive buffer, at least.
+const ROOM_BYTES: usize = 64 << 10;
+/// Interval of work that is due by time.
+const TICK: Duration = Duration::from_millis(500);
+
+type Entry = Rpc<MemoryFileSystem, Rc<Server4<MemoryFileSystem>>>;
+
+/// A server with the shares `/s` and `/t`, each a file system of its own.
+pub struct MemoryServer {
+    entry: Entry,
+    v4: Rc<Server4<MemoryFileSystem>>,
+    started: Instant,
+    connections: Cell<u64>,
+}
+
+fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes)
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    Timestamp::new(seconds, since.subsec_nanos()).unwrap_or_default()
+}
+
+fn share(name: &str, object: u64, engine: &MemoryEngine) -> io::Result<Share<MemoryFileSystem>> {
+    Ok(Share {
+        name: Name::try_from(name).map_err(io::Error::other)?,
+        object,
+        epoch: 1,
+        fsid: FileSystemId { major: object, minor: 1 },
+        file_system: Rc::new(engine.create(now())),
+        rules: Rules(vec![Rule { squash: Squash::None, ..Rule::new(Hosts::Any) }]),
+        protocols: Protocols { v3: true, v4: true },
+    })
+}
+
+impl MemoryServer {
+    /// Creates a server. `port`: TCP port, for portmap.
+    pub fn new(port: u16) -> io::Result<Rc<Self>> {
+        let engine = MemoryEngine::new(None);
+        let mut shares = Shares::new(now());
+        for (name, object) in [("s", 7), ("t", 8)] {
+            shares.publish(share(name, object, &engine)?, now()).map_err(io::Error::other)?;
+        }
+        let shares = Rc::new(RefCell::new(shares));
+        let handle_key = HandleKey::new(random_bytes()?);
+        let boot = u32::from_be_bytes(random_bytes()?) >> 1;
+        let name = Bytes::from_static(b"nfs_memory");
+        let identity = Identity { server_owner: name.clone(), scope: name, implementation: None };
+        let config = Config { lease: Duration::from_secs(10), ..Config::new(boot, identity) };
+        let state = State::new(config, Vec::new(), Duration::ZERO, Duration::ZERO).map_err(io::Error::other)?;
+        let random = Box::new(|| random_bytes().map_or(0, u32::from_be_bytes));
+        let v4 = Rc::new(Server4::new(handle_key, Rc::clone(&shares), state, random));
+        let settings = Settings { handle_key, v3: true, portmap: true, port };
+        let entry = Rpc::new(settings, shares, Some(Rc::clone(&v4)));
+        Ok(Rc::new(Self { entry, v4, started: Instant::now(), connections: Cell::new(0) }))
+    }
+
+    /// Serves connections, until it is dropped. Requires a `LocalSet` or a local runtime of tokio.
+    pub async fn serve(self: Rc<Self>, listener: TcpListener) -> io::Result<()> {
+        let ticking = Rc::clone(&self);
+        tokio::task::spawn_local(async move { ticking.tick().await });
+        loop {
+            let (stream, client) = listener.accept().await?;
+            let server = Rc::clone(&self);
+            tokio::task::spawn_local(async move {
+                // A connection that fails ends; its client comes back or does not.
+                let _ended = server.connection(stream, client).await;
+            });
+        }
+    }
+
+    async fn tick(&self) {
+        loop {
+            tokio::time::sleep(TICK).await;
+            // A file system in memory that is open does not fail.
+            let _advanced = self.v4.advance(self.started.elapsed()).await;
+            while self.v4.take_record_change().is_some() {}
+        }
+    }
+
+    async fn connection(self: Rc<Self>, stream: TcpStream, client: SocketAddr) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        let id = self.connections.get() + 1;
+        self.connections.set(id);
+        let connection = Connection { id, client, server: stream.local_addr()?, transport: Transport::Tcp };
+        let (mut reader, writer) = stream.into_split();
+        let (writer, permits) = (Rc::new(Mutex::new(writer)), std::sync::Arc::new(Semaphore::new(IN_FLIGHT)));
+        let mut reassembly = Reassembly::new(MAX_RECORD_BYTES);
+        let mut input = BytesMut::new();
+        loop {
+            let record = match reassembly.take(&mut input).map_err(io::Error::other)? {
+                Progress::Record(record) => record,
+                Progress::Incomplete { missing_bytes } => {
+                    input.reserve(missing_bytes.max(ROOM_BYTES));
+                    match reader.read_buf(&mut input).await? {
+                        0 => return Ok(()),
+                        _ => continue,
+                    }
+                }
+            };
+            let permit = std::sync::Arc::clone(&permits).acquire_owned().await.map_err(io::Error::other)?;
+            let (server, writer) = (Rc::clone(&self), Rc::clone(&writer));
+            // The call is polled to its end, whatever becomes of the connection.
+            tokio::task::spawn_local(async move {
+                server.call(record, &connection, &writer).await;
+                drop(permit);
+            });
+        }
+    }
+
+    async fn call(&self, record: Bytes, connection: &Connection, writer: &Mutex<OwnedWriteHalf>) {
+        let moment = Moment { now: now(), uptime: self.started.elapsed() };
+        let answer = self.entry.take(record, connection, moment).await;
+        while self.v4.take_record_change().is_some() {}
+        let mut writer = writer.lock().await;
+        // A failed write ends the connection, which the reader notices.
+        let _written = match answer {
+            Answer::Reply(chunks) => writer.write_all(&framed(&chunks)).await,
+            Answer::Close => writer.shutdown().await,
+            Answer::BackChannel { .. } | Answer::Nothing => Ok(()),
+        };
+    }
+}
+
+/// A record with its mark.
+fn framed(chunks: &[Bytes]) -> Bytes {
+    let mut writer = Writer::default();
+    let record = Record::start(&mut writer);
+    let bytes = chunks.concat();
+    writer.fixed(&bytes);
+    // Replies are whole words, and far below 2 GiB.
+    let _finished = record.finish(&mut writer);
+    writer.into_bytes()
+}
