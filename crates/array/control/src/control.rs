@@ -1,7 +1,7 @@
 //! Owner of the array's state: opens it, executes requests, commits changes.
 
 use crate::catalog::DynCatalog;
-use crate::directory::{Directory, Edit};
+use crate::directory::{Directory, Edit, SharedDirectory};
 use crate::environment::{Environment, new_array_id};
 use crate::error::ControlError;
 use crate::events::{Draft, Events, Severity};
@@ -91,15 +91,15 @@ fn resized_object(change: &CatalogChange) -> Option<ObjectId> {
 /// array are built between [`Control::load`] and [`Self::start`], so that each has what it needs
 /// from its construction.
 pub struct Loaded {
-    directory: Rc<RefCell<Directory>>,
+    directory: SharedDirectory,
     complete: Box<dyn FnOnce(Rc<dyn Live>) -> Control>,
 }
 
 impl Loaded {
     /// Names, hosts and access, for code on the same thread that looks up records, also while
-    /// `control` runs. They must not be borrowed across an await or changed.
-    pub fn shared_directory(&self) -> Rc<RefCell<Directory>> {
-        Rc::clone(&self.directory)
+    /// `control` runs.
+    pub fn shared_directory(&self) -> SharedDirectory {
+        self.directory.clone()
     }
 
     /// Starts with the running array that `connect` builds. It may keep the pointer to `control`,
@@ -165,7 +165,7 @@ impl Control {
         let pool = PoolPart::load(&*catalog, options.pool_name, options.limits).await?;
         let jobs = Jobs::load(&*catalog, options.background_share_percent)?;
         let events = Events::load(&*catalog, &*environment)?;
-        let shared = Rc::clone(&directory);
+        let shared = SharedDirectory::new(&directory);
         let complete = move |live| Self {
             catalog,
             live,
@@ -225,11 +225,6 @@ impl Control {
     fn volume_bytes(&self, objects: &BTreeSet<ObjectId>) -> u64 {
         let infos = objects.iter().filter_map(|object| self.catalog.object(*object));
         infos.map(|info| size_of_volume(&info)).fold(0, u64::saturating_add)
-    }
-
-    /// Changes the state in memory after a separate commit.
-    pub(crate) fn edit(&self, change: impl FnOnce(&mut Directory)) {
-        change(&mut self.directory.borrow_mut());
     }
 
     /// Makes catalog changes durable.

@@ -1,10 +1,15 @@
 //! The array's state in memory: a copy of the documents, indexed for lookup. The documents are
 //! authoritative; the copy is rebuilt from them at every start and changed only after a commit, by
-//! an [`Edit`] for each document. The cost of an edit is independent of the number of documents.
+//! an [`Edit`] for each document. The portals of the configuration have an edit of their own. The cost of an edit is independent of the number of documents.
 
+mod configured;
 mod index;
 mod ports;
+mod shared;
 mod table;
+
+pub use configured::ConfiguredPorts;
+pub use shared::SharedDirectory;
 
 use crate::access::grantee::Grantee;
 use crate::access::record::{AccessRecord, To};
@@ -14,7 +19,6 @@ use crate::error::ControlError;
 use crate::host_groups::record::HostGroupRecord;
 use crate::hosts::initiator::Initiator;
 use crate::hosts::record::{Chap, HostRecord};
-use crate::ports::PortalOptions;
 use crate::ports::record::{PortGroupRecord, PortalRecord};
 use crate::record::load;
 use crate::snapshots::error::SnapshotError;
@@ -41,14 +45,11 @@ pub struct Directory {
     access: Table<(Uuid, To), AccessRecord>,
     portals: Table<u16, PortalRecord>,
     port_groups: Table<u16, PortGroupRecord>,
-    /// Identifiers of the configured portals, in the order of the configuration.
-    port_identifiers: Vec<u16>,
-    /// Port groups that the configuration assigns, by port.
-    configured_groups: BTreeMap<u16, u16>,
+    configured_ports: ConfiguredPorts,
     index: Index,
 }
 
-/// Change of one record. `None` removes it.
+/// Change of one record, or of the configured portals. `None` removes a record.
 #[derive(Clone, Debug)]
 pub enum Edit {
     /// A volume.
@@ -65,6 +66,8 @@ pub enum Edit {
     Portal(u16, Option<Arc<PortalRecord>>),
     /// A target port group. Groups are never removed.
     PortGroup(u16, Option<Arc<PortGroupRecord>>),
+    /// The portals of the configuration, all of them.
+    ConfiguredPorts(ConfiguredPorts),
 }
 
 /// Edits that store a record under its key.
@@ -123,8 +126,7 @@ impl Directory {
             access: Table::default(),
             portals: Table::default(),
             port_groups: Table::default(),
-            port_identifiers: Vec::new(),
-            configured_groups: BTreeMap::new(),
+            configured_ports: ConfiguredPorts::default(),
             index: Index::default(),
         };
         directory.extend(load::<VolumeRecord>(catalog)?);
@@ -144,14 +146,7 @@ impl Directory {
         }
     }
 
-    /// Sets the configured portals and their identifiers; 0 for a portal that has none.
-    pub(crate) fn configure(&mut self, identifiers: Vec<u16>, portals: &[PortalOptions]) {
-        let configured = identifiers.iter().zip(portals).filter(|(identifier, _)| **identifier != 0);
-        self.configured_groups = configured.filter_map(|(port, portal)| Some((*port, portal.group?))).collect();
-        self.port_identifiers = identifiers;
-    }
-
-    /// Changes one record and its index entries.
+    /// Makes one change, with its index entries.
     pub(crate) fn apply(&mut self, edit: Edit) {
         let index = &mut self.index;
         match edit {
@@ -174,6 +169,7 @@ impl Directory {
             }
             Edit::Portal(identifier, record) => drop(self.portals.set(identifier, record)),
             Edit::PortGroup(identifier, record) => drop(self.port_groups.set(identifier, record)),
+            Edit::ConfiguredPorts(ports) => self.configured_ports = ports,
         }
     }
 

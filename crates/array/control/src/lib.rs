@@ -56,7 +56,7 @@ pub use access::*;
 pub use condition::{Class, Noun, Space, User, UserKind};
 pub use control::{ArrayOptions, Control, Loaded};
 pub use difference::Difference;
-pub use directory::{Directory, Edit, LogicalUnit, Nexus};
+pub use directory::{ConfiguredPorts, Directory, Edit, LogicalUnit, Nexus, SharedDirectory};
 pub use environment::{Environment, Secret};
 pub use error::ControlError;
 pub use events::*;

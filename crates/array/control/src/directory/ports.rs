@@ -9,7 +9,7 @@ impl Directory {
     /// Relative target port identifiers of the configured portals, in the order of the
     /// configuration; 0 for a portal whose identifier could not be recorded yet.
     pub fn port_identifiers(&self) -> &[u16] {
-        &self.port_identifiers
+        &self.configured_ports.identifiers
     }
 
     /// True if the port is configured at present.
@@ -19,7 +19,7 @@ impl Directory {
 
     /// Relative target port identifiers of the portals that have one.
     pub(crate) fn identifiers(&self) -> impl Iterator<Item = u16> {
-        self.port_identifiers.iter().copied().filter(|identifier| *identifier != 0)
+        self.configured_ports.identifiers.iter().copied().filter(|identifier| *identifier != 0)
     }
 
     /// Target ports in the order of the configuration.
@@ -47,7 +47,7 @@ impl Directory {
         let record = self.portals.get(&identifier);
         record
             .and_then(|record| record.group)
-            .or_else(|| self.configured_groups.get(&identifier).copied())
+            .or_else(|| self.configured_ports.groups.get(&identifier).copied())
             .unwrap_or(DEFAULT_GROUP)
     }
 

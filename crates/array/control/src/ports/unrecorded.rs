@@ -3,7 +3,7 @@
 use super::{PortalOptions, assign};
 use crate::catalog::DynCatalog;
 use crate::control::Control;
-use crate::directory::Directory;
+use crate::directory::{ConfiguredPorts, Directory, Edit};
 use crate::error::ControlError;
 use crate::events::view::AlertView;
 use crate::events::{Draft, Severity};
@@ -53,7 +53,7 @@ pub(crate) async fn record(
         }
         Err(error) => return Err(ControlError::from_pool(error, &catalog.space())),
     }
-    directory.configure(identifiers, portals);
+    directory.apply(Edit::ConfiguredPorts(ConfiguredPorts::new(identifiers, portals)));
     Ok(())
 }
 
@@ -95,14 +95,11 @@ impl Control {
         let _changes = self.lock_changes().await;
         let assigned = Assigned::of(&self.directory(), self.portal_options(), self.environment().now());
         let Ok(Assigned { identifiers, new, changes }) = assigned else { return };
-        if self.store(changes).await.is_err() {
+        let configured = ConfiguredPorts::new(identifiers, self.portal_options());
+        let edits = new.into_iter().map(Edit::from).chain([Edit::ConfiguredPorts(configured)]).collect();
+        if self.commit(changes, edits, &[Change::PortGroupsChanged]).await.is_err() {
             return;
         }
-        self.edit(|directory| {
-            new.into_iter().for_each(|record| directory.apply(record.into()));
-            directory.configure(identifiers, self.portal_options());
-        });
-        self.publish(&[Change::PortGroupsChanged]).await;
         for listen in before {
             let message = format!("portal {listen} is recorded and takes logins");
             self.raise(Draft::info("portal-recorded", listen.to_string(), message));

@@ -70,7 +70,15 @@ fn a_new_portal_that_cannot_be_recorded_waits_while_the_others_serve() {
         let events = array.run(EventList { since: None, filter: EventFilter::default(), limit: 1000 }).unwrap();
         events.into_iter().filter(|event| event.code == code).count()
     };
+    let mirror = block_on(array.control.mirror());
+    let in_mirror = || {
+        let views = mirror.read(&PortalList).unwrap();
+        views.iter().map(|view| (view.identifier, view.portal.listen.to_string())).collect::<Vec<_>>()
+    };
+    let recorded =
+        |ports: &[(u16, &str)]| ports.iter().map(|(port, listen)| (*port, (*listen).to_owned())).collect::<Vec<_>>();
     assert_eq!(identifiers(), [1, 0, 2]);
+    assert_eq!(in_mirror(), recorded(&[(1, "192.0.2.10:3260"), (2, "192.0.2.11:3260")]));
     assert_eq!(portals(&array).iter().map(|view| view.identifier).collect::<Vec<_>>(), [1, 2]);
     assert_eq!((alerts(), told("portal-unrecorded")), (vec!["192.0.2.12:3260".to_owned()], 1));
     move_portal(&array, "2", 7).unwrap();
@@ -83,6 +91,8 @@ fn a_new_portal_that_cannot_be_recorded_waits_while_the_others_serve() {
     // The portal is recorded once there is space.
     block_on(array.control.look());
     assert_eq!((identifiers(), alerts(), told("portal-recorded")), (vec![1, 3, 2], vec![], 1));
+    let all = [(1, "192.0.2.10:3260"), (3, "192.0.2.12:3260"), (2, "192.0.2.11:3260")];
+    assert_eq!(in_mirror(), recorded(&all), "every reader sees it, without a restart");
     assert!(array.live.published.borrow().contains(&Change::PortGroupsChanged));
     let again = Array::with_portals(array.catalog.clone(), &["192.0.2.12:3260", "192.0.2.10:3260"]).unwrap();
     assert_eq!(portals(&again).iter().map(|view| view.identifier).collect::<Vec<_>>(), [3, 1]);

@@ -1,9 +1,9 @@
 //! State of the reactor that frontends and the adapters of `control` share.
 
 use super::{ArrayPool, ArrayUnits};
-use ::control::{Directory, Environment};
+use ::control::{Directory, Environment, SharedDirectory};
 use media::Media;
-use std::cell::{Ref, RefCell};
+use std::cell::Ref;
 use std::rc::Rc;
 
 /// State that the frontends and the adapters of `control` share.
@@ -11,7 +11,7 @@ pub(crate) struct Reactor<M: Media + 'static> {
     pub pool: ArrayPool<M>,
     /// Units of all volumes, whatever protocols serve them.
     pub units: Rc<ArrayUnits<M>>,
-    directory: Rc<RefCell<Directory>>,
+    directory: SharedDirectory,
     pub environment: Rc<dyn Environment>,
 }
 
@@ -20,7 +20,7 @@ impl<M: Media + 'static> Reactor<M> {
     pub fn new(
         pool: ArrayPool<M>,
         units: Rc<ArrayUnits<M>>,
-        directory: Rc<RefCell<Directory>>,
+        directory: SharedDirectory,
         environment: Rc<dyn Environment>,
     ) -> Self {
         Self { pool, units, directory, environment }
