@@ -104,8 +104,9 @@ pub(crate) struct Command {
     /// Bits 4-0 of byte 1, when the operation code has service actions.
     pub service_action: Option<u8>,
     /// CDB usage data, as long as the CDB: byte 0 is the operation code, the service action stands
-    /// in its field, and every other set bit is one that the command evaluates. A CDB with any
-    /// other bit set is refused. GROUP NUMBER is accepted and has no effect.
+    /// in its field, and every other set bit is accepted. A CDB with any other bit set is refused.
+    /// Accepted without effect: DPO, GROUP NUMBER, and fields that mean nothing to the service action
+    /// (SCOPE and TYPE of PERSISTENT RESERVE OUT).
     pub cdb_usage: &'static [u8],
     /// Direction of the data.
     pub data: DataDirection,

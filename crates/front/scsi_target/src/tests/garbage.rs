@@ -193,9 +193,9 @@ fn garbage_gets_a_valid_answer() {
     }
 }
 
-/// Every CDB that differs from a valid one in a single bit.
+/// Every CDB that has a single bit outside the CDB usage data of its row.
 #[test]
-fn single_bits_are_either_honoured_or_refused_at_their_place() {
+fn bits_outside_the_usage_are_refused_at_their_place() {
     let array = Array::explicit();
     for row in crate::commands::commands() {
         for bit in 8..row.cdb_usage.len() * 8 {
