@@ -81,33 +81,29 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         request: Request,
     ) -> impl Future<Output = Response> {
         async move {
-            // A function in the same batch of PDUs may end a command before it begins.
-            if request.abort.is_set() {
-                return Self::failure(&Fault::TaskAborted, 0);
-            }
             let cdb = Cdb(request.cdb);
             let at = match self.address(nexus, lun, arrival, &cdb) {
                 Ok(at) => at,
                 Err(response) => return response,
             };
             // First, before any await: places are taken in the order in which commands arrive.
-            let place = match Self::enter_task_set(&at, &request) {
-                Ok((place, None)) => place,
-                Ok((place, Some(turn))) => match turn.await {
-                    Ok(()) => place,
-                    Err(fault) => return Self::failure(&fault, 0),
-                },
-                Err(fault) => return Self::failure(&fault, 0),
+            let begun = match Self::enter_task_set(&at, &request) {
+                Ok((place, None)) => Ok(place),
+                Ok((place, Some(turn))) => turn.await.map(|()| place),
+                Err(fault) => Err(fault),
             };
-            let row = match self.accept(&at, &cdb, arrival) {
-                Ok(row) => row,
-                Err(fault) => return Self::failure(&fault, 0),
+            let row = commands::find(&cdb);
+            let counted = row.as_ref().ok().map(|row| row.command).filter(|command| command.is_timed());
+            let accepted = begun.and_then(|place| Ok((place, self.accept(&at, row, arrival)?)));
+            let started_ns = if counted.is_some() { self.now_ns() } else { 0 };
+            let result = match accepted {
+                Ok((place, row)) => {
+                    let _in_flight = at.path.unit.statistics.enter();
+                    self.run(&at.nexus, &at.path.unit, row, request, place).await
+                }
+                Err(fault) => Err((fault, 0)),
             };
-            let command = row.command;
-            let _in_flight = at.path.unit.statistics.enter();
-            let started_ns = if command.is_timed() { self.now_ns() } else { 0 };
-            let result = self.run(&at.nexus, &at.path.unit, row, request, place).await;
-            if command.is_timed() {
+            if let Some(command) = counted {
                 self.account(&at, command, started_ns, &result);
             }
             match result {
@@ -141,6 +137,10 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         at: &'a Addressed<D>,
         request: &Request,
     ) -> Result<(TaskGuard, Option<std::pin::Pin<Box<dyn Future<Output = Result<(), Fault>> + 'a>>>), Fault> {
+        // A function in the same batch of PDUs may end a command before it begins.
+        if request.abort.is_set() {
+            return Err(Fault::TaskAborted);
+        }
         if request.attribute == TaskAttribute::Invalid {
             return Err(Fault::InvalidTaskAttribute);
         }
@@ -164,10 +164,14 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         Ok((place, Some(Box::pin(turn))))
     }
 
-    /// Finds the row of a command that may begin. A pending unit attention is reported first; then
+    /// Returns the row of a command that may begin. A pending unit attention is reported first; then
     /// the table, the port's state and the content generation of the Data-Out are checked.
-    fn accept(&self, at: &Addressed<D>, cdb: &Cdb, arrival: Arrival) -> Result<&'static Row, Fault> {
-        let row = commands::find(cdb);
+    fn accept(
+        &self,
+        at: &Addressed<D>,
+        row: Result<&'static Row, Fault>,
+        arrival: Arrival,
+    ) -> Result<&'static Row, Fault> {
         let kept = matches!(row, Ok(row) if row.command.unit_attention == UnitAttention::Kept);
         if !kept && let Some(attention) = at.path.take_attention() {
             return Err(Fault::UnitAttention(attention));
@@ -246,7 +250,8 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         Response { status: outcome.status.0, sense: outcome.sense_bytes(), data_in: Bytes::new(), transfer_bytes }
     }
 
-    /// Counts a command in the statistics.
+    /// Counts a command in the statistics, unless a pending unit attention was reported in its place: that
+    /// says nothing about the command (SAM-5 §5.14).
     fn account(
         &self,
         at: &Addressed<D>,
@@ -262,6 +267,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         let origin = Origin { primitive, command, nexus: &at.nexus, latency_ns };
         match result {
             Ok(reply) => self.account_success(&origin, &at.path.unit, reply),
+            Err((Fault::UnitAttention(_), _)) => {}
             Err((fault, _)) => self.account_failure(&origin, &at.path.unit, fault),
         }
     }

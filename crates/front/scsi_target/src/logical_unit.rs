@@ -6,9 +6,9 @@ use crate::nexus_id::NexusId;
 use crate::sense::Fault;
 use crate::task_set::TaskSet;
 use block::{BlockDevice, Extent};
+use scsi::FieldPointer;
 use scsi::inquiry::{self, Association, CodeSet, DesignatorType};
 use scsi::mode::{self, CachingPage, ControlPage, InformationalExceptionsPage, PageControl, ThresholdDescriptor};
-use scsi::{AdditionalSense, FieldPointer};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -79,13 +79,12 @@ impl<D> LogicalUnit<D> {
         Fault::ReservationConflict
     }
 
-    /// Returns COMMANDS CLEARED BY DEVICE SERVER for a command that began under an older content
-    /// generation.
+    /// Refuses to go on with a command that began under an older content generation.
     pub fn check_content(&self, generation: u64) -> Result<(), Fault> {
         if self.content_generation() == generation {
             return Ok(());
         }
-        Err(Fault::UnitAttention(AdditionalSense::COMMANDS_CLEARED_BY_DEVICE_SERVER))
+        Err(Fault::Cleared)
     }
 }
 

@@ -4,10 +4,11 @@ use crate::sense::{CopyCause, Fault, TokenFault};
 use block::BlockError;
 use unit::{Reason, StoreError};
 
-/// Reason of a fault; `None` for a miscompare, which is not a refusal.
+/// Reason of a fault; `None` for what is not a refusal: a miscompare, and a unit attention that was
+/// pending.
 pub(crate) fn reason(fault: &Fault) -> Option<Reason> {
     Some(match fault {
-        Fault::Miscompare { .. } => return None,
+        Fault::Miscompare { .. } | Fault::UnitAttention(_) => return None,
         Fault::InvalidOperationCode
         | Fault::InvalidFieldInCdb(_)
         | Fault::InvalidRelease
@@ -15,9 +16,9 @@ pub(crate) fn reason(fault: &Fault) -> Option<Reason> {
         | Fault::SanitizeExitRestricted
         | Fault::MediumRemovalPrevented
         | Fault::InvalidTaskAttribute
-        | Fault::NotAccessible(_)
-        | Fault::SetTargetPortGroupsFailed(_)
-        | Fault::UnitAttention(_) => Reason::InvalidField,
+        | Fault::SetTargetPortGroupsFailed(_) => Reason::InvalidField,
+        Fault::NotAccessible(_) => Reason::NotAccessible,
+        Fault::Cleared => Reason::Cleared,
         Fault::InvalidFieldInParameterList(_)
         | Fault::UnsupportedCscd { .. }
         | Fault::UnsupportedSegment { .. }
@@ -40,7 +41,8 @@ pub(crate) fn reason(fault: &Fault) -> Option<Reason> {
         Fault::OutOfRange { .. } | Fault::Block(BlockError::OutOfRange { .. }) => Reason::OutOfRange,
         Fault::ReservationConflict => Reason::ReservedByAnother,
         Fault::SoftwareWriteProtected | Fault::Block(BlockError::ReadOnly) => Reason::WriteProtected,
-        Fault::MediumNotPresent | Fault::SanitizeInProgress { .. } | Fault::SanitizeFailed => Reason::MediumNotPresent,
+        Fault::MediumNotPresent => Reason::MediumNotPresent,
+        Fault::SanitizeInProgress { .. } | Fault::SanitizeFailed => Reason::Sanitizing,
         Fault::ListIdInUse { .. } => Reason::ListIdInUse,
         Fault::LogicalUnitNotSupported | Fault::Block(BlockError::Gone) => Reason::VolumeGone,
         Fault::NoResourcesForRod => Reason::NoSpace,
@@ -119,6 +121,7 @@ pub(crate) fn detail(fault: &Fault) -> String {
         | Fault::InsufficientRegistrationResources
         | Fault::ReservationsNotStored(_)
         | Fault::UnitAttention(_)
+        | Fault::Cleared
         | Fault::SoftwareWriteProtected
         | Fault::NotAccessible(_)
         | Fault::SetTargetPortGroupsFailed(_)

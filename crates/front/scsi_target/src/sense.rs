@@ -1,5 +1,6 @@
 //! Mapping of faults to status and sense data (SAM-5 §5.3, SPC-4 §4.5). Every command reports its
-//! failure as a [`Fault`]; only this file knows the codes.
+//! failure as a [`Fault`], and only this file says which codes a fault has. Unit attentions are their
+//! additional sense codes from the event that raises them on.
 
 use block::BlockError;
 use scsi::{AdditionalSense, FieldPointer, FixedSense, SenseKey, Status};
@@ -8,7 +9,7 @@ use unit::{AccessState, AccessStateError, SanitizeError, StoreError};
 /// Reason why a command did not complete with GOOD status.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
-    /// No row of the command table has this operation code.
+    /// No row of the command table has this operation code, or the command needs a setting that is off.
     InvalidOperationCode,
     /// A reserved bit is set, or a value is not supported.
     InvalidFieldInCdb(FieldPointer),
@@ -40,8 +41,10 @@ pub(crate) enum Fault {
     InsufficientRegistrationResources,
     /// Persistent reservations that have to survive a power loss could not be stored.
     ReservationsNotStored(StoreError),
-    /// A unit attention, reported once instead of executing the command.
+    /// A pending unit attention, reported once instead of executing the command.
     UnitAttention(AdditionalSense),
+    /// The content changed after the command arrived: the volume was rolled back or sanitized.
+    Cleared,
     /// SWP is set.
     SoftwareWriteProtected,
     /// The target port's state does not permit the command.
@@ -79,7 +82,7 @@ pub(crate) enum Fault {
     SegmentGranularity { at: FieldPointer },
     /// A copy stopped at `segment`; what earlier segments copied stays.
     CopyAborted { segment: u16, cause: CopyCause },
-    /// COPY OPERATION ABORT ended this command.
+    /// A task management function or COPY OPERATION ABORT ended this command.
     TaskAborted,
     /// The limit of concurrent third-party copies is reached.
     InsufficientResources,
@@ -233,6 +236,7 @@ pub(crate) fn outcome(fault: &Fault) -> Outcome {
         Fault::SanitizeFailed => check(SenseKey::MEDIUM_ERROR, Asc::SANITIZE_COMMAND_FAILED),
         Fault::SanitizeExitRestricted => invalid_field(FieldPointer::cdb_bit(1, 5)),
         Fault::UnitAttention(additional) => check(SenseKey::UNIT_ATTENTION, *additional),
+        Fault::Cleared => check(SenseKey::UNIT_ATTENTION, Asc::COMMANDS_CLEARED_BY_DEVICE_SERVER),
         Fault::SoftwareWriteProtected => check(SenseKey::DATA_PROTECT, Asc::LOGICAL_UNIT_SOFTWARE_WRITE_PROTECTED),
         Fault::NotAccessible(state) => match state {
             AccessState::Standby => {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod access;
+mod accounting;
 mod arrival;
 mod compare_and_write;
 mod discovery;

@@ -9,7 +9,8 @@ use block::VolumeId;
 /// `refused` + `miscompares` + `errors`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OffloadStatistics {
-    /// Commands, without those answered with a unit attention.
+    /// Commands that reached the logical unit and were answered, without those in whose place a
+    /// pending unit attention was reported.
     pub commands: u64,
     /// Commands that completed with GOOD status.
     pub ok: u64,

@@ -1,9 +1,10 @@
 //! Refusals of offload commands: reasons, counts, and the bounded log of the latest ones.
 //!
-//! A refusal is never silent: every command of the four primitives that does not complete leaves an
-//! entry with its reason in the log. So does a command that completes without the benefit (a copy
-//! that had to move data, an UNMAP below the mapping unit). A miscompare of COMPARE AND WRITE is
-//! ordinary contention and is only counted.
+//! A refusal is never silent: every command of the four primitives that reaches its logical unit, and is
+//! answered without completing, leaves an entry with its reason in the log. So does a command that
+//! completes without the benefit (a copy that had to move data, an UNMAP below the mapping unit). A
+//! miscompare of COMPARE AND WRITE is ordinary contention and is only counted. A pending unit attention
+//! that is reported in place of a command says nothing about the command, and is not counted.
 
 use crate::primitive::Primitive;
 use block::VolumeId;
@@ -35,6 +36,10 @@ pub enum Reason {
     WriteProtected,
     /// The medium is ejected.
     MediumNotPresent,
+    /// A sanitize operation is in progress or has failed.
+    Sanitizing,
+    /// The access state of the target port does not permit the command.
+    NotAccessible,
     /// A copy with the same list identifier is running.
     ListIdInUse,
     /// The pool is full.
@@ -45,6 +50,8 @@ pub enum Reason {
     InvalidToken,
     /// Another command aborted this one.
     Aborted,
+    /// The content of the volume changed after the command arrived: by a roll-back or a sanitize operation.
+    Cleared,
     /// Stored data could not be read.
     MediaError,
     /// The pool stopped.
@@ -55,7 +62,7 @@ pub enum Reason {
 
 impl Reason {
     /// Number of reasons.
-    pub const COUNT: usize = 19;
+    pub const COUNT: usize = 22;
     /// All reasons, in declaration order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::InvalidField,
@@ -69,11 +76,14 @@ impl Reason {
         Self::ReservedByAnother,
         Self::WriteProtected,
         Self::MediumNotPresent,
+        Self::Sanitizing,
+        Self::NotAccessible,
         Self::ListIdInUse,
         Self::NoSpace,
         Self::VolumeGone,
         Self::InvalidToken,
         Self::Aborted,
+        Self::Cleared,
         Self::MediaError,
         Self::PoolStopped,
         Self::InternalError,
@@ -93,11 +103,14 @@ impl Reason {
             Self::ReservedByAnother => "reserved-by-another",
             Self::WriteProtected => "write-protected",
             Self::MediumNotPresent => "medium-not-present",
+            Self::Sanitizing => "sanitizing",
+            Self::NotAccessible => "not-accessible",
             Self::ListIdInUse => "list-id-in-use",
             Self::NoSpace => "no-space",
             Self::VolumeGone => "volume-gone",
             Self::InvalidToken => "invalid-token",
             Self::Aborted => "aborted",
+            Self::Cleared => "cleared",
             Self::MediaError => "media-error",
             Self::PoolStopped => "pool-stopped",
             Self::InternalError => "internal-error",
@@ -120,11 +133,14 @@ impl Reason {
             Self::ReservedByAnother => "reserved by another initiator",
             Self::WriteProtected => "the volume is write protected",
             Self::MediumNotPresent => "the medium is ejected",
+            Self::Sanitizing => "the volume is being sanitized, or a sanitize operation has failed",
+            Self::NotAccessible => "the state of the target port does not permit it",
             Self::ListIdInUse => "the copy list identifier is in use",
             Self::NoSpace => "the pool is full",
             Self::VolumeGone => "the volume no longer exists",
             Self::InvalidToken => "the token cannot be used",
             Self::Aborted => "another command aborted it",
+            Self::Cleared => "the volume was rolled back or sanitized meanwhile",
             Self::MediaError => "stored data could not be read",
             Self::PoolStopped => "the pool stopped",
             Self::InternalError => "the engine could not carry it out",
