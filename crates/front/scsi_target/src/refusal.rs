@@ -46,13 +46,15 @@ pub(crate) fn reason(fault: &Fault) -> Option<Reason> {
         Fault::ListIdInUse { .. } => Reason::ListIdInUse,
         Fault::LogicalUnitNotSupported | Fault::Block(BlockError::Gone) => Reason::VolumeGone,
         Fault::NoResourcesForRod => Reason::NoSpace,
-        Fault::Block(BlockError::PoolFull) | Fault::ReservationsNotStored(StoreError::NoRoom) => Reason::NoSpace,
+        Fault::Block(BlockError::PoolFull)
+        | Fault::ReservationsNotStored(StoreError::NoRoom)
+        | Fault::SanitizeNotStored(StoreError::NoRoom) => Reason::NoSpace,
         Fault::Block(BlockError::ReadFailed { .. } | BlockError::SourceReadFailed { .. }) => Reason::MediaError,
         Fault::Block(BlockError::ForeignSource) => Reason::BadDescriptor,
         Fault::Block(BlockError::Internal { .. }) => Reason::InternalError,
-        Fault::Block(BlockError::PoolStopped { .. }) | Fault::ReservationsNotStored(StoreError::Failed) => {
-            Reason::PoolStopped
-        }
+        Fault::Block(BlockError::PoolStopped { .. })
+        | Fault::ReservationsNotStored(StoreError::Failed)
+        | Fault::SanitizeNotStored(StoreError::Failed) => Reason::PoolStopped,
         Fault::CopyAborted { cause, .. } => match cause {
             CopyCause::NoSuchCscd { .. } | CopyCause::WrongDeviceType { .. } => Reason::BadDescriptor,
             CopyCause::NotVisible { .. } => Reason::NotGranted,
@@ -120,6 +122,7 @@ pub(crate) fn detail(fault: &Fault) -> String {
         | Fault::InvalidRelease
         | Fault::InsufficientRegistrationResources
         | Fault::ReservationsNotStored(_)
+        | Fault::SanitizeNotStored(_)
         | Fault::UnitAttention(_)
         | Fault::Cleared
         | Fault::SoftwareWriteProtected

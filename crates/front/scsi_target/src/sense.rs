@@ -41,6 +41,8 @@ pub(crate) enum Fault {
     InsufficientRegistrationResources,
     /// Persistent reservations that have to survive a power loss could not be stored.
     ReservationsNotStored(StoreError),
+    /// Begin or end of a sanitize operation could not be stored; nothing has changed.
+    SanitizeNotStored(StoreError),
     /// A pending unit attention, reported once instead of executing the command.
     UnitAttention(AdditionalSense),
     /// The content changed after the command arrived: the volume was rolled back or sanitized.
@@ -154,8 +156,7 @@ impl From<SanitizeError> for Fault {
             SanitizeError::InProgress { progress } => Self::SanitizeInProgress { progress },
             SanitizeError::Failed => Self::SanitizeFailed,
             SanitizeError::ExitRestricted => Self::SanitizeExitRestricted,
-            SanitizeError::NotStored(StoreError::NoRoom) => Self::Block(BlockError::PoolFull),
-            SanitizeError::NotStored(error) | SanitizeError::ExitNotStored(error) => Self::ReservationsNotStored(error),
+            SanitizeError::NotStored(error) | SanitizeError::ExitNotStored(error) => Self::SanitizeNotStored(error),
         }
     }
 }
@@ -226,7 +227,10 @@ pub(crate) fn outcome(fault: &Fault) -> Outcome {
         Fault::InsufficientRegistrationResources | Fault::ReservationsNotStored(StoreError::NoRoom) => {
             illegal(Asc::INSUFFICIENT_REGISTRATION_RESOURCES)
         }
-        Fault::ReservationsNotStored(StoreError::Failed) => {
+        Fault::SanitizeNotStored(StoreError::NoRoom) => {
+            check(SenseKey::DATA_PROTECT, Asc::SPACE_ALLOCATION_FAILED_WRITE_PROTECT)
+        }
+        Fault::ReservationsNotStored(StoreError::Failed) | Fault::SanitizeNotStored(StoreError::Failed) => {
             check(SenseKey::HARDWARE_ERROR, Asc::INTERNAL_TARGET_FAILURE)
         }
         Fault::SanitizeInProgress { progress } => FixedSense {

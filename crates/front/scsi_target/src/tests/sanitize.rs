@@ -266,6 +266,12 @@ fn a_failure_is_left_as_ause_said() {
         assert_eq!((sense.data_in[2], &sense.data_in[12..14]), (3, &hex!("3103")[..]));
         assert_eq!(path.command(&hex!("12 00 00 00 ff 00")).status, GOOD);
         if unrestricted {
+            for (error, sense) in [(StoreError::NoRoom, (0x07, 0x27, 0x07)), (StoreError::Failed, (0x04, 0x44, 0x00))] {
+                store.error.set(Some(error));
+                assert_check(&path.command(&EXIT), sense.0, sense.1, sense.2);
+                assert_check(&path.command(&TEST_UNIT_READY), 0x03, 0x31, 0x03);
+            }
+            store.error.set(None);
             assert_good(&path.command(&EXIT));
             assert_good(&path.command(&TEST_UNIT_READY));
         } else {
