@@ -199,7 +199,7 @@ impl Share {
         outcomes.skip(1)?;
         let opened = *take!(outcomes, Outcome::Open);
         let handle = take!(outcomes, Outcome::GetFilehandle);
-        Ok((File { handle, stateid: opened.stateid.clone() }, opened))
+        Ok((File { handle, stateid: opened.stateid }, opened))
     }
 
     /// Creates a regular file, or opens the one that exists.
@@ -215,7 +215,7 @@ impl Share {
 
     /// Reads up to `count_bytes`; fewer only at the end of the file, or as many as the server likes.
     pub async fn read(&self, file: &File, offset_bytes: u64, count_bytes: u32) -> Result<(Bytes, bool), ClientError> {
-        let arguments = ReadArguments { stateid: file.stateid.clone(), offset_bytes, count_bytes };
+        let arguments = ReadArguments { stateid: file.stateid, offset_bytes, count_bytes };
         let mut outcomes = self.session.call(&Compound::reading([Operation::Read(arguments)]).on(&file.handle)).await?;
         outcomes.skip(1)?;
         let read = take!(outcomes, Outcome::Read);
@@ -234,7 +234,7 @@ impl Share {
         stable: Stable,
     ) -> Result<WriteOk, ClientError> {
         let length = data.len();
-        let arguments = WriteArguments { stateid: file.stateid.clone(), offset_bytes, stable, data: data.into() };
+        let arguments = WriteArguments { stateid: file.stateid, offset_bytes, stable, data: data.into() };
         let compound = Compound::changing([Operation::Write(arguments)]).on(&file.handle);
         let mut outcomes = self.session.call(&compound).await?;
         outcomes.skip(1)?;
@@ -325,8 +325,8 @@ impl Share {
         count_bytes: u64,
     ) -> Result<(), ClientError> {
         let arguments = CloneArguments {
-            source_stateid: source.stateid.clone(),
-            destination_stateid: file.stateid.clone(),
+            source_stateid: source.stateid,
+            destination_stateid: file.stateid,
             source_offset_bytes,
             destination_offset_bytes,
             count_bytes,
@@ -343,8 +343,8 @@ impl Share {
         synchronous: bool,
     ) -> Result<Result<CopyOk, CopyFailure>, ClientError> {
         let arguments = CopyArguments {
-            source_stateid: source.stateid.clone(),
-            destination_stateid: file.stateid.clone(),
+            source_stateid: source.stateid,
+            destination_stateid: file.stateid,
             source_offset_bytes,
             destination_offset_bytes,
             count_bytes,
@@ -362,19 +362,19 @@ impl Share {
 
     /// Promises space for a range.
     pub async fn allocate(&self, file: &File, offset_bytes: u64, length_bytes: u64) -> Result<(), ClientError> {
-        let arguments = RangeArguments { stateid: file.stateid.clone(), offset_bytes, length_bytes };
+        let arguments = RangeArguments { stateid: file.stateid, offset_bytes, length_bytes };
         self.session.call(&Compound::changing([Operation::Allocate(arguments)]).on(&file.handle)).await?.finish()
     }
 
     /// Frees a range, which then reads as zeros.
     pub async fn deallocate(&self, file: &File, offset_bytes: u64, length_bytes: u64) -> Result<(), ClientError> {
-        let arguments = RangeArguments { stateid: file.stateid.clone(), offset_bytes, length_bytes };
+        let arguments = RangeArguments { stateid: file.stateid, offset_bytes, length_bytes };
         self.session.call(&Compound::changing([Operation::Deallocate(arguments)]).on(&file.handle)).await?.finish()
     }
 
     /// Finds data or a hole.
     pub async fn seek(&self, file: &File, offset_bytes: u64, what: Content) -> Result<SeekOk, ClientError> {
-        let operation = Operation::Seek(SeekArguments { stateid: file.stateid.clone(), offset_bytes, what });
+        let operation = Operation::Seek(SeekArguments { stateid: file.stateid, offset_bytes, what });
         let mut outcomes = self.session.call(&Compound::reading([operation]).on(&file.handle)).await?;
         outcomes.skip(1)?;
         Ok(take!(outcomes, Outcome::Seek))

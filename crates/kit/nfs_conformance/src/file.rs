@@ -154,7 +154,7 @@ impl Client {
         let reply = self.call([op::put(current), open, op::get_filehandle()])?.ok()?;
         let ok = *take!(reply.result(1)?, Outcome::Open);
         let handle = take!(reply.last()?, Outcome::GetFilehandle);
-        Ok(Opened { handle, stateid: ok.stateid.clone(), ok })
+        Ok(Opened { handle, stateid: ok.stateid, ok })
     }
 
     /// Creates a regular file with mode 0644 and opens it for both, without denying anything.

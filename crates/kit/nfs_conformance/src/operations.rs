@@ -65,7 +65,7 @@ pub fn attributes(numbers: &[u32]) -> Operation {
 
 /// SETATTR.
 pub fn set_attributes(stateid: &Stateid, attributes: Fattr) -> Operation {
-    Operation::SetAttributes(SetAttributesArguments { stateid: stateid.clone(), attributes })
+    Operation::SetAttributes(SetAttributesArguments { stateid: *stateid, attributes })
 }
 
 /// ACCESS.
@@ -75,18 +75,18 @@ pub fn access(access: u32) -> Operation {
 
 /// READ.
 pub fn read(stateid: &Stateid, offset_bytes: u64, count_bytes: u32) -> Operation {
-    Operation::Read(ReadArguments { stateid: stateid.clone(), offset_bytes, count_bytes })
+    Operation::Read(ReadArguments { stateid: *stateid, offset_bytes, count_bytes })
 }
 
 /// READ_PLUS.
 pub fn read_plus(stateid: &Stateid, offset_bytes: u64, count_bytes: u32) -> Operation {
-    Operation::ReadPlus(ReadArguments { stateid: stateid.clone(), offset_bytes, count_bytes })
+    Operation::ReadPlus(ReadArguments { stateid: *stateid, offset_bytes, count_bytes })
 }
 
 /// WRITE.
 pub fn write(stateid: &Stateid, offset_bytes: u64, stable: Stable, data: &[u8]) -> Operation {
     let data = Bytes::copy_from_slice(data).into();
-    Operation::Write(WriteArguments { stateid: stateid.clone(), offset_bytes, stable, data })
+    Operation::Write(WriteArguments { stateid: *stateid, offset_bytes, stable, data })
 }
 
 /// COMMIT.
@@ -154,24 +154,24 @@ pub fn unchecked(mode: u32) -> OpenHow {
 
 /// CLOSE.
 pub fn close(stateid: &Stateid) -> Operation {
-    Operation::Close(CloseArguments { seqid: 0, stateid: stateid.clone() })
+    Operation::Close(CloseArguments { seqid: 0, stateid: *stateid })
 }
 
 /// OPEN_DOWNGRADE.
 pub fn downgrade(stateid: &Stateid, share_access: u32, share_deny: u32) -> Operation {
-    Operation::Downgrade(DowngradeArguments { stateid: stateid.clone(), seqid: 0, share_access, share_deny })
+    Operation::Downgrade(DowngradeArguments { stateid: *stateid, seqid: 0, share_access, share_deny })
 }
 
 /// LOCK by an owner that has no locks of the open.
 pub fn lock(open: &Stateid, name: &str, kind: LockType, offset_bytes: u64, length_bytes: u64) -> Operation {
-    let new = OpenToLockOwner { open_seqid: 0, open_stateid: open.clone(), lock_seqid: 0, owner: owner(name) };
+    let new = OpenToLockOwner { open_seqid: 0, open_stateid: *open, lock_seqid: 0, owner: owner(name) };
     lock_with(Locker::New(new), kind, offset_bytes, length_bytes)
 }
 
 /// LOCK by an owner that has locks.
 pub fn lock_more(stateid: &Stateid, kind: LockType, offset_bytes: u64, length_bytes: u64) -> Operation {
     lock_with(
-        Locker::Existing(ExistingLockOwner { stateid: stateid.clone(), seqid: 0 }),
+        Locker::Existing(ExistingLockOwner { stateid: *stateid, seqid: 0 }),
         kind,
         offset_bytes,
         length_bytes,
@@ -189,15 +189,15 @@ pub fn lock_test(name: &str, kind: LockType, offset_bytes: u64, length_bytes: u6
 
 /// LOCKU.
 pub fn unlock(stateid: &Stateid, offset_bytes: u64, length_bytes: u64) -> Operation {
-    let stateid = stateid.clone();
+    let stateid = *stateid;
     Operation::Unlock(UnlockArguments { kind: LockType::Write, seqid: 0, stateid, offset_bytes, length_bytes })
 }
 
 /// CLONE from the saved to the current handle.
 pub fn clone(source: &Stateid, destination: &Stateid, from: u64, to: u64, count_bytes: u64) -> Operation {
     Operation::Clone(CloneArguments {
-        source_stateid: source.clone(),
-        destination_stateid: destination.clone(),
+        source_stateid: *source,
+        destination_stateid: *destination,
         source_offset_bytes: from,
         destination_offset_bytes: to,
         count_bytes,
@@ -207,8 +207,8 @@ pub fn clone(source: &Stateid, destination: &Stateid, from: u64, to: u64, count_
 /// Arguments of a synchronous COPY from the saved to the current handle.
 pub fn copy_arguments(source: &Stateid, destination: &Stateid, from: u64, to: u64, count_bytes: u64) -> CopyArguments {
     CopyArguments {
-        source_stateid: source.clone(),
-        destination_stateid: destination.clone(),
+        source_stateid: *source,
+        destination_stateid: *destination,
         source_offset_bytes: from,
         destination_offset_bytes: to,
         count_bytes,
@@ -225,17 +225,17 @@ pub fn copy(source: &Stateid, destination: &Stateid, from: u64, to: u64, count_b
 
 /// ALLOCATE.
 pub fn allocate(stateid: &Stateid, offset_bytes: u64, length_bytes: u64) -> Operation {
-    Operation::Allocate(RangeArguments { stateid: stateid.clone(), offset_bytes, length_bytes })
+    Operation::Allocate(RangeArguments { stateid: *stateid, offset_bytes, length_bytes })
 }
 
 /// DEALLOCATE.
 pub fn deallocate(stateid: &Stateid, offset_bytes: u64, length_bytes: u64) -> Operation {
-    Operation::Deallocate(RangeArguments { stateid: stateid.clone(), offset_bytes, length_bytes })
+    Operation::Deallocate(RangeArguments { stateid: *stateid, offset_bytes, length_bytes })
 }
 
 /// SEEK.
 pub fn seek(stateid: &Stateid, offset_bytes: u64, what: Content) -> Operation {
-    Operation::Seek(SeekArguments { stateid: stateid.clone(), offset_bytes, what })
+    Operation::Seek(SeekArguments { stateid: *stateid, offset_bytes, what })
 }
 
 /// GETXATTR.

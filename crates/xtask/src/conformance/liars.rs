@@ -117,7 +117,7 @@ fn judge(options: &Options, check: &'static Check, liars: &[Liar; 2]) -> Told {
     tell(None);
     match outcome(options, check) {
         Outcome::Passed => {}
-        Outcome::Skipped(why) | Outcome::Failed(why) => return Told::NotJudged(why),
+        Outcome::Skipped(why) | Outcome::Failed(why) | Outcome::Differs(why) => return Told::NotJudged(why),
     }
     let mut seen = liars[0].seen();
     seen.extend(liars[1].seen());

@@ -10,7 +10,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let (mut client, directory) = bench.place()?;
     let [one, two] = [client.create(&directory, "f")?, client.create(&directory, "g")?];
     client.close(&two)?;
-    let stateids = vec![one.stateid.clone(), two.stateid, Stateid::ANONYMOUS];
+    let stateids = vec![one.stateid, two.stateid, Stateid::ANONYMOUS];
     let reply = client.call([Operation::TestStateid(stateids.into())])?.ok()?;
     let bad = Err(Status::BAD_STATEID);
     expect_equal("statuses", take!(reply.last()?, Outcome::TestStateid).0, vec![Ok(()), bad, bad])?;

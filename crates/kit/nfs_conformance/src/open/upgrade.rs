@@ -16,7 +16,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
         .fails(Status::OPENMODE)?;
     let second = client.open_existing(&directory, "f", share_access::WRITE)?;
     let wanted = Stateid { seqid: first.stateid.seqid + 1, ..first.stateid };
-    expect_equal("stateid", second.stateid.clone(), wanted)?;
+    expect_equal("stateid", second.stateid, wanted)?;
     client.write(&second, 0, b"x")?;
     client.expect_content(&second.handle, b"x")
 }

@@ -11,7 +11,7 @@ fn run(bench: &mut Bench<'_>) -> Verdict {
     let file = client.create_with(&directory, "f", b"x")?;
     let again = client.open_existing(&directory, "f", share_access::BOTH)?;
     let mut read = |seqid| {
-        let stateid = Stateid { seqid, ..again.stateid.clone() };
+        let stateid = Stateid { seqid, ..again.stateid };
         client.call([op::put(&file.handle), op::read(&stateid, 0, 1)])
     };
     let seqid = again.stateid.seqid;
