@@ -1,7 +1,8 @@
-//! Contract tests of [`BlockDevice`], run over every implementation.
+//! Contract tests of single calls of [`BlockDevice`], run over every implementation.
 //!
-//! An implementation's test creates a [`Fixture`] and calls [`holds`]. Properties that need an
-//! engine below (durability, crashes) are tested with the engine.
+//! An implementation's test creates a [`Fixture`] and calls [`holds`]. These parts of the contract are
+//! not tested here, but with each engine: that a call takes effect in one instant against concurrent
+//! calls, what is durable when it returns, write caches, mapping resources, changes of size, failures.
 
 use crate::{BlockDevice, BlockError, CompareOutcome, Durability, Extent, Lba, RemainingCopy, VolumeId, copy_all};
 use bytes::Bytes;
@@ -56,8 +57,7 @@ fn content(mark: u64, count: u64) -> Vec<u8> {
     (0..count * 64).flat_map(|word| ((mark << 32) | (word + 1)).to_le_bytes()).collect()
 }
 
-/// Checks the results of single calls. Panics at the first violation. Atomicity of concurrent calls,
-/// durability and failures are tested with each engine.
+/// Checks the results of single calls, one after the other. Panics at the first violation.
 pub fn holds(fixture: impl Fixture) {
     let mut run = Run(fixture);
     content_is_what_was_written(&mut run);
