@@ -182,6 +182,10 @@ impl ControlError {
             Self::Exists { noun, .. } => format!("choose another name, or use the existing {}", noun.singular()),
             Self::InUse { noun, name, users } => return in_use_help(*noun, name, users),
             Self::Damaged { .. } => "stop the array and check its pool".to_owned(),
+            Self::NotRunning => {
+                "try again when the array has started; if it does not start, its log says why".to_owned()
+            }
+            Self::Busy => "try again in a moment, with fewer requests at a time".to_owned(),
             _ => return self.of_noun()?.help(),
         })
     }

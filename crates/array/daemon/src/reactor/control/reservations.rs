@@ -58,7 +58,8 @@ pub(crate) async fn store(
     stored.map_err(|error| match error {
         ControlError::Pool(PoolRefusal::NoSpace { .. } | PoolRefusal::BelowFull) => StoreError::NoRoom,
         error => {
-            tracing::error!(volume = volume.0, %error, "persistent reservations could not be stored");
+            let volume = control.directory().volume_of(ObjectId(volume.0)).map(|record| record.name.clone());
+            tracing::error!(volume, %error, "persistent reservations could not be stored; the host got a hardware error");
             StoreError::Failed
         }
     })
