@@ -419,11 +419,6 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Number of detached sub-trees that wait to be given back.
-    pub fn droppable(&self) -> usize {
-        self.map.drops().queue().len()
-    }
-
     /// Number of bytes of the log in use.
     pub fn log_used_bytes(&self) -> u64 {
         self.log.used()
