@@ -194,6 +194,7 @@ const RESERVED: &[(&str, &[&str])] = &[
             "initiator",
             "lab",
             "nfs_client",
+            "nfs_memory",
             "nfs_conformance",
             "probe",
         ],

@@ -170,12 +170,7 @@ pub fn lock(open: &Stateid, name: &str, kind: LockType, offset_bytes: u64, lengt
 
 /// LOCK by an owner that has locks.
 pub fn lock_more(stateid: &Stateid, kind: LockType, offset_bytes: u64, length_bytes: u64) -> Operation {
-    lock_with(
-        Locker::Existing(ExistingLockOwner { stateid: *stateid, seqid: 0 }),
-        kind,
-        offset_bytes,
-        length_bytes,
-    )
+    lock_with(Locker::Existing(ExistingLockOwner { stateid: *stateid, seqid: 0 }), kind, offset_bytes, length_bytes)
 }
 
 fn lock_with(locker: Locker, kind: LockType, offset_bytes: u64, length_bytes: u64) -> Operation {
