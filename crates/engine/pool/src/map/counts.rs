@@ -93,17 +93,27 @@ impl Map {
     /// First block of the object at or after `from` that is mapped, or that is not; `None` if pages are
     /// missing. It is behind the end of the object if no block of the object is one.
     pub(crate) fn next_block(&mut self, object: ObjectId, from: BlockNumber, mapped: bool) -> Option<BlockNumber> {
-        let root = self.root_of(object)?;
-        let end = page_span(root.level);
+        self.search_block(object, from, mapped).ok()
+    }
+
+    /// [`Self::next_block`]. `Err`: a block whose path lacks a page, behind those that were passed over.
+    pub(crate) fn search_block(
+        &mut self,
+        object: ObjectId,
+        from: BlockNumber,
+        mapped: bool,
+    ) -> Result<BlockNumber, BlockNumber> {
         let mut block = from;
+        let root = self.root_of(object).ok_or(block)?;
+        let end = page_span(root.level);
         let mut pointer = root;
         while !root.is_empty() && block.get() < end {
             let level = pointer.level;
-            let page = self.page(pointer)?;
+            let page = self.page(pointer).ok_or(block)?;
             let index = index_in(block, level);
             let mut found = None;
             for (at, entry) in (index..).zip(&page.entries[index..]) {
-                if entry.is_empty() != mapped || !(level == 0 || mapped || self.is_full(level, entry)?) {
+                if entry.is_empty() != mapped || !(level == 0 || mapped || self.is_full(level, entry).ok_or(block)?) {
                     found = Some((at, entry));
                     break;
                 }
@@ -116,12 +126,12 @@ impl Map {
                 block = BlockNumber::new(block.page(level) * page_span(level) + at as u64 * entry_span(level));
             }
             if level == 0 || entry.is_empty() {
-                return Some(block);
+                return Ok(block);
             }
             pointer = entry.child_pointer(level);
         }
         // Above the tree nothing is mapped.
-        Some(if mapped { BlockNumber::new(u64::MAX) } else { block })
+        Ok(if mapped { BlockNumber::new(u64::MAX) } else { block })
     }
 
     /// True if every block below an entry of a page at `level` (≥ 1) is mapped; `None` if a page is missing.

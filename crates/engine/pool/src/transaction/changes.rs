@@ -93,6 +93,14 @@ impl Changes {
         self.ranges.len() > MOST_RANGES || self.contents.len() > MOST_CONTENTS
     }
 
+    /// True if a change of a range concerns one of `count` blocks.
+    pub fn range_reaches(&self, of: ObjectId, from: BlockNumber, blocks: u64) -> bool {
+        self.ranges.iter().any(|range| {
+            let (object, first, count) = range.changed();
+            object == of && first < from + blocks && from < first + count
+        })
+    }
+
     /// Content that goes straight to its place: object, first block and bytes.
     pub fn payload(&self) -> Option<(ObjectId, BlockNumber, &Bytes)> {
         self.ranges.iter().find_map(|range| match range {

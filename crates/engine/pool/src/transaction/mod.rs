@@ -9,6 +9,7 @@
 pub(crate) mod changes;
 pub(crate) mod view;
 
+pub use view::ranges::Segment;
 pub use view::{BlockContent, View};
 
 use std::cell::RefCell;

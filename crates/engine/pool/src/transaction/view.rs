@@ -1,9 +1,11 @@
 //! What an attempt of a transaction sees, and through which it names its changes.
 
+pub(crate) mod ranges;
+
 use super::Missing;
 use super::changes::{Changes, Found};
 use crate::content::data::Data;
-use crate::interface::range::{BlockNumber, ByteRange};
+use crate::interface::range::{BlockNumber, BlockRange, ByteRange};
 use crate::interface::{ObjectId, ObjectKind};
 use block::BlockError;
 use bytes::Bytes;
@@ -22,6 +24,13 @@ pub(crate) trait Present {
     fn object(&self, id: ObjectId) -> Option<(ObjectKind, u64)>;
     /// Content of a block, `Some(None)` for one that is not mapped. `None`: not in memory, which is noted.
     fn content(&mut self, object: ObjectId, block: BlockNumber) -> Option<Option<Data>>;
+    /// Whether content that is zero is not mapped in an object.
+    fn detects_zeros(&self, object: ObjectId) -> bool;
+    /// Number of mapped blocks in a range. `None`: as for [`Self::content`].
+    fn mapped(&mut self, object: ObjectId, blocks: BlockRange) -> Option<u64>;
+    /// First block from one on that is mapped, or is not; behind the object if there is none. `Err`: how far
+    /// the search has come, where something is not in memory, which is noted.
+    fn next(&mut self, object: ObjectId, from: BlockNumber, mapped: bool) -> Result<BlockNumber, BlockNumber>;
 }
 
 /// Content of one block; cheap to clone.
@@ -59,6 +68,8 @@ pub struct View<'a> {
     seen: Option<&'a mut Vec<(ObjectId, BlockNumber)>>,
     refusal: Option<BlockError>,
     writable: bool,
+    /// Bytes that the attempt has read.
+    read_bytes: u64,
 }
 
 impl<'a> View<'a> {
@@ -67,12 +78,12 @@ impl<'a> View<'a> {
         changes: &'a mut Changes,
         seen: &'a mut Vec<(ObjectId, BlockNumber)>,
     ) -> Self {
-        Self { present, changes, seen: Some(seen), refusal: None, writable: true }
+        Self { present, changes, seen: Some(seen), refusal: None, writable: true, read_bytes: 0 }
     }
 
     /// View that takes no changes. `changes` is empty.
     pub(crate) fn read_only(present: &'a mut dyn Present, changes: &'a mut Changes) -> Self {
-        Self { present, changes, seen: None, refusal: None, writable: false }
+        Self { present, changes, seen: None, refusal: None, writable: false, read_bytes: 0 }
     }
 
     /// Failure of the transaction, if something that it asked for is not possible.

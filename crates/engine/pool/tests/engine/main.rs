@@ -8,6 +8,7 @@ mod clones;
 mod common;
 mod documents;
 mod integrity;
+mod looks;
 mod objects;
 mod reservations;
 mod transactions;

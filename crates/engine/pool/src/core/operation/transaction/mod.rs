@@ -14,7 +14,7 @@ use crate::core::progress::{InTransaction, Progress};
 use crate::core::{Core, LBAS_PER_BLOCK};
 use crate::geometry::FANOUT;
 use crate::interface::operation::{Failure, MAX_WRITE_BYTES, Operation, OperationId, Output, TransactionMark};
-use crate::interface::range::BlockNumber;
+use crate::interface::range::{BlockNumber, BlockRange};
 use crate::interface::{ObjectId, ObjectKind};
 use crate::map::Map;
 use crate::mutations::{Mutation, leaves_out};
@@ -58,6 +58,18 @@ impl Present for Looking<'_> {
             remembered.insert((object, block), content.clone());
         }
         Some(content)
+    }
+
+    fn detects_zeros(&self, object: ObjectId) -> bool {
+        self.map.objects().read(object, |object| object.zero_detection).unwrap_or(true)
+    }
+
+    fn mapped(&mut self, object: ObjectId, blocks: BlockRange) -> Option<u64> {
+        self.map.mapped_in(object, blocks)
+    }
+
+    fn next(&mut self, object: ObjectId, from: BlockNumber, mapped: bool) -> Result<BlockNumber, BlockNumber> {
+        self.map.search_block(object, from, mapped)
     }
 }
 

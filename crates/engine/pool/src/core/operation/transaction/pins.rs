@@ -5,10 +5,11 @@ use crate::core::progress::InTransaction;
 use crate::map::Map;
 use crate::mutations::{Mutation, leaves_out};
 use crate::transaction::changes::RangeChange;
+use crate::transaction::view::ranges::MOST_READ_BYTES;
 use media::{BLOCK_BYTES, BlockAddress, Media};
 
-/// Largest number of pages and blocks that a transaction pins.
-const MOST_PINS: usize = 96;
+/// Largest number of pages and blocks that a transaction pins: those of 96 looks, and the blocks that it reads.
+const MOST_PINS: usize = 96 + (MOST_READ_BYTES as usize).div_ceil(BLOCK_BYTES) + 1;
 
 impl<M: Media> Core<M> {
     /// Largest number of pages and blocks that all transactions pin: an eighth of the memory, or what one
