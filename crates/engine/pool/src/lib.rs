@@ -40,5 +40,5 @@ pub use interface::range::{BlockNumber, BlockRange, ByteRange};
 pub use interface::*;
 #[cfg(feature = "mutations")]
 pub use mutations::{Mutation, fail_allocation, set_mutation, stop_in_submit};
-pub use transaction::{Answer, BlockContent, Missing, Outcome, Segment, Stability, Transaction, View};
+pub use transaction::{Answer, BlockContent, Missing, Outcome, Room, Segment, Stability, Transaction, View};
 pub use volume::Volume;

@@ -116,10 +116,7 @@ impl<M: Media> BlockDevice for Volume<M> {
 
     fn mapping_resources(&self) -> MappingResources {
         let Some(info) = self.info() else { return MappingResources::default() };
-        let space = self.pool.space();
-        // Space promised to other volumes is not available for this one; space promised to it is.
-        let free = if space.full_below { 0 } else { space.free_bytes };
-        let available_bytes = free.saturating_sub(space.promised_bytes.saturating_sub(info.promised_bytes));
+        let available_bytes = self.pool.space().available_bytes(info.promised_bytes);
         MappingResources { available_bytes, used_bytes: info.mapped_bytes }
     }
 

@@ -401,27 +401,46 @@ impl<M: Media> Core<M> {
 
     /// Space of the pool. Blocks freed but not yet released, and detached sub-trees already walked, count as free.
     pub fn space(&self) -> PoolSpace {
-        let block = BLOCK_BYTES as u64;
-        let size = self.media().block_count() * block;
-        // Blocks kept back for freeing space, for checkpoints and for work in a full pool cannot
-        // take new data.
-        let kept = self.map.reserve_blocks() + self.map.working_blocks() + self.map.checkpoint_blocks() + DROP_GROWTH;
-        let fixed = size - self.map.space().usable().saturating_sub(kept) * block;
-        let used = (fixed + self.map.space().allocated() * block).min(size);
-        PoolSpace {
-            size_bytes: size,
-            used_bytes: used,
-            free_bytes: size - used,
-            metadata_bytes: fixed + self.map.metadata_blocks() * block,
-            promised_bytes: self.map.objects().promises().promised * block,
-            reclaimable_bytes: (self.map.space().pinned() + self.map.detached_blocks()) * block,
-            full_below: self.parked.is_full_below(),
-        }
+        space_of(&self.map, self.below())
+    }
+
+    /// The medium below the pool, as its space depends on it.
+    pub(super) fn below(&self) -> Below {
+        Below { blocks: self.media().block_count(), is_full: self.parked.is_full_below() }
     }
 
     /// Number of bytes of the log in use.
     pub fn log_used_bytes(&self) -> u64 {
         self.log.used()
+    }
+}
+
+/// Medium below a pool.
+#[derive(Clone, Copy)]
+pub(super) struct Below {
+    /// Its blocks.
+    blocks: u64,
+    /// True if the file system or thin device below is full.
+    is_full: bool,
+}
+
+/// Space of a pool with this map.
+pub(super) fn space_of(map: &Map, below: Below) -> PoolSpace {
+    let block = BLOCK_BYTES as u64;
+    let size = below.blocks * block;
+    // Blocks kept back for freeing space, for checkpoints and for work in a full pool cannot
+    // take new data.
+    let kept = map.reserve_blocks() + map.working_blocks() + map.checkpoint_blocks() + DROP_GROWTH;
+    let fixed = size - map.space().usable().saturating_sub(kept) * block;
+    let used = (fixed + map.space().allocated() * block).min(size);
+    PoolSpace {
+        size_bytes: size,
+        used_bytes: used,
+        free_bytes: size - used,
+        metadata_bytes: fixed + map.metadata_blocks() * block,
+        promised_bytes: map.objects().promises().promised * block,
+        reclaimable_bytes: (map.space().pinned() + map.detached_blocks()) * block,
+        full_below: below.is_full,
     }
 }
 

@@ -256,6 +256,15 @@ pub struct PoolSpace {
     pub full_below: bool,
 }
 
+impl PoolSpace {
+    /// Bytes that new data of an object can take, if `promised_bytes` of the promised bytes are its own:
+    /// space promised to others is not available for it.
+    pub fn available_bytes(&self, promised_bytes: u64) -> u64 {
+        let free = if self.full_below { 0 } else { self.free_bytes };
+        free.saturating_sub(self.promised_bytes.saturating_sub(promised_bytes))
+    }
+}
+
 /// Error of a catalog or pool operation. After [`Self::Stopped`] the change may have taken effect,
 /// and may be there after a restart; a growth that answers [`Self::Busy`] has begun and completes
 /// later. With any other error nothing was changed.

@@ -10,7 +10,7 @@ pub(crate) mod changes;
 pub(crate) mod view;
 
 pub use view::ranges::Segment;
-pub use view::{BlockContent, View};
+pub use view::{BlockContent, Room, View};
 
 use std::cell::RefCell;
 use std::fmt;

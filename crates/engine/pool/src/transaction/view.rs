@@ -26,11 +26,22 @@ pub(crate) trait Present {
     fn content(&mut self, object: ObjectId, block: BlockNumber) -> Option<Option<Data>>;
     /// Whether content that is zero is not mapped in an object.
     fn detects_zeros(&self, object: ObjectId) -> bool;
+    /// Space of the pool for an object.
+    fn room(&self, object: ObjectId) -> Room;
     /// Number of mapped blocks in a range. `None`: as for [`Self::content`].
     fn mapped(&mut self, object: ObjectId, blocks: BlockRange) -> Option<u64>;
     /// First block from one on that is mapped, or is not; behind the object if there is none. `Err`: how far
     /// the search has come, where something is not in memory, which is noted.
     fn next(&mut self, object: ObjectId, from: BlockNumber, mapped: bool) -> Result<BlockNumber, BlockNumber>;
+}
+
+/// Space of the pool in blocks, as an object sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Blocks of the whole pool.
+    pub total_blocks: u64,
+    /// Blocks that can take new data of the object, at the latest after the next checkpoint.
+    pub free_blocks: u64,
 }
 
 /// Content of one block; cheap to clone.
@@ -107,6 +118,12 @@ impl<'a> View<'a> {
             Some((_, size_bytes)) => Ok(size_bytes),
             None => Err(self.refuse(BlockError::Gone)),
         }
+    }
+
+    /// Space of the pool for an object, before the changes so far.
+    pub fn room(&mut self, object: ObjectId) -> Result<Room, Missing> {
+        self.size_bytes(object)?;
+        Ok(self.present.room(object))
     }
 
     /// Checks that bytes are inside of an object.

@@ -242,3 +242,21 @@ fn a_look_at_the_map_of_a_changed_range_fails() {
     let outside = look(&mut rig, attempt(a, 1000, 1001));
     assert!(matches!(outside, Err(Failure::Block(BlockError::OutOfRange { .. }))), "{outside:?}");
 }
+
+#[test]
+fn room_is_what_the_pool_has_for_the_object() {
+    let mut rig = Rig::new(8192);
+    let (a, b) = (rig.create(1000), rig.create(1000));
+    rig.reserve(b, 0).unwrap();
+    rig.write(b, 0, 100, 1).unwrap();
+    rig.settle();
+    let space = rig.core.space();
+    let room = |rig: &mut Rig, object| look(rig, move |view| view.room(object)).unwrap();
+    let (of_a, of_b) = (room(&mut rig, a), room(&mut rig, b));
+    let promised = space.promised_bytes / BLOCK;
+    assert!(promised >= 900);
+    assert_eq!((of_a.total_blocks, of_b.total_blocks), (space.size_bytes / BLOCK, space.size_bytes / BLOCK));
+    assert_eq!((of_a.free_blocks, of_b.free_blocks), (space.free_bytes / BLOCK - promised, space.free_bytes / BLOCK));
+    let gone = rig.core.new_object_id();
+    assert_eq!(look(&mut rig, move |view| view.room(gone)), Err(Failure::Block(BlockError::Gone)));
+}

@@ -11,6 +11,7 @@ mod plan;
 use super::placed::Place;
 use crate::content::data::Data;
 use crate::core::progress::{InTransaction, Progress};
+use crate::core::state::{Below, space_of};
 use crate::core::{Core, LBAS_PER_BLOCK};
 use crate::geometry::FANOUT;
 use crate::interface::operation::{Failure, MAX_WRITE_BYTES, Operation, OperationId, Output, TransactionMark};
@@ -20,7 +21,7 @@ use crate::map::Map;
 use crate::mutations::{Mutation, leaves_out};
 use crate::schedule::step::Step;
 use crate::transaction::changes::{Changes, RangeChange};
-use crate::transaction::view::{Present, View};
+use crate::transaction::view::{Present, Room, View};
 use crate::transaction::{Answer, Missing, Outcome, Stability, Transaction, answering};
 use block::BlockError;
 use bytes::Bytes;
@@ -39,6 +40,7 @@ pub(crate) type Remembered = FxHashMap<(ObjectId, BlockNumber), Option<Data>>;
 /// The pool as an attempt finds it.
 struct Looking<'a> {
     map: &'a mut Map,
+    below: Below,
     remembered: Option<&'a mut Remembered>,
 }
 
@@ -62,6 +64,13 @@ impl Present for Looking<'_> {
 
     fn detects_zeros(&self, object: ObjectId) -> bool {
         self.map.objects().read(object, |object| object.zero_detection).unwrap_or(true)
+    }
+
+    fn room(&self, object: ObjectId) -> Room {
+        let space = space_of(self.map, self.below);
+        let promised = self.map.objects().read(object, |object| object.promised()).unwrap_or(0);
+        let block = BLOCK_BYTES as u64;
+        Room { total_blocks: space.size_bytes / block, free_blocks: space.available_bytes(promised * block) / block }
     }
 
     fn mapped(&mut self, object: ObjectId, blocks: BlockRange) -> Option<u64> {
@@ -102,7 +111,8 @@ impl<M: Media> Core<M> {
         }
         self.map.forget_need();
         let mut changes = Changes::default();
-        let mut looking = Looking { map: &mut self.map, remembered: None };
+        let below = self.below();
+        let mut looking = Looking { map: &mut self.map, below, remembered: None };
         let mut view = View::read_only(&mut looking, &mut changes);
         let found = look(&mut view);
         let refusal = view.into_refusal();
@@ -197,7 +207,8 @@ impl<M: Media> Core<M> {
         changes.clear();
         seen.clear();
         let remembered = leaves_out(Mutation::FreshLook).then_some(remembered);
-        let mut looking = Looking { map: &mut self.map, remembered };
+        let below = self.below();
+        let mut looking = Looking { map: &mut self.map, below, remembered };
         let mut view = View::new(&mut looking, changes, seen);
         let outcome = body.attempt(&mut view);
         if let Some(error) = view.into_refusal() {
