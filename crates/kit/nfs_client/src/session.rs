@@ -102,6 +102,16 @@ struct Inner {
     status_flags: Cell<u32>,
 }
 
+/// How far a call has come.
+enum Attempted {
+    /// SEQUENCE succeeded: these are the results behind it.
+    Executed(Outcomes),
+    /// The server has executed nothing, and the slot is as it was.
+    Refused(ClientError),
+    /// Whether the server has executed it is not known.
+    InDoubt(ClientError),
+}
+
 fn channel(slots: u32, message_bytes: u32, operations: u32) -> ChannelAttributes {
     ChannelAttributes {
         header_pad_bytes: 0,
@@ -229,44 +239,40 @@ impl Session {
     ///
     /// After the loss of the connection the call is repeated on a new one, in the same slot: the
     /// server executes it once. [`ClientError::SessionLost`]: the server does not know the session
-    /// any more; whether a call in flight took effect is then unknown. If the patience ends, the slot
-    /// stays out of use, because a later call in it could get the reply of this one.
+    /// any more; whether a call in flight took effect is then unknown. If the patience ends, or the reply
+    /// cannot be understood, the slot stays out of use: a later call in it could get the reply of this one.
     pub async fn call(&self, compound: &Compound) -> Result<Outcomes, ClientError> {
         let inner = &self.inner;
-        let taken = inner.slots.take().await.ok_or_else(|| inner.unusable())?;
+        let mut taken = inner.slots.take().await.ok_or_else(|| inner.unusable())?;
         let until = Instant::now() + inner.options.patience;
         loop {
             let connection = inner.connection.borrow().clone();
-            let result = self.attempt(&connection, compound, &taken).await;
-            let error = match result {
-                Ok(outcomes) => {
+            let waits = Instant::now() < until;
+            match self.attempt(&connection, compound, &taken).await {
+                // The first reply was lost, and the server has not kept it.
+                Attempted::Executed(outcomes)
+                    if waits && !compound.keeps_reply && outcomes.status() == Err(Status::RETRY_UNCACHED_REP) =>
+                {
+                    taken.advance();
+                }
+                Attempted::Executed(outcomes) => {
                     taken.release(true);
                     return Ok(outcomes);
                 }
-                Err(error) => error,
-            };
-            let again = error.status() == Some(Status::DELAY) || error.is_of_the_connection();
-            if !again || Instant::now() >= until {
-                if !error.is_of_the_connection() {
-                    // SEQUENCE failed, so the slot is as it was.
+                Attempted::Refused(error) if waits && error.status() == Some(Status::DELAY) => sleep(PAUSE).await,
+                Attempted::Refused(error) => {
                     taken.release(false);
+                    return Err(lost_session(error));
                 }
-                return Err(lost_session(error));
-            }
-            if error.is_of_the_connection() {
-                self.reconnect(&connection).await?;
-            } else {
-                sleep(PAUSE).await;
+                Attempted::InDoubt(error) if waits && error.is_of_the_connection() => {
+                    self.reconnect(&connection).await?;
+                }
+                Attempted::InDoubt(error) => return Err(error),
             }
         }
     }
 
-    async fn attempt(
-        &self,
-        connection: &Connection,
-        compound: &Compound,
-        taken: &Taken,
-    ) -> Result<Outcomes, ClientError> {
+    async fn attempt(&self, connection: &Connection, compound: &Compound, taken: &Taken) -> Attempted {
         let inner = &self.inner;
         let sequence = SequenceArguments {
             session: self.id(),
@@ -279,14 +285,31 @@ impl Session {
         let procedure = (nfs::PROGRAM, VERSION, PROCEDURE_COMPOUND);
         let minor = inner.options.minor;
         let encode = |writer: &mut xdr::Writer| compound.encode(writer, minor, Some(&sequence));
-        let reader = connection.call(procedure, &inner.credential, encode).await?;
-        let mut outcomes = Outcomes::decode(reader, std::iter::once(&sequence).chain(compound.operations()))?;
-        let results = take!(outcomes, Outcome::Sequence);
-        if (results.session, results.slot, results.sequence) != (self.id(), taken.slot, taken.sequence) {
-            return Err(ClientError::Malformed("SEQUENCE: a reply of another slot".into()));
+        let reader = match connection.call(procedure, &inner.credential, encode).await {
+            Ok(reader) => reader,
+            Err(error @ ClientError::Rpc(_)) => return Attempted::Refused(error),
+            Err(error) => return Attempted::InDoubt(error),
+        };
+        match Outcomes::decode(reader, std::iter::once(&sequence).chain(compound.operations())) {
+            Ok(outcomes) => self.check_sequence(outcomes, taken),
+            // The status of the compound as a whole: no operation was executed.
+            Err(error @ ClientError::Status { .. }) => Attempted::Refused(error),
+            Err(error) => Attempted::InDoubt(error),
         }
-        inner.status_flags.set(results.status_flags);
-        Ok(outcomes)
+    }
+
+    /// Takes the results of SEQUENCE, which must be those of the slot.
+    fn check_sequence(&self, mut outcomes: Outcomes, taken: &Taken) -> Attempted {
+        let results = match outcomes.next_success() {
+            Ok(Outcome::Sequence(Ok(results))) => results,
+            Err(error @ ClientError::Status { .. }) => return Attempted::Refused(error),
+            Ok(_) | Err(_) => return Attempted::InDoubt(ClientError::Malformed("no results of SEQUENCE".into())),
+        };
+        if (results.session, results.slot, results.sequence) != (self.id(), taken.slot, taken.sequence) {
+            return Attempted::InDoubt(ClientError::Malformed("SEQUENCE: a reply of another slot".into()));
+        }
+        self.inner.status_flags.set(results.status_flags);
+        Attempted::Executed(outcomes)
     }
 
     /// Replaces a lost connection, unless another call has done so.

@@ -59,6 +59,14 @@ impl Slots {
 }
 
 impl Taken {
+    /// Counts a call as executed and keeps the slot for another one.
+    pub(crate) fn advance(&mut self) {
+        self.sequence = self.sequence.wrapping_add(1);
+        if let Some(sequence) = self.slots.state.borrow_mut().sequences.get_mut(self.slot as usize) {
+            *sequence = self.sequence;
+        }
+    }
+
     /// Gives the slot back. `executed`: the server has taken the sequence id.
     pub(crate) fn release(mut self, executed: bool) {
         let mut state = self.slots.state.borrow_mut();

@@ -106,8 +106,12 @@ impl Server {
         }
         let mut slots = self.slots.borrow_mut();
         let (last, kept) = slots.entry(sequence.slot).or_insert((0, Vec::new()));
-        if *last == sequence.sequence {
+        if *last == sequence.sequence && sequence.cache_this {
             return (kept.clone(), behaviour);
+        }
+        if *last == sequence.sequence {
+            let uncached = Outcome::PutRootFilehandle(Err(Status::RETRY_UNCACHED_REP));
+            return (kept.iter().take(1).cloned().chain([uncached]).collect(), behaviour);
         }
         assert_eq!(sequence.sequence, *last + 1, "slot {}", sequence.slot);
         let slot = if behaviour == Behaviour::OtherSlot { sequence.slot + 1 } else { sequence.slot };
@@ -217,6 +221,18 @@ fn a_call_takes_effect_once_wherever_its_connection_is_cut() {
 }
 
 #[test]
+fn a_call_that_changes_nothing_is_executed_anew_if_its_reply_was_lost() {
+    run([(2, Behaviour::CutAfter)], |server, address| async move {
+        let session = connect(&address).await;
+        let look = Compound::reading([Operation::PutRootFilehandle, Operation::GetFilehandle]);
+        for _ in 0..3 {
+            session.call(&look).await.unwrap().finish().unwrap();
+        }
+        assert_eq!((server.executed.get(), server.calls.get()), (4, 6));
+    });
+}
+
+#[test]
 fn calls_in_flight_use_slots_of_their_own_and_survive_a_cut_together() {
     run([(3, Behaviour::CutAfter), (9, Behaviour::CutBefore)], |server, address| async move {
         let session = connect(&address).await;
@@ -252,9 +268,13 @@ fn a_lost_session_is_said_to_be_lost() {
 #[test]
 fn lies_are_noticed() {
     for lie in [Behaviour::OtherSlot, Behaviour::OneMoreWord] {
-        run([(1, lie)], |_, address| async move {
-            let error = connect(&address).await.call(&change()).await.unwrap_err();
+        run([(1, lie)], |server, address| async move {
+            let session = connect(&address).await;
+            let error = session.call(&change()).await.unwrap_err();
             assert!(matches!(error, ClientError::Malformed(_)), "{lie:?}: {error}");
+            // The server has executed it, so its slot is not used again.
+            session.call(&change()).await.unwrap().finish().unwrap();
+            assert_eq!((server.executed.get(), server.slots.borrow().len()), (2, 2), "{lie:?}");
         });
     }
 }
