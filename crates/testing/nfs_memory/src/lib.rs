@@ -10,17 +10,17 @@ use nfs::v4::FileSystemId;
 use nfs_server::access::{Hosts, Rule, Rules};
 use nfs_server::handle::HandleKey;
 use nfs_server::{Answer, Connection, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Transport};
-use nfs_state::{Config, Identity, State};
+use nfs_state::{Config, ConnectionId, Identity, State};
 use onc_rpc::record::{Progress, Reassembly, Record};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::SocketAddr;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::tcp::OwnedWriteHalf;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, Notify, Semaphore};
 use vfs::memory::{MemoryEngine, MemoryFileSystem};
 use vfs::{Name, Squash, Timestamp};
 use xdr::Writer;
@@ -92,34 +92,40 @@ impl MemoryServer {
 
     /// Serves connections, until it is dropped. Requires a `LocalSet` or a local runtime of tokio.
     pub async fn serve(self: Rc<Self>, listener: TcpListener) -> io::Result<()> {
-        let ticking = Rc::clone(&self);
-        tokio::task::spawn_local(async move { ticking.tick().await });
+        tokio::task::spawn_local(tick(Rc::downgrade(&self)));
         loop {
             let (stream, client) = listener.accept().await?;
             let server = Rc::clone(&self);
             tokio::task::spawn_local(async move {
                 // A connection that fails ends; its client comes back or does not.
-                let _ended = server.connection(stream, client).await;
+                let id = server.connections.get() + 1;
+                server.connections.set(id);
+                let _ended = Rc::clone(&server).connection(id, stream, client).await;
+                server.v4.state().connection_closed(ConnectionId(id), server.started.elapsed());
             });
         }
     }
 
-    async fn tick(&self) {
-        loop {
-            tokio::time::sleep(TICK).await;
-            // A file system in memory that is open does not fail.
-            let _advanced = self.v4.advance(self.started.elapsed()).await;
-            while self.v4.take_record_change().is_some() {}
+    async fn connection(self: Rc<Self>, id: u64, stream: TcpStream, client: SocketAddr) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        let connection = Connection { id, client, server: stream.local_addr()?, transport: Transport::Tcp };
+        let (reader, writer) = stream.into_split();
+        let (writer, closing) = (Rc::new(Mutex::new(writer)), Rc::new(Notify::new()));
+        tokio::select! {
+            ended = self.read(reader, connection, writer, Rc::clone(&closing)) => ended,
+            () = closing.notified() => Ok(()),
         }
     }
 
-    async fn connection(self: Rc<Self>, stream: TcpStream, client: SocketAddr) -> io::Result<()> {
-        stream.set_nodelay(true)?;
-        let id = self.connections.get() + 1;
-        self.connections.set(id);
-        let connection = Connection { id, client, server: stream.local_addr()?, transport: Transport::Tcp };
-        let (mut reader, writer) = stream.into_split();
-        let (writer, permits) = (Rc::new(Mutex::new(writer)), std::sync::Arc::new(Semaphore::new(IN_FLIGHT)));
+    /// Takes records until the client ends them.
+    async fn read(
+        self: Rc<Self>,
+        mut reader: OwnedReadHalf,
+        connection: Connection,
+        writer: Rc<Mutex<OwnedWriteHalf>>,
+        closing: Rc<Notify>,
+    ) -> io::Result<()> {
+        let permits = std::sync::Arc::new(Semaphore::new(IN_FLIGHT));
         let mut reassembly = Reassembly::new(MAX_RECORD_BYTES);
         let mut input = BytesMut::new();
         loop {
@@ -134,16 +140,16 @@ impl MemoryServer {
                 }
             };
             let permit = std::sync::Arc::clone(&permits).acquire_owned().await.map_err(io::Error::other)?;
-            let (server, writer) = (Rc::clone(&self), Rc::clone(&writer));
+            let (server, writer, closing) = (Rc::clone(&self), Rc::clone(&writer), Rc::clone(&closing));
             // The call is polled to its end, whatever becomes of the connection.
             tokio::task::spawn_local(async move {
-                server.call(record, &connection, &writer).await;
+                server.call(record, &connection, &writer, &closing).await;
                 drop(permit);
             });
         }
     }
 
-    async fn call(&self, record: Bytes, connection: &Connection, writer: &Mutex<OwnedWriteHalf>) {
+    async fn call(&self, record: Bytes, connection: &Connection, writer: &Mutex<OwnedWriteHalf>, closing: &Notify) {
         let moment = Moment { now: now(), uptime: self.started.elapsed() };
         let answer = self.entry.take(record, connection, moment).await;
         while self.v4.take_record_change().is_some() {}
@@ -151,9 +157,23 @@ impl MemoryServer {
         // A failed write ends the connection, which the reader notices.
         let _written = match answer {
             Answer::Reply(chunks) => writer.write_all(&framed(&chunks)).await,
-            Answer::Close => writer.shutdown().await,
+            Answer::Close => {
+                closing.notify_one();
+                writer.shutdown().await
+            }
             Answer::BackChannel { .. } | Answer::Nothing => Ok(()),
         };
+    }
+}
+
+/// Does what is due by time, as long as the server exists.
+async fn tick(server: Weak<MemoryServer>) {
+    loop {
+        tokio::time::sleep(TICK).await;
+        let Some(server) = server.upgrade() else { return };
+        // A file system in memory that is open does not fail.
+        let _advanced = server.v4.advance(server.started.elapsed()).await;
+        while server.v4.take_record_change().is_some() {}
     }
 }
 
