@@ -15,7 +15,8 @@ const EXTENSION: Duration = Duration::from_secs(1);
 pub(crate) struct Grace {
     /// Recorded clients, and whether each has reclaimed all or cannot reclaim any more.
     recorded: BTreeMap<Bytes, bool>,
-    /// Recorded clients that may still reclaim.
+    /// Recorded clients that have not completed. They may reclaim until the period is over, and keep their records until
+    /// new state is granted after it.
     pending: BTreeSet<Bytes>,
     ends: Duration,
     /// No reclaim draws it out beyond.
@@ -70,13 +71,20 @@ impl Grace {
         }
     }
 
-    /// Ends the period when it is due. Then returns, once, the clients that lose their right to reclaim.
-    pub(crate) fn end_if_due(&mut self, now: Duration) -> Option<BTreeSet<Bytes>> {
-        if self.over || !(self.pending.is_empty() || now >= self.ends) {
-            return None;
-        }
-        self.over = true;
-        Some(std::mem::take(&mut self.pending))
+    /// Ends the period when it is due.
+    pub(crate) fn end_if_due(&mut self, now: Duration) {
+        self.over |= self.pending.is_empty() || now >= self.ends;
+    }
+
+    /// Whether a client has a record of an earlier run.
+    pub(crate) fn keeps_record(&self, owner: &Bytes) -> bool {
+        self.pending.contains(owner)
+    }
+
+    /// New state is granted: it may conflict with what clients that have not completed believe to have. Returns, once,
+    /// those that lose their records (RFC 8881 §8.4.3, second edge condition).
+    pub(crate) fn new_state_granted(&mut self) -> BTreeSet<Bytes> {
+        if self.over { std::mem::take(&mut self.pending) } else { BTreeSet::new() }
     }
 
     /// When it ends at the earliest, unless all clients complete before; `None` when it is over.
@@ -86,7 +94,7 @@ impl Grace {
 
     /// Number of clients that may still reclaim.
     pub(crate) fn pending(&self) -> usize {
-        self.pending.len()
+        if self.over { 0 } else { self.pending.len() }
     }
 }
 
@@ -108,19 +116,20 @@ mod tests {
     fn no_record_no_grace() {
         let mut grace = grace(&[]);
         assert!(!grace.is_active());
-        assert_eq!((grace.end_if_due(LEASE), grace.ends()), (None, None));
+        grace.end_if_due(LEASE);
+        assert_eq!((grace.ends(), grace.new_state_granted()), (None, BTreeSet::new()));
     }
 
     #[test]
     fn it_ends_when_the_last_client_has_completed() {
         let mut grace = grace(&["a", "b"]);
         grace.completed(&owner("a"));
-        assert_eq!(grace.end_if_due(LEASE - EXTENSION), None);
-        assert!(!grace.may_reclaim(&owner("a")) && grace.may_reclaim(&owner("b")) && !grace.may_reclaim(&owner("c")));
+        grace.end_if_due(LEASE - EXTENSION);
+        assert!(grace.is_active() && !grace.may_reclaim(&owner("a")) && grace.may_reclaim(&owner("b")) && !grace.may_reclaim(&owner("c")));
         grace.lost(&owner("b"));
         assert!(grace.is_used_up(&owner("b")) && !grace.is_used_up(&owner("a")));
-        assert_eq!(grace.end_if_due(Duration::ZERO), Some(BTreeSet::new()));
-        assert!(!grace.is_active() && grace.was_recorded(&owner("b")));
+        grace.end_if_due(Duration::ZERO);
+        assert!(!grace.is_active() && grace.new_state_granted().is_empty() && grace.was_recorded(&owner("b")));
     }
 
     #[test]
@@ -131,9 +140,10 @@ mod tests {
         let mut now = LEASE - Duration::from_millis(500);
         grace.reclaimed(now);
         assert_eq!(grace.ends(), Some(now + EXTENSION));
-        while grace.end_if_due(now).is_none() {
+        while grace.is_active() {
             grace.reclaimed(now);
             now += Duration::from_millis(900);
+            grace.end_if_due(now);
         }
         assert!(now >= 2 * LEASE && now < 2 * LEASE + EXTENSION, "{now:?}");
         assert!(!grace.may_reclaim(&owner("a")));
@@ -141,9 +151,13 @@ mod tests {
 
     #[test]
     fn clients_that_did_not_complete_are_named_once() {
-        let mut grace = grace(&["a", "b"]);
+        let mut grace = grace(&["a", "b", "c"]);
         grace.completed(&owner("b"));
-        assert_eq!(grace.end_if_due(LEASE), Some(BTreeSet::from([owner("a")])));
-        assert_eq!(grace.end_if_due(LEASE), None);
+        assert_eq!(grace.new_state_granted(), BTreeSet::new());
+        grace.end_if_due(LEASE);
+        assert!(!grace.may_reclaim(&owner("a")) && grace.keeps_record(&owner("a")) && grace.pending() == 0);
+        grace.completed(&owner("c"));
+        assert_eq!(grace.new_state_granted(), BTreeSet::from([owner("a")]));
+        assert_eq!((grace.new_state_granted(), grace.keeps_record(&owner("a"))), (BTreeSet::new(), false));
     }
 }

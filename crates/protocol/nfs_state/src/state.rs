@@ -106,7 +106,7 @@ impl State {
     /// Does what is due: ends the grace period, drops clients that have been silent for too long, and makes callbacks
     /// due again that were not answered.
     pub fn advance(&mut self, now: Duration) {
-        self.end_grace_if_due(now);
+        self.grace.end_if_due(now);
         while let Some((since, key)) = self.clients.oldest_unconfirmed()
             && since + self.config.lease < now
         {
@@ -191,7 +191,7 @@ impl State {
     fn remove_record(&mut self, key: Key) {
         let Some(client) = self.clients.get_mut(key) else { return };
         let owner: Bytes = client.owner().clone();
-        if client.is_recorded() || self.grace.may_reclaim(&owner) {
+        if client.is_recorded() || self.grace.keeps_record(&owner) {
             client.set_recorded(false);
             self.records.remove(&owner);
         }
@@ -223,10 +223,4 @@ impl State {
         self.sessions.remove(key);
     }
 
-    /// Ends the grace period when it is due: clients that have not completed lose their records.
-    fn end_grace_if_due(&mut self, now: Duration) {
-        for owner in self.grace.end_if_due(now).unwrap_or_default() {
-            self.records.remove(&owner);
-        }
-    }
 }

@@ -239,7 +239,7 @@ impl State {
         self.callbacks.forget_client(key);
         self.files.revoke_client(key, Revocation::Administrative);
         self.remove_record(key);
-        self.end_grace_if_due(now);
+        self.grace.end_if_due(now);
         Ok(())
     }
 

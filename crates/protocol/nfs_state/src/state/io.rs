@@ -75,7 +75,7 @@ impl State {
     /// Checks that a name of a regular file may be removed or replaced. `FILE_OPEN`: an open denies writing. `GRACE`: an
     /// open may be reclaimed.
     pub fn check_remove(&mut self, file: &FileKey, now: Duration) -> Result<(), Status> {
-        self.end_grace_if_due(now);
+        self.grace.end_if_due(now);
         if self.grace.is_active() {
             return Err(Status::GRACE);
         }

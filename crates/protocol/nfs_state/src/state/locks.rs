@@ -96,7 +96,7 @@ impl State {
     ) -> Result<(), LockFailure> {
         self.client(client).map_err(LockFailure::Other)?;
         let extent = Extent::new(arguments.offset_bytes, arguments.length_bytes).map_err(LockFailure::Other)?;
-        self.end_grace_if_due(now);
+        self.grace.end_if_due(now);
         if self.grace.is_active() {
             return Err(LockFailure::Other(Status::GRACE));
         }

@@ -21,14 +21,14 @@ impl State {
             found.set_reclaim_complete();
             self.grace.completed(found.owner());
         }
-        self.end_grace_if_due(now);
+        self.grace.end_if_due(now);
         self.write_record(client.0);
         Ok(())
     }
 
     /// Whether a client may get new state, or reclaim old one.
     pub(super) fn check_grace(&mut self, client: ClientRef, reclaim: bool, now: Duration) -> Result<(), Status> {
-        self.end_grace_if_due(now);
+        self.grace.end_if_due(now);
         let client = self.client(client)?;
         let (complete, owner) = (client.is_reclaim_complete(), client.owner());
         match reclaim {
@@ -39,11 +39,15 @@ impl State {
         }
     }
 
-    /// Notes that a client has got state: new state needs a record, and reclaimed state has one.
+    /// Notes that a client has got state: new state needs a record, and reclaimed state has one. New state takes the
+    /// records of clients that have not completed.
     pub(super) fn granted(&mut self, client: ClientRef, reclaim: bool, now: Duration) {
-        match reclaim {
-            true => self.grace.reclaimed(now),
-            false => self.write_record(client.0),
+        if reclaim {
+            return self.grace.reclaimed(now);
         }
+        for owner in self.grace.new_state_granted() {
+            self.records.remove(&owner);
+        }
+        self.write_record(client.0);
     }
 }

@@ -89,7 +89,7 @@ fn locks_are_reclaimed_like_opens() {
 }
 
 #[test]
-fn it_ends_after_a_lease_and_who_did_not_complete_loses_the_record() {
+fn it_ends_after_a_lease_and_the_next_grant_takes_the_records_of_who_did_not_complete() {
     let mut kit = restarted(&["a", "b", "c"]);
     let (a, b) = (kit.reclaiming_client("a", 1), kit.reclaiming_client("b", 2));
     kit.reclaim(&a, "o", &FILE, BOTH, 0).expect("reclaimed");
@@ -105,6 +105,34 @@ fn it_ends_after_a_lease_and_who_did_not_complete_loses_the_record() {
     assert_eq!(kit.renew(&a, 1).status_flags, sequence_status::RESTART_RECLAIM_NEEDED);
     assert_eq!(complete(&mut kit, &a), Ok(()));
     assert_eq!((kit.records(), kit.state.totals(kit.now).holdings.opens), (vec!["+a".to_owned()], 2));
+}
+
+/// A crash soon after the end of the grace period: nothing was granted that could conflict with reclaims.
+#[test]
+fn records_outlast_the_grace_period_until_new_state_is_granted() {
+    let mut kit = restarted(&["a", "b", "c"]);
+    let (a, b) = (kit.reclaiming_client("a", 1), kit.reclaiming_client("b", 2));
+    kit.reclaim(&a, "o", &FILE, BOTH, 0).expect("reclaimed");
+    kit.now += 2 * LEASE;
+    kit.state.advance(kit.now);
+    assert_eq!((kit.records(), kit.state.totals(kit.now).reclaiming), (Vec::<String>::new(), 0));
+    assert_eq!(kit.reclaim(&a, "p", &FILE, BOTH, 0).err(), Some(Status::NO_GRACE));
+    assert_eq!((complete(&mut kit, &b), kit.records()), (Ok(()), vec!["+b".to_owned()]));
+    assert!(kit.open(&b, "o", &OTHER_FILE, READ, 0).is_ok());
+    assert_eq!(kit.records(), ["-a", "-c"]);
+    // What was reclaimed has a record again when its client has completed.
+    assert_eq!((complete(&mut kit, &a), kit.records()), (Ok(()), vec!["+a".to_owned()]));
+}
+
+#[test]
+fn a_client_that_is_gone_after_the_grace_period_takes_its_record_with_it() {
+    let mut kit = restarted(&["a"]);
+    let a = kit.reclaiming_client("a", 1);
+    kit.reclaim(&a, "o", &FILE, BOTH, 0).expect("reclaimed");
+    kit.now += 2 * LEASE;
+    kit.state.advance(kit.now);
+    kit.state.revoke_client(a.id, kit.now).expect("a client");
+    assert_eq!(kit.records(), ["-a"]);
 }
 
 #[test]
