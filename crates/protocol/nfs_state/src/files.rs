@@ -86,7 +86,7 @@ struct Entry {
 #[derive(Debug)]
 struct File {
     key: FileKey,
-    opens: Vec<Key>,
+    opens: BTreeSet<Key>,
     shares: ShareCounts,
     ranges: Ranges,
 }

@@ -1,9 +1,10 @@
 //! A table whose entries are found by an index and a comparison.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
-/// Place of an entry, and which of the entries that were at this place it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Place of an entry, and which of the entries that were at this place it is. Tests count the comparisons.
+#[derive(Clone, Copy, Debug, Eq)]
 pub(crate) struct Key {
     /// Place.
     pub index: u32,
@@ -16,6 +17,47 @@ impl Key {
     pub(crate) const MIN: Self = Self { index: 0, generation: 0 };
     /// After every key.
     pub(crate) const MAX: Self = Self { index: u32::MAX, generation: u32::MAX };
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        #[cfg(test)]
+        comparisons::add();
+        (self.index, self.generation).cmp(&(other.index, other.generation))
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Comparisons of keys by this thread: a measure of the steps of an operation that does not depend on the machine.
+#[cfg(test)]
+pub(crate) mod comparisons {
+    use std::cell::Cell;
+
+    thread_local! {
+        static COUNT: Cell<u64> = const { Cell::new(0) };
+    }
+
+    pub(super) fn add() {
+        COUNT.with(|count| count.set(count.get() + 1));
+    }
+
+    /// Comparisons in an action.
+    pub(crate) fn of(action: impl FnOnce()) -> u64 {
+        let before = COUNT.with(Cell::get);
+        action();
+        COUNT.with(Cell::get) - before
+    }
 }
 
 #[derive(Debug)]

@@ -55,6 +55,7 @@ impl Files {
                 shares.add(share);
             }
             assert_eq!(shares, file.shares);
+            file.ranges.check();
             for (at, one) in file.ranges.iter().enumerate() {
                 assert!(one.extent.first <= one.extent.last && self.lock(one.state).is_some());
                 for other in file.ranges.iter().skip(at + 1) {

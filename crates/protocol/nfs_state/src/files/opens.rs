@@ -102,7 +102,7 @@ impl Files {
         let key = self.insert(client, Kind::Open(Open { file, owner, opened }));
         self.open_of.insert((file, owner), key);
         if let Some(file) = self.files.get_mut(file) {
-            file.opens.push(key);
+            file.opens.insert(key);
             file.shares.add(wanted);
         }
         let stateid = self.stateid(key);
@@ -114,7 +114,7 @@ impl Files {
         if let Some(key) = self.by_file.get(file) {
             return (*key, false);
         }
-        let new = File { key: *file, opens: Vec::new(), shares: ShareCounts::default(), ranges: Ranges::default() };
+        let new = File { key: *file, opens: BTreeSet::new(), shares: ShareCounts::default(), ranges: Ranges::default() };
         let key = self.files.insert(|_| new);
         self.by_file.insert(*file, key);
         (key, !self.released.remove(file))

@@ -1,5 +1,7 @@
 //! Locked ranges of one file: sorted intervals, which split and merge as in POSIX (RFC 8881 §9.4).
 
+use std::collections::BTreeMap;
+
 use nfs::v4::Status;
 
 use crate::table::Key;
@@ -51,18 +53,23 @@ pub(crate) struct Range {
     pub state: Key,
 }
 
-/// Ranges of all owners by first byte. Those of one owner do not overlap.
+/// Ranges of all owners. Those of one owner do not overlap.
 #[derive(Debug, Default)]
-pub(super) struct Ranges(Vec<Range>);
+pub(super) struct Ranges {
+    /// By first byte and owner.
+    by_first: BTreeMap<(u64, Key), Range>,
+    /// Owner, by entry of the stateid and first byte.
+    by_state: BTreeMap<(Key, u64), Key>,
+}
 
 impl Ranges {
     pub(super) fn len(&self) -> u32 {
         // Fewer than the limit, which has 32 bits.
-        self.0.len() as u32
+        self.by_first.len() as u32
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Range> {
-        self.0.iter()
+        self.by_first.values()
     }
 
     /// Ranges that keep an owner from locking an extent.
@@ -72,61 +79,83 @@ impl Ranges {
         exclusive: bool,
         owner: Option<Key>,
     ) -> impl Iterator<Item = &Range> {
-        self.0.iter().take_while(move |range| range.extent.first <= extent.last).filter(move |range| {
-            Some(range.owner) != owner && (exclusive || range.exclusive) && range.extent.overlaps(extent)
-        })
+        self.overlapping(extent)
+            .filter(move |range| Some(range.owner) != owner && (exclusive || range.exclusive))
+    }
+
+    /// Ranges of all owners that have a byte of an extent.
+    fn overlapping(&self, extent: Extent) -> impl Iterator<Item = &Range> {
+        let before_its_end = self.by_first.range(..=(extent.last, Key::MAX)).map(|(_, range)| range);
+        before_its_end.filter(move |range| range.extent.overlaps(extent))
     }
 
     pub(super) fn holds(&self, state: Key) -> bool {
-        self.0.iter().any(|range| range.state == state)
+        self.of_state(state).next().is_some()
+    }
+
+    /// First byte and owner of the ranges of a stateid.
+    fn of_state(&self, state: Key) -> impl Iterator<Item = (u64, Key)> {
+        self.by_state.range((state, 0)..=(state, u64::MAX)).map(|((_, first), owner)| (*first, *owner))
     }
 
     /// Locks an extent, in place of what the owner has there. There must be no conflict.
     pub(super) fn lock(&mut self, new: Range) {
         let mut merged = new;
-        self.0.retain(|range| {
-            let joins = range.owner == new.owner
-                && range.state == new.state
-                && range.exclusive == new.exclusive
-                && range.extent.joins(new.extent);
-            if joins {
-                merged.extent.first = merged.extent.first.min(range.extent.first);
-                merged.extent.last = merged.extent.last.max(range.extent.last);
-            }
-            !joins
-        });
+        let of_state = self.of_state(new.state).filter_map(|place| self.by_first.get(&place));
+        let joined: Vec<Range> = of_state
+            .filter(|range| range.exclusive == new.exclusive && range.extent.joins(new.extent))
+            .copied()
+            .collect();
+        for range in joined {
+            merged.extent.first = merged.extent.first.min(range.extent.first);
+            merged.extent.last = merged.extent.last.max(range.extent.last);
+            self.take(&range);
+        }
         self.unlock(new.extent, new.owner);
         self.insert(merged);
     }
 
     /// Unlocks an extent of an owner.
     pub(super) fn unlock(&mut self, extent: Extent, owner: Key) {
-        let mut rests = Vec::new();
-        self.0.retain_mut(|range| {
-            if range.owner != owner || !range.extent.overlaps(extent) {
-                return true;
+        let hit: Vec<Range> = self.overlapping(extent).filter(|range| range.owner == owner).copied().collect();
+        for range in hit {
+            self.take(&range);
+            let Extent { first, last } = range.extent;
+            if first < extent.first {
+                self.insert(Range { extent: Extent { first, last: extent.first - 1 }, ..range });
             }
-            let whole = range.extent;
-            let after = (whole.last > extent.last).then(|| Extent { first: extent.last + 1, last: whole.last });
-            if whole.first < extent.first {
-                range.extent.last = extent.first - 1;
-                rests.extend(after.map(|extent| Range { extent, ..*range }));
-                return true;
+            if last > extent.last {
+                self.insert(Range { extent: Extent { first: extent.last + 1, last }, ..range });
             }
-            rests.extend(after.map(|extent| Range { extent, ..*range }));
-            false
-        });
-        rests.into_iter().for_each(|rest| self.insert(rest));
+        }
     }
 
     /// Unlocks all of a stateid.
     pub(super) fn remove(&mut self, state: Key) {
-        self.0.retain(|range| range.state != state);
+        let places: Vec<(u64, Key)> = self.of_state(state).collect();
+        for place in places {
+            self.by_first.remove(&place);
+            self.by_state.remove(&(state, place.0));
+        }
+    }
+
+    /// Panics unless both indexes have the same ranges.
+    #[cfg(test)]
+    pub(super) fn check(&self) {
+        assert_eq!(self.by_state.len(), self.by_first.len());
+        for range in self.iter() {
+            assert_eq!(self.by_state.get(&(range.state, range.extent.first)), Some(&range.owner));
+        }
     }
 
     fn insert(&mut self, range: Range) {
-        let at = self.0.partition_point(|other| other.extent.first <= range.extent.first);
-        self.0.insert(at, range);
+        self.by_first.insert((range.extent.first, range.owner), range);
+        self.by_state.insert((range.state, range.extent.first), range.owner);
+    }
+
+    fn take(&mut self, range: &Range) {
+        self.by_first.remove(&(range.extent.first, range.owner));
+        self.by_state.remove(&(range.state, range.extent.first));
     }
 }
 

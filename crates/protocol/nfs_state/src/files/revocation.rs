@@ -24,9 +24,7 @@ impl Files {
         self.owners.release(open.owner);
         let Some(file) = self.files.get_mut(open.file) else { return };
         file.shares.remove(open.opened.share());
-        if let Some(at) = file.opens.iter().position(|other| *other == key) {
-            file.opens.swap_remove(at);
-        }
+        file.opens.remove(&key);
         if file.opens.is_empty()
             && let Some(file) = self.files.remove(open.file)
         {

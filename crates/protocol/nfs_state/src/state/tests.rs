@@ -11,3 +11,4 @@ mod offload;
 mod opens;
 mod replay_model;
 mod sessions;
+mod steps;

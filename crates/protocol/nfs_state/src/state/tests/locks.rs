@@ -66,7 +66,7 @@ fn shared_locks_go_together_and_an_upgrade_waits_for_the_others() {
     assert_eq!(ranges(&kit), [(0, 10, false), (5, 10, false)]);
     let upgraded = kit.lock_by(&a, &FILE, LockType::Write, (0, 5), existing_locker(lock_a)).expect("upgraded");
     assert_eq!((upgraded.seqid, upgraded.other), (2, lock_a.other));
-    assert_eq!(ranges(&kit), [(0, 5, true), (5, 10, false), (5, 5, false)]);
+    assert_eq!(ranges(&kit), [(0, 5, true), (5, 5, false), (5, 10, false)]);
     assert_eq!(kit.unlock(&b, lock_b, ALL).expect("unlocked").seqid, 2);
     let downgraded = kit.lock_by(&a, &FILE, LockType::Read, ALL, existing_locker(upgraded)).expect("downgraded");
     assert_eq!((downgraded.seqid, ranges(&kit)), (3, vec![(0, u64::MAX, false)]));
