@@ -105,10 +105,12 @@ impl Files {
         Ok(key)
     }
 
-    /// Unlocks a range of an owner. `DELAY`: too many locks, as one may become two.
+    /// Unlocks a range of an owner. `DELAY`: one lock would become two, and there are too many.
     pub(crate) fn unlock(&mut self, key: Key, extent: Extent) -> Result<Stateid, Status> {
         let lock = self.lock(key).ok_or(Status::BAD_STATEID)?;
-        self.check_room(lock.file, 1)?;
+        if self.files.get(lock.file).is_some_and(|file| file.ranges.splits(extent, lock.owner)) {
+            self.check_room(lock.file, 1)?;
+        }
         self.change_ranges(lock.file, |ranges| ranges.unlock(extent, lock.owner));
         Ok(self.raise(key))
     }

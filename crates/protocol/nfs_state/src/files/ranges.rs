@@ -130,6 +130,12 @@ impl Ranges {
         }
     }
 
+    /// Whether an unlock leaves two ranges of one.
+    pub(super) fn splits(&self, extent: Extent, owner: Key) -> bool {
+        let mut own = self.overlapping(extent).filter(|range| range.owner == owner);
+        own.any(|range| range.extent.first < extent.first && range.extent.last > extent.last)
+    }
+
     /// Unlocks all of a stateid.
     pub(super) fn remove(&mut self, state: Key) {
         let places: Vec<(u64, Key)> = self.of_state(state).collect();

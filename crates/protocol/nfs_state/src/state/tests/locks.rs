@@ -184,13 +184,19 @@ fn ranges_and_stateids_are_limited() {
     assert_eq!(kit.lock(&client, open, "l", LockType::Read, (5, 1)), delay());
     lock = kit.unlock(&client, lock, (5, 1)).expect("unlocked");
     assert_eq!((kit.unlock(&client, lock, (25, 1)), ranges(&kit).len()), (Err(Status::DELAY), 4));
+    // The end of a range needs no room.
+    lock = kit.unlock(&client, lock, (25, 5)).expect("unlocked");
+    assert_eq!(ranges(&kit), [(0, 5, true), (6, 4, true), (20, 5, true), (40, 10, true)]);
     // The limit of all files.
     let lock_other = |kit: &mut Kit, owner, range| {
         kit.lock_by(&client, &OTHER_FILE, LockType::Write, range, new_locker(other_open, owner))
     };
     assert!(lock_other(&mut kit, "m", (0, 1)).is_ok());
     assert_eq!(lock_other(&mut kit, "m", (5, 1)), delay());
-    kit.unlock(&client, lock, ALL).err();
+    // Whole ranges need none either.
+    lock = kit.unlock(&client, lock, (20, 5)).expect("unlocked");
+    kit.unlock(&client, lock, ALL).expect("unlocked");
+    assert_eq!(ranges(&kit), [(0, 1, true)]);
     // The limit of stateids.
     let mut kit = Kit::with(Limits { lock_stateids: 2, ..Limits::default() });
     let client = kit.client("a", 1);
