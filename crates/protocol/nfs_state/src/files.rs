@@ -5,6 +5,7 @@ mod opens;
 mod owners;
 mod ranges;
 mod revocation;
+mod room;
 mod shares;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,7 @@ pub(crate) use opens::OpenUndo;
 use owners::Owners;
 use ranges::Ranges;
 pub(crate) use ranges::{Extent, Range};
+pub(crate) use room::Room;
 pub(crate) use shares::Share;
 use shares::{Opened, ShareCounts};
 
@@ -137,6 +139,8 @@ pub(crate) enum Obstacles {
 /// Limits of the part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileLimits {
+    /// One client may have one part in so many.
+    pub client_share: u32,
     pub opens: u32,
     pub lock_stateids: u32,
     pub ranges: u32,
@@ -165,6 +169,8 @@ pub(crate) struct Files {
     held: Vec<Holdings>,
     total: Holdings,
     ranges: u32,
+    /// Number of locked ranges of each client that has any.
+    ranges_of: BTreeMap<Key, u32>,
     /// Files whose last open is gone, which the caller has not yet taken.
     released: BTreeSet<FileKey>,
 }
@@ -177,13 +183,14 @@ impl Files {
             entries: Table::new(),
             files: Table::new(),
             by_file: BTreeMap::new(),
-            owners: Owners::new(limits.owner_bytes),
+            owners: Owners::new(),
             by_client: BTreeSet::new(),
             open_of: BTreeMap::new(),
             lock_of: BTreeMap::new(),
             held: Vec::new(),
             total: Holdings { opens: 0, lock_stateids: 0, copies: 0, expired: 0, revoked: 0 },
             ranges: 0,
+            ranges_of: BTreeMap::new(),
             released: BTreeSet::new(),
         }
     }

@@ -37,15 +37,18 @@ pub struct Limits {
     pub message_bytes: u32,
     /// Connections of a session. Above: the association that is oldest is dropped.
     pub connections_per_session: u32,
-    /// Opens, with revoked ones that were not freed. Above: `DELAY`.
+    /// Part of the opens, stateids of locks, ranges and names that one client may have: one in so many. Above: `DELAY`.
+    pub client_share: u32,
+    /// Opens, with revoked ones that were not freed. Above: the courteous client that is silent for longest goes, else
+    /// `DELAY`.
     pub opens: u32,
-    /// Stateids of lock owners, with revoked ones that were not freed. Above: `DELAY`.
+    /// Stateids of lock owners, with revoked ones that were not freed. Above: as for opens.
     pub lock_stateids: u32,
-    /// Locked ranges. Above: `DELAY`.
+    /// Locked ranges. Above: as for opens.
     pub ranges: u32,
     /// Locked ranges of a file, which bounds the time of one operation. Above: `DELAY`.
     pub ranges_per_file: u32,
-    /// Names of the owners of opens and locks, all together. Above: `DELAY`.
+    /// Names of the owners of opens and locks, all together. Above: as for opens.
     pub owner_bytes: u64,
     /// Asynchronous copies of a client. Above: `OFFLOAD_DENIED`.
     pub copies_per_client: u32,
@@ -67,6 +70,7 @@ impl Default for Limits {
             operations: MAX_OPERATIONS,
             message_bytes: (1 << 20) + 4096,
             connections_per_session: 16,
+            client_share: 4,
             opens: 256_000,
             lock_stateids: 256_000,
             ranges: 256_000,

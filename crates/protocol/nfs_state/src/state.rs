@@ -24,7 +24,7 @@ use nfs::v4::Status;
 use crate::callbacks::Callbacks;
 use crate::caller::ConnectionId;
 use crate::clients::{Client, Clients};
-use crate::files::{FileKey, FileLimits, Files, Obstacles, Revocation, Share};
+use crate::files::{FileKey, FileLimits, Files, Obstacles, Revocation, Room, Share};
 use crate::grace::Grace;
 use crate::limits::{Config, ConfigError, check_lease};
 use crate::records::{Record, RecordChange, RecordChanges};
@@ -72,6 +72,7 @@ impl State {
             replies_bytes: limits.cached_replies_bytes,
         };
         let files = FileLimits {
+            client_share: limits.client_share,
             opens: limits.opens,
             lock_stateids: limits.lock_stateids,
             ranges: limits.ranges,
@@ -175,6 +176,22 @@ impl State {
             Obstacles::Held => return Err(held),
         }
         Ok(())
+    }
+
+    /// Makes room for what a client wants: while all is full, the courteous client that is silent for longest goes.
+    /// `DELAY`: the client has its share, or no client is silent.
+    fn make_room(&mut self, own: Key, room: impl Fn(&Files) -> Room, now: Duration) -> Result<(), Status> {
+        loop {
+            match room(&self.files) {
+                Room::Enough => return Ok(()),
+                Room::ShareUsed => return Err(Status::DELAY),
+                Room::Full => {}
+            }
+            let others = self.clients.iter_from(0).filter(|(key, _)| *key != own && self.files.takes_room(*key));
+            let silent = others.filter(|(key, _)| self.is_courteous(*key, now));
+            let longest = silent.min_by_key(|(_, client)| client.renewed()).map(|(key, _)| key);
+            self.remove_client(longest.ok_or(Status::DELAY)?, now);
+        }
     }
 
     /// Writes the record of a client, unless it is written.

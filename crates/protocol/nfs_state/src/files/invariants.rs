@@ -41,10 +41,14 @@ impl Files {
 
     fn check_files(&self) {
         let (mut opens, mut ranges) = (0, 0);
+        let mut ranges_of = BTreeMap::new();
         for (key, file) in self.files.iter() {
             assert!(self.by_file.get(&file.key) == Some(&key) && !file.opens.is_empty());
             opens += file.opens.len();
             ranges += file.ranges.len();
+            for range in file.ranges.iter() {
+                *ranges_of.entry(self.entries.get(range.state).expect("a stateid").client).or_insert(0) += 1;
+            }
             let mut shares = ShareCounts::default();
             for (at, open) in file.opens.iter().enumerate() {
                 let share = self.open(*open).expect("an open of the file").opened.share();
@@ -66,6 +70,7 @@ impl Files {
                 }
             }
         }
+        assert_eq!(ranges_of, self.ranges_of);
         assert_eq!(
             (opens as u32, ranges, self.by_file.len() as u32),
             (self.total.opens, self.ranges, self.files.len())

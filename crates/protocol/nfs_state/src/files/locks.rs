@@ -65,68 +65,58 @@ impl Files {
     }
 
     /// Entry of the lock that an owner has through an open.
-    fn known_lock(&self, open: Key, wanted: LockRequest) -> Option<Key> {
+    pub(super) fn known_lock(&self, open: Key, wanted: LockRequest) -> Option<Key> {
         let owner = self.owners.find(wanted.client, Owns::Locks, wanted.owner)?;
         self.lock_of.get(&(open, owner)).copied()
     }
 
-    /// Whether a lock finds room; else `DELAY`.
-    pub(crate) fn check_room_for_lock(&self, open_key: Key, wanted: LockRequest) -> Result<(), Status> {
-        let open = self.open(open_key).ok_or(Status::BAD_STATEID)?;
-        // A lock in the middle of another one adds two ranges.
-        self.check_room(open.file, 2)?;
-        let used = self.total.lock_stateids.saturating_add(self.total.expired).saturating_add(self.total.revoked);
-        let new = self.known_lock(open_key, wanted).is_none();
-        let full = used >= self.limits.lock_stateids || !self.owners.has_room(wanted.client, Owns::Locks, wanted.owner);
-        if new && full { Err(Status::DELAY) } else { Ok(()) }
-    }
-
     /// Locks a range through an open. Nothing may stand in the way. `DELAY`: too many locks.
     pub(crate) fn add_lock(&mut self, open_key: Key, wanted: LockRequest) -> Result<Stateid, Status> {
-        self.check_room_for_lock(open_key, wanted)?;
         let open = self.open(open_key).ok_or(Status::BAD_STATEID)?;
+        self.room_for_lock(open_key, wanted).check()?;
         let (key, stateid) = match self.known_lock(open_key, wanted) {
             Some(key) => (key, self.raise(key)),
             None => {
-                let key = self.add_lock_stateid(open_key, open.file, wanted)?;
+                let key = self.add_lock_stateid(open_key, open.file, wanted);
                 (key, self.stateid(key))
             }
         };
         let owner = self.lock(key).map(|lock| lock.owner).ok_or(Status::BAD_STATEID)?;
         let range = Range { extent: wanted.extent, exclusive: wanted.exclusive, owner, state: key };
-        self.change_ranges(open.file, |ranges| ranges.lock(range));
+        self.change_ranges(wanted.client, open.file, |ranges| ranges.lock(range));
         Ok(stateid)
     }
 
-    fn add_lock_stateid(&mut self, open: Key, file: Key, wanted: LockRequest) -> Result<Key, Status> {
-        let owner = self.owners.refer(wanted.client, Owns::Locks, wanted.owner).ok_or(Status::DELAY)?;
+    fn add_lock_stateid(&mut self, open: Key, file: Key, wanted: LockRequest) -> Key {
+        let owner = self.owners.refer(wanted.client, Owns::Locks, wanted.owner);
         let key = self.insert(wanted.client, Kind::Lock(Lock { file, open, owner }));
         self.lock_of.insert((open, owner), key);
-        Ok(key)
+        key
     }
 
     /// Unlocks a range of an owner. `DELAY`: one lock would become two, and there are too many.
     pub(crate) fn unlock(&mut self, key: Key, extent: Extent) -> Result<Stateid, Status> {
         let lock = self.lock(key).ok_or(Status::BAD_STATEID)?;
+        let client = self.entries.get(key).map(|entry| entry.client).ok_or(Status::BAD_STATEID)?;
         if self.files.get(lock.file).is_some_and(|file| file.ranges.splits(extent, lock.owner)) {
-            self.check_room(lock.file, 1)?;
+            self.room_for_ranges(client, lock.file, 1).check()?;
         }
-        self.change_ranges(lock.file, |ranges| ranges.unlock(extent, lock.owner));
+        self.change_ranges(client, lock.file, |ranges| ranges.unlock(extent, lock.owner));
         Ok(self.raise(key))
     }
 
-    fn check_room(&self, file: Key, added: u32) -> Result<(), Status> {
-        let in_file = self.files.get(file).map_or(0, |file| file.ranges.len());
-        let full = self.ranges + added > self.limits.ranges || in_file + added > self.limits.ranges_per_file;
-        if full { Err(Status::DELAY) } else { Ok(()) }
-    }
-
-    /// Changes the ranges of a file, and counts them.
-    pub(super) fn change_ranges(&mut self, file: Key, change: impl FnOnce(&mut super::Ranges)) {
+    /// Changes the ranges of a client in a file, and counts them.
+    pub(super) fn change_ranges(&mut self, client: Key, file: Key, change: impl FnOnce(&mut super::Ranges)) {
         let Some(file) = self.files.get_mut(file) else { return };
         let before = file.ranges.len();
         change(&mut file.ranges);
-        self.ranges = self.ranges - before + file.ranges.len();
+        let after = file.ranges.len();
+        self.ranges = self.ranges - before + after;
+        let own = self.ranges_of.entry(client).or_default();
+        *own = *own + after - before;
+        if *own == 0 {
+            self.ranges_of.remove(&client);
+        }
     }
 
     /// Entries of the locks of an open.

@@ -52,7 +52,7 @@ impl Files {
         self.open_of.get(&(*self.by_file.get(file)?, owner)).copied()
     }
 
-    /// Open that an owner has of a file already, and what an OPEN adds to it. `DELAY`: no room for one more.
+    /// Open that an owner has of a file already, and what an OPEN adds to it.
     /// `SHARE_DENIED`: the owner's own share denies what is added (RFC 8881 §9.7).
     pub(crate) fn added_share(
         &self,
@@ -63,17 +63,10 @@ impl Files {
     ) -> Result<(Option<Key>, Share), Status> {
         let own = self.open_of_owner(client, file, owner);
         let Some(share) = own.and_then(|key| self.open(key)).map(|open| open.opened.share()) else {
-            let room = self.has_room_for_open() && self.owners.has_room(client, Owns::Opens, owner);
-            return if room { Ok((None, wanted)) } else { Err(Status::DELAY) };
+            return Ok((None, wanted));
         };
         let added = wanted.without(share);
         if added.conflicts_with(share) { Err(Status::SHARE_DENIED) } else { Ok((own, added)) }
-    }
-
-    fn has_room_for_open(&self) -> bool {
-        let waiting = u32::try_from(self.released.len()).unwrap_or(u32::MAX);
-        let used = self.total.opens.saturating_add(self.total.expired).saturating_add(self.total.revoked);
-        used.saturating_add(waiting) < self.limits.opens
     }
 
     /// Opens a file, or adds to what the owner has. Nothing may stand in the way. `DELAY`: too many opens.
@@ -93,10 +86,8 @@ impl Files {
             let stateid = self.raise(key);
             return Ok((stateid, false, OpenUndo { key, seqid: stateid.seqid, before: Some((open.opened, seqid)) }));
         }
-        if !self.has_room_for_open() {
-            return Err(Status::DELAY);
-        }
-        let owner = self.owners.refer(client, Owns::Opens, owner).ok_or(Status::DELAY)?;
+        self.room_for_open(client, owner).check()?;
+        let owner = self.owners.refer(client, Owns::Opens, owner);
         let (file, first) = self.file_for_open(file);
         let opened = Opened::new(wanted);
         let key = self.insert(client, Kind::Open(Open { file, owner, opened }));

@@ -23,20 +23,25 @@ struct Owner {
 
 #[derive(Debug)]
 pub(super) struct Owners {
-    limit_bytes: u64,
     bytes: u64,
+    /// Bytes of the names of each client that has any.
+    bytes_of: BTreeMap<Key, u64>,
     table: Table<Owner>,
     by_name: BTreeMap<(Key, Owns, Bytes), Key>,
 }
 
 impl Owners {
-    pub(super) const fn new(limit_bytes: u64) -> Self {
-        Self { limit_bytes, bytes: 0, table: Table::new(), by_name: BTreeMap::new() }
+    pub(super) const fn new() -> Self {
+        Self { bytes: 0, bytes_of: BTreeMap::new(), table: Table::new(), by_name: BTreeMap::new() }
     }
 
     /// Bytes of all names.
     pub(super) const fn bytes(&self) -> u64 {
         self.bytes
+    }
+    /// Bytes of the names of a client.
+    pub(super) fn bytes_of(&self, client: Key) -> u64 {
+        self.bytes_of.get(&client).copied().unwrap_or(0)
     }
 
     pub(super) fn find(&self, client: Key, owns: Owns, name: &Bytes) -> Option<Key> {
@@ -47,28 +52,21 @@ impl Owners {
         self.table.get(owner).map(|owner| owner.name.clone()).unwrap_or_default()
     }
 
-    /// Whether a reference to an owner finds room.
-    pub(super) fn has_room(&self, client: Key, owns: Owns, name: &Bytes) -> bool {
-        self.find(client, owns, name).is_some() || self.bytes + name.len() as u64 <= self.limit_bytes
-    }
-
-    /// Adds a reference to an owner; `None` if a new name finds no room.
-    pub(super) fn refer(&mut self, client: Key, owns: Owns, name: &Bytes) -> Option<Key> {
+    /// Adds a reference to an owner. The caller has checked the room for a new name.
+    pub(super) fn refer(&mut self, client: Key, owns: Owns, name: &Bytes) -> Key {
         if let Some(key) = self.find(client, owns, name) {
             if let Some(owner) = self.table.get_mut(key) {
                 owner.references += 1;
             }
-            return Some(key);
-        }
-        if !self.has_room(client, owns, name) {
-            return None;
+            return key;
         }
         self.bytes += name.len() as u64;
+        *self.bytes_of.entry(client).or_default() += name.len() as u64;
         // A slice of a message would keep all of it.
         let name = Bytes::copy_from_slice(name);
         let key = self.table.insert(|_| Owner { client, owns, name: name.clone(), references: 1 });
         self.by_name.insert((client, owns, name), key);
-        Some(key)
+        key
     }
 
     /// Takes a reference away; the last one takes the owner with it.
@@ -78,7 +76,14 @@ impl Owners {
         if owner.references == 0
             && let Some(owner) = self.table.remove(key)
         {
-            self.bytes -= owner.name.len() as u64;
+            let length_bytes = owner.name.len() as u64;
+            self.bytes -= length_bytes;
+            if let Some(own) = self.bytes_of.get_mut(&owner.client) {
+                *own -= length_bytes;
+                if *own == 0 {
+                    self.bytes_of.remove(&owner.client);
+                }
+            }
             self.by_name.remove(&(owner.client, owner.owns, owner.name));
         }
     }
@@ -91,7 +96,7 @@ impl Owners {
         assert_eq!(self.table.iter().map(|(_, owner)| owner.references).sum::<u32>(), references);
         assert_eq!(self.table.iter().map(|(_, owner)| owner.name.len() as u64).sum::<u64>(), self.bytes);
         assert_eq!(self.by_name.len() as u32, self.table.len());
-        assert!(self.bytes <= self.limit_bytes);
+        assert_eq!(self.bytes_of.values().sum::<u64>(), self.bytes);
     }
 }
 
@@ -102,15 +107,17 @@ mod tests {
     #[test]
     fn a_name_is_kept_as_long_as_something_refers_to_it() {
         let (one, two) = (Key { index: 1, generation: 1 }, Key { index: 2, generation: 1 });
-        let mut owners = Owners::new(10);
+        let mut owners = Owners::new();
         let name = Bytes::from_static(b"abcde");
         let open = owners.refer(one, Owns::Opens, &name);
         assert_eq!(owners.refer(one, Owns::Opens, &name), open);
-        let lock = owners.refer(one, Owns::Locks, &name).expect("room for two");
-        assert_eq!((owners.refer(two, Owns::Opens, &name), owners.bytes()), (None, 10));
+        let lock = owners.refer(one, Owns::Locks, &name);
+        let other = owners.refer(two, Owns::Opens, &name);
+        assert_eq!((owners.bytes_of(one), owners.bytes_of(two), owners.bytes()), (10, 5, 15));
         owners.release(lock);
+        owners.release(other);
+        assert_eq!((owners.bytes_of(one), owners.bytes_of(two)), (5, 0));
         assert_eq!((owners.find(one, Owns::Locks, &name), owners.bytes()), (None, 5));
-        let open = open.expect("room for one");
         owners.release(open);
         assert_eq!((owners.find(one, Owns::Opens, &name), owners.name(open)), (Some(open), name.clone()));
         owners.release(open);

@@ -14,7 +14,7 @@ impl Files {
         self.count(client, &kind, -1);
         match kind {
             Kind::Open(open) => self.detach_open(key, open),
-            Kind::Lock(lock) => self.detach_lock(key, lock),
+            Kind::Lock(lock) => self.detach_lock(client, key, lock),
             Kind::Copy | Kind::Revoked(_) => {}
         }
     }
@@ -28,14 +28,14 @@ impl Files {
         if file.opens.is_empty()
             && let Some(file) = self.files.remove(open.file)
         {
-            self.ranges -= file.ranges.len();
+            // Locks go before opens, so that no ranges are left.
             self.by_file.remove(&file.key);
             self.released.insert(file.key);
         }
     }
 
-    fn detach_lock(&mut self, key: Key, lock: Lock) {
-        self.change_ranges(lock.file, |ranges| ranges.remove(key));
+    fn detach_lock(&mut self, client: Key, key: Key, lock: Lock) {
+        self.change_ranges(client, lock.file, |ranges| ranges.remove(key));
         self.lock_of.remove(&(lock.open, lock.owner));
         self.owners.release(lock.owner);
     }

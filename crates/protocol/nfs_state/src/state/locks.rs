@@ -1,5 +1,6 @@
 //! LOCK, LOCKT and LOCKU (RFC 8881 §18.10 to §18.12). A lock is granted or denied at once.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,7 +10,7 @@ use nfs::v4::{StateOwner, Stateid, Status};
 use xdr::Opaque;
 
 use super::{ClientRef, State};
-use crate::files::{Extent, FileKey, LockObstacles, LockRequest, Range};
+use crate::files::{Extent, FileKey, Files, LockObstacles, LockRequest, Range};
 use crate::table::Key;
 
 const fn is_exclusive(kind: LockType) -> bool {
@@ -32,12 +33,15 @@ impl State {
         let exclusive = is_exclusive(arguments.kind);
         let wanted = LockRequest { client: client.0, owner: &owner, extent, exclusive };
         self.check_lock(client, file, open, wanted, arguments.reclaim, now).map_err(LockFailure::Other)?;
-        match self.files.lock_obstacles(file, wanted, |client| self.is_courteous(client, now)) {
-            LockObstacles::None => {}
-            LockObstacles::Courteous(clients) => self.revoke_expired(&clients),
+        let in_the_way = match self.files.lock_obstacles(file, wanted, |client| self.is_courteous(client, now)) {
+            LockObstacles::None => BTreeSet::new(),
+            LockObstacles::Courteous(clients) => clients,
             LockObstacles::Held(..) if arguments.reclaim => return Err(LockFailure::Other(Status::RECLAIM_CONFLICT)),
             LockObstacles::Held(client, owner, range) => return Err(self.denied(client, owner, range)),
-        }
+        };
+        let room = |files: &Files| files.room_for_lock(open, wanted);
+        self.make_room(client.0, room, now).map_err(LockFailure::Other)?;
+        self.revoke_expired(&in_the_way);
         let stateid = self.files.add_lock(open, wanted).map_err(LockFailure::Other)?;
         self.granted(client, arguments.reclaim, now);
         Ok(stateid)
@@ -73,7 +77,7 @@ impl State {
         if access & needed == 0 {
             return Err(Status::OPENMODE);
         }
-        self.files.check_room_for_lock(open, wanted)
+        Ok(())
     }
 
     fn denied(&self, client: Key, owner: Bytes, range: Range) -> LockFailure {

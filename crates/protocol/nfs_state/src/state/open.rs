@@ -9,7 +9,7 @@ use nfs::v4::open::{
 use nfs::v4::{Stateid, Status};
 
 use super::{ClientRef, State};
-use crate::files::{FileKey, OpenUndo, Share};
+use crate::files::{FileKey, Obstacles, OpenUndo, Share};
 
 /// An OPEN whose arguments and time are right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,8 +88,8 @@ impl State {
     }
 
     /// Opens a file, or adds to what the owner has of it. The grant is made: a truncation that fails afterwards needs
-    /// [`State::undo_open`]. Errors: `SHARE_DENIED`, or `RECLAIM_CONFLICT` of a reclaim; `GRACE`, `NO_GRACE`, `RECLAIM_BAD`,
-    /// `DELAY`.
+    /// [`State::undo_open`]. Errors: `SHARE_DENIED`, or `RECLAIM_CONFLICT` of a reclaim; `GRACE`, `NO_GRACE`, `RECLAIM_BAD`;
+    /// `DELAY`: no room, though silent clients gave way.
     pub fn open(
         &mut self,
         client: ClientRef,
@@ -100,6 +100,13 @@ impl State {
         self.check_grace(client, request.reclaim, now)?;
         let denied = if request.reclaim { Status::RECLAIM_CONFLICT } else { Status::SHARE_DENIED };
         let (own, added) = self.files.added_share(client.0, file, &request.owner, request.share)?;
+        if own.is_none() {
+            let is_courteous = |client| self.is_courteous(client, now);
+            if self.files.share_obstacles(file, own, added, is_courteous) == Obstacles::Held {
+                return Err(denied);
+            }
+            self.make_room(client.0, |files| files.room_for_open(client.0, &request.owner), now)?;
+        }
         self.make_way(file, own, added, denied, now)?;
         let (stateid, first, undo) = self.files.add_open(client.0, file, &request.owner, request.share)?;
         self.granted(client, request.reclaim, now);

@@ -100,11 +100,43 @@ fn one_client_with_a_lease_keeps_all_silent_ones() {
 }
 
 #[test]
-fn an_open_that_fails_for_lack_of_room_expires_nobody() {
-    let mut kit = Kit::with(Limits { opens: 2, ..Limits::default() });
+fn an_open_beyond_the_share_of_its_client_expires_no_other() {
+    let mut kit = Kit::with(Limits { opens: 8, ..Limits::default() });
     let (_, b) = silent(&mut kit);
+    for owner in ["o", "p"] {
+        kit.open(&b, owner, &OTHER_FILE, READ, 0).expect("an open");
+    }
+    assert_eq!(kit.records(), Vec::<String>::new());
     assert_eq!(kit.open(&b, "o", &FILE, READ, 0).err(), Some(Status::DELAY));
-    assert_eq!((kit.state.totals(kit.now).holdings.opens, kit.records()), (2, Vec::<String>::new()));
+    assert_eq!((kit.state.totals(kit.now).holdings.opens, kit.records()), (4, Vec::<String>::new()));
+}
+
+/// A host that crashed with as many opens as there may be must not stop all others for a day.
+#[test]
+fn the_client_that_is_silent_for_longest_makes_room_for_others() {
+    let limits = Limits { opens: 4, lock_stateids: 2, client_share: 1, ..Limits::default() };
+    let mut kit = Kit::with(limits);
+    let clients = [kit.client("a", 1), kit.client("b", 2), kit.client("c", 3)];
+    let [a, b, c] = &clients;
+    let file = |file| crate::FileKey { share: 3, file };
+    for (client, first) in [(a, 0), (b, 2)] {
+        let open = kit.open(client, "o", &file(first), READ, 0).expect("an open").stateid;
+        kit.open(client, "o", &file(first + 1), READ, 0).expect("an open");
+        kit.lock_by(client, &file(first), LockType::Read, ALL, super::kit::new_locker(open, "l")).expect("a lock");
+    }
+    kit.records();
+    assert_eq!(kit.open(c, "o", &FILE, READ, 0).err(), Some(Status::DELAY), "no client is silent");
+    kit.now += LEASE / 2;
+    kit.renew(a, 1);
+    kit.now += LEASE + SECOND;
+    kit.renew(c, 1);
+    let open = kit.open(c, "o", &FILE, READ, 0).expect("the second one gave way").stateid;
+    assert_eq!((kit.records(), kit.state.totals(kit.now).holdings.opens), (vec!["-b".to_owned()], 3));
+    assert_eq!(kit.released(), [file(2), file(3)]);
+    kit.lock(c, open, "l", LockType::Read, (0, 1)).expect("room");
+    kit.lock(c, open, "m", LockType::Read, (0, 1)).expect("the first one gave way");
+    assert_eq!((kit.records(), kit.state.totals(kit.now).clients), (vec!["-a".to_owned()], 1));
+    kit.state.files.check();
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn a_close_frees_the_locks_of_its_open_only() {
 
 #[test]
 fn ranges_and_stateids_are_limited() {
-    let limits = Limits { ranges: 6, ranges_per_file: 4, lock_stateids: 2, ..Limits::default() };
+    let limits = Limits { ranges: 6, ranges_per_file: 4, lock_stateids: 2, client_share: 1, ..Limits::default() };
     let mut kit = Kit::with(limits);
     let client = kit.client("a", 1);
     let open = kit.open(&client, "o", &FILE, BOTH, 0).expect("an open").stateid;
@@ -198,11 +198,27 @@ fn ranges_and_stateids_are_limited() {
     kit.unlock(&client, lock, ALL).expect("unlocked");
     assert_eq!(ranges(&kit), [(0, 1, true)]);
     // The limit of stateids.
-    let mut kit = Kit::with(Limits { lock_stateids: 2, ..Limits::default() });
+    let mut kit = Kit::with(Limits { lock_stateids: 2, client_share: 1, ..Limits::default() });
     let client = kit.client("a", 1);
     let open = kit.open(&client, "o", &FILE, BOTH, 0).expect("an open").stateid;
     assert!(kit.lock(&client, open, "l", LockType::Read, ALL).is_ok());
     assert!(kit.lock(&client, open, "m", LockType::Read, ALL).is_ok());
     assert_eq!(kit.lock(&client, open, "n", LockType::Read, ALL), delay());
     assert!(kit.lock(&client, open, "m", LockType::Read, (7, 1)).is_ok());
+}
+
+#[test]
+fn a_client_gets_its_share_of_locks() {
+    let mut kit = Kit::with(Limits { ranges: 16, ..Limits::default() });
+    let ((a, open_a), (b, open_b)) = two(&mut kit);
+    for at in [0, 2, 4] {
+        kit.lock(&a, open_a, "l", LockType::Write, (at, 1)).expect("a lock");
+    }
+    assert_eq!(kit.lock(&a, open_a, "l", LockType::Write, (6, 1)), Err(other(Status::DELAY)));
+    assert!(kit.lock(&b, open_b, "l", LockType::Write, (6, 1)).is_ok());
+    let mut kit = Kit::with(Limits { lock_stateids: 4, ..Limits::default() });
+    let ((a, open_a), (b, open_b)) = two(&mut kit);
+    kit.lock(&a, open_a, "l", LockType::Write, (0, 1)).expect("a lock");
+    assert_eq!(kit.lock(&a, open_a, "m", LockType::Write, (6, 1)), Err(other(Status::DELAY)));
+    assert!(kit.lock(&b, open_b, "m", LockType::Write, (6, 1)).is_ok());
 }

@@ -246,7 +246,7 @@ fn reading_by_an_open_for_writing_respects_the_denials_of_others_only() {
 
 #[test]
 fn opens_and_names_of_owners_are_limited() {
-    let mut kit = Kit::with(Limits { opens: 3, owner_bytes: 12, ..Limits::default() });
+    let mut kit = Kit::with(Limits { opens: 3, owner_bytes: 12, client_share: 1, ..Limits::default() });
     let client = kit.client("a", 1);
     let file = |file| FileKey { share: 1, file };
     let opened: Vec<_> = (0..3).map(|number| kit.open(&client, "owner", &file(number), READ, 0)).collect();
@@ -254,10 +254,35 @@ fn opens_and_names_of_owners_are_limited() {
     assert_eq!(kit.open(&client, "owner", &file(3), READ, 0).err(), Some(Status::DELAY));
     assert!(kit.open(&client, "owner", &file(2), WRITE, 0).is_ok(), "adds nothing");
     kit.close(&client, &file(0), opened[0].as_ref().expect("an open").stateid).expect("closed");
-    // The hold of that file has not been given back.
-    assert_eq!(kit.open(&client, "owner", &file(3), READ, 0).err(), Some(Status::DELAY));
-    assert_eq!(kit.released(), [file(0)]);
     assert_eq!(kit.open(&client, "too long", &file(3), READ, 0).err(), Some(Status::DELAY));
     assert!(kit.open(&client, "shorter", &file(3), READ, 0).is_ok());
-    assert_eq!(kit.state.totals(kit.now).owner_bytes, 12);
+    assert_eq!((kit.state.totals(kit.now).owner_bytes, kit.released()), (12, vec![file(0)]));
+}
+
+#[test]
+fn files_whose_hold_was_not_given_back_are_limited() {
+    let mut kit = Kit::with(Limits { opens: 3, client_share: 1, ..Limits::default() });
+    let client = kit.client("a", 1);
+    let file = |file| FileKey { share: 1, file };
+    for number in 0..3 {
+        let stateid = kit.open(&client, "o", &file(number), READ, 0).expect("an open").stateid;
+        kit.close(&client, &file(number), stateid).expect("closed");
+    }
+    assert_eq!(kit.open(&client, "o", &file(3), READ, 0).err(), Some(Status::DELAY));
+    assert_eq!(kit.released().len(), 3);
+    assert!(kit.open(&client, "o", &file(3), READ, 0).is_ok());
+}
+
+#[test]
+fn a_client_gets_its_share_of_opens_and_names_and_leaves_the_rest_to_others() {
+    let mut kit = Kit::with(Limits { opens: 8, owner_bytes: 40, ..Limits::default() });
+    let (a, b) = (kit.client("a", 1), kit.client("b", 2));
+    let file = |file| FileKey { share: 1, file };
+    for number in 0..2 {
+        assert!(kit.open(&a, "o", &file(number), READ, 0).is_ok());
+    }
+    assert_eq!(kit.open(&a, "o", &file(2), READ, 0).err(), Some(Status::DELAY));
+    assert_eq!(kit.open(&b, "eleven byte", &file(2), READ, 0).err(), Some(Status::DELAY));
+    assert!(kit.open(&b, "ten bytes.", &file(2), READ, 0).is_ok());
+    assert_eq!(kit.open(&b, "p", &file(3), READ, 0).err(), Some(Status::DELAY));
 }
