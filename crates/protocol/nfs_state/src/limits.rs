@@ -29,7 +29,8 @@ pub struct Limits {
     pub slots: u32,
     /// Longest reply that a slot keeps. More is not granted.
     pub cached_reply_bytes: u32,
-    /// Kept replies of all slots. Above half: clients are asked to use fewer slots; full: `DELAY`.
+    /// Kept replies of all slots. Above half: clients are asked to use fewer slots; full:
+    /// replies that are older than a lease go, else `DELAY`.
     pub cached_replies_bytes: u64,
     /// Operations of a compound. More are not granted.
     pub operations: u32,

@@ -15,11 +15,15 @@ use crate::ids;
 use crate::table::{Key, Table};
 
 use replies::Replies;
+pub(crate) use replies::Shortage;
 pub(crate) use session::{CallbackParameters, Direction, Session};
 pub(crate) use slot::Standing;
 
 /// Slots that a session gets even if most are granted.
 const MIN_SLOTS: u32 = 4;
+
+/// Pause between two looks for old replies in all sessions.
+const SWEEP_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a new session is made of.
 #[derive(Debug)]
@@ -52,6 +56,8 @@ pub(crate) struct Sessions {
     /// Slots of all sessions.
     slots: u32,
     replies: Replies,
+    /// When old replies of all sessions were looked for last, for lack of memory.
+    swept: Option<Duration>,
 }
 
 impl Sessions {
@@ -62,6 +68,7 @@ impl Sessions {
             by_connection: BTreeSet::new(),
             slots: 0,
             replies: Replies::new(limits.replies_bytes),
+            swept: None,
         }
     }
 
@@ -162,6 +169,41 @@ impl Sessions {
             session.enter(request, arguments, reserve);
         }
         Ok(standing)
+    }
+
+    /// Why the reply of a new request cannot be kept.
+    pub(crate) fn shortage(
+        &self,
+        key: Key,
+        request: &Request,
+        arguments: &SequenceArguments,
+        caches: bool,
+    ) -> Option<Shortage> {
+        let session = self.table.get(key).filter(|_| caches)?;
+        let is_new = session.standing(request, arguments) == Ok(Standing::New);
+        let (freed, taken) = (session.kept_bytes(arguments.slot), session.cached_reply_bytes());
+        self.replies.shortage(session.client(), freed, taken.into()).filter(|_| is_new)
+    }
+
+    /// Frees the replies of idle slots of some clients that ended before an instant.
+    pub(crate) fn free_old_replies(&mut self, before: Duration, is_chosen: impl Fn(Key) -> bool) {
+        let chosen = self.table.iter_from(0).filter(|(_, session)| is_chosen(session.client()));
+        let keys: Vec<Key> = chosen.map(|(key, _)| key).collect();
+        for key in keys {
+            if let Some(session) = self.table.get_mut(key) {
+                let freed = session.trim(0, before);
+                self.replies.free(session.client(), freed);
+            }
+        }
+    }
+
+    /// Whether all sessions may be searched for old replies: a search takes time, and most find nothing new.
+    pub(crate) fn may_sweep(&mut self, now: Duration) -> bool {
+        let may = self.swept.is_none_or(|swept| swept + SWEEP_PAUSE <= now);
+        if may {
+            self.swept = Some(now);
+        }
+        may
     }
 
     /// Ends a request: keeps the reply, if there is one, and frees the slot for the next.

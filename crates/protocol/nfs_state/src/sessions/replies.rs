@@ -7,6 +7,15 @@ use crate::table::Key;
 /// Part of the budget that one client may use: one in so many.
 const SHARE: u64 = 4;
 
+/// What keeps a reply from being kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shortage {
+    /// The part of its client is used up.
+    OfClient,
+    /// The budget is used up.
+    OfAll,
+}
+
 #[derive(Debug)]
 pub(super) struct Replies {
     limit_bytes: u64,
@@ -37,12 +46,23 @@ impl Replies {
         &mut self.of_client[index]
     }
 
-    /// Frees some bytes and takes others; `DELAY` if there are too few. What does not grow is always granted.
+    /// Why bytes cannot be taken for others that are freed. What does not grow is always granted.
+    pub(super) fn shortage(&self, client: Key, freed: u64, taken: u64) -> Option<Shortage> {
+        let own = self.of_client.get(client.index as usize).copied().unwrap_or(0);
+        if taken <= freed {
+            None
+        } else if own - freed + taken > self.limit_bytes / SHARE {
+            Some(Shortage::OfClient)
+        } else if self.used_bytes - freed + taken > self.limit_bytes {
+            Some(Shortage::OfAll)
+        } else {
+            None
+        }
+    }
+
+    /// Frees some bytes and takes others; `DELAY` if there are too few.
     pub(super) fn exchange(&mut self, client: Key, freed: u64, taken: u64) -> Result<(), Status> {
-        let (limit, used) = (self.limit_bytes, self.used_bytes);
-        let own = *self.of(client);
-        let full = used - freed + taken > limit || own - freed + taken > limit / SHARE;
-        if full && taken > freed {
+        if self.shortage(client, freed, taken).is_some() {
             return Err(Status::DELAY);
         }
         self.settle(client, freed, taken);
@@ -73,6 +93,7 @@ mod tests {
         let mut replies = Replies::new(400);
         assert_eq!(replies.exchange(ONE, 0, 100), Ok(()));
         assert_eq!(replies.exchange(ONE, 0, 1), Err(Status::DELAY));
+        assert_eq!(replies.shortage(ONE, 0, 1), Some(Shortage::OfClient));
         assert_eq!(replies.exchange(ONE, 100, 100), Ok(()));
         assert_eq!((replies.exchange(TWO, 0, 100), replies.is_short()), (Ok(()), false));
         for index in 6..8 {
@@ -80,6 +101,7 @@ mod tests {
         }
         assert!(replies.is_short());
         assert_eq!(replies.exchange(Key { index: 9, generation: 1 }, 0, 1), Err(Status::DELAY));
+        assert_eq!(replies.shortage(Key { index: 9, generation: 1 }, 0, 1), Some(Shortage::OfAll));
         replies.settle(TWO, 100, 30);
         assert_eq!((replies.used_bytes(), replies.exchange(Key { index: 9, generation: 1 }, 0, 70)), (330, Ok(())));
     }

@@ -1,5 +1,6 @@
 //! SEQUENCE, and the end of its request (RFC 8881 §18.46, §2.10.6.1).
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -8,7 +9,7 @@ use nfs::v4::session::{SequenceArguments, SequenceOk, sequence_status};
 
 use super::{ClientRef, State, channels};
 use crate::caller::Request;
-use crate::sessions::{Direction, Standing};
+use crate::sessions::{Direction, Session, Sessions, Shortage, Standing};
 use crate::table::Key;
 
 /// Longest reply to a lone SEQUENCE that is kept, with its tag; it is kept whether the client asks for it or not.
@@ -93,6 +94,7 @@ impl State {
         if request.reply_bytes > max_reply_bytes {
             return Err(too_big(caches));
         }
+        self.make_room_for_reply(key, request, arguments, now);
         let standing = self.sessions.enter(key, request, arguments, caches)?;
         self.sessions.trim(key, arguments.highest_slot, now.saturating_sub(self.config.lease));
         if bound.is_none() {
@@ -114,6 +116,26 @@ impl State {
                 max_reply_bytes,
             }),
         })
+    }
+
+    /// Makes room for the reply of a new request: replies of idle slots that are older than a lease go, of courteous
+    /// clients first.
+    fn make_room_for_reply(&mut self, key: Key, request: &Request, arguments: &SequenceArguments, now: Duration) {
+        let before = now.saturating_sub(self.config.lease);
+        let Some(client) = self.sessions.get(key).map(Session::client) else { return };
+        let shortage = |sessions: &Sessions| sessions.shortage(key, request, arguments, arguments.cache_this);
+        if shortage(&self.sessions) == Some(Shortage::OfClient) {
+            self.sessions.free_old_replies(before, |other| other == client);
+        }
+        if shortage(&self.sessions) != Some(Shortage::OfAll) || !self.sessions.may_sweep(now) {
+            return;
+        }
+        let keys = self.clients.iter_from(0).map(|(key, _)| key);
+        let courteous: BTreeSet<Key> = keys.filter(|key| self.is_courteous(*key, now)).collect();
+        self.sessions.free_old_replies(before, |other| courteous.contains(&other));
+        if shortage(&self.sessions) == Some(Shortage::OfAll) {
+            self.sessions.free_old_replies(before, |_| true);
+        }
     }
 
     fn sequence_ok(&self, key: Key, client: Key, arguments: &SequenceArguments) -> Result<SequenceOk, Status> {

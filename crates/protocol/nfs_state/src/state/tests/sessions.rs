@@ -208,6 +208,58 @@ fn replies_of_slots_that_a_client_gave_up_are_freed_after_a_lease() {
     assert!(matches!(kit.sequence(&clients[1], 5, 1, "call", true), Ok(Sequenced::Replay(_))));
 }
 
+/// Clients that fill the memory of replies and go on renewing their leases must not stop all others.
+#[test]
+fn replies_older_than_a_lease_make_room_those_of_courteous_clients_first() {
+    let mut kit = Kit::with(Limits { cached_replies_bytes: 4 * 4 * 4096, ..Limits::default() });
+    let clients: Vec<_> = (1..=5).map(|user| kit.client(&format!("c{user}"), user)).collect();
+    for client in &clients[..4] {
+        for slot in 0..4 {
+            cached(&mut kit, client, slot, 1, &[1; 4096]);
+        }
+    }
+    let full = 4 * 4 * 4096;
+    assert_eq!(kit.state.totals(kit.now).replies_bytes, full);
+    assert_eq!(kit.sequence(&clients[4], 0, 1, "call", true).err(), Some(Status::DELAY));
+    kit.now += LEASE;
+    for client in &clients[..3] {
+        kit.renew(client, 1);
+    }
+    kit.now += SECOND;
+    // The fourth one is courteous, and loses all its replies.
+    cached(&mut kit, &clients[4], 0, 1, &[1; 4096]);
+    assert_eq!(kit.state.totals(kit.now).replies_bytes, full - 3 * 4096);
+    assert!(matches!(kit.sequence(&clients[0], 0, 1, "call", true), Ok(Sequenced::Replay(_))));
+    assert!(matches!(kit.sequence(&clients[3], 0, 1, "call", true), Ok(Sequenced::Uncached(_))));
+    for slot in 1..4 {
+        cached(&mut kit, &clients[4], slot, 1, &[1; 4096]);
+    }
+    // Without courteous clients the old replies of the others go; one that is younger stays.
+    cached(&mut kit, &clients[0], 0, 2, &[1; 4096]);
+    assert_eq!(kit.sequence(&clients[3], 0, 2, "call", true).err(), Some(Status::DELAY), "looked for just before");
+    kit.now += SECOND;
+    cached(&mut kit, &clients[3], 0, 2, &[1; 4096]);
+    assert_eq!(kit.state.totals(kit.now).replies_bytes, (4 + 1 + 1) * 4096);
+    assert!(matches!(kit.sequence(&clients[0], 0, 2, "call", true), Ok(Sequenced::Replay(_))));
+    assert!(matches!(kit.sequence(&clients[1], 0, 1, "call", true), Ok(Sequenced::Uncached(_))));
+}
+
+#[test]
+fn a_client_that_has_its_part_loses_its_own_old_replies_only() {
+    let mut kit = Kit::with(Limits { cached_replies_bytes: 4 * 4 * 4096, ..Limits::default() });
+    let (client, other) = (kit.client("a", 1), kit.client("b", 2));
+    cached(&mut kit, &other, 0, 1, &[1; 4096]);
+    for slot in 0..4 {
+        cached(&mut kit, &client, slot, 1, &[1; 4096]);
+    }
+    kit.now += LEASE;
+    assert_eq!(kit.sequence(&client, 4, 1, "call", true).err(), Some(Status::DELAY));
+    kit.now += SECOND;
+    cached(&mut kit, &client, 4, 1, &[1; 4096]);
+    assert_eq!(kit.state.totals(kit.now).replies_bytes, 2 * 4096);
+    assert!(matches!(kit.sequence(&other, 0, 1, "call", true), Ok(Sequenced::Replay(_))));
+}
+
 fn bind(kit: &mut Kit, client: &Client, connection: u64, direction: WantedDirection) -> Result<BoundDirection, Status> {
     let arguments = BindArguments { session: client.session, direction, rdma: true };
     let bound = kit.state.bind_connection(ConnectionId(connection), &arguments);
