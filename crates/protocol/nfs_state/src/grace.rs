@@ -125,7 +125,12 @@ mod tests {
         let mut grace = grace(&["a", "b"]);
         grace.completed(&owner("a"));
         grace.end_if_due(LEASE - EXTENSION);
-        assert!(grace.is_active() && !grace.may_reclaim(&owner("a")) && grace.may_reclaim(&owner("b")) && !grace.may_reclaim(&owner("c")));
+        assert!(
+            grace.is_active()
+                && !grace.may_reclaim(&owner("a"))
+                && grace.may_reclaim(&owner("b"))
+                && !grace.may_reclaim(&owner("c"))
+        );
         grace.lost(&owner("b"));
         assert!(grace.is_used_up(&owner("b")) && !grace.is_used_up(&owner("a")));
         grace.end_if_due(Duration::ZERO);

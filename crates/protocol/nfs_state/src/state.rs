@@ -239,5 +239,4 @@ impl State {
         self.callbacks.session_gone(key, now);
         self.sessions.remove(key);
     }
-
 }

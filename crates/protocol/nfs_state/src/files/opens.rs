@@ -105,7 +105,8 @@ impl Files {
         if let Some(key) = self.by_file.get(file) {
             return (*key, false);
         }
-        let new = File { key: *file, opens: BTreeSet::new(), shares: ShareCounts::default(), ranges: Ranges::default() };
+        let new =
+            File { key: *file, opens: BTreeSet::new(), shares: ShareCounts::default(), ranges: Ranges::default() };
         let key = self.files.insert(|_| new);
         self.by_file.insert(*file, key);
         (key, !self.released.remove(file))

@@ -79,8 +79,7 @@ impl Ranges {
         exclusive: bool,
         owner: Option<Key>,
     ) -> impl Iterator<Item = &Range> {
-        self.overlapping(extent)
-            .filter(move |range| Some(range.owner) != owner && (exclusive || range.exclusive))
+        self.overlapping(extent).filter(move |range| Some(range.owner) != owner && (exclusive || range.exclusive))
     }
 
     /// Ranges of all owners that have a byte of an extent.
