@@ -62,11 +62,13 @@ enum Kind {
     Revoked(Revocation),
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Open {
     file: Key,
     owner: Key,
     opened: Opened,
+    /// User whose permission was checked; `None` if several users opened the file by this open.
+    opener: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -265,6 +267,11 @@ impl Files {
         let key = self.lock(key).map_or(key, |lock| lock.open);
         let open = self.open(key).filter(|open| self.is_of(open.file, file)).ok_or(Status::BAD_STATEID)?;
         Ok((key, open.opened.share().access))
+    }
+
+    /// Whether all OPENs of an open are of this user.
+    pub(crate) fn is_opener(&self, open: Key, user: u32) -> bool {
+        self.open(open).is_some_and(|open| open.opener == Some(user))
     }
 
     fn is_of(&self, key: Key, file: &FileKey) -> bool {

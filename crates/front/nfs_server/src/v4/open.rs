@@ -103,8 +103,8 @@ async fn grant<F: FileSystem>(
 ) -> Result<Opened, Failure> {
     let files = target.file.export.files();
     let opened = check_target(context, request, target).and_then(|()| {
-        let opened = context.state().open(context.client()?, request, &target.file.key(), context.uptime())?;
-        Ok(opened)
+        let (client, user) = (context.client()?, target.file.export.permit.caller.user());
+        Ok(context.state().open(client, user, request, &target.file.key(), context.uptime())?)
     });
     let opened = match opened {
         Ok(opened) => opened,

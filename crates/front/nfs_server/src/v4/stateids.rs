@@ -35,9 +35,9 @@ fn check<F: FileSystem>(
     stateid: Stateid,
     access: IoAccess,
 ) -> Result<Right, Status> {
-    let client = context.client()?;
-    match context.state().check_io(client, &file.key(), &stateid, access, context.uptime())? {
+    let (client, user) = (context.client()?, file.export.permit.caller.user());
+    match context.state().check_io(client, user, &file.key(), &stateid, access, context.uptime())? {
         Io::Open => Ok(Right::Opened),
-        Io::Special | Io::OpenForWriting => Ok(Right::Mode),
+        Io::Special | Io::OpenForWriting | Io::OpenOfOther => Ok(Right::Mode),
     }
 }

@@ -16,8 +16,8 @@ pub(crate) struct OpenUndo {
     key: Key,
     /// Version that the OPEN returned.
     seqid: u32,
-    /// Share and version before; `None` if the open is new.
-    before: Option<(Opened, u32)>,
+    /// The open and its version before; `None` if the open is new.
+    before: Option<(Open, u32)>,
 }
 
 impl Files {
@@ -76,21 +76,22 @@ impl Files {
         client: Key,
         file: &FileKey,
         owner: &Bytes,
+        user: u32,
         wanted: Share,
     ) -> Result<(Stateid, bool, OpenUndo), Status> {
         if let Some(key) = self.open_of_owner(client, file, owner)
             && let Some(open) = self.open(key)
         {
             let seqid = self.stateid(key).seqid;
-            self.set_opened(key, open.opened.with(wanted));
+            self.set_opened(key, open.opened.with(wanted), open.opener.filter(|opener| *opener == user));
             let stateid = self.raise(key);
-            return Ok((stateid, false, OpenUndo { key, seqid: stateid.seqid, before: Some((open.opened, seqid)) }));
+            return Ok((stateid, false, OpenUndo { key, seqid: stateid.seqid, before: Some((open, seqid)) }));
         }
         self.room_for_open(client, owner).check()?;
         let owner = self.owners.refer(client, Owns::Opens, owner);
         let (file, first) = self.file_for_open(file);
         let opened = Opened::new(wanted);
-        let key = self.insert(client, Kind::Open(Open { file, owner, opened }));
+        let key = self.insert(client, Kind::Open(Open { file, owner, opened, opener: Some(user) }));
         self.open_of.insert((file, owner), key);
         if let Some(file) = self.files.get_mut(file) {
             file.opens.insert(key);
@@ -112,8 +113,9 @@ impl Files {
         (key, !self.released.remove(file))
     }
 
-    fn set_opened(&mut self, key: Key, opened: Opened) {
+    fn set_opened(&mut self, key: Key, opened: Opened, opener: Option<u32>) {
         let Some(Entry { kind: Kind::Open(open), .. }) = self.entries.get_mut(key) else { return };
+        open.opener = opener;
         let before = std::mem::replace(&mut open.opened, opened);
         if let Some(file) = self.files.get_mut(open.file) {
             file.shares.remove(before.share());
@@ -126,8 +128,8 @@ impl Files {
         if self.open(undo.key).is_none() || self.stateid(undo.key).seqid != undo.seqid {
             return;
         }
-        let Some((opened, seqid)) = undo.before else { return self.close(undo.key) };
-        self.set_opened(undo.key, opened);
+        let Some((open, seqid)) = undo.before else { return self.close(undo.key) };
+        self.set_opened(undo.key, open.opened, open.opener);
         if let Some(entry) = self.entries.get_mut(undo.key) {
             entry.seqid = seqid;
         }
@@ -137,7 +139,7 @@ impl Files {
     pub(crate) fn downgrade(&mut self, key: Key, left: Share) -> Result<Stateid, Status> {
         let open = self.open(key).ok_or(Status::BAD_STATEID)?;
         let opened = open.opened.downgraded(left).ok_or(Status::INVAL)?;
-        self.set_opened(key, opened);
+        self.set_opened(key, opened, open.opener);
         Ok(self.raise(key))
     }
 

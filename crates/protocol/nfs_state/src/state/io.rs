@@ -32,18 +32,21 @@ impl IoAccess {
 pub enum Io {
     /// None: the permissions of the file decide.
     Special,
-    /// An open for this access.
+    /// An open for this access by the same user.
     Open,
+    /// An open for this access that another user takes part in: the permissions of the file decide.
+    OpenOfOther,
     /// An open for writing by which is read: the permissions of the file decide (RFC 8881 §18.22.3).
     OpenForWriting,
 }
 
 impl State {
-    /// Checks I/O with a stateid. Errors: those of stateids; `OPENMODE`: not open for writing; `LOCKED`: another open denies
+    /// Checks I/O of a user, as the server maps users, with a stateid. Errors: those of stateids; `OPENMODE`: not open for writing; `LOCKED`: another open denies
     /// it.
     pub fn check_io(
         &mut self,
         client: ClientRef,
+        user: u32,
         file: &FileKey,
         stateid: &Stateid,
         access: IoAccess,
@@ -58,7 +61,7 @@ impl State {
         }
         let (open, granted) = self.files.find_access(client.0, file, stateid)?;
         if granted & access.share().access != 0 {
-            return Ok(Io::Open);
+            return Ok(if self.files.is_opener(open, user) { Io::Open } else { Io::OpenOfOther });
         }
         if access == IoAccess::Write {
             return Err(Status::OPENMODE);

@@ -87,12 +87,14 @@ impl State {
         Ok(OpenRequest { owner: arguments.owner.owner.as_bytes().clone(), share, reclaim })
     }
 
-    /// Opens a file, or adds to what the owner has of it. The grant is made: a truncation that fails afterwards needs
+    /// Opens a file, or adds to what the owner has of it. `user` is the one whose permission was checked: I/O of others
+    /// with the open's stateid is [`Io::OpenOfOther`](super::Io::OpenOfOther). The grant is made: a truncation that fails afterwards needs
     /// [`State::undo_open`]. Errors: `SHARE_DENIED`, or `RECLAIM_CONFLICT` of a reclaim; `GRACE`, `NO_GRACE`, `RECLAIM_BAD`;
     /// `DELAY`: no room, though silent clients gave way.
     pub fn open(
         &mut self,
         client: ClientRef,
+        user: u32,
         request: &OpenRequest,
         file: &FileKey,
         now: Duration,
@@ -108,7 +110,7 @@ impl State {
             self.make_room(client.0, |files| files.room_for_open(client.0, &request.owner), now)?;
         }
         self.make_way(file, own, added, denied, now)?;
-        let (stateid, first, undo) = self.files.add_open(client.0, file, &request.owner, request.share)?;
+        let (stateid, first, undo) = self.files.add_open(client.0, file, &request.owner, user, request.share)?;
         self.granted(client, request.reclaim, now);
         Ok(Opened { stateid, first, undo })
     }

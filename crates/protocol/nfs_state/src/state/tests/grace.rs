@@ -7,7 +7,7 @@ use nfs::v4::locks::{LockArguments, LockFailure, LockType};
 use nfs::v4::session::sequence_status;
 
 use super::kit::{
-    BOTH, Client, FILE, Kit, LEASE, OTHER_FILE, READ, SECOND, WRITE, caller, create, exchange, new_locker,
+    BOTH, Client, FILE, Kit, LEASE, OTHER_FILE, READ, SECOND, USER, WRITE, caller, create, exchange, new_locker,
 };
 use crate::state::IoAccess;
 use crate::{Limits, State};
@@ -58,7 +58,7 @@ fn only_recorded_clients_reclaim_and_nothing_new_is_granted() {
     // Removal waits, I/O does not.
     assert_eq!(kit.state.check_remove(&OTHER_FILE, kit.now), Err(Status::GRACE));
     assert_eq!(kit.state.check_anonymous_io(&OTHER_FILE, IoAccess::Write, kit.now), Ok(()));
-    assert!(kit.state.check_io(a.reference, &FILE, &open, IoAccess::Write, kit.now).is_ok());
+    assert!(kit.state.check_io(a.reference, USER, &FILE, &open, IoAccess::Write, kit.now).is_ok());
     assert_eq!(complete(&mut kit, &b), Ok(()));
     assert_eq!(kit.state.totals(kit.now).grace, Duration::ZERO);
     assert!(kit.open(&a, "o", &OTHER_FILE, READ, 0).is_ok());

@@ -23,6 +23,8 @@ pub(super) const LEASE: Duration = Duration::from_secs(30);
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 pub(super) const FILE: FileKey = FileKey { share: 1, file: 1 };
 pub(super) const OTHER_FILE: FileKey = FileKey { share: 2, file: 1 };
+/// User of opens and I/O.
+pub(super) const USER: u32 = 7;
 pub(super) const READ: u32 = 1;
 pub(super) const WRITE: u32 = 2;
 pub(super) const BOTH: u32 = 3;
@@ -196,8 +198,18 @@ impl Kit {
         arguments: &OpenArguments,
         file: &FileKey,
     ) -> Result<Opened, Status> {
+        self.open_as(client, USER, arguments, file)
+    }
+
+    pub(super) fn open_as(
+        &mut self,
+        client: &Client,
+        user: u32,
+        arguments: &OpenArguments,
+        file: &FileKey,
+    ) -> Result<Opened, Status> {
         let request = self.state.prepare_open(client.reference, arguments, self.now)?;
-        let opened = self.state.open(client.reference, &request, file, self.now);
+        let opened = self.state.open(client.reference, user, &request, file, self.now);
         self.state.files.check();
         opened
     }

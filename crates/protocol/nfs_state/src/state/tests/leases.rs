@@ -4,7 +4,7 @@ use nfs::v4::Status;
 use nfs::v4::locks::LockType;
 use nfs::v4::session::sequence_status;
 
-use super::kit::{BOTH, Client, FILE, Kit, LEASE, OTHER_FILE, READ, SECOND, WRITE};
+use super::kit::{BOTH, Client, FILE, Kit, LEASE, OTHER_FILE, READ, SECOND, USER, WRITE};
 use crate::state::{ClientStanding, IoAccess};
 use crate::{Config, ConfigError, Limits, MAX_LEASE, MIN_LEASE, State};
 use std::time::Duration;
@@ -48,7 +48,7 @@ fn a_conflict_takes_all_state_of_a_silent_client_and_its_record() {
     assert_eq!(kit.renew(&a, 1).status_flags, sequence_status::EXPIRED_ALL_STATE_REVOKED);
     assert_eq!(kit.state.test_stateid(a.reference, &[stateid, others]), [Err(Status::EXPIRED); 2]);
     assert_eq!(kit.close(&a, &FILE, stateid), Err(Status::EXPIRED));
-    let io = kit.state.check_io(a.reference, &FILE, &stateid, IoAccess::Read, kit.now);
+    let io = kit.state.check_io(a.reference, USER, &FILE, &stateid, IoAccess::Read, kit.now);
     assert_eq!(io, Err(Status::EXPIRED));
     // New state of the client needs a new record.
     assert!(kit.open(&a, "o", &OTHER_FILE, READ, 0).is_ok());

@@ -4,7 +4,7 @@ use nfs::v4::locks::{LockDenied, LockFailure, LockType};
 use nfs::v4::{StateOwner, Stateid, Status};
 use xdr::Opaque;
 
-use super::kit::{BOTH, Client, FILE, Kit, OTHER_FILE, READ, WRITE, existing_locker, new_locker};
+use super::kit::{BOTH, Client, FILE, Kit, OTHER_FILE, READ, USER, WRITE, existing_locker, new_locker};
 use crate::Limits;
 use crate::state::{Io, IoAccess};
 
@@ -132,10 +132,10 @@ fn io_with_a_lock_has_the_access_of_its_open() {
     let mut kit = Kit::new();
     let ((a, open), (b, open_b)) = two(&mut kit);
     let lock = kit.lock(&a, open, "l", LockType::Write, ALL).expect("a lock");
-    let io = kit.state.check_io(a.reference, &FILE, &lock, IoAccess::Write, kit.now);
+    let io = kit.state.check_io(a.reference, USER, &FILE, &lock, IoAccess::Write, kit.now);
     assert_eq!(io, Ok(Io::Open));
     // Locks are advisory.
-    assert_eq!(kit.state.check_io(b.reference, &FILE, &open_b, IoAccess::Write, kit.now), Ok(Io::Open));
+    assert_eq!(kit.state.check_io(b.reference, USER, &FILE, &open_b, IoAccess::Write, kit.now), Ok(Io::Open));
     assert_eq!(kit.state.check_anonymous_io(&FILE, IoAccess::Write, kit.now), Ok(()));
 }
 

@@ -7,7 +7,7 @@ use nfs::v4::locks::{LockFailure, LockType};
 use nfs::v4::{Stateid, Status};
 use random::Random;
 
-use super::kit::{Client, Kit, LEASE, SECOND, existing_locker, new_locker};
+use super::kit::{Client, Kit, LEASE, SECOND, USER, existing_locker, new_locker};
 use crate::state::{Io, IoAccess};
 use crate::{FileKey, Limits};
 
@@ -317,7 +317,7 @@ impl Run {
             let open = &self.model.opens[&name];
             let has = open.share().0 & bits != 0;
             let (stateid, reference) = (open.stateid, self.clients[name.0].reference);
-            let result = self.kit.state.check_io(reference, &file(name.2), &stateid, access, self.kit.now);
+            let result = self.kit.state.check_io(reference, USER, &file(name.2), &stateid, access, self.kit.now);
             if has {
                 assert_eq!(result, Ok(Io::Open));
             } else if bits == 2 {

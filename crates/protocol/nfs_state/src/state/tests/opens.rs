@@ -1,9 +1,10 @@
 //! OPEN, OPEN_DOWNGRADE, CLOSE, stateids, and what share reservations permit.
 
+use nfs::v4::locks::LockType;
 use nfs::v4::open::{Delegation, OpenClaim, WhyNoDelegation, share_access};
 use nfs::v4::{Stateid, Status};
 
-use super::kit::{BOTH, FILE, Kit, OTHER_FILE, READ, WRITE, open_arguments};
+use super::kit::{BOTH, FILE, Kit, OTHER_FILE, READ, USER, WRITE, open_arguments};
 use crate::state::{Io, IoAccess, delegation};
 use crate::{FileKey, Limits};
 
@@ -198,7 +199,7 @@ fn io_follows_the_access_of_the_open() {
     let read = kit.open(&client, "r", &FILE, READ, 0).expect("an open").stateid;
     let write = kit.open(&client, "w", &FILE, WRITE, 0).expect("an open").stateid;
     let mut io = |file: &FileKey, stateid: Stateid, access| {
-        kit.state.check_io(client.reference, file, &stateid, access, kit.now)
+        kit.state.check_io(client.reference, USER, file, &stateid, access, kit.now)
     };
     assert_eq!(io(&FILE, read, reads), Ok(Io::Open));
     assert_eq!(io(&FILE, read, writes), Err(Status::OPENMODE));
@@ -211,6 +212,35 @@ fn io_follows_the_access_of_the_open() {
     }
 }
 
+/// A stateid can be guessed or shared: another user of the client has no right by it.
+#[test]
+fn an_open_gives_its_right_to_the_user_that_opened_the_file() {
+    let mut kit = Kit::new();
+    let client = kit.client("a", 1);
+    let arguments = |access| open_arguments("o", access, 0, OpenClaim::Filehandle);
+    let open = kit.open_as(&client, 1, &arguments(BOTH), &FILE).expect("an open").stateid;
+    let lock = kit.lock(&client, open, "l", LockType::Write, (0, 1)).expect("a lock");
+    let io = |kit: &mut Kit, user, stateid, access| {
+        kit.state.check_io(client.reference, user, &FILE, &Stateid { seqid: 0, ..stateid }, access, kit.now)
+    };
+    for access in [IoAccess::Read, IoAccess::Write] {
+        for stateid in [open, lock] {
+            assert_eq!(io(&mut kit, 1, stateid, access), Ok(Io::Open));
+            assert_eq!(io(&mut kit, 2, stateid, access), Ok(Io::OpenOfOther));
+        }
+    }
+    // An open of two users gives it to none; taken back, it is of the first one again.
+    let second = kit.open_as(&client, 2, &arguments(READ), &FILE).expect("an open");
+    for user in [1, 2] {
+        assert_eq!(io(&mut kit, user, open, IoAccess::Read), Ok(Io::OpenOfOther));
+    }
+    kit.state.undo_open(&second);
+    assert_eq!(io(&mut kit, 1, open, IoAccess::Read), Ok(Io::Open));
+    let again = kit.open_as(&client, 1, &arguments(READ), &FILE).expect("an open").stateid;
+    let left = kit.downgrade(&client, &FILE, again, READ, 0).expect("downgraded");
+    assert_eq!(io(&mut kit, 1, left, IoAccess::Read), Ok(Io::Open));
+}
+
 #[test]
 fn io_without_an_open_is_locked_by_what_is_denied() {
     for (deny, read, write) in [(READ, false, true), (WRITE, true, false), (BOTH, false, false)] {
@@ -221,7 +251,8 @@ fn io_without_an_open_is_locked_by_what_is_denied() {
         let state = &mut kit.state;
         assert_eq!(state.check_anonymous_io(&FILE, IoAccess::Read, kit.now), locked(read));
         assert_eq!(state.check_anonymous_io(&FILE, IoAccess::Write, kit.now), locked(write));
-        let mut io = |stateid, access| state.check_io(other.reference, &FILE, &stateid, access, kit.now).map(|_| ());
+        let mut io =
+            |stateid, access| state.check_io(other.reference, USER, &FILE, &stateid, access, kit.now).map(|_| ());
         assert_eq!(io(Stateid::ANONYMOUS, IoAccess::Write), locked(write));
         assert_eq!(io(Stateid::READ_BYPASS, IoAccess::Read), Ok(()));
         assert_eq!(io(Stateid::READ_BYPASS, IoAccess::Write), locked(write));
@@ -237,7 +268,7 @@ fn reading_by_an_open_for_writing_respects_the_denials_of_others_only() {
     let (client, other) = (kit.client("a", 1), kit.client("b", 2));
     let own = kit.open(&client, "o", &FILE, WRITE, READ).expect("an open").stateid;
     let read = |kit: &mut Kit, client: &super::kit::Client, stateid| {
-        kit.state.check_io(client.reference, &FILE, &stateid, IoAccess::Read, kit.now)
+        kit.state.check_io(client.reference, USER, &FILE, &stateid, IoAccess::Read, kit.now)
     };
     assert_eq!(read(&mut kit, &client, own), Ok(Io::OpenForWriting));
     let others = kit.open(&other, "o", &FILE, WRITE, 0).expect("an open").stateid;

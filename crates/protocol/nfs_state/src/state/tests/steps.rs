@@ -4,7 +4,7 @@ use nfs::v4::Stateid;
 use nfs::v4::locks::{LockArguments, LockType};
 use nfs::v4::open::OpenClaim;
 
-use super::kit::{BOTH, Client, FILE, Kit, new_locker, open_arguments};
+use super::kit::{BOTH, Client, FILE, Kit, USER, new_locker, open_arguments};
 use crate::table::comparisons;
 
 /// Opens or locks of one file.
@@ -18,7 +18,7 @@ fn open_often(kit: &mut Kit, client: &Client, times: u64) -> Stateid {
     for number in 0..times {
         let arguments = open_arguments(&format!("owner {number}"), BOTH, 0, OpenClaim::Filehandle);
         let request = kit.state.prepare_open(client.reference, &arguments, kit.now).expect("a valid request");
-        last = kit.state.open(client.reference, &request, &FILE, kit.now).expect("an open").stateid;
+        last = kit.state.open(client.reference, USER, &request, &FILE, kit.now).expect("an open").stateid;
     }
     last
 }
