@@ -114,6 +114,34 @@ fn an_exclusive_creation_is_repeated_with_its_verifier_alone() {
     assert_eq!(kit.status_at("s", lookup("h")), Err(Status::NOENT));
 }
 
+/// A verifier is no secret: with the one of an existing file, another user gets what the mode permits.
+#[test]
+fn the_verifier_of_a_file_of_another_user_gives_no_access() {
+    let kit = Kit::new();
+    assert_eq!(kit.status_at("s", set(Stateid::ANONYMOUS, [Attribute::Mode(0o777)])), Ok(()));
+    let with = |mode_bits| {
+        let create = ExclusiveCreate { verifier: [1; 8], attributes: mode(mode_bits) };
+        CreateHow::ExclusiveWithAttributes(create)
+    };
+    for (name, mode_bits, reads) in [("secret", 0o600, Err(Status::ACCESS)), ("public", 0o644, Ok(()))] {
+        kit.user.set(1000);
+        assert!(opened(&kit, create(name, with(mode_bits), BOTH)).is_ok());
+        let file = kit.handle(&format!("s/{name}"));
+        kit.user.set(1001);
+        for how in [with(mode_bits), CreateHow::Exclusive([1; 8])] {
+            let open = |access| opened(&kit, create(name, how.clone(), access)).map(|_| ());
+            assert_eq!((open(BOTH), open(WRITE)), (Err(Status::ACCESS), Err(Status::ACCESS)), "{name}");
+            assert_eq!(open(READ), reads, "{name}");
+        }
+        assert_eq!(kit.handle(&format!("s/{name}")), file);
+    }
+    // Its creator repeats a lost OPEN, whatever the mode that it has chosen.
+    kit.user.set(1000);
+    assert!(opened(&kit, create("sealed", with(0), BOTH)).is_ok());
+    let again = stateid(&kit, create("sealed", with(0), BOTH));
+    assert_eq!(kit.status_at("s/sealed", write_as(again)), Ok(()));
+}
+
 #[test]
 fn only_regular_files_are_opened() {
     let kit = Kit::new();

@@ -64,6 +64,8 @@ enum TargetKind {
     Truncated,
     /// The caller had it open before a restart.
     Reclaimed,
+    /// It was created with the verifier of this creation, perhaps by the caller.
+    Recreated,
 }
 
 /// Opens a file, which becomes the current one, by a name in the current directory or by the current handle.
@@ -143,8 +145,8 @@ fn check_target<F: FileSystem>(
     let call = context.call(file);
     match kind {
         TargetKind::Created => {}
-        // The owner may have taken its own permission away since.
-        TargetKind::Reclaimed => {
+        // The owner may have taken its own permission away since, or have created the file without it.
+        TargetKind::Reclaimed | TargetKind::Recreated => {
             if reads {
                 check_read(attributes, call)?;
             }
@@ -280,6 +282,6 @@ async fn create<F: FileSystem>(
         attributes: created.file,
         change: change(&created.directory),
         set: attributes.mask,
-        kind: TargetKind::Created,
+        kind: if created.created { TargetKind::Created } else { TargetKind::Recreated },
     })
 }
