@@ -60,6 +60,10 @@ impl Opens for Infallible {
     fn denies(&self, _: u64, _: FileId, _: Access) -> bool {
         match *self {}
     }
+
+    fn permits_removal(&self, _: u64, _: FileId) -> bool {
+        match *self {}
+    }
 }
 
 /// Settings of the entry.

@@ -35,13 +35,17 @@ pub(crate) const RO: u64 = 10;
 /// Address of the server.
 pub(crate) const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 9)), 2049);
 
-/// NFSv4 of tests: its COMPOUND returns the arguments, and denials are a list.
+/// NFSv4 of tests: its COMPOUND returns the arguments, and denials are a list. What denies writing denies removal.
 #[derive(Clone, Default)]
 pub(crate) struct Echo(pub Rc<RefCell<Vec<(u64, FileId, Access)>>>);
 
 impl Opens for Echo {
     fn denies(&self, object: u64, file: FileId, access: Access) -> bool {
         self.0.borrow().contains(&(object, file, access))
+    }
+
+    fn permits_removal(&self, object: u64, file: FileId) -> bool {
+        !self.denies(object, file, Access::Write)
     }
 }
 

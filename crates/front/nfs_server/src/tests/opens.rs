@@ -184,7 +184,7 @@ fn bits_of_share_reservations_are_checked() {
 #[test]
 fn opens_of_two_clients_deny_each_other() {
     let kit = Kit::new();
-    kit.file("f", b"x");
+    let f = kit.file("f", b"x");
     let held = stateid(&kit, open("f", BOTH, share_deny::BOTH));
     kit.join("client-1", true);
     for access in [READ, WRITE, BOTH] {
@@ -199,6 +199,7 @@ fn opens_of_two_clients_deny_each_other() {
     assert_eq!(opened(&kit, create("f", CreateHow::Unchecked(truncates), READ)), Err(Status::SHARE_DENIED));
     let file = kit.file("g", b"");
     assert!(!kit.server.denies(OBJECT, file, Access::Write));
+    assert!(kit.server.permits_removal(OBJECT, file) && !kit.server.permits_removal(OBJECT, f));
     kit.who.set(0);
     assert_eq!(kit.status_at("s/f", close(held)), Ok(()));
     kit.who.set(1);
@@ -399,6 +400,7 @@ fn a_file_whose_open_denies_writing_keeps_its_name() {
 fn an_open_is_reclaimed_after_a_restart() {
     let kit = Kit::new();
     kit.file("f", b"content");
+    let g = kit.file("g", b"content");
     let held = stateid(&kit, open("f", BOTH, 0));
     let handle = kit.handle("s/f");
     assert_eq!(kit.status_at("s", Operation::Remove("f".into())), Ok(()));
@@ -415,8 +417,9 @@ fn an_open_is_reclaimed_after_a_restart() {
     assert!(again.server.shares().borrow_mut().withdraw(OBJECT, again.now()));
     again.publish("s", OBJECT, &kit.fs, super::kit::any());
     again.join("client-0", false);
-    // The grace period keeps what can be reclaimed.
+    // The grace period keeps what can be reclaimed, also from protocols without an open.
     assert_eq!(end(again.server.advance(again.uptime())), Ok(()));
+    assert!(!again.server.permits_removal(OBJECT, g));
     let put = || Operation::PutFilehandle(handle.clone());
     assert_eq!(again.status([put(), read_as(held)]), Err(Status::BAD_STATEID));
     let reclaim = arguments(OpenClaim::Previous(DelegationType::None), OpenHow::NoCreate, READ, 0);
@@ -427,6 +430,7 @@ fn an_open_is_reclaimed_after_a_restart() {
     assert_eq!(opened(&again, create("new", CreateHow::Unchecked(mode(0o600)), READ)), Err(Status::GRACE));
     assert_eq!(again.status([Operation::ReclaimComplete(false)]), Ok(()));
     assert_eq!(again.status([Operation::ReclaimComplete(false)]), Err(Status::COMPLETE_ALREADY));
+    assert!(again.server.permits_removal(OBJECT, g));
     assert_eq!(end(again.server.advance(again.uptime())), Ok(()));
     assert_eq!(again.status([put(), read_as(new)]), Ok(()));
     assert_eq!(again.status([put(), close(new)]), Ok(()));

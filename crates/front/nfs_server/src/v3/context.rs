@@ -9,7 +9,7 @@ use crate::shares::{Share, Shares};
 use nfs::v3::{self, Filehandle, Status, WccData};
 use std::cell::{Ref, RefCell};
 use std::rc::Rc;
-use vfs::{Attributes, Call, Changed, FileId, FileSystem, Limits, Timestamp};
+use vfs::{Attributes, Call, Changed, FileId, FileSystem, Kind, Limits, Timestamp};
 
 /// What a procedure sees of its call.
 pub(crate) struct Context<'a, F> {
@@ -75,6 +75,13 @@ impl<'a, F: FileSystem> Context<'a, F> {
     /// of another client denies the access, and the client retries until it ends.
     pub fn check_reservations(&self, file: &File<'_, F>, id: FileId, access: Access) -> Result<(), Status> {
         if self.opens.denies(file.share.object, id, access) { Err(Status::JUKEBOX) } else { Ok(()) }
+    }
+
+    /// The place where a removal or replacement of a name is checked against opens. `JUKEBOX`: an open of the file
+    /// denies it, or may be reclaimed, and the client retries until then.
+    pub fn check_removal(&self, directory: &File<'_, F>, file: &Attributes) -> Result<(), Status> {
+        let may = file.kind != Kind::File || self.opens.permits_removal(directory.share.object, file.file);
+        if may { Ok(()) } else { Err(Status::JUKEBOX) }
     }
 }
 

@@ -3,23 +3,27 @@
 use super::context::{Context, File};
 use super::failure::{Outcome, Reason};
 use super::wire;
-use nfs::v3::{DirectoryEntry, WccData};
-use vfs::{Expect, FileSystem, Place, Removes};
+use nfs::v3::{DirectoryEntry, Status, WccData};
+use vfs::{Expect, FileSystem, FsError, Place, Removes};
 
-/// Removes a name of these kinds of files.
+/// How often a name is looked up again, because it led to another file meanwhile.
+pub(super) const ATTEMPTS: u32 = 8;
+
+/// Removes a name of these kinds of files. `JUKEBOX`: an open of the file denies it, or may be reclaimed.
 pub(super) async fn remove<F: FileSystem>(
     context: &Context<'_, F>,
     what: &DirectoryEntry,
     removes: Removes,
 ) -> Outcome<WccData, WccData> {
     let directory = context.file(&what.directory)?;
-    match remove_from(&directory, what, removes).await {
+    match remove_from(context, &directory, what, removes).await {
         Ok(wcc) => Ok(wcc),
         Err(reason) => Err(reason.with(directory.wcc_unchanged().await)),
     }
 }
 
 async fn remove_from<F: FileSystem>(
+    context: &Context<'_, F>,
     directory: &File<'_, F>,
     what: &DirectoryEntry,
     removes: Removes,
@@ -27,6 +31,28 @@ async fn remove_from<F: FileSystem>(
     directory.check_writable()?;
     let name = wire::old_name(&what.name)?;
     let from = Place { directory: directory.id, name: &name };
-    let removed = directory.files().remove(directory.call(), from, removes, Expect::Anything).await?;
-    Ok(directory.wcc(&removed.directory))
+    for _ in 0..ATTEMPTS {
+        let expect = expected(context, directory, from, removes).await?;
+        match directory.files().remove(directory.call(), from, removes, expect).await {
+            Ok(removed) => return Ok(directory.wcc(&removed.directory)),
+            Err(FsError::NameChanged { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Status::JUKEBOX.into())
+}
+
+/// File that the name has to lead to: the one whose opens were checked. Directories have no opens.
+async fn expected<F: FileSystem>(
+    context: &Context<'_, F>,
+    directory: &File<'_, F>,
+    from: Place<'_>,
+    removes: Removes,
+) -> Result<Expect, Reason> {
+    if removes == Removes::Directory {
+        return Ok(Expect::Anything);
+    }
+    let found = directory.files().lookup(directory.call(), directory.id, from.name).await?;
+    context.check_removal(directory, &found.file)?;
+    Ok(Expect::File(found.file.file))
 }

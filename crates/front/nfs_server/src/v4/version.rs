@@ -28,4 +28,9 @@ impl<F: FileSystem> Opens for Server<F> {
         let key = FileKey { share: object, file: file.0 };
         self.state().check_anonymous_io(&key, access, self.uptime()).is_err()
     }
+
+    fn permits_removal(&self, object: u64, file: FileId) -> bool {
+        let key = FileKey { share: object, file: file.0 };
+        self.state().check_remove(&key, self.uptime()).is_ok()
+    }
 }

@@ -105,7 +105,7 @@ fn squash_makes_callers_anonymous() {
     assert_eq!(bench.attributes(&bench.create(&root, "none")).uid, 300);
 }
 
-/// E199: NFSv3 has no state that a start loses, so that nothing of it waits for the end of a grace period.
+/// E199: without clients of NFSv4 that could reclaim, nothing waits for the end of a grace period.
 /// E119, D83
 #[test]
 fn handles_outlive_a_restart() {

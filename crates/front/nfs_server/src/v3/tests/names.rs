@@ -1,8 +1,10 @@
 //! LOOKUP, REMOVE, RMDIR, RENAME, LINK.
 
 use super::{at, changed, content, do_set, unchanged, with_f};
+use crate::reservations::Access;
 use crate::testing::{Bench, S, T, bad, entry, good, mode};
 use nfs::v3::{Filehandle, LinkArguments, RenameArguments, RenameWcc, Request, Status};
+use vfs::FileId;
 
 fn rename(from: (&Filehandle, &str), to: (&Filehandle, &str)) -> Request {
     Request::Rename(RenameArguments { from: entry(from.0, from.1), to: entry(to.0, to.1) })
@@ -185,4 +187,36 @@ fn a_sticky_directory_keeps_files_of_others() {
     bench.create(&root, "mine");
     bench.user(2000);
     assert_eq!(bench.status(&Request::Remove(entry(&root, "mine"))), Some(Status::PERM));
+}
+
+/// A file that an open of NFSv4 needs, or will need when it is reclaimed, keeps its names: without a hold, the file
+/// would be deleted with the last one.
+#[test]
+fn names_of_open_files_stay() {
+    let (bench, root, f) = with_f();
+    let other = bench.create(&root, "other");
+    bench.make_directory(&root, "D");
+    assert_eq!(bench.status(&link(&f, (&root, "again"))), None);
+    let id = FileId(bench.attributes(&f).fileid);
+    bench.v4.0.borrow_mut().push((S, id, Access::Write));
+    let old = bench.attributes(&root);
+    let (status, wcc) = bad!(bench.v3(&Request::Remove(entry(&root, "F"))), Remove);
+    assert_eq!((status, wcc), (Status::JUKEBOX, unchanged(&old)));
+    let (status, wcc) = bad!(bench.v3(&rename((&root, "other"), (&root, "F"))), Rename);
+    let both = RenameWcc { from: unchanged(&old), to: unchanged(&old) };
+    assert_eq!((status, wcc), (Status::JUKEBOX, both));
+    assert_eq!(bench.status(&Request::RemoveDirectory(entry(&root, "F"))), Some(Status::NOTDIR));
+    assert_eq!(bench.attributes(&root), old);
+    // Between its own names, under a new one, and beside it, all is as ever.
+    assert_eq!(bench.status(&rename((&root, "F"), (&root, "again"))), None);
+    assert_eq!(bench.status(&rename((&root, "F"), (&root, "new"))), None);
+    assert_eq!(bench.status(&rename((&root, "other"), (&root, "renamed"))), None);
+    assert_eq!(bench.status(&Request::Remove(entry(&root, "renamed"))), None);
+    assert_eq!(bench.status(&Request::RemoveDirectory(entry(&root, "D"))), None);
+    assert_eq!(bench.status(&Request::GetAttributes(other)), Some(Status::STALE));
+    // The client repeats what was refused for now, and the repetition is executed.
+    bench.v4.0.borrow_mut().clear();
+    assert_eq!(bench.status(&Request::Remove(entry(&root, "new"))), None);
+    assert_eq!(bench.status(&Request::Remove(entry(&root, "again"))), None);
+    assert_eq!(bench.status(&Request::GetAttributes(f)), Some(Status::STALE));
 }
