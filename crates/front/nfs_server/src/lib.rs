@@ -17,6 +17,7 @@ mod connection;
 mod failure;
 pub mod handle;
 mod mount;
+mod pause;
 mod permissions;
 mod portmap;
 mod pseudo;

@@ -2,9 +2,8 @@
 
 use super::context::{Context, File};
 use super::failure::{Outcome, Reason};
+use crate::pause::pause;
 use nfs::v3::{Filehandle, Status, Verifier};
-use std::future::poll_fn;
-use std::task::Poll;
 use vfs::{Attributes, Call, Caller, Cookie, FileId, FileSystem, FsError};
 
 /// Longest results: `dtpref` of FSINFO.
@@ -152,17 +151,4 @@ async fn parent<F: FileSystem>(directory: &File<'_, F>) -> Result<Attributes, Fs
 /// Bytes on the wire of what both kinds of entries have: whether one follows, number, name, cookie.
 pub(super) fn entry_bytes(name: &[u8]) -> usize {
     4 + 8 + 4 + name.len().next_multiple_of(4) + 8
-}
-
-/// Lets other work go on between two parts of a long listing.
-async fn pause() {
-    let mut first = true;
-    poll_fn(|context| {
-        if !std::mem::take(&mut first) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

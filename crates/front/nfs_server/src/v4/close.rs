@@ -18,6 +18,7 @@ pub(super) fn execute<F: FileSystem>(
     let file = no_directory(context)?;
     let arguments = CloseArguments { stateid: context.stateids.resolve(&arguments.stateid)?, ..arguments.clone() };
     let closed = context.state().close(context.client()?, &file.key(), &arguments)?;
+    context.closed += 1;
     context.stateids.set(closed);
     Ok(closed)
 }

@@ -80,6 +80,7 @@ pub(crate) async fn execute<F: FileSystem>(
     if let Some(admitted) = context.admitted.take() {
         server.state().complete(admitted, &results, server.uptime());
     }
+    server.release_closed(context.closed).await;
     Ok(results)
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Context<'a, F> {
     pub room_bytes: usize,
     /// Whether no operation follows.
     pub last: bool,
+    /// Opens that operations have closed.
+    pub closed: usize,
     current: Option<Object<F>>,
     saved: Option<Object<F>>,
 }
@@ -41,6 +43,7 @@ impl<'a, F: FileSystem> Context<'a, F> {
             stateids: CurrentStateid::default(),
             room_bytes: 0,
             last: false,
+            closed: 0,
             current: None,
             saved: None,
         }

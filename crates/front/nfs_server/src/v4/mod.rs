@@ -5,6 +5,7 @@ mod context;
 mod names;
 mod object;
 pub(crate) mod operations;
+mod releases;
 mod row;
 pub(crate) mod server;
 mod stateids;

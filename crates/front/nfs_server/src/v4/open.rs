@@ -111,12 +111,13 @@ async fn grant<F: FileSystem>(
     let opened = match opened {
         Ok(opened) => opened,
         Err(failure) => {
-            files.release(target.file.id).await?;
+            // An error is the server's: the hold stays due.
+            let _kept = context.server.release(target.file.key()).await;
             return Err(failure);
         }
     };
     if !opened.first {
-        files.release(target.file.id).await?;
+        let _kept = context.server.release(target.file.key()).await;
     }
     if target.kind == TargetKind::Truncated {
         let set = SetAttributes { size_bytes: Some(0), ..Default::default() };

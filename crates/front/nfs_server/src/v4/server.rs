@@ -1,6 +1,8 @@
 //! The server of NFSv4: what is exported, and the state of clients.
 
+use super::releases::Releases;
 use crate::handle::{HandleKey, Target};
+use crate::pause::pause;
 use crate::shares::{Share, Shares};
 use nfs_state::{FileKey, RecordChange, State};
 use std::cell::{Cell, RefCell, RefMut};
@@ -22,6 +24,7 @@ pub struct Server<F> {
     uptime: Cell<Duration>,
     /// Whether the files without a name of earlier runs were deleted.
     swept: Cell<bool>,
+    releases: Releases,
 }
 
 /// Reason why a handle names nothing.
@@ -49,7 +52,15 @@ impl<F: FileSystem> Server<F> {
         state: State,
         random: Box<dyn Fn() -> u32>,
     ) -> Self {
-        Self { handle_key, shares, state: RefCell::new(state), random, uptime: Cell::default(), swept: Cell::default() }
+        Self {
+            handle_key,
+            shares,
+            state: RefCell::new(state),
+            random,
+            uptime: Cell::default(),
+            swept: Cell::default(),
+            releases: Releases::default(),
+        }
     }
 
     /// The state of clients, for administration and callbacks. It must not be borrowed while a call is polled.
@@ -62,37 +73,60 @@ impl<F: FileSystem> Server<F> {
         self.state().take_record_change()
     }
 
-    /// Does what is due: see [`State::advance`]. After the grace period it deletes the files without a name that were
-    /// open in an earlier run and were not reclaimed.
+    /// Does what is due: see [`State::advance`]. It releases the files that no client has open any more, and after the
+    /// grace period it deletes the files without a name that were open in an earlier run and were not reclaimed.
+    /// Returns the first error; a release that has failed is tried again at the next advance.
     pub async fn advance(&self, uptime: Duration) -> Result<(), FsError> {
         self.set_uptime(uptime);
         self.state().advance(uptime);
-        self.release_files().await?;
+        let released = self.release_files().await;
         if self.swept.get() || self.state().totals(uptime).grace > Duration::ZERO {
-            return Ok(());
+            return released;
         }
         self.swept.set(true);
         let shares: Vec<_> = self.shares.borrow().iter().cloned().collect();
         for share in shares.iter().filter(|share| !share.file_system.read_only()) {
             share.file_system.drop_unheld().await?;
         }
-        Ok(())
+        released
     }
 
-    /// Ends the holds of files that nobody has open any more.
-    pub(crate) async fn release_files(&self) -> Result<(), FsError> {
-        loop {
-            let released = self.state().take_released();
-            let Some(FileKey { share, file }) = released else { return Ok(()) };
-            let share = self.shares.borrow().by_object(share).cloned();
-            if let Some(share) = share {
-                match share.file_system.release(FileId(file)).await {
-                    // The share was rolled back or deleted, and the file with it.
-                    Ok(()) | Err(FsError::Stale | FsError::Gone) => {}
-                    Err(error) => return Err(error),
-                }
-            }
+    /// Ends the holds of all files that no client has open any more. Returns the first error.
+    async fn release_files(&self) -> Result<(), FsError> {
+        let mut result = self.releases.retry(async |file| self.try_release(file).await).await;
+        while let Some(file) = self.take_released() {
+            let released = self.release(file).await;
+            result = result.and(released);
+            pause().await;
         }
+        result
+    }
+
+    /// Ends the holds of as many files as a call has closed. They may be files of other clients, so that an error does
+    /// not concern the call.
+    pub(super) async fn release_closed(&self, closed: usize) {
+        for _ in 0..closed {
+            let Some(file) = self.take_released() else { return };
+            // The next advance tries it again, and reports the error.
+            let _kept = self.release(file).await;
+        }
+    }
+
+    /// Next file that no client has open any more.
+    fn take_released(&self) -> Option<FileKey> {
+        if self.releases.has_room() { self.state().take_released() } else { None }
+    }
+
+    /// Ends a hold of a file. After an error it is tried again at the next advance.
+    pub(super) async fn release(&self, file: FileKey) -> Result<(), FsError> {
+        let released = self.try_release(file).await;
+        self.releases.note(file, released)
+    }
+
+    async fn try_release(&self, FileKey { share, file }: FileKey) -> Result<(), FsError> {
+        let share = self.shares.borrow().by_object(share).cloned();
+        let Some(share) = share else { return Ok(()) };
+        share.file_system.release(FileId(file)).await
     }
 
     pub(crate) fn shares(&self) -> &RefCell<Shares<F>> {

@@ -11,11 +11,7 @@ use vfs::{FileId, FileSystem};
 
 impl<F: FileSystem> Version4 for Server<F> {
     async fn compound(&self, call: CallFacts<'_>, arguments: Bytes) -> Result<Vec<Bytes>, NoResults> {
-        let results = compound::execute(self, call, arguments).await?;
-        match self.release_files().await {
-            Ok(()) => Ok(results),
-            Err(_) => Err(NoResults::Unknown),
-        }
+        compound::execute(self, call, arguments).await
     }
 }
 
