@@ -13,4 +13,5 @@ mod locks;
 mod names;
 mod opens;
 mod sessions;
+mod unnamed;
 mod xattrs;

@@ -45,7 +45,7 @@ pub(super) fn stateid(kit: &Kit, operation: Operation) -> Stateid {
     opened(kit, operation).unwrap_or_else(|status| panic!("{status}")).stateid
 }
 
-fn close(stateid: Stateid) -> Operation {
+pub(super) fn close(stateid: Stateid) -> Operation {
     Operation::Close(CloseArguments { seqid: 0, stateid })
 }
 
@@ -452,37 +452,4 @@ fn a_file_that_is_not_reclaimed_goes_after_the_grace_period() {
     assert_eq!(again.status([put(), get(&[1])]), Ok(()));
     assert_eq!(end(again.server.advance(again.uptime())), Ok(()));
     assert_eq!(again.status([put(), get(&[1])]), Err(Status::STALE));
-}
-
-/// The files of a client that is gone are not released at the cost of other clients.
-#[test]
-fn a_call_does_not_wait_for_the_release_of_files_that_it_has_not_closed() {
-    let kit = Kit::new();
-    let handles: Vec<_> = ["f", "g", "h"]
-        .map(|name| {
-            kit.file(name, b"content");
-            let _ = stateid(&kit, open(name, READ, 0));
-            let handle = kit.handle(&format!("s/{name}"));
-            assert_eq!(kit.status_at("s", Operation::Remove(name.into())), Ok(()));
-            handle
-        })
-        .into();
-    let gone = kit.client_id();
-    kit.join("client-1", true);
-    kit.file("own", b"content");
-    let held = stateid(&kit, open("own", READ, 0));
-    assert_eq!(kit.server.state().revoke_client(gone, kit.uptime()), Ok(()));
-    let there = || {
-        let put = |handle: &nfs::v4::Filehandle| Operation::PutFilehandle(handle.clone());
-        handles.iter().filter(|handle| kit.status([put(handle), get(&[1])]).is_ok()).count()
-    };
-    kit.engine.hold_back(true);
-    assert_eq!(there(), 3);
-    kit.engine.hold_back(false);
-    assert_eq!(there(), 3);
-    // A call that closes does its share of the work.
-    assert_eq!(kit.status_at("s/own", close(held)), Ok(()));
-    assert_eq!(there(), 2);
-    assert_eq!(end(kit.server.advance(kit.uptime())), Ok(()));
-    assert_eq!(there(), 0);
 }

@@ -6,6 +6,7 @@ use crate::pause::pause;
 use crate::shares::{Share, Shares};
 use nfs_state::{FileKey, RecordChange, State};
 use std::cell::{Cell, RefCell, RefMut};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 use vfs::{FileId, FileSystem, FsError};
@@ -22,8 +23,8 @@ pub struct Server<F> {
     /// Number that cannot be guessed, for the id of a session.
     random: Box<dyn Fn() -> u32>,
     uptime: Cell<Duration>,
-    /// Whether the files without a name of earlier runs were deleted.
-    swept: Cell<bool>,
+    /// Published shares of which the files without a name of earlier runs were deleted, by object.
+    swept: RefCell<BTreeSet<u64>>,
     releases: Releases,
 }
 
@@ -58,7 +59,7 @@ impl<F: FileSystem> Server<F> {
             state: RefCell::new(state),
             random,
             uptime: Cell::default(),
-            swept: Cell::default(),
+            swept: RefCell::default(),
             releases: Releases::default(),
         }
     }
@@ -80,15 +81,35 @@ impl<F: FileSystem> Server<F> {
         self.set_uptime(uptime);
         self.state().advance(uptime);
         let released = self.release_files().await;
-        if self.swept.get() || self.state().totals(uptime).grace > Duration::ZERO {
+        if self.state().totals(uptime).grace > Duration::ZERO {
             return released;
         }
-        self.swept.set(true);
+        released.and(self.sweep().await)
+    }
+
+    /// Deletes the files without a name that a roll-back of a share has brought back, at the next advance after the
+    /// grace period. The opens of the share were revoked before.
+    pub fn rolled_back(&self, object: u64) {
+        self.swept.borrow_mut().remove(&object);
+    }
+
+    /// Deletes the files that have neither a name nor a hold, of each share that was published since the last time or
+    /// failed then. Returns the first error.
+    async fn sweep(&self) -> Result<(), FsError> {
         let shares: Vec<_> = self.shares.borrow().iter().cloned().collect();
+        self.swept.borrow_mut().retain(|object| shares.iter().any(|share| share.object == *object));
+        let mut result = Ok(());
         for share in shares.iter().filter(|share| !share.file_system.read_only()) {
-            share.file_system.drop_unheld().await?;
+            // Marked before, so that a roll-back meanwhile counts.
+            if !self.swept.borrow_mut().insert(share.object) {
+                continue;
+            }
+            if let Err(error) = share.file_system.drop_unheld().await {
+                self.swept.borrow_mut().remove(&share.object);
+                result = result.and(Err(error));
+            }
         }
-        released
+        result
     }
 
     /// Ends the holds of all files that no client has open any more. Returns the first error.
