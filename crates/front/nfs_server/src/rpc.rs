@@ -176,9 +176,10 @@ impl<F: FileSystem, V: Version4> Rpc<F, V> {
             Ok(request) => request,
             Err(error) => return header(&Reply::accepted(call.xid, error.status())),
         };
-        if !v3::changes(&request) {
+        let Some(handle) = v3::changed(&request) else {
             return answer(self.execute_3(call, facts, &request).await.map(|(writer, _)| writer.into_chunks()));
-        }
+        };
+        let admitted = self.context(facts).file(handle).is_ok();
         let client = facts.connection.client.ip();
         let user = match facts.credential {
             Credential::Sys(sys) => Some(sys.uid),
@@ -192,8 +193,9 @@ impl<F: FileSystem, V: Version4> Rpc<F, V> {
         };
         let Ok((writer, later)) = self.execute_3(call, facts, &request).await else { return Answer::Nothing };
         let reply = writer.into_bytes();
-        // A client repeats what is refused for now; that is executed again.
-        let sends = later || ticket.finish(&reply, facts.moment.uptime);
+        // A client repeats what is refused for now; that is executed again. What no export lets in changes nothing: its
+        // reply must not take the place of another one.
+        let sends = later || !admitted || ticket.finish(&reply, facts.moment.uptime);
         if sends { Answer::Reply(vec![reply]) } else { Answer::Nothing }
     }
 

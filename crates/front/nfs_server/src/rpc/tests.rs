@@ -3,8 +3,8 @@
 use super::*;
 use crate::access::Rule;
 use crate::testing::{
-    Bench, RO, S, SETTINGS, UNSET, any, bad, bytes_of, encoded, entry, good, mode, ready, record, reply_of, results_of,
-    status_of, success, sys,
+    Bench, HIDDEN, RO, S, SETTINGS, UNSET, any, bad, bytes_of, encoded, entry, good, mode, ready, record, reply_of,
+    results_of, status_of, success, sys,
 };
 use nfs::mount;
 use nfs::v3::{AccessArguments, CreateArguments, CreateHow, Request, Status, access};
@@ -431,4 +431,28 @@ fn a_denied_call_is_not_kept() {
     assert_eq!(wcc.after.map(|after| after.size_bytes), Some(0));
     bench.v4.0.borrow_mut().clear();
     assert_eq!(good!(results(&call), Write).count_bytes, 4);
+}
+
+/// Hosts that may use no share cannot displace the replies to others.
+#[test]
+fn no_reply_is_kept_for_a_call_that_no_export_lets_in() {
+    let bench = Bench::new();
+    let (garbage, hidden) = (nfs::v3::Filehandle::from(&[7; 32][..]), bench.root(HIDDEN));
+    let unknown = bench.handle(S + 100, FileId(1));
+    for (directory, expected) in [(garbage, Status::BADHANDLE), (hidden, Status::ACCES), (unknown, Status::STALE)] {
+        let call = bench.header(NFS, 3, 12);
+        let arguments = bytes_of(&entry(&directory, "f"));
+        for _ in 0..2 {
+            let results = results_of(12, call.xid, bench.answer(&call, &arguments));
+            assert_eq!(status_of(&results), Some(expected));
+        }
+    }
+    assert_eq!((bench.rpc.kept_reply_bytes(), bench.rpc.reply_counts()), (0, ReplyCounts::default()));
+    // A failure within an export is kept: the repetition must not remove a file that was created meanwhile.
+    let call = bench.header(NFS, 3, 12);
+    let arguments = bytes_of(&entry(&bench.root(S), "f"));
+    let status = || status_of(&results_of(12, call.xid, bench.answer(&call, &arguments)));
+    assert_eq!(status(), Some(Status::NOENT));
+    bench.create(&bench.root(S), "f");
+    assert_eq!(status(), Some(Status::NOENT));
 }

@@ -34,22 +34,22 @@ mod write;
 
 use context::Context;
 use failure::{Unknown, settle};
-use nfs::v3::{self, Request, Results, Status, Verifier};
+use nfs::v3::{self, Filehandle, Request, Results, Status, Verifier};
 use vfs::FileSystem;
 
-/// Whether a procedure changes something, so that its repetition has to return the first reply.
-pub(crate) const fn changes(request: &Request) -> bool {
+/// Handle by which a procedure that changes something finds its share; `None`: it changes nothing. The repetition of a
+/// change has to return the first reply.
+pub(crate) const fn changed(request: &Request) -> Option<&Filehandle> {
     match request {
-        Request::SetAttributes(_)
-        | Request::Write(_)
-        | Request::Create(_)
-        | Request::MakeDirectory(_)
-        | Request::SymbolicLink(_)
-        | Request::MakeNode(_)
-        | Request::Remove(_)
-        | Request::RemoveDirectory(_)
-        | Request::Rename(_)
-        | Request::Link(_) => true,
+        Request::SetAttributes(of) => Some(&of.file),
+        Request::Write(of) => Some(&of.file),
+        Request::Create(of) => Some(&of.entry.directory),
+        Request::MakeDirectory(of) => Some(&of.entry.directory),
+        Request::SymbolicLink(of) => Some(&of.entry.directory),
+        Request::MakeNode(of) => Some(&of.entry.directory),
+        Request::Remove(of) | Request::RemoveDirectory(of) => Some(&of.directory),
+        Request::Rename(of) => Some(&of.from.directory),
+        Request::Link(of) => Some(&of.entry.directory),
         Request::Null
         | Request::GetAttributes(_)
         | Request::Lookup(_)
@@ -61,7 +61,7 @@ pub(crate) const fn changes(request: &Request) -> bool {
         | Request::FileSystemStatistics(_)
         | Request::FileSystemInformation(_)
         | Request::PathConfiguration(_)
-        | Request::Commit(_) => false,
+        | Request::Commit(_) => None,
     }
 }
 
