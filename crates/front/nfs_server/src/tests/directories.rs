@@ -160,6 +160,45 @@ fn names_that_are_not_text_are_left_out() {
     assert_eq!(names(&list_all(&kit, "s", 4096, &[])), ["text"]);
 }
 
+/// Names that NFSv4 cannot say may be many: other calls go on between them.
+#[test]
+fn a_listing_pauses_between_names_that_are_left_out() {
+    let kit = Kit::new();
+    let root = vfs::Caller::root();
+    let most = kit.fs.limits().listed_entries;
+    let mut expected = BTreeSet::new();
+    for number in 0..10 * most {
+        let text = number % 97 == 5;
+        let name = format!("file-{number:05}").into_bytes();
+        let name = if text { name } else { [&name[..], b"\xff"].concat() };
+        expected.extend(text.then(|| String::from_utf8_lossy(&name).into_owned()));
+        let name = Name::new(name.into(), Encoding::Any).unwrap_or_else(|error| panic!("{error}"));
+        let new = New { what: NewKind::Fifo, attributes: SetAttributes::default() };
+        let call = vfs::Call::new(&root, kit.now());
+        assert!(super::kit::end(kit.fs.create(call, kit.fs.root(), &name, &new)).is_ok());
+    }
+    for wanted in [&[][..], &[1, 4, 20]] {
+        let all = list_all(&kit, "s", 1 << 20, wanted);
+        assert!(kit.polls.get() >= 10, "{}", kit.polls.get());
+        for entries in [all, list_all(&kit, "s", 200, wanted)] {
+            assert_eq!(entries.len(), expected.len());
+            assert_eq!(names(&entries).into_iter().collect::<BTreeSet<_>>(), expected);
+            assert!(entries.iter().all(|entry| entry.attributes.mask == Bitmap::new(wanted.iter().copied())));
+        }
+    }
+}
+
+/// The space of a file may need a walk of everything that is mapped.
+#[test]
+fn a_listing_pauses_before_the_space_of_each_file() {
+    let kit = Kit::new();
+    for number in 0..20 {
+        kit.file(&format!("file-{number}"), b"content");
+    }
+    assert_eq!((list_all(&kit, "s", 1 << 20, &[1]).len(), kit.polls.get()), (20, 1));
+    assert_eq!((list_all(&kit, "s", 1 << 20, &[78]).len(), kit.polls.get()), (20, 21));
+}
+
 #[test]
 fn the_pseudo_root_lists_the_shares_of_the_caller() {
     let kit = Kit::new();

@@ -19,7 +19,7 @@ use nfs_state::{Config, Identity, Record, State};
 use onc_rpc::auth::{AuthSys, OpaqueAuth};
 use onc_rpc::message::{AcceptStatus, Accepted, Call, Message, ReplyBody};
 use std::cell::{Cell, RefCell};
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
@@ -74,6 +74,8 @@ pub(super) struct Kit {
     pub who: Cell<usize>,
     peers: RefCell<Vec<Peer>>,
     pub seconds: Cell<i64>,
+    /// How often the last call had to be polled.
+    pub polls: Cell<u32>,
 }
 
 /// Object of the share `s`.
@@ -120,6 +122,7 @@ impl Kit {
             who: Cell::new(0),
             peers: RefCell::default(),
             seconds: Cell::new(1_000_000),
+            polls: Cell::new(0),
         };
         kit.publish("s", OBJECT, &kit.fs, any());
         kit
@@ -224,7 +227,12 @@ impl Kit {
         let server = SocketAddr::from(([10, 0, 0, 9], 2049));
         let connection = Connection { id: self.who.get() as u64, client, server, transport: Transport::Tcp };
         let moment = Moment { now: self.now(), uptime: self.uptime() };
-        end(self.rpc.take(record, &connection, moment))
+        let mut call = pin!(self.rpc.take(record, &connection, moment));
+        self.polls.set(0);
+        end(poll_fn(|context| {
+            self.polls.set(self.polls.get() + 1);
+            call.as_mut().poll(context)
+        }))
     }
 
     /// Credential of the user, with groups 0 and 5.

@@ -6,6 +6,7 @@ use super::row::{HANDLE, Row};
 use super::subject::{gather, place};
 use crate::attributes::{Place, Subject, check_readable, needs_space, read_error};
 use crate::failure::Failure;
+use crate::pause::pause;
 use crate::pseudo;
 use crate::status;
 use nfs::v4::attributes::Fattr;
@@ -24,8 +25,6 @@ const NO_RESULTS_BYTES: usize = super::row::NO_RESULTS_BYTES;
 const OK_BYTES: usize = 16;
 /// Length of an entry without name and attributes: its announcement, cookie, three lengths.
 const ENTRY_BYTES: usize = 24;
-/// Most entries that are asked for at once.
-const LISTED: usize = 128;
 
 /// Lists the current directory, as many entries as the client and the reply have room for.
 ///
@@ -88,28 +87,37 @@ async fn list<F: FileSystem>(
     let wanted = &arguments.wanted;
     let files = directory.export.files();
     let place = place(context, &directory.export, wanted).await?;
+    let most = files.limits().listed_entries;
     let mut after = Cookie(arguments.cookie);
+    // Whether the last part had only names that are left out. Then the next one is listed without attributes.
+    let mut skips = false;
     loop {
-        let call = context.call(directory);
-        let listing = files.read_directory(call, directory.id, after, LISTED, !wanted.is_empty()).await?;
+        let with_attributes = !wanted.is_empty() && !skips;
+        let listing = files.read_directory(context.call(directory), directory.id, after, most, with_attributes).await?;
+        // A name that only NFSv3 can say is left out.
+        let shown = listing.entries.iter().position(|entry| entry.name.as_text().is_some());
+        skips = shown.is_none();
+        if let Some(shown) = shown
+            && !wanted.is_empty()
+            && !with_attributes
+        {
+            // The same entries again, from there on, with attributes.
+            let skipped = listing.entries.get(..shown).and_then(<[_]>::last);
+            after = skipped.map_or(after, |entry| entry.cookie);
+            continue;
+        }
         for entry in listing.entries {
             after = entry.cookie;
-            // A name that only NFSv3 can say.
             if entry.name.as_text().is_none() {
                 continue;
             }
             let attributes = match entry.attributes {
                 None => Fattr::none(),
-                Some(attributes) => {
-                    let values = match attributes {
-                        Ok(attributes) => values(context, directory, &place, &attributes, arguments).await,
-                        Err(error) => Err(error),
-                    };
-                    match values {
-                        Ok(fattr) => fattr,
-                        Err(error) => error_of_entry(arguments, error)?,
-                    }
-                }
+                Some(Ok(attributes)) => match values(context, directory, &place, &attributes, arguments).await {
+                    Ok(fattr) => fattr,
+                    Err(error) => error_of_entry(arguments, error)?,
+                },
+                Some(Err(error)) => error_of_entry(arguments, error)?,
             };
             if !page.push(entry.cookie, entry.name.as_bytes(), attributes) {
                 return Ok(false);
@@ -118,6 +126,7 @@ async fn list<F: FileSystem>(
         if listing.end {
             return Ok(true);
         }
+        pause().await;
     }
 }
 
@@ -130,8 +139,12 @@ async fn values<F: FileSystem>(
     arguments: &ReadDirectoryArguments,
 ) -> Result<Fattr, FsError> {
     let file = directory.sibling(attributes.file);
-    let space = needs_space(&arguments.wanted);
-    let space = if space { directory.export.files().space(file.id).await? } else { Space::default() };
+    let mut space = Space::default();
+    if needs_space(&arguments.wanted) {
+        // It may be a walk of everything that is mapped.
+        pause().await;
+        space = directory.export.files().space(file.id).await?;
+    }
     let handle = file.handle(context.server.handle_key());
     let subject = Subject { place, file: attributes, handle: &handle, mounted_on: file.id.0, space };
     Ok(subject.fattr(&arguments.wanted))
