@@ -7,13 +7,17 @@ mod version_2;
 
 pub(crate) use registrations::registrations;
 
-use crate::connection::CallFacts;
+use crate::connection::{CallFacts, Transport};
 use onc_rpc::CallError;
 use onc_rpc::portmap::VERSION;
 use registrations::Registration;
 use xdr::{Reader, Writer};
 
-/// Executes a procedure of version 2, 3 or 4, and appends its results.
+/// DUMP, in all versions. Its results are ten times as long as the call, which in a datagram may have the address of a
+/// victim.
+const DUMP: u32 = 4;
+
+/// Executes a procedure of version 2, 3 or 4, and appends its results. DUMP is for connections alone.
 pub(crate) fn execute(
     call: &CallFacts<'_>,
     all: &[Registration],
@@ -21,6 +25,9 @@ pub(crate) fn execute(
     arguments: &mut Reader,
     results: &mut Writer,
 ) -> Result<(), CallError> {
+    if procedure == DUMP && call.connection.transport == Transport::Udp {
+        return Err(CallError::ProcedureUnavailable { procedure });
+    }
     if version == VERSION {
         version_2::execute(all, procedure, arguments)?.encode(results);
     } else {

@@ -204,3 +204,17 @@ fn a_datagram_gets_the_same_answer() {
     assert_eq!(port(&bench, NFS, 3, Protocol::TCP), 2049);
     assert_eq!(address(&bench, 3, binding(NFS, 3, "tcp")), "192.0.2.9.8.1");
 }
+
+/// The list is ten times as long as the question, which may have the address of a victim.
+#[test]
+fn a_datagram_gets_no_list() {
+    let bench = bench();
+    for (transport, status) in
+        [(Transport::Tcp, AcceptStatus::Success), (Transport::Udp, AcceptStatus::ProcedureUnavailable)]
+    {
+        bench.connection.set(Connection { transport, ..bench.connection.get() });
+        for version in [2, 3, 4] {
+            assert_eq!(bench.accepted(PROGRAM, version, 4, &[]), status, "{version}");
+        }
+    }
+}
