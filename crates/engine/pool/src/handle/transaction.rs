@@ -21,7 +21,24 @@ impl<M: Media> Pool<M> {
         transaction: T,
         stability: Stability,
     ) -> Result<T::Output, BlockError> {
-        let (submitted, answer) = self.submit_by(|core| core.transact(transaction, stability));
+        self.transact_then(transaction, stability, |_, output| output).await
+    }
+
+    /// [`Self::transact`] that calls `after` in the same step, right after the decision of the last attempt
+    /// was carried out, whichever it was: with a view of the state then, and the output of that attempt.
+    /// Also if the future is dropped. It must not call the pool.
+    ///
+    /// `after` runs once. Its view takes no changes, and a look fails for what is not in memory. It finds the
+    /// blocks that the attempt looked at or edited, and [`View::mapped`] of the ranges that the attempt asked
+    /// for, unless an end of such a range lies inside of one that was shared. The content of blocks that the
+    /// attempt shared, and a payload above 32 KiB, may be missing.
+    pub async fn transact_then<T: Transaction + 'static, U: 'static>(
+        &self,
+        transaction: T,
+        stability: Stability,
+        after: impl FnOnce(&mut View<'_>, T::Output) -> U + 'static,
+    ) -> Result<U, BlockError> {
+        let (submitted, answer) = self.submit_by(|core| core.transact_then(transaction, stability, after));
         submitted.outcome().await.map_err(block_error)?;
         let lost = || BlockError::Internal { reason: "a transaction ended without its output".into() };
         answer.take().ok_or_else(lost)

@@ -71,13 +71,17 @@ pub enum Stability {
 pub(crate) trait Attempt {
     /// As [`Transaction::attempt`].
     fn attempt(&mut self, view: &mut View<'_>) -> Result<Outcome<()>, Missing>;
+
+    /// Called once, right after the decision of the last attempt was carried out, in the same step. `view`
+    /// takes no changes.
+    fn conclude(&mut self, view: &mut View<'_>);
 }
 
 /// Place for the output of a transaction.
 pub struct Answer<T>(Rc<RefCell<Option<T>>>);
 
 impl<T> Answer<T> {
-    /// Takes the output of the last attempt. It counts once the operation has finished without failure.
+    /// Takes the output. It is there once the operation has finished without failure.
     pub fn take(&self) -> Option<T> {
         self.0.take()
     }
@@ -89,24 +93,43 @@ impl<T> fmt::Debug for Answer<T> {
     }
 }
 
-struct Answering<T: Transaction> {
+struct Answering<T: Transaction, A, U> {
     transaction: T,
-    answer: Rc<RefCell<Option<T::Output>>>,
+    /// Output of the last attempt.
+    output: Option<T::Output>,
+    after: Option<A>,
+    answer: Rc<RefCell<Option<U>>>,
 }
 
-impl<T: Transaction> Attempt for Answering<T> {
+impl<T, A, U> Attempt for Answering<T, A, U>
+where
+    T: Transaction,
+    A: FnOnce(&mut View<'_>, T::Output) -> U,
+{
     fn attempt(&mut self, view: &mut View<'_>) -> Result<Outcome<()>, Missing> {
         let (outcome, output) = match self.transaction.attempt(view)? {
             Outcome::Commit(output) => (Outcome::Commit(()), output),
             Outcome::Nothing(output) => (Outcome::Nothing(()), output),
         };
-        self.answer.replace(Some(output));
+        self.output = Some(output);
         Ok(outcome)
+    }
+
+    fn conclude(&mut self, view: &mut View<'_>) {
+        if let (Some(output), Some(after)) = (self.output.take(), self.after.take()) {
+            self.answer.replace(Some(after(view, output)));
+        }
     }
 }
 
-/// Separates a transaction from its output.
-pub(crate) fn answering<T: Transaction + 'static>(transaction: T) -> (Box<dyn Attempt>, Answer<T::Output>) {
+/// Separates a transaction, and what follows it, from the output.
+pub(crate) fn answering<T, U, A>(transaction: T, after: A) -> (Box<dyn Attempt>, Answer<U>)
+where
+    T: Transaction + 'static,
+    U: 'static,
+    A: FnOnce(&mut View<'_>, T::Output) -> U + 'static,
+{
     let answer = Rc::new(RefCell::new(None));
-    (Box::new(Answering { transaction, answer: Rc::clone(&answer) }), Answer(answer))
+    let body = Answering { transaction, output: None, after: Some(after), answer: Rc::clone(&answer) };
+    (Box::new(body), Answer(answer))
 }

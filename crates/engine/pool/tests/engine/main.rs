@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod address_space;
+mod after;
 mod captures;
 mod clones;
 mod common;

@@ -94,7 +94,17 @@ impl<M: Media> Core<M> {
         transaction: T,
         stability: Stability,
     ) -> (OperationId, Answer<T::Output>) {
-        let (body, answer) = answering(transaction);
+        self.transact_then(transaction, stability, |_, output| output)
+    }
+
+    /// [`Self::transact`], and `after` in the same step. The output is that of `after`.
+    pub fn transact_then<T: Transaction + 'static, U: 'static>(
+        &mut self,
+        transaction: T,
+        stability: Stability,
+        after: impl FnOnce(&mut View<'_>, T::Output) -> U + 'static,
+    ) -> (OperationId, Answer<U>) {
+        let (body, answer) = answering(transaction, after);
         let operation = Operation::Transaction(TransactionMark::new(stability == Stability::Durable));
         let progress = Progress { transaction: Some(Box::new(InTransaction::new(body))), ..Progress::default() };
         (self.submit_with(operation, progress), answer)
@@ -163,6 +173,7 @@ impl<M: Media> Core<M> {
         };
         if outcome == Outcome::Nothing(()) || running.changes.is_empty() {
             self.give_back_placed(progress);
+            self.conclude(running);
             let durable = mark.is_durable() && outcome == Outcome::Commit(());
             return super::acknowledged(durable, Output::Done);
         }
@@ -198,7 +209,17 @@ impl<M: Media> Core<M> {
         }
         let taken = available.saturating_sub(self.map.space().available());
         self.counters.unplanned += taken.saturating_sub(plan.ask.lasting + plan.ask.passing);
+        self.conclude(running);
         super::acknowledged(mark.is_durable(), Output::Done)
+    }
+
+    /// Lets the transaction look at the state after it.
+    fn conclude(&mut self, running: &mut InTransaction) {
+        let below = self.below();
+        let mut changes = Changes::default();
+        let mut looking = Looking { map: &mut self.map, below, remembered: None };
+        running.body.conclude(&mut View::read_only(&mut looking, &mut changes));
+        self.map.forget_need();
     }
 
     /// Lets the transaction look and decide. `Err`: what to do instead.
