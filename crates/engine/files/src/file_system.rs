@@ -46,7 +46,8 @@ impl<E: Engine> Files<E> {
             share.memory().forget();
             Ok(())
         };
-        self.run(DURABLE, |share| share.roll_back(&to.memory, now), forget).await
+        let hash_key = self.engine.random();
+        self.run(DURABLE, |share| share.roll_back(&to.memory, now, hash_key), forget).await
     }
 
     /// Writes the access times that are only in memory. Without it, a restart loses them.

@@ -71,10 +71,14 @@ impl<'a> Share<'a> {
         if let Some(known) = self.super_block {
             return Ok(known);
         }
-        let block = self.view.block(self.memory.object(), SUPER_BLOCK).map_err(|missing| missing.of(ROOT))?;
-        let found = SuperBlock::decode(block).map_err(|()| damaged(ROOT))?.unwrap_or_default();
+        let found = self.stored_super_block()?.unwrap_or_default();
         self.super_block = Some(found);
         Ok(found)
+    }
+
+    /// Super block, if the share was ever changed.
+    pub(crate) fn stored_super_block(&mut self) -> Step<Option<SuperBlock>> {
+        Ok(SuperBlock::decode(self.block(SUPER_BLOCK, ROOT)?).map_err(|()| damaged(ROOT))?)
     }
 
     /// A block that belongs to a file.

@@ -143,6 +143,24 @@ fn a_change_after_a_roll_back_is_later_whatever_the_clock_says() {
     assert_eq!(end(share.check()), Ok(vec![]));
 }
 
+/// A roll-back to an unchanged share stored a key of zeros, which stayed: names of equal hash could be computed.
+#[test]
+fn a_roll_back_to_a_share_without_content_keeps_a_secret_key() {
+    let engine = MemoryEngine::new(1, true);
+    let key = |share: &Files<MemoryEngine>| good(end(share.look(|share| share.super_block()))).hash_key;
+    let (share, unchanged) = (new_share(&engine), new_share(&engine));
+    create(&share, share.root(), 1, Kind::File);
+    let own = key(&share);
+    good(end(share.roll_back(&unchanged, at(500))));
+    assert_eq!((key(&share), end(share.check())), (own, Ok(vec![])));
+    let (share, other) = (new_share(&engine), new_share(&engine));
+    good(end(share.roll_back(&unchanged, at(500))));
+    good(end(other.roll_back(&unchanged, at(500))));
+    assert!(key(&share) != key(&other) && key(&share) != [0; 16] && key(&other) != [0; 16]);
+    create(&share, share.root(), 1, Kind::File);
+    assert_eq!(end(share.check()), Ok(vec![]));
+}
+
 #[test]
 fn a_clone_within_a_file_that_moves_takes_the_content_along() {
     let engine = MemoryEngine::new(1, true);
