@@ -113,6 +113,20 @@ impl Interior<Block> {
         (lower, Self::new(right, self.level(), self.pairs().skip(half)))
     }
 
+    /// Both nodes with half of all children each.
+    pub(crate) fn even_out(&self, other: &Self, left: Place, right: Place) -> (Self, Self) {
+        let half = (self.count() + other.count()) / 2;
+        let pairs = || self.pairs().chain(other.pairs());
+        (Self::new(left, self.level(), pairs().take(half)), Self::new(right, self.level(), pairs().skip(half)))
+    }
+
+    /// Changes the key of a child.
+    pub(crate) fn set_key(&mut self, index: usize, key: u64) {
+        if index < self.count() {
+            put(&mut self.0, HEAD + index * PAIR, &key.to_le_bytes());
+        }
+    }
+
     /// Both nodes as one, if they fit.
     pub(crate) fn merge(&self, right: &Self, place: Place) -> Option<Self> {
         let fits = self.count() + right.count() <= FAN_OUT;

@@ -2,7 +2,8 @@
 //!
 //! A directory is a B+-tree of nodes of one block each, numbered within its region. While it is small, node 0 is
 //! the only leaf, or all zeros if there is no entry. Otherwise node 0 is the header: root, levels, and the bitmap
-//! of nodes in use. A bitmap node, the first of its group, has the bits of each further 2¹⁵ nodes.
+//! of nodes in use. A bitmap node, the first of its group, has the bits of each further 2¹⁵ nodes, its own among
+//! them; it is zeros while no other node of the group is in use.
 //!
 //! | bytes | of each node but bitmaps |
 //! |---|---|

@@ -137,6 +137,10 @@ impl Tree<'_, '_> {
         let mut bitmap = *self.bytes(group)?;
         set_bit(&mut bitmap, 0, true);
         set_bit(&mut bitmap, bit, used);
+        if zero_bit(&bitmap, 0) == Some(1) && bitmap.iter().map(|byte| byte.count_ones()).sum::<u32>() == 1 {
+            // Only its own bit is left.
+            bitmap = [0; NODE_BYTES];
+        }
         self.store(group, &bitmap)
     }
 

@@ -1,4 +1,6 @@
-//! Removal of entries. A node that is less than a quarter full is merged with a neighbour if both fit into one.
+//! Removal of entries. A node that is less than a quarter full is merged with a neighbour if both fit into one. An
+//! interior node with one child that cannot be merged gets children of its neighbour: so each leaf but the only one has
+//! a neighbour, with which it is merged before it is empty.
 
 use super::Tree;
 use super::insert::Visited;
@@ -47,8 +49,26 @@ impl Tree<'_, '_> {
                 self.store(parent.node, interior.bytes())?;
                 return Ok(true);
             }
+            if parent.level > 1 && self.even_out(left_node, right_node, parent.level - 1)? {
+                let key = self.interior(right_node, parent.level - 1)?.key(0);
+                interior.set_key(right, key);
+                self.store(parent.node, interior.bytes())?;
+                return Ok(false);
+            }
         }
         Ok(false)
+    }
+
+    /// Divides the children of two interior nodes evenly, if one of them has one child only. Returns whether it did.
+    fn even_out(&mut self, left: u32, right: u32, level: u8) -> Step<bool> {
+        let (one, other) = (self.own_interior(left, level)?, self.own_interior(right, level)?);
+        if one.count() > 1 && other.count() > 1 {
+            return Ok(false);
+        }
+        let (one, other) = one.even_out(&other, self.place(left), self.place(right));
+        self.store(left, one.bytes())?;
+        self.store(right, other.bytes())?;
+        Ok(true)
     }
 
     /// Moves everything from the right node to the left one, if it fits.
