@@ -50,13 +50,21 @@ impl<E: Engine> Files<E> {
         self.run(DURABLE, |share| share.roll_back(&to.memory, now, hash_key), forget).await
     }
 
-    /// Writes the access times that are only in memory. Without it, a restart loses them.
+    /// Writes the access times that are only in memory, for a task in the background. Until they are written, or the
+    /// file changes, a restart loses them, and a bounded number is kept: accesses beyond it leave no time.
+    ///
+    /// [`FsError::NoSpace`], [`FsError::Quota`]: the times that were not written are dropped.
     pub async fn write_access_times(&self) -> Result<(), FsError> {
         loop {
             let unstable = (Durability::Unstable, SpaceReason::Pool);
-            let written = self.run(unstable, |share| share.write_accessed(ACCESSED_TOGETHER), same).await?;
-            if written < ACCESSED_TOGETHER {
-                return Ok(());
+            match self.run(unstable, |share| share.write_accessed(ACCESSED_TOGETHER), same).await {
+                Ok(written) if written < ACCESSED_TOGETHER => return Ok(()),
+                Ok(_) => {}
+                Err(error @ (FsError::NoSpace(_) | FsError::Quota)) => {
+                    self.memory.forget_accessed();
+                    return Err(error);
+                }
+                Err(error) => return Err(error),
             }
         }
     }
@@ -128,12 +136,7 @@ impl<E: Engine> Files<E> {
 
     /// Runs a call that changes nothing durable.
     pub(crate) async fn look<T>(&self, look: impl FnMut(&mut Share<'_>) -> Step<T>) -> Result<T, FsError> {
-        let result = self.run((Durability::Unstable, SpaceReason::Pool), look, same).await;
-        if self.memory.is_full() {
-            // The look succeeds all the same: without space for them, no more access times are kept.
-            let _ = self.write_access_times().await;
-        }
-        result
+        self.run((Durability::Unstable, SpaceReason::Pool), look, same).await
     }
 
     /// Source of a clone or copy.

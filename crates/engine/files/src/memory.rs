@@ -33,7 +33,7 @@ struct Counters {
 }
 
 /// Most access times that are kept in memory.
-const MOST_ACCESSED: usize = 4096;
+pub(crate) const MOST_ACCESSED: usize = 4096;
 
 /// State in memory.
 #[derive(Debug)]
@@ -158,9 +158,9 @@ impl Memory {
         files
     }
 
-    /// True when access times should be written.
-    pub(crate) fn is_full(&self) -> bool {
-        self.accessed.borrow().len() >= MOST_ACCESSED
+    /// Forgets all access times that are in memory alone.
+    pub(crate) fn forget_accessed(&self) {
+        self.accessed.take();
     }
 
     pub(crate) fn hint(&self, class: Class) -> u64 {

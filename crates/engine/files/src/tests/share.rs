@@ -2,11 +2,12 @@
 
 use super::world::{good, name};
 use super::{ROOT_ATTRIBUTES, end, new_share, reopened};
+use crate::memory::MOST_ACCESSED;
 use crate::testing::MemoryEngine;
 use crate::{Durability, Engine, Files, Outcome, Root, View};
 use vfs::{
-    Call, Caller, Cookie, Exclusive, FileId, FileSystem, FsError, Kind, New, NewKind, SetAttributes, Source, Stability,
-    Timestamp,
+    Call, Caller, Cookie, Exclusive, FileId, FileSystem, FsError, Kind, New, NewKind, SetAttributes, Source,
+    SpaceReason, Stability, Timestamp,
 };
 
 fn at(seconds: i64) -> Timestamp {
@@ -77,6 +78,34 @@ fn access_times_are_written_with_the_next_change_or_on_demand() {
     good(end(share.commit(files[0])));
     engine.restart(0);
     assert_eq!(accessed(&reopened(&engine, &share)), [at(50), at(60), at(5)]);
+}
+
+/// Reads wrote the access times of other files once many were in memory, and again and again in a full pool.
+#[test]
+fn a_read_writes_no_access_times() {
+    let engine = MemoryEngine::new(1, false);
+    let share = new_share(&engine);
+    let (caller, what) = (Caller::root(), NewKind::File { exclusive: Exclusive::No, hold: false });
+    let new = New { what, attributes: SetAttributes::default() };
+    let mut files = Vec::new();
+    for number in 0..MOST_ACCESSED + 3 {
+        let name = good(vfs::Name::try_from(&number.to_string()[..]).map_err(FsError::from));
+        files.push(good(end(share.create(Call::new(&caller, at(5)), share.root(), &name, &new))).file.file);
+    }
+    for file in &files {
+        good(end(share.read(Call::new(&caller, at(50)), *file, 0, 9)));
+    }
+    let accessed = |at: usize| good(end(share.attributes(files[at]))).accessed;
+    assert_eq!(engine.pending(), 0, "a look names no change");
+    assert_eq!((accessed(0), accessed(MOST_ACCESSED - 1), accessed(MOST_ACCESSED)), (at(50), at(50), at(5)));
+    good(end(share.write_access_times()));
+    good(end(share.read(Call::new(&caller, at(60)), files[MOST_ACCESSED], 0, 9)));
+    assert_eq!((accessed(0), accessed(MOST_ACCESSED)), (at(50), at(60)));
+    good(engine.snapshot(share.object()).map_err(|error| FsError::Stopped { reason: error.to_string() }));
+    engine.leave(0);
+    assert_eq!(end(share.write_access_times()), Err(FsError::NoSpace(SpaceReason::Pool)));
+    assert_eq!((accessed(0), accessed(MOST_ACCESSED)), (at(50), at(5)), "a time that cannot be stored is dropped");
+    assert_eq!(end(share.write_access_times()), Ok(()));
 }
 
 #[test]
