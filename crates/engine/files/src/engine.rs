@@ -16,6 +16,18 @@ pub type Block = [u8; BLOCK_BYTES as usize];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Object(pub u64);
 
+/// Blocks of one entry of the map when blocks are shared: a block, or a sub-tree that begins at the same place in its
+/// page in source and destination.
+pub(crate) const fn shared_span(from: u64, to: u64) -> u64 {
+    let level = (from ^ to).trailing_zeros() / SPAN_BITS;
+    1 << (SPAN_BITS * if level < SHARED_LEVELS { level } else { SHARED_LEVELS })
+}
+
+/// An entry of the map spans 2⁸ times the blocks of one a level below.
+const SPAN_BITS: u32 = 8;
+/// Highest level whose entries are shared.
+const SHARED_LEVELS: u32 = 4;
+
 /// Reason why a look finds nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
@@ -123,7 +135,8 @@ pub trait View {
     /// Makes a range of bytes zero, and unmaps its whole blocks. Allotments stay.
     fn zero(&mut self, object: Object, bytes: Range<u64>);
 
-    /// Maps `blocks` blocks of the destination as those of the source, holes too.
+    /// Maps `blocks` blocks of the destination as those of the source, holes too. It is one step, whose time grows with
+    /// the entries of the map that the range has, so that callers limit it.
     fn share(&mut self, from: (Object, u64), to: (Object, u64), blocks: u64);
 
     /// Gives an object all of the content of another one. Its allotments end.

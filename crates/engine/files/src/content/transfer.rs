@@ -1,7 +1,7 @@
 //! Clones and copies: ranges that share blocks, and edges that are copied as bytes.
 
 use super::{Draft, LIMITS, Target, touched};
-use crate::engine::{BLOCK_BYTES, Object};
+use crate::engine::{BLOCK_BYTES, Object, shared_span};
 use crate::halt::Step;
 use crate::layout::address::Region;
 use crate::layout::inode::Inode;
@@ -9,7 +9,10 @@ use crate::memory::Memory;
 use crate::share::Share;
 use smallvec::SmallVec;
 use std::ops::Range;
-use vfs::{Call, Changed, Copied, FileId, Segment, Source, check_overlap};
+use vfs::{Call, Changed, Copied, FileId, FsError, Segment, Source, check_overlap};
+
+/// Most entries of the map that one clone or copy changes, without those at its edges.
+const MOST_ENTRIES: u64 = 2048;
 
 /// Source of a clone or copy.
 pub(crate) struct From<'a> {
@@ -73,6 +76,10 @@ impl Share<'_> {
             return Ok(Draft::new(to, &target.before));
         }
         LIMITS.check_clone(from.offset_bytes, offset_bytes, length, source.size_bytes)?;
+        let limit_bytes = shared_at_once(from.offset_bytes, offset_bytes);
+        if length > limit_bytes {
+            return Err(FsError::TooLong { bytes: length, limit_bytes }.into());
+        }
         let end = offset_bytes + length;
         let region = self.reach(to, &mut target.inode, end)?;
         let blocks = touched(&(from.offset_bytes..from.offset_bytes + length));
@@ -103,7 +110,8 @@ impl Share<'_> {
             return Ok(CopyDraft { draft, done_bytes: 0, shared_bytes: 0 });
         }
         let congruent = from.offset_bytes % BLOCK_BYTES == offset_bytes % BLOCK_BYTES;
-        let done_bytes = if congruent { length } else { length.min(LIMITS.move_bytes) };
+        let limit_bytes = if congruent { shared_at_once(from.offset_bytes, offset_bytes) } else { LIMITS.move_bytes };
+        let done_bytes = length.min(limit_bytes);
         let bytes = from.offset_bytes..from.offset_bytes + done_bytes;
         let middle = whole_blocks(&bytes, congruent);
         // The edges are read before anything moves.
@@ -135,6 +143,16 @@ impl Share<'_> {
     }
 }
 
+/// Longest range between two offsets, congruent modulo a block, that one step can share. It ends where an entry of the
+/// map ends.
+///
+/// The offsets alone decide: the regions of S and larger files are aligned to their size, and ranges of smaller files
+/// have few blocks.
+const fn shared_at_once(from_bytes: u64, to_bytes: u64) -> u64 {
+    let entry_bytes = shared_span(from_bytes / BLOCK_BYTES, to_bytes / BLOCK_BYTES) * BLOCK_BYTES;
+    (from_bytes / entry_bytes + MOST_ENTRIES) * entry_bytes - from_bytes
+}
+
 /// Whole blocks between unaligned edges, which can be shared. Otherwise an empty range at the end.
 fn whole_blocks(bytes: &Range<u64>, congruent: bool) -> Range<u64> {
     if !congruent {
@@ -147,6 +165,18 @@ fn whole_blocks(bytes: &Range<u64>, congruent: bool) -> Range<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_step_shares_few_entries_of_the_map() {
+        let most = MOST_ENTRIES;
+        assert_eq!(shared_at_once(0, 4096), most << 12);
+        assert_eq!(shared_at_once(4096, 8192), most << 12);
+        assert_eq!(shared_at_once(5000, 904), (most << 12) - 904, "the end is aligned");
+        assert_eq!(shared_at_once(0, 1 << 20), most << 20);
+        assert_eq!(shared_at_once(4096, (1 << 20) + 4096), (most << 20) - 4096);
+        assert_eq!(shared_at_once(1 << 28, 1 << 36), most << 28);
+        assert!(shared_at_once(0, 0) > LIMITS.file_bytes && shared_at_once(LIMITS.file_bytes, 0) > LIMITS.file_bytes);
+    }
 
     #[test]
     fn whole_blocks_lie_between_the_edges() {

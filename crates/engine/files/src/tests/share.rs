@@ -208,3 +208,34 @@ fn a_clone_within_a_file_that_moves_takes_the_content_along() {
     }
     assert_eq!(good(end(share.space(file))).freed_bytes, 8192);
 }
+
+/// A clone of a large file by one block shared each block by itself, all in one step.
+#[test]
+fn a_clone_of_too_many_entries_is_refused_and_a_copy_continues() {
+    let engine = MemoryEngine::new(1, true);
+    let share = new_share(&engine);
+    let [from, to] = [1, 2].map(|number| create(&share, share.root(), number, Kind::File));
+    let size = 15 << 40;
+    write(&share, from, 0, b"start");
+    write(&share, from, (8 << 20) - 3, b"across the end of a part");
+    write(&share, from, size - 4096, &[7; 4096]);
+    let caller = Caller::root();
+    let call = Call::new(&caller, at(9));
+    let source = |offset_bytes, length_bytes| Source { file_system: &share, file: from, offset_bytes, length_bytes };
+    let before = good(end(share.attributes(to)));
+    for (to_bytes, limit_bytes) in [(4096, 8 << 20), (1 << 20, 2 << 30)] {
+        let error = FsError::TooLong { bytes: size, limit_bytes };
+        assert_eq!(end(share.clone_range(call, source(0, None), to, to_bytes)), Err(error));
+        good(end(share.clone_range(call, source(0, Some(limit_bytes)), from, (1 << 40) + to_bytes)));
+    }
+    assert_eq!(good(end(share.attributes(to))), before);
+    let first = good(end(share.copy_range(call, source(5, None), to, 4096 + 5)));
+    assert_eq!((first.done_bytes, first.shared_bytes), ((8 << 20) - 5, (8 << 20) - 4096));
+    let second = good(end(share.copy_range(call, source(8 << 20, None), to, 4096 + (8 << 20))));
+    assert_eq!((second.done_bytes, second.shared_bytes), (8 << 20, 8 << 20));
+    let read = |offset, length| good(end(share.read(call, to, offset, length))).into_bytes();
+    assert_eq!(read(4096 + (8 << 20) - 3, 24)[..], *b"across the end of a part");
+    good(end(share.clone_range(call, source(0, None), to, 0)));
+    assert_eq!((read(0, 5)[..].to_vec(), read(size - 4096, 4096)), (b"start".to_vec(), vec![7; 4096].into()));
+    assert_eq!(end(share.check()), Ok(vec![]));
+}
