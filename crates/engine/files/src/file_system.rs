@@ -5,7 +5,7 @@ use crate::engine::{Durability, Engine, EngineError, Missing, Object, Outcome, V
 use crate::halt::{Halt, Step, damaged};
 use crate::layout::address::{ROOT, file_of};
 use crate::memory::{Effects, Memory, Root};
-use crate::names::drop_some;
+use crate::names::{Climb, Climbing, drop_some};
 use crate::share::Share;
 use bytes::Bytes;
 use std::rc::Rc;
@@ -83,6 +83,25 @@ impl<E: Engine> Files<E> {
                 Err(Halt::Refused(error)) => return Err(error),
                 Err(Halt::Exhausted) => self.raise().await?,
                 Err(Halt::Wait) => return Err(FsError::Stopped { reason: "a result is not in memory".to_owned() }),
+            }
+        }
+    }
+
+    /// Runs a durable change that follows the way to the root before: in parts, of which each is a transaction.
+    async fn run_climbing<D, T>(
+        &self,
+        mut attempt: impl FnMut(&mut Share<'_>, Option<Climb>) -> Step<Climbing<D>>,
+        finish: impl Fn(&mut Share<'_>, D) -> Step<T>,
+    ) -> Result<T, FsError> {
+        let mut known = None;
+        loop {
+            let finish = |share: &mut Share<'_>, draft: Climbing<D>| match draft {
+                Ok(draft) => finish(share, draft).map(Ok),
+                Err(climb) => Ok(Err(climb)),
+            };
+            match self.run(DURABLE, |share| attempt(share, known), finish).await? {
+                Ok(done) => return Ok(done),
+                Err(climb) => known = Some(climb),
             }
         }
     }
@@ -223,7 +242,8 @@ impl<E: Engine> FileSystem for Files<E> {
     }
 
     async fn create(&self, call: Call<'_>, directory: FileId, name: &Name, new: &New) -> Result<Created, FsError> {
-        self.run(DURABLE, |share| share.create(call, directory, name, new), |share, draft| draft.finish(share)).await
+        let attempt = |share: &mut Share<'_>, known: Option<Climb>| share.create(call, directory, name, new, known);
+        self.run_climbing(attempt, |share, draft| draft.finish(share)).await
     }
 
     async fn link(&self, call: Call<'_>, file: FileId, to: Place<'_>) -> Result<Linked, FsError> {
@@ -242,8 +262,8 @@ impl<E: Engine> FileSystem for Files<E> {
     }
 
     async fn rename(&self, call: Call<'_>, from: Place<'_>, to: Place<'_>, expect: Expect) -> Result<Renamed, FsError> {
-        let attempt = |share: &mut Share<'_>| share.rename(call, from, to, expect);
-        self.run(DURABLE, attempt, |share, draft| draft.finish(share)).await
+        let attempt = |share: &mut Share<'_>, known: Option<Climb>| share.rename(call, (from, to), expect, known);
+        self.run_climbing(attempt, |share, draft| draft.finish(share)).await
     }
 
     async fn read_link(&self, file: FileId) -> Result<(LinkTarget, Attributes), FsError> {

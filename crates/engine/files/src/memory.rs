@@ -44,6 +44,8 @@ pub(crate) struct Memory {
     counters: Cell<Counters>,
     holds: RefCell<FxHashMap<FileId, u64>>,
     accessed: RefCell<FxHashMap<FileId, Timestamp>>,
+    /// Directories that got another parent.
+    moves: Cell<u64>,
     /// For each class with a bitmap: no smaller region is free, as far as is known.
     hints: Cell<[u64; Class::ALLOCATED.len()]>,
 }
@@ -58,6 +60,8 @@ pub(crate) struct Effects {
     latest: Timestamp,
     holds: SmallVec<[(FileId, bool); 2]>,
     accessed: SmallVec<[(FileId, Option<Timestamp>); 4]>,
+    /// Directories that get another parent.
+    moves: u64,
     hints: SmallVec<[(usize, u64); 2]>,
 }
 
@@ -70,6 +74,11 @@ impl Effects {
     /// Sets an access time in memory, or forgets it because the inode has it.
     pub(crate) fn access(&mut self, file: FileId, time: Option<Timestamp>) {
         self.accessed.push((file, time));
+    }
+
+    /// Notes that a directory gets another parent.
+    pub(crate) const fn move_directory(&mut self) {
+        self.moves += 1;
     }
 
     pub(crate) fn hint(&mut self, class: Class, region: u64) {
@@ -94,6 +103,7 @@ impl Memory {
             counters: Cell::default(),
             holds: RefCell::default(),
             accessed: RefCell::default(),
+            moves: Cell::default(),
             hints: Cell::default(),
         }
     }
@@ -167,6 +177,11 @@ impl Memory {
         self.hints.get().get(index_of(class)).copied().unwrap_or(0)
     }
 
+    /// Number that grows when the parent of any directory changes.
+    pub(crate) fn moves(&self) -> u64 {
+        self.moves.get()
+    }
+
     pub(crate) fn latest(&self) -> Timestamp {
         self.counters.get().latest
     }
@@ -177,6 +192,7 @@ impl Memory {
         self.counters.set(Counters { latest, ..Counters::default() });
         self.holds.take();
         self.accessed.take();
+        self.moves.update(|moves| moves + 1);
         self.hints.take();
     }
 
@@ -203,6 +219,7 @@ impl Memory {
                 None => accessed.remove(file),
             };
         }
+        self.moves.update(|moves| moves + effects.moves);
         let mut hints = self.hints.get();
         for (class, region) in &effects.hints {
             if let Some(hint) = hints.get_mut(*class) {

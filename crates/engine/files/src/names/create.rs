@@ -1,6 +1,6 @@
 //! Creation of a file, or the one that exists.
 
-use super::{Directory, entry, key};
+use super::{Climb, Climbing, Directory, entry, key};
 use crate::content::LIMITS;
 use crate::halt::Step;
 use crate::layout::inode::{INLINE_BYTES, Inode, Times};
@@ -29,14 +29,26 @@ impl Draft {
 }
 
 impl Share<'_> {
-    pub(crate) fn create(&mut self, call: Call<'_>, directory: FileId, name: &Name, new: &New) -> Step<Draft> {
+    pub(crate) fn create(
+        &mut self,
+        call: Call<'_>,
+        directory: FileId,
+        name: &Name,
+        new: &New,
+        known: Option<Climb>,
+    ) -> Step<Climbing<Draft>> {
         self.writable()?;
         let mut directory = self.searchable(call, directory)?;
         let (found, free) = self.entry(&directory, name.as_bytes())?;
         if let Some(found) = found {
-            return self.create_existing(call, &directory, &found, new);
+            return self.create_existing(call, &directory, &found, new).map(Ok);
         }
         policy::check_entries(&directory.before, call.caller)?;
+        if new.what.kind() == Kind::Directory
+            && let Some(climb) = self.climb(known, directory.file, None)?
+        {
+            return Ok(Err(climb));
+        }
         let (mut inode, size_bytes) = new_inode(call, &directory, new)?;
         let (key, file) = (key(free)?, self.next_file()?);
         inode.parent_key = key;
@@ -53,7 +65,7 @@ impl Share<'_> {
         if let NewKind::File { hold: true, .. } = new.what {
             self.effects().hold(file, true);
         }
-        Ok(Draft { before: Before::from(&directory.before), directory: directory.file, file, created: true })
+        Ok(Ok(Draft { before: Before::from(&directory.before), directory: directory.file, file, created: true }))
     }
 
     /// Gives a new file its content: the size, or the target.

@@ -1,5 +1,6 @@
 //! Operations on names, one file each, and what they have in common.
 
+mod climb;
 mod create;
 mod holds;
 mod link;
@@ -8,6 +9,9 @@ mod lookup;
 mod remove;
 mod rename;
 
+#[cfg(test)]
+pub(crate) use climb::MOST_LEVELS;
+pub(crate) use climb::{Climb, Climbing};
 pub(crate) use holds::drop_some;
 
 use crate::halt::{Halt, Step, damaged};

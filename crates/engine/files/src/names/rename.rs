@@ -1,16 +1,12 @@
 //! Renaming, with the replacement of what has the new name.
 
 use super::remove::check_empty;
-use super::{Directory, entry, key};
+use super::{Climb, Climbing, Directory, entry, key};
 use crate::halt::Step;
-use crate::layout::address::ROOT;
 use crate::layout::inode::Inode;
 use crate::share::Share;
 use crate::tree::{Found, Tree};
 use vfs::{Attributes, Before, Call, Expect, FileId, FsError, Kind, Permission, Place, Renamed, policy};
-
-/// Most directories between one and the root: more is damage.
-const MOST_DEPTH: usize = 1 << 16;
 
 /// A rename that was named.
 pub(crate) struct Draft {
@@ -39,7 +35,13 @@ struct Files {
 }
 
 impl Share<'_> {
-    pub(crate) fn rename(&mut self, call: Call<'_>, from: Place<'_>, to: Place<'_>, expect: Expect) -> Step<Draft> {
+    pub(crate) fn rename(
+        &mut self,
+        call: Call<'_>,
+        (from, to): (Place<'_>, Place<'_>),
+        expect: Expect,
+        known: Option<Climb>,
+    ) -> Step<Climbing<Draft>> {
         self.writable()?;
         self.directory(from.directory)?;
         self.directory(to.directory)?;
@@ -58,25 +60,29 @@ impl Share<'_> {
             replaced: None,
         };
         if replaced.is_some_and(|replaced| replaced.file == found.file) {
-            return Ok(draft);
+            return Ok(Ok(draft));
         }
         let inode = self.inode_of(&found, old.file)?;
         let replaced = match replaced {
             Some(replaced) => Some((replaced, self.inode_of(&replaced, new.file)?)),
             None => None,
         };
+        // In its own directory, a directory gets no other one above it.
+        if inode.kind == Kind::Directory
+            && old.file != new.file
+            && let Some(climb) = self.climb(known, new.file, Some(found.file))?
+        {
+            return Ok(Err(climb));
+        }
         let files = Files { found, inode, replaced };
         self.check_rename(call, &old, &new, &files)?;
         draft.replaced = self.exchange(call, (old, new), to, files)?;
-        Ok(draft)
+        Ok(Ok(draft))
     }
 
-    /// Checks kinds, permissions and the tree.
+    /// Checks kinds and permissions.
     fn check_rename(&mut self, call: Call<'_>, old: &Directory, new: &Directory, files: &Files) -> Step<()> {
         let moves_directory = files.inode.kind == Kind::Directory;
-        if moves_directory {
-            self.check_ancestors(new, files.found.file)?;
-        }
         let attributes = self.attributes(files.found.file, &files.inode)?;
         policy::check_removal(&old.before, &attributes, call.caller)?;
         if moves_directory && old.file != new.file {
@@ -91,22 +97,6 @@ impl Share<'_> {
         let attributes = self.attributes(replaced.file, inode)?;
         policy::check_removal(&new.before, &attributes, call.caller)?;
         check_empty(inode)
-    }
-
-    /// [`FsError::IntoItself`] if a directory is another one, or above it.
-    fn check_ancestors(&mut self, new: &Directory, moved: FileId) -> Step<()> {
-        let (mut ancestor, mut inode) = (new.file, new.inode);
-        for _ in 0..MOST_DEPTH {
-            if ancestor == moved {
-                return Err(FsError::IntoItself.into());
-            }
-            if ancestor == ROOT {
-                return Ok(());
-            }
-            ancestor = inode.parent;
-            inode = self.directory(ancestor)?;
-        }
-        Err(crate::halt::damaged(new.file).into())
     }
 
     /// Names the changes. Returns the file that lost its name.
@@ -142,6 +132,7 @@ impl Share<'_> {
             if inode.kind == Kind::Directory {
                 of_old.links = of_old.links.saturating_sub(1);
                 of_new.links += 1;
+                self.effects().move_directory();
             }
             self.touch_content(old.file, &mut of_old, call.now)?;
             self.put(old.file, &of_old)?;

@@ -4,6 +4,7 @@ mod check;
 mod concurrency;
 mod contract;
 mod damage;
+mod depth;
 mod directories;
 mod full;
 mod share;
