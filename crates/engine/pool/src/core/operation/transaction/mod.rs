@@ -193,6 +193,11 @@ impl<M: Media> Core<M> {
         }
         let bytes = Self::transaction_bytes(&running.changes);
         if !self.log.could_fit(bytes) {
+            // There is no space beside the log for the payload, and it does not fit into it with the blocks that later
+            // changes copied.
+            if running.changes.inline {
+                return Step::Fail(BlockError::PoolFull.into());
+            }
             return internal("the log is too small for this transaction");
         }
         if !self.log_takes(bytes) {

@@ -134,8 +134,10 @@ impl<M: Media> Core<M> {
             let ask = self.map.ask_of(*object, share.new, share.counts);
             let pages = share.unpromised_pages;
             new += share.new + share.unpromised;
+            // A promise may be short of pages: these are taken from free space.
+            let lasting = ask.lasting.max(share.new + share.counts.allocations - share.counts.passing);
             sum = Ask {
-                lasting: sum.lasting + ask.lasting + share.unpromised + pages.allocations - pages.passing,
+                lasting: sum.lasting + lasting + share.unpromised + pages.allocations - pages.passing,
                 covered: sum.covered + ask.covered,
                 covered_blocks: sum.covered_blocks + ask.covered_blocks,
                 taken: sum.taken + ask.taken,
