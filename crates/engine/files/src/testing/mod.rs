@@ -1,7 +1,6 @@
 //! Engine in memory, for tests: a pool of blocks with objects that share them, a bounded capacity, allotments, crashes
 //! that lose transactions which are not durable, and blocks that are missing from memory at random.
 
-mod ranges;
 mod state;
 mod view;
 

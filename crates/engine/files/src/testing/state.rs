@@ -1,12 +1,12 @@
 //! Objects of the engine in memory, and the execution of transactions.
 
-use super::ranges::Ranges;
 use crate::engine::{BLOCK_BYTES, Block, EngineError, Object};
 use bytes::Bytes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use vfs::Payload;
+use vfs::memory::Ranges;
 
 /// Mapped block: a number that says which places share it, and its content.
 #[derive(Clone, Debug)]

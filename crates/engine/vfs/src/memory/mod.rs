@@ -18,6 +18,7 @@ mod tests;
 
 pub use engine::MemoryEngine;
 pub use lies::Lie;
+pub use ranges::Ranges;
 
 use crate::{
     Attributes, Call, Capacity, Changed, Content, Cookie, Copied, Created, Expect, FileId, FileSystem, FileSystemId,

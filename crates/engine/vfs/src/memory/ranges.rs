@@ -5,11 +5,11 @@ use std::ops::Range;
 
 /// Ranges by their start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ranges(BTreeMap<u64, u64>);
+pub struct Ranges(BTreeMap<u64, u64>);
 
 impl Ranges {
     /// Adds a range, which may overlap others.
-    pub(super) fn insert(&mut self, range: Range<u64>) {
+    pub fn insert(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;
         }
@@ -22,7 +22,7 @@ impl Ranges {
     }
 
     /// Removes a range, of which only parts may be there.
-    pub(super) fn remove(&mut self, range: Range<u64>) {
+    pub fn remove(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;
         }
@@ -38,21 +38,29 @@ impl Ranges {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Range<u64>> {
+    /// All ranges, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = Range<u64>> {
         self.0.iter().map(|(start, end)| *start..*end)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// True if there is no range.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Parts inside a range, ascending.
+    pub fn within(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+        let parts = self.0.range(..range.end).map(|(start, end)| (*start).max(range.start)..(*end).min(range.end));
+        parts.filter(|part| !part.is_empty()).collect()
+    }
+
     /// Number of ranges.
-    pub(super) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.len()
     }
 
     /// Number of blocks in all ranges.
-    pub(super) fn blocks(&self) -> u64 {
+    pub fn blocks(&self) -> u64 {
         self.iter().map(|range| range.end - range.start).sum()
     }
 }
@@ -72,12 +80,14 @@ mod tests {
             let range = start..start + random.below(9);
             if random.chance(50) {
                 ranges.insert(range.clone());
-                model.extend(range);
+                model.extend(range.clone());
             } else {
                 ranges.remove(range.clone());
                 model.retain(|number| !range.contains(number));
             }
             assert!(ranges.iter().flatten().eq(model.iter().copied()));
+            assert!(ranges.within(&(0..100)).into_iter().flatten().eq(model.iter().copied()));
+            assert!(ranges.within(&range).into_iter().flatten().eq(model.range(range).copied()));
             assert_eq!(ranges.blocks(), model.len() as u64);
             let runs = model.iter().filter(|number| **number == 0 || !model.contains(&(**number - 1))).count();
             assert_eq!((ranges.count(), ranges.is_empty()), (runs, model.is_empty()));
