@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use nfs::v4::compound::MAX_OPERATIONS;
+use nfs::v4::compound::{MAX_MESSAGE_BYTES, MAX_OPERATIONS};
 use nfs::v4::session::ImplementationId;
 use thiserror::Error;
 
@@ -69,7 +69,7 @@ impl Default for Limits {
             cached_reply_bytes: 8192,
             cached_replies_bytes: 32 << 20,
             operations: MAX_OPERATIONS,
-            message_bytes: (1 << 20) + 4096,
+            message_bytes: MAX_MESSAGE_BYTES,
             connections_per_session: 16,
             client_share: 4,
             opens: 256_000,

@@ -7,6 +7,7 @@
 
 use bytes::{Bytes, BytesMut};
 use nfs::v4::FileSystemId;
+use nfs::v4::compound::MAX_MESSAGE_BYTES;
 use nfs_server::access::{Hosts, Rule, Rules};
 use nfs_server::handle::HandleKey;
 use nfs_server::{Answer, Connection, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Transport};
@@ -27,8 +28,6 @@ use xdr::Writer;
 
 /// Calls of a connection in progress.
 pub const IN_FLIGHT: usize = 128;
-/// Longest record: 1 MiB of data and what stands around it.
-const MAX_RECORD_BYTES: usize = (1 << 20) + (4 << 10);
 /// Room of the receive buffer, at least.
 const ROOM_BYTES: usize = 64 << 10;
 /// Interval of work that is due by time.
@@ -126,7 +125,7 @@ impl MemoryServer {
         closing: Rc<Notify>,
     ) -> io::Result<()> {
         let permits = std::sync::Arc::new(Semaphore::new(IN_FLIGHT));
-        let mut reassembly = Reassembly::new(MAX_RECORD_BYTES);
+        let mut reassembly = Reassembly::new(MAX_MESSAGE_BYTES as usize);
         let mut input = BytesMut::new();
         loop {
             let record = match reassembly.take(&mut input).map_err(io::Error::other)? {

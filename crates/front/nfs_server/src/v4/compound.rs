@@ -7,7 +7,7 @@ use crate::connection::CallFacts;
 use crate::rpc::NoResults;
 use bytes::Bytes;
 use nfs::v4::Status;
-use nfs::v4::compound::{Arguments, CompoundOperation, CompoundOutcome, Reply};
+use nfs::v4::compound::{Arguments, CompoundOperation, CompoundOutcome, MAX_MESSAGE_BYTES, Reply};
 use nfs::v4::operations::{Class, Needs, Operation, Outcome};
 use nfs::v4::session::SequenceArguments;
 use nfs_state::{Admitted, Fingerprint, Request, Sequenced};
@@ -18,8 +18,6 @@ use xdr::Writer;
 const MINORS: RangeInclusive<u32> = 1..=2;
 /// Header of an accepted reply, which counts against the limits of a session (RFC 8881 §18.36.3).
 const HEADER_BYTES: usize = 24;
-/// Longest reply outside of a session.
-const MOST_REPLY_BYTES: u32 = (1 << 20) + 4096;
 /// Room that is kept for the failure of the next operation.
 const FAILURE_BYTES: usize = 8;
 /// Results of SEQUENCE with their number and status.
@@ -108,7 +106,7 @@ struct Position {
 fn room<F: FileSystem>(context: &Context<'_, F>, written_bytes: usize) -> (usize, Status) {
     let kept = HEADER_BYTES + written_bytes + if context.last { 0 } else { FAILURE_BYTES };
     let limit = context.admitted.as_ref().map(Admitted::reply_limit);
-    let (limit, status) = limit.unwrap_or((MOST_REPLY_BYTES, Status::REP_TOO_BIG));
+    let (limit, status) = limit.unwrap_or((MAX_MESSAGE_BYTES, Status::REP_TOO_BIG));
     (usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(kept), status)
 }
 

@@ -16,6 +16,8 @@ use super::Status;
 pub const MAX_TAG_BYTES: u32 = 1024;
 /// Most operations that our servers take in a compound; a session may grant fewer.
 pub const MAX_OPERATIONS: u32 = 64;
+/// Longest request and longest reply of our servers: 1 MiB of data and what stands around it. A session may grant less.
+pub const MAX_MESSAGE_BYTES: u32 = (1 << 20) + (4 << 10);
 
 /// Number that stands for all operations that there are not (OP_ILLEGAL and OP_CB_ILLEGAL, §16.2.3).
 pub const ILLEGAL: u32 = 10044;
