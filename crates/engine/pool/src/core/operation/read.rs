@@ -1,6 +1,7 @@
 //! Reads: map, blocks in memory, and runs from the medium, whose checksums are verified before data
 //! is returned.
 
+use super::ZEROS;
 use crate::checksum::Crc32c;
 use crate::core::B;
 use crate::interface::ObjectId;
@@ -15,14 +16,11 @@ use crate::interface::operation::{OperationId, Output};
 use crate::medium::read_result;
 use crate::schedule::step::Step;
 use bytes::Bytes;
-use media::{BLOCK_BYTES, BlockAddress, Done, Media, MediaError};
+use media::{BlockAddress, Done, Media, MediaError};
 use smallvec::SmallVec;
 
 /// Address and checksum of each block of a read.
 type Entries = SmallVec<[(BlockAddress, Crc32c); 4]>;
-
-/// Content of a block that is not mapped.
-static ZEROS: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
 
 /// Largest read in blocks whose content stays in the cache.
 const CACHED_BLOCKS: usize = 8;
