@@ -374,18 +374,31 @@ fn a_repetition_of_a_call_in_progress_gets_its_reply() {
     assert_eq!(status_of(&results), None);
 }
 
+type Taken<'a> = std::pin::Pin<Box<dyn Future<Output = Answer> + 'a>>;
+
+/// A call and its repetition, which wait for the file system.
+fn call_and_repetition<'a>(
+    bench: &'a Bench,
+    connection: &'a Connection,
+    record: &Bytes,
+    task: &mut Task<'_>,
+) -> [Taken<'a>; 2] {
+    bench.engine.hold_back(true);
+    [(), ()].map(|()| {
+        let mut taken: Taken<'a> = Box::pin(bench.rpc.take(record.clone(), connection, bench.moment()));
+        assert_eq!(taken.as_mut().poll(task), Poll::Pending);
+        taken
+    })
+}
+
 /// A repetition whose connection is gone leaves the reply to the earlier call.
 #[test]
 fn a_repetition_that_is_dropped_takes_no_reply() {
     let bench = Bench::new();
     let (call, arguments) = creation(&bench, "f");
     let connection = bench.connection.get();
-    bench.engine.hold_back(true);
     let task = &mut Task::from_waker(Waker::noop());
-    let mut first = Box::pin(bench.rpc.take(record(&call, &arguments), &connection, bench.moment()));
-    assert_eq!(first.as_mut().poll(task), Poll::Pending);
-    let mut second = Box::pin(bench.rpc.take(record(&call, &arguments), &connection, bench.moment()));
-    assert_eq!(second.as_mut().poll(task), Poll::Pending);
+    let [mut first, second] = call_and_repetition(&bench, &connection, &record(&call, &arguments), task);
     drop(second);
     bench.engine.hold_back(false);
     assert!(matches!(first.as_mut().poll(task), Poll::Ready(Answer::Reply(_))));
@@ -397,12 +410,8 @@ fn an_execution_that_is_dropped_is_begun_again() {
     let bench = Bench::new();
     let (call, arguments) = creation(&bench, "f");
     let connection = bench.connection.get();
-    bench.engine.hold_back(true);
     let task = &mut Task::from_waker(Waker::noop());
-    let mut first = Box::pin(bench.rpc.take(record(&call, &arguments), &connection, bench.moment()));
-    assert_eq!(first.as_mut().poll(task), Poll::Pending);
-    let mut second = Box::pin(bench.rpc.take(record(&call, &arguments), &connection, bench.moment()));
-    assert_eq!(second.as_mut().poll(task), Poll::Pending);
+    let [first, mut second] = call_and_repetition(&bench, &connection, &record(&call, &arguments), task);
     drop(first);
     bench.engine.hold_back(false);
     let Poll::Ready(answer) = second.as_mut().poll(task) else { panic!("it is executed") };
