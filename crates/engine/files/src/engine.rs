@@ -1,5 +1,5 @@
-//! What files need of the engine below: [`Engine`], which runs transactions, and [`View`], through which a
-//! transaction looks at objects and names its changes.
+//! Interface to the engine below: an [`Engine`] runs transactions; through its [`View`] a transaction reads objects and
+//! names its changes.
 
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -31,9 +31,9 @@ const SHARED_LEVELS: u32 = 4;
 /// Reason why a look finds nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// It is not in memory. The engine loads it and runs the attempt again.
+    /// The block or count is not in memory. The engine loads it and runs the attempt again.
     Wait,
-    /// It cannot be read, or its checksum does not match.
+    /// The medium cannot read the block, or its checksum does not match.
     Damaged,
 }
 
@@ -92,7 +92,7 @@ pub struct Room {
     pub free_blocks: u64,
 }
 
-/// What a transaction sees and names.
+/// Objects as a transaction reads them, and the changes that it names.
 ///
 /// **Looks** show the state before the transaction, and its own edits. A block that was named by [`Self::write`],
 /// [`Self::zero`], [`Self::share`] or [`Self::replace`] must not be looked at after that.
@@ -176,7 +176,7 @@ pub trait Engine: Clone + 'static {
     /// Number of this run of the engine: another after each start.
     fn incarnation(&self) -> u64;
 
-    /// Random bytes that nobody can guess.
+    /// Unpredictable random bytes, for keys.
     fn random(&self) -> [u8; 16];
 
     /// True if both are one engine.

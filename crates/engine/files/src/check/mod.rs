@@ -21,7 +21,7 @@ use vfs::{FileId, FsError, Kind};
 /// Findings that a report has at most.
 const MOST_FINDINGS: usize = 1000;
 
-/// What the check remembers of a file.
+/// Facts of a file that the check compares with other structures later.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     kind: Kind,

@@ -1,4 +1,4 @@
-//! What a check can find.
+//! Problems that a check reports.
 
 use std::fmt;
 use thiserror::Error;
@@ -112,7 +112,7 @@ pub enum Problem {
 pub struct Finding {
     /// Path of the file from the root, or what is known of it; `/` for the share as a whole.
     pub path: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
 }
 

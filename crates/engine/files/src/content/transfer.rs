@@ -22,7 +22,7 @@ pub(crate) struct From<'a> {
     pub length_bytes: Option<u64>,
 }
 
-/// What is moved: checked.
+/// Range to clone or copy, after all checks.
 struct Transfer {
     target: Target,
     source: Inode,

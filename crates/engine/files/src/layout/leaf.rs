@@ -127,7 +127,7 @@ impl Leaf<Block> {
         &self.0
     }
 
-    /// The same entries at another place, without gaps.
+    /// Copy of the leaf for another place, with its entries packed.
     pub(crate) fn at(&self, place: Place) -> Self {
         let mut leaf = Self::new(place);
         self.entries().for_each(|entry| leaf.push(&entry));

@@ -1,4 +1,4 @@
-//! What the nodes of a directory have in common, and its header.
+//! Common layout of the nodes of a directory, and the header node.
 //!
 //! A directory is a B+-tree of nodes of one block each, numbered within its region. While it is small, node 0 is
 //! the only leaf, or all zeros if there is no entry. Otherwise node 0 is the header: root, levels, and the bitmap

@@ -36,7 +36,7 @@ pub(crate) struct SuperBlock {
     pub file_high: u64,
     /// Values of the change counter below this may have been used.
     pub change_high: u64,
-    /// What is added to the counter: it grows with each roll-back.
+    /// Base that is added to the change counter. Each roll-back raises it.
     pub change_base: u64,
     /// No file was changed before; it grows with each roll-back.
     pub changed_floor: Timestamp,
