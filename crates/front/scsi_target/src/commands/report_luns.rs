@@ -1,6 +1,7 @@
 //! REPORT LUNS (A0h), SPC-4 §6.33.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::device::Invocation;
 use crate::nexus::Nexus;
 use crate::reply::Reply;
 use crate::sense::Fault;
@@ -27,10 +28,15 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
+/// Lists the LUNs; see [`list`].
+pub(super) fn execute<D>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    list(call.nexus, &call.cdb)
+}
+
 /// Lists the LUNs that the nexus sees, and clears REPORTED LUNS DATA HAS CHANGED on all of them. Of
 /// the values of SELECT REPORT, 00h and 02h list all LUNs; 01h lists well-known logical units, of
 /// which there are none.
-pub(super) fn execute<D>(nexus: &Nexus<D>, cdb: &Cdb) -> Result<Reply, Fault> {
+pub(super) fn list<D>(nexus: &Nexus<D>, cdb: &Cdb) -> Result<Reply, Fault> {
     let view = nexus.view();
     let listed = match cdb.byte::<2>() {
         0x00 | 0x02 => view.as_slice(),
