@@ -1,12 +1,9 @@
 //! Logical unit: a [`Unit`] with SCSI's identity, mode parameters, medium state and task set.
 
-use crate::blocks::BlockRange;
-use crate::limits::Limits;
 use crate::nexus_id::NexusId;
 use crate::sense::Fault;
 use crate::task_set::TaskSet;
 use block::{BlockDevice, Extent};
-use scsi::FieldPointer;
 use scsi::inquiry::{self, Association, CodeSet, DesignatorType};
 use scsi::mode::{self, CachingPage, ControlPage, InformationalExceptionsPage, PageControl, ThresholdDescriptor};
 use std::cell::{Cell, RefCell};
@@ -101,15 +98,6 @@ impl<D: BlockDevice> LogicalUnit<D> {
             task_set: TaskSet::default(),
             single_initiator_threshold: Cell::new(false),
         }
-    }
-
-    /// Returns the blocks of `range`, if they lie inside the logical unit and are at most `limit`.
-    pub fn checked_extent(&self, range: BlockRange, limit: u64) -> Result<Extent, Fault> {
-        let extent = self.checked_range(range.lba, range.count)?;
-        if range.count > limit {
-            return Err(Fault::AboveLimit { requested: range.count, limit, at: FieldPointer::cdb(range.count_at) });
-        }
-        Ok(extent)
     }
 
     /// Returns the extent, if it lies inside the logical unit.
@@ -280,10 +268,5 @@ impl<D: BlockDevice> LogicalUnit<D> {
         self.prevents.borrow_mut().clear();
         self.software_write_protect.set(false);
         self.single_initiator_threshold.set(false);
-    }
-
-    /// MAXIMUM TRANSFER LENGTH in blocks.
-    pub fn transfer_limit(limits: &Limits) -> u64 {
-        u64::from(limits.transfer_blocks)
     }
 }

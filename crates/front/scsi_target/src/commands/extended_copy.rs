@@ -35,6 +35,7 @@ pub(super) const LID1: Command = Command {
     service_action: Some(service_action::EXTENDED_COPY_LID1),
     cdb_usage: &hex!("83 00 0000000000000000 ffffffff 00 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: None,
     access: Access::Write,
     harmless: None,
     awaited: false,

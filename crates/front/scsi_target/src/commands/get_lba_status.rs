@@ -16,6 +16,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: Some(service_action::GET_LBA_STATUS),
     cdb_usage: &hex!("9e 12 ffffffffffffffff ffffffff 00 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Read,
     harmless: None,
     awaited: false,

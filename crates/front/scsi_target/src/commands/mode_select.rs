@@ -21,6 +21,7 @@ pub(super) const MODE_SELECT_6: Command = Command {
     service_action: None,
     cdb_usage: &hex!("15 10 0000 ff 00"), // SP is refused: nothing can be saved
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: None,
     access: Access::Write,
     harmless: None,
     awaited: true,

@@ -18,6 +18,7 @@ pub(super) const MODE_SENSE_6: Command = Command {
     service_action: None,
     cdb_usage: &hex!("1a 08 ff ff ff 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Control,
     harmless: None,
     awaited: false,

@@ -3,7 +3,7 @@
 use crate::blocks::BLOCK;
 use crate::command::{Command, DataDirection, DataOut, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
-use crate::logical_unit::LogicalUnit;
+use crate::limits::Limits;
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, CompareOutcome, Durability, Extent};
@@ -19,6 +19,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("8b 18 ffffffffffffffff ffffffff 3f 00"),
     data: DataDirection::Out(DataOut::Range),
+    limit_blocks: Some(Limits::transfer_limit),
     access: Access::Write,
     harmless: None,
     awaited: true,
@@ -42,9 +43,8 @@ const STEP_BLOCKS: u64 = 128;
 /// a snapshot) is not lost either. After a failure halfway the initiator can send the command again
 /// without harm.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let limit = LogicalUnit::<D>::transfer_limit(call.target.limits());
     let range = call.range();
-    let extent = call.unit.checked_extent(range, limit)?;
+    let extent = call.checked_extent(range)?;
     let needed_bytes = extent.count * BLOCK;
     let data = call.exact_data_out(needed_bytes, FieldPointer::cdb(range.count_at))?;
     let durability = call.durability();

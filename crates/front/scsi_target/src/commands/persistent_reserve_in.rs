@@ -16,6 +16,7 @@ pub(super) const READ_KEYS: Command = Command {
     service_action: Some(service_action::READ_KEYS),
     cdb_usage: &hex!("5e 00 0000000000 ffff 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Reservation,
     harmless: None,
     awaited: false,

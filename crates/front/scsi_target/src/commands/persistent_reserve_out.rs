@@ -31,6 +31,7 @@ const BASIS: Command = Command {
     service_action: None,
     cdb_usage: &hex!("5f 00 ff 0000 ffffffff 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: None,
     access: Access::Reservation,
     harmless: None,
     awaited: false,

@@ -33,6 +33,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: Some(service_action::POPULATE_TOKEN),
     cdb_usage: &hex!("83 10 00000000 ffffffff ffffffff 3f 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: None,
     access: Access::Read,
     harmless: None,
     awaited: false,

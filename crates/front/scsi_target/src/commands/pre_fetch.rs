@@ -14,6 +14,7 @@ pub(super) const PRE_FETCH_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("34 02 ffffffff 3f ffff 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Read,
     harmless: None,
     awaited: false,

@@ -15,6 +15,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("1e 00 0000 03 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Control,
     harmless: Some(allows_removal),
     awaited: false,

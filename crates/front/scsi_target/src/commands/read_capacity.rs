@@ -18,6 +18,7 @@ pub(super) const READ_CAPACITY_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("25 00 00000000 0000 00 00"), // LBA and PMI are obsolete
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Always,
     harmless: None,
     awaited: false,

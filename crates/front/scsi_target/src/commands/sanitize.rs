@@ -21,6 +21,7 @@ pub(super) const BLOCK_ERASE: Command = Command {
     service_action: Some(service_action::BLOCK_ERASE),
     cdb_usage: &hex!("48 a2 0000000000 0000 00"), // PARAMETER LIST LENGTH has to be 0
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Write,
     harmless: None,
     awaited: false,

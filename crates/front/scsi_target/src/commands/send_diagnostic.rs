@@ -16,6 +16,7 @@ pub(super) const COMMAND: Command = Command {
     // PF, SELFTEST, DEVOFFL, UNITOFFL; SELF-TEST CODE and PARAMETER LIST LENGTH have to be 0.
     cdb_usage: &hex!("1d 17 00 0000 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Control,
     harmless: None,
     awaited: false,

@@ -15,6 +15,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("1b 01 00 0f f7 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Control,
     harmless: Some(starts),
     awaited: false,

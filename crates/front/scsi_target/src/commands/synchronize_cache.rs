@@ -14,6 +14,7 @@ pub(super) const SYNCHRONIZE_CACHE_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("35 06 ffffffff 3f ffff 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Control,
     harmless: None,
     awaited: false,

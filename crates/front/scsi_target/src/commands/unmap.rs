@@ -20,6 +20,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("42 00 00000000 3f ffff 00"), // ANCHOR is refused: ANC_SUP is 0
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: None,
     access: Access::Write,
     harmless: None,
     awaited: true,

@@ -3,8 +3,7 @@
 use crate::blocks::{BLOCK, blocks_in};
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
-use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
-use crate::logical_unit::LogicalUnit;
+use crate::limits::{Limits, OPTIMAL_TRANSFER_BLOCKS};
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
@@ -19,6 +18,7 @@ pub(super) const VERIFY_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("2f 16 ffffffff 3f ffff 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: Some(Limits::transfer_limit),
     access: Access::Read,
     harmless: None,
     awaited: false,
@@ -66,8 +66,7 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 /// * When the initiator announces less Data-Out than BYTCHK = 01b needs, only the blocks that it
 ///   sends are compared.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let limit = LogicalUnit::<D>::transfer_limit(call.target.limits());
-    let extent = call.unit.checked_extent(call.range(), limit)?;
+    let extent = call.checked_extent(call.range())?;
     let (data, needed_bytes, blocks) = match byte_check(&call.cdb) {
         0b00 => (None, 0, extent.count),
         0b01 => {

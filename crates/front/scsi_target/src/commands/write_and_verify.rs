@@ -3,8 +3,7 @@
 use crate::blocks::{BLOCK, blocks_in};
 use crate::command::{Command, DataDirection, DataOut, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
-use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
-use crate::logical_unit::LogicalUnit;
+use crate::limits::{Limits, OPTIMAL_TRANSFER_BLOCKS};
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Durability, Extent};
@@ -18,6 +17,7 @@ pub(super) const WRITE_AND_VERIFY_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("2e 12 ffffffff 3f ffff 00"),
     data: DataDirection::Out(DataOut::Range),
+    limit_blocks: Some(Limits::transfer_limit),
     access: Access::Write,
     harmless: None,
     awaited: true,
@@ -48,8 +48,7 @@ pub(super) const WRITE_AND_VERIFY_16: Command = Command {
 /// Stores Data-Out durably and reads it back; with BYTCHK = 01b compares it. BYTCHK values 10b and 11b are reserved: bit 2 of byte 1
 /// is not in the usage data.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let limit = LogicalUnit::<D>::transfer_limit(call.target.limits());
-    let extent = call.unit.checked_extent(call.range(), limit)?;
+    let extent = call.checked_extent(call.range())?;
     let needed_bytes = extent.count * BLOCK;
     let data = call.block_data_out(needed_bytes)?;
     let stored = Extent { count: blocks_in(&data), ..extent };

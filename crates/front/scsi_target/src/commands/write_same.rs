@@ -1,9 +1,9 @@
 //! WRITE SAME (41h, 93h), SBC-3 §5.44 and §5.45. VMware's Block Zero.
 
-use crate::blocks::BLOCK;
+use crate::blocks::{BLOCK, BlockRange};
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
-use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
+use crate::limits::{Limits, OPTIMAL_TRANSFER_BLOCKS};
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Durability, Extent};
@@ -22,6 +22,7 @@ pub(super) const WRITE_SAME_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("41 08 ffffffff 3f ffff 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: Some(Limits::write_same_limit),
     access: Access::Write,
     harmless: None,
     awaited: true,
@@ -63,7 +64,6 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let range = call.range();
     let count_at = FieldPointer::cdb(range.count_at);
-    let limit = u64::from(call.target.limits().write_same_blocks);
     let count = if range.count > 0 {
         range.count
     } else if call.unit.profile.write_same_to_end {
@@ -73,10 +73,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         call.unit.checked_range(range.lba, 0)?;
         return Err(Fault::InvalidFieldInCdb(count_at));
     };
-    if count > limit {
-        return Err(Fault::AboveLimit { requested: count, limit, at: count_at });
-    }
-    let extent = call.unit.checked_range(range.lba, count)?;
+    let extent = call.checked_extent(BlockRange { count, ..range })?;
     let no_data_out = no_data_out(call.command, &call.cdb);
     let payload_bytes = if no_data_out { 0 } else { BLOCK };
     let payload = call.exact_data_out(payload_bytes, FieldPointer::cdb(1))?;

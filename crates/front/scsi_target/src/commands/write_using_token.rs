@@ -31,6 +31,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: Some(service_action::WRITE_USING_TOKEN),
     cdb_usage: &hex!("83 11 00000000 ffffffff ffffffff 3f 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: None,
     access: Access::Write,
     harmless: None,
     awaited: false,

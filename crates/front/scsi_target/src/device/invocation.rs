@@ -8,7 +8,7 @@ use crate::logical_unit::LogicalUnit;
 use crate::nexus::Nexus;
 use crate::sense::Fault;
 use crate::task_set::{TaskAttribute, TaskGuard};
-use block::{Durability, VolumeId};
+use block::{BlockDevice, Durability, Extent, VolumeId};
 use bytes::Bytes;
 use scsi::third_party_copy::TransferCountUnits;
 use scsi::{Cdb, FieldPointer};
@@ -85,6 +85,18 @@ impl<'a, D> Invocation<'a, D> {
     ) -> Self {
         let cdb = Cdb(request.cdb);
         Self { target, nexus, unit, command, cdb, request, content_generation, place: RefCell::new(place) }
+    }
+}
+
+impl<D: BlockDevice> Invocation<'_, D> {
+    /// Returns the blocks of `range`, if they lie inside the logical unit and are at most the command's limit.
+    pub fn checked_extent(&self, range: BlockRange) -> Result<Extent, Fault> {
+        let extent = self.unit.checked_range(range.lba, range.count)?;
+        let limit = self.command.limit_blocks(self.target.limits());
+        if range.count > limit {
+            return Err(Fault::AboveLimit { requested: range.count, limit, at: FieldPointer::cdb(range.count_at) });
+        }
+        Ok(extent)
     }
 }
 
