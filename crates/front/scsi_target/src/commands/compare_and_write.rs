@@ -61,8 +61,8 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     }
     let half = data.len() / 2;
     let durability = call.durability();
-    let _blocks = call.unit.extents.lock(AccessClass::Write, &[extent]).await;
-    let device = call.unit.device();
+    let _blocks = call.unit().extents.lock(AccessClass::Write, &[extent]).await;
+    let device = call.unit().device();
     match device.compare_and_write(extent, data.slice(..half), data.slice(half..), durability).await? {
         CompareOutcome::Written => {
             Ok(Reply::took(2 * half_bytes).offloaded(OffloadWork { bytes: half_bytes, ..OffloadWork::default() }))

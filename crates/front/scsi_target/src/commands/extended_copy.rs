@@ -1,4 +1,5 @@
-//! EXTENDED COPY (LID1) and (LID4) (83h/00h and /01h), SPC-4 §6.4 and §6.5. VMware's XCOPY, the primitive behind clone and Storage vMotion.
+//! EXTENDED COPY (LID1) and (LID4) (83h/00h and /01h), SPC-4 §6.4 and §6.5. VMware's XCOPY, the primitive behind
+//! clone and Storage vMotion.
 //!
 //! The whole parameter list is checked before the first segment starts; these faults are ILLEGAL
 //! REQUEST. A fault of a segment is COPY ABORTED, and the blocks that earlier segments copied stay.

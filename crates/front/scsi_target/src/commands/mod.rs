@@ -70,12 +70,13 @@ impl Row {
     }
 }
 
-/// Defines the command table and the dispatch of its rows from one list. Each line has a name, the commands that it executes, and
-/// the function that executes them; how the function runs is one of
+/// Defines the command table and the dispatch of its rows from one list. Each line has a name, the commands that it
+/// executes, and the function that executes them; how the function runs is one of
 ///
 /// * `immediate`: not asynchronous,
 /// * `inline`: its future is a part of the future of the caller,
-/// * `boxed`: its future is allocated. Rare commands with large state are, so that the future of a READ or WRITE stays small.
+/// * `boxed`: its future is allocated. Rare commands with large state are, so that the future of a READ or WRITE
+///   stays small.
 macro_rules! commands {
     ($($operation:ident: [$($command:path),+ $(,)?] $how:ident $execute:path;)+) => {
         /// Command table, by name: the facts of each command, and the code that executes it.
@@ -158,7 +159,8 @@ commands! {
     ReportSupportedOperationCodes:
         [report_supported_operation_codes::COMMAND] immediate report_supported_operation_codes::execute;
     ReportSupportedTaskManagementFunctions:
-        [report_supported_task_management_functions::COMMAND] immediate report_supported_task_management_functions::execute;
+        [report_supported_task_management_functions::COMMAND]
+        immediate report_supported_task_management_functions::execute;
     ReportTargetPortGroups: [report_target_port_groups::COMMAND] immediate report_target_port_groups::execute;
     RequestSense: [request_sense::COMMAND] immediate request_sense::execute;
     Reserve: [reserve::COMMAND] boxed reserve::execute;

@@ -48,14 +48,14 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let needed_bytes = extent.count * BLOCK;
     let data = call.exact_data_out(needed_bytes, FieldPointer::cdb(range.count_at))?;
     let durability = call.durability();
-    let _blocks = call.unit.extents.lock(AccessClass::Update, &[extent]).await;
+    let _blocks = call.unit().extents.lock(AccessClass::Update, &[extent]).await;
     let step_bytes = usize::try_from(STEP_BLOCKS * BLOCK).unwrap_or(usize::MAX);
     for (step, given) in (0..).zip(data.chunks(step_bytes)) {
         let count = given.len() as u64 / BLOCK;
         combine(call, Extent::new(extent.lba.0 + step * STEP_BLOCKS, count), given, durability).await?;
     }
     let stored_bytes = data.len() as u64;
-    call.unit.statistics.count_write(stored_bytes);
+    call.unit().statistics.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))
 }
 
@@ -67,7 +67,7 @@ async fn combine<D: BlockDevice>(
 ) -> Result<(), Fault> {
     // Two buffers: the data read, and the combination.
     let _room = call.working_room(2 * extent.count).await;
-    let device = call.unit.device();
+    let device = call.unit().device();
     loop {
         let medium = device.read(extent).await?;
         call.check_step()?;

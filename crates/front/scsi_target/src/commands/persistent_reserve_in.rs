@@ -53,14 +53,14 @@ pub(super) const REPORT_CAPABILITIES: Command = Command {
 
 /// READ KEYS: the key of each registration.
 pub(super) fn keys<D>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let state = call.unit.reservations.state();
+    let state = call.unit().reservations.state();
     let keys: Vec<u8> = state.keys.values().flat_map(|key| key.to_be_bytes()).collect();
     reply(call, state.generation, &keys)
 }
 
 /// READ RESERVATION: one descriptor, or none.
 pub(super) fn reservation<D>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let state = call.unit.reservations.state();
+    let state = call.unit().reservations.state();
     let descriptor = state.reservation.as_ref().map(|reservation| {
         let holder = Some(&reservation.holder).filter(|_| !reservation.kind.is_all_registrants());
         let key = holder.and_then(|holder| state.key(holder)).unwrap_or(0);
@@ -71,7 +71,7 @@ pub(super) fn reservation<D>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
 
 /// READ FULL STATUS: a descriptor for each registration.
 pub(super) fn full_status<D>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let state = call.unit.reservations.state();
+    let state = call.unit().reservations.state();
     let descriptors: Vec<u8> = state
         .keys
         .iter()
@@ -87,7 +87,7 @@ pub(super) fn full_status<D>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
 
 /// REPORT CAPABILITIES.
 pub(super) fn capabilities<D>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let active = call.unit.reservations.state().persists;
+    let active = call.unit().reservations.state().persists;
     let data = persistent_reservation::capabilities(true, active);
     Ok(Reply::parameter_data(data, call.cdb.be16::<7>()))
 }

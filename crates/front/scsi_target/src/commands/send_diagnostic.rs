@@ -35,8 +35,8 @@ pub(super) const COMMAND: Command = Command {
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     const SELFTEST: u8 = 0x04;
     if call.cdb.bit::<1>(SELFTEST) {
-        call.unit.check_present()?;
-        call.unit.device().flush().await?;
+        call.logical_unit.check_present()?;
+        call.unit().device().flush().await?;
     }
     Ok(Reply::good())
 }

@@ -39,7 +39,7 @@ pub(super) const SYNCHRONIZE_CACHE_16: Command = Command {
 /// response, which is not used.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let range = call.range();
-    call.unit.checked_range(range.lba, range.count)?;
-    call.unit.device().flush().await?;
+    call.logical_unit.checked_range(range.lba, range.count)?;
+    call.unit().device().flush().await?;
     Ok(Reply::good())
 }

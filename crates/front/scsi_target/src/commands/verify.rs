@@ -46,7 +46,8 @@ pub(super) const VERIFY_16: Command = Command {
     ..VERIFY_10
 };
 
-/// BYTCHK: 00b reads the medium, 01b compares it with Data-Out, 11b compares each block with one block of Data-Out, 10b is reserved.
+/// BYTCHK: 00b reads the medium, 01b compares it with Data-Out, 11b compares each block with one block of Data-Out,
+/// 10b is reserved.
 fn byte_check(cdb: &Cdb) -> u8 {
     cdb.byte::<1>() >> 1 & 0b11
 }
@@ -81,8 +82,8 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     };
     let every_block_same = byte_check(&call.cdb) == 0b11;
     let class = if blocks <= u64::from(OPTIMAL_TRANSFER_BLOCKS) { AccessClass::Read } else { AccessClass::Scan };
-    let _blocks = call.unit.extents.lock(class, &[Extent::new(extent.lba.0, blocks)]).await;
-    let device = call.unit.device();
+    let _blocks = call.unit().extents.lock(class, &[Extent::new(extent.lba.0, blocks)]).await;
+    let device = call.unit().device();
     let mut done = 0;
     while done < blocks {
         let count = (blocks - done).min(u64::from(OPTIMAL_TRANSFER_BLOCKS));

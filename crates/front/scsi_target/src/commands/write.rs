@@ -63,8 +63,8 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let durability = call.durability();
     let stored = Extent { count: blocks_in(&data), ..extent };
     let stored_bytes = data.len() as u64;
-    let _blocks = call.unit.extents.lock(AccessClass::Write, &[stored]).await;
-    call.unit.device().write(stored, data, durability).await?;
-    call.unit.statistics.count_write(stored_bytes);
+    let _blocks = call.unit().extents.lock(AccessClass::Write, &[stored]).await;
+    call.unit().device().write(stored, data, durability).await?;
+    call.unit().statistics.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))
 }

@@ -45,16 +45,16 @@ pub(super) const WRITE_AND_VERIFY_16: Command = Command {
     ..WRITE_AND_VERIFY_10
 };
 
-/// Stores Data-Out durably and reads it back; with BYTCHK = 01b compares it. BYTCHK values 10b and 11b are reserved: bit 2 of byte 1
-/// is not in the usage data.
+/// Stores Data-Out durably and reads it back; with BYTCHK = 01b compares it. BYTCHK values 10b and 11b are reserved:
+/// bit 2 of byte 1 is not in the usage data.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let extent = call.checked_extent(call.range())?;
     let needed_bytes = extent.count * BLOCK;
     let data = call.block_data_out(needed_bytes)?;
     let stored = Extent { count: blocks_in(&data), ..extent };
     let stored_bytes = data.len() as u64;
-    let _blocks = call.unit.extents.lock(AccessClass::Update, &[stored]).await;
-    let device = call.unit.device();
+    let _blocks = call.unit().extents.lock(AccessClass::Update, &[stored]).await;
+    let device = call.unit().device();
     device.write(stored, data.clone(), Durability::Forced).await?;
     let mut done = 0;
     while done < stored.count {
@@ -66,6 +66,6 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         }
         done += count;
     }
-    call.unit.statistics.count_write(stored_bytes);
+    call.unit().statistics.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))
 }

@@ -52,8 +52,8 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let needed_bytes = extent.count * BLOCK;
     let data = call.exact_data_out(needed_bytes, FieldPointer::cdb(range.count_at))?;
     let durability = call.durability();
-    let _blocks = call.unit.extents.lock(AccessClass::Write, &[extent]).await;
-    call.unit.device().write(extent, data, durability).await?;
-    call.unit.statistics.count_write(needed_bytes);
+    let _blocks = call.unit().extents.lock(AccessClass::Write, &[extent]).await;
+    call.unit().device().write(extent, data, durability).await?;
+    call.unit().statistics.count_write(needed_bytes);
     Ok(Reply::took(needed_bytes))
 }
