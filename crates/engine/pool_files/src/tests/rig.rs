@@ -156,18 +156,19 @@ impl Rig {
             (id, 0)
         });
         let volume = self.pool().volume(id);
+        let mut most: u64 = 256;
         loop {
             let excess = self.space().available_bytes(0).saturating_sub(bytes) / 4096;
             if excess == 0 {
                 break;
             }
-            let blocks = excess.min(256);
+            let blocks = excess.min(most);
             let data = Bytes::from(vec![used as u8 | 1; blocks as usize * 4096]);
             let extent = block::Extent::new(used * 8, blocks * 8);
             use block::BlockDevice;
             match self.end(volume.write(extent, data, block::Durability::Forced)) {
                 Ok(()) => used += blocks,
-                Err(block::BlockError::PoolFull) if blocks > 1 => {}
+                Err(block::BlockError::PoolFull) if blocks > 1 => most = blocks / 2,
                 Err(block::BlockError::PoolFull) => break,
                 Err(error) => panic!("the filler cannot be written: {error}"),
             }
