@@ -46,6 +46,7 @@ const LAYERS: &[Layer] = &[
             ("files", &["random", "vfs"]),
             ("media", &["text"]),
             ("pool", &["block", "media"]),
+            ("pool_files", &["block", "files", "media", "pool", "random", "vfs"]),
             ("vfs", &["random"]),
         ],
     },

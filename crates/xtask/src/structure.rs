@@ -15,6 +15,7 @@ use std::path::Path;
 const CRATES: &[&str] = &[
     "engine/pool",
     "engine/files",
+    "engine/pool_files",
     "engine/vfs",
     "front/unit",
     "front/nfs_server",
