@@ -69,7 +69,7 @@ pub use hosts::*;
 pub use jobs::*;
 pub use live::{
     Change, ConnectionCounters, Level, Live, OffloadRow, Portal, RefusedLogins, Registration, Reservations,
-    SessionInfo, UnitFacts, VolumeCounters,
+    SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
 };
 pub use mirror::Mirror;
 pub use naa::Naa;
