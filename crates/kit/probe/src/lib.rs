@@ -12,9 +12,11 @@ mod primitives;
 mod report;
 mod scratch;
 mod subject;
+mod verdict;
 
-pub use primitives::{Primitive, Status, Verdict};
+pub use primitives::{Primitive, Verdict};
 pub use report::Report;
+pub use verdict::Status;
 
 use data_mover::{DataMover, Device, DeviceError, Extent, Settings};
 use datastore::Datastore;
