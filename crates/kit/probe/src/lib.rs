@@ -1,5 +1,5 @@
 //! Probe of a logical unit: what would a VMware host conclude about it? Works against any iSCSI
-//! target, without root.
+//! target, without root. [`nfs`] is the same for a share of any NFS server.
 //!
 //! Without a write test, a primitive is Supported when the unit announces it, and the reason says
 //! so. With a write test it is *proved*: carried out on a scratch range, verified, timed, and its
@@ -8,6 +8,7 @@
 //! to are left alone. Each primitive has a file in `primitives`.
 #![forbid(unsafe_code)]
 
+pub mod nfs;
 mod primitives;
 mod report;
 mod scratch;
