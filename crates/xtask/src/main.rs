@@ -17,6 +17,7 @@ mod structure;
 mod suite;
 mod threads;
 mod waits;
+mod width;
 mod workspace;
 
 use anyhow::Result;
