@@ -11,6 +11,7 @@ mod dependencies;
 mod fuzz;
 mod kill;
 mod race;
+mod re_exports;
 mod scorecard;
 mod storm;
 mod structure;
