@@ -80,6 +80,8 @@ const LAYERS: &[Layer] = &[
                     "initiator",
                     "lab",
                     "lab_report",
+                    "nfs_client",
+                    "nfs_conformance",
                     "pool_offline",
                     "probe",
                     "text",

@@ -7,6 +7,7 @@ mod configured;
 mod index;
 mod ports;
 mod shared;
+mod shares;
 mod table;
 
 pub use configured::ConfiguredPorts;
@@ -17,11 +18,13 @@ use crate::access::record::{AccessRecord, To};
 use crate::catalog::DynCatalog;
 use crate::condition::Noun;
 use crate::error::ControlError;
+use crate::exports::record::{ExportRecord, ExportTo};
 use crate::host_groups::record::HostGroupRecord;
 use crate::hosts::initiator::Initiator;
 use crate::hosts::record::{Chap, HostRecord};
 use crate::ports::record::{PortGroupRecord, PortalRecord};
 use crate::record::load;
+use crate::shares::record::ShareRecord;
 use crate::snapshots::error::SnapshotError;
 use crate::snapshots::record::SnapshotRecord;
 use crate::system::record::ArrayRecord;
@@ -29,6 +32,7 @@ use crate::volumes::record::{SourceRecord, VolumeRecord};
 use index::Index;
 use pool::{ObjectId, ObjectKind};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use table::Table;
 use uuid::Uuid;
@@ -44,6 +48,8 @@ pub struct Directory {
     hosts: Table<Uuid, HostRecord>,
     host_groups: Table<Uuid, HostGroupRecord>,
     access: Table<(Uuid, To), AccessRecord>,
+    shares: Table<Uuid, ShareRecord>,
+    exports: Table<(Uuid, ExportTo), ExportRecord>,
     portals: Table<u16, PortalRecord>,
     port_groups: Table<u16, PortGroupRecord>,
     configured_ports: ConfiguredPorts,
@@ -63,6 +69,10 @@ pub enum Edit {
     HostGroup(Uuid, Option<Arc<HostGroupRecord>>),
     /// A grant, by volume and grantee.
     Access((Uuid, To), Option<Arc<AccessRecord>>),
+    /// A share.
+    Share(Uuid, Option<Arc<ShareRecord>>),
+    /// An export rule, by share and hosts.
+    Export((Uuid, ExportTo), Option<Arc<ExportRecord>>),
     /// A portal. Portals are never removed.
     Portal(u16, Option<Arc<PortalRecord>>),
     /// A target port group. Groups are never removed.
@@ -88,6 +98,8 @@ edits! {
     HostRecord => |record| record.id, Host;
     HostGroupRecord => |record| record.id, HostGroup;
     AccessRecord => |record| (record.volume, record.to()), Access;
+    ShareRecord => |record| record.id, Share;
+    ExportRecord => |record| (record.share, record.to), Export;
     PortalRecord => |record| record.identifier, Portal;
     PortGroupRecord => |record| record.identifier, PortGroup;
 }
@@ -125,6 +137,8 @@ impl Directory {
             hosts: Table::default(),
             host_groups: Table::default(),
             access: Table::default(),
+            shares: Table::default(),
+            exports: Table::default(),
             portals: Table::default(),
             port_groups: Table::default(),
             configured_ports: ConfiguredPorts::default(),
@@ -135,6 +149,8 @@ impl Directory {
         directory.extend(load::<HostRecord>(catalog)?);
         directory.extend(load::<HostGroupRecord>(catalog)?);
         directory.extend(load::<AccessRecord>(catalog)?);
+        directory.extend(load::<ShareRecord>(catalog)?);
+        directory.extend(load::<ExportRecord>(catalog)?);
         directory.extend(load::<PortalRecord>(catalog)?);
         directory.extend(load::<PortGroupRecord>(catalog)?);
         directory.check(catalog)?;
@@ -168,6 +184,11 @@ impl Directory {
                 let before = self.access.set(key, record.clone());
                 index.access(before.as_deref(), record.as_deref());
             }
+            Edit::Share(id, record) => {
+                let before = self.shares.set(id, record.clone());
+                index.share(before.as_deref(), record.as_deref());
+            }
+            Edit::Export(key, record) => drop(self.exports.set(key, record)),
             Edit::Portal(identifier, record) => drop(self.portals.set(identifier, record)),
             Edit::PortGroup(identifier, record) => drop(self.port_groups.set(identifier, record)),
             Edit::ConfiguredPorts(ports) => self.configured_ports = ports,
@@ -203,7 +224,7 @@ impl Directory {
                 return damaged(format!("LUN {} is granted of a volume or to a host that is not there", access.lun));
             }
         }
-        Ok(())
+        self.check_shares(catalog)
     }
 
     /// Identity of the array.
@@ -357,6 +378,11 @@ impl Directory {
         self.host_with(&Initiator::of(initiator))
     }
 
+    /// Host with an IP address.
+    pub(crate) fn host_at(&self, address: IpAddr) -> Option<&HostRecord> {
+        self.hosts.get(&self.index.host_at(address)?)
+    }
+
     /// Host of an initiator.
     pub(crate) fn host_with(&self, initiator: &Initiator) -> Option<&HostRecord> {
         self.hosts.get(&self.index.host_of(initiator)?)
@@ -411,15 +437,16 @@ impl Directory {
         self.index.snapshots_of(volume).filter_map(|id| self.snapshots.get(&id))
     }
 
-    /// True if the object is that of a volume or snapshot. The pool may have others.
+    /// True if the object is that of a volume, share or snapshot. The pool may have others.
     pub(crate) fn has_object(&self, object: ObjectId) -> bool {
         self.index.has_object(object)
     }
 
-    /// Objects of all volumes and snapshots.
+    /// Objects of all volumes, shares and snapshots.
     pub(crate) fn objects(&self) -> impl Iterator<Item = ObjectId> {
         let volumes = self.volumes.values().map(|volume| volume.object);
-        volumes.chain(self.snapshots.values().map(|snapshot| snapshot.object))
+        let shares = self.shares.values().map(|share| share.object);
+        volumes.chain(shares).chain(self.snapshots.values().map(|snapshot| snapshot.object))
     }
 
     /// Objects of a volume's snapshots, sorted by id.

@@ -28,7 +28,7 @@ pub trait Facts {
     fn now(&self) -> Timestamp;
     /// Portals that accept connections, in the order of the configuration.
     fn portals(&self) -> &[Portal];
-    /// Object of a volume or snapshot.
+    /// Object of a volume, share or snapshot.
     fn object(&self, id: ObjectId) -> Option<ObjectInfo>;
     /// Bytes that deleting these objects together would free, as last counted.
     fn unique_bytes(&self, objects: &[ObjectId]) -> Option<u64>;
@@ -36,7 +36,7 @@ pub trait Facts {
     fn captures(&self) -> Vec<ObjectId>;
     /// State of the pool.
     fn pool(&self) -> PoolFacts;
-    /// Name of the pool of a volume or snapshot.
+    /// Name of the pool of a volume, share or snapshot.
     fn pool_name(&self) -> &str;
     /// Statistics and reservations of a volume's unit; empty if the volume has no unit.
     fn unit(&self, volume: ObjectId) -> UnitFacts;

@@ -25,6 +25,7 @@ mod directory;
 mod environment;
 mod error;
 mod events;
+mod exports;
 mod facts;
 mod host_groups;
 mod hosts;
@@ -46,6 +47,7 @@ mod request;
 mod reservations;
 mod sanitize;
 mod sessions;
+mod shares;
 mod snapshots;
 mod system;
 #[cfg(test)]
@@ -60,6 +62,7 @@ pub use directory::{ConfiguredPorts, Directory, Edit, LogicalUnit, Nexus, Shared
 pub use environment::{Environment, Secret};
 pub use error::ControlError;
 pub use events::*;
+pub use exports::*;
 pub use facts::{Facts, PoolFacts};
 pub use host_groups::*;
 pub use hosts::*;
@@ -80,6 +83,7 @@ pub use request::{Outcome, Request};
 pub use reservations::*;
 pub use sanitize::*;
 pub use sessions::*;
+pub use shares::*;
 pub use snapshots::*;
 pub use system::*;
 pub use unit::{

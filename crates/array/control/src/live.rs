@@ -140,6 +140,27 @@ pub enum Change {
         /// The host.
         host: Uuid,
     },
+    /// A share was created; no host may use it yet.
+    ShareAdded {
+        /// The share.
+        object: ObjectId,
+    },
+    /// A share was deleted; it had no export rules.
+    ShareRemoved {
+        /// The share.
+        object: ObjectId,
+    },
+    /// Name, protocols or epoch of a share changed.
+    ShareChanged {
+        /// The share.
+        object: ObjectId,
+    },
+    /// Export rules of a share changed, or addresses of hosts that they are about:
+    /// [`Directory::exports_of`] has the new ones.
+    ExportsChanged {
+        /// The share.
+        object: ObjectId,
+    },
     /// Target port groups are about to change their states: their ports answer TRANSITION. One of
     /// the next two changes follows.
     PortGroupTransitionBegins {

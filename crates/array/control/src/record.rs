@@ -8,6 +8,8 @@
 //! | `host/ID` | [`HostRecord`](crate::HostRecord) |
 //! | `host-group/ID` | [`HostGroupRecord`](crate::HostGroupRecord) |
 //! | `access/VOLUME-ID/HOST-ID`, `…/group/GROUP-ID`, `…/any` | [`AccessRecord`](crate::AccessRecord) |
+//! | `share/ID` | [`ShareRecord`](crate::ShareRecord) |
+//! | `export/SHARE-ID/host/HOST-ID`, `…/group/GROUP-ID`, `…/network/ADDRESS/PREFIX`, `…/any` | [`ExportRecord`](crate::ExportRecord) |
 //! | `reservations/VOLUME-ID` | [`ReservationsRecord`](crate::ReservationsRecord) |
 //! | `sanitize/VOLUME-ID` | [`SanitizeRecord`](crate::SanitizeRecord) |
 //! | `portal/IDENTIFIER` | [`PortalRecord`](crate::PortalRecord) |

@@ -8,6 +8,7 @@ mod host_kit;
 mod lab;
 mod lab_report;
 mod probe;
+mod target;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -46,10 +47,10 @@ enum Command {
     /// QEMU's and libiscsi's tools
     #[command(after_help = "Examples:\n  windlass demo\n  windlass demo --once")]
     Demo(DemoArguments),
-    /// Test the commands that VMware's hosts rely on against any iSCSI target, and compare the
-    /// answers with the standards
+    /// Test what hosts rely on against any iSCSI target or NFS server, and compare the answers with
+    /// the standards
     #[command(
-        after_help = "Examples:\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-portal 192.0.2.8:3260 --second-lun 1 --destroy-data\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-lun 1 --destroy-data --thorough --check boundaries    every size around each limit\n  windlass conformance --list\n\nExit status: 0 when no check failed, 9 when one failed, 2 usage, 130 interrupted"
+        after_help = "Examples:\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-portal 192.0.2.8:3260 --second-lun 1 --destroy-data\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-lun 1 --destroy-data --thorough --check boundaries    every size around each limit\n  windlass conformance nfs://192.0.2.7/vms --second-share other\n  windlass conformance nfs://192.0.2.7/vms --minor 1 --check session --check lock\n  windlass conformance --list\n\nOn a share, the checks work in a new directory, which they remove at the end. The server must not squash uid 0, and must accept ports above 1023.\n\n\"differs\" is an answer that the standard permits and Windlass does not give. --strict makes it a failure.\n\nExit status: 0 when no check failed, 9 when one failed, 2 usage, 130 interrupted"
     )]
     Conformance(conformance::Arguments),
     /// Report what a VMware host would conclude about a logical unit of any array

@@ -5,7 +5,12 @@
 //! that waits holds up no other.
 #![forbid(unsafe_code)]
 
+mod lie;
+
+pub use lie::Lie;
+
 use bytes::{Bytes, BytesMut};
+use lie::Lying;
 use nfs::v4::FileSystemId;
 use nfs::v4::compound::MAX_MESSAGE_BYTES;
 use nfs_server::access::{Hosts, Rule, Rules};
@@ -41,6 +46,7 @@ pub struct MemoryServer {
     v4: Rc<Server4<MemoryFileSystem>>,
     started: Instant,
     connections: Cell<u64>,
+    lying: Option<Lying>,
 }
 
 fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
@@ -67,9 +73,54 @@ fn share(name: &str, object: u64, engine: &MemoryEngine) -> io::Result<Share<Mem
     })
 }
 
+/// Starts a server on a thread of its own, at a free port of this machine; it ends with the process.
+/// Returns its address.
+pub fn start() -> io::Result<SocketAddr> {
+    start_with(Setup::default())
+}
+
+/// How a server differs from the usual one.
+pub struct Setup {
+    /// Serve NFSv3 and MOUNT, too.
+    pub v3: bool,
+    /// Creates the lie that the server tells.
+    pub lie: Option<Box<dyn FnOnce() -> Box<dyn Lie> + Send>>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self { v3: true, lie: None }
+    }
+}
+
+impl Setup {
+    /// A server with a lie.
+    pub fn lying<L: Lie + 'static>(lie: impl FnOnce() -> L + Send + 'static) -> Self {
+        Self { lie: Some(Box::new(|| Box::new(lie()))), ..Self::default() }
+    }
+}
+
+/// As [`start`], for a server that differs from the usual one.
+pub fn start_with(setup: Setup) -> io::Result<SocketAddr> {
+    let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    std::thread::spawn(move || -> io::Result<()> {
+        tokio::task::LocalSet::new().block_on(&runtime, async move {
+            MemoryServer::create(address.port(), setup)?.serve(TcpListener::from_std(listener)?).await
+        })
+    });
+    Ok(address)
+}
+
 impl MemoryServer {
     /// Creates a server. `port`: TCP port, for portmap.
     pub fn new(port: u16) -> io::Result<Rc<Self>> {
+        Self::create(port, Setup::default())
+    }
+
+    fn create(port: u16, setup: Setup) -> io::Result<Rc<Self>> {
         let engine = MemoryEngine::new(None);
         let mut shares = Shares::new(now());
         for (name, object) in [("s", 7), ("t", 8)] {
@@ -84,9 +135,10 @@ impl MemoryServer {
         let state = State::new(config, Vec::new(), Duration::ZERO, Duration::ZERO).map_err(io::Error::other)?;
         let random = Box::new(|| random_bytes().map_or(0, u32::from_be_bytes));
         let v4 = Rc::new(Server4::new(handle_key, Rc::clone(&shares), state, random));
-        let settings = Settings { handle_key, v3: true, portmap: true, port };
+        let settings = Settings { handle_key, v3: setup.v3, portmap: true, port };
         let entry = Rpc::new(settings, shares, Some(Rc::clone(&v4)));
-        Ok(Rc::new(Self { entry, v4, started: Instant::now(), connections: Cell::new(0) }))
+        let lying = setup.lie.map(|lie| Lying::new(lie()));
+        Ok(Rc::new(Self { entry, v4, started: Instant::now(), connections: Cell::new(0), lying }))
     }
 
     /// Serves connections, until it is dropped. Requires a `LocalSet` or a local runtime of tokio.
@@ -150,7 +202,19 @@ impl MemoryServer {
 
     async fn call(&self, record: Bytes, connection: &Connection, writer: &Mutex<OwnedWriteHalf>, closing: &Notify) {
         let moment = Moment { now: now(), uptime: self.started.elapsed() };
+        let lie = self.lying.as_ref().and_then(|lying| Some((lying, lying.asked(&record)?)));
+        let (record, lie) = match lie {
+            Some((lying, (record, asked))) => (record, Some((lying, asked))),
+            None => (record, None),
+        };
         let answer = self.entry.take(record, connection, moment).await;
+        let answer = match (answer, lie) {
+            (Answer::Reply(chunks), Some((lying, asked))) => {
+                let reply = Bytes::from(chunks.concat());
+                Answer::Reply(vec![lying.answered(&reply, &asked).unwrap_or(reply)])
+            }
+            (answer, _) => answer,
+        };
         while self.v4.take_record_change().is_some() {}
         let mut writer = writer.lock().await;
         // A failed write ends the connection, which the reader notices.

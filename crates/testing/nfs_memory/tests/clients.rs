@@ -4,29 +4,12 @@
 use nfs::v4::Stable;
 use nfs_client::{Identity, Options as SessionOptions, Session, Share};
 use nfs_conformance::{Options, checks, run};
-use nfs_memory::MemoryServer;
+use nfs_memory::start;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc;
-use tokio::net::TcpListener;
-
-/// Starts a server on a thread of its own, which ends with the process. Returns host and port.
-fn start() -> String {
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        tokio::task::LocalSet::new().block_on(&runtime, async move {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
-            sender.send(address.to_string()).unwrap();
-            MemoryServer::new(address.port()).unwrap().serve(listener).await.unwrap();
-        });
-    });
-    receiver.recv().unwrap()
-}
 
 #[test]
 fn a_file_is_written_cloned_listed_and_read() {
-    let server = start();
+    let server = start().unwrap().to_string();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let session =
@@ -54,7 +37,7 @@ fn a_file_is_written_cloned_listed_and_read() {
 
 #[test]
 fn every_check_of_conformance_passes() {
-    let mut options = Options::new(format!("nfs://{}/s", start()).parse().unwrap());
+    let mut options = Options::new(format!("nfs://{}/s", start().unwrap()).parse().unwrap());
     options.second_share = Some("t".into());
     options.strict = Some(true);
     let report = run(&options, &checks(), &AtomicBool::new(false), |_| {});

@@ -24,7 +24,7 @@ use pool::{CatalogChange, ObjectId, ObjectKind, Reservation};
 /// the request is for the content of its source at this time.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeCreate {
-    /// Unique name.
+    /// Name, unique among volumes and shares.
     pub name: String,
     /// Required unless `source` is given; a clone may be larger than its source.
     pub size_bytes: Option<u64>,
@@ -71,6 +71,7 @@ impl Request for VolumeCreate {
             check_same(control, &existing, self)?;
             return Ok(Outcome::unchanged(control.show_volume(existing).await?));
         }
+        control.directory().check_name_free(&self.name)?;
         let reservation = wanted_reservation(None, self.reserve, self.overwrite_reserve_percent, &self.name)?;
         let object = control.catalog().new_object_id();
         let mut changes = content(control, object, source.as_ref(), self)?;

@@ -38,7 +38,8 @@ listing! {
 )]
 pub(super) async fn create(State(array): State<ArrayHandle>, Body(body): Body<HostCreate>) -> Result<Response, Fault> {
     let HostCreate { name, iqns, chap } = body;
-    let request = control::HostCreate { name, iqns, chap: chap.map(chap_set).transpose()? };
+    let request =
+        control::HostCreate { name, iqns, chap: chap.map(chap_set).transpose()?, ..control::HostCreate::default() };
     let outcome = array.call(request).await?;
     let host = convert::host(outcome.view);
     Ok(made(outcome.changed, &format!("/api/v1/hosts/{}", host.id), host))
@@ -80,7 +81,7 @@ pub(super) async fn set(
         (None, true) => Some(None),
         (None, false) => None,
     };
-    let request = control::HostSet { host, name, iqns, chap };
+    let request = control::HostSet { host, name, iqns, chap, ..control::HostSet::default() };
     answer::change(&array, request, convert::host).await
 }
 

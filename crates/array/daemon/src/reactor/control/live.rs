@@ -83,6 +83,10 @@ impl<M: Media + 'static> LiveArray<M> {
             | Change::AccessRevoked { .. }
             | Change::GroupAccessChanged { .. }
             | Change::HostChanged { .. }
+            | Change::ShareAdded { .. }
+            | Change::ShareRemoved { .. }
+            | Change::ShareChanged { .. }
+            | Change::ExportsChanged { .. }
             | Change::HostGroupChanged { .. }
             | Change::HostRemoved { .. } => {}
         }
