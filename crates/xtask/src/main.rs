@@ -11,12 +11,14 @@ mod dependencies;
 mod fuzz;
 mod kill;
 mod race;
+mod re_exports;
 mod scorecard;
 mod storm;
 mod structure;
 mod suite;
 mod threads;
 mod waits;
+mod width;
 mod workspace;
 
 use anyhow::Result;

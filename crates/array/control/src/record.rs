@@ -15,7 +15,8 @@
 //! | `portal/IDENTIFIER` | [`PortalRecord`](crate::PortalRecord) |
 //! | `port-group/IDENTIFIER` | [`PortGroupRecord`](crate::PortGroupRecord) |
 //! | `pool-settings` | [`PoolRecord`](crate::PoolRecord) |
-//! | `scrub`, `check` | [`ScrubRecord`](crate::ScrubRecord), [`CheckRecord`](crate::CheckRecord): the last result of each |
+//! | `scrub` | [`ScrubRecord`](crate::ScrubRecord): the last result |
+//! | `check` | [`CheckRecord`](crate::CheckRecord): the last result |
 //! | `crossing/…` | a reached threshold, until it is left |
 //! | `events` | the newest events |
 //! | `job/ID` | the state of a running job |

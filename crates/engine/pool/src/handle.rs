@@ -192,7 +192,7 @@ impl<M: Media> Pool<M> {
         while let Some((found, result)) = core.poll_finished() {
             if found == id {
                 own = Some(result);
-            } else if others == 0 && leaves_out(Mutation::LostWakeup) {
+            } else if others == 0 && leaves_out(Mutation::WakeEach) {
                 // Forgotten without dropping it, so that its future gets neither the result nor an
                 // end.
                 std::mem::forget(self.0.awaited.borrow_mut().remove(&found));

@@ -15,8 +15,8 @@ const EXTENSION: Duration = Duration::from_secs(1);
 pub(crate) struct Grace {
     /// Recorded clients, and whether each has reclaimed all or cannot reclaim any more.
     recorded: BTreeMap<Bytes, bool>,
-    /// Recorded clients that have not completed. They may reclaim until the period is over, and keep their records until
-    /// new state is granted after it.
+    /// Recorded clients that have not completed. They may reclaim until the period is over, and keep their records
+    /// until new state is granted after it.
     pending: BTreeSet<Bytes>,
     ends: Duration,
     /// No reclaim draws it out beyond.

@@ -18,16 +18,17 @@
 //!    * [`State::close`], [`State::open_downgrade`], [`State::lock`], [`State::lock_test`], [`State::unlock`],
 //!      [`State::test_stateid`], [`State::free_stateid`], [`State::reclaim_complete`].
 //!    * An asynchronous COPY: [`State::begin_copy`]; at its end [`State::queue_callback`], or [`State::end_copy`].
-//! 3. After each call [`State::take_record_change`] until it has none: the changes must be durable before any reply that
-//!    is caused by the call is sent. And [`State::take_released`]: files without opens, whose hold ends. A file gets its
-//!    hold when [`Opened::first`] says so.
-//! 4. [`State::complete`] with the encoded reply, before it is sent. It has to be called for each [`Admitted`]; the slot
-//!    is in use until then.
+//! 3. After each call [`State::take_record_change`] until it has none: the changes must be durable before any reply
+//!    that is caused by the call is sent. And [`State::take_released`]: files without opens, whose hold ends. A file
+//!    gets its hold when [`Opened::first`] says so.
+//! 4. [`State::complete`] with the encoded reply, before it is sent. It has to be called for each [`Admitted`]; the
+//!    slot is in use until then.
 //!
 //! Besides: [`State::advance`] at least once a second, [`State::connection_closed`], and [`State::next_callback`] after
 //! each step. What a client lost it is told by the status flags of SEQUENCE.
 //!
-//! Left out on purpose: delegations, layouts, directory notifications, state protection, sessions that survive a restart.
+//! Left out on purpose: delegations, layouts, directory notifications, state protection, sessions that survive a
+//! restart.
 #![forbid(unsafe_code)]
 
 mod callbacks;

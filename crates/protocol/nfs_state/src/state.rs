@@ -54,8 +54,8 @@ pub struct State {
 }
 
 impl State {
-    /// State at the start of a run. `records` are those that earlier runs stored; if there is one, the run begins with a
-    /// grace period of at least `previous_lease`, the lease of the run before.
+    /// State at the start of a run. `records` are those that earlier runs stored; if there is one, the run begins
+    /// with a grace period of at least `previous_lease`, the lease of the run before.
     pub fn new(
         config: Config,
         records: Vec<Record>,

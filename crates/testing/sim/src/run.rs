@@ -591,7 +591,8 @@ impl Run {
                     !reserved || catalog_effects != self.catalog_effects || self.troubled
                 }
                 Failure::Block(BlockError::Gone | BlockError::OutOfRange { .. } | BlockError::ReadOnly)
-                | Failure::Pool(PoolError::NoSuchObject(_) | PoolError::ObjectExists(_) | PoolError::BadSize { .. }) => {
+                | Failure::Pool(PoolError::NoSuchObject(_) | PoolError::ObjectExists(_))
+                | Failure::Pool(PoolError::BadSize { .. }) => {
                     // Wrong only if the request was valid all the time.
                     !fitted || catalog_effects != self.catalog_effects || !self.fits(&request)
                 }

@@ -33,7 +33,8 @@ pub struct ServeOptions {
     /// Serve the pool that is there now, where the state directory has served another one
     #[arg(long, conflicts_with = "new_pool")]
     pub adopt_pool: bool,
-    /// Memory for caches and data in flight; each connection adds up to 512 KiB while its window is full, and the program itself 24 MiB [default: 512M]
+    /// Memory for caches and data in flight; each connection adds up to 512 KiB while its window is full, and the
+    /// program itself 24 MiB [default: 512M]
     #[arg(long, value_name = "SIZE", env = "WINDLASS_MEMORY", hide_env_values = true, value_parser = parse_size)]
     pub memory: Option<u64>,
     /// Threads that serve connections, 1 to 8 [default: 1]

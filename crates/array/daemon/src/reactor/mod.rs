@@ -77,9 +77,7 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
         .map(|(index, listener)| tokio::task::spawn_local(accept(array.iscsi().clone(), listener, index)))
         .collect();
     let target = array.control.directory().target().to_owned();
-    let identifiers = array.control.directory().port_identifiers().to_vec();
-    let registration = isns::registration(&target, &portals, &identifiers);
-    let registrar = isns::Registrar::start(&configuration.isns, &registration);
+    let registrar = isns::Registrar::start(&configuration.isns, &array.iscsi().registration);
     let _manager_gone = ready.send(Ready { portals, target });
 
     // A stop request and a closed channel both mean stop.

@@ -12,7 +12,8 @@
 //! Steps use the parts through the state, and of each other only what stands further left:
 //!
 //! ```text
-//! io, turn, … ← state ← waiting ← admission ← operation ← scan ← checkpoint, reclaim, … ← completion ← pump ← lent, recovery ← offline
+//! io, turn, … ← state ← waiting ← admission ← operation ← scan ← checkpoint, reclaim, … ← completion ← pump
+//!    ← lent, recovery ← offline
 //! ```
 //!
 //! What scans and checkpoints remember between their steps is part of the state (`progress`, and the

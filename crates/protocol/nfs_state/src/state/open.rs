@@ -88,9 +88,9 @@ impl State {
     }
 
     /// Opens a file, or adds to what the owner has of it. `user` is the one whose permission was checked: I/O of others
-    /// with the open's stateid is [`Io::OpenOfOther`](super::Io::OpenOfOther). The grant is made: a truncation that fails afterwards needs
-    /// [`State::undo_open`]. Errors: `SHARE_DENIED`, or `RECLAIM_CONFLICT` of a reclaim; `GRACE`, `NO_GRACE`, `RECLAIM_BAD`;
-    /// `DELAY`: no room, though silent clients gave way.
+    /// with the open's stateid is [`Io::OpenOfOther`](super::Io::OpenOfOther). The grant is made: a truncation that
+    /// fails afterwards needs [`State::undo_open`]. Errors: `SHARE_DENIED`, or `RECLAIM_CONFLICT` of a reclaim;
+    /// `GRACE`, `NO_GRACE`, `RECLAIM_BAD`; `DELAY`: no room, though silent clients gave way.
     pub fn open(
         &mut self,
         client: ClientRef,

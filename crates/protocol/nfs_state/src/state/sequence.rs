@@ -64,8 +64,8 @@ const fn too_big(caches: bool) -> Status {
 
 impl State {
     /// SEQUENCE. Errors: `BADSESSION`, `CONN_NOT_BOUND_TO_SESSION`, `REQ_TOO_BIG`, `TOO_MANY_OPS`, `REP_TOO_BIG`,
-    /// `REP_TOO_BIG_TO_CACHE`, `BADSLOT`, `BAD_HIGH_SLOT`, `SEQ_MISORDERED`, `SEQ_FALSE_RETRY`; `DELAY`: a retry of a request in progress, or no
-    /// memory for its reply. An error neither renews the lease nor changes the slot.
+    /// `REP_TOO_BIG_TO_CACHE`, `BADSLOT`, `BAD_HIGH_SLOT`, `SEQ_MISORDERED`, `SEQ_FALSE_RETRY`; `DELAY`: a retry of a
+    /// request in progress, or no memory for its reply. An error neither renews the lease nor changes the slot.
     pub fn sequence(
         &mut self,
         request: &Request,

@@ -8,7 +8,7 @@
 use super::super::clock;
 use super::super::memory::{Budget, DataMemory, Moved, Ration};
 #[cfg(feature = "simulation")]
-use super::super::mutations::{Mutation, without};
+use super::super::mutations::{Mutation, leaves_out};
 use super::super::socket::Socket;
 use super::super::wire::{ReceiveBuffer, Received, Wire};
 use super::data_out::DataOut;
@@ -206,7 +206,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
             return false;
         }
         #[cfg(feature = "simulation")]
-        if without(Mutation::MoveInFlight) {
+        if leaves_out(Mutation::MoveIdle) {
             return self.core.is_full_feature() && !self.wire.has_output();
         }
         self.core.is_idle()
@@ -356,7 +356,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
         let held = self.in_flight.complete(task);
         let data_in_bytes = response.data_in.len().min(held);
         #[cfg(feature = "simulation")]
-        if without(Mutation::ReplyLost) && self.core.output_bytes() > 0 {
+        if leaves_out(Mutation::EveryReply) && self.core.output_bytes() > 0 {
             return;
         }
         let answered = self.core.respond(

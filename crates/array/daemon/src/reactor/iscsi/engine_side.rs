@@ -3,7 +3,7 @@
 
 use super::super::clock;
 #[cfg(feature = "simulation")]
-use super::super::mutations::{Mutation, without};
+use super::super::mutations::{Mutation, leaves_out};
 use super::Iscsi;
 use super::execute::Execution;
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
@@ -137,7 +137,7 @@ impl<M: Media + 'static> EngineSide<M> {
     pub fn ended(&mut self) {
         self.abort_all();
         #[cfg(feature = "simulation")]
-        if without(Mutation::NexusBeforeDrain) {
+        if leaves_out(Mutation::NexusAfterDrain) {
             self.iscsi.registry.leave(&self.member);
         }
     }

@@ -3,7 +3,7 @@
 
 use super::super::memory::Budget;
 #[cfg(feature = "simulation")]
-use super::super::mutations::{Mutation, without};
+use super::super::mutations::{Mutation, leaves_out};
 use super::super::socket::Socket;
 use super::super::wire::Wire;
 use super::connection::{ConnectionTask, Served, SharedMemory};
@@ -102,7 +102,7 @@ pub(crate) async fn run(start: ExecutorStart) {
 
 fn poll_mail(mail: &mut mailbox::Receiver<Mail>, context: &mut Context<'_>, batch: &mut Vec<Mail>) -> Poll<bool> {
     #[cfg(feature = "simulation")]
-    if without(Mutation::SleepWithoutLook) {
+    if leaves_out(Mutation::LookBeforeSleep) {
         // The look takes nothing, and sleep follows without one.
         let looked = mail.poll_batch(context, batch);
         let _still_awake = mail.poll_batch(&mut Context::from_waker(std::task::Waker::noop()), &mut Vec::new());

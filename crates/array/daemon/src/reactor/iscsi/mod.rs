@@ -42,7 +42,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use unit::reservations::Notice;
 use unit::{Adapter, ClientId, Registrant};
 use uuid::Uuid;
@@ -67,6 +67,8 @@ pub(crate) struct Iscsi<M: Media + 'static> {
     /// Volumes with in-flight writes that are no longer allowed.
     unsettled: RefCell<BTreeSet<VolumeId>>,
     portals: Vec<Portal>,
+    /// Facts that name servers have of the array.
+    pub registration: watch::Sender<isns::Registration>,
     /// True if the portals' advertised addresses come from the configuration.
     advertise_configured: bool,
     /// Memory for data in flight of connections on this thread.
@@ -89,6 +91,7 @@ impl<M: Media + 'static> Iscsi<M> {
         let budgets = [data_budget(setup.memory_bytes), data_budget(setup.memory_bytes)];
         let [data_in, data_out] = budgets.each_ref().map(Arc::clone);
         let memory = SharedMemory::new(data_in, data_out);
+        let registration = isns::registration(reactor.directory().target(), &setup.portals, &[]);
         Self {
             target: Rc::new(ScsiTarget::new(Rc::clone(&reactor.units), options)),
             reactor,
@@ -96,6 +99,7 @@ impl<M: Media + 'static> Iscsi<M> {
             profile: setup.profile,
             unsettled: RefCell::default(),
             portals: setup.portals.clone(),
+            registration: watch::Sender::new(registration),
             advertise_configured: setup.advertise_configured,
             memory,
             budgets,
@@ -229,13 +233,18 @@ impl<M: Media + 'static> Adapter for Iscsi<M> {
 impl<M: Media + 'static> Frontend for Iscsi<M> {
     fn load(&self, directory: &Directory) {
         self.load_target(directory);
+        isns::update(&self.registration, &self.portals, directory.port_identifiers());
     }
 
     fn publish(&self, change: &Change, directory: &Directory) {
         self.publish_to_target(change, directory);
         self.refresh_views();
-        if matches!(change, Change::HostChanged { .. }) {
-            self.end_unproven_sessions(directory);
+        match change {
+            Change::HostChanged { .. } => self.end_unproven_sessions(directory),
+            Change::PortGroupsChanged => {
+                isns::update(&self.registration, &self.portals, directory.port_identifiers());
+            }
+            _ => {}
         }
     }
 
