@@ -48,7 +48,7 @@ const LAYERS: &[Layer] = &[
             ("files", &["random", "vfs"]),
             ("media", &["text"]),
             ("pool", &["block", "media"]),
-            ("pool_files", &["block", "files", "media", "pool", "random", "vfs"]),
+            ("pool_files", &["block", "files", "media", "pool", "vfs"]),
             ("vfs", &["random"]),
         ],
     },
