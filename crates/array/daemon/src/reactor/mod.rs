@@ -13,12 +13,14 @@ mod control;
 mod frontend;
 mod frontends;
 mod iscsi;
+mod listener;
 mod memory;
 #[cfg(feature = "simulation")]
 mod mutations;
 mod pump;
 mod setup;
 mod share;
+mod shared_memory;
 #[cfg(feature = "simulation")]
 pub mod simulation;
 mod socket;

@@ -1,5 +1,6 @@
 //! State of the reactor that frontends and the adapters of `control` share.
 
+use super::shared_memory::Shortage;
 use super::{ArrayPool, ArrayUnits};
 use ::control::{Directory, Environment, SharedDirectory};
 use media::Media;
@@ -13,6 +14,7 @@ pub(crate) struct Reactor<M: Media + 'static> {
     pub units: Rc<ArrayUnits<M>>,
     directory: SharedDirectory,
     pub environment: Rc<dyn Environment>,
+    pub shortage: Rc<Shortage>,
 }
 
 impl<M: Media + 'static> Reactor<M> {
@@ -23,7 +25,7 @@ impl<M: Media + 'static> Reactor<M> {
         directory: SharedDirectory,
         environment: Rc<dyn Environment>,
     ) -> Self {
-        Self { pool, units, directory, environment }
+        Self { pool, units, directory, environment, shortage: Rc::default() }
     }
 
     /// Names, hosts and access. Must not be held across an await.
