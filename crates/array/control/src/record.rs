@@ -18,6 +18,8 @@
 //! | `scrub` | [`ScrubRecord`](crate::ScrubRecord): the last result |
 //! | `check` | [`CheckRecord`](crate::CheckRecord): the last result |
 //! | `crossing/…` | a reached threshold, until it is left |
+//! | `nfs/server` | what runs of the NFS server have in common |
+//! | `nfs/clients/HASH` | [`NfsClientRecord`](crate::NfsClientRecord) |
 //! | `events` | the newest events |
 //! | `job/ID` | the state of a running job |
 //!

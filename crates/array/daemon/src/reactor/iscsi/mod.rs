@@ -22,12 +22,11 @@ mod task_management;
 
 use super::clock;
 use super::frontend::Frontend;
-use super::memory::Budget;
 use super::setup::ArraySetup;
+use super::shared_memory::{Budgets, SharedMemory};
 use super::state::Reactor;
 use crate::AbortOfFinishedTask;
 use block::VolumeId;
-use connection::SharedMemory;
 use control::{Change, ConnectionCounters, Directory, Portal, RefusedLogins, Registration, SessionInfo};
 use futures_util::future::LocalBoxFuture;
 use iscsi::connection::{MissingTaskResponse, SessionIdentity, SessionType};
@@ -73,8 +72,8 @@ pub(crate) struct Iscsi<M: Media + 'static> {
     advertise_configured: bool,
     /// Memory for data in flight of connections on this thread.
     memory: SharedMemory,
-    /// Memory of all threads, to and from initiators.
-    budgets: [Arc<Budget>; 2],
+    /// Memory of all threads.
+    budgets: Budgets,
     /// Executors, from number 1 on. Number 0 is this thread.
     desks: RefCell<Vec<DeskTasks>>,
     /// Connections on executors.
@@ -86,11 +85,9 @@ pub(crate) struct Iscsi<M: Media + 'static> {
 }
 
 impl<M: Media + 'static> Iscsi<M> {
-    pub fn new(reactor: Rc<Reactor<M>>, setup: &ArraySetup) -> Self {
+    /// `memory`: that of this thread, of `budgets`.
+    pub fn new(reactor: Rc<Reactor<M>>, setup: &ArraySetup, budgets: Budgets, memory: SharedMemory) -> Self {
         let options = target_options(&reactor, setup);
-        let budgets = [data_budget(setup.memory_bytes), data_budget(setup.memory_bytes)];
-        let [data_in, data_out] = budgets.each_ref().map(Arc::clone);
-        let memory = SharedMemory::new(data_in, data_out);
         let registration = isns::registration(reactor.directory().target(), &setup.portals, &[]);
         Self {
             target: Rc::new(ScsiTarget::new(Rc::clone(&reactor.units), options)),
@@ -151,11 +148,9 @@ fn missing_task_response(configured: AbortOfFinishedTask) -> MissingTaskResponse
     }
 }
 
-/// Memory for data in one direction for all connections together: at least one command of the
-/// largest size.
-fn data_budget(memory_bytes: u64) -> Arc<Budget> {
-    let least = iscsi::connection::Config::default().max_transfer_bytes as usize;
-    Budget::new(usize::try_from(memory_bytes / 8).unwrap_or(usize::MAX).max(least))
+/// Data of the largest command in bytes.
+pub(super) fn largest_transfer_bytes() -> usize {
+    iscsi::connection::Config::default().max_transfer_bytes as usize
 }
 
 /// Describes a connection's session if it is a normal one in full feature phase. `instant` and
@@ -178,6 +173,13 @@ fn session(member: &Member, now: Timestamp, instant: Instant) -> Option<SessionI
 }
 
 impl<M: Media + 'static> Iscsi<M> {
+    /// Asks all connections to give way to those that wait for memory.
+    pub fn give_way(&self) {
+        for member in self.registry.members() {
+            member.order(Order::GiveWay);
+        }
+    }
+
     /// Ends sessions of initiators of a host that now has to authenticate and did not at login:
     /// access granted to the host must not extend to any initiator that uses its name.
     fn end_unproven_sessions(&self, directory: &Directory) {
