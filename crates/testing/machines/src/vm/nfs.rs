@@ -82,12 +82,15 @@ pub(super) fn run(windlass: impl FnOnce() -> Result<PathBuf>, options: &Options)
     let directory = tempfile::Builder::new().prefix("nfs-").tempdir_in(&cache)?;
     let server = server::start(options.server, windlass, directory.path())?;
     let tool = super::stripped_self(directory.path())?;
+    let wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|only| only == name);
+    let archive = if wanted(steps::EXERCISERS) { Some(steps::archive(&cache, directory.path())?) } else { None };
     let ends_at = started + Duration::from_secs(options.limit * 60);
-    let mut lab = Lab::start(server, &image, &tool, directory.path(), options.accelerator, (options.verbose, ends_at))?;
+    let tools = (tool.as_path(), archive.as_deref());
+    let mut lab = Lab::start(server, &image, tools, directory.path(), options.accelerator, (options.verbose, ends_at))?;
     let processor = if lab.run.machine.emulated { ", emulated" } else { ", with KVM" };
     println!("  the guest is up after {}{processor}", text::duration::measured(started.elapsed()));
     for (step, number) in steps::ALL.iter().zip(1..) {
-        if options.only.is_empty() || options.only.iter().any(|name| name == step.name) {
+        if wanted(step.name) {
             carry_out(&mut lab, number, step);
         }
     }

@@ -67,3 +67,13 @@ counted() {
     "$@" || return
     equal "$operation: $(($(operations /mnt/s "$operation") - before)) calls" "$operation: $number calls"
 }
+
+# wait_until SECONDS COMMAND...: true as soon as the command is, false when the time is over.
+wait_until() {
+    local limit=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $limit ] || return 1
+        sleep 0.5
+    done
+}

@@ -3,35 +3,13 @@
 use crate::vm::nfs::lab::{Lab, Version};
 use anyhow::Result;
 
+const MOUNTS: &str = include_str!("mounts.sh");
+const OTHERS: &str = include_str!("other_mounts.sh");
+
 pub(in crate::vm::nfs) fn run(lab: &mut Lab) -> Result<()> {
     for version in Version::ALL {
         let number = version.number();
-        lab.check_all(
-            &format!("{number}: "),
-            &[
-                ("mount", &format!("mount_share {number} s /mnt/s")),
-                (
-                    "nfsstat -m shows the version, TCP and transfers of 1 MiB",
-                    &format!("nfsstat -m | tee /dev/stderr | grep vers={number}, | grep proto=tcp | grep rsize=1048576 | grep -q wsize=1048576"),
-                ),
-                ("df", "df -B1 /mnt/s; [ $(stat -f -c %b /mnt/s) -gt 0 ]; df -i /mnt/s"),
-                ("a file is written, and read from the server", "echo hello >/mnt/s/hello; sync; echo 3 >/proc/sys/vm/drop_caches; equal \"$(cat /mnt/s/hello)\" hello; rm /mnt/s/hello"),
-                ("umount", "umount /mnt/s"),
-            ],
-        )?;
+        lab.checks(&format!("{number}: "), "/", &MOUNTS.replace("$VERSION", number))?;
     }
-    lab.check_all(
-        "",
-        &[
-            ("mount without a version takes 4.2", "mount -t nfs -o port=$PORT $HOST:/s /mnt/s; nfsstat -m | grep -q vers=4.2; umount /mnt/s"),
-            ("the root of all shares", "mount_share 4.2 '' /mnt/s; ls /mnt/s; ls /mnt/s/s; echo x >/mnt/s/t/x; rm /mnt/s/t/x; fails 'Read-only' mkdir /mnt/s/new; umount /mnt/s/s /mnt/s/t; umount /mnt/s"),
-            ("a directory of a share", "mount_share 4.2 s /mnt/s; mkdir -p /mnt/s/a/b; mount_share 4.2 s/a /mnt/t; ls -d /mnt/t/b; umount /mnt/t; mount_share 3 s/a /mnt/t; ls -d /mnt/t/b; umount /mnt/t; rm -r /mnt/s/a; umount /mnt/s"),
-            ("four connections", "mount_share 4.2 s /mnt/s nconnect=4; dd if=/dev/zero of=/mnt/s/zeros bs=1M count=16 conv=fsync status=none; [ $(grep -c xprt: /proc/self/mountstats) -ge 4 ]; rm /mnt/s/zeros; umount /mnt/s"),
-            ("small transfers", "mount_share 4.2 s /mnt/s rsize=4096,wsize=4096; head -c 1M /dev/urandom >/tmp/data; cp /tmp/data /mnt/s; echo 3 >/proc/sys/vm/drop_caches; cmp /tmp/data /mnt/s/data; rm /mnt/s/data; umount /mnt/s"),
-            ("synchronous, without attribute caches", "mount_share 4.2 s /mnt/s sync,noac; cp /tmp/data /mnt/s; cmp /tmp/data /mnt/s/data; rm /mnt/s/data; umount /mnt/s"),
-            ("a share that does not exist is refused, 4.2", "fails 'No such file' mount_share 4.2 none /mnt/s retry=0"),
-            ("a share that does not exist is refused, 3", "fails '' mount_share 3 none /mnt/s retry=0"),
-            ("NFSv4.0 is refused", "fails 'not supported' mount -t nfs4 -o vers=4.0,port=$PORT,retry=0 $HOST:/s /mnt/s"),
-        ],
-    )
+    lab.checks("", "/", OTHERS)
 }
