@@ -38,6 +38,7 @@ mod files;
 mod grace;
 mod ids;
 mod limits;
+mod mutations;
 mod records;
 mod sessions;
 mod state;
@@ -48,6 +49,9 @@ pub use caller::{Caller, ConnectionId, Fingerprint, Principal, Request};
 pub use current::CurrentStateid;
 pub use files::{FileKey, Holdings};
 pub use limits::{Config, ConfigError, Identity, Limits, MAX_LEASE, MIN_LEASE};
+pub use mutations::Mutation;
+#[cfg(feature = "mutations")]
+pub use mutations::set_mutation;
 pub use records::{Record, RecordChange};
 pub use state::{
     Admitted, Callback, CallbackAnswer, ClientRef, ClientStanding, ClientView, Io, IoAccess, LockView, OpenRequest,
