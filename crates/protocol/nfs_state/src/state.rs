@@ -35,7 +35,7 @@ use crate::table::Key;
 pub use administration::{ClientStanding, ClientView, LockView, OpenView, Page, SessionView, Totals};
 pub use io::{Io, IoAccess};
 pub use offload::{Callback, CallbackAnswer};
-pub use open::{OpenRequest, Opened, delegation};
+pub use open::{OpenRequest, OpenReservation, Opened, delegation};
 pub use sequence::{Admitted, Sequenced};
 
 /// A confirmed client, as long as it lasts: then the operations return `DEADSESSION`.
