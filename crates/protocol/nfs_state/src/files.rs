@@ -116,6 +116,11 @@ impl Holdings {
         self.opens > 0 || self.lock_stateids > 0 || self.copies > 0
     }
 
+    /// Whether there is state that was revoked, and not yet freed.
+    pub const fn has_lost(&self) -> bool {
+        self.expired > 0 || self.revoked > 0
+    }
+
     fn of(&mut self, kind: &Kind) -> &mut u32 {
         match kind {
             Kind::Open(_) => &mut self.opens,

@@ -41,6 +41,8 @@ mutations! {
     Record "record" "no record of a client is written",
     /// A client that lost its state has no record.
     RecordRemoved "record-removed" "records of clients that lost their state stay",
+    /// A client that may not know of its loss has no record.
+    RecordOfLoss "record-of-loss" "new state gives a record to a client that has not freed what was revoked",
     /// Share reservations are compared.
     Deny "deny" "opens are granted whatever others deny",
     /// Locks of others are compared.
