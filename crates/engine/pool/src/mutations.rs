@@ -64,6 +64,12 @@ pub enum Mutation {
     Pins,
     /// A transaction asks for the space of all its changes.
     Sum,
+    /// A clone raises the promise of its source as well.
+    BothSides,
+    /// A block that leaves an allotted range is promised again.
+    ReleasedWithBlock,
+    /// A map page that leaves an allotted range is promised again.
+    PagesAllotted,
     /// The handle delivers the result of every operation that another submit finishes. Without the
     /// rule, the first of these results wakes no future.
     LostWakeup,
@@ -75,7 +81,7 @@ impl Mutation {
     pub const OF_THE_HANDLE: [Self; 1] = [Self::LostWakeup];
 
     /// All rules of the core.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 29] = [
         Self::Pin,
         Self::LogBeforeDestage,
         Self::DataBeforeLog,
@@ -102,6 +108,9 @@ impl Mutation {
         Self::FreshLook,
         Self::Pins,
         Self::Sum,
+        Self::BothSides,
+        Self::ReleasedWithBlock,
+        Self::PagesAllotted,
     ];
 
     /// Name on a command line.
@@ -133,6 +142,9 @@ impl Mutation {
             Self::FreshLook => "fresh-look",
             Self::Pins => "pins",
             Self::Sum => "sum",
+            Self::BothSides => "both-sides",
+            Self::ReleasedWithBlock => "released-with-block",
+            Self::PagesAllotted => "pages-allotted",
             Self::LostWakeup => "lost-wakeup",
         }
     }
@@ -168,6 +180,9 @@ impl Mutation {
             Self::FreshLook => "an attempt of a transaction sees what an earlier attempt saw",
             Self::Pins => "what a waiting transaction has seen may be evicted",
             Self::Sum => "a transaction asks for the space of one of its objects",
+            Self::BothSides => "a clone of allotted blocks does not raise the promise of its source",
+            Self::ReleasedWithBlock => "a block that becomes unmapped takes its promise along",
+            Self::PagesAllotted => "a map page that is freed takes its promise along",
             Self::LostWakeup => "a submit that finishes other operations does not wake the first of them",
         }
     }

@@ -38,7 +38,7 @@ impl<M: Media> Core<M> {
         let available = self.map.space().available();
         let blocks = ask.lasting + ask.passing;
         let uncovered = ask.lasting.saturating_sub(ask.covered);
-        let owed = self.map.objects().promises().owed.saturating_sub(ask.covered);
+        let owed = self.map.owed_blocks().saturating_sub(ask.covered);
         let reserve = match ask.purpose {
             Purpose::Freeing => 0,
             Purpose::Locking => self.map.reserve_blocks(),

@@ -86,12 +86,19 @@ impl Map {
 
     /// Notes that a large write has taken promised blocks of an object.
     pub fn promise_taken(&mut self, id: ObjectId, blocks: u64) {
-        self.objects.change_in_flight(id, |in_flight| in_flight + blocks);
+        self.change_in_flight(id, |in_flight| in_flight + blocks);
     }
 
     /// Notes that a large write that took promised blocks takes effect or has failed.
     pub fn promise_settled(&mut self, id: ObjectId, blocks: u64) {
-        self.objects.change_in_flight(id, |in_flight| in_flight - blocks);
+        self.change_in_flight(id, |in_flight| in_flight.saturating_sub(blocks));
+    }
+
+    fn change_in_flight(&mut self, id: ObjectId, change: impl FnOnce(u64) -> u64) {
+        match self.is_address_space(id) {
+            true => self.allotments.change_in_flight(id, change),
+            false => self.objects.change_in_flight(id, change),
+        }
     }
 
     /// Corrects the number of mapped blocks of an object, and with it the blocks promised to it.

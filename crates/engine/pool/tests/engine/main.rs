@@ -4,6 +4,7 @@
 
 mod address_space;
 mod after;
+mod allotments;
 mod captures;
 mod clones;
 mod common;

@@ -156,9 +156,13 @@ impl<M: Media> Core<M> {
         // Zeros may free pages and make others necessary.
         let without_zeros =
             sources.as_ref().is_some_and(|s| s.iter().all(|source| matches!(source, Source::Inline(..))));
-        let planned = match without_zeros {
-            true => self.map.plan_content(object, first, count),
-            false => self.map.plan_blocks(object, first, count),
+        let planned = match (without_zeros, &sources) {
+            (true, _) => self.map.plan_content(object, first, count),
+            (false, Some(sources)) if self.map.allotments().has(object) => {
+                let zero: Vec<bool> = sources.iter().map(|source| matches!(source, Source::Zero)).collect();
+                self.map.plan_mixed(object, first, &zero)
+            }
+            (false, _) => self.map.plan_blocks(object, first, count),
         };
         let (Some(new), Some(sources)) = (planned, sources) else { return Step::Wait };
         if !self.map.need().is_empty() {
