@@ -67,6 +67,13 @@ impl<M: Media> Core<M> {
         }
     }
 
+    /// Notes an operation that has taken blocks, of which `available` could be allocated before; counts those for
+    /// which it had not asked.
+    pub(crate) fn note_taken(&mut self, available: u64, ask: Ask) {
+        let taken = available.saturating_sub(self.map.space().available());
+        self.counters.unplanned += taken.saturating_sub(ask.lasting + ask.passing);
+    }
+
     /// Notes that a large write has taken its blocks, promised ones among them.
     pub(crate) fn now_in_flight(&mut self, placed: &Placed) {
         self.placed.begin(placed);

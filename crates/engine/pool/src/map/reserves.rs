@@ -224,8 +224,12 @@ impl Map {
         let pages = counts.allocations - counts.passing;
         let ask = Ask { lasting: new + pages, passing: counts.passing, ..Ask::default() };
         let Some(reserved) = self.objects.reserved(object) else { return self.covered(object, new, ask) };
-        // A plan may count a page several times; the due pages are the upper bound.
+        // A plan may count a page several times; the due pages are the upper bound. While detached trees still share
+        // pages with the object, more are allocated, and as many come back when these trees are given up.
+        let counted = pages;
         let pages = pages.min(reserved.pages_due);
+        let passing = if self.has_detached() { counted - pages } else { 0 };
+        let ask = Ask { passing: ask.passing + passing, ..ask };
         let fresh = counts.fresh.min(new);
         let parted = Object { shared: reserved.shared.saturating_sub(new - fresh), ..reserved.clone() };
         let shared = reserved.promised().saturating_sub(parted.promised());

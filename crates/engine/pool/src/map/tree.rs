@@ -459,6 +459,20 @@ impl Map {
         planned.is_some()
     }
 
+    /// Counts the pages above a run of blocks once more, for content of which some blocks are zero and others are
+    /// not: zeros may empty a page, which the rest then needs anew. No page is needed anew twice, since it is not
+    /// empty then.
+    pub(crate) fn plan_recreated(&mut self, object: ObjectId, first: BlockNumber, count: u64) {
+        let root_level = self.root_of(object).map_or(0, |root| root.level);
+        // What is in one leaf is written at once.
+        let lowest = u8::from(!self.allotments.has(object));
+        let last = first + count.saturating_sub(1);
+        if first.page(0) != last.page(0) || lowest == 0 {
+            self.need.allocations +=
+                (lowest..=root_level).map(|level| last.page(level) - first.page(level) + 1).sum::<u64>();
+        }
+    }
+
     /// Like [`Self::plan_content`], for blocks of zeros.
     pub(crate) fn plan_zeros(&mut self, object: ObjectId, first: BlockNumber, count: u64) -> Option<u64> {
         self.need.stores_nothing = true;
@@ -471,6 +485,7 @@ impl Map {
     /// need a new block.
     pub(crate) fn plan_mixed(&mut self, object: ObjectId, first: BlockNumber, zero: &[bool]) -> Option<u64> {
         let (mut at, mut new) = (first, Some(0));
+        self.need.once = true;
         for run in zero.chunk_by(|one, other| one == other) {
             self.need.stores_nothing = run.first() == Some(&true);
             let planned = self.plan_blocks(object, at, run.len() as u64);
@@ -478,7 +493,10 @@ impl Map {
             new = new.zip(stored).map(|(sum, stored)| sum + stored);
             at += run.len() as u64;
         }
-        self.need.stores_nothing = false;
+        (self.need.stores_nothing, self.need.once) = (false, false);
+        if zero.contains(&true) && zero.contains(&false) {
+            self.plan_recreated(object, first, zero.len() as u64);
+        }
         new
     }
 

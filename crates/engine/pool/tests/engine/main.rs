@@ -12,6 +12,7 @@ mod documents;
 mod integrity;
 mod looks;
 mod objects;
+mod planned_space;
 mod reservations;
 mod transactions;
 mod unique;

@@ -92,10 +92,14 @@ impl<M: Media> Core<M> {
             self.plan_edge(&mut edges, object, at, &data[from..from + bytes as usize]);
         }
         edges.waits |= !self.map.plan_placed(object, cut.blocks.start, cut.count());
+        if progress.placed.as_ref().is_some_and(Placed::has_zeros) {
+            self.map.plan_recreated(object, cut.blocks.start, cut.count());
+        }
         if edges.waits || !self.map.need().is_empty() {
             return Step::Wait;
         }
-        if let Err(step) = self.room(self.map.ask_to_free(object, edges.new), progress) {
+        let ask = self.map.ask_to_free(object, edges.new);
+        if let Err(step) = self.room(ask, progress) {
             return step;
         }
         let bytes = Self::edges_record_bytes(&edges) + 32 + cut.count() as usize * 12;
@@ -108,6 +112,7 @@ impl<M: Media> Core<M> {
         let Some(placed) = progress.placed.take() else { return broken() };
         self.no_longer_in_flight(&placed);
         let middle = placed.sources();
+        let available = self.map.space().available();
         let committed = (|| {
             let sequence = self.log.next_sequence();
             let first = cut.blocks.start;
@@ -123,6 +128,7 @@ impl<M: Media> Core<M> {
             self.stop("the map contradicts itself (large write)");
             return broken();
         }
+        self.note_taken(available, ask);
         acknowledged(durable, Output::Done)
     }
 

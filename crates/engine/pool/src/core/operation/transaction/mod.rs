@@ -224,8 +224,7 @@ impl<M: Media> Core<M> {
             self.stop("the map contradicts itself (transaction)");
             return super::broken();
         }
-        let taken = available.saturating_sub(self.map.space().available());
-        self.counters.unplanned += taken.saturating_sub(plan.ask.lasting + plan.ask.passing);
+        self.note_taken(available, plan.ask);
         self.conclude(running);
         super::acknowledged(mark.is_durable(), Output::Done)
     }

@@ -116,7 +116,12 @@ impl<M: Media> Core<M> {
             (RangeChange::Clone { source, source_first, .. }, true) => {
                 self.map.plan_clone_after((*source, *source_first), (object, first), count, reached)
             }
-            (RangeChange::Payload { .. }, false) => self.map.plan_placed(object, first, count),
+            (RangeChange::Payload { zeros, .. }, false) => {
+                if *zeros {
+                    self.map.plan_recreated(object, first, count);
+                }
+                self.map.plan_placed(object, first, count)
+            }
             (RangeChange::Payload { .. }, true) => self.map.plan_content_after(object, first, count, reached).is_some(),
         }
     }
@@ -141,8 +146,10 @@ impl<M: Media> Core<M> {
             let pages = share.unpromised_pages;
             new += share.new + share.unpromised;
             // A promise may be short of pages: these are taken from free space.
-            let lasting = ask.lasting.max(share.new + share.counts.allocations - share.counts.passing);
-            let lasting = lasting - self.map.pages_counted_twice(*object);
+            let lasting = match self.map.allotments().has(*object) {
+                true => ask.lasting,
+                false => ask.lasting.max(share.new + share.counts.allocations - share.counts.passing),
+            };
             sum = Ask {
                 lasting: sum.lasting + lasting + share.unpromised + pages.allocations - pages.passing,
                 covered: sum.covered + ask.covered,
