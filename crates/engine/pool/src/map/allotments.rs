@@ -8,6 +8,7 @@
 use crate::catalog::allotments::allotment::{Allotment, common, pages_below};
 use crate::catalog::allotments::{Allotments, EVERYTHING, is_allottable};
 use crate::catalog::is_user_object;
+use crate::catalog::objects::Missed;
 use crate::geometry::{entry_span, index_in};
 use crate::interface::ObjectId;
 use crate::interface::allotment::AllotmentChange;
@@ -110,7 +111,9 @@ impl Map {
     pub(crate) fn assign_allot(&mut self, object: ObjectId, range: BlockRange) -> Option<()> {
         let all = self.allotments.union(object, range);
         let allotment = self.united(object, all)?;
-        self.allotments.put(object, all, allotment)
+        self.allotments.put(object, all, allotment)?;
+        self.count_soon(&allotment);
+        Some(())
     }
 
     /// Numbers of an allotment of a range that is the union of allotments and others.
@@ -133,7 +136,18 @@ impl Map {
     pub(crate) fn assign_release(&mut self, object: ObjectId, range: BlockRange) -> Option<()> {
         let rests = self.rests(object, range)?;
         self.allotments.take(object, range);
-        rests.into_iter().try_for_each(|(of, rest)| self.allotments.put(object, of, rest))
+        for (of, rest) in rests {
+            self.allotments.put(object, of, rest)?;
+            self.count_soon(&rest);
+        }
+        Some(())
+    }
+
+    /// Requests a count of an allotment that shares blocks, as far as is known.
+    fn count_soon(&mut self, allotment: &Allotment) {
+        if allotment.shared > 0 {
+            self.objects.request_recount();
+        }
     }
 
     /// What remains of allotments when a range is released.
@@ -186,6 +200,7 @@ impl Map {
                         (allotment.shared, allotment.pages_due) = (0, 0);
                         allotment.raise(of, shared, pages_due);
                     }
+                    Missed::default()
                 });
                 Some(())
             }
@@ -196,6 +211,7 @@ impl Map {
     pub(crate) fn correct_allotment(&mut self, object: ObjectId, range: BlockRange, due: Due) {
         self.allotments.change(object, range, |_, allotment| {
             (allotment.mapped, allotment.shared, allotment.pages_due) = (due.mapped, due.shared, due.pages);
+            Missed::default()
         });
     }
 
@@ -306,9 +322,8 @@ impl Map {
     pub(super) fn allotted_pages_left(&mut self, object: ObjectId, (level, at, entries): Piece) {
         if level > 0 && self.allotments.has(object) {
             let range = BlockRange::new(at, entries as u64 * entry_span(level));
-            self.allotments.change(object, range, |of, allotment| {
-                allotment.raise(of, 0, pages_below(common(of, range), level));
-            });
+            self.allotments
+                .change(object, range, |of, allotment| allotment.raise(of, 0, pages_below(common(of, range), level)));
         }
     }
 
@@ -376,6 +391,7 @@ impl Map {
             self.allotments.change(object, one(of), |_, allotment| {
                 let kept = if leaves_out(Mutation::ReleasedWithBlock) { 0 } else { after - before };
                 allotment.change(kept, after - gone);
+                Missed { blocks: after as u64, pages: 0 }
             });
         }
         Some(())
@@ -398,24 +414,31 @@ impl Map {
         if !self.allotments.has(object) {
             return ask;
         }
-        let lasting = ask.lasting - self.pages_counted_twice(object);
-        let (mut pages, mut blocks, mut beside) = (0, 0, 0);
+        let surplus = self.pages_counted_twice(object);
+        let (mut pages, mut blocks, mut beside, mut passing) = (0, 0, 0, 0);
         for touched in self.need.touched(object) {
             let Some((_, allotment)) = self.allotments.at(object, touched.first) else { continue };
             pages += touched.pages.min(allotment.pages_due);
             blocks += touched.blocks.min(allotment.blocks_due());
+            passing += touched.blocks.saturating_sub(allotment.blocks_due());
             beside += if touched.is_written { allotment.beside } else { 0 };
         }
+        // Detached trees may still share what was counted as the object's own: as much comes back when they are
+        // given up.
+        let passing = if self.has_detached() { passing.min(new) } else { 0 };
+        let pages_passing = if self.has_detached() { surplus } else { 0 };
+        let lasting = ask.lasting - surplus - passing;
+        let passing = ask.passing + passing + pages_passing;
         let due = blocks.min(new);
         // Two concurrent writes of one block both take a block, and only one of these was promised.
         let covered_blocks = due.min(self.allotments.owed_to(object).saturating_sub(pages));
         let covered = (pages + covered_blocks + beside).min(lasting);
-        Ask { lasting, covered, covered_blocks, taken: due - covered_blocks, ..ask }
+        Ask { lasting, covered, covered_blocks, taken: due - covered_blocks, passing, ..ask }
     }
 
     /// Pages that a plan has counted above allotments of an object, and that cannot be due: a plan may count a
     /// page several times.
-    pub(crate) fn pages_counted_twice(&self, object: ObjectId) -> u64 {
+    fn pages_counted_twice(&self, object: ObjectId) -> u64 {
         let surplus = |touched: &Touched| {
             let due = self.allotments.at(object, touched.first).map_or(0, |(_, allotment)| allotment.pages_due);
             touched.pages.saturating_sub(due)
@@ -449,8 +472,11 @@ impl Map {
         range: BlockRange,
         reached: &mut dyn FnMut(Place) -> Vec<Place>,
     ) -> bool {
-        let parts = self.allotted_parts(object, range);
-        parts.into_iter().all(|(_, part)| self.plan_ends(object, part, reached))
+        let mut complete = true;
+        for (_, part) in self.allotted_parts(object, range) {
+            complete &= self.plan_ends(object, part, reached);
+        }
+        complete
     }
 
     /// Notes that a plan allocates `blocks` blocks in the allotment of this block, if it has one, and the lasting

@@ -1,5 +1,6 @@
 //! One allotment: a range of blocks of an address space for which space is promised.
 
+use crate::catalog::objects::Missed;
 use crate::geometry::{MAX_LEVEL, PATH_PAGES};
 use crate::interface::range::{BlockNumber, BlockRange};
 
@@ -51,10 +52,11 @@ impl Allotment {
         self.shared = self.shared.saturating_add_signed(shared).min(self.mapped);
     }
 
-    /// Adds blocks and pages that may be due, up to those of the whole range `of`.
-    pub fn raise(&mut self, of: BlockRange, blocks: u64, pages: u64) {
+    /// Adds blocks and pages that may be due, up to those of the whole range `of`; returns them.
+    pub fn raise(&mut self, of: BlockRange, blocks: u64, pages: u64) -> Missed {
         self.shared = self.shared.saturating_add(blocks).min(self.mapped);
         self.pages_due = self.pages_due.saturating_add(pages).min(pages_of(of));
+        Missed { blocks, pages }
     }
 
     /// The allotment after everything of its object was shared.

@@ -13,6 +13,7 @@ pub(crate) use self::table::{MAX_TABLE_BYTES, decode as decode_table, is_allotta
 
 use self::allotment::{Allotment, between, common};
 use self::table::Table;
+use crate::catalog::objects::Missed;
 use crate::geometry::page_span;
 use crate::interface::ObjectId;
 use crate::interface::range::{BlockNumber, BlockRange};
@@ -53,6 +54,17 @@ pub(crate) struct Allotments {
     promised: u64,
     owed: u64,
     table: Table,
+    /// Counts in progress, by object.
+    counts: FxHashMap<ObjectId, Counting>,
+    /// Number of the last count.
+    last_count: u64,
+}
+
+/// Count of what an allotment is due, and what it may have missed.
+struct Counting {
+    number: u64,
+    range: BlockRange,
+    missed: Missed,
 }
 
 impl Allotments {
@@ -171,6 +183,9 @@ impl Allotments {
     /// Removes the allotments that have blocks of a range, and returns them.
     pub fn take(&mut self, object: ObjectId, range: BlockRange) -> Vec<(BlockRange, Allotment)> {
         let found: Vec<_> = self.touching(object, range).map(|(of, allotment)| (of, *allotment)).collect();
+        if !found.is_empty() {
+            self.counts.remove(&object);
+        }
         for (of, allotment) in &found {
             self.table.give_slot(allotment.slot);
             self.update(object, |ranges| {
@@ -202,9 +217,14 @@ impl Allotments {
         self.owed += ranges.owed();
     }
 
-    /// Changes each allotment of an object that has blocks of a range.
-    pub fn change(&mut self, object: ObjectId, range: BlockRange, mut change: impl FnMut(BlockRange, &mut Allotment)) {
-        let Self { objects, promised, owed, table, .. } = self;
+    /// Changes each allotment of an object that has blocks of a range. `change` returns what became due.
+    pub fn change(
+        &mut self,
+        object: ObjectId,
+        range: BlockRange,
+        mut change: impl FnMut(BlockRange, &mut Allotment) -> Missed,
+    ) {
+        let Self { objects, promised, owed, table, counts, .. } = self;
         let Some(ranges) = objects.get_mut(&object) else { return };
         (*promised, *owed) = (*promised - ranges.promised, *owed - ranges.owed());
         let before = ranges.by_first.range(..range.first).next_back().map(|(first, _)| *first);
@@ -215,7 +235,11 @@ impl Allotments {
                 continue;
             }
             let old = *allotment;
-            change(of, allotment);
+            let more = change(of, allotment);
+            // A count may have passed the place already, and the bound may have been too high before.
+            if let Some(count) = counts.get_mut(&object).filter(|count| count.range == of) {
+                count.missed.add(more);
+            }
             if *allotment != old {
                 ranges.promised = ranges.promised - old.promised() + allotment.promised();
                 table.note_changed(allotment.slot);
@@ -232,20 +256,27 @@ impl Allotments {
             self.change(object, BlockRange::new(block, 1), |_, of| {
                 of.beside = 0;
                 of.change(mapped, -(parted as i64));
+                Missed::default()
             });
         }
     }
 
     /// Notes that all of an object was shared.
     pub fn share_all(&mut self, object: ObjectId) {
-        self.change(object, EVERYTHING, |of, allotment| *allotment = allotment.all_shared(of));
+        self.change(object, EVERYTHING, |of, allotment| {
+            *allotment = allotment.all_shared(of);
+            Missed { blocks: u64::MAX, pages: u64::MAX }
+        });
     }
 
     /// Notes that an object has got a page of its own, which spans this block.
     #[inline]
     pub fn page_given(&mut self, object: ObjectId, block: BlockNumber, level: u8) {
         if self.has(object) {
-            self.change(object, span_of(block, level), |_, of| of.pages_due = of.pages_due.saturating_sub(1));
+            self.change(object, span_of(block, level), |_, of| {
+                of.pages_due = of.pages_due.saturating_sub(1);
+                Missed::default()
+            });
         }
     }
 
@@ -264,6 +295,44 @@ impl Allotments {
             self.update(object, |ranges| ranges.in_flight = change(ranges.in_flight));
             self.take(object, BlockRange::new(BlockNumber::FIRST, 0));
         }
+    }
+
+    /// Objects with allotments that may share blocks, and are not being counted.
+    pub fn objects_to_count(&self) -> Vec<ObjectId> {
+        let shares = |ranges: &Ranges| ranges.by_first.values().any(|of| of.shared > 0);
+        let due = self.objects.iter().filter(|(object, ranges)| shares(ranges) && !self.counts.contains_key(object));
+        let mut due: Vec<ObjectId> = due.map(|(object, _)| *object).collect();
+        due.sort_unstable();
+        due
+    }
+
+    /// Allotments of an object that may share blocks, the first one last.
+    pub fn to_count(&self, object: ObjectId) -> Vec<BlockRange> {
+        let sharing = self.touching(object, EVERYTHING).filter(|(_, allotment)| allotment.shared > 0);
+        let mut ranges: Vec<BlockRange> = sharing.map(|(of, _)| of).collect();
+        ranges.reverse();
+        ranges
+    }
+
+    /// Begins a count of an allotment; returns its number. An earlier one of the same object has no result.
+    pub fn begin_count(&mut self, object: ObjectId, range: BlockRange) -> u64 {
+        self.last_count += 1;
+        let number = self.last_count;
+        self.counts.insert(object, Counting { number, range, missed: Missed::default() });
+        number
+    }
+
+    /// Ends a count: what it may have missed; `None` if it has no result.
+    pub fn end_count(&mut self, object: ObjectId, range: BlockRange, number: u64) -> Option<Missed> {
+        let count = self.counts.get(&object).filter(|count| (count.number, count.range) == (number, range))?;
+        let missed = count.missed;
+        self.counts.remove(&object);
+        Some(missed)
+    }
+
+    /// Gives up the count of an object.
+    pub fn forget_count(&mut self, object: ObjectId) {
+        self.counts.remove(&object);
     }
 
     /// Loads an allotment from the stored table.
