@@ -40,6 +40,8 @@ struct InFlight {
     compare: Vec<u8>,
     /// Whether the request was valid for the content when it was submitted.
     fitted: bool,
+    /// Whether the space that the request needs was promised when it was submitted.
+    promised: bool,
     /// Number of catalog changes that had taken effect at submission.
     catalog_effects: u64,
     /// The reply promises that everything up to this record is durable.
@@ -302,6 +304,7 @@ impl Run {
             expected: None,
             compare,
             fitted,
+            promised: self.is_promised(request),
             catalog_effects: self.catalog_effects,
             promise: None,
             seen,
@@ -544,7 +547,7 @@ impl Run {
                 Undo::Object { object, .. } => {
                     self.touched_objects.insert(*object);
                 }
-                Undo::Header { .. } | Undo::Document { .. } | Undo::Reserved { .. } => {}
+                Undo::Header { .. } | Undo::Document { .. } | Undo::Reserved { .. } | Undo::Allotted { .. } => {}
             }
         }
         self.effects.push_back(Effect { sequence, undo });
@@ -555,7 +558,7 @@ impl Run {
     }
 
     fn finished(&mut self, flight: InFlight, result: Result<Output, Failure>) -> Result<(), String> {
-        let InFlight { request, expected, fitted, catalog_effects, promise, .. } = flight;
+        let InFlight { request, expected, fitted, promised, catalog_effects, promise, .. } = flight;
         if let Err(failure) = result {
             let expected = match &failure {
                 Failure::Block(BlockError::PoolFull) | Failure::Pool(PoolError::PoolFull) => {
@@ -567,6 +570,7 @@ impl Run {
                         }
                         _ => false,
                     };
+                    let reserved = reserved || promised;
                     !reserved || catalog_effects != self.catalog_effects || self.troubled
                 }
                 Failure::Block(BlockError::Gone | BlockError::OutOfRange { .. } | BlockError::ReadOnly)

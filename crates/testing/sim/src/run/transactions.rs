@@ -2,10 +2,10 @@
 //! that took effect.
 
 use super::Run;
-use crate::model::Undo;
+use crate::model::{BLOCK_SECTORS, Undo};
 use crate::step::Request;
 use crate::transaction::{self, Change, Seen};
-use pool::{Answer, OperationId, Stability, View};
+use pool::{Answer, BlockNumber, BlockRange, ObjectId, OperationId, Stability, View};
 
 /// Pages and blocks that a transaction pins at most.
 const MOST_PINS: usize = 96;
@@ -23,6 +23,37 @@ impl Run {
         let changes = changes.to_vec();
         let stability = if durable { Stability::Durable } else { Stability::Unstable };
         self.core.transact(move |view: &mut View<'_>| transaction::attempt(&changes, picky, view), stability)
+    }
+
+    /// Whether space is promised for all blocks to which a request gives content.
+    pub(super) fn is_promised(&self, request: &Request) -> bool {
+        match request {
+            Request::Write { object, start, length, .. } | Request::CompareAndWrite { object, start, length, .. } => {
+                self.model.objects.get(object).is_some_and(|object| object.is_allotted(*start, *length))
+            }
+            Request::Transaction { changes, .. } => self.model.has_promised(changes),
+            _ => false,
+        }
+    }
+
+    /// Compares the allotments of an object with the model.
+    pub(super) fn compare_allotments(&mut self, id: u64) -> Result<(), String> {
+        let Some(object) = self.model.objects.get(&id) else { return Ok(()) };
+        let expected = object.allotments();
+        let unmapped = object.allotted.iter().filter(|block| !object.is_mapped(**block)).count() as u64;
+        let all = BlockRange::new(BlockNumber::FIRST, object.sectors.div_ceil(BLOCK_SECTORS));
+        let allotted = self.core.try_view(|view| view.allotted(ObjectId(id), all));
+        let Some(Ok(allotted)) = allotted else { return Err(format!("the allotments of object {id} are not known")) };
+        let found: Vec<_> = allotted.iter().map(|range| (range.first.get(), range.count)).collect();
+        if found != expected {
+            return Err(format!("object {id}: {found:?} are allotted, should be {expected:?}"));
+        }
+        let known = !self.model.stores_zeros && !self.damaged;
+        let promised = self.core.object(ObjectId(id)).map_or(0, |object| object.promised_bytes / 4096);
+        if known && object.reserved.is_none() && promised < unmapped {
+            return Err(format!("object {id}: {promised} blocks are promised, {unmapped} are allotted and unmapped"));
+        }
+        Ok(())
     }
 
     /// Checks what transactions have pinned, and for how many reads one has waited.
@@ -49,6 +80,9 @@ impl Run {
     ) -> Result<(), String> {
         let applied = self.model.apply_transaction(changes, picky, seen, undo);
         applied.map_err(|error| format!("{request}: {error}"))?;
+        // What was promised before need not be any more.
+        let releases = changes.iter().any(|change| matches!(change, Change::Release { .. }));
+        self.catalog_effects += u64::from(releases && seen.0);
         let (overdrawn, unplanned) = (self.core.overdrawn_blocks(), self.core.counters().unplanned);
         if unplanned > 0 || (overdrawn > 0 && !self.troubled) {
             return Err(format!(
