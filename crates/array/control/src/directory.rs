@@ -1,6 +1,7 @@
 //! The array's state in memory: a copy of the documents, indexed for lookup. The documents are
 //! authoritative; the copy is rebuilt from them at every start and changed only after a commit, by
-//! an [`Edit`] for each document. The portals of the configuration have an edit of their own. The cost of an edit is independent of the number of documents.
+//! an [`Edit`] for each document. The portals of the configuration have an edit of their own. The cost of an edit is
+//! independent of the number of documents.
 
 mod configured;
 mod index;

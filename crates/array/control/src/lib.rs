@@ -36,6 +36,7 @@ pub mod memory;
 mod mirror;
 mod naa;
 mod names;
+mod nfs_clients;
 mod object_names;
 mod offload;
 mod page;
@@ -73,6 +74,7 @@ pub use live::{
 };
 pub use mirror::Mirror;
 pub use naa::Naa;
+pub use nfs_clients::*;
 pub use object_names::ObjectNames;
 pub use offload::*;
 pub use page::{Listed, Page, Part};
