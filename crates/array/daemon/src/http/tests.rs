@@ -176,7 +176,7 @@ async fn bad_requests_are_refused_with_a_problem() {
         ("GET", "/api/v1/offload/log?newest=1", None, 400, "invalid-request"),
         ("DELETE", "/api/v1/sessions/first", None, 400, "invalid-request"),
         ("DELETE", "/api/v1/sessions/7", None, 404, "not-found"),
-        ("GET", "/api/v1/shares", None, 404, "no-such-resource"),
+        ("GET", "/api/v1/tapes", None, 404, "no-such-resource"),
         ("PUT", "/api/v1/volumes", None, 405, "method-not-allowed"),
         ("POST", "/api/v1/volumes", Some(json!({ "name": "x".repeat(70_000) })), 413, "invalid-request"),
     ] {
