@@ -83,13 +83,15 @@ pub fn start() -> io::Result<SocketAddr> {
 pub struct Setup {
     /// Serve NFSv3 and MOUNT, too.
     pub v3: bool,
+    /// Room of the share `s` in bytes.
+    pub quota_bytes: Option<u64>,
     /// Creates the lie that the server tells.
     pub lie: Option<Box<dyn FnOnce() -> Box<dyn Lie> + Send>>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { v3: true, lie: None }
+        Self { v3: true, quota_bytes: None, lie: None }
     }
 }
 
@@ -124,7 +126,11 @@ impl MemoryServer {
         let engine = MemoryEngine::new(None);
         let mut shares = Shares::new(now());
         for (name, object) in [("s", 7), ("t", 8)] {
-            shares.publish(share(name, object, &engine)?, now()).map_err(io::Error::other)?;
+            let share = share(name, object, &engine)?;
+            if name == "s" {
+                share.file_system.set_quota(setup.quota_bytes);
+            }
+            shares.publish(share, now()).map_err(io::Error::other)?;
         }
         let shares = Rc::new(RefCell::new(shares));
         let handle_key = HandleKey::new(random_bytes()?);
