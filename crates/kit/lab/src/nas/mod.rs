@@ -12,6 +12,7 @@ mod extents;
 mod file_system;
 mod files;
 mod findings;
+mod many_clones;
 mod mounted;
 mod place;
 mod reserve;
@@ -20,6 +21,7 @@ mod stat;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 mod tests;
+mod thick_clone;
 
 pub use place::Place;
 
@@ -49,6 +51,8 @@ pub const CASES: &[NasCase] = &[
     NasCase { name: "nas-clone", title: clone::TITLE, paper: clone::paper, run: clone::run },
     NasCase { name: "nas-reserve", title: reserve::TITLE, paper: reserve::paper, run: reserve::run },
     NasCase { name: "nas-stat", title: stat::TITLE, paper: stat::paper, run: stat::run },
+    NasCase { name: "nas-thick-clone", title: thick_clone::TITLE, paper: thick_clone::paper, run: thick_clone::run },
+    NasCase { name: "nas-many-clones", title: many_clones::TITLE, paper: many_clones::paper, run: many_clones::run },
 ];
 
 /// Finds a case by name.

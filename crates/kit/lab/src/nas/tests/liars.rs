@@ -2,6 +2,7 @@
 
 use super::{ROOM, SETTINGS, run, share};
 use crate::results::Verdict;
+use nfs::v4::Status;
 use nfs::v4::attributes::{Attribute, Fattr, SetAttributesArguments};
 use nfs::v4::operations::{Operation, Outcome};
 use nfs_memory::{Lie, Setup};
@@ -52,6 +53,17 @@ fn half_a_clone(operation: Operation) -> Operation {
     match operation {
         Operation::Clone(mut it) if it.count_bytes == 0 => {
             it.count_bytes = SETTINGS.size / 2;
+            Operation::Clone(it)
+        }
+        other => other,
+    }
+}
+
+/// CLONE of 64 KiB, whatever the file.
+fn half_a_clone_of_any(operation: Operation) -> Operation {
+    match operation {
+        Operation::Clone(mut it) => {
+            it.count_bytes = 64 << 10;
             Operation::Clone(it)
         }
         other => other,
@@ -115,6 +127,34 @@ fn changed(outcome: Outcome, change: fn(Attribute) -> Attribute) -> Outcome {
     }
 }
 
+/// A server whose promises end with its space: no write succeeds once one has failed.
+struct Full {
+    is_full: bool,
+}
+
+impl Lie for Full {
+    fn answer(&mut self, _asked: &Operation, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::Write(Err(status)) => {
+                self.is_full = true;
+                Outcome::Write(Err(status))
+            }
+            Outcome::Write(Ok(_)) if self.is_full => Outcome::Write(Err(Status::NOSPC)),
+            other => other,
+        }
+    }
+}
+
+#[test]
+fn a_promise_that_does_not_hold_is_noticed() {
+    for case in ["nas-reserve", "nas-thick-clone"] {
+        let setup = Setup { quota_bytes: Some(ROOM), ..Setup::lying(|| Full { is_full: false }) };
+        let result = run(case, &share(setup), &SETTINGS);
+        assert_eq!(result.verdict(), Verdict::Failed, "{case}: {result:#?}");
+        assert!(result.failures[0].contains("full file system"), "{:?}", result.failures);
+    }
+}
+
 const LIARS: &[(&str, &str, Ask, Answer)] = &[
     ("nas-clone", "no clone", no_clone, cloned),
     ("nas-clone", "half a clone", half_a_clone, honest),
@@ -123,6 +163,11 @@ const LIARS: &[(&str, &str, Ask, Answer)] = &[
     ("nas-stat", "nothing is shared", same, nothing_is_shared),
     ("nas-stat", "all is shared", same, all_is_shared),
     ("nas-stat", "no clone", no_clone, cloned),
+    ("nas-thick-clone", "no clone", no_clone, cloned),
+    ("nas-thick-clone", "half a clone", half_a_clone_of_any, honest),
+    ("nas-many-clones", "no clone", no_clone, cloned),
+    ("nas-many-clones", "half a clone", half_a_clone_of_any, honest),
+    ("nas-many-clones", "nothing is shared", same, nothing_is_shared),
 ];
 
 #[test]
