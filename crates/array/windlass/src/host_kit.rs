@@ -33,7 +33,8 @@ pub(crate) struct HostOptions {
     /// CHAP secret of the user in the URL: file:PATH (its first line) or env:NAME
     #[arg(long, global = true, value_name = "SOURCE")]
     chap_secret: Option<SecretSource>,
-    /// Wait at most this many seconds for each answer of the target; on datastores of disk and datastore never more than 4
+    /// Wait at most this many seconds for each answer of the target; on datastores of disk and datastore never more
+    /// than 4
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     answer_timeout: u64,
 }

@@ -187,10 +187,10 @@ fn the_rule_lost_wakeup_loses_a_wakeup() {
     let mut rig = Rig::new();
     let volume = rig.volume(4096);
     let waiting: Vec<_> = (0..3).map(|at| rig.start(write(&volume, at * 8, 8, 1))).collect();
-    crate::set_mutation(Some(crate::Mutation::LostWakeup));
+    crate::leave_out(Some(crate::Mutation::WakeEach));
     crate::stop_in_submit(Some(0));
     let last = rig.start(write(&volume, 64, 8, 1));
-    crate::set_mutation(None);
+    crate::leave_out(None);
     assert!(last.take().is_some());
     rig.executor.run_until_stalled();
     let ended: Vec<bool> = waiting.iter().map(|outcome| outcome.take().is_some()).collect();
