@@ -59,7 +59,7 @@ const PROOF_BYTES: u64 = 4 << 20;
 /// Blocks that replay requests beyond its plan, so that allocation finds a good place.
 const SPARE_BLOCKS: u64 = 8;
 /// Shard and run that may write. Only one process at a time opens a pool.
-const FENCE: Fence = Fence { shard: 0, epoch: 1 };
+const FENCE: Fence = Fence { epoch: 1 };
 
 /// Result of opening a pool.
 #[derive(Clone, Copy, Debug, Default)]
