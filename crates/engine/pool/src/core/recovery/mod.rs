@@ -577,12 +577,8 @@ impl<M: Media> Core<M> {
 
     /// Takes a checkpoint before a frame is replayed, if memory or space demands it.
     fn make_room(&mut self, point: ReplayPoint) -> Result<(), PoolError> {
-        let memory = self.options.memory_bytes;
         let tight = self.map.space().available() < self.map.reserve_blocks() && self.map.space().pinned() > 0;
-        let full = self.map.pages().dirty_bytes() > memory / 4
-            || self.map.content().dirty() * BLOCK_BYTES > memory / 4
-            || self.map.space().dirty_segments() * 5000 > memory / 4;
-        if !tight && !full {
+        if !tight && !self.map_calls_for_checkpoint() && !self.memory_is_full() {
             return Ok(());
         }
         self.replaying = Some(point);
