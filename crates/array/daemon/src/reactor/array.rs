@@ -7,13 +7,16 @@ use super::control::{reservations, sanitize};
 use super::frontend::Frontend;
 use super::frontends::Frontends;
 use super::iscsi::Iscsi;
+use super::memory::parts;
 use super::setup::ArraySetup;
 use super::state::Reactor;
 use super::{ArrayPool, pump};
 use crate::ServeError;
+use crate::measurements::Measurements;
 use ::control::{Control, Environment};
 use media::Media;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -41,6 +44,7 @@ impl<M: Media + 'static> Array<M> {
         pool: ArrayPool<M>,
         setup: ArraySetup,
         environment: Rc<dyn Environment>,
+        measurements: &Arc<Measurements>,
     ) -> Result<Self, ServeError> {
         let failed = |error| ServeError::Failed(anyhow::Error::new(error));
         let work = Rc::new(Notify::new());
@@ -49,7 +53,7 @@ impl<M: Media + 'static> Array<M> {
             move || work.notify_one()
         });
         let share = u32::from(setup.array.background_share_percent);
-        let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work.clone(), share));
+        let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work.clone(), share, Arc::clone(measurements)));
         let loaded = Control::load(Rc::new(pool.clone()), Rc::clone(&environment), setup.array.clone());
         let loaded = loaded.await.map_err(failed)?;
         let directory = loaded.shared_directory();
@@ -58,7 +62,7 @@ impl<M: Media + 'static> Array<M> {
                 Units::new(UnitsOptions {
                     store: Rc::new(ArrayStore::<M>::new(control.clone(), units.clone())),
                     clock: Rc::new(UnitClock(Rc::clone(&environment))),
-                    working_bytes: setup.memory_bytes / 16,
+                    working_bytes: parts::WORKING.bytes(setup.memory_bytes),
                     refusal_log_entries: REFUSAL_LOG_ENTRIES,
                 })
             });

@@ -22,7 +22,7 @@ mod task_management;
 
 use super::clock;
 use super::frontend::Frontend;
-use super::memory::Budget;
+use super::memory::{Budget, parts};
 use super::setup::ArraySetup;
 use super::state::Reactor;
 use crate::AbortOfFinishedTask;
@@ -88,7 +88,9 @@ pub(crate) struct Iscsi<M: Media + 'static> {
 impl<M: Media + 'static> Iscsi<M> {
     pub fn new(reactor: Rc<Reactor<M>>, setup: &ArraySetup) -> Self {
         let options = target_options(&reactor, setup);
-        let budgets = [data_budget(setup.memory_bytes), data_budget(setup.memory_bytes)];
+        let [data_in, data_out, kept] =
+            [parts::DATA_IN, parts::DATA_OUT, parts::RECEIVE_BUFFERS].map(|part| part.of(setup.memory_bytes));
+        let budgets = [Budget::new(data_in, 0), Budget::new(data_out, kept)];
         let [data_in, data_out] = budgets.each_ref().map(Arc::clone);
         let memory = SharedMemory::new(data_in, data_out);
         let registration = isns::registration(reactor.directory().target(), &setup.portals, &[]);
@@ -149,13 +151,6 @@ fn missing_task_response(configured: AbortOfFinishedTask) -> MissingTaskResponse
         AbortOfFinishedTask::TaskDoesNotExist => MissingTaskResponse::TaskDoesNotExist,
         AbortOfFinishedTask::FunctionComplete => MissingTaskResponse::FunctionComplete,
     }
-}
-
-/// Memory for data in one direction for all connections together: at least one command of the
-/// largest size.
-fn data_budget(memory_bytes: u64) -> Arc<Budget> {
-    let least = iscsi::connection::Config::default().max_transfer_bytes as usize;
-    Budget::new(usize::try_from(memory_bytes / 8).unwrap_or(usize::MAX).max(least))
 }
 
 /// Describes a connection's session if it is a normal one in full feature phase. `instant` and
