@@ -4,16 +4,16 @@
 mod connection;
 mod data_out;
 mod directory;
-mod engine;
-mod engine_side;
 mod execute;
 pub(super) mod executor;
-mod in_flight;
 pub(super) mod isns;
 pub(super) mod listener;
 mod local;
 mod messages;
+mod nexus_side;
+mod nexus_tasks;
 mod outbox;
+mod outstanding;
 mod publish;
 mod published;
 mod registry;
@@ -35,7 +35,7 @@ use jiff::Timestamp;
 use media::Media;
 use pool::Volume;
 use registry::{MAX_CONNECTIONS_WITHOUT_SESSION, MAX_SESSIONS, Member, Order, Registry};
-use remote::{DeskTasks, Viewer};
+use remote::{LinkTasks, ViewPublisher};
 use scsi_target::{Limits, Profile, ScsiTarget, TargetIdentity, TargetOptions};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,9 +76,9 @@ pub(crate) struct Iscsi<M: Media + 'static> {
     /// Memory of all threads, to and from initiators.
     budgets: [Arc<Budget>; 2],
     /// Executors, from number 1 on. Number 0 is this thread.
-    desks: RefCell<Vec<DeskTasks>>,
+    links: RefCell<Vec<LinkTasks>>,
     /// Connections on executors.
-    viewers: RefCell<Vec<Weak<Viewer<M>>>>,
+    publishers: RefCell<Vec<Weak<ViewPublisher<M>>>>,
     /// Response to ABORT TASK for a task that does not exist.
     missing_task_response: MissingTaskResponse,
     /// Commands and bytes of each session when it was last reported.
@@ -105,8 +105,8 @@ impl<M: Media + 'static> Iscsi<M> {
             advertise_configured: setup.advertise_configured,
             memory,
             budgets,
-            desks: RefCell::default(),
-            viewers: RefCell::default(),
+            links: RefCell::default(),
+            publishers: RefCell::default(),
             missing_task_response: missing_task_response(setup.abort_of_finished_task),
             told_sessions: RefCell::default(),
         }
