@@ -142,6 +142,13 @@ impl<F: FileSystem + 'static> Service<F> {
         }
     }
 
+    /// Takes a change of the records of clients, as one that a call has caused.
+    #[cfg(test)]
+    pub fn take_record(&self, change: nfs_state::RecordChange) {
+        let change = Cell::new(Some(change));
+        self.records.take(|| change.take());
+    }
+
     /// Epoch of a call that begins.
     pub fn epoch(&self) -> Epoch {
         self.epochs.present()
