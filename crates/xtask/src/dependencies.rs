@@ -48,7 +48,7 @@ const LAYERS: &[Layer] = &[
             ("files", &["random", "vfs"]),
             ("media", &["text"]),
             ("pool", &["block", "media"]),
-            ("pool_files", &["block", "files", "media", "pool", "random", "vfs"]),
+            ("pool_files", &["block", "files", "media", "pool", "vfs"]),
             ("vfs", &["random"]),
         ],
     },
@@ -172,6 +172,7 @@ const LAYERS: &[Layer] = &[
             ("loads", &["conformance", "iscsi", "random"]),
             ("machines", &["array_process", "conformance", "iscsi", "loads", "random", "text"]),
             ("nfs_memory", &["nfs", "nfs_server", "nfs_state", "onc_rpc", "vfs", "xdr"]),
+            ("nfs_sim", &["files", "nfs", "nfs_server", "nfs_state", "onc_rpc", "random", "vfs", "xdr"]),
             ("sim", &["block", "media", "pool", "random"]),
             ("simulate", &["array_process", "sim", "text"]),
         ],
@@ -240,7 +241,21 @@ const RESERVED: &[(&str, &[&str])] = &[
         ],
     ),
     ("axum", &["daemon"]),
-    ("clap", &["array_sim", "bench", "cli", "daemon", "machines", "pool_offline", "simulate", "windlass", "xtask"]),
+    (
+        "clap",
+        &[
+            "array_sim",
+            "bench",
+            "cli",
+            "daemon",
+            "machines",
+            "nfs_sim",
+            "pool_offline",
+            "simulate",
+            "windlass",
+            "xtask",
+        ],
+    ),
 ];
 
 /// Licences that a program under Apache-2.0 or MIT may include. Each dependency must offer at least

@@ -9,7 +9,7 @@
 //! | `host-group/ID` | [`HostGroupRecord`](crate::HostGroupRecord) |
 //! | `access/VOLUME-ID/HOST-ID`, `…/group/GROUP-ID`, `…/any` | [`AccessRecord`](crate::AccessRecord) |
 //! | `share/ID` | [`ShareRecord`](crate::ShareRecord) |
-//! | `export/SHARE-ID/host/HOST-ID`, `…/group/GROUP-ID`, `…/network/ADDRESS/PREFIX`, `…/any` | [`ExportRecord`](crate::ExportRecord) |
+//! | `export/SHARE-ID/TO`; `TO`: `host/ID`, `group/ID`, `network/ADDRESS/PREFIX`, `any` | [`ExportRecord`] |
 //! | `reservations/VOLUME-ID` | [`ReservationsRecord`](crate::ReservationsRecord) |
 //! | `sanitize/VOLUME-ID` | [`SanitizeRecord`](crate::SanitizeRecord) |
 //! | `portal/IDENTIFIER` | [`PortalRecord`](crate::PortalRecord) |
@@ -25,6 +25,8 @@
 //!
 //! The documents of a noun stand in `record.rs` in its folder. Unknown fields are refused: a newer
 //! version wrote the pool, and rewriting the document would lose its state.
+//!
+//! [`ExportRecord`]: crate::ExportRecord
 
 use crate::catalog::DynCatalog;
 use crate::error::ControlError;

@@ -33,19 +33,14 @@ pub(super) fn untried<T>(reason: impl Into<String>) -> Result<T, Fault> {
 }
 
 impl Fault {
-    /// Verdict on the primitive; `Err` if the session broke. A call that failed for lack of space or
-    /// permission says nothing about the primitive.
+    /// Verdict on the primitive; `Err` if the session broke.
     pub(super) fn verdict(self, primitive: Primitive) -> Result<Verdict, ClientError> {
         let (status, reason) = match self {
             Self::Wrong(reason) => (Status::NotSupported, reason),
             Self::Untried(reason) => (Status::Unknown, reason),
             Self::Client(error) => {
                 let status = match &error {
-                    ClientError::Status {
-                        status:
-                            Nfs4::NOSPC | Nfs4::DQUOT | Nfs4::ACCESS | Nfs4::PERM | Nfs4::ROFS | Nfs4::DELAY | Nfs4::GRACE,
-                        ..
-                    } => Status::Unknown,
+                    ClientError::Status { status, .. } if says_nothing(*status) => Status::Unknown,
                     ClientError::Status { .. } | ClientError::Rpc(_) | ClientError::Malformed(_) => {
                         Status::NotSupported
                     }
@@ -59,4 +54,9 @@ impl Fault {
         };
         Ok(Verdict::new(primitive, status, reason))
     }
+}
+
+/// Whether a status is about space, permission or time, and so says nothing about the primitive.
+const fn says_nothing(status: Nfs4) -> bool {
+    matches!(status, Nfs4::NOSPC | Nfs4::DQUOT | Nfs4::ACCESS | Nfs4::PERM | Nfs4::ROFS | Nfs4::DELAY | Nfs4::GRACE)
 }
