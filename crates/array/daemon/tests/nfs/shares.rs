@@ -14,7 +14,7 @@ async fn session(array: &Array) -> Session {
 #[test]
 fn a_share_is_served_as_soon_as_it_is_granted() {
     let directory = TemporaryDirectory::new();
-    let array = Array::start(&directory, 0);
+    let array = Array::start(directory.path());
     client(async {
         let session = session(&array).await;
         let absent = Share::find(&session, "vms").await.err();
@@ -36,7 +36,7 @@ fn a_share_is_served_as_soon_as_it_is_granted() {
 #[test]
 fn access_that_is_revoked_ends_and_a_deleted_share_is_gone() {
     let directory = TemporaryDirectory::new();
-    let array = Array::start(&directory, 0);
+    let array = Array::start(directory.path());
     client(async {
         array.create_share("vms").await;
         array.create_share("other").await;
@@ -61,7 +61,7 @@ fn access_that_is_revoked_ends_and_a_deleted_share_is_gone() {
 #[test]
 fn a_share_is_rolled_back_under_its_client() {
     let directory = TemporaryDirectory::new();
-    let array = Array::start(&directory, 0);
+    let array = Array::start(directory.path());
     client(async {
         array.create_share("vms").await;
         let session = session(&array).await;
