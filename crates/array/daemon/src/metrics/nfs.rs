@@ -15,6 +15,15 @@ fn row(value: u64) -> Vec<(Labels<'static>, u64)> {
 
 fn server(encoder: &mut DescriptorEncoder, noted: &NfsUse) -> fmt::Result {
     counter(encoder, "nfs_calls", "Calls of NFS, MOUNT and portmap", row(noted.calls))?;
+    let versions = ["3", "4"].into_iter().zip(&noted.operations);
+    let rows = versions.flat_map(|(version, operations)| {
+        operations.iter().flat_map(move |count| {
+            let outcomes = [("ok", count.succeeded), ("error", count.failed)];
+            outcomes
+                .map(|(outcome, number)| (vec![("version", version), ("op", count.name), ("outcome", outcome)], number))
+        })
+    });
+    counter(encoder, "nfs_operations", "Procedures of NFSv3 and operations of NFSv4", rows.collect())?;
     let directions = [("in", noted.received_bytes), ("out", noted.sent_bytes)];
     let rows = directions.map(|(direction, bytes)| (vec![("direction", direction)], bytes));
     counter(encoder, "nfs_bytes", "Bytes of calls (in) and replies (out)", rows.into())?;

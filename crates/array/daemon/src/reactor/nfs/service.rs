@@ -212,6 +212,7 @@ impl<F: FileSystem + 'static> Service<F> {
         });
         NfsUse {
             calls: self.traffic.calls.get(),
+            operations: [self.entry.procedures(), self.v4.as_ref().map(|v4| v4.operations()).unwrap_or_default()],
             received_bytes: self.traffic.received_bytes.get(),
             sent_bytes: self.traffic.sent_bytes.get(),
             connections: self.registry.count() as u64,
