@@ -1,7 +1,6 @@
 //! Difference between an existing object and the request for a new one of its name, for the error
 //! [`Exists`](crate::ControlError::Exists).
 
-use crate::shares::record::Protocols;
 use jiff::Timestamp;
 use std::fmt;
 use text::size::exact;
@@ -29,8 +28,8 @@ pub enum Difference {
     Owner(u32, u32),
     /// Permission bits of the existing share's root directory.
     Mode(u32),
-    /// Protocols of the existing share.
-    Protocols(Protocols),
+    /// Names of the protocols of the existing share.
+    Protocols(&'static str),
     /// The existing host has other initiator names.
     InitiatorNames,
     /// The existing host has other addresses.

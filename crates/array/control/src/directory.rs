@@ -12,6 +12,7 @@ mod table;
 
 pub use configured::ConfiguredPorts;
 pub use shared::SharedDirectory;
+pub(crate) use shares::Content;
 
 use crate::access::grantee::Grantee;
 use crate::access::record::{AccessRecord, To};
@@ -205,8 +206,9 @@ impl Directory {
             }
         }
         for snapshot in self.snapshots.values() {
-            if !is_kind(snapshot.object, ObjectKind::Snapshot) || !self.volumes.contains_key(&snapshot.volume) {
-                return damaged(format!("snapshot {} has no object or no volume", snapshot.name));
+            let has_source = self.volumes.contains_key(&snapshot.volume) || self.shares.contains_key(&snapshot.volume);
+            if !is_kind(snapshot.object, ObjectKind::Snapshot) || !has_source {
+                return damaged(format!("snapshot {} has no object or no source", snapshot.name));
             }
         }
         for group in self.host_groups.values() {
@@ -400,12 +402,12 @@ impl Directory {
             .ok_or_else(|| ControlError::NotFound { noun: Noun::Host, name: name.to_owned() })
     }
 
-    /// Finds a snapshot by `volume@name`, id, or a name that is unique among all snapshots.
+    /// Finds a snapshot by `volume@name` or `share@name`, id, or a name that is unique among all snapshots.
     pub(crate) fn snapshot(&self, name: &str) -> Result<&SnapshotRecord, ControlError> {
         let not_found = || ControlError::NotFound { noun: Noun::Snapshot, name: name.to_owned() };
-        if let Some((volume, snapshot)) = name.split_once('@') {
-            let volume = self.volume(volume)?;
-            return self.snapshot_of(volume.id, snapshot).ok_or_else(not_found);
+        if let Some((source, snapshot)) = name.split_once('@') {
+            let source = self.content(source)?;
+            return self.snapshot_of(source.id, snapshot).ok_or_else(not_found);
         }
         if let Some(snapshot) = Uuid::try_parse(name).ok().and_then(|id| self.snapshots.get(&id)) {
             return Ok(snapshot);
@@ -427,14 +429,14 @@ impl Directory {
         }
     }
 
-    /// Snapshot of a volume by name.
-    pub(crate) fn snapshot_of(&self, volume: Uuid, name: &str) -> Option<&SnapshotRecord> {
-        self.snapshots_of(volume).find(|snapshot| snapshot.name == name)
+    /// Snapshot of a volume or share by name.
+    pub(crate) fn snapshot_of(&self, source: Uuid, name: &str) -> Option<&SnapshotRecord> {
+        self.snapshots_of(source).find(|snapshot| snapshot.name == name)
     }
 
-    /// Snapshots of a volume.
-    pub(crate) fn snapshots_of(&self, volume: Uuid) -> impl Iterator<Item = &SnapshotRecord> {
-        self.index.snapshots_of(volume).filter_map(|id| self.snapshots.get(&id))
+    /// Snapshots of a volume or share.
+    pub(crate) fn snapshots_of(&self, source: Uuid) -> impl Iterator<Item = &SnapshotRecord> {
+        self.index.snapshots_of(source).filter_map(|id| self.snapshots.get(&id))
     }
 
     /// True if the object is that of a volume, share or snapshot. The pool may have others.
@@ -449,23 +451,22 @@ impl Directory {
         volumes.chain(shares).chain(self.snapshots.values().map(|snapshot| snapshot.object))
     }
 
-    /// Objects of a volume's snapshots, sorted by id.
-    pub(crate) fn snapshot_objects(&self, volume: Uuid) -> Vec<ObjectId> {
-        let mut objects: Vec<ObjectId> = self.snapshots_of(volume).map(|snapshot| snapshot.object).collect();
+    /// Objects of the snapshots of a volume or share, sorted by id.
+    pub(crate) fn snapshot_objects(&self, source: Uuid) -> Vec<ObjectId> {
+        let mut objects: Vec<ObjectId> = self.snapshots_of(source).map(|snapshot| snapshot.object).collect();
         objects.sort_unstable();
         objects
     }
 
-    /// Full name `volume@name`.
+    /// Full name `volume@name` or `share@name`.
     pub(crate) fn full_name(&self, snapshot: &SnapshotRecord) -> String {
-        let volume = self.volumes.get(&snapshot.volume).map_or("", |volume| volume.name.as_str());
-        format!("{volume}@{}", snapshot.name)
+        format!("{}@{}", self.content_name(snapshot.volume).unwrap_or_default(), snapshot.name)
     }
 
     /// Name of a clone's source, if that still exists.
     pub(crate) fn source_name(&self, source: SourceRecord) -> Option<String> {
         match source {
-            SourceRecord::Volume(id) => self.volumes.get(&id).map(|volume| volume.name.clone()),
+            SourceRecord::Volume(id) | SourceRecord::Share(id) => self.content_name(id).map(str::to_owned),
             SourceRecord::Snapshot(id) => self.snapshots.get(&id).map(|snapshot| self.full_name(snapshot)),
         }
     }

@@ -182,7 +182,7 @@ impl ControlError {
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::NotFound { noun: Noun::Snapshot, name } if name.contains('@') => {
-                format!("list the snapshots of volume {}", volume_part(name))
+                format!("list the snapshots of {}", volume_part(name))
             }
             Self::NotFound { noun, .. } => format!("list the {}", noun.plural()),
             Self::Exists { noun, .. } => format!("choose another name, or use the existing {}", noun.singular()),

@@ -12,7 +12,6 @@ use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts
 use crate::pools::limits::Limits;
 use crate::pools::record::{CheckRecord, ScrubRecord};
 use crate::pools::state::PoolState;
-use crate::volumes::record::VolumeRecord;
 use jiff::Timestamp;
 use pool::{Growth, ObjectId, ObjectInfo, PoolSpace};
 use unit::LogEntry;
@@ -91,22 +90,23 @@ impl dyn Facts + '_ {
         if captures.is_empty() { Some(0) } else { self.unique_bytes(&captures) }
     }
 
-    /// Sets of objects counted for a volume: the volume itself, and all its snapshots together.
-    pub(crate) fn counted_of(&self, volume: &VolumeRecord) -> impl Iterator<Item = Vec<ObjectId>> + use<> {
-        let snapshots = Some(self.directory().snapshot_objects(volume.id)).filter(|snapshots| !snapshots.is_empty());
-        [vec![volume.object]].into_iter().chain(snapshots)
+    /// Sets of objects counted for a volume or share: itself, and all its snapshots together.
+    pub(crate) fn counted_of(&self, object: ObjectId, id: Uuid) -> impl Iterator<Item = Vec<ObjectId>> + use<> {
+        let snapshots = Some(self.directory().snapshot_objects(id)).filter(|snapshots| !snapshots.is_empty());
+        [vec![object]].into_iter().chain(snapshots)
     }
 
-    /// Sets of objects counted for the pool: those of its volumes, and all captures together.
+    /// Sets of objects counted for the pool: those of its volumes and shares, and all captures together.
     pub(crate) fn counted_of_pool(&self) -> Vec<Vec<ObjectId>> {
         let captures = Some(self.captures()).filter(|captures| !captures.is_empty());
-        let volumes = self.directory().volumes().flat_map(|volume| self.counted_of(volume));
-        volumes.chain(captures).collect()
+        let volumes = self.directory().volumes().flat_map(|volume| self.counted_of(volume.object, volume.id));
+        let shares = self.directory().shares().flat_map(|share| self.counted_of(share.object, share.id));
+        volumes.chain(shares).chain(captures).collect()
     }
 
-    /// Bytes that deleting all snapshots of a volume together would free, as last counted.
-    pub(crate) fn snapshot_bytes(&self, volume: Uuid) -> Option<u64> {
-        let snapshots = self.directory().snapshot_objects(volume);
+    /// Bytes that deleting all snapshots of a volume or share together would free, as last counted.
+    pub(crate) fn snapshot_bytes(&self, source: Uuid) -> Option<u64> {
+        let snapshots = self.directory().snapshot_objects(source);
         if snapshots.is_empty() { Some(0) } else { self.unique_bytes(&snapshots) }
     }
 }

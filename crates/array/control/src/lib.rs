@@ -36,6 +36,7 @@ pub mod memory;
 mod mirror;
 mod naa;
 mod names;
+mod nfs_clients;
 mod object_names;
 mod offload;
 mod page;
@@ -69,10 +70,11 @@ pub use hosts::*;
 pub use jobs::*;
 pub use live::{
     Change, ConnectionCounters, Level, Live, OffloadRow, Portal, RefusedLogins, Registration, Reservations,
-    SessionInfo, UnitFacts, VolumeCounters,
+    SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
 };
 pub use mirror::Mirror;
 pub use naa::Naa;
+pub use nfs_clients::*;
 pub use object_names::ObjectNames;
 pub use offload::*;
 pub use page::{Listed, Page, Part};

@@ -4,6 +4,8 @@
 //! One prefix, base units in the names, counters end in `_total`, states are one series per state
 //! with 0 or 1. Labels are volumes, hosts, portals, primitives and reasons, never commands.
 
+mod nfs;
+
 use crate::VERSION;
 use crate::measurements::Measurements;
 use crate::turns::Turns;
@@ -53,6 +55,7 @@ impl Collector for Scrape {
         self.log(&mut encoder)?;
         reactor(&mut encoder, &self.1.turns)?;
         data_cache(&mut encoder, self.1.data_cache.last())?;
+        nfs::encode(&mut encoder)?;
         self.attention(&mut encoder)
     }
 }

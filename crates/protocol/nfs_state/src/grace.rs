@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::mutations::{Mutation, leaves_out};
 use crate::records::Record;
 
 /// What a reclaim adds to a grace period that would end earlier.
@@ -73,7 +74,7 @@ impl Grace {
 
     /// Ends the period when it is due.
     pub(crate) fn end_if_due(&mut self, now: Duration) {
-        self.over |= self.pending.is_empty() || now >= self.ends;
+        self.over |= self.pending.is_empty() || (now >= self.ends && !leaves_out(Mutation::GraceEnd));
     }
 
     /// Whether a client has a record of an earlier run.

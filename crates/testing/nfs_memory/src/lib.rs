@@ -35,12 +35,15 @@ use xdr::Writer;
 pub const IN_FLIGHT: usize = 128;
 /// Room of the receive buffer, at least.
 const ROOM_BYTES: usize = 64 << 10;
+/// Quota of the share `/small`.
+pub const SMALL_BYTES: u64 = 16 << 20;
 /// Interval of work that is due by time.
 const TICK: Duration = Duration::from_millis(500);
 
 type Entry = Rpc<MemoryFileSystem, Rc<Server4<MemoryFileSystem>>>;
 
-/// A server with the shares `/s` and `/t`, each a file system of its own.
+/// A server with the shares `/s` and `/t`, each a file system of its own; `/read-only`, which is `/s` without
+/// changes; and `/small`, of [`SMALL_BYTES`].
 pub struct MemoryServer {
     entry: Entry,
     v4: Rc<Server4<MemoryFileSystem>>,
@@ -61,13 +64,13 @@ fn now() -> Timestamp {
     Timestamp::new(seconds, since.subsec_nanos()).unwrap_or_default()
 }
 
-fn share(name: &str, object: u64, engine: &MemoryEngine) -> io::Result<Share<MemoryFileSystem>> {
+fn share(name: &str, object: u64, file_system: Rc<MemoryFileSystem>) -> io::Result<Share<MemoryFileSystem>> {
     Ok(Share {
         name: Name::try_from(name).map_err(io::Error::other)?,
         object,
         epoch: 1,
         fsid: FileSystemId { major: object, minor: 1 },
-        file_system: Rc::new(engine.create(now())),
+        file_system,
         rules: Rules(vec![Rule { squash: Squash::None, ..Rule::new(Hosts::Any) }]),
         protocols: Protocols { v3: true, v4: true },
     })
@@ -114,6 +117,22 @@ pub fn start_with(setup: Setup) -> io::Result<SocketAddr> {
     Ok(address)
 }
 
+/// The shares of [`MemoryServer`].
+fn shares() -> io::Result<Shares<MemoryFileSystem>> {
+    let engine = MemoryEngine::new(None);
+    let create = || Rc::new(engine.create(now()));
+    let first = create();
+    let small = create();
+    small.set_quota(Some(SMALL_BYTES));
+    let mut read_only = share("read-only", 9, Rc::clone(&first))?;
+    read_only.rules.0.iter_mut().for_each(|rule| rule.read_only = true);
+    let mut shares = Shares::new(now());
+    for share in [share("s", 7, first)?, share("t", 8, create())?, read_only, share("small", 10, small)?] {
+        shares.publish(share, now()).map_err(io::Error::other)?;
+    }
+    Ok(shares)
+}
+
 impl MemoryServer {
     /// Creates a server. `port`: TCP port, for portmap.
     pub fn new(port: u16) -> io::Result<Rc<Self>> {
@@ -121,12 +140,7 @@ impl MemoryServer {
     }
 
     fn create(port: u16, setup: Setup) -> io::Result<Rc<Self>> {
-        let engine = MemoryEngine::new(None);
-        let mut shares = Shares::new(now());
-        for (name, object) in [("s", 7), ("t", 8)] {
-            shares.publish(share(name, object, &engine)?, now()).map_err(io::Error::other)?;
-        }
-        let shares = Rc::new(RefCell::new(shares));
+        let shares = Rc::new(RefCell::new(shares()?));
         let handle_key = HandleKey::new(random_bytes()?);
         let boot = u32::from_be_bytes(random_bytes()?) >> 1;
         let name = Bytes::from_static(b"nfs_memory");

@@ -602,6 +602,7 @@ impl Run {
                 ) => false,
                 Failure::Block(BlockError::PoolStopped { .. }) => self.troubled,
                 Failure::Block(BlockError::ReadFailed { .. } | BlockError::SourceReadFailed { .. })
+                | Failure::Unreadable { .. }
                 | Failure::Pool(PoolError::Damaged(_)) => self.troubled,
                 Failure::Pool(PoolError::Stopped(_)) => self.troubled,
                 Failure::Pool(PoolError::NoRoomForReservation { .. }) => true,
@@ -784,6 +785,7 @@ fn words(failure: &Failure) -> String {
     match failure {
         Failure::Block(error) => error.to_string(),
         Failure::Pool(error) => error.to_string(),
+        failure @ Failure::Unreadable { .. } => failure.to_string(),
     }
 }
 

@@ -17,9 +17,10 @@ pub(super) struct Index {
     volume_names: BTreeMap<String, Uuid>,
     volume_objects: BTreeMap<ObjectId, Uuid>,
     with_thresholds: BTreeSet<Uuid>,
+    /// Pairs of source and clone, which is a volume or a share.
     clones: BTreeSet<(SourceRecord, Uuid)>,
     snapshot_objects: BTreeSet<ObjectId>,
-    /// Pairs of volume and snapshot.
+    /// Pairs of volume or share, and snapshot.
     snapshots: BTreeSet<(Uuid, Uuid)>,
     host_names: BTreeMap<String, Uuid>,
     initiators: BTreeMap<Initiator, Uuid>,
@@ -80,10 +81,12 @@ impl Index {
         if let Some(share) = before {
             self.share_names.remove(&share.name);
             self.share_objects.remove(&share.object);
+            share.source.map(|source| self.clones.remove(&(source, share.id)));
         }
         if let Some(share) = after {
             self.share_names.insert(share.name.clone(), share.id);
             self.share_objects.insert(share.object, share.id);
+            self.clones.extend(share.source.map(|source| (source, share.id)));
         }
     }
 
@@ -138,7 +141,7 @@ impl Index {
 
     pub fn clones_of(&self, source: SourceRecord) -> impl Iterator<Item = Uuid> {
         let clones = self.clones.range((source, Uuid::nil())..=(source, Uuid::max()));
-        clones.map(|(_, volume)| *volume)
+        clones.map(|(_, clone)| *clone)
     }
 
     pub fn snapshots_of(&self, volume: Uuid) -> impl Iterator<Item = Uuid> {

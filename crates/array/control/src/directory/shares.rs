@@ -8,8 +8,22 @@ use crate::exports::ExportGrantee;
 use crate::exports::record::{ExportRecord, ExportTo};
 use crate::record::Document;
 use crate::shares::record::ShareRecord;
+use crate::volumes::record::SourceRecord;
 use pool::{ObjectId, ObjectKind};
 use uuid::Uuid;
+
+/// Volume or share, of which snapshots are taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Content {
+    /// Id.
+    pub id: Uuid,
+    /// Object in the pool.
+    pub object: ObjectId,
+    /// Name.
+    pub name: String,
+    /// True for a share, false for a volume.
+    pub is_share: bool,
+}
 
 impl Directory {
     /// Checks that every object and record that a document of a share refers to exists.
@@ -52,6 +66,32 @@ impl Directory {
     /// Share with this id.
     pub(crate) fn share_by_id(&self, id: Uuid) -> Option<&ShareRecord> {
         self.shares.get(&id)
+    }
+
+    /// Finds a volume or share by name or id. An unknown name is reported as that of a volume.
+    pub(crate) fn content(&self, name: &str) -> Result<Content, ControlError> {
+        if let Ok(share) = self.share(name) {
+            return Ok(Content { id: share.id, object: share.object, name: share.name.clone(), is_share: true });
+        }
+        let volume = self.volume(name)?;
+        Ok(Content { id: volume.id, object: volume.object, name: volume.name.clone(), is_share: false })
+    }
+
+    /// Name of the volume or share with this id.
+    pub(crate) fn content_name(&self, id: Uuid) -> Option<&str> {
+        let volume = self.volumes.get(&id).map(|volume| volume.name.as_str());
+        volume.or_else(|| self.shares.get(&id).map(|share| share.name.as_str()))
+    }
+
+    /// Name of the volume or share in an object.
+    pub(crate) fn name_of(&self, object: ObjectId) -> Option<&str> {
+        let volume = self.volume_of(object).map(|volume| volume.name.as_str());
+        volume.or_else(|| self.share_of(object).map(|share| share.name.as_str()))
+    }
+
+    /// Shares cloned from a share or the snapshot of one.
+    pub(crate) fn share_clones_of(&self, source: SourceRecord) -> impl Iterator<Item = &ShareRecord> {
+        self.index.clones_of(source).filter_map(|id| self.shares.get(&id))
     }
 
     /// Shares by name.

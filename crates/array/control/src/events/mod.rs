@@ -39,7 +39,7 @@ const GAP: u64 = 10_000;
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Codes of all events, by name.
-pub(crate) const CODES: [&str; 45] = [
+pub(crate) const CODES: [&str; 46] = [
     "access-granted",
     "access-revoked",
     "array-started",
@@ -77,6 +77,7 @@ pub(crate) const CODES: [&str; 45] = [
     "share-changed",
     "share-created",
     "share-deleted",
+    "share-rolled-back",
     "snapshot-created",
     "snapshot-deleted",
     "threshold-left",

@@ -18,7 +18,7 @@ use pool::{ADDRESS_SPACE_BYTES, CatalogChange};
 /// Largest permission bits: set-user-ID, set-group-ID, sticky, and nine bits of access.
 const MAX_MODE: u32 = 0o7777;
 /// Epoch of the filehandles of a new share.
-const FIRST_EPOCH: u32 = 1;
+pub(super) const FIRST_EPOCH: u32 = 1;
 
 /// Creates an empty share. A share of an existing name and the same parameters is not created
 /// again; it has the files that hosts have written since.
@@ -78,7 +78,9 @@ impl ShareCreate {
         } else if root.mode != self.mode {
             Difference::Mode(root.mode)
         } else if existing.protocols != self.protocols {
-            Difference::Protocols(existing.protocols)
+            Difference::Protocols(existing.protocols.name())
+        } else if existing.source.is_some() {
+            Difference::Clone
         } else {
             return Ok(());
         };
@@ -113,6 +115,7 @@ impl Request for ShareCreate {
             protocols: self.protocols,
             copy: self.copy,
             created,
+            source: None,
         };
         let create = CatalogChange::CreateVolume { id: object, size_bytes: ADDRESS_SPACE_BYTES };
         let changes = vec![create, record.put()?];
@@ -130,7 +133,7 @@ impl Request for ShareCreate {
 
 impl Control {
     /// Random file system identifier that no share has; never 0.
-    fn new_fsid(&self) -> u64 {
+    pub(super) fn new_fsid(&self) -> u64 {
         loop {
             let mut random = [0; 8];
             self.environment().fill_random(&mut random);

@@ -1,11 +1,31 @@
 //! Conditions of shares.
 
-use crate::condition::{Class, Condition, Parameters};
+use crate::condition::{Class, Condition, Parameters, User};
 use thiserror::Error;
 
 /// Reason why a request for a share was not executed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ShareError {
+    /// The share has snapshots, and the request does not include their deletion.
+    #[error("share {name} has {} snapshot{}", users.len(), if users.len() == 1 { "" } else { "s" })]
+    HasSnapshots {
+        /// The share.
+        name: String,
+        /// Its snapshots.
+        users: Vec<User>,
+    },
+    /// Files of the share cannot be changed by the array at present.
+    #[error("share {name} is not open: the array serves no files at present")]
+    NotOpen {
+        /// The share.
+        name: String,
+    },
+    /// The source of the share is a volume.
+    #[error("{name} is {}volume: only a volume can be cloned from it", if name.contains('@') { "a snapshot of a " } else { "a " })]
+    SourceIsVolume {
+        /// Name of the volume or snapshot.
+        name: String,
+    },
     /// No protocol serves the share.
     #[error("share {name} needs a protocol: v3, v4 or both")]
     NoProtocol {
@@ -35,6 +55,9 @@ pub enum ShareError {
 impl Condition for ShareError {
     fn code(&self) -> &'static str {
         match self {
+            Self::HasSnapshots { .. } => "has-snapshots",
+            Self::NotOpen { .. } => "share-not-open",
+            Self::SourceIsVolume { .. } => "source-is-volume",
             Self::NoProtocol { .. } => "no-protocol",
             Self::InvalidMode { .. } => "invalid-mode",
             Self::QuotaUnsupported => "quota-unsupported",
@@ -45,16 +68,27 @@ impl Condition for ShareError {
 
     fn class(&self) -> Class {
         match self {
-            Self::NoFurtherHandles { .. } => Class::Conflict,
-            Self::NoProtocol { .. }
+            Self::HasSnapshots { .. } | Self::NotOpen { .. } | Self::NoFurtherHandles { .. } => Class::Conflict,
+            Self::SourceIsVolume { .. }
+            | Self::NoProtocol { .. }
             | Self::InvalidMode { .. }
             | Self::QuotaUnsupported
             | Self::PhysicalCopyUnsupported => Class::Invalid,
         }
     }
 
+    fn users(&self) -> &[User] {
+        match self {
+            Self::HasSnapshots { users, .. } => users,
+            _ => &[],
+        }
+    }
+
     fn help(&self) -> Option<String> {
         let help = match self {
+            Self::HasSnapshots { .. } => "delete them with the share",
+            Self::NotOpen { .. } => "configure NFS, and restart the array",
+            Self::SourceIsVolume { .. } => "clone it as a volume",
             Self::QuotaUnsupported => "create the share without a quota, and watch the thresholds of the pool",
             Self::PhysicalCopyUnsupported => "create the share with the copy policy 'share'",
             Self::NoProtocol { .. } | Self::InvalidMode { .. } | Self::NoFurtherHandles { .. } => return None,
@@ -64,7 +98,11 @@ impl Condition for ShareError {
 
     fn parameters(&self) -> Parameters {
         match self {
-            Self::NoProtocol { name } | Self::NoFurtherHandles { name } => vec![("share", name.clone())],
+            Self::SourceIsVolume { name } => vec![("source", name.clone())],
+            Self::HasSnapshots { name, .. }
+            | Self::NotOpen { name }
+            | Self::NoProtocol { name }
+            | Self::NoFurtherHandles { name } => vec![("share", name.clone())],
             Self::InvalidMode { .. } | Self::QuotaUnsupported | Self::PhysicalCopyUnsupported => Vec::new(),
         }
     }

@@ -1,10 +1,10 @@
 //! Documents of shares.
 
 use crate::record::{Document, object_id};
+use crate::volumes::record::SourceRecord;
 use jiff::Timestamp;
 use pool::ObjectId;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use uuid::Uuid;
 
 /// Share: files in one address space of the pool. The pool stores its space.
@@ -30,6 +30,9 @@ pub struct ShareRecord {
     pub copy: CopyPolicy,
     /// Creation time.
     pub created: Timestamp,
+    /// Source of a clone: a share, or the snapshot of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceRecord>,
 }
 
 impl Document for ShareRecord {
@@ -66,17 +69,15 @@ pub struct Protocols {
 impl Protocols {
     /// Both versions.
     pub const ALL: Self = Self { v3: true, v4: true };
-}
 
-/// `v3,v4`.
-impl fmt::Display for Protocols {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match (self.v3, self.v4) {
+    /// Names of the protocols: `v3,v4`.
+    pub const fn name(self) -> &'static str {
+        match (self.v3, self.v4) {
             (true, true) => "v3,v4",
             (true, false) => "v3",
             (false, true) => "v4",
             (false, false) => "none",
-        })
+        }
     }
 }
 

@@ -57,7 +57,7 @@ impl Request for ShareSet {
     fn event(&self, view: &ShareView) -> Option<Draft> {
         let mut changes = Vec::new();
         changes.extend(self.name.as_ref().map(|name| format!("renamed to {name}")));
-        changes.extend(self.protocols.map(|protocols| format!("protocols {protocols}")));
+        changes.extend(self.protocols.map(|protocols| format!("protocols {}", protocols.name())));
         changes.extend(self.new_handles.then(|| "new filehandles".to_owned()));
         let message = format!("share {} changed: {}", self.share, changes.join(", "));
         Some(Draft::info("share-changed", &view.record.name, message))

@@ -118,7 +118,7 @@ fn a_share_that_hosts_may_use_is_not_deleted() {
     let array = Array::new();
     let record = array.run(share("vms")).unwrap().view.record;
     grant_any(&array, "vms");
-    let delete = || ShareDelete { share: "vms".to_owned() };
+    let delete = || ShareDelete { share: "vms".to_owned(), with_snapshots: false };
     let error = array.run(delete()).unwrap_err();
     assert_eq!((error.code(), error.users().len()), ("in-use", 1));
     array.run(ExportRevoke { share: "vms".to_owned(), grantee: None }).unwrap();
@@ -147,7 +147,7 @@ fn a_share_is_in_no_sum_of_sizes() {
     array.run(share("vms")).unwrap();
     let provisioned = |array: &Array| array.run(PoolList).unwrap()[0].provisioned_bytes;
     assert_eq!(provisioned(&array), 1 << 30);
-    array.run(ShareDelete { share: "vms".to_owned() }).unwrap();
+    array.run(ShareDelete { share: "vms".to_owned(), with_snapshots: false }).unwrap();
     assert_eq!(provisioned(&array), 1 << 30);
 }
 
@@ -174,7 +174,7 @@ fn a_pool_without_shares_has_no_document_of_shares() {
     array.run(share("vms")).unwrap();
     grant_any(&array, "vms");
     array.run(ExportRevoke { share: "vms".to_owned(), grantee: None }).unwrap();
-    array.run(ShareDelete { share: "vms".to_owned() }).unwrap();
+    array.run(ShareDelete { share: "vms".to_owned(), with_snapshots: false }).unwrap();
     assert_eq!(array.catalog.documents("share/"), []);
     assert_eq!(array.catalog.documents("export/"), []);
     let hosts = array.catalog.documents("host/");
@@ -195,4 +195,144 @@ fn a_share_without_its_object_is_damage() {
     array.catalog.put_document(&key, &other);
     let error = Array::over(array.catalog.clone()).err().unwrap();
     assert!(error.to_string().contains("share vms has no address space"), "{error}");
+}
+
+fn snapshot(array: &Array, source: &str, name: &str) -> SnapshotView {
+    array.run(SnapshotCreate { volume: source.to_owned(), name: name.to_owned() }).unwrap()
+}
+
+fn clone(source: &str, name: &str) -> ShareClone {
+    ShareClone { source: source.to_owned(), name: name.to_owned() }
+}
+
+#[test]
+fn snapshots_of_shares_are_like_those_of_volumes() {
+    let array = Array::new();
+    let object = array.run(share("vms")).unwrap().view.record.object;
+    array.create("v1");
+    array.catalog.set_mapped(object, 4096);
+    let taken = snapshot(&array, "vms", "monday");
+    assert_eq!((taken.volume.as_str(), taken.of_share), ("vms", true));
+    assert_eq!(array.catalog.object(taken.record.object).unwrap().parent, Some(object));
+    assert!(!snapshot(&array, "v1", "monday").of_share);
+    assert_eq!(array.code(SnapshotCreate { volume: "vms".to_owned(), name: "monday".to_owned() }), "exists");
+    let of = |source: &str| array.run(SnapshotList { volume: Some(source.to_owned()) }).unwrap().len();
+    assert_eq!((of("vms"), of("v1")), (1, 1));
+    let group = SnapshotGroup { volumes: vec!["v1".to_owned(), "vms".to_owned()], name: "both".to_owned() };
+    let both = array.run(group).unwrap();
+    assert!(both[0].record.group.is_some() && both[0].record.group == both[1].record.group);
+    let view = array.run(ShareShow { share: "vms".to_owned() }).unwrap();
+    assert_eq!((view.snapshots, view.snapshot_bytes), (2, Some(0)));
+    let again = Array::over(array.catalog.clone()).unwrap();
+    let shown = again.run(SnapshotShow { snapshot: "vms@monday".to_owned() }).unwrap();
+    assert_eq!(shown.record, taken.record);
+    again.run(SnapshotDelete { snapshot: "vms@monday".to_owned() }).unwrap();
+    assert_eq!(again.code(SnapshotShow { snapshot: "vms@monday".to_owned() }), "not-found");
+}
+
+#[test]
+fn a_share_with_snapshots_is_deleted_with_them_or_not_at_all() {
+    let array = Array::new();
+    array.run(share("vms")).unwrap();
+    snapshot(&array, "vms", "monday");
+    let delete = |with_snapshots| ShareDelete { share: "vms".to_owned(), with_snapshots };
+    let error = array.run(delete(false)).unwrap_err();
+    assert_eq!((error.code(), error.users().len()), ("has-snapshots", 1));
+    array.run(delete(true)).unwrap();
+    assert!(array.run(SnapshotList { volume: None }).unwrap().is_empty());
+    assert_eq!(array.catalog.objects_from(pool::ObjectId(0), 10), []);
+}
+
+#[test]
+fn a_clone_has_the_content_and_its_own_handles() {
+    let array = Array::new();
+    let create = ShareCreate { owner: (5, 6), protocols: Protocols { v3: false, v4: true }, ..share("vms") };
+    array.run(create).unwrap();
+    let new_handles = ShareSet { share: "vms".to_owned(), new_handles: true, ..ShareSet::default() };
+    let source = array.run(new_handles).unwrap().record;
+    let taken = snapshot(&array, "vms", "monday").record;
+    array.live.published.borrow_mut().clear();
+    let one = array.run(clone("vms", "one")).unwrap();
+    let two = array.run(clone("vms@monday", "two")).unwrap();
+    for (view, object) in [(&one, source.object), (&two, taken.object)] {
+        assert_eq!(array.catalog.object(view.record.object).unwrap().parent, Some(object));
+        assert_eq!((view.record.root, view.record.protocols), (source.root, source.protocols));
+        assert_eq!(view.record.epoch, 1);
+        assert_ne!(view.record.fsid, source.fsid);
+    }
+    let added = [&one, &two].map(|view| Change::ShareAdded { object: view.record.object });
+    assert_eq!(*array.live.published.borrow(), added);
+    let names = [&one, &two].map(|view| view.source.clone().and_then(|source| source.name));
+    assert_eq!(names, [Some("vms".to_owned()), Some("vms@monday".to_owned())]);
+    let shown = array.run(SnapshotShow { snapshot: "vms@monday".to_owned() }).unwrap();
+    assert_eq!(shown.dependents, ["two"]);
+    let tree = array.run(SnapshotTree { volume: "vms".to_owned() }).unwrap();
+    let names: Vec<(u64, &str)> = tree.iter().map(|node| (node.depth, node.name.as_str())).collect();
+    assert_eq!(names, [(0, "vms"), (1, "vms@monday"), (2, "two"), (1, "one")]);
+    assert!(tree.iter().all(|node| node.of_share));
+    assert_eq!(array.code(clone("vms", "one")), "exists");
+    assert_eq!(array.code(share("one")), "exists");
+    let again = Array::over(array.catalog.clone()).unwrap();
+    assert!(again.control.directory().share_of(two.record.object) == Some(&two.record));
+}
+
+/// A volume and the content of a share do not become one another.
+#[test]
+fn volumes_and_shares_are_cloned_as_what_they_are() {
+    let array = Array::new();
+    array.create("v1");
+    array.run(share("vms")).unwrap();
+    snapshot(&array, "v1", "monday");
+    snapshot(&array, "vms", "monday");
+    for source in ["v1", "v1@monday"] {
+        assert_eq!(array.code(clone(source, "new")), "source-is-volume", "{source}");
+    }
+    for source in ["vms", "vms@monday"] {
+        let (name, source) = ("new".to_owned(), Some(source.to_owned()));
+        assert_eq!(array.code(VolumeCreate { name, source, ..VolumeCreate::default() }), "source-is-share");
+    }
+    assert_eq!(array.code(clone("nothing", "new")), "not-found");
+    let rollback = VolumeRollback { volume: "v1".to_owned(), snapshot: "vms@monday".to_owned(), ..Default::default() };
+    assert_eq!(array.code(rollback), "not-found");
+}
+
+#[test]
+fn a_rollback_is_a_transaction_of_the_file_system() {
+    let array = Array::new();
+    let object = array.run(share("vms")).unwrap().view.record.object;
+    let monday = snapshot(&array, "vms", "monday").record.object;
+    let rollback = |keep: Option<&str>| ShareRollback {
+        share: "vms".to_owned(),
+        snapshot: "monday".to_owned(),
+        keep: keep.map(str::to_owned),
+    };
+    array.run(rollback(None)).unwrap();
+    assert_eq!(array.run(rollback(Some("before"))).unwrap().snapshots, 2);
+    assert_eq!(*array.live.rolled_back.borrow(), [(object, monday); 2]);
+    assert_eq!(array.code(rollback(Some("before"))), "exists");
+    for (error, code) in [
+        (ShareRollbackError::NotOpen, "share-not-open"),
+        (ShareRollbackError::Pool(pool::PoolError::PoolFull), "no-space"),
+    ] {
+        array.live.fail_rollback.replace(Some(error));
+        assert_eq!(array.code(rollback(None)), code);
+    }
+    let missing = ShareRollback { share: "vms".to_owned(), snapshot: "friday".to_owned(), keep: None };
+    assert_eq!(array.run(missing).unwrap_err().to_string(), "there is no snapshot vms@friday");
+    assert_eq!(array.live.rolled_back.borrow().len(), 2);
+    let events = array.run(EventList { since: None, filter: EventFilter::default(), limit: 1 }).unwrap();
+    assert_eq!(events[0].message, "share vms rolled back to snapshot monday; its content before is in snapshot before");
+}
+
+/// `used = unique + snapshots + shared + metadata`, with volumes and shares.
+#[test]
+fn the_space_of_a_pool_has_its_shares() {
+    let array = Array::new();
+    let volume = array.create("v1").record.object;
+    let object = array.run(share("vms")).unwrap().view.record.object;
+    array.catalog.set_mapped(volume, 4096);
+    array.catalog.set_mapped(object, 8192);
+    let pool = array.run(PoolList).unwrap().remove(0);
+    assert_eq!((pool.volumes, pool.shares, pool.mapped_bytes), (1, 1, 12288));
+    assert_eq!((pool.unique_bytes, pool.shared_bytes), (Some(12288), Some(0)));
 }

@@ -186,7 +186,13 @@ fn find_source(directory: &Directory, name: &str) -> Result<Source, ControlError
         let record = SourceRecord::Volume(volume.id);
         return Ok(Source { record, object: volume.object, name: volume.name.clone() });
     }
+    if directory.share(name).is_ok() {
+        return Err(VolumeError::SourceIsShare { name: name.to_owned() }.into());
+    }
     match directory.snapshot(name) {
+        Ok(snapshot) if directory.share_by_id(snapshot.volume).is_some() => {
+            Err(VolumeError::SourceIsShare { name: directory.full_name(snapshot) }.into())
+        }
         Ok(snapshot) => Ok(Source {
             record: SourceRecord::Snapshot(snapshot.id),
             object: snapshot.object,

@@ -15,6 +15,9 @@ pub struct ServeOptions {
     #[arg(help = "iSCSI portal; may be given several times [default: 0.0.0.0:3260; [::]:3260 is IPv4 and IPv6]")]
     #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_ISCSI", hide_env_values = true, value_delimiter = ',', value_parser = super::portal_address::parse)]
     pub iscsi: Vec<SocketAddr>,
+    /// Serve NFS at this address; may be given several times
+    #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_NFS", hide_env_values = true, value_delimiter = ',', value_parser = super::portal_address::parse)]
+    pub nfs: Vec<SocketAddr>,
     /// Also serve REST over TLS at this address; creates DIR/admin.token at the first use
     #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_HTTP", hide_env_values = true)]
     pub http: Option<SocketAddr>,

@@ -1,7 +1,7 @@
 //! Advances the pool: after each batch of commands, when the medium completes requests, and
 //! periodically for checkpoints.
 
-use super::share::BackgroundShare;
+use super::share::{BackgroundShare, HostCalls};
 use super::{ArrayPool, clock};
 use crate::measurements::Measurements;
 use crate::notice::Notice;
@@ -23,6 +23,7 @@ pub(crate) async fn run<M: Media + 'static>(
     pool: ArrayPool<M>,
     work: Rc<Notify>,
     share: u32,
+    calls: HostCalls,
     measurements: Arc<Measurements>,
 ) {
     let descriptor: Option<OwnedFd> =
@@ -42,7 +43,7 @@ pub(crate) async fn run<M: Media + 'static>(
         if more && pool.with_core(|core| core.wants_background()) {
             let now = clock::now();
             let (operations, urgency) = pool.with_core(|core| (core.host_operations(), core.urgency()));
-            budget.see_hosts(operations, now);
+            budget.see_hosts(operations.wrapping_add(calls.number()), now);
             let pages = budget.pages(urgency, now);
             if pages > 0 {
                 pool.background(pages);

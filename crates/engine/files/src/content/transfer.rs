@@ -32,6 +32,7 @@ struct Transfer {
 }
 
 /// A copy that was named.
+#[derive(Clone)]
 pub(crate) struct CopyDraft {
     draft: Draft,
     done_bytes: u64,

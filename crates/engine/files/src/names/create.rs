@@ -13,6 +13,7 @@ use vfs::{
 };
 
 /// A creation that was named.
+#[derive(Clone)]
 pub(crate) struct Draft {
     before: Before,
     directory: FileId,

@@ -9,6 +9,7 @@ use crate::tree::{Found, Tree};
 use vfs::{Attributes, Before, Call, Expect, FileId, FsError, Kind, Permission, Place, Renamed, policy};
 
 /// A rename that was named.
+#[derive(Clone)]
 pub(crate) struct Draft {
     from: (FileId, Before),
     to: (FileId, Before),

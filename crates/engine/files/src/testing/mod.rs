@@ -9,6 +9,7 @@ use random::Random;
 use state::State;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
+use std::ops::Range;
 use std::rc::Rc;
 use std::task::Poll;
 use view::{Loaded, MemoryView};
@@ -114,22 +115,28 @@ impl MemoryEngine {
         after: F,
     ) -> Result<Result<(U, u64), F>, EngineError> {
         let mut state = self.0.state.borrow_mut();
-        let mut view = MemoryView::new(&state, Some(loaded));
+        let mut view = MemoryView::new(&state, loaded);
         let outcome = match attempt(&mut view) {
             Err(Missing::Wait) => return Ok(Err(after)),
-            Err(Missing::Damaged) => return Err(EngineError::Stopped { reason: "damage".to_owned() }),
+            Err(Missing::Damaged) => {
+                let reason = "an attempt does not say what is damaged".to_owned();
+                return Err(EngineError::Internal { reason });
+            }
             Ok(outcome) => outcome,
         };
         let (edits, changes) = (std::mem::take(&mut view.edits), std::mem::take(&mut view.changes));
+        let looks = std::mem::take(&mut view.looks);
         let (value, number) = match outcome {
             Outcome::Nothing(value) => (value, 0),
             Outcome::Commit(value) => (value, state.execute(edits, changes)?),
         };
-        Ok(Ok((after(&mut MemoryView::new(&state, None), value), number)))
+        Ok(Ok((after(&mut MemoryView::after(&state, looks), value), number)))
     }
 }
 
 impl Engine for MemoryEngine {
+    const ALLOTS: bool = true;
+
     async fn run<T, U>(
         &self,
         durability: Durability,
@@ -151,6 +158,11 @@ impl Engine for MemoryEngine {
             }
             self.pause().await;
         }
+    }
+
+    async fn unique(&self, object: Object, blocks: Range<u64>) -> Result<u64, EngineError> {
+        self.pause().await;
+        Ok(self.0.state.borrow().unique(object, blocks))
     }
 
     async fn flush(&self) -> Result<(), EngineError> {

@@ -164,7 +164,7 @@ fn a_read_of_a_bad_block_fails_with_its_place() {
     rig.disk.rot(bad.unwrap(), 3);
     let mut rig = cold(rig, 16 << 20);
     let error = look(&mut rig, move |view| view.read(a, ByteRange::new(0, 100 * BLOCK)));
-    assert_eq!(error, Err(Failure::Block(BlockError::ReadFailed { lba: 77 * 8 })));
+    assert_eq!(error, Err(Failure::Unreadable { object: a, block: at(77) }));
 }
 
 /// Blocks far apart, next to one another, and around the bounds of pages of every level.

@@ -9,6 +9,7 @@ use nfs::v4::session::{SequenceArguments, SequenceOk, sequence_status};
 
 use super::{ClientRef, State, channels};
 use crate::caller::Request;
+use crate::mutations::{Mutation, leaves_out, store_later};
 use crate::sessions::{Direction, Session, Sessions, Shortage, Standing};
 use crate::table::Key;
 
@@ -186,6 +187,9 @@ impl State {
             reply.iter().for_each(|chunk| bytes.extend_from_slice(chunk));
             bytes.freeze()
         });
+        if leaves_out(Mutation::SlotBeforeSend) {
+            return store_later((admitted.session, admitted.ok.slot, kept));
+        }
         self.sessions.leave(admitted.session, admitted.ok.slot, kept, now);
     }
 }

@@ -22,12 +22,11 @@ mod task_management;
 
 use super::clock;
 use super::frontend::Frontend;
-use super::memory::{Budget, parts};
 use super::setup::ArraySetup;
+use super::shared_memory::{Budgets, SharedMemory};
 use super::state::Reactor;
 use crate::AbortOfFinishedTask;
 use block::VolumeId;
-use connection::SharedMemory;
 use control::{Change, ConnectionCounters, Directory, Portal, RefusedLogins, Registration, SessionInfo};
 use futures_util::future::LocalBoxFuture;
 use iscsi::connection::{MissingTaskResponse, SessionIdentity, SessionType};
@@ -73,8 +72,8 @@ pub(crate) struct Iscsi<M: Media + 'static> {
     advertise_configured: bool,
     /// Memory for data in flight of connections on this thread.
     memory: SharedMemory,
-    /// Memory of all threads, to and from initiators.
-    budgets: [Arc<Budget>; 2],
+    /// Memory of all threads.
+    budgets: Budgets,
     /// Executors, from number 1 on. Number 0 is this thread.
     links: RefCell<Vec<LinkTasks>>,
     /// Connections on executors.
@@ -86,13 +85,9 @@ pub(crate) struct Iscsi<M: Media + 'static> {
 }
 
 impl<M: Media + 'static> Iscsi<M> {
-    pub fn new(reactor: Rc<Reactor<M>>, setup: &ArraySetup) -> Self {
+    /// `memory`: that of this thread, of `budgets`.
+    pub fn new(reactor: Rc<Reactor<M>>, setup: &ArraySetup, budgets: Budgets, memory: SharedMemory) -> Self {
         let options = target_options(&reactor, setup);
-        let [data_in, data_out, kept] =
-            [parts::DATA_IN, parts::DATA_OUT, parts::RECEIVE_BUFFERS].map(|part| part.of(setup.memory_bytes));
-        let budgets = [Budget::new(data_in, 0), Budget::new(data_out, kept)];
-        let [data_in, data_out] = budgets.each_ref().map(Arc::clone);
-        let memory = SharedMemory::new(data_in, data_out);
         let registration = isns::registration(reactor.directory().target(), &setup.portals, &[]);
         Self {
             target: Rc::new(ScsiTarget::new(Rc::clone(&reactor.units), options)),
@@ -173,6 +168,13 @@ fn session(member: &Member, now: Timestamp, instant: Instant) -> Option<SessionI
 }
 
 impl<M: Media + 'static> Iscsi<M> {
+    /// Asks all connections to give way to those that wait for memory.
+    pub fn give_way(&self) {
+        for member in self.registry.members() {
+            member.order(Order::GiveWay);
+        }
+    }
+
     /// Ends sessions of initiators of a host that now has to authenticate and did not at login:
     /// access granted to the host must not extend to any initiator that uses its name.
     fn end_unproven_sessions(&self, directory: &Directory) {

@@ -120,9 +120,7 @@ impl<M: Media + 'static> NexusTasks<M> {
 
     /// Asks all connections to give way.
     pub fn ask_to_give_way(&self) {
-        for member in self.iscsi.registry.members() {
-            member.order(Order::GiveWay);
-        }
+        self.iscsi.reactor.shortage.ask_to_give_way();
     }
 
     /// Counts the end of the connection, and logs a protocol error once in a while.

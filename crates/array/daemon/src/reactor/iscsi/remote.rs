@@ -128,8 +128,7 @@ impl<M: Media + 'static> Iscsi<M> {
             number: links.len(),
             mail: mail_receiver,
             reports: reports_sender,
-            data_in: Arc::clone(&self.budgets[0]),
-            data_out: Arc::clone(&self.budgets[1]),
+            budgets: self.budgets.clone(),
         }
     }
 

@@ -1,7 +1,10 @@
-//! `windlass probe`: reports what a VMware host would conclude about a logical unit. Needs neither
-//! an array of ours nor root.
+//! `windlass probe`: reports what a host would conclude about a logical unit, or about a share. Needs
+//! neither an array of ours nor root.
+
+mod nfs;
 
 use crate::host_kit::{self, FINDINGS, HostOptions};
+use crate::target::Target;
 use ::probe::{Options, ProbeError};
 use clap::Args;
 use cli::Format;
@@ -15,10 +18,11 @@ const CANCELLED: u8 = 130;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN")]
-    url: Url,
-    /// Execute each primitive on 192 KiB near the end of the unit (unmapped ones if possible) and
-    /// restore their content; no other host may use the unit during the test
+    #[arg(help = "iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN or nfs://HOST[:PORT]/SHARE")]
+    url: Target,
+    /// Execute each primitive: on 192 KiB near the end of the unit (unmapped ones if possible), whose
+    /// content is restored, and no other host may use the unit during the test; or in a new directory
+    /// of the share, which is removed
     #[arg(long)]
     write_test: bool,
     #[command(flatten)]
@@ -29,6 +33,13 @@ pub(crate) struct Arguments {
 /// interrupted; if the probe failed or the write test ended early, the status that `windlass disk`
 /// has for that error.
 pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
+    match &arguments.url {
+        Target::Iscsi(url) => run_iscsi(arguments, url, format),
+        Target::Nfs(url) => nfs::run(arguments, url, format),
+    }
+}
+
+fn run_iscsi(arguments: &Arguments, url: &Url, format: Format) -> ExitCode {
     if !matches!(format, Format::Table | Format::Wide | Format::Json | Format::Esxcli) {
         return host_kit::fail(&DiskError::Usage(
             "probe prints a table, JSON (-o json) or what esxcli prints (-o esxcli)".into(),
@@ -39,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, format: Format) -> ExitCode {
     if let Some(name) = arguments.host.initiator() {
         options.session.initiator_name = name.to_owned();
     }
-    let url = match arguments.host.complete(&arguments.url) {
+    let url = match arguments.host.complete(url) {
         Ok(url) => url,
         Err(error) => return host_kit::fail(&error),
     };

@@ -1,0 +1,4 @@
+//! Tests of shares over a pool on a simulated disk.
+
+mod contract;
+mod rig;
