@@ -3,6 +3,7 @@
 
 use crate::data_cache::NotedUse;
 use crate::load::Loads;
+use crate::nfs_use;
 use crate::turns::Turns;
 
 /// Measurements of one array.
@@ -14,4 +15,6 @@ pub(crate) struct Measurements {
     pub turns: Turns,
     /// Processor time of the threads that serve hosts.
     pub loads: Loads,
+    /// Use of the NFS server.
+    pub nfs: nfs_use::NotedUse,
 }

@@ -55,7 +55,7 @@ impl Collector for Scrape {
         self.log(&mut encoder)?;
         reactor(&mut encoder, &self.1.turns)?;
         data_cache(&mut encoder, self.1.data_cache.last())?;
-        nfs::encode(&mut encoder)?;
+        nfs::encode(&mut encoder, self.1.nfs.last())?;
         self.attention(&mut encoder)
     }
 }

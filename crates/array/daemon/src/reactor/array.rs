@@ -71,7 +71,8 @@ impl<M: Media + 'static> Array<M> {
                     refusal_log_entries: REFUSAL_LOG_ENTRIES,
                 })
             });
-            let reactor = Rc::new(Reactor::new(pool.clone(), units, directory, environment, calls));
+            let reactor =
+                Rc::new(Reactor::new(pool.clone(), units, directory, environment, calls, Arc::clone(measurements)));
             let frontends = Frontends::new(&reactor, &setup, nfs, control);
             Rc::new(LiveArray::new(reactor, frontends, setup.portals))
         };
