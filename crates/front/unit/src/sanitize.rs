@@ -3,7 +3,7 @@
 //!
 //! Once an operation has begun, adapters execute only commands that report about the unit, and
 //! answer all others with its progress ([`Sanitize::check`]). The operation survives resets, lost
-//! clients and a power loss: [`UnitStore`](crate::UnitStore) stores it before the first block
+//! clients and a power loss: [`UnitStore`] stores it before the first block
 //! changes, and it starts again at the next start. The owner of the units calls
 //! [`Units::sanitize_step`](crate::Units::sanitize_step) until the operation has ended, at its own pace.
 //!

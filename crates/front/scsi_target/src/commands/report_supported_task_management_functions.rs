@@ -30,7 +30,7 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// Lists the functions that the transport and [`crate::task_management`] execute. Functions of
+/// Lists the functions that the transport and [`crate::device`] execute. Functions of
 /// SAM-3 and later are listed only if the session carries them (RFC 7144). REPD requests the
 /// extended form.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
