@@ -1,6 +1,6 @@
-//! One deterministic generator for tests, simulators and loads: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom
-//! number generators", 2014). The sequence of a seed is part of the interface: it is the same on every machine and in every
-//! version, so that a seed repeats a run. Not for secrets.
+//! One deterministic generator for tests, simulators and loads: SplitMix64 (Steele, Lea, Flood, "Fast splittable
+//! pseudorandom number generators", 2014). The sequence of a seed is part of the interface: it is the same on every
+//! machine and in every version, so that a seed repeats a run. Not for secrets.
 #![forbid(unsafe_code)]
 
 pub mod sector;
@@ -76,7 +76,8 @@ pub const fn combine(one: u64, other: u64) -> u64 {
     mix((one ^ mix(other.wrapping_add(INCREMENT))).wrapping_add(INCREMENT))
 }
 
-/// Bytes in which no 64-bit word is zero or occurs twice; other seeds give other words. `length_bytes` is a multiple of 8.
+/// Bytes in which no 64-bit word is zero or occurs twice; other seeds give other words. `length_bytes` is a multiple
+/// of 8.
 pub fn pattern(seed: u64, length_bytes: u64) -> Vec<u8> {
     let first = mix(seed);
     // An odd factor keeps words apart, and the last bit keeps them from zero.

@@ -12,8 +12,8 @@ pub enum Align {
     Right,
 }
 
-/// Lays rows out in columns, a line each without spaces at its end. Columns beyond `aligns` stand left; a row may be shorter than
-/// others. Widths are those of a terminal's cells.
+/// Lays rows out in columns, a line each without spaces at its end. Columns beyond `aligns` stand left; a row may be
+/// shorter than others. Widths are those of a terminal's cells.
 pub fn lines(aligns: &[Align], rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max();

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 /// direction and joining.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{61c}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{feff}' | '\u{61c}')
 }
 
 fn escaped(text: &str, keep: impl Fn(char) -> bool) -> String {

@@ -5,10 +5,12 @@
 //! metadata` and fails for an edge that is not in the table, so that a new edge is a visible line
 //! in review.
 
+use crate::re_exports::{self, RE_EXPORTS};
 use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Layer: a folder below `crates`.
@@ -46,6 +48,7 @@ const LAYERS: &[Layer] = &[
             ("files", &["random", "vfs"]),
             ("media", &["text"]),
             ("pool", &["block", "media"]),
+            ("pool_files", &["block", "files", "media", "pool", "vfs"]),
             ("vfs", &["random"]),
         ],
     },
@@ -65,7 +68,27 @@ const LAYERS: &[Layer] = &[
             ("api", &["text"]),
             ("cli", &["api", "text"]),
             ("control", &["pool", "random", "text", "unit"]),
-            ("daemon", &["api", "block", "control", "iscsi", "mailbox", "media", "pool", "scsi_target", "unit"]),
+            (
+                "daemon",
+                &[
+                    "api",
+                    "block",
+                    "control",
+                    "files",
+                    "iscsi",
+                    "mailbox",
+                    "media",
+                    "nfs",
+                    "nfs_server",
+                    "nfs_state",
+                    "onc_rpc",
+                    "pool",
+                    "pool_files",
+                    "scsi_target",
+                    "unit",
+                    "vfs",
+                ],
+            ),
             ("mailbox", &[]),
             ("pool_offline", &["control", "media", "pool", "text"]),
             (
@@ -78,6 +101,9 @@ const LAYERS: &[Layer] = &[
                     "initiator",
                     "lab",
                     "lab_report",
+                    "nfs",
+                    "nfs_client",
+                    "nfs_conformance",
                     "pool_offline",
                     "probe",
                     "text",
@@ -95,11 +121,25 @@ const LAYERS: &[Layer] = &[
             ("datastore", &["data_mover"]),
             ("demo", &["array_process", "conformance", "text"]),
             ("initiator", &["data_mover", "iscsi"]),
-            ("lab", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
+            ("lab", &["data_mover", "datastore", "initiator", "iscsi", "nfs", "nfs_client", "random", "text"]),
             ("lab_report", &["lab", "text"]),
             ("nfs_client", &["nfs", "onc_rpc", "xdr"]),
             ("nfs_conformance", &["nfs", "nfs_client", "onc_rpc", "random", "verdict", "xdr"]),
-            ("probe", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
+            (
+                "probe",
+                &[
+                    "data_mover",
+                    "datastore",
+                    "initiator",
+                    "iscsi",
+                    "nfs",
+                    "nfs_client",
+                    "onc_rpc",
+                    "random",
+                    "text",
+                    "xdr",
+                ],
+            ),
             ("verdict", &[]),
             ("virtual_disk", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
         ],
@@ -132,6 +172,7 @@ const LAYERS: &[Layer] = &[
             ("loads", &["conformance", "iscsi", "random"]),
             ("machines", &["array_process", "conformance", "iscsi", "loads", "random", "text"]),
             ("nfs_memory", &["nfs", "nfs_server", "nfs_state", "onc_rpc", "vfs", "xdr"]),
+            ("nfs_sim", &["files", "nfs", "nfs_server", "nfs_state", "onc_rpc", "random", "vfs", "xdr"]),
             ("sim", &["block", "media", "pool", "random"]),
             ("simulate", &["array_process", "sim", "text"]),
         ],
@@ -200,7 +241,21 @@ const RESERVED: &[(&str, &[&str])] = &[
         ],
     ),
     ("axum", &["daemon"]),
-    ("clap", &["array_sim", "bench", "cli", "daemon", "machines", "pool_offline", "simulate", "windlass", "xtask"]),
+    (
+        "clap",
+        &[
+            "array_sim",
+            "bench",
+            "cli",
+            "daemon",
+            "machines",
+            "nfs_sim",
+            "pool_offline",
+            "simulate",
+            "windlass",
+            "xtask",
+        ],
+    ),
 ];
 
 /// Licences that a program under Apache-2.0 or MIT may include. Each dependency must offer at least
@@ -232,7 +287,8 @@ pub(crate) fn run() -> Result<Tally> {
     let packages = metadata.get("packages").and_then(Value::as_array).context("cargo metadata lists no packages")?;
     let mut tally = Tally::default();
     for package in packages {
-        let complaints = complaints(package);
+        let mut complaints = complaints(package);
+        complaints.extend(re_exports(package)?);
         for complaint in &complaints {
             println!("  {complaint}");
         }
@@ -282,6 +338,26 @@ fn complaints(package: &Value) -> Vec<String> {
         found.push(format!("{name} does not depend on {unused}, so the table need not allow it"));
     }
     found
+}
+
+/// Violations by names that a package hands on from another one of ours, or that it gets in this way.
+fn re_exports(package: &Value) -> Result<Vec<String>> {
+    let text = |name: &str| package.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (Some((layer, _)), true) = (place(text("name")), package.get("source").is_none_or(Value::is_null)) else {
+        return Ok(Vec::new());
+    };
+    let name = text("name");
+    let dependencies = package.get("dependencies").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let names = dependencies.iter().filter_map(|dependency| dependency.get("name").and_then(Value::as_str));
+    let ours: BTreeSet<&str> = names.filter(|to| place(to).is_some()).collect();
+    let sources = Path::new(text("manifest_path")).with_file_name("src");
+    let mut found = re_exports::complaints(name, &re_exports::below(&sources, &ours)?);
+    for (through, of) in RE_EXPORTS.iter().filter(|(through, _)| ours.contains(through)) {
+        if !layered(layer, name, of) {
+            found.push(format!("{name} gets names of {of} through {through}, and its layer may not depend on that"));
+        }
+    }
+    Ok(found)
 }
 
 /// True for an edge of the program itself, not of its tests or build scripts.

@@ -11,12 +11,14 @@ mod dependencies;
 mod fuzz;
 mod kill;
 mod race;
+mod re_exports;
 mod scorecard;
 mod storm;
 mod structure;
 mod suite;
 mod threads;
 mod waits;
+mod width;
 mod workspace;
 
 use anyhow::Result;
@@ -66,7 +68,7 @@ enum Command {
     #[command(after_help = enospc::NOTES)]
     Enospc(enospc::Options),
     /// The Linux kernel's initiator, multipath, sg3_utils, ddpt and file systems against the array,
-    /// in a virtual machine, with LIO as a peer.
+    /// in a virtual machine, with LIO as a peer; or its NFS client (`vm nfs`).
     #[command(after_help = vm::EXAMPLES)]
     Vm(vm::Options),
     /// The conformance kit and libiscsi's suite against this array, tgt, istgt and LIO, as a
@@ -118,7 +120,7 @@ fn run(arguments: &Arguments) -> Result<Tally> {
         Command::Storm(options) => storm::run(&windlass()?, options),
         Command::PowerCut(options) => power_cut::run(&windlass()?, options),
         Command::Enospc(options) => enospc::run(&windlass()?, options),
-        Command::Vm(options) => vm::run(&windlass()?, options),
+        Command::Vm(options) => vm::run(windlass, options),
         Command::Scorecard(options) => scorecard::run(&windlass()?, options),
         Command::Peers(options) => peers::run(&windlass()?, options),
         Command::Fsx(options) => fsx::run(options),

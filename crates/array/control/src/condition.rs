@@ -15,6 +15,8 @@ pub enum Noun {
     Pool,
     /// A volume.
     Volume,
+    /// A share.
+    Share,
     /// A snapshot.
     Snapshot,
     /// A host.
@@ -38,6 +40,7 @@ impl fmt::Display for Noun {
         formatter.write_str(match self {
             Self::Pool => "pool",
             Self::Volume => "volume",
+            Self::Share => "share",
             Self::Snapshot => "snapshot",
             Self::Host => "host",
             Self::HostGroup => "host-group",
@@ -56,6 +59,7 @@ impl Noun {
         match self {
             Self::Pool => "pools",
             Self::Volume => "volumes",
+            Self::Share => "shares",
             Self::Snapshot => "snapshots",
             Self::Host => "hosts",
             Self::HostGroup => "host groups",

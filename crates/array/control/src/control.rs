@@ -91,6 +91,8 @@ fn resized_object(change: &CatalogChange) -> Option<ObjectId> {
 /// array are built between [`Control::load`] and [`Self::start`], so that each has what it needs
 /// from its construction.
 pub struct Loaded {
+    catalog: Rc<dyn DynCatalog>,
+    environment: Rc<dyn Environment>,
     directory: SharedDirectory,
     complete: Box<dyn FnOnce(Rc<dyn Live>) -> Control>,
 }
@@ -100,6 +102,16 @@ impl Loaded {
     /// `control` runs.
     pub fn shared_directory(&self) -> SharedDirectory {
         self.directory.clone()
+    }
+
+    /// Catalog of the pool.
+    pub(crate) fn catalog(&self) -> &dyn DynCatalog {
+        &*self.catalog
+    }
+
+    /// Time and randomness.
+    pub(crate) fn environment(&self) -> &dyn Environment {
+        &*self.environment
     }
 
     /// Starts with the running array that `connect` builds. It may keep the pointer to `control`,
@@ -166,6 +178,7 @@ impl Control {
         let jobs = Jobs::load(&*catalog, options.background_share_percent)?;
         let events = Events::load(&*catalog, &*environment)?;
         let shared = SharedDirectory::new(&directory);
+        let (own_catalog, own_environment) = (Rc::clone(&catalog), Rc::clone(&environment));
         let complete = move |live| Self {
             catalog,
             live,
@@ -180,7 +193,12 @@ impl Control {
             directory,
             changes,
         };
-        Ok(Loaded { directory: shared, complete: Box::new(complete) })
+        Ok(Loaded {
+            catalog: own_catalog,
+            environment: own_environment,
+            directory: shared,
+            complete: Box::new(complete),
+        })
     }
 
     /// Raises the events of a start.

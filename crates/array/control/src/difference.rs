@@ -24,8 +24,16 @@ pub enum Difference {
     Thick(u8),
     /// State of zero detection.
     ZeroDetection(bool),
+    /// Owner and group of the existing share's root directory.
+    Owner(u32, u32),
+    /// Permission bits of the existing share's root directory.
+    Mode(u32),
+    /// Names of the protocols of the existing share.
+    Protocols(&'static str),
     /// The existing host has other initiator names.
     InitiatorNames,
+    /// The existing host has other addresses.
+    Addresses,
     /// The existing host has other CHAP credentials.
     ChapCredentials,
     /// The existing group has other hosts.
@@ -45,6 +53,10 @@ impl fmt::Display for Difference {
             Self::Thin => formatter.write_str(" as a thin volume"),
             Self::Thick(percent) => write!(formatter, " as a thick volume with an overwrite reserve of {percent} %"),
             Self::ZeroDetection(on) => write!(formatter, " with zero detection {}", switch(*on)),
+            Self::Owner(uid, gid) => write!(formatter, " with the owner {uid}:{gid}"),
+            Self::Mode(mode) => write!(formatter, " with mode {mode:04o}"),
+            Self::Protocols(protocols) => write!(formatter, " with the protocols {protocols}"),
+            Self::Addresses => formatter.write_str(" with other addresses"),
             Self::InitiatorNames => formatter.write_str(" with other initiator names"),
             Self::ChapCredentials => formatter.write_str(" with other CHAP credentials"),
             Self::Hosts => formatter.write_str(" with other hosts"),

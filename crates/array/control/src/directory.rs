@@ -1,26 +1,31 @@
 //! The array's state in memory: a copy of the documents, indexed for lookup. The documents are
 //! authoritative; the copy is rebuilt from them at every start and changed only after a commit, by
-//! an [`Edit`] for each document. The portals of the configuration have an edit of their own. The cost of an edit is independent of the number of documents.
+//! an [`Edit`] for each document. The portals of the configuration have an edit of their own. The cost of an edit is
+//! independent of the number of documents.
 
 mod configured;
 mod index;
 mod ports;
 mod shared;
+mod shares;
 mod table;
 
 pub use configured::ConfiguredPorts;
 pub use shared::SharedDirectory;
+pub(crate) use shares::Content;
 
 use crate::access::grantee::Grantee;
 use crate::access::record::{AccessRecord, To};
 use crate::catalog::DynCatalog;
 use crate::condition::Noun;
 use crate::error::ControlError;
+use crate::exports::record::{ExportRecord, ExportTo};
 use crate::host_groups::record::HostGroupRecord;
 use crate::hosts::initiator::Initiator;
 use crate::hosts::record::{Chap, HostRecord};
 use crate::ports::record::{PortGroupRecord, PortalRecord};
 use crate::record::load;
+use crate::shares::record::ShareRecord;
 use crate::snapshots::error::SnapshotError;
 use crate::snapshots::record::SnapshotRecord;
 use crate::system::record::ArrayRecord;
@@ -28,6 +33,7 @@ use crate::volumes::record::{SourceRecord, VolumeRecord};
 use index::Index;
 use pool::{ObjectId, ObjectKind};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use table::Table;
 use uuid::Uuid;
@@ -43,6 +49,8 @@ pub struct Directory {
     hosts: Table<Uuid, HostRecord>,
     host_groups: Table<Uuid, HostGroupRecord>,
     access: Table<(Uuid, To), AccessRecord>,
+    shares: Table<Uuid, ShareRecord>,
+    exports: Table<(Uuid, ExportTo), ExportRecord>,
     portals: Table<u16, PortalRecord>,
     port_groups: Table<u16, PortGroupRecord>,
     configured_ports: ConfiguredPorts,
@@ -62,6 +70,10 @@ pub enum Edit {
     HostGroup(Uuid, Option<Arc<HostGroupRecord>>),
     /// A grant, by volume and grantee.
     Access((Uuid, To), Option<Arc<AccessRecord>>),
+    /// A share.
+    Share(Uuid, Option<Arc<ShareRecord>>),
+    /// An export rule, by share and hosts.
+    Export((Uuid, ExportTo), Option<Arc<ExportRecord>>),
     /// A portal. Portals are never removed.
     Portal(u16, Option<Arc<PortalRecord>>),
     /// A target port group. Groups are never removed.
@@ -87,6 +99,8 @@ edits! {
     HostRecord => |record| record.id, Host;
     HostGroupRecord => |record| record.id, HostGroup;
     AccessRecord => |record| (record.volume, record.to()), Access;
+    ShareRecord => |record| record.id, Share;
+    ExportRecord => |record| (record.share, record.to), Export;
     PortalRecord => |record| record.identifier, Portal;
     PortGroupRecord => |record| record.identifier, PortGroup;
 }
@@ -124,6 +138,8 @@ impl Directory {
             hosts: Table::default(),
             host_groups: Table::default(),
             access: Table::default(),
+            shares: Table::default(),
+            exports: Table::default(),
             portals: Table::default(),
             port_groups: Table::default(),
             configured_ports: ConfiguredPorts::default(),
@@ -134,6 +150,8 @@ impl Directory {
         directory.extend(load::<HostRecord>(catalog)?);
         directory.extend(load::<HostGroupRecord>(catalog)?);
         directory.extend(load::<AccessRecord>(catalog)?);
+        directory.extend(load::<ShareRecord>(catalog)?);
+        directory.extend(load::<ExportRecord>(catalog)?);
         directory.extend(load::<PortalRecord>(catalog)?);
         directory.extend(load::<PortGroupRecord>(catalog)?);
         directory.check(catalog)?;
@@ -167,6 +185,11 @@ impl Directory {
                 let before = self.access.set(key, record.clone());
                 index.access(before.as_deref(), record.as_deref());
             }
+            Edit::Share(id, record) => {
+                let before = self.shares.set(id, record.clone());
+                index.share(before.as_deref(), record.as_deref());
+            }
+            Edit::Export(key, record) => drop(self.exports.set(key, record)),
             Edit::Portal(identifier, record) => drop(self.portals.set(identifier, record)),
             Edit::PortGroup(identifier, record) => drop(self.port_groups.set(identifier, record)),
             Edit::ConfiguredPorts(ports) => self.configured_ports = ports,
@@ -183,8 +206,9 @@ impl Directory {
             }
         }
         for snapshot in self.snapshots.values() {
-            if !is_kind(snapshot.object, ObjectKind::Snapshot) || !self.volumes.contains_key(&snapshot.volume) {
-                return damaged(format!("snapshot {} has no object or no volume", snapshot.name));
+            let has_source = self.volumes.contains_key(&snapshot.volume) || self.shares.contains_key(&snapshot.volume);
+            if !is_kind(snapshot.object, ObjectKind::Snapshot) || !has_source {
+                return damaged(format!("snapshot {} has no object or no source", snapshot.name));
             }
         }
         for group in self.host_groups.values() {
@@ -202,7 +226,7 @@ impl Directory {
                 return damaged(format!("LUN {} is granted of a volume or to a host that is not there", access.lun));
             }
         }
-        Ok(())
+        self.check_shares(catalog)
     }
 
     /// Identity of the array.
@@ -356,6 +380,11 @@ impl Directory {
         self.host_with(&Initiator::of(initiator))
     }
 
+    /// Host with an IP address.
+    pub(crate) fn host_at(&self, address: IpAddr) -> Option<&HostRecord> {
+        self.hosts.get(&self.index.host_at(address)?)
+    }
+
     /// Host of an initiator.
     pub(crate) fn host_with(&self, initiator: &Initiator) -> Option<&HostRecord> {
         self.hosts.get(&self.index.host_of(initiator)?)
@@ -373,12 +402,12 @@ impl Directory {
             .ok_or_else(|| ControlError::NotFound { noun: Noun::Host, name: name.to_owned() })
     }
 
-    /// Finds a snapshot by `volume@name`, id, or a name that is unique among all snapshots.
+    /// Finds a snapshot by `volume@name` or `share@name`, id, or a name that is unique among all snapshots.
     pub(crate) fn snapshot(&self, name: &str) -> Result<&SnapshotRecord, ControlError> {
         let not_found = || ControlError::NotFound { noun: Noun::Snapshot, name: name.to_owned() };
-        if let Some((volume, snapshot)) = name.split_once('@') {
-            let volume = self.volume(volume)?;
-            return self.snapshot_of(volume.id, snapshot).ok_or_else(not_found);
+        if let Some((source, snapshot)) = name.split_once('@') {
+            let source = self.content(source)?;
+            return self.snapshot_of(source.id, snapshot).ok_or_else(not_found);
         }
         if let Some(snapshot) = Uuid::try_parse(name).ok().and_then(|id| self.snapshots.get(&id)) {
             return Ok(snapshot);
@@ -400,44 +429,44 @@ impl Directory {
         }
     }
 
-    /// Snapshot of a volume by name.
-    pub(crate) fn snapshot_of(&self, volume: Uuid, name: &str) -> Option<&SnapshotRecord> {
-        self.snapshots_of(volume).find(|snapshot| snapshot.name == name)
+    /// Snapshot of a volume or share by name.
+    pub(crate) fn snapshot_of(&self, source: Uuid, name: &str) -> Option<&SnapshotRecord> {
+        self.snapshots_of(source).find(|snapshot| snapshot.name == name)
     }
 
-    /// Snapshots of a volume.
-    pub(crate) fn snapshots_of(&self, volume: Uuid) -> impl Iterator<Item = &SnapshotRecord> {
-        self.index.snapshots_of(volume).filter_map(|id| self.snapshots.get(&id))
+    /// Snapshots of a volume or share.
+    pub(crate) fn snapshots_of(&self, source: Uuid) -> impl Iterator<Item = &SnapshotRecord> {
+        self.index.snapshots_of(source).filter_map(|id| self.snapshots.get(&id))
     }
 
-    /// True if the object is that of a volume or snapshot. The pool may have others.
+    /// True if the object is that of a volume, share or snapshot. The pool may have others.
     pub(crate) fn has_object(&self, object: ObjectId) -> bool {
         self.index.has_object(object)
     }
 
-    /// Objects of all volumes and snapshots.
+    /// Objects of all volumes, shares and snapshots.
     pub(crate) fn objects(&self) -> impl Iterator<Item = ObjectId> {
         let volumes = self.volumes.values().map(|volume| volume.object);
-        volumes.chain(self.snapshots.values().map(|snapshot| snapshot.object))
+        let shares = self.shares.values().map(|share| share.object);
+        volumes.chain(shares).chain(self.snapshots.values().map(|snapshot| snapshot.object))
     }
 
-    /// Objects of a volume's snapshots, sorted by id.
-    pub(crate) fn snapshot_objects(&self, volume: Uuid) -> Vec<ObjectId> {
-        let mut objects: Vec<ObjectId> = self.snapshots_of(volume).map(|snapshot| snapshot.object).collect();
+    /// Objects of the snapshots of a volume or share, sorted by id.
+    pub(crate) fn snapshot_objects(&self, source: Uuid) -> Vec<ObjectId> {
+        let mut objects: Vec<ObjectId> = self.snapshots_of(source).map(|snapshot| snapshot.object).collect();
         objects.sort_unstable();
         objects
     }
 
-    /// Full name `volume@name`.
+    /// Full name `volume@name` or `share@name`.
     pub(crate) fn full_name(&self, snapshot: &SnapshotRecord) -> String {
-        let volume = self.volumes.get(&snapshot.volume).map_or("", |volume| volume.name.as_str());
-        format!("{volume}@{}", snapshot.name)
+        format!("{}@{}", self.content_name(snapshot.volume).unwrap_or_default(), snapshot.name)
     }
 
     /// Name of a clone's source, if that still exists.
     pub(crate) fn source_name(&self, source: SourceRecord) -> Option<String> {
         match source {
-            SourceRecord::Volume(id) => self.volumes.get(&id).map(|volume| volume.name.clone()),
+            SourceRecord::Volume(id) | SourceRecord::Share(id) => self.content_name(id).map(str::to_owned),
             SourceRecord::Snapshot(id) => self.snapshots.get(&id).map(|snapshot| self.full_name(snapshot)),
         }
     }

@@ -11,6 +11,7 @@ use crate::hosts::error::HostError;
 use crate::jobs::error::JobError;
 use crate::pools::error::PoolRefusal;
 use crate::ports::error::PortError;
+use crate::shares::error::ShareError;
 use crate::snapshots::error::SnapshotError;
 use crate::volumes::error::VolumeError;
 use pool::{PoolError, PoolSpace};
@@ -23,6 +24,9 @@ pub enum ControlError {
     /// Condition of a volume.
     #[error(transparent)]
     Volume(#[from] VolumeError),
+    /// Condition of a share.
+    #[error(transparent)]
+    Share(#[from] ShareError),
     /// Condition of a snapshot.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
@@ -60,7 +64,7 @@ pub enum ControlError {
     /// The name belongs to another object, or to one with other parameters.
     #[error("{noun} {name} exists already{}", difference.as_ref().map(Difference::to_string).unwrap_or_default())]
     Exists {
-        /// Noun of the new object.
+        /// Noun of the existing object.
         noun: Noun,
         /// The name.
         name: String,
@@ -115,6 +119,7 @@ impl ControlError {
     fn of_noun(&self) -> Option<&dyn Condition> {
         match self {
             Self::Volume(error) => Some(error),
+            Self::Share(error) => Some(error),
             Self::Snapshot(error) => Some(error),
             Self::Access(error) => Some(error),
             Self::Host(error) => Some(error),
@@ -129,6 +134,7 @@ impl ControlError {
     fn code_and_class(&self) -> (&'static str, Class) {
         match self {
             Self::Volume(error) => (error.code(), error.class()),
+            Self::Share(error) => (error.code(), error.class()),
             Self::Snapshot(error) => (error.code(), error.class()),
             Self::Access(error) => (error.code(), error.class()),
             Self::Host(error) => (error.code(), error.class()),
@@ -176,7 +182,7 @@ impl ControlError {
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::NotFound { noun: Noun::Snapshot, name } if name.contains('@') => {
-                format!("list the snapshots of volume {}", volume_part(name))
+                format!("list the snapshots of {}", volume_part(name))
             }
             Self::NotFound { noun, .. } => format!("list the {}", noun.plural()),
             Self::Exists { noun, .. } => format!("choose another name, or use the existing {}", noun.singular()),
@@ -232,7 +238,7 @@ impl ControlError {
 fn in_use_help(noun: Noun, name: &str, users: &[User]) -> Option<String> {
     let used_by = |kind| users.iter().any(|user| user.kind == kind);
     Some(match noun {
-        Noun::Volume => "revoke access first".to_owned(),
+        Noun::Volume | Noun::Share => "revoke access first".to_owned(),
         Noun::HostGroup => "revoke its access first".to_owned(),
         Noun::Host if used_by(UserKind::HostGroup) => "remove it from its groups first".to_owned(),
         Noun::Host if used_by(UserKind::Access) => "revoke its access first".to_owned(),

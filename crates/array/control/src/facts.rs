@@ -12,7 +12,6 @@ use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts
 use crate::pools::limits::Limits;
 use crate::pools::record::{CheckRecord, ScrubRecord};
 use crate::pools::state::PoolState;
-use crate::volumes::record::VolumeRecord;
 use jiff::Timestamp;
 use pool::{Growth, ObjectId, ObjectInfo, PoolSpace};
 use unit::LogEntry;
@@ -28,7 +27,7 @@ pub trait Facts {
     fn now(&self) -> Timestamp;
     /// Portals that accept connections, in the order of the configuration.
     fn portals(&self) -> &[Portal];
-    /// Object of a volume or snapshot.
+    /// Object of a volume, share or snapshot.
     fn object(&self, id: ObjectId) -> Option<ObjectInfo>;
     /// Bytes that deleting these objects together would free, as last counted.
     fn unique_bytes(&self, objects: &[ObjectId]) -> Option<u64>;
@@ -36,7 +35,7 @@ pub trait Facts {
     fn captures(&self) -> Vec<ObjectId>;
     /// State of the pool.
     fn pool(&self) -> PoolFacts;
-    /// Name of the pool of a volume or snapshot.
+    /// Name of the pool of a volume, share or snapshot.
     fn pool_name(&self) -> &str;
     /// Statistics and reservations of a volume's unit; empty if the volume has no unit.
     fn unit(&self, volume: ObjectId) -> UnitFacts;
@@ -91,22 +90,23 @@ impl dyn Facts + '_ {
         if captures.is_empty() { Some(0) } else { self.unique_bytes(&captures) }
     }
 
-    /// Sets of objects counted for a volume: the volume itself, and all its snapshots together.
-    pub(crate) fn counted_of(&self, volume: &VolumeRecord) -> impl Iterator<Item = Vec<ObjectId>> + use<> {
-        let snapshots = Some(self.directory().snapshot_objects(volume.id)).filter(|snapshots| !snapshots.is_empty());
-        [vec![volume.object]].into_iter().chain(snapshots)
+    /// Sets of objects counted for a volume or share: itself, and all its snapshots together.
+    pub(crate) fn counted_of(&self, object: ObjectId, id: Uuid) -> impl Iterator<Item = Vec<ObjectId>> + use<> {
+        let snapshots = Some(self.directory().snapshot_objects(id)).filter(|snapshots| !snapshots.is_empty());
+        [vec![object]].into_iter().chain(snapshots)
     }
 
-    /// Sets of objects counted for the pool: those of its volumes, and all captures together.
+    /// Sets of objects counted for the pool: those of its volumes and shares, and all captures together.
     pub(crate) fn counted_of_pool(&self) -> Vec<Vec<ObjectId>> {
         let captures = Some(self.captures()).filter(|captures| !captures.is_empty());
-        let volumes = self.directory().volumes().flat_map(|volume| self.counted_of(volume));
-        volumes.chain(captures).collect()
+        let volumes = self.directory().volumes().flat_map(|volume| self.counted_of(volume.object, volume.id));
+        let shares = self.directory().shares().flat_map(|share| self.counted_of(share.object, share.id));
+        volumes.chain(shares).chain(captures).collect()
     }
 
-    /// Bytes that deleting all snapshots of a volume together would free, as last counted.
-    pub(crate) fn snapshot_bytes(&self, volume: Uuid) -> Option<u64> {
-        let snapshots = self.directory().snapshot_objects(volume);
+    /// Bytes that deleting all snapshots of a volume or share together would free, as last counted.
+    pub(crate) fn snapshot_bytes(&self, source: Uuid) -> Option<u64> {
+        let snapshots = self.directory().snapshot_objects(source);
         if snapshots.is_empty() { Some(0) } else { self.unique_bytes(&snapshots) }
     }
 }

@@ -25,6 +25,7 @@ mod directory;
 mod environment;
 mod error;
 mod events;
+mod exports;
 mod facts;
 mod host_groups;
 mod hosts;
@@ -35,6 +36,7 @@ pub mod memory;
 mod mirror;
 mod naa;
 mod names;
+mod nfs_clients;
 mod object_names;
 mod offload;
 mod page;
@@ -46,6 +48,7 @@ mod request;
 mod reservations;
 mod sanitize;
 mod sessions;
+mod shares;
 mod snapshots;
 mod system;
 #[cfg(test)]
@@ -60,16 +63,18 @@ pub use directory::{ConfiguredPorts, Directory, Edit, LogicalUnit, Nexus, Shared
 pub use environment::{Environment, Secret};
 pub use error::ControlError;
 pub use events::*;
+pub use exports::*;
 pub use facts::{Facts, PoolFacts};
 pub use host_groups::*;
 pub use hosts::*;
 pub use jobs::*;
 pub use live::{
     Change, ConnectionCounters, Level, Live, OffloadRow, Portal, RefusedLogins, Registration, Reservations,
-    SessionInfo, UnitFacts, VolumeCounters,
+    SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
 };
 pub use mirror::Mirror;
 pub use naa::Naa;
+pub use nfs_clients::*;
 pub use object_names::ObjectNames;
 pub use offload::*;
 pub use page::{Listed, Page, Part};
@@ -80,6 +85,7 @@ pub use request::{Outcome, Request};
 pub use reservations::*;
 pub use sanitize::*;
 pub use sessions::*;
+pub use shares::*;
 pub use snapshots::*;
 pub use system::*;
 pub use unit::{

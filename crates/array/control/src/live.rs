@@ -6,7 +6,7 @@
 use crate::directory::Directory;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
-use pool::ObjectId;
+use pool::{ObjectId, PoolError};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use unit::{IoLatency, IoStatistics, LogEntry, OffloadStatistics, Primitive, ReservationType};
@@ -21,6 +21,13 @@ pub trait Live {
     /// Clears the commands of hosts on a volume whose content is about to be replaced. Ready when
     /// none of them can take effect any more.
     fn clear(&self, volume: ObjectId) -> LocalBoxFuture<'static, ()>;
+    /// Gives a share the content of its snapshot, in a transaction of the share's file system: durable
+    /// on return, and all or nothing. Files of clients that are not in the snapshot become stale.
+    fn roll_back_share(
+        &self,
+        share: ObjectId,
+        snapshot: ObjectId,
+    ) -> LocalBoxFuture<'static, Result<(), ShareRollbackError>>;
     /// Ready when no command can take effect any more that the published changes forbid: commands
     /// on volumes that were revoked or rolled back.
     fn settled(&self) -> LocalBoxFuture<'static, ()>;
@@ -50,6 +57,15 @@ pub trait Live {
     fn commands(&self) -> u64;
     /// Reason why the pool stopped, if it did.
     fn pool_stopped(&self) -> Option<String>;
+}
+
+/// Reason why a share was not rolled back. Its content is as before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShareRollbackError {
+    /// The running array has not opened the share: it serves no files.
+    NotOpen,
+    /// Error of the pool.
+    Pool(PoolError),
 }
 
 /// Durable change.
@@ -139,6 +155,27 @@ pub enum Change {
     HostChanged {
         /// The host.
         host: Uuid,
+    },
+    /// A share was created; no host may use it yet.
+    ShareAdded {
+        /// The share.
+        object: ObjectId,
+    },
+    /// A share was deleted; it had no export rules.
+    ShareRemoved {
+        /// The share.
+        object: ObjectId,
+    },
+    /// Name, protocols or epoch of a share changed.
+    ShareChanged {
+        /// The share.
+        object: ObjectId,
+    },
+    /// Export rules of a share changed, or addresses of hosts that they are about:
+    /// [`Directory::exports_of`] has the new ones.
+    ExportsChanged {
+        /// The share.
+        object: ObjectId,
     },
     /// Target port groups are about to change their states: their ports answer TRANSITION. One of
     /// the next two changes follows.

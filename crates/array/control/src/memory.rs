@@ -5,8 +5,8 @@
 use crate::directory::Directory;
 use crate::environment::Environment;
 use crate::live::{
-    Change, ConnectionCounters, Live, OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo, UnitFacts,
-    VolumeCounters,
+    Change, ConnectionCounters, Live, OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo, ShareRollbackError,
+    UnitFacts, VolumeCounters,
 };
 use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
@@ -432,6 +432,10 @@ pub struct MemoryLive {
     told_sessions: RefCell<BTreeMap<u64, SessionInfo>>,
     /// Result of the next [`Live::take_refused_logins`].
     pub refused_logins: RefCell<Option<RefusedLogins>>,
+    /// Rolled back shares, with their snapshots.
+    pub rolled_back: RefCell<Vec<(ObjectId, ObjectId)>>,
+    /// Result of the next [`Live::roll_back_share`], if it fails.
+    pub fail_rollback: RefCell<Option<ShareRollbackError>>,
     /// Reason why the pool stopped.
     pub stopped: RefCell<Option<String>>,
 }
@@ -443,6 +447,16 @@ impl Live for MemoryLive {
 
     fn clear(&self, _volume: ObjectId) -> LocalBoxFuture<'static, ()> {
         Box::pin(std::future::ready(()))
+    }
+
+    fn roll_back_share(
+        &self,
+        share: ObjectId,
+        snapshot: ObjectId,
+    ) -> LocalBoxFuture<'static, Result<(), ShareRollbackError>> {
+        let result = self.fail_rollback.take().map_or(Ok(()), Err);
+        self.rolled_back.borrow_mut().extend(result.is_ok().then_some((share, snapshot)));
+        Box::pin(std::future::ready(result))
     }
 
     fn settled(&self) -> LocalBoxFuture<'static, ()> {

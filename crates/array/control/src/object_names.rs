@@ -2,6 +2,7 @@
 //! (object 19)`.
 
 use crate::directory::Directory;
+use crate::shares::record::ShareRecord;
 use crate::snapshots::record::SnapshotRecord;
 use crate::volumes::record::VolumeRecord;
 use pool::ObjectId;
@@ -11,7 +12,7 @@ use uuid::Uuid;
 /// Words that precede an object number in the pool's sentences.
 const NOUNS: [&str; 3] = ["object", "volume", "snapshot"];
 
-/// Name and kind of each object: `volume db`, `snapshot db@monday`.
+/// Name and kind of each object: `volume db`, `share vms`, `snapshot db@monday`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectNames(BTreeMap<u64, String>);
 
@@ -19,34 +20,41 @@ impl ObjectNames {
     /// Reads names from documents of a pool, given with their keys. Unreadable documents give no
     /// name.
     pub fn of_documents<'a>(documents: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
-        let (mut volumes, mut snapshots) = (Vec::new(), Vec::new());
+        let (mut volumes, mut shares, mut snapshots) = (Vec::new(), Vec::new(), Vec::new());
         for (key, value) in documents {
             if key.starts_with("volume/") {
                 volumes.extend(serde_json::from_slice::<VolumeRecord>(value));
+            } else if key.starts_with("share/") {
+                shares.extend(serde_json::from_slice::<ShareRecord>(value));
             } else if key.starts_with("snapshot/") {
                 snapshots.extend(serde_json::from_slice::<SnapshotRecord>(value));
             }
         }
-        Self::new(volumes.iter(), snapshots.iter())
+        Self::new(volumes.iter(), shares.iter(), snapshots.iter())
     }
 
     /// Present names.
     pub(crate) fn of(directory: &Directory) -> Self {
-        Self::new(directory.volumes(), directory.snapshots())
+        Self::new(directory.volumes(), directory.shares(), directory.snapshots())
     }
 
     fn new<'a>(
         volumes: impl Iterator<Item = &'a VolumeRecord>,
+        shares: impl Iterator<Item = &'a ShareRecord>,
         snapshots: impl Iterator<Item = &'a SnapshotRecord>,
     ) -> Self {
         let mut names = BTreeMap::new();
-        let mut volume_names: BTreeMap<Uuid, &str> = BTreeMap::new();
+        let mut sources: BTreeMap<Uuid, &str> = BTreeMap::new();
         for volume in volumes {
-            volume_names.insert(volume.id, &volume.name);
+            sources.insert(volume.id, &volume.name);
             names.insert(volume.object.0, format!("volume {}", volume.name));
         }
+        for share in shares {
+            sources.insert(share.id, &share.name);
+            names.insert(share.object.0, format!("share {}", share.name));
+        }
         for snapshot in snapshots {
-            let volume = volume_names.get(&snapshot.volume).copied().unwrap_or_default();
+            let volume = sources.get(&snapshot.volume).copied().unwrap_or_default();
             names.insert(snapshot.object.0, format!("snapshot {volume}@{}", snapshot.name));
         }
         Self(names)

@@ -8,18 +8,25 @@
 //! | `host/ID` | [`HostRecord`](crate::HostRecord) |
 //! | `host-group/ID` | [`HostGroupRecord`](crate::HostGroupRecord) |
 //! | `access/VOLUME-ID/HOST-ID`, `…/group/GROUP-ID`, `…/any` | [`AccessRecord`](crate::AccessRecord) |
+//! | `share/ID` | [`ShareRecord`](crate::ShareRecord) |
+//! | `export/SHARE-ID/TO`; `TO`: `host/ID`, `group/ID`, `network/ADDRESS/PREFIX`, `any` | [`ExportRecord`] |
 //! | `reservations/VOLUME-ID` | [`ReservationsRecord`](crate::ReservationsRecord) |
 //! | `sanitize/VOLUME-ID` | [`SanitizeRecord`](crate::SanitizeRecord) |
 //! | `portal/IDENTIFIER` | [`PortalRecord`](crate::PortalRecord) |
 //! | `port-group/IDENTIFIER` | [`PortGroupRecord`](crate::PortGroupRecord) |
 //! | `pool-settings` | [`PoolRecord`](crate::PoolRecord) |
-//! | `scrub`, `check` | [`ScrubRecord`](crate::ScrubRecord), [`CheckRecord`](crate::CheckRecord): the last result of each |
+//! | `scrub` | [`ScrubRecord`](crate::ScrubRecord): the last result |
+//! | `check` | [`CheckRecord`](crate::CheckRecord): the last result |
 //! | `crossing/…` | a reached threshold, until it is left |
+//! | `nfs/server` | what runs of the NFS server have in common |
+//! | `nfs/clients/HASH` | [`NfsClientRecord`](crate::NfsClientRecord) |
 //! | `events` | the newest events |
 //! | `job/ID` | the state of a running job |
 //!
 //! The documents of a noun stand in `record.rs` in its folder. Unknown fields are refused: a newer
 //! version wrote the pool, and rewriting the document would lose its state.
+//!
+//! [`ExportRecord`]: crate::ExportRecord
 
 use crate::catalog::DynCatalog;
 use crate::error::ControlError;

@@ -4,6 +4,7 @@
 
 mod access;
 mod events;
+mod exports;
 mod host_groups;
 mod hosts;
 mod jobs;
@@ -14,6 +15,7 @@ mod ports;
 mod reservations;
 mod restart;
 mod sanitize;
+mod shares;
 mod snapshots;
 mod space;
 mod volumes;
@@ -86,13 +88,19 @@ impl Array {
         self.run(request).err().unwrap().code()
     }
 
+    /// Documents with this prefix, as text.
+    fn documents(&self, prefix: &str) -> Vec<(String, String)> {
+        let documents = pool::Catalog::documents(&*self.catalog, prefix).into_iter();
+        documents.map(|(key, value)| (key, String::from_utf8(value.to_vec()).unwrap())).collect()
+    }
+
     fn create(&self, name: &str) -> VolumeView {
         let create = VolumeCreate { name: name.to_owned(), size_bytes: Some(1 << 30), ..VolumeCreate::default() };
         volume(self.run(create)).0
     }
 
     fn create_host(&self, name: &str, iqn: &str) {
-        let create = HostCreate { name: name.to_owned(), iqns: vec![iqn.to_owned()], chap: None };
+        let create = HostCreate { name: name.to_owned(), iqns: vec![iqn.to_owned()], ..HostCreate::default() };
         self.run(create).unwrap();
     }
 

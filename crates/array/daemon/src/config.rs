@@ -6,9 +6,11 @@
 //! in the pool.
 
 mod file;
+mod nfs;
 mod options;
 mod portal_address;
 
+pub use nfs::{NfsConfiguration, NfsVersions};
 pub use options::ServeOptions;
 
 use crate::ServeError;
@@ -62,6 +64,8 @@ pub struct Configuration {
     pub abort_of_finished_task: AbortOfFinishedTask,
     /// iSNS servers to register with.
     pub isns: Vec<SocketAddr>,
+    /// The NFS server.
+    pub nfs: NfsConfiguration,
     /// First part of the target's name.
     pub iqn_base: String,
     /// Second part; derived from the array's id if absent.
@@ -78,10 +82,17 @@ pub struct Configuration {
     pub placement: Placement,
     /// Share of time in percent that background work uses while hosts are active.
     pub background_share_percent: u8,
-    /// Log filter in the syntax of `tracing`: `info`, `debug`, `info,control=debug`.
-    pub log: String,
-    /// Log format.
-    pub log_format: LogFormat,
+    /// Log lines.
+    pub log: LogConfiguration,
+}
+
+/// Configuration of log lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogConfiguration {
+    /// Filter in the syntax of `tracing`: `info`, `debug`, `info,control=debug`.
+    pub filter: String,
+    /// Format.
+    pub format: LogFormat,
 }
 
 /// When connections move to further threads.
@@ -219,6 +230,7 @@ impl Configuration {
             explicit_asymmetric_access: file.iscsi.explicit_asymmetric_access.unwrap_or(false),
             abort_of_finished_task: file.iscsi.abort_of_finished_task.unwrap_or_default(),
             isns: file.iscsi.isns.unwrap_or_default(),
+            nfs: NfsConfiguration::merge(&options.nfs, file.nfs.unwrap_or_default())?,
             iqn_base: file.iscsi.iqn_base.unwrap_or_else(|| "iqn.2026-01.org.windlass".to_owned()),
             target_name: file.iscsi.name,
             metrics: file.metrics.listen,
@@ -237,8 +249,10 @@ impl Configuration {
             placement: options.placement,
             threads: options.threads.or(server.threads).unwrap_or(DEFAULT_THREADS),
             memory_bytes: options.memory.or(server.memory.map(|size| size.0)).unwrap_or(DEFAULT_MEMORY_BYTES),
-            log: options.log.clone().or(server.log).unwrap_or_else(|| "info".to_owned()),
-            log_format: options.log_format.or(server.log_format).unwrap_or_default(),
+            log: LogConfiguration {
+                filter: options.log.clone().or(server.log).unwrap_or_else(|| "info".to_owned()),
+                format: options.log_format.or(server.log_format).unwrap_or_default(),
+            },
             state_dir,
         };
         configuration.check()?;
@@ -271,6 +285,7 @@ impl Configuration {
         let listened: Vec<SocketAddr> = self
             .iscsi
             .iter()
+            .chain(&self.nfs.listen)
             .copied()
             .chain(self.http)
             .chain(self.metrics)
@@ -347,8 +362,8 @@ impl Configuration {
                 state_dir: Some(self.state_dir.clone()),
                 memory: Some(file::Size(self.memory_bytes)),
                 threads: Some(self.threads),
-                log: Some(self.log.clone()),
-                log_format: Some(self.log_format),
+                log: Some(self.log.filter.clone()),
+                log_format: Some(self.log.format),
             },
             tls: Tls { mode: Some(mode.to_owned()), cert, key, names },
             iscsi: Iscsi {
@@ -361,6 +376,7 @@ impl Configuration {
                 abort_of_finished_task: Some(self.abort_of_finished_task),
                 isns: Some(self.isns.clone()),
             },
+            nfs: self.nfs.to_section(),
             metrics: Metrics { listen: self.metrics },
             background: Background { share: Some(self.background_share_percent) },
             pool: vec![Pool {

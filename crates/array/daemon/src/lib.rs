@@ -26,6 +26,7 @@ mod logging;
 pub mod memory;
 mod metrics;
 mod network;
+mod nfs_use;
 mod notice;
 mod notify;
 mod paths;
@@ -40,8 +41,8 @@ mod turns;
 
 pub use array::{ArrayHandle, Requests, answer};
 pub use config::{
-    AbortOfFinishedTask, Configuration, LogFormat, Placement, PoolBackend, PoolConfiguration, ServeOptions, TlsMode,
-    check_config,
+    AbortOfFinishedTask, Configuration, LogConfiguration, LogFormat, NfsConfiguration, NfsVersions, Placement,
+    PoolBackend, PoolConfiguration, ServeOptions, TlsMode, check_config,
 };
 pub use environment::SystemEnvironment;
 pub use error::ServeError;

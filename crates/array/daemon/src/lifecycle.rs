@@ -25,10 +25,10 @@ use tokio::sync::oneshot;
 ///
 /// Prints one line to standard output once the portals and the administrative socket accept
 /// connections:
-/// `ready iscsi=ADDRESS:PORT[,…] target=IQN api=unix:PATH [http=https://ADDRESS:PORT]`.
+/// `ready iscsi=ADDRESS:PORT[,…] target=IQN api=unix:PATH [nfs=ADDRESS:PORT[,…]] [http=https://ADDRESS:PORT]`.
 pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), ServeError> {
     let configuration = Configuration::load(&options)?;
-    let _log = crate::logging::start(&configuration.log, configuration.log_format)?;
+    let _log = crate::logging::start(&configuration.log.filter, configuration.log.format)?;
     abort_on_panic();
     // Everything created from here on belongs to the owner alone: the pool, the socket, the token.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
@@ -60,8 +60,10 @@ fn warn_of_private_files(configuration: &Configuration) {
 /// Formats the `ready` line.
 fn ready_line(ready: &Ready, socket: &Path, http: Option<SocketAddr>) -> String {
     let portals: Vec<String> = ready.portals.iter().map(|portal| portal.listen.to_string()).collect();
+    let nfs: Vec<String> = ready.nfs.iter().map(SocketAddr::to_string).collect();
+    let nfs = if nfs.is_empty() { String::new() } else { format!(" nfs={}", nfs.join(",")) };
     let http = http.map(|address| format!(" http=https://{address}")).unwrap_or_default();
-    format!("ready iscsi={} target={} api=unix:{}{http}", portals.join(","), ready.target, socket.display())
+    format!("ready iscsi={} target={} api=unix:{}{nfs}{http}", portals.join(","), ready.target, socket.display())
 }
 
 async fn supervise(
@@ -207,6 +209,7 @@ fn reactor_configuration(
         explicit_asymmetric_access: configuration.explicit_asymmetric_access,
         abort_of_finished_task: configuration.abort_of_finished_task,
         isns: configuration.isns.clone(),
+        nfs: configuration.nfs.clone(),
         array: ArrayOptions {
             pool_name: configuration.pool.name.clone(),
             iqn_base: configuration.iqn_base.clone(),

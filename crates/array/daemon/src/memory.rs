@@ -33,7 +33,7 @@ pub fn starter(
             let background = Rc::clone(&control);
             let _until_the_end = tokio::task::spawn_local(async move { background.background().await });
             let target = control.directory().target().to_owned();
-            let _gone = channels.ready.send(Ready { portals, target });
+            let _gone = channels.ready.send(Ready { portals, nfs: Vec::new(), target });
             tokio::select! {
                 () = answer(control, channels.requests) => {}
                 _ = channels.shutdown => {}
@@ -102,6 +102,7 @@ pub fn spawn(prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send 
         explicit_asymmetric_access: false,
         abort_of_finished_task: AbortOfFinishedTask::default(),
         isns: Vec::new(),
+        nfs: crate::NfsConfiguration::default(),
         array: control::ArrayOptions {
             pool_name: "p0".to_owned(),
             iqn_base: "iqn.2026-01.org.example".to_owned(),

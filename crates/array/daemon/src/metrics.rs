@@ -4,6 +4,8 @@
 //! One prefix, base units in the names, counters end in `_total`, states are one series per state
 //! with 0 or 1. Labels are volumes, hosts, portals, primitives and reasons, never commands.
 
+mod nfs;
+
 use crate::VERSION;
 use crate::data_cache::DATA_CACHE;
 use crate::turns::TURNS;
@@ -52,6 +54,7 @@ impl Collector for Scrape {
         self.log(&mut encoder)?;
         reactor(&mut encoder)?;
         data_cache(&mut encoder)?;
+        nfs::encode(&mut encoder)?;
         self.attention(&mut encoder)
     }
 }

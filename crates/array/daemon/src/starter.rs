@@ -1,6 +1,6 @@
 //! Interface between this crate's life cycle and the reactor.
 
-use crate::config::PoolBackend;
+use crate::config::{NfsConfiguration, PoolBackend};
 use crate::{AbortOfFinishedTask, Placement, Requests, ServeError};
 use control::{ArrayOptions, Portal};
 use std::net::SocketAddr;
@@ -45,6 +45,8 @@ pub struct ReactorConfiguration {
     pub abort_of_finished_task: AbortOfFinishedTask,
     /// iSNS servers to register with.
     pub isns: Vec<SocketAddr>,
+    /// The NFS server.
+    pub nfs: NfsConfiguration,
     /// Options for [`control::Control::open`].
     pub array: ArrayOptions,
 }
@@ -65,6 +67,8 @@ pub struct ReactorChannels {
 pub struct Ready {
     /// Portals with their actual ports.
     pub portals: Vec<Portal>,
+    /// Addresses of the NFS server with their actual ports; empty if NFS is not served.
+    pub nfs: Vec<SocketAddr>,
     /// Name of the iSCSI target.
     pub target: String,
 }

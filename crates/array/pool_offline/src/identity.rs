@@ -169,7 +169,9 @@ fn commit<M: Media>(core: &mut Core<M>, changes: Vec<CatalogChange>) -> Result<(
                 return match result {
                     Ok(_) => Ok(()),
                     Err(Failure::Pool(reason)) => Err(reason),
-                    Err(Failure::Block(reason)) => Err(PoolError::Stopped(reason.to_string())),
+                    Err(reason @ (Failure::Block(_) | Failure::Unreadable { .. })) => {
+                        Err(PoolError::Stopped(reason.to_string()))
+                    }
                 };
             }
         }

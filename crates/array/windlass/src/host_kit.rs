@@ -2,6 +2,8 @@
 //! for `windlass disk` and `windlass datastore`.
 
 use cli::{Format, Globals};
+use nfs::v4::Status;
+use nfs_client::ClientError;
 use serde_json::Value;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -31,7 +33,8 @@ pub(crate) struct HostOptions {
     /// CHAP secret of the user in the URL: file:PATH (its first line) or env:NAME
     #[arg(long, global = true, value_name = "SOURCE")]
     chap_secret: Option<SecretSource>,
-    /// Wait at most this many seconds for each answer of the target; on datastores of disk and datastore never more than 4
+    /// Wait at most this many seconds for each answer of the target; on datastores of disk and datastore never more
+    /// than 4
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     answer_timeout: u64,
 }
@@ -109,6 +112,15 @@ impl HostOptions {
     /// Name of the initiator, if one was given.
     pub(crate) fn initiator(&self) -> Option<&str> {
         self.initiator.as_deref()
+    }
+
+    /// An option that was given, of those for iSCSI alone.
+    pub(crate) fn given_for_iscsi(&self) -> Option<&'static str> {
+        match self {
+            Self { initiator: Some(_), .. } => Some("--initiator"),
+            Self { chap_secret: Some(_), .. } => Some("--chap-secret"),
+            _ => None,
+        }
     }
 
     /// Time limit for each answer of the target.
@@ -205,6 +217,31 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
 /// Prints an error with its code and help, and returns its exit status.
 pub(crate) fn fail(error: &DiskError) -> ExitCode {
     failed(&error.to_string(), error.code(), error.exit_status(), error.help().as_deref())
+}
+
+/// Prints an error of a session with an NFS server, and returns its exit status.
+pub(crate) fn nfs_failure(url: &impl std::fmt::Display, error: &ClientError) -> ExitCode {
+    let (status, code, help) = match error {
+        ClientError::Connect { .. } => {
+            (7, "unreachable", Some("check that the server is running and that this is its port"))
+        }
+        ClientError::Lost { .. } | ClientError::SessionLost(_) => {
+            (7, "unreachable", Some("the server is gone or has restarted; repeat the command when it is back"))
+        }
+        ClientError::Timeout { .. } => (8, "timed-out", None),
+        ClientError::Status { status, .. } => match *status {
+            Status::NOENT => (3, "not-found", None),
+            Status::EXIST | Status::NOTEMPTY => (4, "conflict", None),
+            Status::SHARE_DENIED | Status::LOCKED | Status::FILE_OPEN => (4, "in-use", None),
+            Status::ACCESS | Status::PERM | Status::ROFS | Status::WRONGSEC => {
+                (5, "denied", Some("the server must let uid 0 of this host write, and accept ports above 1023"))
+            }
+            Status::NOSPC | Status::DQUOT => (6, "no-space", None),
+            _ => (1, "failed", None),
+        },
+        ClientError::Rpc(_) | ClientError::Malformed(_) => (1, "failed", None),
+    };
+    failed(&format!("{url}: {error}"), code, status, help)
 }
 
 /// Prints an error with its code and, if there is one, its help; returns the exit status.

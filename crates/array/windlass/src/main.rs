@@ -8,6 +8,7 @@ mod host_kit;
 mod lab;
 mod lab_report;
 mod probe;
+mod target;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -46,15 +47,15 @@ enum Command {
     /// QEMU's and libiscsi's tools
     #[command(after_help = "Examples:\n  windlass demo\n  windlass demo --once")]
     Demo(DemoArguments),
-    /// Test the commands that VMware's hosts rely on against any iSCSI target, and compare the
-    /// answers with the standards
+    /// Test what hosts rely on against any iSCSI target or NFS server, and compare the answers with
+    /// the standards
     #[command(
-        after_help = "Examples:\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-portal 192.0.2.8:3260 --second-lun 1 --destroy-data\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-lun 1 --destroy-data --thorough --check boundaries    every size around each limit\n  windlass conformance --list\n\nExit status: 0 when no check failed, 9 when one failed, 2 usage, 130 interrupted"
+        after_help = "Examples:\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-portal 192.0.2.8:3260 --second-lun 1 --destroy-data\n  windlass conformance iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --second-lun 1 --destroy-data --thorough --check boundaries    every size around each limit\n  windlass conformance nfs://192.0.2.7/vms --second-share other\n  windlass conformance nfs://192.0.2.7/vms --minor 1 --check session --check lock\n  windlass conformance --list\n\nOn a share, the checks work in a new directory, which they remove at the end. The server must not squash uid 0, and must accept ports above 1023.\n\n\"differs\" is an answer that the standard permits and Windlass does not give. --strict makes it a failure.\n\nExit status: 0 when no check failed, 9 when one failed, 2 usage, 130 interrupted"
     )]
     Conformance(conformance::Arguments),
-    /// Report what a VMware host would conclude about a logical unit of any array
+    /// Report what a host would conclude about a logical unit of any array, or a share of any NFS server
     #[command(
-        after_help = "Examples:\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --write-test -o json\n\nWithout --write-test, the probe writes nothing: \"Supported\" means that the logical unit announces the primitive.\n\nWith --write-test, the probe executes each primitive on 192 KiB near the end of the logical unit and then restores the content. No other host may use the logical unit during the test, because its writes to this range could be lost. The test refuses a logical unit with a datastore that a running host has mounted. If it finds data of another host in the range, it ends and does not touch that data.\n\nExit status: 0 all of ATS, XCOPY, ZERO and UNMAP are supported, 9 one is missing, 130 interrupted (the content was restored).\nExit status if the probe failed or the write test ended early: 3 no such LUN, 4 logical unit in use, 5 denied, 6 no space to restore the content, 7 unreachable, 8 timed out, 1 any other error"
+        after_help = "Examples:\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass probe iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --write-test -o json\n  windlass probe nfs://192.0.2.7/vms --write-test\n\nWithout --write-test, the probe writes nothing: \"Supported\" means that the logical unit announces the primitive.\n\nWith --write-test, the probe executes each primitive on 192 KiB near the end of the logical unit and then restores the content. No other host may use the logical unit during the test, because its writes to this range could be lost. The test refuses a logical unit with a datastore that a running host has mounted. If it finds data of another host in the range, it ends and does not touch that data.\n\nOn a share, \"Supported\" without --write-test means that the server announces the primitive, or knows its operation. With --write-test, the probe works in a new directory, which it removes at the end.\n\nExit status: 0 all of ATS, XCOPY, ZERO and UNMAP are supported, or all primitives of the share but NFSv3; 9 one is missing, 130 interrupted (the content was restored).\nExit status if the probe failed or the write test ended early: 3 no such LUN or share, 4 logical unit in use, 5 denied, 6 no space to restore the content, 7 unreachable, 8 timed out, 1 any other error"
     )]
     Probe(probe::Arguments),
     /// Disks on datastores, and whole logical units, of any array: create, clone, migrate, zero, unmap, stat

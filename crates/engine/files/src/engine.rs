@@ -75,6 +75,12 @@ pub enum EngineError {
         /// The block.
         block: u64,
     },
+    /// The engine cannot carry out the transaction although its pool works.
+    #[error("the engine cannot carry out the transaction: {reason}")]
+    Internal {
+        /// Cause, for the log.
+        reason: String,
+    },
     /// The pool stopped.
     #[error("the pool stopped: {reason}")]
     Stopped {
@@ -95,9 +101,12 @@ pub struct Room {
 /// Objects as a transaction reads them, and the changes that it names.
 ///
 /// **Looks** show the state before the transaction, and its own edits. A block that was named by [`Self::write`],
-/// [`Self::zero`], [`Self::share`] or [`Self::replace`] must not be looked at after that.
+/// [`Self::zero`], [`Self::share`] or [`Self::replace`] must not be looked at or edited after that.
 ///
-/// **Execution.** First all edits, then the other changes in the order in which they were named.
+/// **Execution.** Edits and changes happen in the order in which they were named. A source of [`Self::share`] or
+/// [`Self::replace`] must not be edited after that.
+///
+/// A change that lacks something, as a write of a part of a block does, ends the attempt as a look would.
 pub trait View {
     /// A block; zeros if it is not mapped.
     fn block(&mut self, object: Object, block: u64) -> Result<&Block, Missing>;
@@ -117,9 +126,6 @@ pub trait View {
     /// First unmapped block of a range, or its end.
     fn next_unmapped(&mut self, object: Object, blocks: Range<u64>) -> Result<u64, Missing>;
 
-    /// Number of mapped blocks that nothing outside the range maps.
-    fn unique(&mut self, object: Object, blocks: Range<u64>) -> Result<u64, Missing>;
-
     /// Allotted parts of a range, ascending; none touches the next.
     fn allotted(&mut self, object: Object, blocks: Range<u64>) -> Vec<Range<u64>>;
 
@@ -127,7 +133,7 @@ pub trait View {
     fn promised(&mut self, object: Object, blocks: Range<u64>) -> Result<u64, Missing>;
 
     /// Space of the pool.
-    fn room(&mut self, object: Object) -> Room;
+    fn room(&mut self, object: Object) -> Result<Room, Missing>;
 
     /// Writes bytes at any offset.
     fn write(&mut self, object: Object, offset_bytes: u64, data: Payload);
@@ -157,18 +163,28 @@ impl<T, A: FnMut(&mut dyn View) -> Result<Outcome<T>, Missing>> Attempt<T> for A
 
 /// The engine below. Clones are handles of one engine.
 pub trait Engine: Clone + 'static {
+    /// Whether space can be promised. If not, [`View::allotted`] and [`View::promised`] find nothing,
+    /// [`View::release`] does nothing, and [`View::allot`] fails the transaction.
+    const ALLOTS: bool;
+
     /// Runs a transaction.
     ///
     /// * The last attempt, its execution and `after` are one step: nothing happens between them.
-    /// * `after` runs for both outcomes, over the state after the transaction. Its looks find in memory what
-    ///   the attempt looked at, and the ranges that it changed.
+    /// * `after` runs for both outcomes, over the state after the transaction. Its looks find in memory the blocks that
+    ///   the attempt looked at or edited, and the numbers of mapped blocks of the ranges that it asked for. Other looks
+    ///   may return [`Missing::Wait`].
     /// * If everything is in memory and nothing has to become durable, it is ready at its first poll.
+    /// * If the future is dropped before the execution, nothing happens.
     async fn run<T, U>(
         &self,
         durability: Durability,
         attempt: impl Attempt<T>,
         after: impl FnOnce(&mut dyn View, T) -> U,
     ) -> Result<U, EngineError>;
+
+    /// Number of mapped blocks in a range that nothing outside of it maps. Takes time in proportion to the blocks, so
+    /// that it is no part of a transaction: it is exact if nothing changes meanwhile.
+    async fn unique(&self, object: Object, blocks: Range<u64>) -> Result<u64, EngineError>;
 
     /// Makes all transactions durable that were executed.
     async fn flush(&self) -> Result<(), EngineError>;

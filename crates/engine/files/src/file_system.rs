@@ -17,6 +17,8 @@ use vfs::{
 
 /// Inodes whose access times are written together.
 const ACCESSED_TOGETHER: usize = 32;
+/// Number of times that the blocks of a file are counted, as long as it changes meanwhile.
+const SPACE_TRIES: u32 = 3;
 
 /// File system of one share. Clones are handles of it; there must not be another one for the same object.
 #[derive(Clone, Debug)]
@@ -70,25 +72,44 @@ impl<E: Engine> Files<E> {
     }
 
     /// Runs one transaction: `attempt` looks and names, `finish` looks at the result.
-    async fn run<D, T>(
+    async fn run<D: Clone, T>(
         &self,
         (durability, reason): (Durability, SpaceReason),
         mut attempt: impl FnMut(&mut Share<'_>) -> Step<D>,
         finish: impl Fn(&mut Share<'_>, D) -> Step<T>,
     ) -> Result<T, FsError> {
         loop {
-            let done = self.run_once(durability, &mut attempt, &finish).await;
-            match done.map_err(|error| self.error(error, reason))? {
-                Ok(value) => return Ok(value),
-                Err(Halt::Refused(error)) => return Err(error),
-                Err(Halt::Exhausted) => self.raise().await?,
-                Err(Halt::Wait) => return Err(FsError::Stopped { reason: "a result is not in memory".to_owned() }),
+            let mut kept = None;
+            let finish_or_keep = |share: &mut Share<'_>, draft: D| {
+                let finished = finish(share, draft.clone());
+                if matches!(finished, Err(Halt::Wait)) {
+                    kept = Some(draft);
+                }
+                finished
+            };
+            let done = self.run_once(durability, &mut attempt, finish_or_keep).await;
+            match (done.map_err(|error| self.error(error, reason))?, kept) {
+                (Ok(value), _) => return Ok(value),
+                (Err(Halt::Refused(error)), _) => return Err(error),
+                (Err(Halt::Exhausted), _) => self.raise().await?,
+                (Err(Halt::Wait), Some(draft)) => return self.finish_later(&finish, draft).await,
+                (Err(Halt::Wait), None) => return Err(internal("an attempt that waits has ended")),
             }
         }
     }
 
+    /// Looks at the result of a transaction that has taken place, some of which was not in memory then. It may show
+    /// later changes, too.
+    async fn finish_later<D: Clone, T>(
+        &self,
+        finish: &impl Fn(&mut Share<'_>, D) -> Step<T>,
+        draft: D,
+    ) -> Result<T, FsError> {
+        self.look(|share| finish(share, draft.clone())).await
+    }
+
     /// Runs a durable change that follows the way to the root before: in parts, of which each is a transaction.
-    async fn run_climbing<D, T>(
+    async fn run_climbing<D: Clone, T>(
         &self,
         mut attempt: impl FnMut(&mut Share<'_>, Option<Climb>) -> Step<Climbing<D>>,
         finish: impl Fn(&mut Share<'_>, D) -> Step<T>,
@@ -139,7 +160,7 @@ impl<E: Engine> Files<E> {
                 Ok(())
             }
             Err(Halt::Refused(error)) => Err(error),
-            Err(_) => Err(FsError::Internal { reason: "high waters cannot be raised".to_owned() }),
+            Err(_) => Err(internal("high waters cannot be raised")),
         }
     }
 
@@ -149,13 +170,19 @@ impl<E: Engine> Files<E> {
             EngineError::Ceiling => FsError::Quota,
             EngineError::Gone => FsError::Gone,
             EngineError::Damaged { block, .. } => damaged_block(block),
+            EngineError::Internal { reason } => FsError::Internal { reason },
             EngineError::Stopped { reason } => FsError::Stopped { reason },
         }
     }
 
     /// Runs a call that changes nothing durable.
     pub(crate) async fn look<T>(&self, look: impl FnMut(&mut Share<'_>) -> Step<T>) -> Result<T, FsError> {
-        self.run((Durability::Unstable, SpaceReason::Pool), look, same).await
+        let found = self.run_once(Durability::Unstable, look, same).await;
+        match found.map_err(|error| self.error(error, SpaceReason::Pool))? {
+            Ok(value) => Ok(value),
+            Err(Halt::Refused(error)) => Err(error),
+            Err(Halt::Exhausted | Halt::Wait) => Err(internal("a look has ended without a result")),
+        }
     }
 
     /// Source of a clone or copy.
@@ -170,6 +197,10 @@ impl<E: Engine> Files<E> {
             length_bytes: source.length_bytes,
         })
     }
+}
+
+fn internal(reason: &str) -> FsError {
+    FsError::Internal { reason: reason.to_owned() }
 }
 
 /// A durable change, which may need blocks of the pool.
@@ -306,7 +337,19 @@ impl<E: Engine> FileSystem for Files<E> {
     }
 
     async fn space(&self, file: FileId) -> Result<Space, FsError> {
-        self.look(|share| share.space(file)).await
+        let mut tries = SPACE_TRIES;
+        loop {
+            let extent = self.look(|share| share.extent(file)).await?;
+            let mut unique = 0;
+            for region in &extent.regions {
+                let counted = self.engine.unique(self.object(), region.blocks()).await;
+                unique += counted.map_err(|error| self.error(error, SpaceReason::Pool))?;
+            }
+            tries -= 1;
+            if tries == 0 || self.look(|share| share.extent(file)).await?.change == extent.change {
+                return Ok(extent.space(unique));
+            }
+        }
     }
 
     async fn read(
@@ -364,7 +407,7 @@ impl<E: Engine> FileSystem for Files<E> {
         offset_bytes: u64,
         length_bytes: u64,
     ) -> Result<Changed, FsError> {
-        let attempt = |share: &mut Share<'_>| share.allocate(call, file, offset_bytes, length_bytes);
+        let attempt = |share: &mut Share<'_>| share.allocate(call, file, offset_bytes, length_bytes, E::ALLOTS);
         self.run(PROMISING, attempt, content::Draft::finished).await
     }
 

@@ -6,8 +6,8 @@
 //! clone of a file is a range clone of the engine, a deletion a range of zeros, and a snapshot of a share a
 //! snapshot of its object. An object without content is an empty share.
 //!
-//! Each changing call is one transaction, so one unit of recovery. An attempt (`share::Share`) looks at blocks and names
-//! changes; it runs again whenever a block is not in memory, and has no other effect. What a share keeps in
+//! Each changing call is one transaction, so one unit of recovery. An attempt (`share::Share`) looks at blocks and
+//! names changes; it runs again whenever a block is not in memory, and has no other effect. What a share keeps in
 //! memory (`memory::Memory`) changes when the transaction has taken place.
 //!
 //! This crate knows no protocol and no medium.

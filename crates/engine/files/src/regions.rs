@@ -13,6 +13,12 @@ const MOST_SCANNED: u64 = 64;
 impl Share<'_> {
     /// Region of a class for the content of a file.
     pub(crate) fn new_region(&mut self, class: Class, file: FileId) -> Step<Region> {
+        let region = self.free_region_of(class, file)?;
+        self.expect(region, file)?;
+        Ok(region)
+    }
+
+    fn free_region_of(&mut self, class: Class, file: FileId) -> Step<Region> {
         if !class.is_allocated() {
             return Ok(Region::of_file(class, Part::Content, file));
         }

@@ -237,6 +237,12 @@ impl<'a> Share<'a> {
         Ok(Changed { before, after })
     }
 
+    /// Looks at what is mapped in a region that a change gives to a file, so that its result can be told.
+    pub(crate) fn expect(&mut self, region: Region, file: FileId) -> Step<()> {
+        self.view.mapped(self.memory.object(), region.blocks()).map_err(|missing| missing.of(file))?;
+        Ok(())
+    }
+
     /// Mapped blocks of a file.
     pub(crate) fn mapped(&mut self, file: FileId, inode: &Inode) -> Step<u64> {
         let mut blocks = 0;
@@ -254,15 +260,6 @@ impl<'a> Share<'a> {
             }
             _ => Ok(0),
         }
-    }
-
-    /// Blocks that nothing but the file maps.
-    pub(crate) fn unique(&mut self, file: FileId, inode: &Inode) -> Step<u64> {
-        let mut blocks = 0;
-        for region in regions(file, inode) {
-            blocks += self.view.unique(self.memory.object(), region.blocks()).map_err(|missing| missing.of(file))?;
-        }
-        Ok(blocks)
     }
 }
 

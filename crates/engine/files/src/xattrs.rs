@@ -86,6 +86,9 @@ impl Share<'_> {
             self.name().zero(object, old.bytes(kept..old.class.blocks() * BLOCK_BYTES));
         }
         if let Some(new) = new {
+            if Some(new) != old {
+                self.expect(new, file)?;
+            }
             self.name().write(object, new.byte(0), stored.into());
         }
         self.touch(file, &mut inode, call.now)?;

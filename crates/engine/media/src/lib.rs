@@ -144,7 +144,8 @@ pub struct Capabilities {
 
 /// Random access to the blocks of the pool. Reads and writes are whole 4 KiB blocks.
 ///
-/// Overlapping writes in flight have no order. A write is durable after a flush that was submitted after the write completed.
+/// Overlapping writes in flight have no order. A write is durable after a flush that was submitted after the write
+/// completed.
 pub trait SegmentStore {
     /// Fills `buffer` (a non-zero number of blocks) from `address` on.
     fn read(&mut self, ticket: Ticket, address: BlockAddress, buffer: Buffer);

@@ -8,18 +8,21 @@
 //! leaves its operation running.
 
 mod catalog;
+mod lent;
 #[cfg(test)]
 mod tests;
 mod transaction;
 
 use crate::core::{Core, Counters};
+use crate::interface::ObjectId;
 use crate::interface::operation::{Failure, Operation, OperationId, Output};
+use crate::interface::range::BlockRange;
 
 use crate::mutations::{Mutation, leaves_out};
 use crate::request::Request;
 use block::BlockError;
 use futures_channel::oneshot;
-use media::Media;
+use media::{BLOCK_BYTES, Media};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -32,6 +35,8 @@ struct Inner<M: Media> {
     /// Operations with a waiting future. Results reach a future only through this channel: sending
     /// wakes the future.
     awaited: RefCell<FxHashMap<OperationId, oneshot::Sender<Outcome>>>,
+    /// Transactions whose futures make the attempts. They get a result, or `None` when an attempt is due.
+    lent: RefCell<FxHashMap<OperationId, oneshot::Sender<Option<Outcome>>>>,
     on_work: RefCell<Option<Box<dyn Fn()>>>,
     needs_pump: Cell<bool>,
 }
@@ -75,6 +80,7 @@ impl<M: Media> Pool<M> {
         Self(Rc::new(Inner {
             core: RefCell::new(core),
             awaited: RefCell::default(),
+            lent: RefCell::default(),
             on_work: RefCell::default(),
             needs_pump: Cell::new(false),
         }))
@@ -123,6 +129,22 @@ impl<M: Media> Pool<M> {
         f(&mut self.0.core.borrow_mut())
     }
 
+    /// Number of this run of the pool, which no other run has.
+    pub fn incarnation(&self) -> u64 {
+        self.0.core.borrow().incarnation()
+    }
+
+    /// Makes everything durable that was executed.
+    pub async fn flush(&self) -> Result<(), Failure> {
+        self.run(Request::flush()).await
+    }
+
+    /// Number of mapped blocks in a range of an object that nothing outside of it maps: walks the parts of the map
+    /// that it does not share, in the background. Exact if nothing changes meanwhile.
+    pub async fn unique_blocks(&self, object: ObjectId, range: BlockRange) -> Result<u64, Failure> {
+        Ok(self.run(Request::unique_in(object, range)).await? / BLOCK_BYTES as u64)
+    }
+
     /// Counters since the pool was opened.
     pub fn counters(&self) -> Counters {
         self.0.core.borrow().counters()
@@ -133,10 +155,16 @@ impl<M: Media> Pool<M> {
         while let Some((id, result)) = core.poll_finished() {
             self.deliver(id, result);
         }
+        while let Some(id) = core.poll_due() {
+            if let Some(sender) = self.0.lent.borrow_mut().remove(&id) {
+                // An error means that the future was dropped, which has given the transaction up.
+                let _ = sender.send(None);
+            }
+        }
     }
 
     /// True if both are handles of one pool.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    pub fn is(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
@@ -145,6 +173,8 @@ impl<M: Media> Pool<M> {
             // An error means that the future was dropped: the operation took effect, and its result
             // is not needed.
             let _ = sender.send(result);
+        } else if let Some(sender) = self.0.lent.borrow_mut().remove(&id) {
+            let _ = sender.send(Some(result));
         }
     }
 
@@ -162,7 +192,7 @@ impl<M: Media> Pool<M> {
         while let Some((found, result)) = core.poll_finished() {
             if found == id {
                 own = Some(result);
-            } else if others == 0 && leaves_out(Mutation::LostWakeup) {
+            } else if others == 0 && leaves_out(Mutation::WakeEach) {
                 // Forgotten without dropping it, so that its future gets neither the result nor an
                 // end.
                 std::mem::forget(self.0.awaited.borrow_mut().remove(&found));

@@ -39,6 +39,6 @@ pub use interface::operation::{
 pub use interface::range::{BlockNumber, BlockRange, ByteRange};
 pub use interface::*;
 #[cfg(feature = "mutations")]
-pub use mutations::{Mutation, fail_allocation, set_mutation, stop_in_submit};
+pub use mutations::{Mutation, fail_allocation, leave_out, stop_in_submit};
 pub use transaction::{Answer, BlockContent, Missing, Outcome, Room, Segment, Stability, Transaction, View};
 pub use volume::Volume;

@@ -127,6 +127,12 @@ impl Request<u64> {
         Self { operation, reply: |output| if let Output::Bytes(bytes) = output { Some(bytes) } else { None } }
     }
 
+    /// Counts the mapped bytes of a range that nothing outside of it maps.
+    pub fn unique_in(object: ObjectId, range: BlockRange) -> Self {
+        let operation = Operation::UniqueIn { object, range };
+        Self { operation, reply: |output| if let Output::Bytes(bytes) = output { Some(bytes) } else { None } }
+    }
+
     /// Counts the bytes that only these objects use.
     pub fn unique(objects: Vec<ObjectId>) -> Self {
         let operation = Operation::Unique { objects };

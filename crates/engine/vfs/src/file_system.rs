@@ -204,7 +204,8 @@ pub trait FileSystem {
 
     /// Promises space for every grain that the range touches: later writes to the range do not fail
     /// because the pool is full, also after clones and snapshots. The file grows if needed; its content stays. Clones
-    /// that would break a promise are refused. An empty range is [`FsError::BadRange`].
+    /// that would break a promise are refused. An empty range is [`FsError::BadRange`]; an engine without promises
+    /// gives [`FsError::NotSupported`].
     async fn allocate(
         &self,
         call: Call<'_>,

@@ -22,6 +22,7 @@ mod permissions;
 mod portmap;
 mod pseudo;
 mod replies;
+mod reply_bound;
 mod reservations;
 mod rpc;
 mod shares;
@@ -35,6 +36,7 @@ mod v4;
 
 pub use connection::{CallFacts, Connection, Moment, Transport};
 pub use replies::ReplyCounts;
+pub use reply_bound::reply_bound;
 pub use reservations::{Access, Opens};
 pub use rpc::{Answer, NoResults, Rpc, Settings, Version4};
 pub use shares::{Protocols, PublishError, Share, Shares};

@@ -43,14 +43,14 @@ pub(crate) struct DataOutQuery<'a> {
 impl DataOutQuery<'_> {
     /// Bytes of the blocks that LBA and count name, at the positions of READ and WRITE.
     pub fn range_bytes(&self) -> u64 {
-        let BlockRange { lba, count, .. } = BlockRange::decode(self.cdb, self.command.cdb_usage.len());
-        self.block_bytes(lba, count, self.limits.transfer_blocks)
+        self.bytes_of(BlockRange::decode(self.cdb, self.command.cdb_usage.len()))
     }
 
-    /// Bytes of `count` blocks; 0 for more than `limit`, or beyond the end of the medium.
-    pub fn block_bytes(&self, lba: u64, count: u64, limit: u32) -> u64 {
+    /// Bytes of a range; 0 for more blocks than the command's limit, or beyond the end of the medium.
+    pub fn bytes_of(&self, range: BlockRange) -> u64 {
+        let BlockRange { lba, count, .. } = range;
         let inside = lba.checked_add(count).is_some_and(|end| end <= self.device_blocks);
-        if inside && count <= u64::from(limit) { count * BLOCK } else { 0 }
+        if inside && count <= self.command.limit_blocks(self.limits) { count * BLOCK } else { 0 }
     }
 }
 
@@ -110,6 +110,8 @@ pub(crate) struct Command {
     pub cdb_usage: &'static [u8],
     /// Direction of the data.
     pub data: DataDirection,
+    /// Most logical blocks that a CDB may name; `None` without a limit.
+    pub limit_blocks: Option<fn(&Limits) -> u64>,
     /// Access class against reservations.
     pub access: Access,
     /// Predicate for CDBs that need no more than [`Access::Condition`] (SBC-3, "Reservations").
@@ -144,6 +146,11 @@ impl Command {
     /// Access class of this CDB against reservations.
     pub fn access_of(&self, cdb: &Cdb) -> Access {
         if self.harmless.is_some_and(|harmless| harmless(cdb)) { Access::Condition } else { self.access }
+    }
+
+    /// Most logical blocks that a CDB may name.
+    pub fn limit_blocks(&self, limits: &Limits) -> u64 {
+        self.limit_blocks.map_or(u64::MAX, |limit| limit(limits))
     }
 
     /// Whether the command's latency is recorded.

@@ -190,8 +190,9 @@ impl<D: BlockDevice> ScsiTarget<D> {
 
     // I_T nexuses.
 
-    /// Attaches an I_T nexus: an initiator port (`initiator_port` includes the ISID) through a target port. Its first command on each
-    /// logical unit meets POWER ON, RESET, OR BUS DEVICE RESET OCCURRED. Session reinstatement detaches the old nexus first.
+    /// Attaches an I_T nexus: an initiator port (`initiator_port` includes the ISID) through a target port. Its first
+    /// command on each logical unit meets POWER ON, RESET, OR BUS DEVICE RESET OCCURRED. Session reinstatement
+    /// detaches the old nexus first.
     pub fn attach_nexus(&self, initiator_port: &str, initiator: &str, relative_target_port: u16) -> NexusId {
         let registrant = persistent_reservations::registrant(initiator_port, relative_target_port);
         let nexus =
@@ -236,7 +237,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
                 continue;
             }
             for path in nexus.view() {
-                if path.unit.volume() == volume {
+                if path.unit().volume() == volume {
                     path.raise(attention);
                 }
             }

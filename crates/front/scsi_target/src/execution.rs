@@ -19,7 +19,7 @@ use scsi::{Cdb, LogicalUnitNumber, Status};
 use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::Poll;
-use unit::{Ending, LogEntry, OffloadWork, Primitive, Reason};
+use unit::{Ending, LogEntry, OffloadWork, Primitive, Reason, Unit};
 
 /// Nexus and logical unit that a command addresses.
 struct Addressed<D> {
@@ -44,7 +44,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
     /// for it.
     pub fn data_out_bytes(&self, nexus: NexusId, lun: [u8; 8], cdb: &[u8; 16], expected: u32) -> u32 {
         let Some(path) = self.path(nexus, lun) else { return 0 };
-        data_out_bytes(self.limits(), path.unit.block_count(), &Cdb(*cdb), expected)
+        data_out_bytes(self.limits(), path.unit().block_count(), &Cdb(*cdb), expected)
     }
 
     fn path(&self, nexus: NexusId, lun: [u8; 8]) -> Option<Rc<ItlNexus<D>>> {
@@ -55,8 +55,8 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
     pub fn arrival(&self, nexus: NexusId, lun: [u8; 8]) -> Arrival {
         let path = self.path(nexus, lun);
         path.map_or_else(Arrival::default, |path| Arrival {
-            volume: Some(path.unit.volume()),
-            content_generation: path.unit.content_generation(),
+            volume: Some(path.unit().volume()),
+            content_generation: path.unit().content_generation(),
         })
     }
 
@@ -98,8 +98,8 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
             let started_ns = if counted.is_some() { self.now_ns() } else { 0 };
             let result = match accepted {
                 Ok((place, row)) => {
-                    let _in_flight = at.path.unit.statistics.enter();
-                    self.run(&at.nexus, &at.path.unit, row, request, place).await
+                    let _in_flight = at.path.unit().statistics.enter();
+                    self.run(&at.nexus, &at.path.logical_unit, row, request, place).await
                 }
                 Err(fault) => Err((fault, 0)),
             };
@@ -119,7 +119,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         let nexus = self.nexus(nexus).ok_or_else(refused)?;
         let lun = LogicalUnitNumber::decode(lun);
         let path = lun.and_then(|lun| nexus.at(lun));
-        if path.as_ref().map(|path| path.unit.volume()) != arrival.volume {
+        if path.as_ref().map(|path| path.unit().volume()) != arrival.volume {
             return Err(refused());
         }
         match path {
@@ -144,7 +144,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         if request.attribute == TaskAttribute::Invalid {
             return Err(Fault::InvalidTaskAttribute);
         }
-        let (place, turn) = at.path.unit.task_set.enter(request.attribute);
+        let (place, turn) = at.path.logical_unit.task_set.enter(request.attribute);
         if matches!(turn, Wait::Now) {
             return Ok((place, None));
         }
@@ -159,7 +159,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
             if abort.is_set() {
                 return Err(Fault::TaskAborted);
             }
-            if at.nexus.sees(&at.path.unit) { Ok(()) } else { Err(Fault::LogicalUnitNotSupported) }
+            if at.nexus.sees(&at.path.logical_unit) { Ok(()) } else { Err(Fault::LogicalUnitNotSupported) }
         };
         Ok((place, Some(Box::pin(turn))))
     }
@@ -183,7 +183,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         }
         port_groups::check(&at.nexus, command)?;
         if command.takes_data() {
-            at.path.unit.check_content(arrival.content_generation)?;
+            at.path.logical_unit.check_content(arrival.content_generation)?;
         }
         Ok(row)
     }
@@ -192,34 +192,34 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
     async fn run(
         &self,
         nexus: &Nexus<D>,
-        unit: &LogicalUnit<D>,
+        logical_unit: &LogicalUnit<D>,
         row: &'static Row,
         request: Request,
         place: TaskGuard,
     ) -> Result<Reply, (Fault, u64)> {
         let (command, cdb) = (row.command, Cdb(request.cdb));
-        let wanted_bytes = || command.data_out_bytes(&cdb, self.limits(), unit.block_count());
-        let admitted = Self::admit(nexus, unit, row, &cdb);
+        let wanted_bytes = || command.data_out_bytes(&cdb, self.limits(), logical_unit.unit().block_count());
+        let admitted = Self::admit(nexus, logical_unit, row, &cdb);
         let admitted = admitted.and_then(|()| Self::check_direction(command, &request, wanted_bytes));
         admitted.map_err(|fault| (fault, wanted_bytes()))?;
         // From the reservation check to here nothing awaits, so a RESERVE either refuses this command or waits for it.
-        let _in_flight = command.awaited.then(|| unit.writes.enter());
-        let content_generation = unit.content_generation();
-        let call = Invocation::new(self, nexus, unit, command, request, content_generation, Some(place));
+        let _in_flight = command.awaited.then(|| logical_unit.unit().writes.enter());
+        let content_generation = logical_unit.unit().content_generation();
+        let call = Invocation::new(self, nexus, logical_unit, command, request, content_generation, Some(place));
         commands::execute(row, &call).await.map_err(|fault| (fault, wanted_bytes()))
     }
 
-    fn admit(nexus: &Nexus<D>, unit: &LogicalUnit<D>, row: &Row, cdb: &Cdb) -> Result<(), Fault> {
+    fn admit(nexus: &Nexus<D>, logical_unit: &LogicalUnit<D>, row: &Row, cdb: &Cdb) -> Result<(), Fault> {
         let command = row.command;
-        nexus.check_access(unit, command.access_of(cdb))?;
+        nexus.check_access(logical_unit, command.access_of(cdb))?;
         row.validate(cdb)?;
         if !command.while_sanitizing {
-            unit.sanitize.check()?;
+            logical_unit.unit().sanitize.check()?;
         }
         match command.medium {
             Medium::NotNeeded => Ok(()),
-            Medium::Present => unit.check_present(),
-            Medium::Writable => unit.check_writable(),
+            Medium::Present => logical_unit.check_present(),
+            Medium::Writable => logical_unit.check_writable(),
         }
     }
 
@@ -261,21 +261,21 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
     ) {
         let latency_ns = self.now_ns().saturating_sub(started_ns);
         if let (Ok(_), Some(io)) = (result, command.io) {
-            at.path.unit.statistics.record_latency(io, latency_ns);
+            at.path.unit().statistics.record_latency(io, latency_ns);
         }
         let Some(primitive) = command.offload else { return };
         let origin = Origin { primitive, command, nexus: &at.nexus, latency_ns };
         match result {
-            Ok(reply) => self.account_success(&origin, &at.path.unit, reply),
+            Ok(reply) => self.account_success(&origin, at.path.unit(), reply),
             Err((Fault::UnitAttention(_), _)) => {}
-            Err((fault, _)) => self.account_failure(&origin, &at.path.unit, fault),
+            Err((fault, _)) => self.account_failure(&origin, at.path.unit(), fault),
         }
     }
 
-    fn account_success(&self, origin: &Origin<'_, D>, receiver: &Rc<LogicalUnit<D>>, reply: &Reply) {
+    fn account_success(&self, origin: &Origin<'_, D>, receiver: &Unit<D>, reply: &Reply) {
         let work = reply.offload.as_deref();
         let unit = work.and_then(|work| work.volume).and_then(|volume| self.logical_unit(volume));
-        let unit = unit.as_ref().unwrap_or(receiver);
+        let unit = unit.as_ref().map_or(receiver, |logical_unit| logical_unit.unit());
         unit.statistics.account(origin.primitive, |statistics| {
             statistics.commands += 1;
             statistics.ok += 1;
@@ -299,17 +299,21 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         match result {
             Ok(work) => {
                 let unit = work.volume.and_then(|volume| self.logical_unit(volume));
-                unit.as_deref().unwrap_or(call.unit).statistics.account(primitive, |statistics| statistics.add(work));
+                unit.as_deref()
+                    .unwrap_or(call.logical_unit)
+                    .unit()
+                    .statistics
+                    .account(primitive, |statistics| statistics.add(work));
             }
             Err(fault) => {
                 if let Some(reason) = refusal::reason(fault) {
-                    self.write_log(&origin, call.unit, ending(reason), (reason, refusal::detail(fault)));
+                    self.write_log(&origin, call.unit(), ending(reason), (reason, refusal::detail(fault)));
                 }
             }
         }
     }
 
-    fn account_failure(&self, origin: &Origin<'_, D>, unit: &LogicalUnit<D>, fault: &Fault) {
+    fn account_failure(&self, origin: &Origin<'_, D>, unit: &Unit<D>, fault: &Fault) {
         let reason = refusal::reason(fault);
         unit.statistics.account(origin.primitive, |statistics| {
             statistics.commands += 1;
@@ -331,13 +335,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         }
     }
 
-    fn write_log(
-        &self,
-        origin: &Origin<'_, D>,
-        unit: &LogicalUnit<D>,
-        ending: Ending,
-        (reason, detail): (Reason, String),
-    ) {
+    fn write_log(&self, origin: &Origin<'_, D>, unit: &Unit<D>, ending: Ending, (reason, detail): (Reason, String)) {
         self.units().log_refusal(LogEntry {
             sequence: 0,
             unix_ms: 0,

@@ -1,5 +1,5 @@
-//! The SCSI device server (SAM-5, SPC-4, SBC-3): turns CDBs into calls on a [`block::BlockDevice`] and their results into status,
-//! sense data and Data-In.
+//! The SCSI device server (SAM-5, SPC-4, SBC-3): turns CDBs into calls on a [`block::BlockDevice`] and their results
+//! into status, sense data and Data-In.
 //!
 //! [`ScsiTarget`] holds the logical units of one SCSI target device, the attached I_T nexuses, the
 //! access grants, SPC-2 and persistent reservations, unit attentions, the results of third-party

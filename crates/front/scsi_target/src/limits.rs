@@ -55,6 +55,24 @@ impl Limits {
     pub(crate) fn atomic_blocks(&self) -> u32 {
         self.transfer_blocks.min(u32::from(u16::MAX))
     }
+
+    // Limits as rows of the command table name them.
+
+    pub(crate) fn transfer_limit(&self) -> u64 {
+        u64::from(self.transfer_blocks)
+    }
+
+    pub(crate) fn write_same_limit(&self) -> u64 {
+        u64::from(self.write_same_blocks)
+    }
+
+    pub(crate) fn atomic_limit(&self) -> u64 {
+        u64::from(self.atomic_blocks())
+    }
+
+    pub(crate) fn compare_and_write_limit(&self) -> u64 {
+        u64::from(self.compare_and_write_blocks)
+    }
 }
 
 impl Default for Limits {

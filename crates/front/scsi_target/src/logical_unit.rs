@@ -1,17 +1,13 @@
 //! Logical unit: a [`Unit`] with SCSI's identity, mode parameters, medium state and task set.
 
-use crate::blocks::BlockRange;
-use crate::limits::Limits;
 use crate::nexus_id::NexusId;
 use crate::sense::Fault;
 use crate::task_set::TaskSet;
-use block::{BlockDevice, Extent};
-use scsi::FieldPointer;
+use block::{BlockDevice, Extent, VolumeId};
 use scsi::inquiry::{self, Association, CodeSet, DesignatorType};
 use scsi::mode::{self, CachingPage, ControlPage, InformationalExceptionsPage, PageControl, ThresholdDescriptor};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::ops::Deref;
 use std::rc::Rc;
 use unit::Unit;
 use zerocopy::IntoBytes;
@@ -41,9 +37,11 @@ pub struct LogicalUnitConfig<D> {
 pub struct Profile {
     /// RMB: the medium can be ejected and loaded with START STOP UNIT.
     pub removable: bool,
-    /// LOGICAL BLOCKS PER PHYSICAL BLOCK EXPONENT: 0 announces 512-byte physical blocks, 3 announces 4 KiB ("512e"). At most 15.
+    /// LOGICAL BLOCKS PER PHYSICAL BLOCK EXPONENT: 0 announces 512-byte physical blocks, 3 announces 4 KiB ("512e").
+    /// At most 15.
     pub physical_block_exponent: u8,
-    /// WSNZ = 0: WRITE SAME with a NUMBER OF LOGICAL BLOCKS of 0 means to the end of the medium. Otherwise such a command is refused.
+    /// WSNZ = 0: WRITE SAME with a NUMBER OF LOGICAL BLOCKS of 0 means to the end of the medium. Otherwise such a
+    /// command is refused.
     pub write_same_to_end: bool,
 }
 
@@ -64,24 +62,26 @@ pub(crate) struct LogicalUnit<D> {
     single_initiator_threshold: Cell<bool>,
 }
 
-impl<D> Deref for LogicalUnit<D> {
-    type Target = Unit<D>;
-
-    fn deref(&self) -> &Unit<D> {
+impl<D> LogicalUnit<D> {
+    /// State that the logical unit shares with other protocols.
+    pub fn unit(&self) -> &Unit<D> {
         &self.unit
     }
-}
 
-impl<D> LogicalUnit<D> {
+    /// Volume whose blocks the logical unit has.
+    pub fn volume(&self) -> VolumeId {
+        self.unit.volume()
+    }
+
     /// Counts a conflict and returns its fault.
     pub fn conflict(&self) -> Fault {
-        self.statistics.count_conflict();
+        self.unit.statistics.count_conflict();
         Fault::ReservationConflict
     }
 
     /// Refuses to go on with a command that began under an older content generation.
     pub fn check_content(&self, generation: u64) -> Result<(), Fault> {
-        if self.content_generation() == generation {
+        if self.unit.content_generation() == generation {
             return Ok(());
         }
         Err(Fault::Cleared)
@@ -103,18 +103,9 @@ impl<D: BlockDevice> LogicalUnit<D> {
         }
     }
 
-    /// Returns the blocks of `range`, if they lie inside the logical unit and are at most `limit`.
-    pub fn checked_extent(&self, range: BlockRange, limit: u64) -> Result<Extent, Fault> {
-        let extent = self.checked_range(range.lba, range.count)?;
-        if range.count > limit {
-            return Err(Fault::AboveLimit { requested: range.count, limit, at: FieldPointer::cdb(range.count_at) });
-        }
-        Ok(extent)
-    }
-
     /// Returns the extent, if it lies inside the logical unit.
     pub fn checked_range(&self, lba: u64, count: u64) -> Result<Extent, Fault> {
-        let device_blocks = self.block_count();
+        let device_blocks = self.unit.block_count();
         let extent = Extent::new(lba, count);
         match extent.end() {
             Some(end) if end <= device_blocks => Ok(extent),
@@ -136,7 +127,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
         if !self.loaded.get() {
             return Err(Fault::MediumNotPresent);
         }
-        Ok(self.sanitize.check()?)
+        Ok(self.unit.sanitize.check()?)
     }
 
     pub fn check_writable(&self) -> Result<(), Fault> {
@@ -149,7 +140,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
         if !self.loaded.get() {
             return Err(Fault::MediumNotPresent);
         }
-        if self.read_only() {
+        if self.unit.read_only() {
             return Err(Fault::Block(block::BlockError::ReadOnly));
         }
         if self.software_write_protect.get() {
@@ -192,7 +183,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
 
     /// WP and DPOFUA, in the format of the DEVICE-SPECIFIC PARAMETER field.
     pub fn device_specific_parameter(&self) -> u8 {
-        let protected = self.read_only() || self.software_write_protect.get();
+        let protected = self.unit.read_only() || self.software_write_protect.get();
         mode::DEVICE_SPECIFIC_DPOFUA | if protected { mode::DEVICE_SPECIFIC_WP } else { 0 }
     }
 
@@ -221,7 +212,7 @@ impl<D: BlockDevice> LogicalUnit<D> {
             mode::CACHING => {
                 // WCE is read-only for hosts: one host must not decide what another may lose in a
                 // power failure.
-                let enabled = current && self.write_cache();
+                let enabled = current && self.unit.write_cache();
                 Some(CachingPage::new(enabled).as_bytes().to_vec())
             }
             mode::CONTROL if changeable => Some(ControlPage::changeable().as_bytes().to_vec()),
@@ -265,9 +256,9 @@ impl<D: BlockDevice> LogicalUnit<D> {
 
     /// Releases the RESERVE and the prevention of removal of an I_T nexus that is lost.
     pub fn forget(&self, nexus: NexusId) {
-        if self.reservations.whole() == Some(nexus.client()) {
-            self.statistics.note_use();
-            self.reservations.set_whole(None);
+        if self.unit.reservations.whole() == Some(nexus.client()) {
+            self.unit.statistics.note_use();
+            self.unit.reservations.set_whole(None);
         }
         self.prevents.borrow_mut().remove(&nexus);
     }
@@ -275,15 +266,10 @@ impl<D: BlockDevice> LogicalUnit<D> {
     /// Logical unit reset, SAM-5 §6.3.3: RESERVE, prevention of removal and mode parameters return
     /// to their defaults. Persistent reservations stay.
     pub fn reset(&self) {
-        self.statistics.note_use();
-        self.reservations.set_whole(None);
+        self.unit.statistics.note_use();
+        self.unit.reservations.set_whole(None);
         self.prevents.borrow_mut().clear();
         self.software_write_protect.set(false);
         self.single_initiator_threshold.set(false);
-    }
-
-    /// MAXIMUM TRANSFER LENGTH in blocks.
-    pub fn transfer_limit(limits: &Limits) -> u64 {
-        u64::from(limits.transfer_blocks)
     }
 }

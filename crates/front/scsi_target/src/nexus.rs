@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use unit::{Access, AccessState, Registrant};
+use unit::{Access, AccessState, Registrant, Unit};
 
 /// Facts of a nexus, given when it was attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,14 +29,23 @@ pub struct NexusInfo {
 #[derive(Debug)]
 pub(crate) struct ItlNexus<D> {
     pub lun: LogicalUnitNumber,
-    pub unit: Rc<LogicalUnit<D>>,
+    pub logical_unit: Rc<LogicalUnit<D>>,
     attentions: RefCell<VecDeque<AdditionalSense>>,
 }
 
 impl<D> ItlNexus<D> {
     /// `attentions`: unit attentions that are already pending.
-    pub fn new(lun: LogicalUnitNumber, unit: Rc<LogicalUnit<D>>, attentions: VecDeque<AdditionalSense>) -> Self {
-        Self { lun, unit, attentions: RefCell::new(attentions) }
+    pub fn new(
+        lun: LogicalUnitNumber,
+        logical_unit: Rc<LogicalUnit<D>>,
+        attentions: VecDeque<AdditionalSense>,
+    ) -> Self {
+        Self { lun, logical_unit, attentions: RefCell::new(attentions) }
+    }
+
+    /// State of the volume, shared with other protocols.
+    pub fn unit(&self) -> &Unit<D> {
+        self.logical_unit.unit()
     }
 
     /// Takes all unit attentions.
@@ -118,12 +127,12 @@ impl<D> Nexus<D> {
 
     /// Returns the first visible logical unit for which `wanted` holds.
     pub fn find(&self, wanted: impl Fn(&LogicalUnit<D>) -> bool) -> Option<Rc<ItlNexus<D>>> {
-        self.view.borrow().iter().find(|path| wanted(&path.unit)).cloned()
+        self.view.borrow().iter().find(|path| wanted(&path.logical_unit)).cloned()
     }
 
     /// Whether the nexus sees exactly this logical unit, at any LUN.
     pub fn sees(&self, unit: &LogicalUnit<D>) -> bool {
-        self.view.borrow().iter().any(|path| std::ptr::eq(&*path.unit, unit))
+        self.view.borrow().iter().any(|path| std::ptr::eq(&*path.logical_unit, unit))
     }
 
     /// Replaces the view; `view` is ascending by LUN.
@@ -137,7 +146,7 @@ impl<D> Nexus<D> {
         hidden.retain(|(unit, _)| unit.strong_count() > 0);
         let attentions = path.take_attentions();
         if !attentions.is_empty() {
-            hidden.push((Rc::downgrade(&path.unit), attentions));
+            hidden.push((Rc::downgrade(&path.logical_unit), attentions));
         }
     }
 
@@ -168,7 +177,7 @@ impl<D> Nexus<D> {
 
     /// Refuses a command that a reservation of the logical unit forbids to this nexus.
     pub fn check_access(&self, unit: &LogicalUnit<D>, access: Access) -> Result<(), Fault> {
-        if !unit.reservations.permits(self.id.client(), self.registrant.as_ref(), access) {
+        if !unit.unit().reservations.permits(self.id.client(), self.registrant.as_ref(), access) {
             return Err(unit.conflict());
         }
         Ok(())

@@ -63,9 +63,9 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         let paths = self.nexus(nexus).map(|nexus| nexus.view()).unwrap_or_default();
         let units = paths.iter().map(|path| VisibleUnit {
             lun: path.lun,
-            volume: path.unit.volume(),
-            content_generation: path.unit.content_generation(),
-            block_count: path.unit.block_count(),
+            volume: path.unit().volume(),
+            content_generation: path.unit().content_generation(),
+            block_count: path.unit().block_count(),
         });
         NexusView { units: units.collect(), limits: *self.limits() }
     }

@@ -49,8 +49,8 @@ impl<D> Unit<D> {
         self.name.replace(Arc::from(name));
     }
 
-    /// Content generation: raised when all of the content is replaced at once, by a roll-back or a sanitize operation. Data of a command
-    /// that began under an older generation is not stored.
+    /// Content generation: raised when all of the content is replaced at once, by a roll-back or a sanitize
+    /// operation. Data of a command that began under an older generation is not stored.
     pub fn content_generation(&self) -> u64 {
         self.content_generation.get()
     }
@@ -108,7 +108,8 @@ impl<D: BlockDevice> Unit<D> {
         self.sanitize.step(&*self.device(), &self.writes, store).await
     }
 
-    /// Creates a unit over `device`, with the device's [`VolumeId`]. It is named in `used` when its counters or reservations change.
+    /// Creates a unit over `device`, with the device's [`VolumeId`]. It is named in `used` when its counters or
+    /// reservations change.
     pub(crate) fn new(device: D, name: &str, used: UsedUnits) -> Self {
         let volume = device.volume();
         Self {

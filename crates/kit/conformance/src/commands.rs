@@ -1,4 +1,5 @@
-//! SCSI commands as methods of a session: send, wait, and turn a status that is not GOOD into an error with its sense data.
+//! SCSI commands as methods of a session: send, wait, and turn a status that is not GOOD into an error with its sense
+//! data.
 
 use bytes::Bytes;
 use iscsi::initiator::{Completion, TransferRequest};
@@ -150,7 +151,8 @@ impl Session {
         Err(malformed("VPD page 83h has no NAA designator of the logical unit"))
     }
 
-    /// Sets or clears SWP in the Control mode page (SPC-4 §7.5.8): the logical unit refuses every write while it is set.
+    /// Sets or clears SWP in the Control mode page (SPC-4 §7.5.8): the logical unit refuses every write while it is
+    /// set.
     pub fn set_software_write_protect(&mut self, protect: bool) -> Result<(), CommandError> {
         const CONTROL: u8 = 0x0A;
         const SWP: u8 = 0x08;

@@ -282,7 +282,7 @@ impl Session {
         referenced: Option<u32>,
     ) -> Result<TaskManagementResponse, SessionError> {
         let tag = self.initiator.task_management(function, self.lun, referenced);
-        let ours = |event: &Event| matches!(event, Event::TaskManagement { initiator_task_tag, .. } if *initiator_task_tag == tag);
+        let ours = |event: &Event| matches!(event, Event::TaskManagement { initiator_task_tag: of, .. } if *of == tag);
         match self.wait_event(ours)? {
             Event::TaskManagement { response, .. } => Ok(response),
             _ => Err(SessionError::Protocol("no answer to a task management function")),

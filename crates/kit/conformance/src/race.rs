@@ -8,8 +8,9 @@
 //! is there an order of the round's commands that
 //!
 //! * respects time: a command answered before another one was sent comes first;
-//! * explains every answer: a COMPARE AND WRITE that succeeded finds exactly the image it compared with, one that miscompared finds
-//!   another, which differs first at the offset its sense data gives, and a READ finds exactly what it returned;
+//! * explains every answer: a COMPARE AND WRITE that succeeded finds exactly the image it compared with, one that
+//!   miscompared finds another, which differs first at the offset its sense data gives, and a READ finds exactly what
+//!   it returned;
 //! * ends with the content that is read after the round?
 //!
 //! If there is none, an acknowledged update was lost (or a block was torn, or a command took effect

@@ -31,7 +31,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The NAA designator in hexadecimal, as long as its type says: 8 bytes, which [`Self::naa`] has padded, or 16 (SPC-4 §7.8.6.6).
+    /// The NAA designator in hexadecimal, as long as its type says: 8 bytes, which [`Self::naa`] has padded, or 16
+    /// (SPC-4 §7.8.6.6).
     pub fn naa_digits(&self) -> Option<String> {
         let naa = self.naa?;
         let length = if naa.first().is_some_and(|byte| byte >> 4 == 6) { 16 } else { 8 };
@@ -39,8 +40,8 @@ impl Identity {
     }
 }
 
-/// Limits of one command, in logical blocks; 0 where the primitive is not supported. VPD pages B0h and B2h, RECEIVE COPY
-/// OPERATING PARAMETERS.
+/// Limits of one command, in logical blocks; 0 where the primitive is not supported. VPD pages B0h and B2h, RECEIVE
+/// COPY OPERATING PARAMETERS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// MAXIMUM COMPARE AND WRITE LENGTH.

@@ -106,7 +106,8 @@ impl<D> Drop for Datastore<D> {
 impl<D: Device> Datastore<D> {
     /// Creates a datastore on the whole logical unit. Existing data is lost.
     ///
-    /// Errors: [`DatastoreError::NotEmpty`] unless its first blocks are zeros or `force` is given; [`DatastoreError::Geometry`].
+    /// Errors: [`DatastoreError::NotEmpty`] unless its first blocks are zeros or `force` is given;
+    /// [`DatastoreError::Geometry`].
     pub async fn format(device: &Rc<D>, mover: &Rc<DataMover>, options: &FormatOptions) -> Result<(), DatastoreError> {
         let identity = device.identity();
         if identity.block_bytes as usize != SECTOR_BYTES {

@@ -41,7 +41,8 @@ pub struct Geometry {
 impl Geometry {
     /// Largest datastore that fits on `sectors` logical blocks.
     ///
-    /// Errors: [`DatastoreError::Geometry`] when the block size is no power of two from 64 KiB to 64 MiB, or nothing fits.
+    /// Errors: [`DatastoreError::Geometry`] when the block size is no power of two from 64 KiB to 64 MiB, or nothing
+    /// fits.
     pub fn fit(sectors: u64, block_bytes: u64, hosts: u32, files: u32) -> Result<Self, DatastoreError> {
         if !block_bytes.is_power_of_two() || !BLOCK_BYTES.contains(&block_bytes) {
             let words =

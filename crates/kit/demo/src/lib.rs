@@ -1,4 +1,5 @@
-//! `windlass demo`: a temporary array, a template disk with a real file system, and the same work done by the host and by the array.
+//! `windlass demo`: a temporary array, a template disk with a real file system, and the same work done by the host
+//! and by the array.
 //!
 //! Third-party programs move all data: `mkfs.ext4` creates the file system, `qemu-img` and
 //! `qemu-io` are the initiators. Only the race for a lock, which none of them can run, is run by

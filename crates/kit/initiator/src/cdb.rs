@@ -140,8 +140,8 @@ pub struct CopySegment {
     pub blocks: u16,
 }
 
-/// Parameter list of EXTENDED COPY (LID1) as ESXi sends it: LIST ID USAGE 11b, identification CSCD descriptors (E4h) with NAA
-/// designators, block to block segments (02h), 512-byte blocks.
+/// Parameter list of EXTENDED COPY (LID1) as ESXi sends it: LIST ID USAGE 11b, identification CSCD descriptors (E4h)
+/// with NAA designators, block to block segments (02h), 512-byte blocks.
 pub fn extended_copy_list(designators: &[[u8; 16]], segments: &[CopySegment]) -> Vec<u8> {
     let mut list = vec![0x00, 0x18];
     list.extend_from_slice(&u16::try_from(designators.len() * 32).unwrap_or(u16::MAX).to_be_bytes());

@@ -289,7 +289,8 @@ impl Session {
         self.inner.check()?;
         let tag = self.inner.machine.borrow_mut().task_management(function, lun, None);
         self.inner.schedule();
-        let answered = |event: &Event| matches!(event, Event::TaskManagement { initiator_task_tag, .. } if *initiator_task_tag == tag);
+        let answered =
+            |event: &Event| matches!(event, Event::TaskManagement { initiator_task_tag: of, .. } if *of == tag);
         match self.wait_event(answered).await? {
             Event::TaskManagement { response, .. } => Ok(response),
             _ => Ok(TaskManagementResponse::REJECTED),

@@ -1,8 +1,8 @@
 //! URLs of logical units on the command line:
 //! `iscsi://[USER[%SECRET]@]HOST[:PORT]/TARGET/LUN[?KEY=VALUE&…]`, as in libiscsi.
 //!
-//! Keys: `target_user` and `target_password` for mutual CHAP, `header_digest=crc32c` and `data_digest=crc32c`. Percent signs are taken
-//! literally, except that the first one in the user part ends the user's name.
+//! Keys: `target_user` and `target_password` for mutual CHAP, `header_digest=crc32c` and `data_digest=crc32c`.
+//! Percent signs are taken literally, except that the first one in the user part ends the user's name.
 
 use std::fmt;
 use std::str::FromStr;

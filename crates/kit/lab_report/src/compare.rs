@@ -207,7 +207,8 @@ fn panels(arrays: &[Array<'_>], name: &str, id: &str) -> Markup {
     let measures: Vec<_> = shared(arrays, name).into_iter().filter(|(_, figures)| drawn(figures)).collect();
     html! {
         @for (index, (title, figures)) in measures.iter().enumerate() {
-            @let groups: Vec<_> = figures.iter().filter_map(|(array, figure)| pair(&arrays.get(*array)?.name, figure)).collect();
+            @let named = |(array, figure): &(usize, _)| pair(&arrays.get(*array)?.name, figure);
+            @let groups: Vec<_> = figures.iter().filter_map(named).collect();
             @let description = groups.iter().map(describe).collect::<Vec<_>>().join(" ");
             @let better = figures.first().map(|(_, figure)| words::direction(figure.better)).unwrap_or_default();
             figure {

@@ -327,7 +327,9 @@ fn series_unit(sides: &[NamedSide<'_>], name: &str) -> Unit {
 fn over_time(id: &str, case: &CaseResult) -> Markup {
     html! {
         @for (index, series) in series(case).iter().enumerate() {
-            @let (unit, largest) = (series.unit, series.lines.iter().flat_map(|line| line.points).map(|point| point.1).fold(0.0, f64::max));
+            @let unit = series.unit;
+            @let values = series.lines.iter().flat_map(|line| line.points).map(|point| point.1);
+            @let largest = values.fold(0.0, f64::max);
             @let title = format!("{} over time", series.title);
             @let description = series_description(series);
             @if let Some(chart) = svg::lines(&format!("{id}-l{index}"), &title, &description, unit, &series.lines) {
@@ -423,7 +425,8 @@ fn values(case: &CaseResult, figures: &[Figure<'_>]) -> Markup {
                         @for side in &sides { td.number { (cell(figure, &side.name)) } }
                         td.number { (figure.change().unwrap_or_default()) }
                         @if with_paper {
-                            @let value = |value: Option<f64>| value.map(|value| words::value(value, figure.unit)).unwrap_or_default();
+                            @let text = |value| words::value(value, figure.unit);
+                            @let value = |value: Option<f64>| value.map(text).unwrap_or_default();
                             td.number { (value(figure.paper.and_then(|paper| paper.off))) }
                             td.number { (value(figure.paper.and_then(|paper| paper.on))) }
                             td.number { (figure.paper_change().unwrap_or_default()) }
@@ -460,7 +463,10 @@ fn series_values(case: &CaseResult) -> Markup {
                         thead { tr { th.number scope="col" { "After" } th.number scope="col" { (series.title) } } }
                         tbody {
                             @for (seconds, value) in line.points.iter().step_by(step) {
-                                tr { td.number { (words::value(*seconds, Unit::Seconds)) } td.number { (words::value(*value, series.unit)) } }
+                                tr {
+                                    td.number { (words::value(*seconds, Unit::Seconds)) }
+                                    td.number { (words::value(*value, series.unit)) }
+                                }
                             }
                         }
                     } }

@@ -3,7 +3,7 @@
 //! * [`Connection`]: a TCP connection to a server of ONC RPC, with many calls in flight.
 //! * [`Session`]: a client id and a session. Each [`Compound`] takes a slot, and is repeated on a new
 //!   connection after a loss, so that it takes effect exactly once (RFC 8881 §2.10.6).
-//! * [`Share`]: files of a share by path; one function an operation.
+//! * [`Share`]: files of a share by path; one function an operation, and content of any length.
 //! * [`url`]: the URLs of shares and files.
 //!
 //! All of it runs in one thread, on the current tokio runtime. Everything that a server sends is
@@ -12,8 +12,10 @@
 
 mod compound;
 mod connection;
+mod content;
 mod driver;
 mod error;
+mod offload;
 mod session;
 mod share;
 mod slots;
@@ -21,6 +23,7 @@ pub mod url;
 
 pub use compound::{Compound, Outcomes};
 pub use connection::{Connection, Counters};
+pub use content::CALL_BYTES;
 pub use error::ClientError;
 pub use session::{Identity, Options, Session};
 pub use share::{Directory, File, Found, Share};

@@ -220,6 +220,11 @@ impl Session {
         &self.inner.created
     }
 
+    /// Credential of the calls.
+    pub fn credential(&self) -> &OpaqueAuth {
+        &self.inner.credential
+    }
+
     /// Session id.
     pub fn id(&self) -> SessionId {
         self.inner.created.session

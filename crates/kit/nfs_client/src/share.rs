@@ -6,9 +6,8 @@ use crate::session::Session;
 use bytes::Bytes;
 use nfs::v4::attributes::{Attribute, Fattr, GetAttributesArguments, SetAttributesArguments};
 use nfs::v4::handles::AccessArguments;
-use nfs::v4::io::{CommitArguments, Content, ReadArguments, SeekArguments, SeekOk, WriteArguments, WriteOk};
+use nfs::v4::io::{CommitArguments, ReadArguments, WriteArguments, WriteOk};
 use nfs::v4::names::{CreateArguments, CreateType, Entry, ReadDirectoryArguments, RenameArguments};
-use nfs::v4::offload::{CloneArguments, CopyArguments, CopyFailure, CopyOk, RangeArguments};
 use nfs::v4::open::{CloseArguments, CreateHow, OpenArguments, OpenClaim, OpenHow, OpenOk, share_access, share_deny};
 use nfs::v4::operations::{Operation, Outcome};
 use nfs::v4::xattr::{ListArguments, SetArguments, SetOption};
@@ -305,7 +304,7 @@ impl Share {
     }
 
     /// Calls an operation about the saved handle and the current one.
-    async fn with_saved(
+    pub(crate) async fn with_saved(
         &self,
         saved: &Filehandle,
         current: &Filehandle,
@@ -315,69 +314,6 @@ impl Share {
         let mut outcomes = self.session.call(&Compound::changing(operations).on(saved)).await?;
         outcomes.skip(3)?;
         Ok(outcomes)
-    }
-
-    /// Shares a range of `source` with `file`. A length of 0 stands for all up to the end.
-    pub async fn clone_range(
-        &self,
-        (source, source_offset_bytes): (&File, u64),
-        (file, destination_offset_bytes): (&File, u64),
-        count_bytes: u64,
-    ) -> Result<(), ClientError> {
-        let arguments = CloneArguments {
-            source_stateid: source.stateid,
-            destination_stateid: file.stateid,
-            source_offset_bytes,
-            destination_offset_bytes,
-            count_bytes,
-        };
-        self.with_saved(&source.handle, &file.handle, Operation::Clone(arguments)).await?.finish()
-    }
-
-    /// Copies a range of `source` to `file`, as far as the server does in one call.
-    pub async fn copy_range(
-        &self,
-        (source, source_offset_bytes): (&File, u64),
-        (file, destination_offset_bytes): (&File, u64),
-        count_bytes: u64,
-        synchronous: bool,
-    ) -> Result<Result<CopyOk, CopyFailure>, ClientError> {
-        let arguments = CopyArguments {
-            source_stateid: source.stateid,
-            destination_stateid: file.stateid,
-            source_offset_bytes,
-            destination_offset_bytes,
-            count_bytes,
-            consecutive: true,
-            synchronous,
-            source_servers: Vec::new().into(),
-        };
-        let operation = Operation::Copy(Box::new(arguments));
-        let mut outcomes = self.with_saved(&source.handle, &file.handle, operation).await?;
-        match outcomes.next_outcome() {
-            Some(Outcome::Copy(results)) => Ok(results),
-            other => Err(ClientError::Malformed(format!("COPY: {other:?}"))),
-        }
-    }
-
-    /// Promises space for a range.
-    pub async fn allocate(&self, file: &File, offset_bytes: u64, length_bytes: u64) -> Result<(), ClientError> {
-        let arguments = RangeArguments { stateid: file.stateid, offset_bytes, length_bytes };
-        self.session.call(&Compound::changing([Operation::Allocate(arguments)]).on(&file.handle)).await?.finish()
-    }
-
-    /// Frees a range, which then reads as zeros.
-    pub async fn deallocate(&self, file: &File, offset_bytes: u64, length_bytes: u64) -> Result<(), ClientError> {
-        let arguments = RangeArguments { stateid: file.stateid, offset_bytes, length_bytes };
-        self.session.call(&Compound::changing([Operation::Deallocate(arguments)]).on(&file.handle)).await?.finish()
-    }
-
-    /// Finds data or a hole.
-    pub async fn seek(&self, file: &File, offset_bytes: u64, what: Content) -> Result<SeekOk, ClientError> {
-        let operation = Operation::Seek(SeekArguments { stateid: file.stateid, offset_bytes, what });
-        let mut outcomes = self.session.call(&Compound::reading([operation]).on(&file.handle)).await?;
-        outcomes.skip(1)?;
-        Ok(take!(outcomes, Outcome::Seek))
     }
 
     /// Value of an extended attribute.
@@ -397,6 +333,11 @@ impl Share {
     ) -> Result<(), ClientError> {
         let operation = Operation::SetXattr(SetArguments { option, name: name(key), value: value.into().into() });
         self.session.call(&Compound::changing([operation]).on(file)).await?.finish()
+    }
+
+    /// Removes an extended attribute.
+    pub async fn remove_xattr(&self, file: &Filehandle, key: &str) -> Result<(), ClientError> {
+        self.session.call(&Compound::changing([Operation::RemoveXattr(name(key))]).on(file)).await?.finish()
     }
 
     /// Names of all extended attributes.

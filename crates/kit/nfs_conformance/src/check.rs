@@ -26,7 +26,9 @@ pub struct Check {
 /// Defines a check: `asks` is its doc comment. Its name is the path of its file, or that of the file's
 /// folder and a given word; its function is `run` of the file, or the given one.
 macro_rules! check {
-    ($(#[doc = $asks:literal])+ $number:literal, $section:literal $(; $mark:ident)? $(, needs: [$($need:ident),*])?) => {
+    (
+        $(#[doc = $asks:literal])+ $number:literal, $section:literal $(; $mark:ident)? $(, needs: [$($need:ident),*])?
+    ) => {
         pub(super) const CHECK: $crate::check::Check = {
             const PATH: &str = module_path!();
             const NAME: [u8; verdict::path::length(PATH)] = verdict::path::name(PATH);

@@ -1,5 +1,5 @@
 //! Probe of a logical unit: what would a VMware host conclude about it? Works against any iSCSI
-//! target, without root.
+//! target, without root. [`nfs`] is the same for a share of any NFS server.
 //!
 //! Without a write test, a primitive is Supported when the unit announces it, and the reason says
 //! so. With a write test it is *proved*: carried out on a scratch range, verified, timed, and its
@@ -8,13 +8,16 @@
 //! to are left alone. Each primitive has a file in `primitives`.
 #![forbid(unsafe_code)]
 
+pub mod nfs;
 mod primitives;
 mod report;
 mod scratch;
 mod subject;
+mod verdict;
 
-pub use primitives::{Primitive, Status, Verdict};
+pub use primitives::{Primitive, Verdict};
 pub use report::Report;
+pub use verdict::Status;
 
 use data_mover::{DataMover, Device, DeviceError, Extent, Settings};
 use datastore::Datastore;

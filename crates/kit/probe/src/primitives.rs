@@ -8,30 +8,8 @@ pub(crate) mod zero;
 
 use crate::scratch::Scratch;
 use crate::subject::{Probed, Subject};
+use crate::verdict::{self, Status};
 use data_mover::DeviceError;
-use std::fmt;
-use std::time::{Duration, Instant};
-
-/// Status in VMware's words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// The primitive works, or is announced.
-    Supported,
-    /// The primitive does not work, or is not announced.
-    NotSupported,
-    /// The primitive could not be tried.
-    Unknown,
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Supported => "Supported",
-            Self::NotSupported => "Not supported",
-            Self::Unknown => "Unknown",
-        })
-    }
-}
 
 /// Work that a host may offload to an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,26 +86,10 @@ impl Primitive {
     }
 }
 
-/// Verdict on a primitive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// Primitive.
-    pub primitive: Primitive,
-    /// Status of the primitive.
-    pub status: Status,
-    /// Reason for the status.
-    pub reason: String,
-    /// Median time of one command.
-    pub latency: Option<Duration>,
-    /// TCP payload of one command, both ways, in bytes.
-    pub wire_bytes: Option<u64>,
-}
+/// Verdict on a primitive of a logical unit.
+pub type Verdict = verdict::Verdict<Primitive>;
 
 impl Verdict {
-    pub(crate) fn new(primitive: Primitive, status: Status, reason: impl Into<String>) -> Self {
-        Self { primitive, status, reason: reason.into(), latency: None, wire_bytes: None }
-    }
-
     /// Verdict after a failed command; `Err` when the session broke. Without space, or under
     /// another host's reservation, the primitive counts as not tried.
     pub(crate) fn failed(primitive: Primitive, error: DeviceError) -> Result<Self, DeviceError> {
@@ -137,37 +99,7 @@ impl Verdict {
         };
         if error.is_lost() { Err(error) } else { Ok(Self::new(primitive, status, error.to_string())) }
     }
-
-    pub(crate) fn wrong(primitive: Primitive, reason: impl Into<String>) -> Self {
-        Self::new(primitive, Status::NotSupported, reason)
-    }
-}
-
-/// Number of timed commands.
-const REPEATS: u32 = 9;
-
-/// Runs a command several times. Returns the median time, and the average bytes on the wire per
-/// command, which `wire` counts.
-pub(crate) async fn timed<E>(
-    wire: impl Fn() -> u64,
-    mut command: impl AsyncFnMut(u32) -> Result<(), E>,
-) -> Result<(Duration, u64), E> {
-    let before = wire();
-    let mut times = Vec::new();
-    for round in 0..REPEATS {
-        let started = Instant::now();
-        command(round).await?;
-        times.push(started.elapsed());
-    }
-    times.sort_unstable();
-    let median = times.get(times.len() / 2).copied().unwrap_or_default();
-    Ok((median, (wire() - before) / u64::from(REPEATS)))
 }
 
 #[cfg(test)]
 mod liars;
-
-/// Data that no unit holds by chance, different for each seed and without zero words.
-pub(crate) fn pattern(seed: u64, bytes: usize) -> bytes::Bytes {
-    random::pattern(seed, bytes as u64).into()
-}

@@ -1,6 +1,7 @@
 //! Report of a probe, for display, for programs, and in the format of esxcli.
 
-use crate::primitives::{Status, Verdict};
+use crate::primitives::Verdict;
+use crate::verdict::{self, Status};
 use crate::{ProbeError, Subject};
 use data_mover::{Device, Limits};
 use serde_json::{Value, json};
@@ -107,17 +108,12 @@ impl Report {
             if self.thin { "thin" } else { "thick" },
             self.block_bytes
         );
-        let _ = writeln!(out, "{:10}  {:13}  {:>9}  DETAIL", "PRIMITIVE", "STATUS", "LATENCY");
+        out.push_str(&verdict::headings());
         for verdict in &self.verdicts {
-            let latency = match verdict.latency {
-                Some(latency) => format!("{:.2} ms", latency.as_secs_f64() * 1e3),
-                None => "–".into(),
-            };
-            let name = verdict.primitive.name().to_uppercase();
-            let _ = writeln!(out, "{name:10}  {:13}  {latency:>9}  {}", verdict.status, harmless(&verdict.reason));
+            out.push_str(&verdict.line(verdict.primitive.name()));
         }
         for problem in &self.problems {
-            let _ = writeln!(out, "problem     {}", harmless(problem));
+            let _ = writeln!(out, "problem       {}", harmless(problem));
         }
         let view: Vec<String> = self
             .verdicts
@@ -126,8 +122,8 @@ impl Report {
                 Some(format!("{} {}", v.primitive.esxcli_name()?.trim_end_matches(" Status"), word(v.status)))
             })
             .collect();
-        let _ = writeln!(out, "ESXi view   {}", view.join(" · "));
-        let _ = writeln!(out, "claim rule  {}", harmless(&self.claim_rule()));
+        let _ = writeln!(out, "ESXi view     {}", view.join(" · "));
+        let _ = writeln!(out, "claim rule    {}", harmless(&self.claim_rule()));
         out
     }
 
@@ -144,15 +140,7 @@ impl Report {
 
     /// Formats the report for programs.
     pub fn json(&self) -> String {
-        let primitive = |verdict: &Verdict| {
-            json!({
-                "primitive": verdict.primitive.name(),
-                "status": verdict.status.to_string(),
-                "reason": verdict.reason,
-                "latency_us": verdict.latency.map(|latency| latency.as_secs_f64() * 1e6),
-                "wire_bytes": verdict.wire_bytes,
-            })
-        };
+        let primitive = |verdict: &Verdict| verdict.json(verdict.primitive.name());
         let value: Value = json!({
             "vendor": self.vendor,
             "product": self.product,

@@ -20,7 +20,7 @@ pub(crate) use opens::OpenUndo;
 use owners::Owners;
 use ranges::Ranges;
 pub(crate) use ranges::{Extent, Range};
-pub(crate) use room::Room;
+pub(crate) use room::{Reservation, Room};
 pub(crate) use shares::Share;
 use shares::{Opened, ShareCounts};
 
@@ -116,6 +116,11 @@ impl Holdings {
         self.opens > 0 || self.lock_stateids > 0 || self.copies > 0
     }
 
+    /// Whether there is state that was revoked, and not yet freed.
+    pub const fn has_lost(&self) -> bool {
+        self.expired > 0 || self.revoked > 0
+    }
+
     fn of(&mut self, kind: &Kind) -> &mut u32 {
         match kind {
             Kind::Open(_) => &mut self.opens,
@@ -173,6 +178,10 @@ pub(crate) struct Files {
     ranges: u32,
     /// Number of locked ranges of each client that has any.
     ranges_of: BTreeMap<Key, u32>,
+    /// Opens that are reserved for each client that has any.
+    reserved_for: BTreeMap<Key, u32>,
+    /// Opens that are reserved for all clients.
+    reserved: u32,
     /// Files whose last open is gone, which the caller has not yet taken.
     released: BTreeSet<FileKey>,
 }
@@ -193,6 +202,8 @@ impl Files {
             total: Holdings { opens: 0, lock_stateids: 0, copies: 0, expired: 0, revoked: 0 },
             ranges: 0,
             ranges_of: BTreeMap::new(),
+            reserved_for: BTreeMap::new(),
+            reserved: 0,
             released: BTreeSet::new(),
         }
     }

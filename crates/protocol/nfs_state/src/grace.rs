@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::mutations::{Mutation, leaves_out};
 use crate::records::Record;
 
 /// What a reclaim adds to a grace period that would end earlier.
@@ -15,8 +16,8 @@ const EXTENSION: Duration = Duration::from_secs(1);
 pub(crate) struct Grace {
     /// Recorded clients, and whether each has reclaimed all or cannot reclaim any more.
     recorded: BTreeMap<Bytes, bool>,
-    /// Recorded clients that have not completed. They may reclaim until the period is over, and keep their records until
-    /// new state is granted after it.
+    /// Recorded clients that have not completed. They may reclaim until the period is over, and keep their records
+    /// until new state is granted after it.
     pending: BTreeSet<Bytes>,
     ends: Duration,
     /// No reclaim draws it out beyond.
@@ -73,7 +74,7 @@ impl Grace {
 
     /// Ends the period when it is due.
     pub(crate) fn end_if_due(&mut self, now: Duration) {
-        self.over |= self.pending.is_empty() || now >= self.ends;
+        self.over |= self.pending.is_empty() || (now >= self.ends && !leaves_out(Mutation::GraceEnd));
     }
 
     /// Whether a client has a record of an earlier run.

@@ -10,24 +10,25 @@
 //!    [`Sequenced::Uncached`] the result of SEQUENCE, with `RETRY_UNCACHED_REP` for the operation after it, if there
 //!    is one. [`Sequenced::Run`] has the limits of the reply, and the [`ClientRef`] for step 2.
 //! 2. The methods of its operations, with stateids from [`CurrentStateid`], which belongs to one COMPOUND:
-//!    * OPEN: [`State::prepare_open`] before anything is looked up or created, [`State::open`] when the file is known,
-//!      and [`State::undo_open`] if a truncation after it fails. [`delegation`] is the answer to wishes for one.
+//!    * OPEN: [`State::prepare_open`] before anything is looked up or created, [`State::reserve_open`] before the file is
+//!      created, [`State::end_reservation`] and [`State::open`] when it is known, and [`State::undo_open`] if a truncation after it fails. [`delegation`] is the answer to wishes for one.
 //!    * READ, WRITE, SETATTR of the size, and the operations of RFC 7862: [`State::check_io`]. NFSv3 has
 //!      [`State::check_anonymous_io`].
 //!    * REMOVE, and RENAME onto a file: [`State::check_remove`].
 //!    * [`State::close`], [`State::open_downgrade`], [`State::lock`], [`State::lock_test`], [`State::unlock`],
 //!      [`State::test_stateid`], [`State::free_stateid`], [`State::reclaim_complete`].
 //!    * An asynchronous COPY: [`State::begin_copy`]; at its end [`State::queue_callback`], or [`State::end_copy`].
-//! 3. After each call [`State::take_record_change`] until it has none: the changes must be durable before any reply that
-//!    is caused by the call is sent. And [`State::take_released`]: files without opens, whose hold ends. A file gets its
-//!    hold when [`Opened::first`] says so.
-//! 4. [`State::complete`] with the encoded reply, before it is sent. It has to be called for each [`Admitted`]; the slot
-//!    is in use until then.
+//! 3. After each call [`State::take_record_change`] until it has none: the changes must be durable before any reply
+//!    that is caused by the call is sent. And [`State::take_released`]: files without opens, whose hold ends. A file
+//!    gets its hold when [`Opened::first`] says so.
+//! 4. [`State::complete`] with the encoded reply, before it is sent. It has to be called for each [`Admitted`]; the
+//!    slot is in use until then.
 //!
 //! Besides: [`State::advance`] at least once a second, [`State::connection_closed`], and [`State::next_callback`] after
 //! each step. What a client lost it is told by the status flags of SEQUENCE.
 //!
-//! Left out on purpose: delegations, layouts, directory notifications, state protection, sessions that survive a restart.
+//! Left out on purpose: delegations, layouts, directory notifications, state protection, sessions that survive a
+//! restart.
 #![forbid(unsafe_code)]
 
 mod callbacks;
@@ -38,6 +39,7 @@ mod files;
 mod grace;
 mod ids;
 mod limits;
+mod mutations;
 mod records;
 mod sessions;
 mod state;
@@ -48,8 +50,11 @@ pub use caller::{Caller, ConnectionId, Fingerprint, Principal, Request};
 pub use current::CurrentStateid;
 pub use files::{FileKey, Holdings};
 pub use limits::{Config, ConfigError, Identity, Limits, MAX_LEASE, MIN_LEASE};
+pub use mutations::Mutation;
+#[cfg(feature = "mutations")]
+pub use mutations::set_mutation;
 pub use records::{Record, RecordChange};
 pub use state::{
     Admitted, Callback, CallbackAnswer, ClientRef, ClientStanding, ClientView, Io, IoAccess, LockView, OpenRequest,
-    OpenView, Opened, Page, Sequenced, SessionView, State, Totals, delegation,
+    OpenReservation, OpenView, Opened, Page, Sequenced, SessionView, State, Totals, delegation,
 };

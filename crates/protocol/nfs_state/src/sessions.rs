@@ -222,7 +222,8 @@ impl Sessions {
         }
     }
 
-    /// Frees the replies of slots that the client has given up: it follows a lower target, and they ended before `before`.
+    /// Frees the replies of slots that the client has given up: it follows a lower target, and they ended before
+    /// `before`.
     pub(crate) fn trim(&mut self, key: Key, highest_used: u32, before: Duration) {
         if !self.replies.is_short() || highest_used >= MIN_SLOTS {
             return;

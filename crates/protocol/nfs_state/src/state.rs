@@ -27,6 +27,7 @@ use crate::clients::{Client, Clients};
 use crate::files::{FileKey, FileLimits, Files, Obstacles, Revocation, Room, Share};
 use crate::grace::Grace;
 use crate::limits::{Config, ConfigError, check_lease};
+use crate::mutations::{Mutation, leaves_out, take_ended};
 use crate::records::{Record, RecordChange, RecordChanges};
 use crate::sessions::{SessionLimits, Sessions};
 use crate::table::Key;
@@ -34,7 +35,7 @@ use crate::table::Key;
 pub use administration::{ClientStanding, ClientView, LockView, OpenView, Page, SessionView, Totals};
 pub use io::{Io, IoAccess};
 pub use offload::{Callback, CallbackAnswer};
-pub use open::{OpenRequest, Opened, delegation};
+pub use open::{OpenRequest, OpenReservation, Opened, delegation};
 pub use sequence::{Admitted, Sequenced};
 
 /// A confirmed client, as long as it lasts: then the operations return `DEADSESSION`.
@@ -54,8 +55,8 @@ pub struct State {
 }
 
 impl State {
-    /// State at the start of a run. `records` are those that earlier runs stored; if there is one, the run begins with a
-    /// grace period of at least `previous_lease`, the lease of the run before.
+    /// State at the start of a run. `records` are those that earlier runs stored; if there is one, the run begins
+    /// with a grace period of at least `previous_lease`, the lease of the run before.
     pub fn new(
         config: Config,
         records: Vec<Record>,
@@ -107,6 +108,9 @@ impl State {
     /// Does what is due: ends the grace period, drops clients that have been silent for too long, and makes callbacks
     /// due again that were not answered.
     pub fn advance(&mut self, now: Duration) {
+        for (session, slot, reply) in take_ended() {
+            self.sessions.leave(session, slot, reply, now);
+        }
         self.grace.end_if_due(now);
         while let Some((since, key)) = self.clients.oldest_unconfirmed()
             && since + self.config.lease < now
@@ -148,13 +152,16 @@ impl State {
         let Some(client) = self.clients.get(client).filter(|client| client.renewed() + self.config.lease < now) else {
             return false;
         };
+        if leaves_out(Mutation::LeaseEnd) {
+            return false;
+        }
         client.sessions().iter().filter_map(|key| self.sessions.get(*key)).all(|session| session.busy() == 0)
     }
 
     /// Revokes all state of clients whose lease has expired. They keep their sessions, and learn it from SEQUENCE. As
     /// they may not reclaim what others get, their records go.
     fn revoke_expired(&mut self, clients: &BTreeSet<Key>) {
-        for client in clients {
+        for client in clients.iter().filter(|_| !leaves_out(Mutation::Revocation)) {
             self.files.revoke_client(*client, Revocation::Expired);
             self.remove_record(*client);
         }
@@ -194,10 +201,14 @@ impl State {
         }
     }
 
-    /// Writes the record of a client, unless it is written.
+    /// Writes the record of a client, unless it is written. A client that has not freed what was revoked gets none: it may
+    /// not know of its loss, and would reclaim all (RFC 8881 §8.4.2.1).
     fn write_record(&mut self, key: Key) {
+        let lost = self.files.held(key).has_lost();
         if let Some(client) = self.clients.get_mut(key)
             && !client.is_recorded()
+            && (!lost || leaves_out(Mutation::RecordOfLoss))
+            && !leaves_out(Mutation::Record)
         {
             client.set_recorded(true);
             self.records.write(client.owner(), self.config.boot);
@@ -208,7 +219,7 @@ impl State {
     fn remove_record(&mut self, key: Key) {
         let Some(client) = self.clients.get_mut(key) else { return };
         let owner: Bytes = client.owner().clone();
-        if client.is_recorded() || self.grace.keeps_record(&owner) {
+        if (client.is_recorded() || self.grace.keeps_record(&owner)) && !leaves_out(Mutation::RecordRemoved) {
             client.set_recorded(false);
             self.records.remove(&owner);
         }

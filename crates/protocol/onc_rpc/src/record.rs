@@ -148,18 +148,22 @@ impl Record {
     /// Ends the record. One of 2^31 bytes or more cannot be sent; then `writer` has no valid
     /// record.
     pub fn finish(self, writer: &mut Writer) -> Result<(), RecordError> {
-        let length = self.length_bytes(writer);
-        match u32::try_from(length) {
-            Ok(length) if length < LAST => {
-                writer.fill(self.header, LAST | length);
-                Ok(())
-            }
-            _ => {
-                let maximum_bytes = u64::from(LAST - 1);
-                Err(RecordError::TooLong { announced_bytes: length as u64, maximum_bytes })
-            }
-        }
+        let header = header_of(self.length_bytes(writer))?;
+        writer.fill(self.header, header);
+        Ok(())
     }
+}
+
+/// Header of a record of one fragment, for a record in chunks. `TooLong`: one of 2^31 bytes or more cannot be
+/// sent.
+pub fn header(record_bytes: usize) -> Result<[u8; HEADER_BYTES], RecordError> {
+    header_of(record_bytes).map(u32::to_be_bytes)
+}
+
+fn header_of(record_bytes: usize) -> Result<u32, RecordError> {
+    let length = u32::try_from(record_bytes).ok().filter(|length| *length < LAST);
+    let too_long = RecordError::TooLong { announced_bytes: record_bytes as u64, maximum_bytes: u64::from(LAST - 1) };
+    length.map(|length| LAST | length).ok_or(too_long)
 }
 
 #[cfg(test)]

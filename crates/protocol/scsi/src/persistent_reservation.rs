@@ -10,8 +10,8 @@ pub use transport_id::{InitiatorPort, TransportId, TransportIdError};
 /// §6.15.3.3.
 pub const SCOPE_LOGICAL_UNIT: u8 = 0;
 
-/// Values of the TYPE field that are not reserved or obsolete, SPC-4 §6.15.3.4: write exclusive, exclusive access, both for registrants
-/// only, and both for all registrants.
+/// Values of the TYPE field that are not reserved or obsolete, SPC-4 §6.15.3.4: write exclusive, exclusive access,
+/// both for registrants only, and both for all registrants.
 pub const TYPES: [u8; 6] = [0x1, 0x3, 0x5, 0x6, 0x7, 0x8];
 
 /// PERSISTENT RESERVATION TYPE MASK with all types, SPC-4 §6.15.4: WR_EX is bit 1 of the first

@@ -1,5 +1,5 @@
-//! Parameter data of the REPORT commands: LUNS (SPC-4 §6.33), SUPPORTED OPERATION CODES (§6.35), SUPPORTED TASK MANAGEMENT FUNCTIONS
-//! (§6.36). TARGET PORT GROUPS is in [`crate::target_port_groups`].
+//! Parameter data of the REPORT commands: LUNS (SPC-4 §6.33), SUPPORTED OPERATION CODES (§6.35), SUPPORTED TASK
+//! MANAGEMENT FUNCTIONS (§6.36). TARGET PORT GROUPS is in [`crate::target_port_groups`].
 
 use crate::lun::LogicalUnitNumber;
 

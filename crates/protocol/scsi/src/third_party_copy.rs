@@ -1,5 +1,5 @@
-//! EXTENDED COPY parameter lists, with list identifiers of one byte (LID1) and of four (LID4), and RECEIVE COPY RESULTS parameter data,
-//! SPC-4 §6.4, §6.5 and §6.17 to §6.22.
+//! EXTENDED COPY parameter lists, with list identifiers of one byte (LID1) and of four (LID4), and RECEIVE COPY
+//! RESULTS parameter data, SPC-4 §6.4, §6.5 and §6.17 to §6.22.
 //!
 //! Supported are CSCD (copy source and copy destination) descriptors of type E4h, and segments
 //! without stream devices: types 02h, 07h, 0Ah and 0Dh.

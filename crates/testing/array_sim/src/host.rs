@@ -1,4 +1,5 @@
-//! A simulated host: logs in, sends random commands, cuts its connection, and expects an answer to everything in bounded time.
+//! A simulated host: logs in, sends random commands, cuts its connection, and expects an answer to everything in
+//! bounded time.
 
 use crate::commands::{self, Scene};
 use crate::shared::{Issued, ResetNumber, Shared};
@@ -19,7 +20,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 /// Room for one read.
 const READ_BYTES: usize = 64 << 10;
-/// Time in which the array has to answer anything. A disk that completes nothing for a while is slow, but not this slow.
+/// Time in which the array has to answer anything. A disk that completes nothing for a while is slow, but not this
+/// slow.
 pub(crate) const BOUND: Duration = Duration::from_secs(120);
 
 /// UNIT ATTENTION, BUS DEVICE RESET FUNCTION OCCURRED.
@@ -434,7 +436,8 @@ impl Host {
         Ok(())
     }
 
-    /// Sends commands of one kind in one session, one after the other, and one more before them that meets the unit attention of a new session.
+    /// Sends commands of one kind in one session, one after the other, and one more before them that meets the unit
+    /// attention of a new session.
     #[cfg(test)]
     pub(crate) async fn send(&mut self, kind: Kind, count: u64) -> Result<(), String> {
         let mut session = self.login().await?;

@@ -4,8 +4,8 @@ use crate::environment::SimEnvironment;
 use crate::shared::Shared;
 use crate::world::VOLUME_BYTES;
 use control::{AccessGrant, ArrayOptions, Grantee, Limits, Portal, PortalOptions, VolumeCreate};
-use daemon::AbortOfFinishedTask;
 use daemon::simulation::{ArraySetup, SimulatedArray};
+use daemon::{AbortOfFinishedTask, NfsConfiguration};
 use media::{FormatOptions, LocalMedia, SimDisk};
 use pool::{Core, Options};
 use random::Random;
@@ -84,6 +84,7 @@ fn setup(portals: &[SocketAddr]) -> ArraySetup {
         explicit_asymmetric_access: false,
         abort_of_finished_task: AbortOfFinishedTask::default(),
         profile: Profile::default(),
+        nfs: NfsConfiguration::default(),
     }
 }
 

@@ -39,7 +39,7 @@ impl Rule {
     fn all() -> Vec<(&'static str, &'static str, Self)> {
         let glue = Mutation::ALL.map(|rule| (rule.name(), rule.description(), Self::Glue(rule)));
         #[cfg(feature = "mutations")]
-        let engine = std::iter::once(pool::Mutation::LostWakeup);
+        let engine = std::iter::once(pool::Mutation::WakeEach);
         #[cfg(feature = "mutations")]
         let engine = engine.map(|rule| (rule.name(), rule.description(), Self::Engine(rule)));
         #[cfg(not(feature = "mutations"))]
@@ -51,7 +51,7 @@ impl Rule {
         match self {
             Self::Glue(rule) => array_sim::leave_out(Some(rule)),
             #[cfg(feature = "mutations")]
-            Self::Engine(rule) => pool::set_mutation(Some(rule)),
+            Self::Engine(rule) => pool::leave_out(Some(rule)),
         }
     }
 }
@@ -126,7 +126,7 @@ fn mutants(options: &Options, name: &str) -> Result<()> {
     let rules = Rule::all();
     // Hosts rarely send a function in the batch of a command that it concerns: some 400 seeds do not notice
     // this rule, so it is left out by its name only.
-    let seldom = Mutation::Overtake.name();
+    let seldom = Mutation::CommandsFirst.name();
     let wanted = |rule: &str| name == rule || (name == "all" && rule != seldom);
     let chosen: Vec<_> = rules.iter().filter(|(rule, _, _)| wanted(rule)).collect();
     ensure!(!chosen.is_empty(), "there is no rule {name}; see --mutant list");

@@ -1,8 +1,9 @@
 //! What a volume may contain: for each logical block every write that may have taken effect, and when.
 //!
-//! A write writes one stamp into its blocks, and no two writes use the same. It takes effect at an instant between its issue
-//! and its response. Without a response it may take effect until its nexus logs in again or the array is restarted, or never.
-//! A read returns, for each block, a stamp that the block may have had at an instant between its own issue and response.
+//! A write writes one stamp into its blocks, and no two writes use the same. It takes effect at an instant between
+//! its issue and its response. Without a response it may take effect until its nexus logs in again or the array is
+//! restarted, or never. A read returns, for each block, a stamp that the block may have had at an instant between its
+//! own issue and response.
 
 use std::collections::BTreeSet;
 

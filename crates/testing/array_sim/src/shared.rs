@@ -38,9 +38,9 @@ pub(crate) struct Issued {
 /// Index of a [`Reset`].
 pub(crate) type ResetNumber = usize;
 
-/// LOGICAL UNIT RESET. It takes effect at an instant between its issue and its response. When its session ends before, it may take effect until
-/// the nexus logs in again or the array is restarted. Commands of other nexuses that were issued before that instant have no response (SAM-5
-/// §5.6, TAS = 0).
+/// LOGICAL UNIT RESET. It takes effect at an instant between its issue and its response. When its session ends
+/// before, it may take effect until the nexus logs in again or the array is restarted. Commands of other nexuses that
+/// were issued before that instant have no response (SAM-5 §5.6, TAS = 0).
 struct Reset {
     volume: usize,
     /// When it could take effect last; `None` while it still can.
@@ -156,8 +156,8 @@ impl Shared {
         self.end(issued);
     }
 
-    /// It can take effect no more, unless the disk has failed: then a record that was not acknowledged may be found at the
-    /// next start.
+    /// It can take effect no more, unless the disk has failed: then a record that was not acknowledged may be found
+    /// at the next start.
     fn end(&self, issued: &Issued) {
         let now = self.tick();
         if !self.troubled.get() {

@@ -1,5 +1,5 @@
-//! A virtual TCP connection: two byte queues of bounded length. Reads and writes take pieces of random length, so that every
-//! boundary of a PDU is met.
+//! A virtual TCP connection: two byte queues of bounded length. Reads and writes take pieces of random length, so
+//! that every boundary of a PDU is met.
 
 use bytes::BytesMut;
 use daemon::simulation::Socket;

@@ -1,8 +1,8 @@
 //! Light client: one thread, plain PDUs, no state machine, so that the client does not limit what
 //! is measured. A command costs it about a microsecond.
 //!
-//! The login is that of [`Session`](crate::session::Session); then this client takes over the connection. Each block of 4 KiB
-//! that it writes states its offset, and each one that it reads has to state its own. It trusts its
+//! The login is that of [`Session`](crate::session::Session); then this client takes over the connection. Each block
+//! of 4 KiB that it writes states its offset, and each one that it reads has to state its own. It trusts its
 //! target, the one under test on this machine; whatever it does not expect ends the benchmark with
 //! an error.
 

@@ -80,7 +80,8 @@ impl Tgt {
         program::find("tgtd").is_some() && program::find("tgtadm").is_some()
     }
 
-    /// Starts tgtd with a file of `size_bytes` under `parent`; `synchronous` opens it so that every write is durable before its reply.
+    /// Starts tgtd with a file of `size_bytes` under `parent`; `synchronous` opens it so that every write is durable
+    /// before its reply.
     pub(crate) fn start(parent: &Path, size_bytes: u64, synchronous: bool) -> Result<Self> {
         const TARGET: &str = "iqn.2026-01.org.example:tgt";
         let tgtd = program::find("tgtd").context("tgtd is not installed")?;

@@ -5,11 +5,12 @@
 use crate::input::{Reader, Writer};
 use control::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
 use control::{
-    AccessGrant, ArrayOptions, ChapSet, Control, Grantee, HostCreate, HostList, JobList, Limits, MetricsShow, PoolList,
-    PoolScrub, PortalList, Request, ReservationList, Secret, SessionList, SnapshotCreate, StatusShow, VolumeCreate,
-    VolumeList, VolumeReclaim,
+    AccessGrant, ArrayOptions, ChapSet, Control, ExportGrant, ExportGrantee, Grantee, HostCreate, HostList, JobList,
+    Limits, MetricsShow, PoolList, PoolScrub, PortalList, Request, ReservationList, Secret, SessionList, ShareCreate,
+    ShareList, SnapshotCreate, Squash, StatusShow, VolumeCreate, VolumeList, VolumeReclaim,
 };
-use pool::{Catalog, CatalogChange, ObjectId};
+use pool::{ADDRESS_SPACE_BYTES, Catalog, CatalogChange, ObjectId};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
@@ -39,6 +40,10 @@ pub(crate) fn run(input: &[u8]) {
             api::PoolGrow,
             api::SnapshotGroupCreate,
             api::SnapshotCreate,
+            api::ShareCreate,
+            api::ShareSet,
+            api::ShareRollback,
+            api::ExportGrant,
             api::VolumeCreate,
             api::VolumeSet,
             api::VolumeRollback,
@@ -62,13 +67,16 @@ pub(crate) fn run(input: &[u8]) {
     }
     // Objects that documents can refer to.
     for id in 1..=8 {
-        let _made = finish(catalog.commit(vec![CatalogChange::CreateVolume { id: ObjectId(id), size_bytes: 1 << 30 }]));
+        // The seed below has its share in object 4.
+        let size_bytes = if id % 4 == 0 { ADDRESS_SPACE_BYTES } else { 1 << 30 };
+        let _made = finish(catalog.commit(vec![CatalogChange::CreateVolume { id: ObjectId(id), size_bytes }]));
     }
     let Some(control) = open(catalog) else { return };
     let _reply = finish(control.execute(StatusShow));
     let _reply = finish(control.execute(MetricsShow));
     let _reply = finish(control.execute(PoolList));
     let _reply = finish(control.execute(VolumeList));
+    let _reply = finish(control.execute(ShareList));
     let _reply = finish(control.execute(HostList));
     let _reply = finish(control.execute(JobList));
     let _reply = finish(control.execute(PortalList));
@@ -108,6 +116,8 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         r#"{"name":"v1","size":"10G","thin":true}"#,
         r#"{"size":"1.5 TiB","warn_percent":80}"#,
         r#"{"volume":"v1","host":"esx01","lun":7}"#,
+        r#"{"name":"vms","owner_uid":1000,"mode":"0755","protocols":["v3","v4"]}"#,
+        r#"{"network":"10.0.0.0/24","read_only":true,"squash":"all"}"#,
         r#"{"name":"s1","volumes":["v1","v2"]}"#,
         r#"{"share_percent":20}"#,
         r#"{"device":"/dev/sdb"}"#,
@@ -134,7 +144,12 @@ fn documents() -> Vec<Vec<u8>> {
     let copy = VolumeCreate { name: "v2".into(), source: Some("v1".into()), ..VolumeCreate::default() };
     let secret = Some(Secret::new("a-secret-secret".into()));
     let chap = ChapSet { user: "esx".into(), secret, generate: false, mutual: None };
-    let host = HostCreate { name: "h1".into(), iqns: vec!["iqn.1998-01.com.vmware:h1".into()], chap: Some(chap) };
+    let host = HostCreate {
+        name: "h1".into(),
+        iqns: vec!["iqn.1998-01.com.vmware:h1".into()],
+        addresses: vec![IpAddr::from([10, 0, 0, 1])],
+        chap: Some(chap),
+    };
     let (any, grant) = (Grantee::Any, Grantee::Host("h1".into()));
     done(&control, volume);
     done(&control, SnapshotCreate { volume: "v1".into(), name: "s1".into() });
@@ -142,6 +157,13 @@ fn documents() -> Vec<Vec<u8>> {
     done(&control, host);
     done(&control, AccessGrant { volume: "v1".into(), grantee: grant, lun: None });
     done(&control, AccessGrant { volume: "v2".into(), grantee: any, lun: Some(9) });
+    done(&control, ShareCreate::new("s1"));
+    let network = "10.0.0.0/24".parse().map(ExportGrantee::Network);
+    for grantee in [ExportGrantee::Host("h1".into())].into_iter().chain(network) {
+        let (share, squash) = ("s1".into(), Some(Squash::All));
+        let grant = ExportGrant { share, grantee, read_only: true, squash, anonymous: None, privileged_port: false };
+        done(&control, grant);
+    }
     done(&control, PoolScrub { pool: "p0".into(), share_percent: None });
     done(&control, VolumeReclaim { volume: "v1".into(), share_percent: Some(5) });
     let mut all = Writer::default().u8(1);

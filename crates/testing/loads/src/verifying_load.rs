@@ -321,7 +321,8 @@ impl VerifyingLoad {
         &self.report
     }
 
-    /// Runs until `stop` is set, through any number of outages, then waits for the commands in flight. May be called again.
+    /// Runs until `stop` is set, through any number of outages, then waits for the commands in flight. May be called
+    /// again.
     ///
     /// If `stop` is set while there is no connection, this returns at once; blocks in doubt are
     /// then read by the next call.

@@ -11,6 +11,8 @@
 mod image;
 mod lab;
 mod machine;
+mod nfs;
+mod run;
 mod steps;
 
 use crate::qemu::Accelerator;
@@ -18,15 +20,18 @@ use crate::tally::Tally;
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
 use array_process::program;
-use clap::Args;
-use image::Image;
+use clap::{Args, Subcommand};
+use image::{Image, Recipe};
 use lab::Lab;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Steps to run.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Options {
+    #[command(subcommand)]
+    other: Option<Other>,
     /// Only these steps, by name; see `--list`.
     #[arg(value_name = "STEP")]
     only: Vec<String>,
@@ -44,16 +49,35 @@ pub struct Options {
     verbose: bool,
 }
 
+/// Other subjects than the iSCSI initiator.
+#[derive(Subcommand)]
+enum Other {
+    /// The kernel's NFS client with an NFS server on this machine.
+    Nfs(nfs::Options),
+}
+
+/// The guest's disk: initiator, multipath, and LIO's modules.
+const RECIPE: Recipe = Recipe {
+    packages: &["open-iscsi", "multipath-tools", "dmsetup", "sg3-utils", "ddpt", "lsscsi"],
+    modules: &["scsi_mod", "sd_mod", "sg", "iscsi_tcp", "dm_multipath", "dm_service_time", "dm_round_robin"],
+};
+
 /// Examples for the help.
 pub const EXAMPLES: &str = "Examples:
   cargo xtask vm
   cargo xtask vm multipath reservations --verbose
+  cargo xtask vm nfs
+  cargo xtask vm nfs files --verbose
 
 Needs Debian on x86-64; missing packages are installed with apt-get, and the guest's disk is made once, as root. No part of
 `cargo xtask ci`.";
 
 /// Boots the guest and runs the steps, whose checks it counts.
-pub fn run(windlass: &Path, options: &Options) -> Result<Tally> {
+/// `windlass` finds the program, where it is needed.
+pub fn run(windlass: impl FnOnce() -> Result<PathBuf>, options: &Options) -> Result<Tally> {
+    if let Some(Other::Nfs(options)) = &options.other {
+        return nfs::run(windlass, options);
+    }
     if options.list {
         for step in steps::ALL {
             println!("{:14} {}", step.name, step.asks);
@@ -67,17 +91,17 @@ pub fn run(windlass: &Path, options: &Options) -> Result<Tally> {
     workspace::need("vm")?;
     let started = Instant::now();
     let cache = cache()?;
-    let image = Image::make(&cache)?;
+    let image = Image::make(&cache, &RECIPE)?;
     let directory = tempfile::Builder::new().prefix("run-").tempdir_in(&cache)?;
     let tool = stripped_self(directory.path())?;
-    let mut lab = Lab::start(windlass, &image, &tool, directory.path(), options.accelerator)?;
-    lab.verbose = options.verbose;
-    lab.ends_at = started + Duration::from_secs(options.limit * 60);
-    let processor = if lab.machine.emulated { ", emulated" } else { ", with KVM" };
+    let mut lab = Lab::start(&windlass()?, &image, &tool, directory.path(), options.accelerator)?;
+    lab.run.verbose = options.verbose;
+    lab.run.ends_at = started + Duration::from_secs(options.limit * 60);
+    let processor = if lab.run.machine.emulated { ", emulated" } else { ", with KVM" };
     println!("  the guest is up after {}{processor}", text::duration::measured(started.elapsed()));
     for (step, number) in steps::ALL.iter().zip(1..) {
         if options.only.is_empty() || options.only.iter().any(|name| name == step.name) {
-            lab.carry_out(number, step);
+            run::carry_out(&mut lab, number, step);
         }
     }
     let tally = lab.finish()?;
@@ -102,7 +126,7 @@ impl Lio {
     pub(crate) fn start(windlass: &Path, size_mib: u64) -> Result<Self> {
         workspace::need("vm")?;
         let cache = cache()?;
-        let image = Image::make(&cache)?;
+        let image = Image::make(&cache, &RECIPE)?;
         let directory = tempfile::Builder::new().prefix("lio-").tempdir_in(&cache)?;
         let tool = stripped_self(directory.path())?;
         let mut lab = Lab::start(windlass, &image, &tool, directory.path(), Accelerator::Auto)?;

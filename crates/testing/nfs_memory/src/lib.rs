@@ -5,7 +5,12 @@
 //! that waits holds up no other.
 #![forbid(unsafe_code)]
 
+mod lie;
+
+pub use lie::Lie;
+
 use bytes::{Bytes, BytesMut};
+use lie::Lying;
 use nfs::v4::FileSystemId;
 use nfs::v4::compound::MAX_MESSAGE_BYTES;
 use nfs_server::access::{Hosts, Rule, Rules};
@@ -30,17 +35,21 @@ use xdr::Writer;
 pub const IN_FLIGHT: usize = 128;
 /// Room of the receive buffer, at least.
 const ROOM_BYTES: usize = 64 << 10;
+/// Quota of the share `/small`.
+pub const SMALL_BYTES: u64 = 16 << 20;
 /// Interval of work that is due by time.
 const TICK: Duration = Duration::from_millis(500);
 
 type Entry = Rpc<MemoryFileSystem, Rc<Server4<MemoryFileSystem>>>;
 
-/// A server with the shares `/s` and `/t`, each a file system of its own.
+/// A server with the shares `/s` and `/t`, each a file system of its own; `/read-only`, which is `/s` without
+/// changes; and `/small`, of [`SMALL_BYTES`].
 pub struct MemoryServer {
     entry: Entry,
     v4: Rc<Server4<MemoryFileSystem>>,
     started: Instant,
     connections: Cell<u64>,
+    lying: Option<Lying>,
 }
 
 fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
@@ -55,27 +64,86 @@ fn now() -> Timestamp {
     Timestamp::new(seconds, since.subsec_nanos()).unwrap_or_default()
 }
 
-fn share(name: &str, object: u64, engine: &MemoryEngine) -> io::Result<Share<MemoryFileSystem>> {
+fn share(name: &str, object: u64, file_system: Rc<MemoryFileSystem>) -> io::Result<Share<MemoryFileSystem>> {
     Ok(Share {
         name: Name::try_from(name).map_err(io::Error::other)?,
         object,
         epoch: 1,
         fsid: FileSystemId { major: object, minor: 1 },
-        file_system: Rc::new(engine.create(now())),
+        file_system,
         rules: Rules(vec![Rule { squash: Squash::None, ..Rule::new(Hosts::Any) }]),
         protocols: Protocols { v3: true, v4: true },
     })
 }
 
+/// Starts a server on a thread of its own, at a free port of this machine; it ends with the process.
+/// Returns its address.
+pub fn start() -> io::Result<SocketAddr> {
+    start_with(Setup::default())
+}
+
+/// How a server differs from the usual one.
+pub struct Setup {
+    /// Serve NFSv3 and MOUNT, too.
+    pub v3: bool,
+    /// Room of the share `s` in bytes.
+    pub quota_bytes: Option<u64>,
+    /// Creates the lie that the server tells.
+    pub lie: Option<Box<dyn FnOnce() -> Box<dyn Lie> + Send>>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self { v3: true, quota_bytes: None, lie: None }
+    }
+}
+
+impl Setup {
+    /// A server with a lie.
+    pub fn lying<L: Lie + 'static>(lie: impl FnOnce() -> L + Send + 'static) -> Self {
+        Self { lie: Some(Box::new(|| Box::new(lie()))), ..Self::default() }
+    }
+}
+
+/// As [`start`], for a server that differs from the usual one.
+pub fn start_with(setup: Setup) -> io::Result<SocketAddr> {
+    let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    std::thread::spawn(move || -> io::Result<()> {
+        tokio::task::LocalSet::new().block_on(&runtime, async move {
+            MemoryServer::create(address.port(), setup)?.serve(TcpListener::from_std(listener)?).await
+        })
+    });
+    Ok(address)
+}
+
+/// The shares of [`MemoryServer`]. `quota_bytes`: room of `s`.
+fn shares(quota_bytes: Option<u64>) -> io::Result<Shares<MemoryFileSystem>> {
+    let engine = MemoryEngine::new(None);
+    let create = || Rc::new(engine.create(now()));
+    let first = create();
+    first.set_quota(quota_bytes);
+    let small = create();
+    small.set_quota(Some(SMALL_BYTES));
+    let mut read_only = share("read-only", 9, Rc::clone(&first))?;
+    read_only.rules.0.iter_mut().for_each(|rule| rule.read_only = true);
+    let mut shares = Shares::new(now());
+    for share in [share("s", 7, first)?, share("t", 8, create())?, read_only, share("small", 10, small)?] {
+        shares.publish(share, now()).map_err(io::Error::other)?;
+    }
+    Ok(shares)
+}
+
 impl MemoryServer {
     /// Creates a server. `port`: TCP port, for portmap.
     pub fn new(port: u16) -> io::Result<Rc<Self>> {
-        let engine = MemoryEngine::new(None);
-        let mut shares = Shares::new(now());
-        for (name, object) in [("s", 7), ("t", 8)] {
-            shares.publish(share(name, object, &engine)?, now()).map_err(io::Error::other)?;
-        }
-        let shares = Rc::new(RefCell::new(shares));
+        Self::create(port, Setup::default())
+    }
+
+    fn create(port: u16, setup: Setup) -> io::Result<Rc<Self>> {
+        let shares = Rc::new(RefCell::new(shares(setup.quota_bytes)?));
         let handle_key = HandleKey::new(random_bytes()?);
         let boot = u32::from_be_bytes(random_bytes()?) >> 1;
         let name = Bytes::from_static(b"nfs_memory");
@@ -84,9 +152,10 @@ impl MemoryServer {
         let state = State::new(config, Vec::new(), Duration::ZERO, Duration::ZERO).map_err(io::Error::other)?;
         let random = Box::new(|| random_bytes().map_or(0, u32::from_be_bytes));
         let v4 = Rc::new(Server4::new(handle_key, Rc::clone(&shares), state, random));
-        let settings = Settings { handle_key, v3: true, portmap: true, port };
+        let settings = Settings { handle_key, v3: setup.v3, portmap: true, port };
         let entry = Rpc::new(settings, shares, Some(Rc::clone(&v4)));
-        Ok(Rc::new(Self { entry, v4, started: Instant::now(), connections: Cell::new(0) }))
+        let lying = setup.lie.map(|lie| Lying::new(lie()));
+        Ok(Rc::new(Self { entry, v4, started: Instant::now(), connections: Cell::new(0), lying }))
     }
 
     /// Serves connections, until it is dropped. Requires a `LocalSet` or a local runtime of tokio.
@@ -150,7 +219,19 @@ impl MemoryServer {
 
     async fn call(&self, record: Bytes, connection: &Connection, writer: &Mutex<OwnedWriteHalf>, closing: &Notify) {
         let moment = Moment { now: now(), uptime: self.started.elapsed() };
+        let lie = self.lying.as_ref().and_then(|lying| Some((lying, lying.asked(&record)?)));
+        let (record, lie) = match lie {
+            Some((lying, (record, asked))) => (record, Some((lying, asked))),
+            None => (record, None),
+        };
         let answer = self.entry.take(record, connection, moment).await;
+        let answer = match (answer, lie) {
+            (Answer::Reply(chunks), Some((lying, asked))) => {
+                let reply = Bytes::from(chunks.concat());
+                Answer::Reply(vec![lying.answered(&reply, &asked).unwrap_or(reply)])
+            }
+            (answer, _) => answer,
+        };
         while self.v4.take_record_change().is_some() {}
         let mut writer = writer.lock().await;
         // A failed write ends the connection, which the reader notices.

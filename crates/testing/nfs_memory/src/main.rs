@@ -1,5 +1,5 @@
-//! `nfs_memory ADDRESS:PORT`: serves the shares `/s` and `/t` from memory, for clients such as Linux, until it
-//! is ended.
+//! `nfs_memory ADDRESS:PORT`: serves the shares of [`MemoryServer`], for clients such as Linux, until it is
+//! ended.
 #![forbid(unsafe_code)]
 
 use nfs_memory::MemoryServer;
@@ -12,7 +12,7 @@ fn main() -> io::Result<()> {
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let listener = TcpListener::bind(&address).await?;
         let port = listener.local_addr()?.port();
-        println!("serving /s and /t at {}", listener.local_addr()?);
+        println!("serving at {}", listener.local_addr()?);
         MemoryServer::new(port)?.serve(listener).await
     })
 }

@@ -2,31 +2,16 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use nfs::v4::Stable;
+use nfs::v4::io::{ReadArguments, WriteArguments};
+use nfs::v4::operations::Operation;
 use nfs_client::{Identity, Options as SessionOptions, Session, Share};
 use nfs_conformance::{Options, checks, run};
-use nfs_memory::MemoryServer;
+use nfs_memory::{Lie, Setup, start, start_with};
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc;
-use tokio::net::TcpListener;
-
-/// Starts a server on a thread of its own, which ends with the process. Returns host and port.
-fn start() -> String {
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        tokio::task::LocalSet::new().block_on(&runtime, async move {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
-            sender.send(address.to_string()).unwrap();
-            MemoryServer::new(address.port()).unwrap().serve(listener).await.unwrap();
-        });
-    });
-    receiver.recv().unwrap()
-}
 
 #[test]
 fn a_file_is_written_cloned_listed_and_read() {
-    let server = start();
+    let server = start().unwrap().to_string();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let session =
@@ -52,9 +37,59 @@ fn a_file_is_written_cloned_listed_and_read() {
     });
 }
 
+/// A server that does at most 1000 bytes of a READ, WRITE or COPY in a call.
+struct Slow;
+
+impl Lie for Slow {
+    fn ask(&mut self, operation: Operation) -> Operation {
+        match operation {
+            Operation::Read(it) => Operation::Read(ReadArguments { count_bytes: it.count_bytes.min(1000), ..it }),
+            Operation::Write(it) => {
+                let data = it.data.as_bytes().slice(..it.data.len().min(1000)).into();
+                Operation::Write(WriteArguments { data, ..it })
+            }
+            Operation::Copy(mut it) => {
+                it.count_bytes = it.count_bytes.min(1000);
+                Operation::Copy(it)
+            }
+            other => other,
+        }
+    }
+}
+
+#[test]
+fn content_is_moved_by_as_many_calls_as_the_server_needs() {
+    let server = start_with(Setup::lying(|| Slow)).unwrap().to_string();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let session =
+            Session::connect(&server, &Identity::root("test", [1; 8]), SessionOptions::default()).await.unwrap();
+        let share = Share::find(&session, "s").await.unwrap();
+        let file = share.create_file(share.root(), "f").await.unwrap();
+        let data: Vec<u8> = (0..4500_u32).map(|at| at.to_le_bytes()[0]).collect();
+        let verifier = share.write_range(&file, 100, data.clone().into(), Stable::Unstable).await.unwrap();
+        assert_eq!(share.commit(&file.handle).await.unwrap(), verifier);
+        assert_eq!(share.read_range(&file, 100, 4500).await.unwrap(), data);
+        assert_eq!(share.read_range(&file, 4000, 4500).await.unwrap(), data[3900..]);
+        let copy = share.create_file(share.root(), "copy").await.unwrap();
+        let mut steps = Vec::new();
+        let complete = share.copy_all((&file, 100), (&copy, 7), 4500, |done| {
+            steps.push(done);
+            true
+        });
+        assert!(complete.await.unwrap());
+        assert_eq!(steps, [1000, 2000, 3000, 4000, 4500]);
+        assert_eq!(share.read_range(&copy, 7, 9000).await.unwrap(), data);
+        assert!(!share.copy_all((&file, 0), (&copy, 0), 4500, |done| done < 2000).await.unwrap());
+        let url: nfs_client::url::Url = format!("nfs://{server}/s/f").parse().unwrap();
+        let error = share.directory(&url).await.unwrap_err();
+        assert_eq!(error.status(), Some(nfs::v4::Status::NOTDIR));
+    });
+}
+
 #[test]
 fn every_check_of_conformance_passes() {
-    let mut options = Options::new(format!("nfs://{}/s", start()).parse().unwrap());
+    let mut options = Options::new(format!("nfs://{}/s", start().unwrap()).parse().unwrap());
     options.second_share = Some("t".into());
     options.strict = Some(true);
     let report = run(&options, &checks(), &AtomicBool::new(false), |_| {});

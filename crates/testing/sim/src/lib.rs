@@ -184,15 +184,14 @@ impl Failure {
 /// Rules of the engine that can be disabled: name and description.
 #[cfg(feature = "mutations")]
 pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
-    pool::Mutation::ALL.into_iter().map(|rule| (rule.name(), rule.description()))
+    pool::Mutation::of_the_core().map(|rule| (rule.name(), rule.description()))
 }
 
 /// Disables the rule with this name in every pool of this thread; none for `None` or an unknown
 /// name.
 #[cfg(feature = "mutations")]
 pub fn leave_out(rule: Option<&str>) {
-    let mut rules = pool::Mutation::ALL.into_iter().chain(pool::Mutation::OF_THE_HANDLE);
-    pool::set_mutation(rules.find(|known| Some(known.name()) == rule));
+    pool::leave_out(pool::Mutation::ALL.into_iter().find(|known| Some(known.name()) == rule));
 }
 
 /// Runs one seed.

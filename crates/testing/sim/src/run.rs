@@ -575,7 +575,8 @@ impl Run {
                     !reserved || catalog_effects != self.catalog_effects || self.troubled
                 }
                 Failure::Block(BlockError::Gone | BlockError::OutOfRange { .. } | BlockError::ReadOnly)
-                | Failure::Pool(PoolError::NoSuchObject(_) | PoolError::ObjectExists(_) | PoolError::BadSize { .. }) => {
+                | Failure::Pool(PoolError::NoSuchObject(_) | PoolError::ObjectExists(_))
+                | Failure::Pool(PoolError::BadSize { .. }) => {
                     // Wrong only if the request was valid all the time.
                     !fitted || catalog_effects != self.catalog_effects || !self.fits(&request)
                 }
@@ -585,6 +586,7 @@ impl Run {
                 ) => false,
                 Failure::Block(BlockError::PoolStopped { .. }) => self.troubled,
                 Failure::Block(BlockError::ReadFailed { .. } | BlockError::SourceReadFailed { .. })
+                | Failure::Unreadable { .. }
                 | Failure::Pool(PoolError::Damaged(_)) => self.troubled,
                 Failure::Pool(PoolError::Stopped(_)) => self.troubled,
                 Failure::Pool(PoolError::NoRoomForReservation { .. }) => true,
@@ -767,6 +769,7 @@ fn words(failure: &Failure) -> String {
     match failure {
         Failure::Block(error) => error.to_string(),
         Failure::Pool(error) => error.to_string(),
+        failure @ Failure::Unreadable { .. } => failure.to_string(),
     }
 }
 

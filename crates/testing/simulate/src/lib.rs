@@ -32,7 +32,7 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Number of seeds [default: 1 with --seed, otherwise 100].
-    #[arg(long, value_name = "M")]
+    #[arg(long, alias = "seeds", value_name = "M")]
     count: Option<u64>,
     /// Steps of each seed.
     #[arg(long, default_value_t = 2_000)]
@@ -56,6 +56,9 @@ pub struct Options {
     /// hosts that send commands.
     #[arg(long)]
     whole: bool,
+    /// nfs: calls of each seed, all clients together.
+    #[arg(long, default_value_t = 600)]
+    calls: u64,
     /// whole: commands of each seed, all hosts together.
     #[arg(long, default_value_t = 400)]
     commands: u64,
@@ -70,6 +73,7 @@ const EXAMPLES: &str = "Examples:
   cargo xtask sim --seed 42                            replay seed 42 and tell its story; a failure is made short
   cargo xtask sim --seed 1 --count 200000 --steps 250  a long run; its progress tells where to resume it
   cargo xtask sim --whole --count 100                  the whole array, 100 seeds
+  cargo xtask sim nfs --count 100                      the NFS server with its clients, 100 seeds
   cargo xtask sim --mutant all --count 400             each rule left out must be noticed within 400 seeds";
 
 /// Kind of simulation.
@@ -87,6 +91,8 @@ enum What {
     Exhaustive,
     /// Every structure of a stored pool damaged in turn; a seed is a pool.
     Corruption,
+    /// The NFS server with clients, a network and a medium that fail, in virtual time.
+    Nfs,
 }
 
 impl Options {
@@ -103,6 +109,7 @@ impl Options {
             times: 2,
             quiet: true,
             whole: false,
+            calls: 600,
             commands: 400,
             mutant: None,
         }
@@ -111,6 +118,12 @@ impl Options {
     /// Options for `cargo xtask ci`: seeds of the whole array.
     pub fn whole() -> Self {
         Self { whole: true, count: Some(60), ..Self::short() }
+    }
+
+    /// Options for `cargo xtask ci`: seeds of the NFS server, and its rules, disabled in turn.
+    pub fn nfs() -> [Self; 2] {
+        let seeds = Self { what: What::Nfs, count: Some(400), ..Self::short() };
+        [seeds.clone(), Self { count: Some(200), mutant: Some("all".into()), ..seeds }]
     }
 
     /// Options for `cargo xtask ci`: rules of the layer between protocol and engine, disabled in
@@ -138,7 +151,7 @@ impl Options {
     fn range(&self) -> std::ops::Range<u64> {
         let first = self.seed.unwrap_or(u64::from(self.what != What::Exhaustive));
         let all = match self.what {
-            What::Crashes | What::Faults => 100,
+            What::Crashes | What::Faults | What::Nfs => 100,
             What::Failures => 30,
             What::Exhaustive => sim::sequences(self.length),
             What::Corruption => 8,
@@ -149,7 +162,8 @@ impl Options {
 
     fn run(&self, seed: u64, story: bool) -> Outcome {
         match self.what {
-            What::Crashes => {
+            // `run` leaves the NFS server to its own program.
+            What::Crashes | What::Nfs => {
                 sim::run(RunOptions { story, crash_every: self.crash_every, ..RunOptions::usual(seed, self.steps) })
             }
             What::Faults => {
@@ -164,7 +178,7 @@ impl Options {
     /// Command line that runs one seed again.
     fn again(&self, seed: u64) -> String {
         let mut words = match self.what {
-            What::Crashes => format!("cargo xtask sim --seed {seed} --steps {}", self.steps),
+            What::Crashes | What::Nfs => format!("cargo xtask sim --seed {seed} --steps {}", self.steps),
             What::Faults => format!("cargo xtask sim faults --seed {seed} --steps {}", self.steps),
             What::Failures => format!("cargo xtask sim failures --seed {seed} --limit {}", self.limit),
             What::Exhaustive => format!("cargo xtask sim exhaustive --seed {seed} --length {}", self.length),
@@ -197,7 +211,11 @@ pub fn run(options: &Options) -> Result<Tally> {
         "nothing to run: --count and --steps must be more than 0"
     );
     if options.whole {
-        return whole(options);
+        let commands = ["--commands".to_owned(), options.commands.to_string()];
+        return separate(options, &["simulate", "array_sim"], commands);
+    }
+    if options.what == What::Nfs {
+        return separate(options, &["nfs_sim"], ["--calls".to_owned(), options.calls.to_string()]);
     }
     match &options.mutant {
         Some(rule) => mutants(options, rule),
@@ -359,25 +377,28 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Builds a simulation program that can disable rules; returns its command.
-fn simulation(name: &str) -> Result<Command> {
+/// Builds simulation programs that can disable rules; returns the command of the last one.
+fn simulation(names: &[&str]) -> Result<Command> {
     let mut cargo = workspace::cargo();
     // Built as part of the workspace, so that crates without these rules are not built again.
-    cargo.args(["build", "--quiet", "--workspace", "--bin", "simulate", "--bin", "array_sim"]);
-    cargo.args(["--features", "simulate/mutations,array_sim/mutations"]);
+    cargo.args(["build", "--quiet", "--workspace"]);
+    for name in names {
+        cargo.args(["--bin", name, "--features", &format!("{name}/mutations")]);
+    }
     let built = cargo.status().context("cannot run cargo")?;
     ensure!(built.success(), "the simulation that can leave rules out does not build");
+    let name = names.last().context("no program")?;
     let mut command = Command::new(workspace::target().join("debug").join(name));
     command.current_dir(workspace::root());
     Ok(command)
 }
 
-/// Runs seeds of the whole array in a separate program: the array is not part of this one.
-fn whole(options: &Options) -> Result<Tally> {
-    let mut command = simulation("array_sim")?;
+/// Runs seeds in a separate program: what it simulates is not part of this one.
+fn separate(options: &Options, programs: &[&str], size: [String; 2]) -> Result<Tally> {
+    let mut command = simulation(programs)?;
     let range = options.range();
     command.args(["--seed", &range.start.to_string(), "--count", &(range.end - range.start).to_string()]);
-    command.args(["--commands", &options.commands.to_string()]);
+    command.args(size);
     if let Some(rule) = &options.mutant {
         command.args(["--mutant", rule]);
     }
@@ -391,7 +412,7 @@ fn whole(options: &Options) -> Result<Tally> {
 /// Builds a program that can disable rules, and runs it, because this build cannot.
 #[cfg(not(feature = "mutations"))]
 fn mutants(options: &Options, rule: &str) -> Result<Tally> {
-    let mut command = simulation("simulate")?;
+    let mut command = simulation(&["array_sim", "simulate"])?;
     let range = options.range();
     command.args(["--mutant", rule, "--seed", &range.start.to_string()]);
     command.args(["--count", &(range.end - range.start).to_string(), "--steps", &options.steps.to_string()]);

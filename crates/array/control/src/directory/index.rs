@@ -1,12 +1,14 @@
-//! Secondary keys of records: names, objects, initiators, grantees, clone sources.
+//! Secondary keys of records: names, objects, initiators, addresses, grantees, clone sources.
 
 use crate::access::record::{AccessRecord, To};
 use crate::hosts::initiator::Initiator;
 use crate::hosts::record::HostRecord;
+use crate::shares::record::ShareRecord;
 use crate::snapshots::record::SnapshotRecord;
 use crate::volumes::record::{SourceRecord, VolumeRecord};
 use pool::ObjectId;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use uuid::Uuid;
 
 /// Ids of records by secondary key. Each method takes the previous and the new record.
@@ -15,12 +17,16 @@ pub(super) struct Index {
     volume_names: BTreeMap<String, Uuid>,
     volume_objects: BTreeMap<ObjectId, Uuid>,
     with_thresholds: BTreeSet<Uuid>,
+    /// Pairs of source and clone, which is a volume or a share.
     clones: BTreeSet<(SourceRecord, Uuid)>,
     snapshot_objects: BTreeSet<ObjectId>,
-    /// Pairs of volume and snapshot.
+    /// Pairs of volume or share, and snapshot.
     snapshots: BTreeSet<(Uuid, Uuid)>,
     host_names: BTreeMap<String, Uuid>,
     initiators: BTreeMap<Initiator, Uuid>,
+    addresses: BTreeMap<IpAddr, Uuid>,
+    share_names: BTreeMap<String, Uuid>,
+    share_objects: BTreeMap<ObjectId, Uuid>,
     /// Volumes by grantee and logical unit number. A grantee without grants has no entry.
     luns: BTreeMap<To, BTreeSet<(u16, Uuid)>>,
 }
@@ -60,10 +66,27 @@ impl Index {
             for initiator in &host.initiators {
                 self.initiators.remove(initiator);
             }
+            for address in &host.addresses {
+                self.addresses.remove(address);
+            }
         }
         if let Some(host) = after {
             self.host_names.insert(host.name.clone(), host.id);
             self.initiators.extend(host.initiators.iter().map(|initiator| (initiator.clone(), host.id)));
+            self.addresses.extend(host.addresses.iter().map(|address| (*address, host.id)));
+        }
+    }
+
+    pub fn share(&mut self, before: Option<&ShareRecord>, after: Option<&ShareRecord>) {
+        if let Some(share) = before {
+            self.share_names.remove(&share.name);
+            self.share_objects.remove(&share.object);
+            share.source.map(|source| self.clones.remove(&(source, share.id)));
+        }
+        if let Some(share) = after {
+            self.share_names.insert(share.name.clone(), share.id);
+            self.share_objects.insert(share.object, share.id);
+            self.clones.extend(share.source.map(|source| (source, share.id)));
         }
     }
 
@@ -93,9 +116,23 @@ impl Index {
         self.volume_objects.get(&object).copied()
     }
 
-    /// True if the object is that of a volume or snapshot.
+    pub fn share_named(&self, name: &str) -> Option<Uuid> {
+        self.share_names.get(name).copied()
+    }
+
+    pub fn shares_by_name(&self) -> impl Iterator<Item = Uuid> {
+        self.share_names.values().copied()
+    }
+
+    pub fn share_in(&self, object: ObjectId) -> Option<Uuid> {
+        self.share_objects.get(&object).copied()
+    }
+
+    /// True if the object is that of a volume, share or snapshot.
     pub fn has_object(&self, object: ObjectId) -> bool {
-        self.volume_objects.contains_key(&object) || self.snapshot_objects.contains(&object)
+        self.volume_objects.contains_key(&object)
+            || self.share_objects.contains_key(&object)
+            || self.snapshot_objects.contains(&object)
     }
 
     pub fn with_thresholds(&self) -> impl Iterator<Item = Uuid> {
@@ -104,7 +141,7 @@ impl Index {
 
     pub fn clones_of(&self, source: SourceRecord) -> impl Iterator<Item = Uuid> {
         let clones = self.clones.range((source, Uuid::nil())..=(source, Uuid::max()));
-        clones.map(|(_, volume)| *volume)
+        clones.map(|(_, clone)| *clone)
     }
 
     pub fn snapshots_of(&self, volume: Uuid) -> impl Iterator<Item = Uuid> {
@@ -118,6 +155,10 @@ impl Index {
 
     pub fn host_of(&self, initiator: &Initiator) -> Option<Uuid> {
         self.initiators.get(initiator).copied()
+    }
+
+    pub fn host_at(&self, address: IpAddr) -> Option<Uuid> {
+        self.addresses.get(&address).copied()
     }
 
     /// Grantees with at least one grant.

@@ -39,7 +39,7 @@ const GAP: u64 = 10_000;
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Codes of all events, by name.
-pub(crate) const CODES: [&str; 42] = [
+pub(crate) const CODES: [&str; 46] = [
     "access-granted",
     "access-revoked",
     "array-started",
@@ -74,6 +74,10 @@ pub(crate) const CODES: [&str; 42] = [
     "sanitize-failed",
     "sanitize-started",
     "session-dropped",
+    "share-changed",
+    "share-created",
+    "share-deleted",
+    "share-rolled-back",
     "snapshot-created",
     "snapshot-deleted",
     "threshold-left",

@@ -14,6 +14,8 @@ use crate::directory::{Directory, Edit};
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
+use crate::exports::record::ExportTo;
+use crate::exports::{changes_about, share_user};
 use crate::facts::Facts;
 use crate::live::Change;
 use crate::names::check_name;
@@ -197,13 +199,14 @@ impl Request for HostGroupDelete {
         let _changes = control.lock_changes().await;
         let record = control.directory().host_group(&self.group)?.clone();
         let luns = control.see(|facts| facts.host_group_view(&record)).luns;
-        let users: Vec<User> = luns
+        let mut users: Vec<User> = luns
             .into_iter()
             .map(|unit| {
                 let description = format!("volume {}, LUN {}", unit.name.unwrap_or_default(), unit.lun);
                 User { kind: UserKind::Access, description }
             })
             .collect();
+        users.extend(control.directory().shares_granted_to(ExportTo::Group(record.id)).map(share_user));
         if !users.is_empty() {
             return Err(ControlError::InUse { noun: Noun::HostGroup, name: record.name, users });
         }
@@ -221,7 +224,9 @@ impl Control {
     /// Stores a new or changed group. Its members' access changes before this returns.
     async fn store_host_group(&self, record: &HostGroupRecord) -> Result<(), ControlError> {
         let edits = vec![record.clone().into()];
-        self.commit(vec![record.put()?], edits, &[Change::HostGroupChanged { group: record.id }]).await
+        let mut published = vec![Change::HostGroupChanged { group: record.id }];
+        published.extend(changes_about(&self.directory(), &[ExportTo::Group(record.id)].into()));
+        self.commit(vec![record.put()?], edits, &published).await
     }
 }
 

@@ -1,6 +1,7 @@
-//! `host create` and `host set`: initiator names and CHAP credentials of a host.
+//! `host create` and `host set`: initiator names, addresses and CHAP credentials of a host.
 
 use super::Initiator;
+use super::address::addresses_of;
 use super::initiator::initiators_of;
 use super::{GeneratedSecrets, HostView};
 use crate::condition::Noun;
@@ -10,12 +11,16 @@ use crate::directory::Directory;
 use crate::environment::{Secret, new_id};
 use crate::error::ControlError;
 use crate::events::Draft;
+use crate::exports::changes_about;
+use crate::exports::record::ExportTo;
 use crate::hosts::error::HostError;
 use crate::hosts::record::{Chap, HostRecord, MutualChap};
 use crate::live::Change;
 use crate::names::{check_chap_secret, check_chap_user, check_name};
 use crate::record::Document;
 use crate::request::{Outcome, Request};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use uuid::Uuid;
 
 /// Creates a host.
@@ -25,6 +30,8 @@ pub struct HostCreate {
     pub name: String,
     /// Initiator names.
     pub iqns: Vec<String>,
+    /// IP addresses from which it uses shares.
+    pub addresses: Vec<IpAddr>,
     /// Required CHAP credentials; absent: no CHAP.
     pub chap: Option<ChapSet>,
 }
@@ -38,6 +45,8 @@ pub struct HostSet {
     pub name: Option<String>,
     /// New initiator names, which replace the present ones.
     pub iqns: Option<Vec<String>>,
+    /// New IP addresses, which replace the present ones.
+    pub addresses: Option<Vec<IpAddr>>,
     /// `Some(None)` ends the demand for CHAP.
     pub chap: Option<Option<ChapSet>>,
 }
@@ -73,17 +82,20 @@ impl Request for HostCreate {
     async fn run(&self, control: &Control) -> Result<Outcome<HostView>, ControlError> {
         check_name(Noun::Host, &self.name)?;
         let initiators = initiators_of(&self.iqns)?;
+        let addresses = addresses_of(&self.addresses)?;
+        check_identified(&self.name, &initiators, &addresses)?;
         self.chap.as_ref().map(check_chap).transpose()?;
         let _changes = control.lock_changes().await;
         let existing = control.directory().host(&self.name).ok().cloned();
         if let Some(existing) = existing {
-            check_same(&existing, &initiators, self.chap.as_ref())?;
+            check_same(&existing, &initiators, &addresses, self.chap.as_ref())?;
             return Ok(Outcome::unchanged(control.see(|facts| facts.host_view(existing, None))));
         }
         check_initiators_free(&control.directory(), &initiators, None)?;
+        check_addresses_free(&control.directory(), &addresses, None)?;
         let (chap, generated) = self.chap.clone().map(|chap| control.make_chap(chap, None)).transpose()?.unzip();
         let (id, created) = (new_id(&**control.environment()), control.environment().now());
-        let record = HostRecord { id, name: self.name.clone(), initiators, chap, created };
+        let record = HostRecord { id, name: self.name.clone(), initiators, addresses, chap, created };
         control.store_host(&record).await?;
         Ok(Outcome::changed(control.see(|facts| facts.host_view(record, generated))))
     }
@@ -99,6 +111,7 @@ impl Request for HostSet {
 
     async fn run(&self, control: &Control) -> Result<HostView, ControlError> {
         let initiators = self.iqns.as_deref().map(initiators_of).transpose()?;
+        let addresses = self.addresses.as_deref().map(addresses_of).transpose()?;
         let _changes = control.lock_changes().await;
         let mut record = control.directory().host(&self.host)?.clone();
         let before = record.clone();
@@ -113,6 +126,11 @@ impl Request for HostSet {
             check_initiators_free(&control.directory(), &initiators, Some(record.id))?;
             record.initiators = initiators;
         }
+        if let Some(addresses) = addresses {
+            check_addresses_free(&control.directory(), &addresses, Some(record.id))?;
+            record.addresses = addresses;
+        }
+        check_identified(&record.name, &record.initiators, &record.addresses)?;
         let mut generated = None;
         match self.chap.clone() {
             None => {}
@@ -134,6 +152,7 @@ impl Request for HostSet {
         let mut changes = Vec::new();
         changes.extend(self.name.as_ref().map(|name| format!("renamed to {name}")));
         changes.extend(self.iqns.as_ref().map(|_| "initiator names".to_owned()));
+        changes.extend(self.addresses.as_ref().map(|_| "addresses".to_owned()));
         changes.extend(self.chap.as_ref().map(|chap| match chap {
             Some(_) => "CHAP credentials".to_owned(),
             None => "CHAP off".to_owned(),
@@ -144,9 +163,16 @@ impl Request for HostSet {
 }
 
 impl Control {
-    /// Stores a new or changed host.
+    /// Stores a new or changed host. The rules of shares take over its addresses before this returns.
     async fn store_host(&self, record: &HostRecord) -> Result<(), ControlError> {
-        self.commit(vec![record.put()?], vec![record.clone().into()], &[Change::HostChanged { host: record.id }]).await
+        let mut published = vec![Change::HostChanged { host: record.id }];
+        if self.directory().host_by_id(record.id).is_some_and(|before| before.addresses != record.addresses) {
+            let groups: Vec<Uuid> = self.directory().groups_of(record.id).map(|group| group.id).collect();
+            let groups = groups.into_iter().map(ExportTo::Group);
+            let about = groups.chain([ExportTo::Host(record.id)]).collect();
+            published.extend(changes_about(&self.directory(), &about));
+        }
+        self.commit(vec![record.put()?], vec![record.clone().into()], &published).await
     }
 
     /// Takes missing secrets from the present credentials or generates them, and returns the new
@@ -204,14 +230,36 @@ fn check_initiators_free(
     Ok(())
 }
 
+/// Checks that no other host has these addresses.
+fn check_addresses_free(directory: &Directory, addresses: &[IpAddr], own: Option<Uuid>) -> Result<(), ControlError> {
+    for address in addresses {
+        if let Some(host) = directory.host_at(*address).filter(|host| Some(host.id) != own) {
+            return Err(HostError::AddressTaken { address: *address, host: host.name.clone() }.into());
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the array can recognise a host.
+fn check_identified(name: &str, initiators: &[Initiator], addresses: &[IpAddr]) -> Result<(), ControlError> {
+    match (initiators, addresses) {
+        ([], []) => Err(HostError::Unidentified { host: name.to_owned() }.into()),
+        _ => Ok(()),
+    }
+}
+
 /// Checks that an existing host matches a create request. A secret that would be generated matches
 /// any secret.
-fn check_same(existing: &HostRecord, initiators: &[Initiator], chap: Option<&ChapSet>) -> Result<(), ControlError> {
+fn check_same(
+    existing: &HostRecord,
+    initiators: &[Initiator],
+    addresses: &[IpAddr],
+    chap: Option<&ChapSet>,
+) -> Result<(), ControlError> {
     let secret_same =
         |wanted: &Option<Secret>, present: &Secret| wanted.as_ref().is_none_or(|wanted| wanted == present);
-    let mut sorted = (initiators.to_vec(), existing.initiators.clone());
-    sorted.0.sort();
-    sorted.1.sort();
+    let initiators_same = BTreeSet::from_iter(initiators) == BTreeSet::from_iter(&existing.initiators);
+    let addresses_same = BTreeSet::from_iter(addresses) == BTreeSet::from_iter(&existing.addresses);
     let chap_same = match (chap, &existing.chap) {
         (None, None) => true,
         (Some(wanted), Some(present)) => {
@@ -227,8 +275,10 @@ fn check_same(existing: &HostRecord, initiators: &[Initiator], chap: Option<&Cha
         }
         (Some(_), None) | (None, Some(_)) => false,
     };
-    let difference = if sorted.0 != sorted.1 {
+    let difference = if !initiators_same {
         Difference::InitiatorNames
+    } else if !addresses_same {
+        Difference::Addresses
     } else if !chap_same {
         Difference::ChapCredentials
     } else {

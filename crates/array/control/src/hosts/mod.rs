@@ -1,5 +1,6 @@
 //! Hosts: list, show, delete. `edit.rs` creates and changes them.
 
+mod address;
 mod edit;
 pub(crate) mod error;
 pub(crate) mod initiator;
@@ -17,6 +18,8 @@ use crate::directory::Edit;
 use crate::environment::Secret;
 use crate::error::ControlError;
 use crate::events::Draft;
+use crate::exports::record::ExportTo;
+use crate::exports::share_user;
 use crate::facts::Facts;
 use crate::live::Change;
 use crate::page::Listed;
@@ -126,7 +129,7 @@ impl Request for HostDelete {
 }
 
 impl Control {
-    /// Users of a host: its groups, its grants and its sessions.
+    /// Users of a host: its groups, its grants of volumes and shares, and its sessions.
     fn host_users(&self, record: &HostRecord) -> Vec<User> {
         let directory = self.directory();
         let volume = |id: Uuid| directory.volume_by_id(id).map_or("", |volume| volume.name.as_str());
@@ -139,6 +142,7 @@ impl Control {
                 description: format!("volume {}, LUN {}", volume(access.volume), access.lun),
             },
         ));
+        users.extend(directory.shares_granted_to(ExportTo::Host(record.id)).map(share_user));
         let sessions = self.live().sessions();
         let own = sessions.iter().filter(|session| record.initiators.contains(&Initiator::of(&session.initiator)));
         users.extend(own.map(|session| self.session_user(session)));

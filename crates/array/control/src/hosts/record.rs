@@ -5,6 +5,7 @@ use crate::environment::Secret;
 use crate::record::Document;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use uuid::Uuid;
 
 /// A host.
@@ -18,6 +19,9 @@ pub struct HostRecord {
     /// Initiators of the host; no other host has them.
     #[serde(rename = "iqns")]
     pub initiators: Vec<Initiator>,
+    /// IP addresses of the host, from which it uses shares; no other host has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<IpAddr>,
     /// Credentials if CHAP is required.
     pub chap: Option<Chap>,
     /// Creation time.

@@ -9,8 +9,8 @@
 //! Each job stores its state as a document and continues after a restart. Its start, changes and
 //! cancellation are durable before the reply; its progress is written periodically. The last
 //! hundred ended jobs are listed until a restart. Sanitize operations, which hosts start and the
-//! target executes, appear as jobs, too (`sanitize.rs`, `sanitize_reports.rs`); their state is stored separately, and they
-//! cannot be cancelled.
+//! target executes, appear as jobs, too (`sanitize.rs`, `sanitize_reports.rs`); their state is stored separately, and
+//! they cannot be cancelled.
 
 mod check;
 mod context;

@@ -2,8 +2,8 @@
 //! array.
 //!
 //! The owner sends only changes ([`Delta`]): edits of the directory as they are applied, and all
-//! others when [`Control::publish_facts`](crate::Control::publish_facts) finds them. That runs before the reply to each change, so
-//! that the requester can read its result, and when other code calls it. There is only one copy,
+//! others when [`Control::publish_facts`](crate::Control::publish_facts) finds them. That runs before the reply to
+//! each change, so that the requester can read its result, and when other code calls it. There is only one copy,
 //! which each reader first brings up to date: a reader that is slow with its reply keeps no old
 //! state.
 

@@ -100,6 +100,7 @@ impl Control {
         // The change of the object may have been found before the directory had its document.
         let object = match edit {
             Edit::Volume(_, Some(volume)) => Some(volume.object),
+            Edit::Share(_, Some(share)) => Some(share.object),
             Edit::Snapshot(_, Some(snapshot)) => Some(snapshot.object),
             _ => None,
         };
@@ -212,7 +213,9 @@ impl Control {
 
     /// Drops counts of deleted objects once they are as many as the others.
     fn forget_counts(&self) {
-        let (volumes, snapshots) = (self.directory().volume_count(), self.directory().snapshot_count());
+        let directory = self.directory();
+        let (volumes, snapshots) = (directory.volume_count() + directory.share_count(), directory.snapshot_count());
+        drop(directory);
         let exists = |objects: &[ObjectId]| objects.iter().all(|object| self.catalog().object(*object).is_some());
         if self.forget_unique_counts(2 * (2 * volumes + snapshots) + LEAST_FORGOTTEN, exists) {
             self.publisher().counts.borrow_mut().retain(|objects, _| exists(objects));

@@ -55,7 +55,7 @@ pub(super) struct View {
     pub at: Timestamp,
     pub portals: Vec<Portal>,
     pub pool: PoolFacts,
-    /// Objects of volumes and snapshots; the pool may have many more.
+    /// Objects of volumes, shares and snapshots; the pool may have many more.
     pub objects: BTreeMap<ObjectId, ObjectInfo>,
     /// [`pool::Catalog::changes`] at the last publication.
     pub changes: Revision,

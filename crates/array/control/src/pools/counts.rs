@@ -11,10 +11,10 @@ impl Control {
         self.pool().unique.last(objects)
     }
 
-    /// Counts the bytes that deleting a volume, and deleting all its snapshots, would free.
-    pub(crate) async fn count_volume(&self, object: ObjectId, volume: Uuid, patience: &mut Patience) {
+    /// Counts the bytes that deleting a volume or share, and deleting all its snapshots, would free.
+    pub(crate) async fn count_content(&self, object: ObjectId, id: Uuid, patience: &mut Patience) {
         self.count(&[object], patience).await;
-        let snapshots = self.directory().snapshot_objects(volume);
+        let snapshots = self.directory().snapshot_objects(id);
         if !snapshots.is_empty() {
             self.count(&snapshots, patience).await;
         }

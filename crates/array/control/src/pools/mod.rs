@@ -84,6 +84,8 @@ pub struct PoolView {
     pub mapped_bytes: u64,
     /// Number of volumes.
     pub volumes: u64,
+    /// Number of shares.
+    pub shares: u64,
     /// Number of snapshots.
     pub snapshots: u64,
     /// Free and unpromised bytes.
@@ -274,6 +276,13 @@ impl dyn Facts + '_ {
             unique = add(unique, self.unique_bytes(&[volume.object]));
             snapshots = add(snapshots, self.snapshot_bytes(volume.id));
         }
+        // No host sees the size of a share.
+        for share in directory.shares() {
+            let Some(object) = self.object(share.object) else { continue };
+            mapped_bytes = mapped_bytes.saturating_add(object.mapped_bytes);
+            unique = add(unique, self.unique_bytes(&[share.object]));
+            snapshots = add(snapshots, self.snapshot_bytes(share.id));
+        }
         let tokens = self.token_bytes();
         let own = add(add(unique, snapshots), tokens);
         let data = space.used_bytes.saturating_sub(space.metadata_bytes);
@@ -285,6 +294,7 @@ impl dyn Facts + '_ {
             provisioned_bytes,
             mapped_bytes,
             volumes: count(directory.volume_count()),
+            shares: count(directory.share_count()),
             snapshots: count(directory.snapshot_count()),
             available_bytes: available_bytes(&space),
             unique_bytes: unique,

@@ -3,7 +3,6 @@
 use super::BadRange;
 use crate::directory::Directory;
 use crate::snapshots::record::SnapshotRecord;
-use crate::volumes::record::VolumeRecord;
 use pool::{ObjectId, Place};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +18,14 @@ const LBA_BYTES: u64 = 512;
 pub(crate) fn bad_ranges(directory: &Directory, places: &[Place]) -> Vec<BadRange> {
     let snapshots: BTreeMap<ObjectId, &SnapshotRecord> =
         directory.snapshots().map(|snapshot| (snapshot.object, snapshot)).collect();
-    let volumes: BTreeMap<ObjectId, &VolumeRecord> =
-        directory.volumes().map(|volume| (volume.object, volume)).collect();
     let mut found: BTreeMap<(String, u64), (bool, BTreeSet<String>)> = BTreeMap::new();
     for place in places {
         let snapshot = snapshots.get(&place.object);
         let volume = match snapshot {
-            Some(snapshot) => directory.volume_by_id(snapshot.volume),
-            None => volumes.get(&place.object).copied(),
+            Some(snapshot) => directory.content_name(snapshot.volume),
+            None => directory.name_of(place.object),
         };
-        let volume = volume.map_or_else(|| format!("object {}", place.object.0), |volume| volume.name.clone());
+        let volume = volume.map_or_else(|| format!("object {}", place.object.0), str::to_owned);
         let (in_volume, snapshots) = found.entry((volume, place.offset_bytes)).or_default();
         match snapshot {
             Some(snapshot) => {

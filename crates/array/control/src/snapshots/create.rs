@@ -1,9 +1,10 @@
-//! `snapshot create`: snapshots of one volume, or of several at one instant. Existing names are
+//! `snapshot create`: snapshots of one volume or share, or of several at one instant. Existing names are
 //! refused.
 
 use super::SnapshotView;
 use crate::condition::Noun;
 use crate::control::Control;
+use crate::directory::Content;
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
@@ -11,22 +12,21 @@ use crate::names::check_name;
 use crate::record::Document;
 use crate::request::Request;
 use crate::snapshots::record::SnapshotRecord;
-use crate::volumes::record::VolumeRecord;
 use pool::{CatalogChange, ObjectKind};
 
-/// Largest number of volumes in a group.
+/// Largest number of volumes and shares in a group.
 const MAX_GROUP: usize = 256;
 
 /// Takes a snapshot.
 #[derive(Clone, Debug)]
 pub struct SnapshotCreate {
-    /// Name or id of the volume.
+    /// Name or id of the volume or share.
     pub volume: String,
-    /// Name of the snapshot, unique within the volume.
+    /// Name of the snapshot, unique within its source.
     pub name: String,
 }
 
-/// Takes snapshots of several volumes at one instant. The reply has them in the requested order.
+/// Takes snapshots of several volumes and shares at one instant. The reply has them in the requested order.
 #[derive(Clone, Debug)]
 pub struct SnapshotGroup {
     /// Names or ids of the volumes.
@@ -42,8 +42,8 @@ impl Request for SnapshotCreate {
     async fn run(&self, control: &Control) -> Result<SnapshotView, ControlError> {
         check_name(Noun::Snapshot, &self.name)?;
         let _changes = control.lock_changes().await;
-        let volume = control.directory().volume(&self.volume)?.clone();
-        let existing = control.directory().snapshot_of(volume.id, &self.name).cloned();
+        let source = control.directory().content(&self.volume)?;
+        let existing = control.directory().snapshot_of(source.id, &self.name).cloned();
         if let Some(existing) = existing {
             return Err(control.taken_before(&existing));
         }
@@ -52,11 +52,11 @@ impl Request for SnapshotCreate {
             id: new_id(&**control.environment()),
             object,
             name: self.name.clone(),
-            volume: volume.id,
+            volume: source.id,
             created: control.environment().now(),
             group: None,
         };
-        let clone = CatalogChange::CloneObject { source: volume.object, id: object, kind: ObjectKind::Snapshot };
+        let clone = CatalogChange::CloneObject { source: source.object, id: object, kind: ObjectKind::Snapshot };
         control.commit(vec![clone, record.put()?], vec![record.clone().into()], &[]).await?;
         control.show_snapshot(record).await
     }
@@ -78,9 +78,9 @@ impl Request for SnapshotGroup {
             return Err(ControlError::InvalidSetting(format!("a group has 1 to {MAX_GROUP} volumes")));
         }
         let _changes = control.lock_changes().await;
-        let mut members: Vec<VolumeRecord> = Vec::with_capacity(self.volumes.len());
+        let mut members: Vec<Content> = Vec::with_capacity(self.volumes.len());
         for volume in &self.volumes {
-            let volume = control.directory().volume(volume)?.clone();
+            let volume = control.directory().content(volume)?;
             if members.iter().all(|member| member.id != volume.id) {
                 members.push(volume);
             }

@@ -1,5 +1,5 @@
-//! Snapshots: list, show, delete. `create.rs` takes them, of one volume or of several at one
-//! instant.
+//! Snapshots of volumes and shares: list, show, delete. `create.rs` takes them, of one or of several
+//! at one instant.
 
 mod create;
 pub(crate) mod error;
@@ -26,17 +26,17 @@ use crate::volumes::record::SourceRecord;
 use pool::{CatalogChange, ObjectId, ObjectInfo};
 use uuid::Uuid;
 
-/// Lists snapshots by volume and name.
+/// Lists snapshots by volume or share, and name.
 #[derive(Clone, Debug, Default)]
 pub struct SnapshotList {
-    /// Only snapshots of this volume.
+    /// Only snapshots of this volume or share.
     pub volume: Option<String>,
 }
 
 /// Shows one snapshot.
 #[derive(Clone, Debug)]
 pub struct SnapshotShow {
-    /// `volume@name`, id, or a name that is unique among all snapshots.
+    /// `volume@name`, `share@name`, id, or a name that is unique among all snapshots.
     pub snapshot: String,
 }
 
@@ -56,9 +56,11 @@ pub struct SnapshotView {
     pub object: ObjectInfo,
     /// Bytes that deleting it would free; absent during the first count.
     pub unique_bytes: Option<u64>,
-    /// Name of the volume.
+    /// Name of the volume or share.
     pub volume: String,
-    /// Volumes cloned from it.
+    /// True for the snapshot of a share.
+    pub of_share: bool,
+    /// Volumes or shares cloned from it.
     pub dependents: Vec<String>,
 }
 
@@ -101,7 +103,7 @@ impl SnapshotList {
     fn records<'a>(&self, facts: &'a dyn Facts) -> Result<Vec<&'a SnapshotRecord>, ControlError> {
         let directory = facts.directory();
         Ok(match &self.volume {
-            Some(volume) => directory.snapshots_of(directory.volume(volume)?.id).collect(),
+            Some(volume) => directory.snapshots_of(directory.content(volume)?.id).collect(),
             None => directory.snapshots().collect(),
         })
     }
@@ -164,10 +166,13 @@ impl dyn Facts + '_ {
         let object = self.object(record.object)?;
         let unique_bytes = self.unique_bytes(&[record.object]);
         let directory = self.directory();
-        let volume = directory.volume_by_id(record.volume).map(|volume| volume.name.clone())?;
-        let clones = directory.clones_of(SourceRecord::Snapshot(record.id));
-        let mut dependents: Vec<String> = clones.map(|clone| clone.name.clone()).collect();
+        let volume = directory.content_name(record.volume)?.to_owned();
+        let of_share = directory.share_by_id(record.volume).is_some();
+        let source = SourceRecord::Snapshot(record.id);
+        let volumes = directory.clones_of(source).map(|clone| &clone.name);
+        let shares = directory.share_clones_of(source).map(|clone| &clone.name);
+        let mut dependents: Vec<String> = volumes.chain(shares).cloned().collect();
         dependents.sort();
-        Some(SnapshotView { record, object, unique_bytes, volume, dependents })
+        Some(SnapshotView { record, object, unique_bytes, volume, of_share, dependents })
     }
 }

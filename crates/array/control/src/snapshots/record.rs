@@ -15,9 +15,9 @@ pub struct SnapshotRecord {
     /// Object in the pool.
     #[serde(with = "object_id")]
     pub object: ObjectId,
-    /// Name, unique among the volume's snapshots.
+    /// Name, unique among the snapshots of its source.
     pub name: String,
-    /// The volume.
+    /// The volume or share.
     pub volume: Uuid,
     /// Creation time.
     pub created: Timestamp,

@@ -1,6 +1,6 @@
-//! `snapshot tree`: the descendants of a volume: its snapshots, clones of either, and so on.
+//! `snapshot tree`: the descendants of a volume or share: its snapshots, clones of either, and so on.
 
-use crate::directory::Directory;
+use crate::directory::{Content, Directory};
 use crate::error::ControlError;
 use crate::facts::Facts;
 use crate::pools::count;
@@ -11,20 +11,22 @@ use pool::{ObjectId, ObjectInfo};
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// Shows a volume and its descendants, each after its parent.
+/// Shows a volume or share and its descendants, each after its parent.
 #[derive(Clone, Debug)]
 pub struct SnapshotTree {
-    /// Name or id of the volume.
+    /// Name or id of the volume or share.
     pub volume: String,
 }
 
-/// Volume or snapshot in a tree.
+/// Volume, share or snapshot in a tree.
 #[derive(Clone, Debug)]
 pub struct TreeView {
     /// Distance from the root.
     pub depth: u64,
-    /// True for a snapshot, false for a volume.
+    /// True for a snapshot, false for a volume or share.
     pub snapshot: bool,
+    /// True for a share and its snapshots.
+    pub of_share: bool,
     /// Id.
     pub id: Uuid,
     /// Parent; absent for the root.
@@ -41,12 +43,13 @@ pub struct TreeView {
     pub created: Timestamp,
 }
 
-/// Volume or snapshot before its space is counted.
+/// Volume, share or snapshot before its space is counted.
 struct Node {
     depth: u64,
     id: Uuid,
     parent: Option<Uuid>,
     snapshot: bool,
+    of_share: bool,
     name: String,
     object: ObjectId,
     created: jiff::Timestamp,
@@ -59,31 +62,33 @@ impl Read for SnapshotTree {
     const FRESH_COUNTS: bool = true;
 
     fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
-        let Ok(volume) = facts.directory().volume(&self.volume) else { return Vec::new() };
-        nodes(facts.directory(), volume.id).into_iter().map(|node| vec![node.object]).collect()
+        let Ok(root) = facts.directory().content(&self.volume) else { return Vec::new() };
+        nodes(facts.directory(), &root).into_iter().map(|node| vec![node.object]).collect()
     }
 
     fn answer(&self, facts: &dyn Facts) -> Result<Vec<TreeView>, ControlError> {
         let directory = facts.directory();
         let view = |node: Node| {
-            let Node { depth, id, parent, snapshot, name, object, created, dependents } = node;
+            let Node { depth, id, parent, snapshot, of_share, name, object, created, dependents } = node;
             let unique_bytes = facts.unique_bytes(&[object]);
             // Objects that were deleted meanwhile are omitted.
             let object = facts.object(object)?;
-            Some(TreeView { depth, snapshot, id, parent, name, object, unique_bytes, dependents, created })
+            Some(TreeView { depth, snapshot, of_share, id, parent, name, object, unique_bytes, dependents, created })
         };
-        Ok(nodes(directory, directory.volume(&self.volume)?.id).into_iter().filter_map(view).collect())
+        Ok(nodes(directory, &directory.content(&self.volume)?).into_iter().filter_map(view).collect())
     }
 }
 
-/// The volume and its descendants, each after its parent, in order of creation.
-fn nodes(directory: &Directory, root: Uuid) -> Vec<Node> {
+/// The root and its descendants, each after its parent, in order of creation.
+fn nodes(directory: &Directory, root: &Content) -> Vec<Node> {
+    let of_share = root.is_share;
     let mut nodes = Vec::new();
     let mut seen = BTreeSet::new();
-    let mut waiting = vec![(0, None, SourceRecord::Volume(root))];
+    let mut waiting =
+        vec![(0, None, if of_share { SourceRecord::Share(root.id) } else { SourceRecord::Volume(root.id) })];
     while let Some((depth, parent, source)) = waiting.pop() {
         let (id, snapshot) = match source {
-            SourceRecord::Volume(id) => (id, false),
+            SourceRecord::Volume(id) | SourceRecord::Share(id) => (id, false),
             SourceRecord::Snapshot(id) => (id, true),
         };
         // Contradicting documents could form a cycle.
@@ -94,18 +99,23 @@ fn nodes(directory: &Directory, root: Uuid) -> Vec<Node> {
             .clones_of(source)
             .map(|volume| (volume.created, volume.id, SourceRecord::Volume(volume.id)))
             .collect();
+        let shares = directory.share_clones_of(source);
+        children.extend(shares.map(|share| (share.created, share.id, SourceRecord::Share(share.id))));
         let node = if snapshot {
             directory.snapshot_by_id(id).map(|record| (directory.full_name(record), record.object, record.created))
         } else {
             let own = directory.snapshots_of(id);
             children.extend(own.map(|snapshot| (snapshot.created, snapshot.id, SourceRecord::Snapshot(snapshot.id))));
-            directory.volume_by_id(id).map(|record| (record.name.clone(), record.object, record.created))
+            let volume = directory.volume_by_id(id).map(|record| (record.name.clone(), record.object, record.created));
+            volume.or_else(|| {
+                directory.share_by_id(id).map(|record| (record.name.clone(), record.object, record.created))
+            })
         };
         let Some((name, object, created)) = node else { continue };
         // The stack pops the last element first.
         children.sort_unstable_by_key(|(created, id, _)| std::cmp::Reverse((*created, *id)));
         let dependents = count(children.len());
-        nodes.push(Node { depth, id, parent, snapshot, name, object, created, dependents });
+        nodes.push(Node { depth, id, parent, snapshot, of_share, name, object, created, dependents });
         waiting.extend(children.into_iter().map(|(_, _, child)| (depth + 1, Some(id), child)));
     }
     nodes

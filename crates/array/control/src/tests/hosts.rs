@@ -6,7 +6,7 @@ fn host(reply: Result<impl About<HostView>, ControlError>) -> (HostView, bool) {
 }
 
 fn create(chap: Option<ChapSet>) -> HostCreate {
-    HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], chap }
+    HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], chap, ..HostCreate::default() }
 }
 
 fn chap(secret: Option<&str>, mutual: Option<Option<&str>>) -> ChapSet {
@@ -28,7 +28,8 @@ fn creating_twice_returns_the_same_host() {
 fn an_initiator_belongs_to_one_host() {
     let array = Array::new();
     array.create_host("esx01", ESX01);
-    let other = HostCreate { name: "esx02".to_owned(), iqns: vec![ESX01.to_ascii_uppercase()], chap: None };
+    let other =
+        HostCreate { name: "esx02".to_owned(), iqns: vec![ESX01.to_ascii_uppercase()], ..HostCreate::default() };
     assert_eq!(array.code(other), "initiator-name-taken");
 }
 

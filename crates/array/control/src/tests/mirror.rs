@@ -35,6 +35,9 @@ fn everything_is_the_same(array: &Array, mirror: &Mirror) {
     same(array, mirror, &HostGroupList);
     same(array, mirror, &HostGroupShow { group: "c1".to_owned() });
     same(array, mirror, &AccessList::default());
+    same(array, mirror, &ShareList);
+    same(array, mirror, &ShareShow { share: "s1".to_owned() });
+    same(array, mirror, &ExportList::default());
     same(array, mirror, &SessionList);
     same(array, mirror, &PortalList);
     same(array, mirror, &PortGroupList);
@@ -83,6 +86,16 @@ fn a_reader_sees_each_change_that_was_answered() {
     array.run(VolumeSet { volume: "v2".to_owned(), name: Some("v3".to_owned()), ..VolumeSet::default() }).unwrap();
     array.run(PoolSet { pool: "p0".to_owned(), warn_percent: Some(1), ..PoolSet::default() }).unwrap();
     check();
+    let s1 = array.run(ShareCreate::new("s1")).unwrap().view.object.id;
+    array.catalog.set_mapped(s1, 1 << 20);
+    let (share, grantee) = ("s1".to_owned(), ExportGrantee::Group("c1".to_owned()));
+    let export = ExportGrant { share, grantee, read_only: true, squash: None, anonymous: None, privileged_port: false };
+    array.run(export).unwrap();
+    check();
+    array.run(ShareSet { share: "s1".to_owned(), new_handles: true, ..ShareSet::default() }).unwrap();
+    array.run(ExportRevoke { share: "s1".to_owned(), grantee: None }).unwrap();
+    check();
+    array.run(ShareDelete { share: "s1".to_owned(), with_snapshots: false }).unwrap();
     array.run(PortalSet { portal: "2".to_owned(), group: Some(7), force: true, ..PortalSet::default() }).unwrap();
     array.run(PortGroupSet { group: 7, state: Some(AccessState::Standby), ..PortGroupSet::default() }).unwrap();
     array.run(PoolScrub { pool: "p0".to_owned(), share_percent: None }).unwrap();

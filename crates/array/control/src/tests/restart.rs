@@ -10,7 +10,7 @@ fn everything_is_there_again_after_a_restart() {
     let before = array.create("v1");
     array.run(SnapshotCreate { volume: "v1".to_owned(), name: "monday".to_owned() }).unwrap();
     let chap = Some(ChapSet { user: "esx".to_owned(), secret: None, generate: false, mutual: None });
-    let create = HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], chap };
+    let create = HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], chap, ..HostCreate::default() };
     array.run(create).unwrap();
     array.grant("v1", Some("esx01"), Some(9)).unwrap();
     let nexus = array.control.directory().nexus(ESX01);
@@ -27,7 +27,7 @@ fn everything_is_there_again_after_a_restart() {
 fn a_failed_commit_changes_nothing() {
     let array = Array::new();
     array.catalog.fail_next.replace(Some(PoolError::Stopped("write failed".to_owned())));
-    let create = HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], chap: None };
+    let create = HostCreate { name: "esx01".to_owned(), iqns: vec![ESX01.to_owned()], ..HostCreate::default() };
     assert_eq!(array.code(create), "pool-stopped");
     assert_eq!(array.code(HostShow { host: "esx01".to_owned() }), "not-found");
     assert!(array.live.published.borrow().is_empty());

@@ -24,7 +24,7 @@ use pool::{CatalogChange, ObjectId, ObjectKind, Reservation};
 /// the request is for the content of its source at this time.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeCreate {
-    /// Unique name.
+    /// Name, unique among volumes and shares.
     pub name: String,
     /// Required unless `source` is given; a clone may be larger than its source.
     pub size_bytes: Option<u64>,
@@ -71,6 +71,7 @@ impl Request for VolumeCreate {
             check_same(control, &existing, self)?;
             return Ok(Outcome::unchanged(control.show_volume(existing).await?));
         }
+        control.directory().check_name_free(&self.name)?;
         let reservation = wanted_reservation(None, self.reserve, self.overwrite_reserve_percent, &self.name)?;
         let object = control.catalog().new_object_id();
         let mut changes = content(control, object, source.as_ref(), self)?;
@@ -185,7 +186,13 @@ fn find_source(directory: &Directory, name: &str) -> Result<Source, ControlError
         let record = SourceRecord::Volume(volume.id);
         return Ok(Source { record, object: volume.object, name: volume.name.clone() });
     }
+    if directory.share(name).is_ok() {
+        return Err(VolumeError::SourceIsShare { name: name.to_owned() }.into());
+    }
     match directory.snapshot(name) {
+        Ok(snapshot) if directory.share_by_id(snapshot.volume).is_some() => {
+            Err(VolumeError::SourceIsShare { name: directory.full_name(snapshot) }.into())
+        }
         Ok(snapshot) => Ok(Source {
             record: SourceRecord::Snapshot(snapshot.id),
             object: snapshot.object,

@@ -43,6 +43,12 @@ pub enum VolumeError {
         /// Name of the new volume.
         name: String,
     },
+    /// The source of the volume has files.
+    #[error("{name} is {}share: only a share can be cloned from it", if name.contains('@') { "a snapshot of a " } else { "a " })]
+    SourceIsShare {
+        /// Name of the share or snapshot.
+        name: String,
+    },
     /// Smaller than the present size or than the source.
     #[error(
         "volume {name} cannot have {}: {} has {}, and volumes do not shrink",
@@ -81,6 +87,7 @@ impl Condition for VolumeError {
             Self::HasSnapshots { .. } => "has-snapshots",
             Self::InvalidSize { .. } => "invalid-size",
             Self::SizeMissing { .. } => "size-missing",
+            Self::SourceIsShare { .. } => "source-is-share",
             Self::WouldShrink { .. } => "would-shrink",
             Self::BadReservation { .. } => "invalid-reservation",
             Self::NotThick { .. } => "not-thick",
@@ -92,6 +99,7 @@ impl Condition for VolumeError {
             Self::RollbackInUse { .. } | Self::HasSnapshots { .. } | Self::NotThick { .. } => Class::Conflict,
             Self::InvalidSize { .. }
             | Self::SizeMissing { .. }
+            | Self::SourceIsShare { .. }
             | Self::WouldShrink { .. }
             | Self::BadReservation { .. } => Class::Invalid,
         }
@@ -112,6 +120,7 @@ impl Condition for VolumeError {
             Self::HasSnapshots { .. } => "delete them with the volume",
             Self::SizeMissing { .. } => "give a size, or a source to clone",
             Self::NotThick { .. } => "make the volume thick",
+            Self::SourceIsShare { .. } => "clone it as a share",
             Self::InvalidSize { .. } | Self::WouldShrink { .. } | Self::BadReservation { .. } => return None,
         };
         Some(help.to_owned())
@@ -126,6 +135,7 @@ impl Condition for VolumeError {
             | Self::SizeMissing { name }
             | Self::NotThick { name }
             | Self::WouldShrink { name, .. } => vec![("volume", name.clone())],
+            Self::SourceIsShare { name } => vec![("source", name.clone())],
             Self::InvalidSize { .. } | Self::BadReservation { .. } => Vec::new(),
         }
     }

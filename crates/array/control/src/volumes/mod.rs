@@ -90,7 +90,7 @@ impl Read for VolumeList {
     const NAME: &'static str = "volume-list";
 
     fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
-        facts.directory().volumes().flat_map(|volume| facts.counted_of(volume)).collect()
+        facts.directory().volumes().flat_map(|volume| facts.counted_of(volume.object, volume.id)).collect()
     }
 
     fn answer(&self, facts: &dyn Facts) -> Result<Vec<VolumeView>, ControlError> {
@@ -113,7 +113,7 @@ impl Listed for VolumeList {
 
     fn counted_of(&self, facts: &dyn Facts, rows: &[Uuid]) -> Vec<Vec<ObjectId>> {
         let records = rows.iter().filter_map(|id| facts.directory().volume_by_id(*id));
-        records.flat_map(|record| facts.counted_of(record)).collect()
+        records.flat_map(|record| facts.counted_of(record.object, record.id)).collect()
     }
 }
 
@@ -123,7 +123,8 @@ impl Read for VolumeShow {
     const FRESH_COUNTS: bool = true;
 
     fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
-        facts.directory().volume(&self.volume).map(|volume| facts.counted_of(volume).collect()).unwrap_or_default()
+        let volume = facts.directory().volume(&self.volume);
+        volume.map(|volume| facts.counted_of(volume.object, volume.id).collect()).unwrap_or_default()
     }
 
     fn answer(&self, facts: &dyn Facts) -> Result<VolumeView, ControlError> {
@@ -137,7 +138,7 @@ impl Control {
     /// Counts one volume and returns its view. Errors: `NotFound` if it was deleted meanwhile.
     pub(crate) async fn show_volume(&self, record: VolumeRecord) -> Result<VolumeView, ControlError> {
         let name = record.name.clone();
-        self.count_volume(record.object, record.id, &mut self.patience()).await;
+        self.count_content(record.object, record.id, &mut self.patience()).await;
         let view = self.see(|facts| facts.volume_view(record));
         view.ok_or(ControlError::NotFound { noun: Noun::Volume, name })
     }
@@ -185,7 +186,7 @@ impl dyn Facts + '_ {
         let directory = self.directory();
         let source = record.source.map(|source| {
             let (snapshot, id) = match source {
-                SourceRecord::Volume(id) => (false, id),
+                SourceRecord::Volume(id) | SourceRecord::Share(id) => (false, id),
                 SourceRecord::Snapshot(id) => (true, id),
             };
             SourceView { snapshot, id, name: directory.source_name(source) }

@@ -47,4 +47,6 @@ pub enum SourceRecord {
     Volume(Uuid),
     /// A snapshot, which may be deleted now.
     Snapshot(Uuid),
+    /// A share, which may be deleted now. Only a share is cloned from it.
+    Share(Uuid),
 }

@@ -51,9 +51,7 @@ impl Request for VolumeSet {
         let (mut changes, mut published) = (Vec::new(), Vec::new());
         if let Some(name) = self.name.clone().filter(|name| *name != record.name) {
             check_name(Noun::Volume, &name)?;
-            if control.directory().volume(&name).is_ok() {
-                return Err(ControlError::Exists { noun: Noun::Volume, name, difference: None });
-            }
+            control.directory().check_name_free(&name)?;
             record.name = name;
             published.push(Change::VolumeRenamed { object });
         }

@@ -65,7 +65,7 @@ impl Read for VolumeSpace {
     fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
         let Ok(volume) = facts.directory().volume(&self.volume) else { return Vec::new() };
         let snapshots = facts.directory().snapshots_of(volume.id).map(|snapshot| vec![snapshot.object]);
-        facts.counted_of(volume).chain(snapshots).collect()
+        facts.counted_of(volume.object, volume.id).chain(snapshots).collect()
     }
 
     fn answer(&self, facts: &dyn Facts) -> Result<SpaceView, ControlError> {

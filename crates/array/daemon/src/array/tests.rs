@@ -34,7 +34,7 @@ async fn furnished() -> (Rc<Control>, String) {
     control.execute(create).await.unwrap();
     control.execute(SnapshotCreate { volume: name(), name: "monday".to_owned() }).await.unwrap();
     let iqns = vec!["iqn.2026-01.org.example:h1".to_owned()];
-    control.execute(HostCreate { name: "h1".to_owned(), iqns, chap: None }).await.unwrap();
+    control.execute(HostCreate { name: "h1".to_owned(), iqns, ..HostCreate::default() }).await.unwrap();
     control.execute(HostGroupCreate { name: "g1".to_owned(), hosts: Vec::new() }).await.unwrap();
     let job = control.execute(PoolScrub { pool: "p0".to_owned(), share_percent: None }).await.unwrap();
     (control, job.view.id.to_string())

@@ -14,6 +14,8 @@ pub(super) struct File {
     pub(super) server: Server,
     pub(super) tls: Tls,
     pub(super) iscsi: Iscsi,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) nfs: Option<Nfs>,
     #[serde(skip_serializing_if = "Metrics::is_empty")]
     pub(super) metrics: Metrics,
     pub(super) background: Background,
@@ -63,6 +65,17 @@ pub(super) struct Iscsi {
     pub(super) explicit_asymmetric_access: Option<bool>,
     pub(super) abort_of_finished_task: Option<AbortOfFinishedTask>,
     pub(super) isns: Option<Vec<SocketAddr>>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Nfs {
+    pub(super) listen: Option<Vec<PortalAddress>>,
+    pub(super) versions: Option<Vec<String>>,
+    pub(super) portmap: Option<bool>,
+    pub(super) lease_seconds: Option<u64>,
+    pub(super) max_clients: Option<u32>,
+    pub(super) replay_memory: Option<Size>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

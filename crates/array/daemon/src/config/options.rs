@@ -15,6 +15,9 @@ pub struct ServeOptions {
     #[arg(help = "iSCSI portal; may be given several times [default: 0.0.0.0:3260; [::]:3260 is IPv4 and IPv6]")]
     #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_ISCSI", hide_env_values = true, value_delimiter = ',', value_parser = super::portal_address::parse)]
     pub iscsi: Vec<SocketAddr>,
+    /// Serve NFS at this address; may be given several times
+    #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_NFS", hide_env_values = true, value_delimiter = ',', value_parser = super::portal_address::parse)]
+    pub nfs: Vec<SocketAddr>,
     /// Also serve REST over TLS at this address; creates DIR/admin.token at the first use
     #[arg(long, value_name = "ADDR:PORT", env = "WINDLASS_HTTP", hide_env_values = true)]
     pub http: Option<SocketAddr>,
@@ -33,7 +36,8 @@ pub struct ServeOptions {
     /// Serve the pool that is there now, where the state directory has served another one
     #[arg(long, conflicts_with = "new_pool")]
     pub adopt_pool: bool,
-    /// Memory for caches and data in flight; each connection adds up to 512 KiB while its window is full, and the program itself 24 MiB [default: 512M]
+    /// Memory for caches and data in flight; each connection adds up to 512 KiB while its window is full, and the
+    /// program itself 24 MiB [default: 512M]
     #[arg(long, value_name = "SIZE", env = "WINDLASS_MEMORY", hide_env_values = true, value_parser = parse_size)]
     pub memory: Option<u64>,
     /// Threads that serve connections, 1 to 8 [default: 1]

@@ -69,7 +69,7 @@ fn options_win_over_the_file() {
     assert_eq!(from_file.state_dir, PathBuf::from("/srv/array"));
     assert_eq!(from_file.memory_bytes, 1 << 30);
     assert_eq!(from_file.threads, 3);
-    assert_eq!(from_file.log_format, LogFormat::Json);
+    assert_eq!(from_file.log.format, LogFormat::Json);
     assert_eq!((from_file.pool.size_bytes, from_file.pool.size_is_given), (1 << 40, true));
     assert!(from_file.pool.discard);
     let limits = Limits { warn_percent: 70, critical_percent: 90, commitment: Commitment::Percent(250) };
@@ -159,4 +159,49 @@ fn names_of_the_certificate_are_checked() {
     assert!(wrong.to_string().contains("\"not a name\" is neither a DNS name nor an IP address"), "{wrong}");
     let files = tls("[tls]\nmode = \"files\"\ncert = \"c\"\nkey = \"k\"\nnames = [\"a\"]\n").unwrap_err();
     assert!(files.to_string().contains("names are for the generated certificate"), "{files}");
+}
+
+#[test]
+fn nfs_is_served_where_an_address_is_given() {
+    let built_in = Configuration::load(&ServeOptions::default()).unwrap().nfs;
+    assert_eq!(built_in, crate::NfsConfiguration::default());
+    assert!(built_in.listen.is_empty());
+    let section = r#"
+        [nfs]
+        listen = ["10.0.0.5:2049", "[fd00::5]:2049"]
+        versions = ["3"]
+        portmap = true
+        lease_seconds = 90
+        max_clients = 100
+        replay_memory = "8MiB"
+    "#;
+    let (options, _directory) = with_file(section);
+    let nfs = Configuration::load(&options).unwrap().nfs;
+    assert_eq!(nfs.listen, ["10.0.0.5:2049".parse().unwrap(), "[fd00::5]:2049".parse().unwrap()]);
+    assert_eq!((nfs.versions.v3, nfs.versions.v4, nfs.portmap), (true, false, true));
+    assert_eq!((nfs.lease.as_secs(), nfs.max_clients, nfs.replay_memory_bytes), (90, 100, 8 << 20));
+    let printed = check_config(&options).unwrap();
+    let (again, _directory) = with_file(&printed);
+    assert_eq!(Configuration::load(&again).unwrap().nfs, nfs);
+    let option = ServeOptions { nfs: vec!["127.0.0.1:12049".parse().unwrap()], ..options };
+    assert_eq!(Configuration::load(&option).unwrap().nfs.listen, ["127.0.0.1:12049".parse().unwrap()]);
+}
+
+#[test]
+fn wrong_values_of_nfs_are_refused() {
+    for (section, words) in [
+        ("versions = []", "versions is empty"),
+        ("versions = [\"4.0\"]", "\"4.0\" is none of"),
+        ("versions = [\"4.1\"]", "together or not at all"),
+        ("lease_seconds = 4", "5 to 300 seconds"),
+        ("lease_seconds = 301", "5 to 300 seconds"),
+        ("max_clients = 0", "1 to 65536"),
+        ("max_clients = 65537", "1 to 65536"),
+        ("replay_memory = \"1K\"", "1 MiB to 1 GiB"),
+        ("grace = 3", "unknown field"),
+        ("listen = [\"0.0.0.0:3260\"]", "listened on twice"),
+    ] {
+        let error = refusal(&format!("[nfs]\n{section}\n"));
+        assert!(error.contains(words), "{section}: {error}");
+    }
 }

@@ -7,7 +7,9 @@ use super::control::{reservations, sanitize};
 use super::frontend::Frontend;
 use super::frontends::Frontends;
 use super::iscsi::Iscsi;
+use super::nfs::{self, Nfs};
 use super::setup::ArraySetup;
+use super::share::HostCalls;
 use super::state::Reactor;
 use super::{ArrayPool, pump};
 use crate::ServeError;
@@ -49,10 +51,12 @@ impl<M: Media + 'static> Array<M> {
             move || work.notify_one()
         });
         let share = u32::from(setup.array.background_share_percent);
-        let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work.clone(), share));
+        let calls = HostCalls::default();
+        let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work.clone(), share, calls.clone()));
         let loaded = Control::load(Rc::new(pool.clone()), Rc::clone(&environment), setup.array.clone());
         let loaded = loaded.await.map_err(failed)?;
         let directory = loaded.shared_directory();
+        let nfs = nfs::start::begin(&loaded, &setup.nfs).await?;
         let connect = |control: &std::rc::Weak<Control>| {
             let units = Rc::new_cyclic(|units| {
                 Units::new(UnitsOptions {
@@ -62,8 +66,8 @@ impl<M: Media + 'static> Array<M> {
                     refusal_log_entries: REFUSAL_LOG_ENTRIES,
                 })
             });
-            let reactor = Rc::new(Reactor::new(pool.clone(), units, directory, environment));
-            let frontends = Frontends::new(&reactor, &setup);
+            let reactor = Rc::new(Reactor::new(pool.clone(), units, directory, environment, calls));
+            let frontends = Frontends::new(&reactor, &setup, nfs, control);
             Rc::new(LiveArray::new(reactor, frontends, setup.portals))
         };
         let (control, live) = loaded.start(connect).await;
@@ -94,6 +98,11 @@ impl<M: Media + 'static> Array<M> {
     /// The iSCSI frontend.
     pub fn iscsi(&self) -> &Rc<Iscsi<M>> {
         &self.live.frontends.iscsi
+    }
+
+    /// The NFS frontend; absent if NFS is not served.
+    pub fn nfs(&self) -> Option<&Rc<Nfs<M>>> {
+        self.live.frontends.nfs.as_ref()
     }
 
     /// Notes that the medium may have completed a request.

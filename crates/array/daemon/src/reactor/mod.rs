@@ -13,12 +13,15 @@ mod control;
 mod frontend;
 mod frontends;
 mod iscsi;
+mod listener;
 mod memory;
 #[cfg(feature = "simulation")]
 mod mutations;
+mod nfs;
 mod pump;
 mod setup;
 mod share;
+mod shared_memory;
 #[cfg(feature = "simulation")]
 pub mod simulation;
 mod socket;
@@ -28,7 +31,7 @@ mod threads;
 mod wire;
 
 use crate::starter::{ReactorChannels, ReactorConfiguration, Ready};
-use crate::{ServeError, SystemEnvironment};
+use crate::{NfsConfiguration, ServeError, SystemEnvironment};
 use anyhow::Context;
 use array::Array;
 use iscsi::isns;
@@ -57,6 +60,7 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     // Portals open before the pool is created or its log replayed: a port in use is reported at
     // once, and initiators wait instead of being refused.
     let (listeners, portals) = listen(&configuration)?;
+    let (nfs_listeners, nfs) = nfs::listener::listen(&configuration.nfs.listen)?;
     let pool = store::open(&configuration)?;
     let setup = ArraySetup {
         array: configuration.array.clone(),
@@ -66,21 +70,26 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
         explicit_asymmetric_access: configuration.explicit_asymmetric_access,
         abort_of_finished_task: configuration.abort_of_finished_task,
         profile: logical_unit_profile()?,
+        nfs: NfsConfiguration { listen: nfs.clone(), ..configuration.nfs.clone() },
     };
     let array = Array::open(pool, setup, Rc::new(SystemEnvironment)).await?;
     let threads = Threads::start(array.iscsi(), configuration.threads)?;
     let placing = tokio::task::spawn_local(threads::place(array.iscsi().clone(), configuration.placement));
     let answering = tokio::task::spawn_local(crate::answer(array.control.clone(), requests));
-    let accepting: Vec<_> = listeners
+    let mut accepting: Vec<_> = listeners
         .into_iter()
         .enumerate()
         .map(|(index, listener)| tokio::task::spawn_local(accept(array.iscsi().clone(), listener, index)))
         .collect();
+    let mut serves_nfs = Vec::new();
+    if let Some(frontend) = array.nfs() {
+        let accept = |listener| tokio::task::spawn_local(Rc::clone(frontend).accept(listener));
+        accepting.extend(nfs_listeners.into_iter().map(accept));
+        serves_nfs = nfs;
+    }
     let target = array.control.directory().target().to_owned();
-    let identifiers = array.control.directory().port_identifiers().to_vec();
-    let registration = isns::registration(&target, &portals, &identifiers);
-    let registrar = isns::Registrar::start(&configuration.isns, &registration);
-    let _manager_gone = ready.send(Ready { portals, target });
+    let registrar = isns::Registrar::start(&configuration.isns, &array.iscsi().registration);
+    let _manager_gone = ready.send(Ready { portals, nfs: serves_nfs, target });
 
     // A stop request and a closed channel both mean stop.
     let _stop = (&mut shutdown).await;

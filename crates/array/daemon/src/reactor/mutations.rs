@@ -3,66 +3,28 @@
 
 use std::cell::Cell;
 
-/// Rule of the connecting code that is left out in the arrays of one thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mutation {
-    /// An order to a connection does not wake it.
-    OrderWithoutWake,
-    /// A finished command does not release functions that wait for its end.
-    WaiterForgotten,
-    /// A connection's nexus ends before its last command is done.
-    NexusBeforeDrain,
-    /// A response is lost if others are queued before it.
-    ReplyLost,
-    /// A task management function passes commands on their way to the engine.
-    Overtake,
-    /// An abort waits for the commands that the engine has, and not for those on their way to it.
-    SettleEngineOnly,
-    /// A thread sleeps without looking for messages once more.
-    SleepWithoutLook,
-    /// A connection moves with commands in flight.
-    MoveInFlight,
-}
-
-impl Mutation {
-    /// All mutations.
-    pub const ALL: [Self; 8] = [
-        Self::OrderWithoutWake,
-        Self::WaiterForgotten,
-        Self::NexusBeforeDrain,
-        Self::ReplyLost,
-        Self::Overtake,
-        Self::SettleEngineOnly,
-        Self::SleepWithoutLook,
-        Self::MoveInFlight,
-    ];
-
-    /// Name on a command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OrderWithoutWake => "order-without-wake",
-            Self::WaiterForgotten => "waiter-forgotten",
-            Self::NexusBeforeDrain => "nexus-before-drain",
-            Self::ReplyLost => "reply-lost",
-            Self::Overtake => "overtake",
-            Self::SettleEngineOnly => "settle-engine-only",
-            Self::SleepWithoutLook => "sleep-without-look",
-            Self::MoveInFlight => "move-in-flight",
-        }
-    }
-
-    /// Description of the omitted rule in one sentence.
-    pub const fn description(self) -> &'static str {
-        match self {
-            Self::OrderWithoutWake => "an order to a connection does not wake it",
-            Self::WaiterForgotten => "a finished command does not release the functions that wait for its end",
-            Self::NexusBeforeDrain => "a nexus may log in again before the last command of its old session is done",
-            Self::ReplyLost => "the response of a command is lost when another is queued before it",
-            Self::Overtake => "a task management function passes commands that are on their way to the engine",
-            Self::SettleEngineOnly => "an abort does not wait for commands that are on their way to the engine",
-            Self::SleepWithoutLook => "a thread sleeps without looking for messages once more",
-            Self::MoveInFlight => "a connection moves to another thread with commands in flight",
-        }
+pool::mutations! {
+    /// Rule of the connecting code that can be left out in the arrays of one thread.
+    pub enum Mutation {
+        /// An order to a connection wakes it.
+        OrderWakes: "order-wakes", "an order to a connection does not wake it";
+        /// A finished command releases the functions that wait for its end.
+        WaitersReleased: "waiters-released",
+            "a finished command does not release the functions that wait for its end";
+        /// A connection's nexus ends after its last command is done.
+        NexusAfterDrain: "nexus-after-drain",
+            "a nexus may log in again before the last command of its old session is done";
+        /// A response is sent whatever is queued before it.
+        EveryReply: "every-reply", "the response of a command is lost when another is queued before it";
+        /// A task management function stays behind the commands that are on their way to the engine.
+        CommandsFirst: "commands-first",
+            "a task management function passes commands that are on their way to the engine";
+        /// An abort waits for the commands that the engine has, and for those on their way to it.
+        SettleBoth: "settle-both", "an abort does not wait for commands that are on their way to the engine";
+        /// A thread looks for messages once more before it sleeps.
+        LookBeforeSleep: "look-before-sleep", "a thread sleeps without looking for messages once more";
+        /// A connection moves when it has no command in flight.
+        MoveIdle: "move-idle", "a connection moves to another thread with commands in flight";
     }
 }
 
@@ -71,11 +33,11 @@ thread_local! {
 }
 
 /// Leaves a rule out in the arrays of this thread.
-pub fn leave_out(mutation: Option<Mutation>) {
-    MUTATION.set(mutation);
+pub fn leave_out(rule: Option<Mutation>) {
+    MUTATION.set(rule);
 }
 
 /// True if the rule is left out.
-pub(super) fn without(mutation: Mutation) -> bool {
-    MUTATION.get() == Some(mutation)
+pub(super) fn leaves_out(rule: Mutation) -> bool {
+    MUTATION.get() == Some(rule)
 }

@@ -1,7 +1,7 @@
 //! Advances the pool: after each batch of commands, when the medium completes requests, and
 //! periodically for checkpoints.
 
-use super::share::BackgroundShare;
+use super::share::{BackgroundShare, HostCalls};
 use super::{ArrayPool, clock};
 use crate::data_cache::DATA_CACHE;
 use crate::notice::Notice;
@@ -18,7 +18,7 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Pumps until it is dropped. Background work gets `share` percent of the time while hosts are
 /// active.
-pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>, share: u32) {
+pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>, share: u32, calls: HostCalls) {
     let descriptor: Option<OwnedFd> =
         pool.with_core(|core| core.media().wake_descriptor().and_then(|fd| fd.try_clone_to_owned().ok()));
     #[expect(
@@ -36,7 +36,7 @@ pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>
         if more && pool.with_core(|core| core.wants_background()) {
             let now = clock::now();
             let (operations, urgency) = pool.with_core(|core| (core.host_operations(), core.urgency()));
-            budget.see_hosts(operations, now);
+            budget.see_hosts(operations.wrapping_add(calls.number()), now);
             let pages = budget.pages(urgency, now);
             if pages > 0 {
                 pool.background(pages);

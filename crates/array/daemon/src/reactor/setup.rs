@@ -1,6 +1,6 @@
 //! Configured options of the array.
 
-use crate::AbortOfFinishedTask;
+use crate::{AbortOfFinishedTask, NfsConfiguration};
 use ::control::{ArrayOptions, Portal};
 use scsi_target::Profile;
 
@@ -21,4 +21,6 @@ pub struct ArraySetup {
     pub abort_of_finished_task: AbortOfFinishedTask,
     /// Presentation of every logical unit.
     pub profile: Profile,
+    /// The NFS server, with the actual ports of its listeners.
+    pub nfs: NfsConfiguration,
 }

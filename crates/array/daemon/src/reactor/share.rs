@@ -6,6 +6,8 @@
 //! time. The cost of a page is measured, because it depends on the processor and on the shape of
 //! the maps.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Longest slice while hosts are active.
@@ -18,6 +20,23 @@ const IDLE_SLICE: Duration = Duration::from_millis(2);
 const ACTIVE: Duration = Duration::from_millis(20);
 /// Highest urgency.
 const URGENT: u16 = 256;
+
+/// Number of calls of hosts that need not reach the pool as operations: files in memory answer them. Clones are one
+/// counter.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostCalls(Rc<Cell<u64>>);
+
+impl HostCalls {
+    /// Counts a call.
+    pub fn add(&self) {
+        self.0.set(self.0.get().wrapping_add(1));
+    }
+
+    /// Number of calls so far.
+    pub fn number(&self) -> u64 {
+        self.0.get()
+    }
+}
 
 /// Budget of background work.
 #[derive(Debug)]

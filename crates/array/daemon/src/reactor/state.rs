@@ -1,5 +1,7 @@
 //! State of the reactor that frontends and the adapters of `control` share.
 
+use super::share::HostCalls;
+use super::shared_memory::Shortage;
 use super::{ArrayPool, ArrayUnits};
 use ::control::{Directory, Environment, SharedDirectory};
 use media::Media;
@@ -13,6 +15,8 @@ pub(crate) struct Reactor<M: Media + 'static> {
     pub units: Rc<ArrayUnits<M>>,
     directory: SharedDirectory,
     pub environment: Rc<dyn Environment>,
+    pub shortage: Rc<Shortage>,
+    pub calls: HostCalls,
 }
 
 impl<M: Media + 'static> Reactor<M> {
@@ -22,8 +26,9 @@ impl<M: Media + 'static> Reactor<M> {
         units: Rc<ArrayUnits<M>>,
         directory: SharedDirectory,
         environment: Rc<dyn Environment>,
+        calls: HostCalls,
     ) -> Self {
-        Self { pool, units, directory, environment }
+        Self { pool, units, directory, environment, shortage: Rc::default(), calls }
     }
 
     /// Names, hosts and access. Must not be held across an await.

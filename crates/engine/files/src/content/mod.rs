@@ -38,6 +38,7 @@ pub(crate) struct Target {
 }
 
 /// A change of one file that was named.
+#[derive(Clone)]
 pub(crate) struct Draft {
     file: FileId,
     before: Before,

@@ -7,6 +7,7 @@ use crate::share::Share;
 use vfs::{Before, Call, FileId, FsError, Kind, Linked, Place, policy};
 
 /// A link that was named.
+#[derive(Clone)]
 pub(crate) struct Draft {
     directory: (FileId, Before),
     file: (FileId, Before),

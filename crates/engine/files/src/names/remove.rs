@@ -6,6 +6,7 @@ use crate::share::{Share, regions};
 use vfs::{Attributes, Before, Call, Expect, FileId, FsError, Kind, Place, Removed, Removes, policy};
 
 /// A removal that was named.
+#[derive(Clone)]
 pub(crate) struct Draft {
     directory: FileId,
     before: Before,

@@ -9,6 +9,7 @@ use crate::tree::{Found, Tree};
 use vfs::{Attributes, Before, Call, Expect, FileId, FsError, Kind, Permission, Place, Renamed, policy};
 
 /// A rename that was named.
+#[derive(Clone)]
 pub(crate) struct Draft {
     from: (FileId, Before),
     to: (FileId, Before),
@@ -59,10 +60,11 @@ impl Share<'_> {
             file: found.file,
             replaced: None,
         };
+        let inode = self.inode_of(&found, old.file)?;
         if replaced.is_some_and(|replaced| replaced.file == found.file) {
+            self.attributes(found.file, &inode)?;
             return Ok(Ok(draft));
         }
-        let inode = self.inode_of(&found, old.file)?;
         let replaced = match replaced {
             Some(replaced) => Some((replaced, self.inode_of(&replaced, new.file)?)),
             None => None,

@@ -1,14 +1,18 @@
 //! Engine in memory, for tests: a pool of blocks with objects that share them, a bounded capacity, allotments, crashes
 //! that lose transactions which are not durable, and blocks that are missing from memory at random.
 
+pub mod simulation;
 mod state;
+pub(crate) mod steps;
 mod view;
+pub(crate) mod world;
 
 use crate::engine::{Attempt, Durability, Engine, EngineError, Missing, Object, Outcome, View};
 use random::Random;
 use state::State;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
+use std::ops::Range;
 use std::rc::Rc;
 use std::task::Poll;
 use view::{Loaded, MemoryView};
@@ -64,6 +68,11 @@ impl MemoryEngine {
         self.0.state.borrow().pending()
     }
 
+    /// Number of transactions that were executed.
+    pub fn executed(&self) -> u64 {
+        self.0.state.borrow().executed()
+    }
+
     /// Starts again, after a crash that lost all transactions which were not durable, but the first `kept` of them.
     pub fn restart(&self, kept: usize) {
         self.0.state.borrow_mut().crash(kept);
@@ -114,22 +123,28 @@ impl MemoryEngine {
         after: F,
     ) -> Result<Result<(U, u64), F>, EngineError> {
         let mut state = self.0.state.borrow_mut();
-        let mut view = MemoryView::new(&state, Some(loaded));
+        let mut view = MemoryView::new(&state, loaded);
         let outcome = match attempt(&mut view) {
             Err(Missing::Wait) => return Ok(Err(after)),
-            Err(Missing::Damaged) => return Err(EngineError::Stopped { reason: "damage".to_owned() }),
+            Err(Missing::Damaged) => {
+                let reason = "an attempt does not say what is damaged".to_owned();
+                return Err(EngineError::Internal { reason });
+            }
             Ok(outcome) => outcome,
         };
         let (edits, changes) = (std::mem::take(&mut view.edits), std::mem::take(&mut view.changes));
+        let looks = std::mem::take(&mut view.looks);
         let (value, number) = match outcome {
             Outcome::Nothing(value) => (value, 0),
             Outcome::Commit(value) => (value, state.execute(edits, changes)?),
         };
-        Ok(Ok((after(&mut MemoryView::new(&state, None), value), number)))
+        Ok(Ok((after(&mut MemoryView::after(&state, looks), value), number)))
     }
 }
 
 impl Engine for MemoryEngine {
+    const ALLOTS: bool = true;
+
     async fn run<T, U>(
         &self,
         durability: Durability,
@@ -151,6 +166,11 @@ impl Engine for MemoryEngine {
             }
             self.pause().await;
         }
+    }
+
+    async fn unique(&self, object: Object, blocks: Range<u64>) -> Result<u64, EngineError> {
+        self.pause().await;
+        Ok(self.0.state.borrow().unique(object, blocks))
     }
 
     async fn flush(&self) -> Result<(), EngineError> {

@@ -101,6 +101,15 @@ impl State {
         self.places.len() as u64 + promised.sum::<u64>()
     }
 
+    /// Mapped blocks of a range that nothing outside of it maps.
+    pub(super) fn unique(&self, object: Object, blocks: Range<u64>) -> u64 {
+        let mut inside: FxHashMap<u64, u64> = FxHashMap::default();
+        for (_, mapped) in self.range(object, blocks) {
+            *inside.entry(mapped.id).or_default() += 1;
+        }
+        inside.into_iter().filter(|(id, places)| self.places(*id) == *places).count() as u64
+    }
+
     fn assign(&mut self, object: Object, block: u64, mapped: Option<Mapped>) {
         if let Some(mapped) = &mapped {
             *self.places.entry(mapped.id).or_default() += 1;

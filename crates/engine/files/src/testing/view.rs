@@ -27,20 +27,37 @@ pub(super) struct Loaded<'a> {
     pub(super) random: Option<&'a Random>,
 }
 
+/// Looks of an attempt. What follows it may repeat them, and none else.
+#[derive(Debug, Default)]
+pub(super) struct Looks {
+    blocks: FxHashSet<(Object, u64)>,
+    /// Ranges whose mapped blocks were counted.
+    counted: FxHashSet<(Object, Range<u64>)>,
+}
+
 /// A view: of an attempt, or after the execution.
 pub(super) struct MemoryView<'a, 'l> {
     state: &'a State,
+    /// `None` after the execution.
     loaded: Option<&'a mut Loaded<'l>>,
     pub(super) edits: Edits,
     pub(super) changes: Vec<Change>,
     /// Blocks that may no longer be looked at.
     named: Vec<(Object, Range<u64>)>,
-    looks: FxHashSet<(Object, u64)>,
+    /// Blocks that may no longer be edited.
+    shared: Vec<(Object, Range<u64>)>,
+    pub(super) looks: Looks,
 }
 
 impl<'a, 'l> MemoryView<'a, 'l> {
-    pub(super) fn new(state: &'a State, loaded: Option<&'a mut Loaded<'l>>) -> Self {
-        Self { state, loaded, edits: Edits::new(), changes: Vec::new(), named: Vec::new(), looks: FxHashSet::default() }
+    pub(super) fn new(state: &'a State, loaded: &'a mut Loaded<'l>) -> Self {
+        Self { loaded: Some(loaded), ..Self::after(state, Looks::default()) }
+    }
+
+    /// View after an execution whose attempt has looked at these.
+    pub(super) fn after(state: &'a State, looks: Looks) -> Self {
+        let (edits, changes, named, shared) = (Edits::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { state, loaded: None, edits, changes, named, shared, looks }
     }
 
     /// A look at blocks, of which a part may be missing.
@@ -58,8 +75,9 @@ impl<'a, 'l> MemoryView<'a, 'l> {
 
     fn look_at_block(&mut self, object: Object, block: u64) -> Result<(), Missing> {
         assert!(block < 1 << 48, "block {block:x} is beyond the object");
-        self.looks.insert((object, block));
-        assert!(self.looks.len() <= MOST_LOOKS || self.loaded.is_none(), "an attempt looks at too many blocks");
+        let new = self.looks.blocks.insert((object, block));
+        assert!(!new || self.loaded.is_some(), "block {block:x} may be missing after the transaction");
+        assert!(self.looks.blocks.len() <= MOST_LOOKS, "an attempt looks at too many blocks");
         self.look(object, &(block..block + 1), Part::Block(object, block))?;
         if self.state.damaged.contains(&(object, block)) { Err(Missing::Damaged) } else { Ok(()) }
     }
@@ -74,8 +92,14 @@ impl<'a, 'l> MemoryView<'a, 'l> {
         match &change {
             Change::Write(object, at, data) => self.named.push((*object, blocks(&(*at..at + data.length_bytes())))),
             Change::Zero(object, bytes) => self.named.push((*object, blocks(bytes))),
-            Change::Share(_, (object, first), count) => self.named.push((*object, *first..first + count)),
-            Change::Replace(object, _) => self.named.push((*object, 0..u64::MAX)),
+            Change::Share((source, from), (object, first), count) => {
+                self.named.push((*object, *first..first + count));
+                self.shared.push((*source, *from..from + count));
+            }
+            Change::Replace(object, source) => {
+                self.named.push((*object, 0..u64::MAX));
+                self.shared.push((*source, 0..u64::MAX));
+            }
             Change::Allot(..) | Change::Release(..) => {}
         }
         self.changes.push(change);
@@ -100,6 +124,8 @@ impl View for MemoryView<'_, '_> {
 
     fn edit(&mut self, object: Object, block: u64, bytes: Range<usize>) -> Result<&mut [u8], Missing> {
         assert!(self.loaded.is_some(), "an edit after the transaction");
+        let is_shared = self.shared.iter().any(|(of, blocks)| *of == object && blocks.contains(&block));
+        assert!(!is_shared, "an attempt edits block {block:x} of {object:?} after it has shared it");
         let before = *self.block(object, block)?;
         let edited = self.edits.entry((object, block)).or_insert_with(|| Box::new(before));
         Ok(&mut edited[bytes])
@@ -129,6 +155,8 @@ impl View for MemoryView<'_, '_> {
     }
 
     fn mapped(&mut self, object: Object, blocks: Range<u64>) -> Result<u64, Missing> {
+        let new = self.looks.counted.insert((object, blocks.clone()));
+        assert!(!new || self.loaded.is_some(), "the number of {blocks:x?} may be missing after the transaction");
         self.look_at_range(object, &blocks)?;
         Ok(self.state.range(object, blocks).count() as u64)
     }
@@ -145,15 +173,6 @@ impl View for MemoryView<'_, '_> {
         Ok((blocks.start + run).min(blocks.end))
     }
 
-    fn unique(&mut self, object: Object, blocks: Range<u64>) -> Result<u64, Missing> {
-        self.look_at_range(object, &blocks)?;
-        let mut inside: rustc_hash::FxHashMap<u64, u64> = Default::default();
-        for (_, mapped) in self.state.range(object, blocks) {
-            *inside.entry(mapped.id).or_default() += 1;
-        }
-        Ok(inside.into_iter().filter(|(id, places)| self.state.places(*id) == *places).count() as u64)
-    }
-
     fn allotted(&mut self, object: Object, blocks: Range<u64>) -> Vec<Range<u64>> {
         self.state.allotted(object, &blocks)
     }
@@ -163,8 +182,9 @@ impl View for MemoryView<'_, '_> {
         Ok(self.state.promised(object, &blocks))
     }
 
-    fn room(&mut self, _: Object) -> Room {
-        Room { total_blocks: self.state.capacity, free_blocks: self.state.capacity.saturating_sub(self.state.taken()) }
+    fn room(&mut self, _: Object) -> Result<Room, Missing> {
+        let free_blocks = self.state.capacity.saturating_sub(self.state.taken());
+        Ok(Room { total_blocks: self.state.capacity, free_blocks })
     }
 
     fn write(&mut self, object: Object, offset_bytes: u64, data: Payload) {

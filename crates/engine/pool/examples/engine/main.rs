@@ -2,13 +2,16 @@
 //! unit`.
 //!
 //! ```text
-//! write FOLDER SECONDS     random durable 4 KiB writes at depth 32, in bursts and without end, and the file's own rates, taking turns
+//! write FOLDER SECONDS     random durable 4 KiB writes at depth 32, in bursts and without end, and the file's own
+//!                          rates, taking turns
 //! read FOLDER SECONDS      random 4 KiB reads at depth 32, and the file's own
 //! metadata GIB WRITES      metadata written by random 4 KiB overwrites of so many GiB (in memory)
 //! clones COUNT MIB         space of so many clones that each wrote so many MiB in 4 KiB (in memory)
-//! large FOLDER GIB MAPPED  memory of a pool of so many GiB with so many mapped by copies (a sparse file, best in /dev/shm); opening it
+//! large FOLDER GIB MAPPED  memory of a pool of so many GiB with so many mapped by copies (a sparse file, best in
+//!                          /dev/shm); opening it
 //! crash FOLDER             opening with a GiB of log to replay
-//! replay FOLDER GIB MIB    opening with so many MiB of log to replay, of writes scattered over so many GiB, with 256 MiB of memory
+//! replay FOLDER GIB MIB    opening with so many MiB of log to replay, of writes scattered over so many GiB, with
+//!                          256 MiB of memory
 //! turns GIB WRITES         length of the pool's turns during first writes scattered over so many GiB (in memory)
 //! delete FOLDER GIB        deleting a volume that is mapped by copies
 //! ```

@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 const SECTOR_BYTES: u64 = 512;
 /// Bits of [`Entry::head`] that hold the kind.
 const KIND: u8 = 0b11;
-/// First of the two bits that hold the level of the root page; with [`WIDE`] they count from the first level above [`NARROW_LEVEL`].
+/// First of the two bits that hold the level of the root page; with [`WIDE`] they count from the first level above
+/// [`NARROW_LEVEL`].
 const LEVEL_SHIFT: u32 = 2;
 /// The root is above [`NARROW_LEVEL`].
 const WIDE: u8 = 1 << 7;

@@ -12,7 +12,8 @@
 //! Steps use the parts through the state, and of each other only what stands further left:
 //!
 //! ```text
-//! io, turn, … ← state ← waiting ← admission ← operation ← scan ← checkpoint, reclaim, … ← completion ← pump ← recovery ← offline
+//! io, turn, … ← state ← waiting ← admission ← operation ← scan ← checkpoint, reclaim, … ← completion ← pump
+//!    ← lent, recovery ← offline
 //! ```
 //!
 //! What scans and checkpoints remember between their steps is part of the state (`progress`, and the
@@ -30,6 +31,7 @@ mod incidents;
 mod io;
 #[cfg(test)]
 mod large_tests;
+mod lent;
 pub(crate) mod offline;
 mod operation;
 mod parked;
@@ -44,6 +46,7 @@ mod turn;
 mod turn_tests;
 mod waiting;
 
+pub(crate) use lent::Begun;
 pub use state::{Core, Counters, DataCache};
 pub use turn::TurnWork;
 

@@ -65,7 +65,8 @@ pub(crate) struct ReadState {
 
 /// Transaction between its attempts.
 pub(crate) struct InTransaction {
-    pub body: Box<dyn Attempt>,
+    /// `None`: its submitter keeps it, and makes each attempt.
+    pub body: Option<Box<dyn Attempt>>,
     /// Changes that the last attempt named.
     pub changes: Changes,
     /// Blocks whose content the last attempt needed.
@@ -82,7 +83,7 @@ pub(crate) struct InTransaction {
 
 impl InTransaction {
     /// Begins a transaction.
-    pub fn new(body: Box<dyn Attempt>) -> Self {
+    pub fn new(body: Option<Box<dyn Attempt>>) -> Self {
         Self {
             body,
             changes: Changes::default(),

@@ -190,11 +190,17 @@ impl<M: Media> Core<M> {
         }
         self.map.forget_need();
         let step = self.execute(id, &pending.operation, &mut pending.progress);
+        self.settle(id, pending, step);
+    }
+
+    /// Does what the step of an operation asks for.
+    #[inline]
+    pub(super) fn settle(&mut self, id: OperationId, pending: Pending<Progress>, step: Step) {
         // A read notes its effect itself, when it captures the state of the map.
         if matches!(step, Step::Done(_) | Step::Durable(_)) && !matches!(pending.operation, Operation::Read { .. }) {
             self.took_effect(id);
         }
-        if !matches!(step, Step::Wait) {
+        if !matches!(step, Step::Wait | Step::Submitter) {
             self.schedule.resume_eviction(id);
         }
         match step {
@@ -217,6 +223,7 @@ impl<M: Media> Core<M> {
             Step::Io => self.schedule.keep(id, pending),
             Step::Again => self.schedule.keep_ready(id, pending),
             Step::Later => self.schedule.keep_for_later(id, pending),
+            Step::Submitter => self.schedule.keep_for_submitter(id, pending),
             Step::Fail(failure) => self.fail(id, pending, failure),
         }
     }
@@ -244,6 +251,7 @@ impl<M: Media> Core<M> {
             Operation::Mapped { object, range } => self.mapped_step(*object, *range),
             Operation::Catalog(changes) => self.catalog_step(changes, progress),
             Operation::Unique { objects } => self.unique_step(objects, progress),
+            Operation::UniqueIn { object, range } => self.unique_in_step(*object, *range, progress),
             Operation::ReclaimZeros { object, offset } => self.zeros_step(*object, *offset, progress),
             Operation::Verify { object, offset, anew } => self.verify_step(id, *object, *offset, *anew, progress),
             Operation::PlacesOf(blocks) => self.places_step(blocks, progress),
@@ -278,9 +286,13 @@ impl<M: Media> Core<M> {
             && self.map.need().blocks.contains(&bad)
         {
             let seen = pending.progress.transaction.as_ref().map(|transaction| &transaction.seen[..]);
-            let failure = match self.place_needed(&pending.operation, seen.unwrap_or_default(), bad.0) {
-                Some((side, object, block)) => side.fault(self.bad_block(object, block, bad.0)),
-                None => unknown_place(&pending.operation).into(),
+            let failure = match (self.place_needed(&pending.operation, seen.unwrap_or_default(), bad.0), seen) {
+                (Some((_, object, block)), Some(_)) => {
+                    self.bad_block(object, block, bad.0);
+                    Failure::Unreadable { object, block }
+                }
+                (Some((side, object, block)), None) => side.fault(self.bad_block(object, block, bad.0)),
+                (None, _) => unknown_place(&pending.operation).into(),
             };
             return self.fail(id, pending, failure);
         }

@@ -409,6 +409,11 @@ impl<M: Media> Core<M> {
         Below { blocks: self.media().block_count(), is_full: self.parked.is_full_below() }
     }
 
+    /// Number of this run.
+    pub(crate) fn incarnation(&self) -> u64 {
+        self.options.incarnation
+    }
+
     /// Number of bytes of the log in use.
     pub fn log_used_bytes(&self) -> u64 {
         self.log.used()

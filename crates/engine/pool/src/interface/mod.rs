@@ -234,7 +234,8 @@ pub struct Revision {
     pub reclaimable_bytes: u64,
 }
 
-/// Space of the pool. `size_bytes = used_bytes + free_bytes`; `metadata_bytes` is part of `used_bytes`, `promised_bytes` part of `free_bytes`.
+/// Space of the pool. `size_bytes = used_bytes + free_bytes`; `metadata_bytes` is part of `used_bytes`,
+/// `promised_bytes` part of `free_bytes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolSpace {
     /// Size of the whole pool.

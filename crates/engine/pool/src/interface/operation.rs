@@ -1,9 +1,10 @@
 //! Operations of the pool, and their results.
 
-use crate::interface::range::{BlockRange, ByteRange};
+use crate::interface::range::{BlockNumber, BlockRange, ByteRange};
 use crate::interface::{BlockId, CatalogChange, CheckStep, Growth, ObjectId, Place, PoolError, ScanStep};
 use block::{BlockError, CompareOutcome, ProvisioningExtent};
 use bytes::Bytes;
+use thiserror::Error;
 
 /// Identifier of a submitted operation.
 pub type OperationId = u64;
@@ -158,6 +159,13 @@ pub enum Operation {
         /// Objects to count.
         objects: Vec<ObjectId>,
     },
+    /// Counts the mapped blocks of a range that nothing outside of it maps.
+    UniqueIn {
+        /// Object to count.
+        object: ObjectId,
+        /// Range; the last block of an object may be short.
+        range: BlockRange,
+    },
     /// Deallocates stored blocks of zeros: one step.
     ReclaimZeros {
         /// Object to scan.
@@ -240,12 +248,22 @@ pub enum Output {
 }
 
 /// Reason for the failure of an operation. Nothing was changed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Error, PartialEq)]
 pub enum Failure {
     /// Error of the block device contract.
+    #[error(transparent)]
     Block(BlockError),
     /// Error of the catalog contract.
+    #[error(transparent)]
     Pool(PoolError),
+    /// A block that a transaction needs cannot be read, or no page of the map leads to it.
+    #[error("unrecovered read error at block {block} of object {object}")]
+    Unreadable {
+        /// Object of the block.
+        object: ObjectId,
+        /// The block.
+        block: BlockNumber,
+    },
 }
 
 impl From<BlockError> for Failure {
@@ -312,6 +330,7 @@ impl Operation {
             Self::Flush
             | Self::Catalog(_)
             | Self::Unique { .. }
+            | Self::UniqueIn { .. }
             | Self::ReclaimZeros { .. }
             | Self::Verify { .. }
             | Self::PlacesOf(_)
@@ -337,6 +356,7 @@ pub(crate) fn operation_lba(operation: &Operation) -> u64 {
         Operation::Flush
         | Operation::Catalog(_)
         | Operation::Unique { .. }
+        | Operation::UniqueIn { .. }
         | Operation::PlacesOf(_)
         | Operation::CheckStep
         | Operation::Recount { .. }
@@ -352,6 +372,7 @@ pub(crate) fn pool_error(failure: Failure) -> PoolError {
         Failure::Block(BlockError::PoolFull) => PoolError::PoolFull,
         Failure::Block(BlockError::PoolStopped { reason }) => PoolError::Stopped(reason),
         Failure::Block(error) => PoolError::Stopped(error.to_string()),
+        failure @ Failure::Unreadable { .. } => PoolError::Damaged(failure.to_string()),
     }
 }
 
@@ -363,5 +384,6 @@ pub(crate) fn block_error(failure: Failure) -> BlockError {
         Failure::Pool(PoolError::NoSuchObject(_)) => BlockError::Gone,
         Failure::Pool(PoolError::Stopped(reason)) => BlockError::PoolStopped { reason },
         Failure::Pool(error) => BlockError::Internal { reason: error.to_string() },
+        Failure::Unreadable { block, .. } => BlockError::ReadFailed { lba: block.offset() / 512 },
     }
 }

@@ -1,12 +1,14 @@
-//! Records of the log: one change of the map or the catalog each. Several records of one operation always share a frame, which makes
-//! the operation atomic. Little-endian; sizes in bytes:
+//! Records of the log: one change of the map or the catalog each. Several records of one operation always share a
+//! frame, which makes the operation atomic. Little-endian; sizes in bytes:
 //!
 //! ```text
 //! 0 kind (1) | 1 flags (1) | 2 zero (2) | 4 length of the record (4) | 8 object (8) | by kind:
-//! write    16 first block (8) | 24 count (4) | 28 zero (4) | count × {address:40, zero:23, new:1 | crc:32} | data of mapped blocks if flags bit 0
+//! write    16 first block (8) | 24 count (4) | 28 zero (4) | count × {address:40, zero:23, new:1 | crc:32}
+//!          | data of mapped blocks if flags bit 0
 //! zero     16 first block (8) | 24 count (8)
 //! clone    16 first block of the source (8) | 24 destination object (8) | 32 its first block (8) | 40 count (8)
-//! catalog  16 number of changes (4), all of allotments or none | changes | number of objects (4) | of each: object (8) | blocks it shares (8) | pages it may need (8)
+//! catalog  16 number of changes (4), all of allotments or none | changes | number of objects (4)
+//!          | of each: object (8) | blocks it shares (8) | pages it may need (8)
 //! ```
 
 use crate::checksum::Crc32c;

@@ -24,7 +24,8 @@ const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Entry {
-    /// Bits 0–39: block address, 0 = none. Bits 40–63: in a leaf flags (0 = raw); in an interior page the mapped blocks below, in units of [`mapped_unit`], minus one.
+    /// Bits 0–39: block address, 0 = none. Bits 40–63: in a leaf flags (0 = raw); in an interior page the mapped
+    /// blocks below, in units of [`mapped_unit`], minus one.
     word: U64,
     /// CRC-32C of the block or child page.
     crc: U32,

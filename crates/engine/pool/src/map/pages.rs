@@ -174,8 +174,8 @@ impl Pages {
         self.dirty.count() * PAGE_BYTES
     }
 
-    /// Evicts clean pages that are not `pinned` while more than `limit` remain, least recently used first, as far as one
-    /// walk of the clock comes. Returns the number of its steps.
+    /// Evicts clean pages that are not `pinned` while more than `limit` remain, least recently used first, as far as
+    /// one walk of the clock comes. Returns the number of its steps.
     pub fn evict(&mut self, limit: usize, pinned: impl Fn(BlockAddress) -> bool) -> usize {
         let Self { by_address, clock, committed_epoch, .. } = self;
         let present = by_address.len();

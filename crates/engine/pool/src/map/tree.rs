@@ -94,7 +94,8 @@ impl Map {
     }
 
     /// Returns the pointer to the page at `level` (0: a leaf) that spans `block`, and the number of
-    /// blocks mapped below it; the pointer is empty if nothing is mapped there. A level above the object's root is an error of the caller.
+    /// blocks mapped below it; the pointer is empty if nothing is mapped there. A level above the object's root is an
+    /// error of the caller.
     pub(crate) fn pointer(&mut self, object: ObjectId, block: BlockNumber, level: u8) -> Option<(Pointer, u64)> {
         let (mut pointer, mut mapped) = self.objects.read(object, |object| (object.pointer(), object.mapped))?;
         while pointer.level > level && !pointer.is_empty() {

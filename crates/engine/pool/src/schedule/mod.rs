@@ -67,6 +67,8 @@ pub(crate) struct Schedule<P> {
     ready: VecDeque<OperationId>,
     /// Operations that want another turn after all others had one.
     later: Vec<OperationId>,
+    /// Operations whose submitters make the next attempt, since the last report of them.
+    due: VecDeque<OperationId>,
     waiters: FxHashMap<Key, Vec<OperationId>>,
     space_waiters: VecDeque<OperationId>,
     log_waiters: VecDeque<OperationId>,
@@ -90,6 +92,7 @@ impl<P> Default for Schedule<P> {
             next: 1,
             ready: VecDeque::new(),
             later: Vec::new(),
+            due: VecDeque::new(),
             waiters: FxHashMap::default(),
             space_waiters: VecDeque::new(),
             log_waiters: VecDeque::new(),
@@ -187,6 +190,27 @@ impl<P> Schedule<P> {
         std::mem::take(&mut self.later)
     }
 
+    /// Stores an operation until its submitter makes the next attempt.
+    pub fn keep_for_submitter(&mut self, id: OperationId, pending: Pending<P>) {
+        self.keep(id, pending);
+        self.due.push_back(id);
+    }
+
+    /// Takes the next operation whose submitter has to make an attempt.
+    #[inline]
+    pub fn next_due(&mut self) -> Option<OperationId> {
+        self.due.pop_front()
+    }
+
+    /// Makes an operation fail at once, or when what it waits for has come. Without effect on one that has taken
+    /// effect.
+    pub fn give_up(&mut self, id: OperationId, failure: Failure) {
+        if let Some(pending) = self.operations.get_mut(&id) {
+            pending.fail(failure);
+            self.ready.push_back(id);
+        }
+    }
+
     /// True if no operation is in progress.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
@@ -230,11 +254,7 @@ impl<P> Schedule<P> {
     pub fn wake(&mut self, key: Key, failure: Option<Failure>) {
         let waiters = self.waiters.remove(&key).unwrap_or_default();
         if let (Some(failure), true) = (&failure, waiters.is_empty()) {
-            let reason = match failure {
-                Failure::Block(error) => error.to_string(),
-                Failure::Pool(error) => error.to_string(),
-            };
-            self.unreadable.insert(key, reason);
+            self.unreadable.insert(key, failure.to_string());
         }
         for id in waiters {
             self.wake_one(id, failure.clone());
@@ -439,6 +459,7 @@ impl<P> Schedule<P> {
         }
         self.ready.clear();
         self.later.clear();
+        self.due.clear();
         self.waiters.clear();
         self.space_waiters.clear();
         self.log_waiters.clear();

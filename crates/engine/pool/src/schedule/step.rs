@@ -20,6 +20,8 @@ pub(crate) enum Step {
     Again,
     /// Made progress and wants another turn after all others had one.
     Later,
+    /// Its submitter makes the next attempt.
+    Submitter,
     /// Failed.
     Fail(Failure),
 }

@@ -252,8 +252,8 @@ impl SpaceMap {
     /// it releases.
     fn release_too_much(&mut self) {
         let unnamed = crate::mutations::take_allocated();
-        let named = crate::mutations::leaves_out(crate::mutations::Mutation::ReleaseNamed);
-        if !named && !crate::mutations::leaves_out(crate::mutations::Mutation::ReleaseUnnamed) {
+        let named = crate::mutations::leaves_out(crate::mutations::Mutation::KeepNamed);
+        if !named && !crate::mutations::leaves_out(crate::mutations::Mutation::KeepUnnamed) {
             return;
         }
         for segment in self.changes.segments.clone() {

@@ -1,4 +1,5 @@
-//! Where things are in the data area: zones of 512 segments of 8 MiB; the first segment of a zone holds the zone's space map.
+//! Where things are in the data area: zones of 512 segments of 8 MiB; the first segment of a zone holds the zone's
+//! space map.
 //!
 //! ```text
 //! data_start            zone 0                                zone 1

@@ -122,6 +122,43 @@ where
     }
 }
 
+/// Transaction whose submitter keeps it, with what follows it.
+pub(crate) struct Lent<F, T, A, U> {
+    attempt: F,
+    /// Output of the last attempt.
+    output: Option<T>,
+    after: Option<A>,
+    /// Output of `after`.
+    pub answer: Option<U>,
+}
+
+impl<F, T, A, U> Lent<F, T, A, U> {
+    pub fn new(attempt: F, after: A) -> Self {
+        Self { attempt, output: None, after: Some(after), answer: None }
+    }
+}
+
+impl<F, T, A, U> Attempt for Lent<F, T, A, U>
+where
+    F: FnMut(&mut View<'_>) -> Result<Outcome<T>, Missing>,
+    A: FnOnce(&mut View<'_>, T) -> U,
+{
+    fn attempt(&mut self, view: &mut View<'_>) -> Result<Outcome<()>, Missing> {
+        let (outcome, output) = match (self.attempt)(view)? {
+            Outcome::Commit(output) => (Outcome::Commit(()), output),
+            Outcome::Nothing(output) => (Outcome::Nothing(()), output),
+        };
+        self.output = Some(output);
+        Ok(outcome)
+    }
+
+    fn conclude(&mut self, view: &mut View<'_>) {
+        if let (Some(output), Some(after)) = (self.output.take(), self.after.take()) {
+            self.answer = Some(after(view, output));
+        }
+    }
+}
+
 /// Separates a transaction, and what follows it, from the output.
 pub(crate) fn answering<T, U, A>(transaction: T, after: A) -> (Box<dyn Attempt>, Answer<U>)
 where

@@ -392,7 +392,7 @@ fn a_block_that_cannot_be_read_fails_the_transaction_with_its_place() {
         view.edit(a, at(77), 0..1)?.fill(9);
         Ok(())
     });
-    assert_eq!(error, Err(Failure::Block(BlockError::ReadFailed { lba: 77 * 8 })));
+    assert_eq!(error, Err(Failure::Unreadable { object: a, block: at(77) }));
     assert_eq!(rig.bytes(a, 0, 1), [1]);
 }
 

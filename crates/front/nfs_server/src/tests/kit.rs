@@ -15,7 +15,7 @@ use nfs::v4::session::{
     StateProtection,
 };
 use nfs::v4::{Bitmap, FileSystemId, Filehandle, SessionId, Stable, Stateid, Status};
-use nfs_state::{Config, Identity, Record, State};
+use nfs_state::{Config, Identity, Limits, Record, State};
 use onc_rpc::auth::{AuthSys, OpaqueAuth};
 use onc_rpc::message::{AcceptStatus, Accepted, Call, Message, ReplyBody};
 use std::cell::{Cell, RefCell};
@@ -95,10 +95,16 @@ impl Kit {
 
     /// A run of the server, without a client yet.
     pub fn without_client(engine: MemoryEngine, records: Vec<Record>) -> Self {
+        Self::limited(engine, records, Limits::default())
+    }
+
+    /// The same, with limits of the state of clients.
+    pub fn limited(engine: MemoryEngine, records: Vec<Record>, limits: Limits) -> Self {
         let start = Timestamp::new(1_000_000, 0).unwrap_or_default();
         let name = Bytes::from_static(b"server");
         let identity = Identity { server_owner: name.clone(), scope: name, implementation: None };
-        let state = State::new(Config::new(1, identity), records, Duration::from_secs(30), Duration::ZERO);
+        let config = Config { limits, ..Config::new(1, identity) };
+        let state = State::new(config, records, Duration::from_secs(30), Duration::ZERO);
         let state = state.unwrap_or_else(|error| panic!("{error}"));
         let shares = Rc::new(RefCell::new(Shares::new(start)));
         let key = HandleKey::new([3; 16]);

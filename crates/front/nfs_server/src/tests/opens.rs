@@ -453,3 +453,29 @@ fn a_file_that_is_not_reclaimed_goes_after_the_grace_period() {
     assert_eq!(end(again.server.advance(again.uptime())), Ok(()));
     assert_eq!(again.status([put(), get(&[1])]), Err(Status::STALE));
 }
+
+/// The file was created, and its open refused for lack of room: a repetition found the file, and had `EXIST`.
+#[test]
+fn a_file_is_not_created_if_there_is_no_room_for_its_open() {
+    let limits = nfs_state::Limits { opens: 2, client_share: 1, ..Default::default() };
+    let kit = Kit::limited(vfs::memory::MemoryEngine::new(None), Vec::new(), limits);
+    kit.join("client-0", true);
+    let new = |name: &str| create(name, CreateHow::Guarded(mode(0o600)), BOTH);
+    let as_owner = |owner: &str, name: &str| match new(name) {
+        Operation::Open(open) => {
+            Operation::Open(Box::new(OpenArguments { owner: StateOwner { client: 0, owner: owner.into() }, ..*open }))
+        }
+        other => other,
+    };
+    let first = stateid(&kit, as_owner("a", "one"));
+    let _ = stateid(&kit, as_owner("b", "two"));
+    assert_eq!(opened(&kit, as_owner("c", "three")), Err(Status::DELAY));
+    assert_eq!(kit.status_at("s", lookup("three")), Err(Status::NOENT));
+    // What fails after the reservation leaves none behind.
+    assert_eq!(kit.status_at("s/one", close(first)), Ok(()));
+    for _ in 0..3 {
+        assert_eq!(opened(&kit, as_owner("c", "two")), Err(Status::EXIST));
+    }
+    assert!(opened(&kit, as_owner("c", "three")).is_ok());
+    assert_eq!(kit.server.state().totals(kit.uptime()).holdings.opens, 2);
+}

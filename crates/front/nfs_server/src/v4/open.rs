@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use nfs::v4::attributes::Fattr;
 use nfs::v4::open::{CreateHow, OpenArguments, OpenClaim, OpenHow, OpenOk, result, share_access};
 use nfs::v4::{Bitmap, ChangeInfo, Status};
-use nfs_state::{IoAccess, OpenRequest, Opened, delegation};
+use nfs_state::{IoAccess, OpenRequest, OpenReservation, Opened, delegation};
 use vfs::policy::{Permissions, check_read, check_write};
 use vfs::{Attributes, Exclusive, FileSystem, FsError, Name, New, NewKind, Permission, SetAttributes};
 
@@ -51,6 +51,8 @@ struct Target<F> {
     set: Bitmap,
     /// What has to be checked and done.
     kind: TargetKind,
+    /// Room for the open of a file that was created.
+    reserved: Option<OpenReservation>,
 }
 
 /// What a target still needs.
@@ -75,7 +77,7 @@ pub(super) async fn execute<F: FileSystem>(
 ) -> Result<Box<OpenOk>, Failure> {
     let client = context.client()?;
     let request = context.state().prepare_open(client, arguments, context.uptime())?;
-    let target = match &arguments.claim {
+    let mut target = match &arguments.claim {
         OpenClaim::Null(name) => by_name(context, name, &arguments.how, &request).await?,
         OpenClaim::Previous(_) => by_handle(context, &arguments.how, TargetKind::Reclaimed).await?,
         OpenClaim::Filehandle => by_handle(context, &arguments.how, TargetKind::Existing).await?,
@@ -84,6 +86,9 @@ pub(super) async fn execute<F: FileSystem>(
         | OpenClaim::DelegateCurrentFilehandle(_)
         | OpenClaim::DelegatePreviousFilehandle => return Err(Status::BAD_STATEID.into()),
     };
+    if let Some(reserved) = target.reserved.take() {
+        context.state().end_reservation(reserved);
+    }
     let opened = grant(context, &request, &target).await?;
     let Target { file, change, set, .. } = target;
     context.set_current(Object::File(file));
@@ -185,7 +190,7 @@ async fn by_handle<F: FileSystem>(
     let file = context.file()?;
     let attributes = file.export.files().hold(file.id).await?;
     let change = ChangeInfo { atomic: false, before: 0, after: 0 };
-    Ok(Target { file, attributes, change, set: Bitmap::EMPTY, kind })
+    Ok(Target { file, attributes, change, set: Bitmap::EMPTY, kind, reserved: None })
 }
 
 /// File of a name in the current directory, which may be created.
@@ -260,6 +265,7 @@ async fn existing<F: FileSystem>(
         change: ChangeInfo { atomic: true, before: value, after: value },
         set: if truncates { Bitmap::new([number::SIZE]) } else { Bitmap::EMPTY },
         kind: if truncates { TargetKind::Truncated } else { TargetKind::Existing },
+        reserved: None,
     })
 }
 
@@ -277,12 +283,21 @@ async fn create<F: FileSystem>(
         return Err(Status::ROFS.into());
     }
     let new = New { what: NewKind::File { exclusive, hold: true }, attributes: set };
-    let created = directory.export.files().create(context.call(directory), directory.id, name, &new).await?;
+    let reserved = context.state().reserve_open(context.client()?, request, context.uptime())?;
+    let created = directory.export.files().create(context.call(directory), directory.id, name, &new).await;
+    let created = match created {
+        Ok(created) => created,
+        Err(error) => {
+            context.state().end_reservation(reserved);
+            return Err(error.into());
+        }
+    };
     Ok(Target {
         file: directory.sibling(created.file.file),
         attributes: created.file,
         change: change(&created.directory),
         set: attributes.mask,
         kind: if created.created { TargetKind::Created } else { TargetKind::Recreated },
+        reserved: Some(reserved),
     })
 }

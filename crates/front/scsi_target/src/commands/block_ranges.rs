@@ -85,7 +85,7 @@ pub(super) fn parse<D: BlockDevice>(
     for (index, bytes) in bytes.chunks_exact(RANGE_BYTES).enumerate() {
         let at = place.at + index * RANGE_BYTES;
         let raw = BlockRange::read_from_bytes(bytes).map_err(|_| invalid(at))?;
-        let range = call.unit.checked_range(raw.lba.get(), u64::from(raw.block_count.get()))?;
+        let range = call.logical_unit.checked_range(raw.lba.get(), u64::from(raw.block_count.get()))?;
         let overlaps =
             |other: &Extent| range.lba.0 < other.lba.0 + other.count && other.lba.0 < range.lba.0 + range.count;
         if ranges.iter().any(overlaps) {

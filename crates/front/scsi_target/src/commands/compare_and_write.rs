@@ -1,13 +1,14 @@
 //! COMPARE AND WRITE (89h), SBC-3 §5.2. VMware calls it Atomic Test and Set (ATS).
 
-use crate::blocks::BLOCK;
+use crate::blocks::{BLOCK, BlockRange};
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
+use crate::limits::Limits;
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, CompareOutcome};
 use hex_literal::hex;
-use scsi::FieldPointer;
+use scsi::{Cdb, FieldPointer};
 use unit::AccessClass;
 use unit::{Access, AccessState};
 use unit::{OffloadWork, Primitive};
@@ -18,6 +19,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("89 18 ffffffffffffffff 000000 ff 3f 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: Some(Limits::compare_and_write_limit),
     access: Access::Write,
     harmless: None,
     awaited: true,
@@ -31,10 +33,14 @@ pub(super) const COMMAND: Command = Command {
     offload: Some(Primitive::Ats),
 };
 
-/// Bytes of Data-Out; 0 above MAXIMUM COMPARE AND WRITE LENGTH.
+/// LBA and NUMBER OF LOGICAL BLOCKS.
+fn range(cdb: &Cdb) -> BlockRange {
+    BlockRange { lba: cdb.be64::<2>(), count: u64::from(cdb.byte::<13>()), count_at: 13 }
+}
+
+/// Bytes of Data-Out; 0 above MAXIMUM COMPARE AND WRITE LENGTH, or beyond the end of the medium.
 fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
-    let count = query.cdb.byte::<13>();
-    if count <= query.limits.compare_and_write_blocks { u64::from(count) * 2 * BLOCK } else { 0 }
+    2 * query.bytes_of(range(query.cdb))
 }
 
 /// Compares the medium with the first half of Data-Out and, if equal, writes the second half.
@@ -46,22 +52,17 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 /// * `Fault::Miscompare`: offset in bytes of the first difference; nothing was written.
 /// * `Fault::AboveLimit`: above MAXIMUM COMPARE AND WRITE LENGTH (VPD page B0h).
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    const COUNT_AT: FieldPointer = FieldPointer::cdb(13);
-    let count = u64::from(call.cdb.byte::<13>());
-    let limit = u64::from(call.target.limits().compare_and_write_blocks);
-    if count > limit {
-        return Err(Fault::AboveLimit { requested: count, limit, at: COUNT_AT });
-    }
-    let extent = call.unit.checked_range(call.cdb.be64::<2>(), count)?;
-    let half_bytes = count * BLOCK;
-    let data = call.exact_data_out(2 * half_bytes, COUNT_AT)?;
-    if count == 0 {
+    let range = range(&call.cdb);
+    let extent = call.checked_extent(range)?;
+    let half_bytes = extent.count * BLOCK;
+    let data = call.exact_data_out(2 * half_bytes, FieldPointer::cdb(range.count_at))?;
+    if extent.count == 0 {
         return Ok(Reply::good());
     }
     let half = data.len() / 2;
     let durability = call.durability();
-    let _blocks = call.unit.extents.lock(AccessClass::Write, &[extent]).await;
-    let device = call.unit.device();
+    let _blocks = call.unit().extents.lock(AccessClass::Write, &[extent]).await;
+    let device = call.unit().device();
     match device.compare_and_write(extent, data.slice(..half), data.slice(half..), durability).await? {
         CompareOutcome::Written => {
             Ok(Reply::took(2 * half_bytes).offloaded(OffloadWork { bytes: half_bytes, ..OffloadWork::default() }))

@@ -16,6 +16,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: Some(service_action::COPY_OPERATION_ABORT),
     cdb_usage: &hex!("83 1c ffffffff 0000000000000000 00 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Control,
     harmless: None,
     awaited: false,

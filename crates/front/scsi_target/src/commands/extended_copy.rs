@@ -1,4 +1,5 @@
-//! EXTENDED COPY (LID1) and (LID4) (83h/00h and /01h), SPC-4 §6.4 and §6.5. VMware's XCOPY, the primitive behind clone and Storage vMotion.
+//! EXTENDED COPY (LID1) and (LID4) (83h/00h and /01h), SPC-4 §6.4 and §6.5. VMware's XCOPY, the primitive behind
+//! clone and Storage vMotion.
 //!
 //! The whole parameter list is checked before the first segment starts; these faults are ILLEGAL
 //! REQUEST. A fault of a segment is COPY ABORTED, and the blocks that earlier segments copied stay.
@@ -35,6 +36,7 @@ pub(super) const LID1: Command = Command {
     service_action: Some(service_action::EXTENDED_COPY_LID1),
     cdb_usage: &hex!("83 00 0000000000000000 ffffffff 00 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: None,
     access: Access::Write,
     harmless: None,
     awaited: false,

@@ -16,6 +16,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: Some(service_action::GET_LBA_STATUS),
     cdb_usage: &hex!("9e 12 ffffffffffffffff ffffffff 00 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Read,
     harmless: None,
     awaited: false,
@@ -35,10 +36,10 @@ const DESCRIPTORS: usize = 256;
 /// Returns runs of mapped and deallocated blocks from the starting LBA on, as many as fit the allocation length.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let lba = call.cdb.be64::<2>();
-    call.unit.checked_range(lba, 1)?;
+    call.logical_unit.checked_range(lba, 1)?;
     let allocation_length = call.cdb.be32::<10>();
     let room = usize::try_from(allocation_length.saturating_sub(8) / 16).unwrap_or(usize::MAX);
-    let runs = call.unit.device().provisioning(Lba(lba), room.clamp(1, DESCRIPTORS)).await?;
+    let runs = call.unit().device().provisioning(Lba(lba), room.clamp(1, DESCRIPTORS)).await?;
     let descriptors: Vec<_> = runs
         .iter()
         .map(|run| {

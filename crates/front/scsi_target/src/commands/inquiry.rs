@@ -21,6 +21,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("12 01 ff ffff 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Always,
     harmless: None,
     awaited: false,
@@ -76,7 +77,7 @@ fn base() -> StandardInquiry {
 
 fn standard<D: BlockDevice>(call: &Invocation<'_, D>) -> StandardInquiry {
     let mut data = base();
-    data.removable = if call.unit.profile.removable { 0x80 } else { 0 };
+    data.removable = if call.logical_unit.profile.removable { 0x80 } else { 0 };
     let explicit = call.target.explicit_access();
     data.flags5 = if explicit { 0x30 } else { 0x10 } | 0x08; // TPGS: implicit, and perhaps explicit; 3PC
     data.flags6 = if call.target.identity().ports.len() > 1 { 0x10 } else { 0 }; // MULTIP

@@ -21,6 +21,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("4d 00 ff ff 00 ffff ffff 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Always,
     harmless: None,
     awaited: false,
@@ -78,7 +79,7 @@ fn list(page: Vec<u8>, pointer: u16) -> Result<Vec<u8>, Fault> {
 }
 
 fn provisioning<D: BlockDevice>(call: &Invocation<'_, D>) -> [ResourceCount; 2] {
-    let resources = call.unit.device().mapping_resources();
+    let resources = call.unit().device().mapping_resources();
     let set_bytes = BLOCK << THRESHOLD_EXPONENT;
     let sets = |sets: u64| u32::try_from(sets).unwrap_or(u32::MAX);
     // Available resources are rounded down so that they are never overstated; used ones are rounded

@@ -1,5 +1,5 @@
-//! Commands, one file each: their rows and the code that executes them. A command that is not
-//! listed does not exist.
+//! Commands, one file each: their rows and the code that executes them. A new command is a file and a line in the table
+//! [`COMMANDS`]; a command that is not listed does not exist.
 
 mod block_ranges;
 mod compare_and_write;
@@ -59,153 +59,135 @@ pub(crate) struct Row {
     refused_bits: u128,
 }
 
-const fn row(command: &'static Command, operation: Operation) -> Row {
-    Row { command, operation, refused_bits: command.refused_bits() }
-}
-
 impl Row {
+    const fn new(command: &'static Command, operation: Operation) -> Self {
+        Self { command, operation, refused_bits: command.refused_bits() }
+    }
+
     /// As [`Command::validate`], in a few instructions for a CDB that is accepted.
     pub fn validate(&self, cdb: &Cdb) -> Result<(), Fault> {
         if u128::from_le_bytes(cdb.0) & self.refused_bits == 0 { Ok(()) } else { self.command.validate(cdb) }
     }
 }
 
-/// Command table, by name: the facts of each command, and the code that executes it.
-const COMMANDS: &[Row] = &[
-    row(&compare_and_write::COMMAND, Operation::CompareAndWrite),
-    row(&copy_operation_abort::COMMAND, Operation::CopyOperationAbort),
-    row(&extended_copy::LID1, Operation::ExtendedCopy),
-    row(&extended_copy::LID4, Operation::ExtendedCopy),
-    row(&get_lba_status::COMMAND, Operation::GetLbaStatus),
-    row(&inquiry::COMMAND, Operation::Inquiry),
-    row(&log_sense::COMMAND, Operation::LogSense),
-    row(&mode_select::MODE_SELECT_10, Operation::ModeSelect),
-    row(&mode_select::MODE_SELECT_6, Operation::ModeSelect),
-    row(&mode_sense::MODE_SENSE_10, Operation::ModeSense),
-    row(&mode_sense::MODE_SENSE_6, Operation::ModeSense),
-    row(&orwrite::COMMAND, Operation::OrWrite),
-    row(&persistent_reserve_in::READ_FULL_STATUS, Operation::PersistentReserveInFullStatus),
-    row(&persistent_reserve_in::READ_KEYS, Operation::PersistentReserveInKeys),
-    row(&persistent_reserve_in::READ_RESERVATION, Operation::PersistentReserveInReservation),
-    row(&persistent_reserve_in::REPORT_CAPABILITIES, Operation::PersistentReserveInCapabilities),
-    row(&persistent_reserve_out::clear::COMMAND, Operation::PersistentReserveOutClear),
-    row(&persistent_reserve_out::preempt::PREEMPT, Operation::PersistentReserveOutPreempt),
-    row(&persistent_reserve_out::preempt::PREEMPT_AND_ABORT, Operation::PersistentReserveOutPreempt),
-    row(&persistent_reserve_out::register::REGISTER, Operation::PersistentReserveOutRegister),
-    row(&persistent_reserve_out::register::REGISTER_AND_IGNORE_EXISTING_KEY, Operation::PersistentReserveOutRegister),
-    row(&persistent_reserve_out::register_and_move::COMMAND, Operation::PersistentReserveOutRegisterAndMove),
-    row(&persistent_reserve_out::release::COMMAND, Operation::PersistentReserveOutRelease),
-    row(&persistent_reserve_out::reserve::COMMAND, Operation::PersistentReserveOutReserve),
-    row(&populate_token::COMMAND, Operation::PopulateToken),
-    row(&pre_fetch::PRE_FETCH_10, Operation::PreFetch),
-    row(&pre_fetch::PRE_FETCH_16, Operation::PreFetch),
-    row(&prevent_allow_medium_removal::COMMAND, Operation::PreventAllowMediumRemoval),
-    row(&read::READ_10, Operation::Read),
-    row(&read::READ_12, Operation::Read),
-    row(&read::READ_16, Operation::Read),
-    row(&read::READ_6, Operation::Read),
-    row(&read_capacity::READ_CAPACITY_10, Operation::ReadCapacity10),
-    row(&read_capacity::READ_CAPACITY_16, Operation::ReadCapacity16),
-    row(&read_defect_data::READ_DEFECT_DATA_10, Operation::ReadDefectData),
-    row(&read_defect_data::READ_DEFECT_DATA_12, Operation::ReadDefectData),
-    row(&receive_copy_results::DATA_LID1, Operation::ReceiveCopyDataLid1),
-    row(&receive_copy_results::DATA_LID4, Operation::ReceiveCopyDataLid4),
-    row(&receive_copy_results::FAILURE_DETAILS, Operation::ReceiveCopyFailureDetails),
-    row(&receive_copy_results::OPERATING_PARAMETERS, Operation::ReceiveCopyOperatingParameters),
-    row(&receive_copy_results::STATUS_LID1, Operation::ReceiveCopyStatusLid1),
-    row(&receive_copy_results::STATUS_LID4, Operation::ReceiveCopyStatusLid4),
-    row(&receive_rod_token_information::COMMAND, Operation::ReceiveRodTokenInformation),
-    row(&release::COMMAND, Operation::Release),
-    row(&receive_rod_token_information::ALL, Operation::ReportAllRodTokens),
-    row(&report_luns::COMMAND, Operation::ReportLuns),
-    row(&report_supported_operation_codes::COMMAND, Operation::ReportSupportedOperationCodes),
-    row(&report_supported_task_management_functions::COMMAND, Operation::ReportSupportedTaskManagementFunctions),
-    row(&report_target_port_groups::COMMAND, Operation::ReportTargetPortGroups),
-    row(&request_sense::COMMAND, Operation::RequestSense),
-    row(&reserve::COMMAND, Operation::Reserve),
-    row(&sanitize::BLOCK_ERASE, Operation::Sanitize),
-    row(&sanitize::EXIT_FAILURE_MODE, Operation::Sanitize),
-    row(&sanitize::OVERWRITE, Operation::Sanitize),
-    row(&send_diagnostic::COMMAND, Operation::SendDiagnostic),
-    row(&set_target_port_groups::COMMAND, Operation::SetTargetPortGroups),
-    row(&start_stop_unit::COMMAND, Operation::StartStopUnit),
-    row(&synchronize_cache::SYNCHRONIZE_CACHE_10, Operation::SynchronizeCache),
-    row(&synchronize_cache::SYNCHRONIZE_CACHE_16, Operation::SynchronizeCache),
-    row(&test_unit_ready::COMMAND, Operation::TestUnitReady),
-    row(&unmap::COMMAND, Operation::Unmap),
-    row(&verify::VERIFY_10, Operation::Verify),
-    row(&verify::VERIFY_12, Operation::Verify),
-    row(&verify::VERIFY_16, Operation::Verify),
-    row(&write::WRITE_10, Operation::Write),
-    row(&write::WRITE_12, Operation::Write),
-    row(&write::WRITE_16, Operation::Write),
-    row(&write::WRITE_6, Operation::Write),
-    row(&write_and_verify::WRITE_AND_VERIFY_10, Operation::WriteAndVerify),
-    row(&write_and_verify::WRITE_AND_VERIFY_12, Operation::WriteAndVerify),
-    row(&write_and_verify::WRITE_AND_VERIFY_16, Operation::WriteAndVerify),
-    row(&write_atomic::COMMAND, Operation::WriteAtomic),
-    row(&write_same::WRITE_SAME_10, Operation::WriteSame),
-    row(&write_same::WRITE_SAME_16, Operation::WriteSame),
-    row(&write_using_token::COMMAND, Operation::WriteUsingToken),
-];
+/// Defines the command table and the dispatch of its rows from one list. Each line has a name, the commands that it
+/// executes, and the function that executes them; how the function runs is one of
+///
+/// * `immediate`: not asynchronous,
+/// * `inline`: its future is a part of the future of the caller,
+/// * `boxed`: its future is allocated. Rare commands with large state are, so that the future of a READ or WRITE
+///   stays small.
+macro_rules! commands {
+    ($($operation:ident: [$($command:path),+ $(,)?] $how:ident $execute:path;)+) => {
+        /// Command table, by name: the facts of each command, and the code that executes it.
+        const COMMANDS: &[Row] = &[$($(Row::new(&$command, Operation::$operation)),+),+];
 
-/// Code that executes a command. Commands that differ only in the size of their CDB share one.
-#[derive(Clone, Copy)]
-enum Operation {
-    CompareAndWrite,
-    CopyOperationAbort,
-    ExtendedCopy,
-    GetLbaStatus,
-    Inquiry,
-    LogSense,
-    ModeSelect,
-    ModeSense,
-    OrWrite,
-    PersistentReserveInCapabilities,
-    PersistentReserveInFullStatus,
-    PersistentReserveInKeys,
-    PersistentReserveInReservation,
-    PersistentReserveOutClear,
-    PersistentReserveOutPreempt,
-    PersistentReserveOutRegister,
-    PersistentReserveOutRegisterAndMove,
-    PersistentReserveOutRelease,
-    PersistentReserveOutReserve,
-    PopulateToken,
-    PreFetch,
-    PreventAllowMediumRemoval,
-    Read,
-    ReadCapacity10,
-    ReadCapacity16,
-    ReadDefectData,
-    ReceiveCopyDataLid1,
-    ReceiveCopyDataLid4,
-    ReceiveCopyFailureDetails,
-    ReceiveCopyOperatingParameters,
-    ReceiveCopyStatusLid1,
-    ReceiveCopyStatusLid4,
-    ReceiveRodTokenInformation,
-    Release,
-    ReportAllRodTokens,
-    ReportLuns,
-    ReportSupportedOperationCodes,
-    ReportSupportedTaskManagementFunctions,
-    ReportTargetPortGroups,
-    RequestSense,
-    Reserve,
-    Sanitize,
-    SendDiagnostic,
-    SetTargetPortGroups,
-    StartStopUnit,
-    SynchronizeCache,
-    TestUnitReady,
-    Unmap,
-    Verify,
-    Write,
-    WriteAndVerify,
-    WriteAtomic,
-    WriteSame,
-    WriteUsingToken,
+        /// Code that executes a command. Commands that differ only in the size of their CDB share one.
+        #[derive(Clone, Copy)]
+        enum Operation {
+            $($operation),+
+        }
+
+        /// Executes an admitted command.
+        pub(crate) async fn execute<D: BlockDevice + 'static>(
+            row: &Row,
+            call: &Invocation<'_, D>,
+        ) -> Result<Reply, Fault> {
+            match row.operation {
+                $(Operation::$operation => commands!(@run $how $execute, call)),+
+            }
+        }
+    };
+    (@run immediate $execute:path, $call:ident) => { $execute($call) };
+    (@run inline $execute:path, $call:ident) => { $execute($call).await };
+    (@run boxed $execute:path, $call:ident) => { Box::pin($execute($call)).await };
+}
+
+commands! {
+    CompareAndWrite: [compare_and_write::COMMAND] boxed compare_and_write::execute;
+    CopyOperationAbort: [copy_operation_abort::COMMAND] boxed copy_operation_abort::execute;
+    ExtendedCopy: [extended_copy::LID1, extended_copy::LID4] boxed extended_copy::execute;
+    GetLbaStatus: [get_lba_status::COMMAND] boxed get_lba_status::execute;
+    Inquiry: [inquiry::COMMAND] immediate inquiry::execute;
+    LogSense: [log_sense::COMMAND] immediate log_sense::execute;
+    ModeSelect: [mode_select::MODE_SELECT_10, mode_select::MODE_SELECT_6] immediate mode_select::execute;
+    ModeSense: [mode_sense::MODE_SENSE_10, mode_sense::MODE_SENSE_6] immediate mode_sense::execute;
+    OrWrite: [orwrite::COMMAND] boxed orwrite::execute;
+    PersistentReserveInFullStatus:
+        [persistent_reserve_in::READ_FULL_STATUS] immediate persistent_reserve_in::full_status;
+    PersistentReserveInKeys: [persistent_reserve_in::READ_KEYS] immediate persistent_reserve_in::keys;
+    PersistentReserveInReservation:
+        [persistent_reserve_in::READ_RESERVATION] immediate persistent_reserve_in::reservation;
+    PersistentReserveInCapabilities:
+        [persistent_reserve_in::REPORT_CAPABILITIES] immediate persistent_reserve_in::capabilities;
+    PersistentReserveOut: [
+        persistent_reserve_out::clear::COMMAND,
+        persistent_reserve_out::preempt::PREEMPT,
+        persistent_reserve_out::preempt::PREEMPT_AND_ABORT,
+        persistent_reserve_out::register::REGISTER,
+        persistent_reserve_out::register::REGISTER_AND_IGNORE_EXISTING_KEY,
+        persistent_reserve_out::register_and_move::COMMAND,
+        persistent_reserve_out::release::COMMAND,
+        persistent_reserve_out::reserve::COMMAND,
+    ] boxed persistent_reserve_out::execute;
+    PopulateToken: [populate_token::COMMAND] boxed populate_token::execute;
+    PreFetch: [pre_fetch::PRE_FETCH_10, pre_fetch::PRE_FETCH_16] immediate pre_fetch::execute;
+    PreventAllowMediumRemoval:
+        [prevent_allow_medium_removal::COMMAND] immediate prevent_allow_medium_removal::execute;
+    Read: [read::READ_10, read::READ_12, read::READ_16, read::READ_6] inline read::execute;
+    ReadCapacity10: [read_capacity::READ_CAPACITY_10] immediate read_capacity::execute_10;
+    ReadCapacity16: [read_capacity::READ_CAPACITY_16] immediate read_capacity::execute_16;
+    ReadDefectData: [
+        read_defect_data::READ_DEFECT_DATA_10,
+        read_defect_data::READ_DEFECT_DATA_12,
+    ] immediate read_defect_data::execute;
+    ReceiveCopyData: [
+        receive_copy_results::DATA_LID1,
+        receive_copy_results::DATA_LID4,
+    ] immediate receive_copy_results::data;
+    ReceiveCopyFailureDetails:
+        [receive_copy_results::FAILURE_DETAILS] immediate receive_copy_results::failure_details;
+    ReceiveCopyOperatingParameters:
+        [receive_copy_results::OPERATING_PARAMETERS] immediate receive_copy_results::operating_parameters;
+    ReceiveCopyStatusLid1: [receive_copy_results::STATUS_LID1] immediate receive_copy_results::status_lid1;
+    ReceiveCopyStatusLid4: [receive_copy_results::STATUS_LID4] immediate receive_copy_results::status_lid4;
+    ReceiveRodTokenInformation:
+        [receive_rod_token_information::COMMAND] immediate receive_rod_token_information::execute;
+    Release: [release::COMMAND] immediate release::execute;
+    ReportAllRodTokens: [receive_rod_token_information::ALL] immediate receive_rod_token_information::all;
+    ReportLuns: [report_luns::COMMAND] immediate report_luns::execute;
+    ReportSupportedOperationCodes:
+        [report_supported_operation_codes::COMMAND] immediate report_supported_operation_codes::execute;
+    ReportSupportedTaskManagementFunctions:
+        [report_supported_task_management_functions::COMMAND]
+        immediate report_supported_task_management_functions::execute;
+    ReportTargetPortGroups: [report_target_port_groups::COMMAND] immediate report_target_port_groups::execute;
+    RequestSense: [request_sense::COMMAND] immediate request_sense::execute;
+    Reserve: [reserve::COMMAND] boxed reserve::execute;
+    Sanitize: [
+        sanitize::BLOCK_ERASE,
+        sanitize::EXIT_FAILURE_MODE,
+        sanitize::OVERWRITE,
+    ] boxed sanitize::execute;
+    SendDiagnostic: [send_diagnostic::COMMAND] boxed send_diagnostic::execute;
+    SetTargetPortGroups: [set_target_port_groups::COMMAND] boxed set_target_port_groups::execute;
+    StartStopUnit: [start_stop_unit::COMMAND] boxed start_stop_unit::execute;
+    SynchronizeCache: [
+        synchronize_cache::SYNCHRONIZE_CACHE_10,
+        synchronize_cache::SYNCHRONIZE_CACHE_16,
+    ] boxed synchronize_cache::execute;
+    TestUnitReady: [test_unit_ready::COMMAND] immediate test_unit_ready::execute;
+    Unmap: [unmap::COMMAND] boxed unmap::execute;
+    Verify: [verify::VERIFY_10, verify::VERIFY_12, verify::VERIFY_16] boxed verify::execute;
+    Write: [write::WRITE_10, write::WRITE_12, write::WRITE_16, write::WRITE_6] inline write::execute;
+    WriteAndVerify: [
+        write_and_verify::WRITE_AND_VERIFY_10,
+        write_and_verify::WRITE_AND_VERIFY_12,
+        write_and_verify::WRITE_AND_VERIFY_16,
+    ] boxed write_and_verify::execute;
+    WriteAtomic: [write_atomic::COMMAND] boxed write_atomic::execute;
+    WriteSame: [write_same::WRITE_SAME_10, write_same::WRITE_SAME_16] boxed write_same::execute;
+    WriteUsingToken: [write_using_token::COMMAND] boxed write_using_token::execute;
 }
 
 const NO_ROW: u8 = 0xff;
@@ -240,66 +222,6 @@ pub(crate) fn commands() -> impl Iterator<Item = &'static Command> {
     COMMANDS.iter().map(|row| row.command)
 }
 
-/// Executes an admitted command. Rare commands with large state are boxed, so that the future of a
-/// READ or WRITE stays small.
-pub(crate) async fn execute<D: BlockDevice + 'static>(row: &Row, call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    match row.operation {
-        Operation::Read => read::execute(call).await,
-        Operation::Write => write::execute(call).await,
-        Operation::CompareAndWrite => Box::pin(compare_and_write::execute(call)).await,
-        Operation::WriteSame => Box::pin(write_same::execute(call)).await,
-        Operation::Unmap => Box::pin(unmap::execute(call)).await,
-        Operation::CopyOperationAbort => Box::pin(copy_operation_abort::execute(call)).await,
-        Operation::ExtendedCopy => Box::pin(extended_copy::execute(call)).await,
-        Operation::PopulateToken => Box::pin(populate_token::execute(call)).await,
-        Operation::WriteUsingToken => Box::pin(write_using_token::execute(call)).await,
-        Operation::GetLbaStatus => Box::pin(get_lba_status::execute(call)).await,
-        Operation::Inquiry => inquiry::execute(call),
-        Operation::LogSense => log_sense::execute(call),
-        Operation::ModeSelect => mode_select::execute(call),
-        Operation::ModeSense => mode_sense::execute(call),
-        Operation::OrWrite => Box::pin(orwrite::execute(call)).await,
-        Operation::PersistentReserveInCapabilities => Ok(persistent_reserve_in::capabilities(call)),
-        Operation::PersistentReserveInFullStatus => Ok(persistent_reserve_in::full_status(call)),
-        Operation::PersistentReserveInKeys => Ok(persistent_reserve_in::keys(call)),
-        Operation::PersistentReserveInReservation => Ok(persistent_reserve_in::reservation(call)),
-        Operation::PersistentReserveOutClear
-        | Operation::PersistentReserveOutPreempt
-        | Operation::PersistentReserveOutRegister
-        | Operation::PersistentReserveOutRegisterAndMove
-        | Operation::PersistentReserveOutRelease
-        | Operation::PersistentReserveOutReserve => Box::pin(persistent_reserve_out::execute(call)).await,
-        Operation::PreFetch => pre_fetch::execute(call),
-        Operation::PreventAllowMediumRemoval => prevent_allow_medium_removal::execute(call),
-        Operation::ReadCapacity10 => read_capacity::execute_10(call),
-        Operation::ReadCapacity16 => read_capacity::execute_16(call),
-        Operation::ReadDefectData => read_defect_data::execute(call),
-        Operation::ReceiveCopyDataLid1 | Operation::ReceiveCopyDataLid4 => receive_copy_results::data(call),
-        Operation::ReceiveCopyFailureDetails => receive_copy_results::failure_details(call),
-        Operation::ReceiveCopyOperatingParameters => receive_copy_results::operating_parameters(call),
-        Operation::ReceiveCopyStatusLid1 => receive_copy_results::status_lid1(call),
-        Operation::ReceiveCopyStatusLid4 => receive_copy_results::status_lid4(call),
-        Operation::ReceiveRodTokenInformation => receive_rod_token_information::execute(call),
-        Operation::ReportAllRodTokens => receive_rod_token_information::all(call),
-        Operation::Release => release::execute(call),
-        Operation::ReportLuns => report_luns::execute(call.nexus, &call.cdb),
-        Operation::ReportSupportedOperationCodes => report_supported_operation_codes::execute(call),
-        Operation::ReportSupportedTaskManagementFunctions => report_supported_task_management_functions::execute(call),
-        Operation::ReportTargetPortGroups => report_target_port_groups::execute(call),
-        Operation::RequestSense => request_sense::execute(call),
-        Operation::Reserve => Box::pin(reserve::execute(call)).await,
-        Operation::Sanitize => Box::pin(sanitize::execute(call)).await,
-        Operation::SendDiagnostic => Box::pin(send_diagnostic::execute(call)).await,
-        Operation::SetTargetPortGroups => Box::pin(set_target_port_groups::execute(call)).await,
-        Operation::StartStopUnit => Box::pin(start_stop_unit::execute(call)).await,
-        Operation::SynchronizeCache => Box::pin(synchronize_cache::execute(call)).await,
-        Operation::TestUnitReady => test_unit_ready::execute(call),
-        Operation::Verify => Box::pin(verify::execute(call)).await,
-        Operation::WriteAndVerify => Box::pin(write_and_verify::execute(call)).await,
-        Operation::WriteAtomic => Box::pin(write_atomic::execute(call)).await,
-    }
-}
-
 /// Executes a command sent to a LUN without a logical unit.
 pub(crate) fn without_logical_unit<D: BlockDevice>(
     nexus: &Nexus<D>,
@@ -314,7 +236,7 @@ pub(crate) fn without_logical_unit<D: BlockDevice>(
         }
         WithoutUnit::ListsUnits if lun == Some(LogicalUnitNumber(0)) => {
             command.validate(cdb)?;
-            report_luns::execute(nexus, cdb)
+            report_luns::list(nexus, cdb)
         }
         WithoutUnit::ListsUnits | WithoutUnit::Refused => Err(Fault::LogicalUnitNotSupported),
     }

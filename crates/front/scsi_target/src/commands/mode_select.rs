@@ -21,6 +21,7 @@ pub(super) const MODE_SELECT_6: Command = Command {
     service_action: None,
     cdb_usage: &hex!("15 10 0000 ff 00"), // SP is refused: nothing can be saved
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: None,
     access: Access::Write,
     harmless: None,
     awaited: true,
@@ -66,13 +67,15 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
     }
     let list = call.parameter_list(length)?;
     let changes = parse(call, &list)?;
-    let protect = changes.software_write_protect.filter(|protect| *protect != call.unit.software_write_protect());
-    let single = changes.single_initiator_threshold.filter(|single| *single != call.unit.single_initiator_threshold());
+    let protect =
+        changes.software_write_protect.filter(|protect| *protect != call.logical_unit.software_write_protect());
+    let single =
+        changes.single_initiator_threshold.filter(|single| *single != call.logical_unit.single_initiator_threshold());
     if let Some(protect) = protect {
-        call.unit.set_software_write_protect(protect);
+        call.logical_unit.set_software_write_protect(protect);
     }
     if let Some(single) = single {
-        call.unit.set_single_initiator_threshold(single);
+        call.logical_unit.set_single_initiator_threshold(single);
     }
     if protect.is_some() || single.is_some() {
         let this = call.nexus.id;
@@ -153,7 +156,7 @@ fn check_block_descriptor<D: BlockDevice>(
     descriptor: &BlockDescriptor,
     at: usize,
 ) -> Result<(), Fault> {
-    let blocks = u32::try_from(call.unit.block_count()).unwrap_or(u32::MAX);
+    let blocks = u32::try_from(call.unit().block_count()).unwrap_or(u32::MAX);
     let count = descriptor.block_count.get();
     if count != 0 && count != u32::MAX && count != blocks {
         return Err(Fault::InvalidFieldInParameterList(FieldPointer::parameter_list(at)));

@@ -18,6 +18,7 @@ pub(super) const MODE_SENSE_6: Command = Command {
     service_action: None,
     cdb_usage: &hex!("1a 08 ff ff ff 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Control,
     harmless: None,
     awaited: false,
@@ -55,7 +56,7 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
     }
     let pages = pages(call, control)?;
     let descriptor = if call.cdb.bit::<1>(0x08) { Vec::new() } else { block_descriptor(call) };
-    let device_specific = call.unit.device_specific_parameter();
+    let device_specific = call.logical_unit.device_specific_parameter();
     let body_length = descriptor.len() + pages.len();
     let descriptor_length = descriptor.len();
     let (header, allocation_length) = if call.command.cdb_usage.len() == 6 {
@@ -102,9 +103,9 @@ pub(super) fn page<D: BlockDevice>(
     match (page_code, subpage_code) {
         (mode::INFORMATIONAL_EXCEPTIONS_CONTROL, mode::LOGICAL_BLOCK_PROVISIONING_SUBPAGE) => {
             let thresholds = call.target.threshold_descriptors(call.volume());
-            Some(call.unit.provisioning_mode_page(control, &thresholds))
+            Some(call.logical_unit.provisioning_mode_page(control, &thresholds))
         }
-        (_, 0) => call.unit.mode_page(page_code, control),
+        (_, 0) => call.logical_unit.mode_page(page_code, control),
         _ => None,
     }
 }
@@ -112,7 +113,7 @@ pub(super) fn page<D: BlockDevice>(
 /// Short LBA block descriptor: ESXi compares its block length with that of READ CAPACITY.
 fn block_descriptor<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     let descriptor = BlockDescriptor {
-        block_count: U32::new(u32::try_from(call.unit.block_count()).unwrap_or(u32::MAX)),
+        block_count: U32::new(u32::try_from(call.unit().block_count()).unwrap_or(u32::MAX)),
         block_length: U32::new(LOGICAL_BLOCK_BYTES),
     };
     descriptor.as_bytes().to_vec()

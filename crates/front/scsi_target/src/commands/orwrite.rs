@@ -3,7 +3,7 @@
 use crate::blocks::BLOCK;
 use crate::command::{Command, DataDirection, DataOut, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
-use crate::logical_unit::LogicalUnit;
+use crate::limits::Limits;
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, CompareOutcome, Durability, Extent};
@@ -19,6 +19,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("8b 18 ffffffffffffffff ffffffff 3f 00"),
     data: DataDirection::Out(DataOut::Range),
+    limit_blocks: Some(Limits::transfer_limit),
     access: Access::Write,
     harmless: None,
     awaited: true,
@@ -42,20 +43,19 @@ const STEP_BLOCKS: u64 = 128;
 /// a snapshot) is not lost either. After a failure halfway the initiator can send the command again
 /// without harm.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let limit = LogicalUnit::<D>::transfer_limit(call.target.limits());
     let range = call.range();
-    let extent = call.unit.checked_extent(range, limit)?;
+    let extent = call.checked_extent(range)?;
     let needed_bytes = extent.count * BLOCK;
     let data = call.exact_data_out(needed_bytes, FieldPointer::cdb(range.count_at))?;
     let durability = call.durability();
-    let _blocks = call.unit.extents.lock(AccessClass::Update, &[extent]).await;
+    let _blocks = call.unit().extents.lock(AccessClass::Update, &[extent]).await;
     let step_bytes = usize::try_from(STEP_BLOCKS * BLOCK).unwrap_or(usize::MAX);
     for (step, given) in (0..).zip(data.chunks(step_bytes)) {
         let count = given.len() as u64 / BLOCK;
         combine(call, Extent::new(extent.lba.0 + step * STEP_BLOCKS, count), given, durability).await?;
     }
     let stored_bytes = data.len() as u64;
-    call.unit.statistics.count_write(stored_bytes);
+    call.unit().statistics.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))
 }
 
@@ -67,7 +67,7 @@ async fn combine<D: BlockDevice>(
 ) -> Result<(), Fault> {
     // Two buffers: the data read, and the combination.
     let _room = call.working_room(2 * extent.count).await;
-    let device = call.unit.device();
+    let device = call.unit().device();
     loop {
         let medium = device.read(extent).await?;
         call.check_step()?;

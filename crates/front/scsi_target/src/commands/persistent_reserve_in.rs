@@ -4,6 +4,7 @@ use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, With
 use crate::device::Invocation;
 use crate::device::persistent_reservations::port_of;
 use crate::reply::Reply;
+use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::persistent_reservation::{self, TransportId};
@@ -15,6 +16,7 @@ pub(super) const READ_KEYS: Command = Command {
     service_action: Some(service_action::READ_KEYS),
     cdb_usage: &hex!("5e 00 0000000000 ffff 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Reservation,
     harmless: None,
     awaited: false,
@@ -50,15 +52,15 @@ pub(super) const REPORT_CAPABILITIES: Command = Command {
 };
 
 /// READ KEYS: the key of each registration.
-pub(super) fn keys<D>(call: &Invocation<'_, D>) -> Reply {
-    let state = call.unit.reservations.state();
+pub(super) fn keys<D>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let state = call.unit().reservations.state();
     let keys: Vec<u8> = state.keys.values().flat_map(|key| key.to_be_bytes()).collect();
     reply(call, state.generation, &keys)
 }
 
 /// READ RESERVATION: one descriptor, or none.
-pub(super) fn reservation<D>(call: &Invocation<'_, D>) -> Reply {
-    let state = call.unit.reservations.state();
+pub(super) fn reservation<D>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let state = call.unit().reservations.state();
     let descriptor = state.reservation.as_ref().map(|reservation| {
         let holder = Some(&reservation.holder).filter(|_| !reservation.kind.is_all_registrants());
         let key = holder.and_then(|holder| state.key(holder)).unwrap_or(0);
@@ -68,8 +70,8 @@ pub(super) fn reservation<D>(call: &Invocation<'_, D>) -> Reply {
 }
 
 /// READ FULL STATUS: a descriptor for each registration.
-pub(super) fn full_status<D>(call: &Invocation<'_, D>) -> Reply {
-    let state = call.unit.reservations.state();
+pub(super) fn full_status<D>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let state = call.unit().reservations.state();
     let descriptors: Vec<u8> = state
         .keys
         .iter()
@@ -84,12 +86,13 @@ pub(super) fn full_status<D>(call: &Invocation<'_, D>) -> Reply {
 }
 
 /// REPORT CAPABILITIES.
-pub(super) fn capabilities<D>(call: &Invocation<'_, D>) -> Reply {
-    let active = call.unit.reservations.state().persists;
+pub(super) fn capabilities<D>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    let active = call.unit().reservations.state().persists;
     let data = persistent_reservation::capabilities(true, active);
-    Reply::parameter_data(data, call.cdb.be16::<7>())
+    Ok(Reply::parameter_data(data, call.cdb.be16::<7>()))
 }
 
-fn reply<D>(call: &Invocation<'_, D>, generation: u32, descriptors: &[u8]) -> Reply {
-    Reply::parameter_data(persistent_reservation::status(generation, descriptors), call.cdb.be16::<7>())
+fn reply<D>(call: &Invocation<'_, D>, generation: u32, descriptors: &[u8]) -> Result<Reply, Fault> {
+    let data = persistent_reservation::status(generation, descriptors);
+    Ok(Reply::parameter_data(data, call.cdb.be16::<7>()))
 }

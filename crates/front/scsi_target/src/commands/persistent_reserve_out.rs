@@ -31,6 +31,7 @@ const BASIS: Command = Command {
     service_action: None,
     cdb_usage: &hex!("5f 00 ff 0000 ffffffff 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: None,
     access: Access::Reservation,
     harmless: None,
     awaited: false,
@@ -96,17 +97,17 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let list = read(call, length)?;
     let actor = call.nexus.registrant.as_ref().ok_or(Fault::InsufficientRegistrationResources)?;
     let preempted = {
-        let _turn = call.unit.reservations.turn().await;
+        let _turn = call.unit().reservations.turn().await;
         // A RESERVE (6) may have been executed during the wait.
-        call.nexus.check_access(call.unit, Access::Reservation)?;
-        let mut change = Transition::new(&call.unit.reservations.state(), actor, call.target.limits().registrations);
+        call.nexus.check_access(call.logical_unit, Access::Reservation)?;
+        let mut change = Transition::new(&call.unit().reservations.state(), actor, call.target.limits().registrations);
         let applied = apply(call, &mut change, &list);
         if matches!(applied, Err(Fault::ReservationConflict)) {
-            call.unit.statistics.count_conflict();
+            call.unit().statistics.count_conflict();
         }
         applied?;
         let (state, notices, preempted) = change.into_parts();
-        let committed = call.unit.reservations.commit(call.volume(), call.target.units().store(), state).await;
+        let committed = call.unit().reservations.commit(call.volume(), call.target.units().store(), state).await;
         committed.map_err(Fault::ReservationsNotStored)?;
         call.target.units().notify(call.volume(), notices);
         preempted
@@ -116,7 +117,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         abort(call, preempted).await;
     }
     // Commands that were admitted before the change and are now forbidden end before the response.
-    call.unit.writes.drained().await;
+    call.unit().writes.drained().await;
     Ok(Reply::took(length))
 }
 

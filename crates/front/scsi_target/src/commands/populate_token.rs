@@ -33,6 +33,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: Some(service_action::POPULATE_TOKEN),
     cdb_usage: &hex!("83 10 00000000 ffffffff ffffffff 3f 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: None,
     access: Access::Read,
     harmless: None,
     awaited: false,
@@ -122,11 +123,11 @@ async fn populate<D: BlockDevice>(
     request: Request,
     running: &Running,
 ) -> Result<OffloadWork, Fault> {
-    let _blocks = call.unit.extents.lock(AccessClass::Read, &request.ranges).await;
+    let _blocks = call.unit().extents.lock(AccessClass::Read, &request.ranges).await;
     call.check_step()?;
-    call.nexus.check_access(call.unit, Access::Read)?;
-    call.unit.check_present()?;
-    let source = call.unit.device();
+    call.nexus.check_access(call.logical_unit, Access::Read)?;
+    call.logical_unit.check_present()?;
+    let source = call.unit().device();
     let device = source.capture(&request.ranges).await.map_err(|error| match error {
         BlockError::PoolFull => Fault::NoResourcesForRod,
         error => Fault::from(error),
@@ -134,8 +135,8 @@ async fn populate<D: BlockDevice>(
     let segments = request.ranges.len();
     let new = NewToken {
         initiator: Arc::clone(&call.nexus.initiator),
-        source: call.unit.volume(),
-        naa: call.unit.naa,
+        source: call.unit().volume(),
+        naa: call.logical_unit.naa,
         ranges: request.ranges,
         device,
         timeout_s: request.timeout_s,

@@ -14,6 +14,7 @@ pub(super) const PRE_FETCH_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("34 02 ffffffff 3f ffff 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Read,
     harmless: None,
     awaited: false,
@@ -38,6 +39,6 @@ pub(super) const PRE_FETCH_16: Command = Command {
 /// cached for a later READ, and GOOD is the status for a cache that cannot take all blocks.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let range = call.range();
-    call.unit.checked_range(range.lba, range.count)?;
+    call.logical_unit.checked_range(range.lba, range.count)?;
     Ok(Reply::good())
 }

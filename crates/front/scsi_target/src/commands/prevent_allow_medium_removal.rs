@@ -15,6 +15,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("1e 00 0000 03 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Control,
     harmless: Some(allows_removal),
     awaited: false,
@@ -33,11 +34,11 @@ fn allows_removal(cdb: &scsi::Cdb) -> bool {
     cdb.byte::<4>() & 0x03 == 0
 }
 
-/// Prevents or allows ejecting the medium, for this I_T nexus. The medium stays while any nexus prevents its removal; a nexus that is
-/// lost prevents nothing. Values 10b and 11b are obsolete.
+/// Prevents or allows ejecting the medium, for this I_T nexus. The medium stays while any nexus prevents its removal;
+/// a nexus that is lost prevents nothing. Values 10b and 11b are obsolete.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     match call.cdb.byte::<4>() & 0b11 {
-        prevent @ (0b00 | 0b01) => call.unit.set_prevent(call.nexus.id, prevent == 0b01),
+        prevent @ (0b00 | 0b01) => call.logical_unit.set_prevent(call.nexus.id, prevent == 0b01),
         _ => return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(4, 1))),
     }
     Ok(Reply::good())

@@ -3,7 +3,7 @@
 use crate::blocks::BLOCK;
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
-use crate::logical_unit::LogicalUnit;
+use crate::limits::Limits;
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
@@ -17,6 +17,7 @@ const READ: Command = Command {
     service_action: None,
     cdb_usage: &hex!("08 1fffff ff 00"),
     data: DataDirection::In,
+    limit_blocks: Some(Limits::transfer_limit),
     access: Access::Read,
     harmless: None,
     awaited: false,
@@ -49,21 +50,21 @@ pub(super) const READ_16: Command = Command {
     ..READ
 };
 
-/// Returns the blocks. When the initiator expects fewer bytes than the CDB names, only the blocks that it can receive are read.
+/// Returns the blocks. When the initiator expects fewer bytes than the CDB names, only the blocks that it can receive
+/// are read.
 ///
 /// FUA with a write cache flushes the cache first: the data returned is on the medium (SBC-3
 /// §4.15).
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let limit = LogicalUnit::<D>::transfer_limit(call.target.limits());
-    let extent = call.unit.checked_extent(call.range(), limit)?;
+    let extent = call.checked_extent(call.range())?;
     let receivable = u64::from(call.request.expected_data_in).div_ceil(BLOCK);
     let wanted = Extent { count: extent.count.min(receivable), ..extent };
-    let _blocks = call.unit.extents.lock(AccessClass::Read, &[wanted]).await;
-    let device = call.unit.device();
+    let _blocks = call.unit().extents.lock(AccessClass::Read, &[wanted]).await;
+    let device = call.unit().device();
     if call.force_unit_access() && device.write_cache() {
         device.flush().await?;
     }
     let data = device.read(wanted).await?;
-    call.unit.statistics.count_read(data.len() as u64);
+    call.unit().statistics.count_read(data.len() as u64);
     Ok(Reply::blocks(data, extent.count * BLOCK))
 }

@@ -18,6 +18,7 @@ pub(super) const READ_CAPACITY_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("25 00 00000000 0000 00 00"), // LBA and PMI are obsolete
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Always,
     harmless: None,
     awaited: false,
@@ -41,7 +42,7 @@ pub(super) const READ_CAPACITY_16: Command = Command {
 
 /// Returns last LBA and block length; FFFFFFFFh directs the initiator to the 16-byte command.
 pub(super) fn execute_10<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let last_lba = call.unit.block_count().saturating_sub(1);
+    let last_lba = call.unit().block_count().saturating_sub(1);
     let data = ReadCapacity10 {
         last_lba: U32::new(u32::try_from(last_lba).unwrap_or(u32::MAX)),
         block_length: U32::new(LOGICAL_BLOCK_BYTES),
@@ -53,9 +54,9 @@ pub(super) fn execute_10<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Rep
 /// unit is thin, and deallocated blocks read as zeros.
 pub(super) fn execute_16<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let mut data = ReadCapacity16::new_zeroed();
-    data.last_lba = U64::new(call.unit.block_count().saturating_sub(1));
+    data.last_lba = U64::new(call.unit().block_count().saturating_sub(1));
     data.block_length = U32::new(LOGICAL_BLOCK_BYTES);
-    data.exponents = call.unit.profile.physical_block_exponent & 0x0f;
+    data.exponents = call.logical_unit.profile.physical_block_exponent & 0x0f;
     data.provisioning = LBPME | LBPRZ;
     Ok(Reply::parameter_data(data.as_bytes().to_vec(), call.cdb.be32::<10>()))
 }

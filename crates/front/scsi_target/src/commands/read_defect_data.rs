@@ -16,6 +16,7 @@ pub(super) const READ_DEFECT_DATA_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("37 00 1f 00000000 ffff 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Read,
     harmless: None,
     awaited: false,

@@ -21,6 +21,7 @@ pub(super) const STATUS_LID1: Command = Command {
     service_action: Some(service_action::RECEIVE_COPY_STATUS_LID1),
     cdb_usage: &hex!("84 00 ff 00000000000000 ffffffff 00 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Control,
     harmless: None,
     awaited: false,

@@ -14,6 +14,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("17 00 0000 00 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Always,
     harmless: None,
     awaited: false,
@@ -30,8 +31,8 @@ pub(super) const COMMAND: Command = Command {
 /// Releases the reservation. From a nexus that does not hold it this is a success without effect,
 /// unless there are registrations: see [`is_covered`].
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    if !is_covered(call)? && call.unit.reservations.whole() == Some(call.nexus.id.client()) {
-        call.unit.reservations.set_whole(None);
+    if !is_covered(call)? && call.unit().reservations.whole() == Some(call.nexus.id.client()) {
+        call.unit().reservations.set_whole(None);
     }
     Ok(Reply::good())
 }
@@ -41,11 +42,11 @@ pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply,
 /// the reservation is of a registrants only or all registrants type. False when there are no
 /// registrations. Otherwise they conflict (SPC-2 §5.5.1).
 pub(super) fn is_covered<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<bool, Fault> {
-    if call.unit.reservations.state().keys.is_empty() {
+    if call.unit().reservations.state().keys.is_empty() {
         return Ok(false);
     }
-    match call.unit.reservations.role(call.nexus.registrant.as_ref()) {
+    match call.unit().reservations.role(call.nexus.registrant.as_ref()) {
         Some((kind, role)) if Access::Control.permits(kind, role) => Ok(true),
-        _ => Err(call.unit.conflict()),
+        _ => Err(call.logical_unit.conflict()),
     }
 }

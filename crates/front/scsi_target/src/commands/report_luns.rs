@@ -1,6 +1,7 @@
 //! REPORT LUNS (A0h), SPC-4 §6.33.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
+use crate::device::Invocation;
 use crate::nexus::Nexus;
 use crate::reply::Reply;
 use crate::sense::Fault;
@@ -14,6 +15,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("a0 00 ff 000000 ffffffff 00 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Always,
     harmless: None,
     awaited: false,
@@ -27,10 +29,15 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
+/// Lists the LUNs; see [`list`].
+pub(super) fn execute<D>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
+    list(call.nexus, &call.cdb)
+}
+
 /// Lists the LUNs that the nexus sees, and clears REPORTED LUNS DATA HAS CHANGED on all of them. Of
 /// the values of SELECT REPORT, 00h and 02h list all LUNs; 01h lists well-known logical units, of
 /// which there are none.
-pub(super) fn execute<D>(nexus: &Nexus<D>, cdb: &Cdb) -> Result<Reply, Fault> {
+pub(super) fn list<D>(nexus: &Nexus<D>, cdb: &Cdb) -> Result<Reply, Fault> {
     let view = nexus.view();
     let listed = match cdb.byte::<2>() {
         0x00 | 0x02 => view.as_slice(),

@@ -18,6 +18,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: Some(service_action::REPORT_SUPPORTED_OPERATION_CODES),
     cdb_usage: &hex!("a3 0c 87 ff ffff ffffffff 00 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Capability,
     harmless: None,
     awaited: false,

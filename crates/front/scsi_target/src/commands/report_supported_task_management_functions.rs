@@ -16,6 +16,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: Some(service_action::REPORT_SUPPORTED_TASK_MANAGEMENT_FUNCTIONS),
     cdb_usage: &hex!("a3 0d 80 000000 ffffffff 00 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Capability,
     harmless: None,
     awaited: false,

@@ -18,6 +18,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: Some(service_action::REPORT_TARGET_PORT_GROUPS),
     cdb_usage: &hex!("a3 ea 00000000 ffffffff 00 00"),
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Always,
     harmless: None,
     awaited: false,

@@ -16,6 +16,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("03 00 0000 ff 00"), // DESC is refused: sense data has fixed format
     data: DataDirection::In,
+    limit_blocks: None,
     access: Access::Always,
     harmless: None,
     awaited: false,
@@ -32,7 +33,7 @@ pub(super) const COMMAND: Command = Command {
 /// Returns NO SENSE, or that the medium is ejected. Unit attentions stay pending (SAM-5 §5.14.3
 /// permits this).
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let data = match call.unit.check_present() {
+    let data = match call.logical_unit.check_present() {
         Ok(()) => FixedSense::new(SenseKey::NO_SENSE, AdditionalSense::NO_ADDITIONAL_SENSE_INFORMATION).encode(),
         Err(fault) => sense::outcome(&fault).sense_bytes(),
     };

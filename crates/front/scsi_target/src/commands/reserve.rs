@@ -1,13 +1,13 @@
-//! RESERVE (16h), SPC-2 §7.21: six-byte form, whole logical unit, no third party. VMFS uses it while it formats, even with ATS.
+//! RESERVE (16h), SPC-2 §7.21: six-byte form, whole logical unit, no third party. VMFS uses it while it formats, even
+//! with ATS.
 
 use crate::command::{Command, DataDirection, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
-use crate::logical_unit::LogicalUnit;
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
-use unit::{Access, AccessState, ClientId};
+use unit::{Access, AccessState, ClientId, Unit};
 
 pub(super) const COMMAND: Command = Command {
     name: "RESERVE (6)",
@@ -15,6 +15,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("16 00 0000 00 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Condition,
     harmless: None,
     awaited: false,
@@ -38,27 +39,27 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let mut taken = {
         // A PERSISTENT RESERVE OUT that has begun completes first: the two kinds of reservation
         // exclude each other.
-        let _turn = call.unit.reservations.turn().await;
-        call.nexus.check_access(call.unit, call.command.access)?;
+        let _turn = call.unit().reservations.turn().await;
+        call.nexus.check_access(call.logical_unit, call.command.access)?;
         if super::release::is_covered(call)? {
             return Ok(Reply::good());
         }
-        let held = call.unit.reservations.whole();
+        let held = call.unit().reservations.whole();
         let client = call.nexus.id.client();
-        call.unit.reservations.set_whole(Some(client));
-        Taken { unit: call.unit, client, give_back: held.is_none() }
+        call.unit().reservations.set_whole(Some(client));
+        Taken { unit: call.unit(), client, give_back: held.is_none() }
     };
-    call.unit.writes.drained().await;
+    call.unit().writes.drained().await;
     taken.give_back = false;
     // A reset during the wait removes the reservation, and another nexus may have taken it. This
     // command then counts as aborted by the reset.
-    call.nexus.check_access(call.unit, call.command.access)?;
+    call.nexus.check_access(call.logical_unit, call.command.access)?;
     Ok(Reply::good())
 }
 
 /// New reservation; released if the command is aborted while it waits.
 struct Taken<'a, D: BlockDevice> {
-    unit: &'a LogicalUnit<D>,
+    unit: &'a Unit<D>,
     client: ClientId,
     give_back: bool,
 }

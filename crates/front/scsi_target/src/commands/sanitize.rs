@@ -21,6 +21,7 @@ pub(super) const BLOCK_ERASE: Command = Command {
     service_action: Some(service_action::BLOCK_ERASE),
     cdb_usage: &hex!("48 a2 0000000000 0000 00"), // PARAMETER LIST LENGTH has to be 0
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Write,
     harmless: None,
     awaited: false,
@@ -70,7 +71,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let unrestricted_exit = call.cdb.bit::<1>(AUSE);
     let method = match call.cdb.service_action() {
         service_action::EXIT_FAILURE_MODE => {
-            call.unit.sanitize.exit_failure(call.volume(), call.target.units().store()).await?;
+            call.unit().sanitize.exit_failure(call.volume(), call.target.units().store()).await?;
             return Ok(Reply::good());
         }
         service_action::OVERWRITE => {
@@ -81,11 +82,11 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         }
         _ => SanitizeMethod::BlockErase,
     };
-    call.unit.check_medium_writable()?;
-    call.unit.sanitize.check_begin(unrestricted_exit)?;
+    call.logical_unit.check_medium_writable()?;
+    call.unit().sanitize.check_begin(unrestricted_exit)?;
     let client = Some(call.nexus.initiator.to_string());
     let operation = PersistedSanitize { method, unrestricted_exit, failed: None, client };
-    let begun = call.target.units().begin_sanitize(call.unit, operation).await?;
+    let begun = call.target.units().begin_sanitize(call.unit(), operation).await?;
     if !call.cdb.bit::<1>(IMMED) {
         begun.ended(&call.request.abort).await?;
     }

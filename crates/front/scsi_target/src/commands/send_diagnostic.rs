@@ -16,6 +16,7 @@ pub(super) const COMMAND: Command = Command {
     // PF, SELFTEST, DEVOFFL, UNITOFFL; SELF-TEST CODE and PARAMETER LIST LENGTH have to be 0.
     cdb_usage: &hex!("1d 17 00 0000 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Control,
     harmless: None,
     awaited: false,
@@ -34,8 +35,8 @@ pub(super) const COMMAND: Command = Command {
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     const SELFTEST: u8 = 0x04;
     if call.cdb.bit::<1>(SELFTEST) {
-        call.unit.check_present()?;
-        call.unit.device().flush().await?;
+        call.logical_unit.check_present()?;
+        call.unit().device().flush().await?;
     }
     Ok(Reply::good())
 }

@@ -19,6 +19,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: Some(service_action::SET_TARGET_PORT_GROUPS),
     cdb_usage: &hex!("a4 0a 00000000 ffffffff 00 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: None,
     access: Access::Control,
     harmless: None,
     awaited: false,

@@ -15,6 +15,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("1b 01 00 0f f7 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Control,
     harmless: Some(starts),
     awaited: false,
@@ -47,18 +48,18 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         _ => return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(4, 7))),
     }
     let load_or_eject = call.cdb.bit::<4>(LOEJ);
-    if load_or_eject && !call.unit.profile.removable {
+    if load_or_eject && !call.logical_unit.profile.removable {
         return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(4, 1)));
     }
-    if load_or_eject && call.unit.is_removal_prevented() {
+    if load_or_eject && call.logical_unit.is_removal_prevented() {
         return Err(Fault::MediumRemovalPrevented);
     }
     if !start && !call.cdb.bit::<4>(NO_FLUSH) {
-        call.unit.device().flush().await?;
+        call.unit().device().flush().await?;
     }
     if load_or_eject {
-        let loaded_before = call.unit.is_loaded();
-        call.unit.set_loaded(start);
+        let loaded_before = call.logical_unit.is_loaded();
+        call.logical_unit.set_loaded(start);
         if start && !loaded_before {
             let this = call.nexus.id;
             let attention = AdditionalSense::NOT_READY_TO_READY_CHANGE;

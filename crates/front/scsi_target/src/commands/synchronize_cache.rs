@@ -14,6 +14,7 @@ pub(super) const SYNCHRONIZE_CACHE_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("35 06 ffffffff 3f ffff 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Control,
     harmless: None,
     awaited: false,
@@ -38,7 +39,7 @@ pub(super) const SYNCHRONIZE_CACHE_16: Command = Command {
 /// response, which is not used.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let range = call.range();
-    call.unit.checked_range(range.lba, range.count)?;
-    call.unit.device().flush().await?;
+    call.logical_unit.checked_range(range.lba, range.count)?;
+    call.unit().device().flush().await?;
     Ok(Reply::good())
 }

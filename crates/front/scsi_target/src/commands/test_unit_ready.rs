@@ -14,6 +14,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("00 00 0000 00 00"),
     data: DataDirection::None,
+    limit_blocks: None,
     access: Access::Condition,
     harmless: None,
     awaited: false,

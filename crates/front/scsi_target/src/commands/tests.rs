@@ -100,6 +100,17 @@ fn rows_work_where_the_standards_say() {
     assert_eq!(while_sanitizing, starting(&reports));
 }
 
+/// Counts of SBC-3 are compared with the limit of the row: what VPD page B0h announces.
+#[test]
+fn a_row_that_moves_blocks_has_a_limit() {
+    let limits = Limits::default();
+    for row in commands() {
+        let moves =
+            row.io.is_some() || ["VERIFY", "WRITE SAME", "COMPARE AND"].iter().any(|word| row.name.starts_with(word));
+        assert_eq!(row.limit_blocks(&limits) < u64::MAX, moves, "{}", row.name);
+    }
+}
+
 #[test]
 fn a_reserved_bit_is_refused_with_its_position() {
     let mut cdb = [0; 16];

@@ -20,6 +20,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("42 00 00000000 3f ffff 00"), // ANCHOR is refused: ANC_SUP is 0
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: None,
     access: Access::Write,
     harmless: None,
     awaited: true,
@@ -68,18 +69,18 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         return Err(Fault::AboveLimit { requested: blocks, limit: u64::from(limits.unmap_blocks), at });
     }
     let mut extents = Vec::with_capacity(descriptors.len());
-    let unit_blocks = call.unit.device().limits().mapping_unit_blocks;
+    let unit_blocks = call.unit().device().limits().mapping_unit_blocks;
     let mut whole_units = 0;
     for descriptor in descriptors {
-        let extent = call.unit.checked_range(descriptor.lba.get(), u64::from(descriptor.block_count.get()))?;
+        let extent = call.logical_unit.checked_range(descriptor.lba.get(), u64::from(descriptor.block_count.get()))?;
         if extent.count > 0 {
             whole_units += whole_unit_blocks(extent, unit_blocks);
             extents.push(extent);
         }
     }
     if !extents.is_empty() {
-        let _blocks = call.unit.extents.lock(AccessClass::Write, &extents).await;
-        call.unit.device().unmap(&extents).await?;
+        let _blocks = call.unit().extents.lock(AccessClass::Write, &extents).await;
+        call.unit().device().unmap(&extents).await?;
     }
     let not_offloaded = (blocks > 0 && whole_units == 0)
         .then(|| (Reason::BelowGrain, format!("{} ranges, {blocks} blocks in all", extents.len())));

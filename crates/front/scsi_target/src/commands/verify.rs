@@ -3,8 +3,7 @@
 use crate::blocks::{BLOCK, blocks_in};
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
-use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
-use crate::logical_unit::LogicalUnit;
+use crate::limits::{Limits, OPTIMAL_TRANSFER_BLOCKS};
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
@@ -19,6 +18,7 @@ pub(super) const VERIFY_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("2f 16 ffffffff 3f ffff 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: Some(Limits::transfer_limit),
     access: Access::Read,
     harmless: None,
     awaited: false,
@@ -46,7 +46,8 @@ pub(super) const VERIFY_16: Command = Command {
     ..VERIFY_10
 };
 
-/// BYTCHK: 00b reads the medium, 01b compares it with Data-Out, 11b compares each block with one block of Data-Out, 10b is reserved.
+/// BYTCHK: 00b reads the medium, 01b compares it with Data-Out, 11b compares each block with one block of Data-Out,
+/// 10b is reserved.
 fn byte_check(cdb: &Cdb) -> u8 {
     cdb.byte::<1>() >> 1 & 0b11
 }
@@ -66,8 +67,7 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 /// * When the initiator announces less Data-Out than BYTCHK = 01b needs, only the blocks that it
 ///   sends are compared.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let limit = LogicalUnit::<D>::transfer_limit(call.target.limits());
-    let extent = call.unit.checked_extent(call.range(), limit)?;
+    let extent = call.checked_extent(call.range())?;
     let (data, needed_bytes, blocks) = match byte_check(&call.cdb) {
         0b00 => (None, 0, extent.count),
         0b01 => {
@@ -82,8 +82,8 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     };
     let every_block_same = byte_check(&call.cdb) == 0b11;
     let class = if blocks <= u64::from(OPTIMAL_TRANSFER_BLOCKS) { AccessClass::Read } else { AccessClass::Scan };
-    let _blocks = call.unit.extents.lock(class, &[Extent::new(extent.lba.0, blocks)]).await;
-    let device = call.unit.device();
+    let _blocks = call.unit().extents.lock(class, &[Extent::new(extent.lba.0, blocks)]).await;
+    let device = call.unit().device();
     let mut done = 0;
     while done < blocks {
         let count = (blocks - done).min(u64::from(OPTIMAL_TRANSFER_BLOCKS));

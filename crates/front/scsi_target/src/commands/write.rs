@@ -3,7 +3,7 @@
 use crate::blocks::{BLOCK, blocks_in};
 use crate::command::{Command, DataDirection, DataOut, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
-use crate::logical_unit::LogicalUnit;
+use crate::limits::Limits;
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
@@ -17,6 +17,7 @@ const WRITE: Command = Command {
     service_action: None,
     cdb_usage: &hex!("0a 1fffff ff 00"),
     data: DataDirection::Out(DataOut::Range),
+    limit_blocks: Some(Limits::transfer_limit),
     access: Access::Write,
     harmless: None,
     awaited: true,
@@ -56,15 +57,14 @@ pub(super) const WRITE_16: Command = Command {
 /// Stores Data-Out. When the initiator announces fewer bytes than the CDB names, only the blocks
 /// that it sends are stored.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let limit = LogicalUnit::<D>::transfer_limit(call.target.limits());
-    let extent = call.unit.checked_extent(call.range(), limit)?;
+    let extent = call.checked_extent(call.range())?;
     let needed_bytes = extent.count * BLOCK;
     let data = call.block_data_out(needed_bytes)?;
     let durability = call.durability();
     let stored = Extent { count: blocks_in(&data), ..extent };
     let stored_bytes = data.len() as u64;
-    let _blocks = call.unit.extents.lock(AccessClass::Write, &[stored]).await;
-    call.unit.device().write(stored, data, durability).await?;
-    call.unit.statistics.count_write(stored_bytes);
+    let _blocks = call.unit().extents.lock(AccessClass::Write, &[stored]).await;
+    call.unit().device().write(stored, data, durability).await?;
+    call.unit().statistics.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))
 }

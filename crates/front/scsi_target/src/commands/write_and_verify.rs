@@ -3,8 +3,7 @@
 use crate::blocks::{BLOCK, blocks_in};
 use crate::command::{Command, DataDirection, DataOut, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
-use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
-use crate::logical_unit::LogicalUnit;
+use crate::limits::{Limits, OPTIMAL_TRANSFER_BLOCKS};
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Durability, Extent};
@@ -18,6 +17,7 @@ pub(super) const WRITE_AND_VERIFY_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("2e 12 ffffffff 3f ffff 00"),
     data: DataDirection::Out(DataOut::Range),
+    limit_blocks: Some(Limits::transfer_limit),
     access: Access::Write,
     harmless: None,
     awaited: true,
@@ -45,17 +45,16 @@ pub(super) const WRITE_AND_VERIFY_16: Command = Command {
     ..WRITE_AND_VERIFY_10
 };
 
-/// Stores Data-Out durably and reads it back; with BYTCHK = 01b compares it. BYTCHK values 10b and 11b are reserved: bit 2 of byte 1
-/// is not in the usage data.
+/// Stores Data-Out durably and reads it back; with BYTCHK = 01b compares it. BYTCHK values 10b and 11b are reserved:
+/// bit 2 of byte 1 is not in the usage data.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let limit = LogicalUnit::<D>::transfer_limit(call.target.limits());
-    let extent = call.unit.checked_extent(call.range(), limit)?;
+    let extent = call.checked_extent(call.range())?;
     let needed_bytes = extent.count * BLOCK;
     let data = call.block_data_out(needed_bytes)?;
     let stored = Extent { count: blocks_in(&data), ..extent };
     let stored_bytes = data.len() as u64;
-    let _blocks = call.unit.extents.lock(AccessClass::Update, &[stored]).await;
-    let device = call.unit.device();
+    let _blocks = call.unit().extents.lock(AccessClass::Update, &[stored]).await;
+    let device = call.unit().device();
     device.write(stored, data.clone(), Durability::Forced).await?;
     let mut done = 0;
     while done < stored.count {
@@ -67,6 +66,6 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         }
         done += count;
     }
-    call.unit.statistics.count_write(stored_bytes);
+    call.unit().statistics.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))
 }

@@ -1,9 +1,10 @@
 //! WRITE ATOMIC (9Ch), SBC-4 §5.48: stores all of the data or none of it, whatever crashes. Every
 //! WRITE behaves like this here; WRITE ATOMIC guarantees it.
 
-use crate::blocks::BLOCK;
+use crate::blocks::{BLOCK, BlockRange};
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
+use crate::limits::Limits;
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
@@ -19,6 +20,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: None,
     cdb_usage: &hex!("9c 18 ffffffffffffffff 0000 ffff 3f 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: Some(Limits::atomic_limit),
     access: Access::Write,
     harmless: None,
     awaited: true,
@@ -32,34 +34,26 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// Byte of the CDB where TRANSFER LENGTH begins.
-const COUNT_AT: FieldPointer = FieldPointer::cdb(12);
-
-/// First block and number of blocks.
-fn range(cdb: &Cdb) -> (u64, u64) {
-    (cdb.be64::<2>(), u64::from(cdb.be16::<12>()))
+/// LBA and TRANSFER LENGTH.
+fn range(cdb: &Cdb) -> BlockRange {
+    BlockRange { lba: cdb.be64::<2>(), count: u64::from(cdb.be16::<12>()), count_at: 12 }
 }
 
 /// Bytes of Data-Out; 0 above MAXIMUM ATOMIC TRANSFER LENGTH, or beyond the end of the medium.
 fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
-    let (lba, count) = range(query.cdb);
-    query.block_bytes(lba, count, query.limits.atomic_blocks())
+    query.bytes_of(range(query.cdb))
 }
 
 /// Stores Data-Out at one instant: a reader sees all of it or nothing, also after a crash. The
 /// transport has to announce exactly the length that the CDB names.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
-    let (lba, count) = range(&call.cdb);
-    let limit = u64::from(call.target.limits().atomic_blocks());
-    let extent = call.unit.checked_range(lba, count)?;
-    if count > limit {
-        return Err(Fault::AboveLimit { requested: count, limit, at: COUNT_AT });
-    }
-    let needed_bytes = count * BLOCK;
-    let data = call.exact_data_out(needed_bytes, COUNT_AT)?;
+    let range = range(&call.cdb);
+    let extent = call.checked_extent(range)?;
+    let needed_bytes = extent.count * BLOCK;
+    let data = call.exact_data_out(needed_bytes, FieldPointer::cdb(range.count_at))?;
     let durability = call.durability();
-    let _blocks = call.unit.extents.lock(AccessClass::Write, &[extent]).await;
-    call.unit.device().write(extent, data, durability).await?;
-    call.unit.statistics.count_write(needed_bytes);
+    let _blocks = call.unit().extents.lock(AccessClass::Write, &[extent]).await;
+    call.unit().device().write(extent, data, durability).await?;
+    call.unit().statistics.count_write(needed_bytes);
     Ok(Reply::took(needed_bytes))
 }

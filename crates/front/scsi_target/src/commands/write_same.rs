@@ -1,9 +1,9 @@
 //! WRITE SAME (41h, 93h), SBC-3 §5.44 and §5.45. VMware's Block Zero.
 
-use crate::blocks::BLOCK;
+use crate::blocks::{BLOCK, BlockRange};
 use crate::command::{Command, DataDirection, DataOut, DataOutQuery, Exists, Medium, UnitAttention, WithoutUnit};
 use crate::device::Invocation;
-use crate::limits::OPTIMAL_TRANSFER_BLOCKS;
+use crate::limits::{Limits, OPTIMAL_TRANSFER_BLOCKS};
 use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Durability, Extent};
@@ -22,6 +22,7 @@ pub(super) const WRITE_SAME_10: Command = Command {
     service_action: None,
     cdb_usage: &hex!("41 08 ffffffff 3f ffff 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: Some(Limits::write_same_limit),
     access: Access::Write,
     harmless: None,
     awaited: true,
@@ -55,7 +56,8 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 /// Writes one block over a range.
 ///
 /// * Data-Out: exactly one block; none with NDOB.
-/// * A block of zeros, with or without UNMAP, deallocates the range as a metadata operation: LBPRZ = 1, so it reads as zeros.
+/// * A block of zeros, with or without UNMAP, deallocates the range as a metadata operation: LBPRZ = 1, so it reads
+///   as zeros.
 /// * Any other block is written, also with UNMAP = 1: a read has to return the block that was sent
 ///   (SBC-3 §4.7.3.4).
 /// * A count of 0 is refused (WSNZ = 1), or means to the end of the medium, depending on the
@@ -63,30 +65,26 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let range = call.range();
     let count_at = FieldPointer::cdb(range.count_at);
-    let limit = u64::from(call.target.limits().write_same_blocks);
     let count = if range.count > 0 {
         range.count
-    } else if call.unit.profile.write_same_to_end {
-        let start = call.unit.checked_range(range.lba, 0)?;
-        call.unit.block_count().saturating_sub(start.lba.0)
+    } else if call.logical_unit.profile.write_same_to_end {
+        let start = call.logical_unit.checked_range(range.lba, 0)?;
+        call.unit().block_count().saturating_sub(start.lba.0)
     } else {
-        call.unit.checked_range(range.lba, 0)?;
+        call.logical_unit.checked_range(range.lba, 0)?;
         return Err(Fault::InvalidFieldInCdb(count_at));
     };
-    if count > limit {
-        return Err(Fault::AboveLimit { requested: count, limit, at: count_at });
-    }
-    let extent = call.unit.checked_range(range.lba, count)?;
+    let extent = call.checked_extent(BlockRange { count, ..range })?;
     let no_data_out = no_data_out(call.command, &call.cdb);
     let payload_bytes = if no_data_out { 0 } else { BLOCK };
     let payload = call.exact_data_out(payload_bytes, FieldPointer::cdb(1))?;
     let zeros = payload.iter().all(|byte| *byte == 0);
     let class =
         if zeros || count <= u64::from(OPTIMAL_TRANSFER_BLOCKS) { AccessClass::Write } else { AccessClass::Update };
-    let _blocks = call.unit.extents.lock(class, &[extent]).await;
+    let _blocks = call.unit().extents.lock(class, &[extent]).await;
     if zeros {
         call.check_step()?;
-        call.unit.device().zero(extent, Durability::AsConfigured).await?;
+        call.unit().device().zero(extent, Durability::AsConfigured).await?;
     } else {
         write_pattern(call, extent, &payload).await?;
     }
@@ -104,7 +102,7 @@ async fn write_pattern<D: BlockDevice>(call: &Invocation<'_, D>, extent: Extent,
     let chunk_blocks = extent.count.min(u64::from(OPTIMAL_TRANSFER_BLOCKS));
     let _room = call.working_room(chunk_blocks).await;
     let repeated = Bytes::from(block.repeat(usize::try_from(chunk_blocks).unwrap_or(1)));
-    let device = call.unit.device();
+    let device = call.unit().device();
     let mut done = 0;
     while done < extent.count {
         call.check_step()?;

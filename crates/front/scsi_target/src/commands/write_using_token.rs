@@ -31,6 +31,7 @@ pub(super) const COMMAND: Command = Command {
     service_action: Some(service_action::WRITE_USING_TOKEN),
     cdb_usage: &hex!("83 11 00000000 ffffffff ffffffff 3f 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
+    limit_blocks: None,
     access: Access::Write,
     harmless: None,
     awaited: false,
@@ -132,8 +133,8 @@ fn check_source<D: BlockDevice>(call: &Invocation<'_, D>, token: &Token<D>) -> R
 /// Repeats the admission checks before each step: much time may have passed since.
 fn check_step<D: BlockDevice>(call: &Invocation<'_, D>, rod: &Rod<D>) -> Result<(), Fault> {
     call.check_step()?;
-    call.nexus.check_access(call.unit, Access::Write)?;
-    call.unit.check_writable()?;
+    call.nexus.check_access(call.logical_unit, Access::Write)?;
+    call.logical_unit.check_writable()?;
     if let Rod::Token(token) = rod {
         check_source(call, token)?;
     }
@@ -168,19 +169,19 @@ async fn write<D: BlockDevice>(
         let end = range.lba.0 + range.count;
         while lba < end {
             // A RESERVE waits for this step, as for a write.
-            let _in_flight = call.unit.writes.enter();
-            let limits = call.unit.device().limits();
+            let _in_flight = call.unit().writes.enter();
+            let limits = call.unit().device().limits();
             let source = source_of_step(&request.rod, offset, Extent::new(lba, end - lba), &limits)?;
             let count = source.map_or(end - lba, |source| source.count);
             let to = Extent::new(lba, count);
-            let _blocks = call.unit.extents.lock(AccessClass::Write, &[to]).await;
+            let _blocks = call.unit().extents.lock(AccessClass::Write, &[to]).await;
             let moves = source.is_some_and(|from| !limits.shares(from.lba, to.lba));
             let _room = if moves { Some(call.working_room(count).await) } else { None };
             check_step(call, &request.rod)?;
             let count = match (&request.rod, source) {
                 (Rod::Token(token), Some(from)) => copy(call, token, from, to, segment, &mut work).await?,
                 _ => {
-                    call.unit.device().zero(to, Durability::AsConfigured).await?;
+                    call.unit().device().zero(to, Durability::AsConfigured).await?;
                     count
                 }
             };
@@ -223,7 +224,7 @@ async fn copy<D: BlockDevice>(
     segment: u16,
     work: &mut OffloadWork,
 ) -> Result<u64, Fault> {
-    let copied = call.unit.device().copy_from(token.device(), from, Lba(to.lba.0)).await;
+    let copied = call.unit().device().copy_from(token.device(), from, Lba(to.lba.0)).await;
     let outcome = copied.map_err(|error| match error {
         BlockError::SourceReadFailed { lba } => {
             let fault = Fault::from(BlockError::ReadFailed { lba });

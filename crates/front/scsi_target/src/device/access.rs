@@ -51,7 +51,8 @@ pub(crate) struct AccessTable {
 }
 
 impl AccessTable {
-    /// Grants access, in place of an earlier grant of the volume to the same initiator. Errors: the LUN is another volume's.
+    /// Grants access, in place of an earlier grant of the volume to the same initiator. Errors: the LUN is another
+    /// volume's.
     fn set(&mut self, volume: VolumeId, Grant { initiator, lun }: Grant) -> Result<(), AccessError> {
         let taken = self.luns.get(&initiator).and_then(|luns| luns.get(&lun)).filter(|other| **other != volume);
         if let Some(other) = taken {
@@ -158,10 +159,10 @@ impl<D: BlockDevice> ScsiTarget<D> {
             let Some(unit) = units.get(&volume) else { continue };
             let lun = LogicalUnitNumber(lun);
             let same_lun = old.binary_search_by_key(&lun, |path| path.lun).ok().and_then(|index| old.get(index));
-            let kept = same_lun.filter(|path| Rc::ptr_eq(&path.unit, unit));
+            let kept = same_lun.filter(|path| Rc::ptr_eq(&path.logical_unit, unit));
             changed |= kept.is_none();
             let path = kept.cloned().unwrap_or_else(|| {
-                let elsewhere = old.iter().find(|path| Rc::ptr_eq(&path.unit, unit));
+                let elsewhere = old.iter().find(|path| Rc::ptr_eq(&path.logical_unit, unit));
                 let attentions =
                     elsewhere.map_or_else(|| nexus.restore_attentions(unit), |path| path.take_attentions());
                 Rc::new(ItlNexus::new(lun, Rc::clone(unit), attentions))
@@ -172,10 +173,10 @@ impl<D: BlockDevice> ScsiTarget<D> {
         if !changed {
             return;
         }
-        let visible: BTreeSet<VolumeId> = view.iter().map(|path| path.unit.volume()).collect();
+        let visible: BTreeSet<VolumeId> = view.iter().map(|path| path.unit().volume()).collect();
         for path in &old {
-            if !visible.contains(&path.unit.volume()) {
-                path.unit.forget(nexus.id);
+            if !visible.contains(&path.unit().volume()) {
+                path.logical_unit.forget(nexus.id);
                 nexus.keep_attentions(path);
             }
         }

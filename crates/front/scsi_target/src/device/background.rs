@@ -74,8 +74,8 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
             return Err(Fault::InsufficientResources);
         }
         let nexus = self.nexuses.borrow().get(call.nexus.id).ok_or(Fault::LogicalUnitNotSupported)?;
-        let path = nexus.find(|unit| std::ptr::eq(unit, call.unit)).ok_or(Fault::LogicalUnitNotSupported)?;
-        let unit = Rc::clone(&path.unit);
+        let path = nexus.find(|unit| std::ptr::eq(unit, call.logical_unit)).ok_or(Fault::LogicalUnitNotSupported)?;
+        let unit = Rc::clone(&path.logical_unit);
         running.mark_background();
         let (command, cdb, abort) = (call.command, call.cdb, call.request.abort.clone());
         let job = Job { nexus, unit, command, cdb, abort, content_generation: call.content_generation, running, work };

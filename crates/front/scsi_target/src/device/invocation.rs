@@ -8,12 +8,12 @@ use crate::logical_unit::LogicalUnit;
 use crate::nexus::Nexus;
 use crate::sense::Fault;
 use crate::task_set::{TaskAttribute, TaskGuard};
-use block::{Durability, VolumeId};
+use block::{BlockDevice, Durability, Extent, VolumeId};
 use bytes::Bytes;
 use scsi::third_party_copy::TransferCountUnits;
 use scsi::{Cdb, FieldPointer};
 use std::cell::RefCell;
-use unit::{AbortFlag, Room};
+use unit::{AbortFlag, Room, Unit};
 
 /// Command as the transport received it.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub struct Response {
 pub(crate) struct Invocation<'a, D> {
     pub target: &'a ScsiTarget<D>,
     pub nexus: &'a Nexus<D>,
-    pub unit: &'a LogicalUnit<D>,
+    pub logical_unit: &'a LogicalUnit<D>,
     pub command: &'static Command,
     pub cdb: Cdb,
     pub request: Request,
@@ -77,18 +77,35 @@ impl<'a, D> Invocation<'a, D> {
     pub fn new(
         target: &'a ScsiTarget<D>,
         nexus: &'a Nexus<D>,
-        unit: &'a LogicalUnit<D>,
+        logical_unit: &'a LogicalUnit<D>,
         command: &'static Command,
         request: Request,
         content_generation: u64,
         place: Option<TaskGuard>,
     ) -> Self {
         let cdb = Cdb(request.cdb);
-        Self { target, nexus, unit, command, cdb, request, content_generation, place: RefCell::new(place) }
+        Self { target, nexus, logical_unit, command, cdb, request, content_generation, place: RefCell::new(place) }
+    }
+}
+
+impl<D: BlockDevice> Invocation<'_, D> {
+    /// Returns the blocks of `range`, if they lie inside the logical unit and are at most the command's limit.
+    pub fn checked_extent(&self, range: BlockRange) -> Result<Extent, Fault> {
+        let extent = self.logical_unit.checked_range(range.lba, range.count)?;
+        let limit = self.command.limit_blocks(self.target.limits());
+        if range.count > limit {
+            return Err(Fault::AboveLimit { requested: range.count, limit, at: FieldPointer::cdb(range.count_at) });
+        }
+        Ok(extent)
     }
 }
 
 impl<D> Invocation<'_, D> {
+    /// State of the volume, shared with other protocols.
+    pub fn unit(&self) -> &Unit<D> {
+        self.logical_unit.unit()
+    }
+
     /// LBA and count, at the positions of READ and WRITE.
     pub fn range(&self) -> BlockRange {
         BlockRange::decode(&self.cdb, self.command.cdb_usage.len())
@@ -107,7 +124,7 @@ impl<D> Invocation<'_, D> {
     }
 
     pub fn volume(&self) -> VolumeId {
-        self.unit.volume()
+        self.unit().volume()
     }
 
     /// Checks whether the next step of a multi-step command may run. To be called before each step,
@@ -122,11 +139,11 @@ impl<D> Invocation<'_, D> {
         if self.request.abort.is_set() {
             return Err(Fault::TaskAborted);
         }
-        if !self.nexus.sees(self.unit) {
+        if !self.nexus.sees(self.logical_unit) {
             return Err(Fault::LogicalUnitNotSupported);
         }
-        self.unit.sanitize.check()?;
-        self.unit.check_content(self.content_generation)
+        self.unit().sanitize.check()?;
+        self.logical_unit.check_content(self.content_generation)
     }
 
     /// Begins a third-party copy operation, which this command may continue in the background.
@@ -134,7 +151,7 @@ impl<D> Invocation<'_, D> {
         let operation = copies::Operation {
             service_action: self.command.service_action.unwrap_or_default(),
             units,
-            received_on: self.unit.volume(),
+            received_on: self.unit().volume(),
             abort: self.request.abort.clone(),
         };
         let limit = usize::from(self.target.limits().copy.maximum_concurrent_copies);

@@ -264,6 +264,6 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// Next unit attention that is pending for a nexus on a volume. QUERY ASYNCHRONOUS EVENT
     /// reports it and leaves it pending.
     pub(crate) fn pending_attention(&self, nexus: &Nexus<D>, volume: VolumeId) -> Option<AdditionalSense> {
-        nexus.view().iter().find(|path| path.unit.volume() == volume)?.pending_attention()
+        nexus.view().iter().find(|path| path.unit().volume() == volume)?.pending_attention()
     }
 }

@@ -21,7 +21,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// Volume that a nexus sees at a LUN: tasks of other nexuses on it belong to the same task set.
     pub fn volume_at(&self, nexus: NexusId, lun: [u8; 8]) -> Option<VolumeId> {
         let nexus = self.nexuses.borrow().get(nexus)?;
-        Some(nexus.at(LogicalUnitNumber::decode(lun)?)?.unit.volume())
+        Some(nexus.at(LogicalUnitNumber::decode(lun)?)?.unit().volume())
     }
 
     /// ABORT TASK SET: checks the LUN. No state changes.
@@ -55,7 +55,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// Volumes that a nexus sees, which a target reset from it affects.
     pub fn volumes_of(&self, nexus: NexusId) -> BTreeSet<VolumeId> {
         let nexus = self.nexuses.borrow().get(nexus);
-        nexus.map_or_else(BTreeSet::new, |nexus| nexus.view().iter().map(|path| path.unit.volume()).collect())
+        nexus.map_or_else(BTreeSet::new, |nexus| nexus.view().iter().map(|path| path.unit().volume()).collect())
     }
 
     /// TARGET WARM RESET and TARGET COLD RESET: resets logical units as LOGICAL UNIT RESET does,
@@ -67,14 +67,14 @@ impl<D: BlockDevice> ScsiTarget<D> {
     pub fn target_reset(&self, nexus: NexusId) {
         let volumes = self.volumes_of(nexus);
         for volume in &volumes {
-            if let Some(unit) = self.logical_units.borrow().get(volume) {
-                unit.reset();
+            if let Some(logical_unit) = self.logical_units.borrow().get(volume) {
+                logical_unit.reset();
             }
         }
         // One pass over the paths of each nexus, not one for each volume.
         for nexus in self.nexuses.borrow().all() {
             let mut sees = false;
-            for path in nexus.view().iter().filter(|path| volumes.contains(&path.unit.volume())) {
+            for path in nexus.view().iter().filter(|path| volumes.contains(&path.unit().volume())) {
                 path.raise(AdditionalSense::BUS_DEVICE_RESET_FUNCTION_OCCURRED);
                 sees = true;
             }
@@ -88,17 +88,17 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// COMMANDS CLEARED BY DEVICE SERVER, and waits for the other writes. Called before the
     /// volume's content is replaced.
     pub async fn clear_commands(&self, volume: VolumeId) {
-        if let Some(unit) = self.logical_unit(volume) {
-            unit.renew_content();
-            unit.writes.drained().await;
+        if let Some(logical_unit) = self.logical_unit(volume) {
+            logical_unit.unit().renew_content();
+            logical_unit.unit().writes.drained().await;
         }
     }
 
     /// Waits until every write on a volume that was admitted before the first poll has ended.
     /// Commands forbidden before the call have no effect after it.
     pub async fn writes_done(&self, volume: VolumeId) {
-        if let Some(unit) = self.logical_unit(volume) {
-            unit.writes.drained().await;
+        if let Some(logical_unit) = self.logical_unit(volume) {
+            logical_unit.unit().writes.drained().await;
         }
     }
 
@@ -129,8 +129,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
     /// LOSS OCCURRED (SAM-5 §6.3.4). The transport has ended the tasks before.
     pub fn nexus_reset(&self, nexus: NexusId) {
         let Some(nexus) = self.nexuses.borrow().get(nexus) else { return };
-        for unit in self.logical_units.borrow().values() {
-            unit.forget(nexus.id);
+        for logical_unit in self.logical_units.borrow().values() {
+            logical_unit.forget(nexus.id);
         }
         nexus.copies.clear();
         for path in nexus.view() {
@@ -139,8 +139,8 @@ impl<D: BlockDevice> ScsiTarget<D> {
     }
 
     fn reset_volume(&self, volume: VolumeId) {
-        if let Some(unit) = self.logical_units.borrow().get(&volume) {
-            unit.reset();
+        if let Some(logical_unit) = self.logical_units.borrow().get(&volume) {
+            logical_unit.reset();
         }
         self.raise_where(volume, AdditionalSense::BUS_DEVICE_RESET_FUNCTION_OCCURRED, |_| true);
     }

@@ -52,7 +52,8 @@ fn a_change_is_heard_once_by_every_nexus_on_every_unit() {
     assert_good(&array.on(array.a2, 0).command(&[0; 6]));
 }
 
-/// ESXi probes a port in standby with TEST UNIT READY, INQUIRY, READ CAPACITY, MODE SENSE, REPORT LUNS, RESERVE and RELEASE.
+/// ESXi probes a port in standby with TEST UNIT READY, INQUIRY, READ CAPACITY, MODE SENSE, REPORT LUNS, RESERVE and
+/// RELEASE.
 #[test]
 fn states_let_through_what_the_standard_and_esxi_want() {
     let array = two_groups();

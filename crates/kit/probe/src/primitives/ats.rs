@@ -1,9 +1,10 @@
 //! COMPARE AND WRITE: writes when equal, does not write when different, and loses no update between
 //! two sessions.
 
-use super::{Primitive, Status, Verdict, pattern, timed};
+use super::{Primitive, Status, Verdict};
 use crate::scratch::Scratch;
 use crate::subject::{Probed, Subject};
+use crate::verdict::{pattern, timed};
 use bytes::Bytes;
 use data_mover::{Compared, Device, DeviceError, Extent};
 use std::cell::Cell;

@@ -1,8 +1,9 @@
 //! UNMAP: the blocks are unmapped according to GET LBA STATUS, and read as zeros if LBPRZ is set.
 
-use super::{Primitive, Status, Verdict, pattern, timed};
+use super::{Primitive, Status, Verdict};
 use crate::scratch::Scratch;
 use crate::subject::{Probed, Subject};
+use crate::verdict::{pattern, timed};
 use data_mover::DeviceError;
 
 pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) -> Result<Verdict, DeviceError> {

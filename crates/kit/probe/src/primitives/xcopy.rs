@@ -1,8 +1,9 @@
 //! EXTENDED COPY: the destination holds the source's data, which was not on the wire.
 
-use super::{Primitive, Status, Verdict, pattern, timed};
+use super::{Primitive, Status, Verdict};
 use crate::scratch::Scratch;
 use crate::subject::{Probed, Subject};
+use crate::verdict::{pattern, timed};
 use data_mover::{CopyDescriptor, DeviceError};
 
 pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) -> Result<Verdict, DeviceError> {

@@ -1,8 +1,9 @@
 //! WRITE SAME of zeros: the blocks read as zeros.
 
-use super::{Primitive, Status, Verdict, pattern, timed};
+use super::{Primitive, Status, Verdict};
 use crate::scratch::Scratch;
 use crate::subject::{Probed, Subject};
+use crate::verdict::{pattern, timed};
 use data_mover::DeviceError;
 
 pub(crate) async fn prove<D: Probed>(subject: &Subject<D>, scratch: &Scratch) -> Result<Verdict, DeviceError> {

@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use super::*;
-use crate::primitives::pattern;
+use crate::verdict::pattern;
 use data_mover::Identity;
 use data_mover::memory::{MemoryDevice, MemoryUnit};
 use std::cell::Cell;

@@ -149,7 +149,8 @@ fn immediate_commands_pass_and_are_limited() {
     assert!(pair.commands.iter().all(|command| command.immediate));
     assert!(matches!(
         pair.events.as_slice(),
-        [Event::Rejected { reason: RejectReason::IMMEDIATE_COMMAND_REJECT, header }] if header[16..20] == 232_u32.to_be_bytes()
+        [Event::Rejected { reason: RejectReason::IMMEDIATE_COMMAND_REJECT, header }]
+            if header[16..20] == 232_u32.to_be_bytes()
     ));
     let commands = std::mem::take(&mut pair.commands);
     commands.iter().for_each(|command| assert!(pair.answer(command)));

@@ -281,8 +281,11 @@ impl Pair {
     }
 
     pub fn completion(&mut self, tag: u32) -> Option<Completion> {
-        let matches = |event: &initiator::Event| matches!(event, initiator::Event::Completed(completion) if completion.initiator_task_tag == tag);
-        let position = self.events.iter().position(matches)?;
+        let of_tag = |event: &initiator::Event| match event {
+            initiator::Event::Completed(completion) => completion.initiator_task_tag == tag,
+            _ => false,
+        };
+        let position = self.events.iter().position(of_tag)?;
         match self.events.remove(position) {
             initiator::Event::Completed(completion) => Some(completion),
             _ => None,

@@ -142,7 +142,9 @@ macro_rules! attributes {
             /// Takes the value of the attribute with that number; `None` if it has no type here.
             pub fn decode_value(number: u32, reader: &mut Reader) -> Option<Result<Self, XdrError>> {
                 match number {
-                    $($number => Some(<$type>::decode(reader).map(Self::$variant).map_err(|error| error.within($name))),)*
+                    $($number => {
+                        Some(<$type>::decode(reader).map(Self::$variant).map_err(|error| error.within($name)))
+                    })*
                     _ => None,
                 }
             }

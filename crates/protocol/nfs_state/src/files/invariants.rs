@@ -35,7 +35,8 @@ impl Files {
         assert_eq!(self.by_client.len() as u32, self.entries.len());
         assert_eq!((self.open_of.len() as u32, self.lock_of.len() as u32), (total.opens, total.lock_stateids));
         self.check_files();
-        self.owners.check(total.opens + total.lock_stateids);
+        self.owners.check(total.opens + total.lock_stateids + self.reserved);
+        assert_eq!(self.reserved_for.values().sum::<u32>(), self.reserved);
         assert!(total.opens <= self.limits.opens && self.ranges <= self.limits.ranges);
     }
 

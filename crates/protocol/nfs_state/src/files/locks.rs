@@ -8,6 +8,7 @@ use nfs::v4::{Stateid, Status};
 use super::owners::Owns;
 use super::ranges::{Extent, Range};
 use super::{FileKey, Files, Kind, Lock};
+use crate::mutations::{Mutation, leaves_out};
 use crate::table::Key;
 
 /// A lock that is wanted.
@@ -39,7 +40,9 @@ impl Files {
         wanted: LockRequest,
         is_courteous: impl Fn(Key) -> bool,
     ) -> LockObstacles {
-        let Some(file) = self.file(file) else { return LockObstacles::None };
+        let Some(file) = self.file(file).filter(|_| !leaves_out(Mutation::LockConflict)) else {
+            return LockObstacles::None;
+        };
         let owner = self.owners.find(wanted.client, Owns::Locks, wanted.owner);
         let mut courteous = BTreeSet::new();
         for range in file.ranges.conflicts(wanted.extent, wanted.exclusive, owner) {

@@ -8,6 +8,7 @@ use nfs::v4::{Stateid, Status};
 use super::owners::Owns;
 use super::shares::{Opened, Share, ShareCounts};
 use super::{Entry, File, FileKey, Files, Kind, Obstacles, Open, Ranges};
+use crate::mutations::{Mutation, leaves_out};
 use crate::table::Key;
 
 /// How an OPEN is taken back.
@@ -29,6 +30,9 @@ impl Files {
         wanted: Share,
         is_courteous: impl Fn(Key) -> bool,
     ) -> Obstacles {
+        if leaves_out(Mutation::Deny) {
+            return Obstacles::None;
+        }
         let Some(found) = self.file(file).filter(|found| found.shares.union().conflicts_with(wanted)) else {
             return Obstacles::None;
         };

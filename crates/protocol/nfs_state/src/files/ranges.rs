@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use nfs::v4::Status;
 
+use crate::mutations::{Mutation, leaves_out};
 use crate::table::Key;
 
 /// Bytes of a lock: first and last one.
@@ -107,7 +108,9 @@ impl Ranges {
             .collect();
         for range in joined {
             merged.extent.first = merged.extent.first.min(range.extent.first);
-            merged.extent.last = merged.extent.last.max(range.extent.last);
+            if !leaves_out(Mutation::LockMerge) {
+                merged.extent.last = merged.extent.last.max(range.extent.last);
+            }
             self.take(&range);
         }
         self.unlock(new.extent, new.owner);
@@ -123,7 +126,7 @@ impl Ranges {
             if first < extent.first {
                 self.insert(Range { extent: Extent { first, last: extent.first - 1 }, ..range });
             }
-            if last > extent.last {
+            if last > extent.last && !leaves_out(Mutation::LockSplit) {
                 self.insert(Range { extent: Extent { first: extent.last + 1, last }, ..range });
             }
         }

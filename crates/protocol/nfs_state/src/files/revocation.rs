@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Entry, FileKey, Files, Kind, Lock, Open, Revocation};
+use crate::mutations::{Mutation, leaves_out};
 use crate::table::Key;
 
 impl Files {
@@ -30,7 +31,9 @@ impl Files {
         {
             // Locks go before opens, so that no ranges are left.
             self.by_file.remove(&file.key);
-            self.released.insert(file.key);
+            if !leaves_out(Mutation::Release) {
+                self.released.insert(file.key);
+            }
         }
     }
 

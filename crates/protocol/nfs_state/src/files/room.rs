@@ -18,6 +18,13 @@ pub(crate) enum Room {
     Full,
 }
 
+/// Room that is reserved for an open, with the name of its owner.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    client: Key,
+    owner: Key,
+}
+
 impl Room {
     /// `DELAY` unless there is enough.
     pub(super) fn check(self) -> Result<(), Status> {
@@ -59,8 +66,30 @@ impl Files {
         }
         let (own, all) = (self.held(client), self.total);
         let (own, all) = (with_revoked(own.opens, own), with_revoked(all.opens, all));
+        let reserved = self.reserved_for.get(&client).copied().unwrap_or(0);
+        let (own, all) = (own + u64::from(reserved), all + u64::from(self.reserved));
         let opens = room(own, all, 1, limits.opens.into(), limits.client_share);
         opens.and(self.room_for_owner(client, Owns::Opens, owner))
+    }
+
+    /// Reserves room for an open of an owner. `DELAY`: there is none.
+    pub(crate) fn reserve_open(&mut self, client: Key, owner: &Bytes) -> Result<Reservation, Status> {
+        self.room_for_open(client, owner).check()?;
+        *self.reserved_for.entry(client).or_default() += 1;
+        self.reserved += 1;
+        Ok(Reservation { client, owner: self.owners.refer(client, Owns::Opens, owner) })
+    }
+
+    /// Ends a reservation.
+    pub(crate) fn end_reservation(&mut self, reservation: &Reservation) {
+        self.owners.release(reservation.owner);
+        self.reserved -= 1;
+        if let Some(reserved) = self.reserved_for.get_mut(&reservation.client) {
+            *reserved -= 1;
+            if *reserved == 0 {
+                self.reserved_for.remove(&reservation.client);
+            }
+        }
     }
 
     /// Room for a lock through an open.

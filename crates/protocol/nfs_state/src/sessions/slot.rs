@@ -6,6 +6,7 @@ use bytes::Bytes;
 use nfs::v4::Status;
 
 use crate::caller::{Fingerprint, Principal, Request};
+use crate::mutations::{Mutation, leaves_out};
 
 /// What a request is to its slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +59,9 @@ impl Slot {
     /// `SEQ_FALSE_RETRY`: the last sequence id with another content or principal.
     pub(super) fn standing(&self, sequence: u32, request: &Request) -> Result<Standing, Status> {
         if sequence == self.sequence.wrapping_add(1) && !self.is_busy() {
+            return Ok(Standing::New);
+        }
+        if leaves_out(Mutation::Replay) && sequence == self.sequence && self.last.is_some() && !self.is_busy() {
             return Ok(Standing::New);
         }
         let last = self.last.as_ref().filter(|_| sequence == self.sequence).ok_or(Status::SEQ_MISORDERED)?;

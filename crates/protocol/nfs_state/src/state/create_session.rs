@@ -19,8 +19,8 @@ const REQUEST_FLAGS: u32 =
 
 impl State {
     /// CREATE_SESSION. `check` is a random number, part of the session id. A retry gets the same reply, also an error;
-    /// `DELAY` is no reply in this sense. Errors: `STALE_CLIENTID`, `SEQ_MISORDERED`, `CLID_INUSE`, `INVAL`, `TOOSMALL`,
-    /// `DELAY`.
+    /// `DELAY` is no reply in this sense. Errors: `STALE_CLIENTID`, `SEQ_MISORDERED`, `CLID_INUSE`, `INVAL`,
+    /// `TOOSMALL`, `DELAY`.
     pub fn create_session(
         &mut self,
         caller: &Caller,

@@ -30,8 +30,8 @@ const fn flags_of(minor: u32) -> u32 {
 }
 
 impl State {
-    /// EXCHANGE_ID in a compound of a minor version. Errors: `INVAL`, `ENCR_ALG_UNSUPP`, `CLID_INUSE`, `NOENT`, `NOT_SAME`,
-    /// `PERM`, `DELAY`.
+    /// EXCHANGE_ID in a compound of a minor version. Errors: `INVAL`, `ENCR_ALG_UNSUPP`, `CLID_INUSE`, `NOENT`,
+    /// `NOT_SAME`, `PERM`, `DELAY`.
     pub fn exchange_id(
         &mut self,
         caller: &Caller,

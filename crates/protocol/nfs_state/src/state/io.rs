@@ -41,8 +41,8 @@ pub enum Io {
 }
 
 impl State {
-    /// Checks I/O of a user, as the server maps users, with a stateid. Errors: those of stateids; `OPENMODE`: not open for writing; `LOCKED`: another open denies
-    /// it.
+    /// Checks I/O of a user, as the server maps users, with a stateid. Errors: those of stateids; `OPENMODE`: not
+    /// open for writing; `LOCKED`: another open denies it.
     pub fn check_io(
         &mut self,
         client: ClientRef,
@@ -75,8 +75,8 @@ impl State {
         self.make_way(file, None, access.share(), Status::LOCKED, now)
     }
 
-    /// Checks that a name of a regular file may be removed or replaced. `FILE_OPEN`: an open denies writing. `GRACE`: an
-    /// open may be reclaimed.
+    /// Checks that a name of a regular file may be removed or replaced. `FILE_OPEN`: an open denies writing. `GRACE`:
+    /// an open may be reclaimed.
     pub fn check_remove(&mut self, file: &FileKey, now: Duration) -> Result<(), Status> {
         self.grace.end_if_due(now);
         if self.grace.is_active() {

@@ -18,8 +18,8 @@ const fn is_exclusive(kind: LockType) -> bool {
 }
 
 impl State {
-    /// LOCK. Errors: `DENIED` with the lock in the way; `INVAL`: a range without meaning; those of stateids; `OPENMODE`;
-    /// `GRACE`, `NO_GRACE`, `RECLAIM_BAD`, `RECLAIM_CONFLICT`; `DELAY`.
+    /// LOCK. Errors: `DENIED` with the lock in the way; `INVAL`: a range without meaning; those of stateids;
+    /// `OPENMODE`; `GRACE`, `NO_GRACE`, `RECLAIM_BAD`, `RECLAIM_CONFLICT`; `DELAY`.
     pub fn lock(
         &mut self,
         client: ClientRef,

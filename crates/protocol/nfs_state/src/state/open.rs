@@ -9,7 +9,7 @@ use nfs::v4::open::{
 use nfs::v4::{Stateid, Status};
 
 use super::{ClientRef, State};
-use crate::files::{FileKey, Obstacles, OpenUndo, Share};
+use crate::files::{FileKey, Obstacles, OpenUndo, Reservation, Share};
 
 /// An OPEN whose arguments and time are right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,11 @@ impl OpenRequest {
         self.reclaim
     }
 }
+
+/// Room for an open, until [`State::end_reservation`].
+#[derive(Debug)]
+#[must_use = "the room is taken until the reservation is ended"]
+pub struct OpenReservation(Reservation);
 
 /// A granted OPEN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,10 +92,29 @@ impl State {
         Ok(OpenRequest { owner: arguments.owner.owner.as_bytes().clone(), share, reclaim })
     }
 
+    /// Reserves room for an OPEN that is about to create its file: a file must not be created and its open refused for
+    /// lack of room, as a repetition would find it. The reservation has to be ended, before [`State::open`] in the same
+    /// step. `DELAY`: no room, though silent clients gave way.
+    pub fn reserve_open(
+        &mut self,
+        client: ClientRef,
+        request: &OpenRequest,
+        now: Duration,
+    ) -> Result<OpenReservation, Status> {
+        self.client(client)?;
+        self.make_room(client.0, |files| files.room_for_open(client.0, &request.owner), now)?;
+        self.files.reserve_open(client.0, &request.owner).map(OpenReservation)
+    }
+
+    /// Ends a reservation: its room is free.
+    pub fn end_reservation(&mut self, reservation: OpenReservation) {
+        self.files.end_reservation(&reservation.0);
+    }
+
     /// Opens a file, or adds to what the owner has of it. `user` is the one whose permission was checked: I/O of others
-    /// with the open's stateid is [`Io::OpenOfOther`](super::Io::OpenOfOther). The grant is made: a truncation that fails afterwards needs
-    /// [`State::undo_open`]. Errors: `SHARE_DENIED`, or `RECLAIM_CONFLICT` of a reclaim; `GRACE`, `NO_GRACE`, `RECLAIM_BAD`;
-    /// `DELAY`: no room, though silent clients gave way.
+    /// with the open's stateid is [`Io::OpenOfOther`](super::Io::OpenOfOther). The grant is made: a truncation that
+    /// fails afterwards needs [`State::undo_open`]. Errors: `SHARE_DENIED`, or `RECLAIM_CONFLICT` of a reclaim;
+    /// `GRACE`, `NO_GRACE`, `RECLAIM_BAD`; `DELAY`: no room, though silent clients gave way.
     pub fn open(
         &mut self,
         client: ClientRef,

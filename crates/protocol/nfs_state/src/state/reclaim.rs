@@ -5,6 +5,7 @@ use std::time::Duration;
 use nfs::v4::{Done, Status};
 
 use super::{ClientRef, State};
+use crate::mutations::{Mutation, leaves_out};
 
 impl State {
     /// RECLAIM_COMPLETE. The record of the client is written with it. That of one file system has no effect.
@@ -32,7 +33,7 @@ impl State {
         let client = self.client(client)?;
         let (complete, owner) = (client.is_reclaim_complete(), client.owner());
         match reclaim {
-            false if self.grace.is_active() || !complete => Err(Status::GRACE),
+            false if (self.grace.is_active() && !leaves_out(Mutation::Grace)) || !complete => Err(Status::GRACE),
             true if !complete && self.grace.is_used_up(owner) => Err(Status::RECLAIM_BAD),
             true if complete || !self.grace.may_reclaim(owner) => Err(Status::NO_GRACE),
             _ => Ok(()),

@@ -9,6 +9,7 @@ use nfs::v4::session::{SequenceArguments, SequenceOk, sequence_status};
 
 use super::{ClientRef, State, channels};
 use crate::caller::Request;
+use crate::mutations::{Mutation, leaves_out, store_later};
 use crate::sessions::{Direction, Session, Sessions, Shortage, Standing};
 use crate::table::Key;
 
@@ -64,8 +65,8 @@ const fn too_big(caches: bool) -> Status {
 
 impl State {
     /// SEQUENCE. Errors: `BADSESSION`, `CONN_NOT_BOUND_TO_SESSION`, `REQ_TOO_BIG`, `TOO_MANY_OPS`, `REP_TOO_BIG`,
-    /// `REP_TOO_BIG_TO_CACHE`, `BADSLOT`, `BAD_HIGH_SLOT`, `SEQ_MISORDERED`, `SEQ_FALSE_RETRY`; `DELAY`: a retry of a request in progress, or no
-    /// memory for its reply. An error neither renews the lease nor changes the slot.
+    /// `REP_TOO_BIG_TO_CACHE`, `BADSLOT`, `BAD_HIGH_SLOT`, `SEQ_MISORDERED`, `SEQ_FALSE_RETRY`; `DELAY`: a retry of a
+    /// request in progress, or no memory for its reply. An error neither renews the lease nor changes the slot.
     pub fn sequence(
         &mut self,
         request: &Request,
@@ -186,6 +187,9 @@ impl State {
             reply.iter().for_each(|chunk| bytes.extend_from_slice(chunk));
             bytes.freeze()
         });
+        if leaves_out(Mutation::SlotBeforeSend) {
+            return store_later((admitted.session, admitted.ok.slot, kept));
+        }
         self.sessions.leave(admitted.session, admitted.ok.slot, kept, now);
     }
 }

@@ -152,3 +152,14 @@ fn several_records_with_shared_data_are_written_one_after_the_other() {
     assert_eq!(taken.iter().map(Bytes::len).collect::<Vec<_>>(), [20, 5008, 8]);
     assert_eq!(last, Ok(4));
 }
+
+#[test]
+fn the_header_of_a_record_in_chunks_is_that_of_a_written_one() {
+    let mut writer = Writer::default();
+    let record = Record::start(&mut writer);
+    writer.fixed(&[7; 12]);
+    record.finish(&mut writer).unwrap();
+    assert_eq!(writer.into_bytes()[..HEADER_BYTES], header(12).unwrap());
+    assert_eq!(header(12).unwrap(), hex!("8000000c"));
+    assert!(matches!(header(1 << 31), Err(RecordError::TooLong { .. })));
+}

@@ -42,8 +42,9 @@ async fn two_hosts() -> (Run, [(Host, Session); 2]) {
     (run, hosts.try_into().ok().unwrap())
 }
 
-/// A LOGICAL UNIT RESET ended the commands of all hosts, and when the connection that it had come through closed before they were done, it went no
-/// further: the other hosts had neither responses nor the unit attention that says why, and the reservation stayed.
+/// A LOGICAL UNIT RESET ended the commands of all hosts, and when the connection that it had come through closed
+/// before they were done, it went no further: the other hosts had neither responses nor the unit attention that says
+/// why, and the reservation stayed.
 #[test]
 fn a_reset_whose_sender_is_gone_is_reported_to_the_sessions_whose_commands_it_ended() {
     in_virtual_time(async {

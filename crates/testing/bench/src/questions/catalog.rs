@@ -2,8 +2,8 @@
 //! 20 000 documents, deletes the oldest and creates another one again and again, and opens the pool.
 //! Instructions of a deletion and a creation beside a pool of 1 000 volumes (callgrind's, so that
 //! it needs no quiet machine), bytes of a checkpoint after one changed document, seconds to open,
-//! most resident memory of a process that opens it: lower is better. Small: 4 000 volumes. Large: 1 000 000, and 100 000 for the
-//! instructions.
+//! most resident memory of a process that opens it: lower is better. Small: 4 000 volumes. Large: 1 000 000, and 100
+//! 000 for the instructions.
 
 use super::pool_example;
 use crate::Options;

@@ -1,6 +1,6 @@
-//! Guest's disk: Debian with the iSCSI initiator, multipath, sg3_utils, ddpt, fio, file systems and
-//! LIO's kernel modules, built with mmdebstrap and kept in `target/vm`. It is named by the recipe's
-//! hash, so that a change of packages or of the guest's scripts creates a new one.
+//! Guest's disk: Debian with the packages of a recipe, built with mmdebstrap and kept in `target/vm`.
+//! It is named by the recipe's hash, so that a change of packages or of the guest's scripts creates a
+//! new one.
 //!
 //! The guest has the same Debian release as this machine: `xtask` itself runs in it (for `fsx`),
 //! and needs the same C library.
@@ -20,6 +20,7 @@ const INITRD_INIT: &str = include_str!("guest/initrd-init");
 const INIT: &str = include_str!("guest/init");
 /// This kernel has LIO and all initiators; the small kernel for clouds does not.
 const KERNEL_PACKAGE: &str = "linux-image-amd64";
+/// Packages of every guest.
 const PACKAGES: &[&str] = &[
     "bash",
     "coreutils",
@@ -30,16 +31,20 @@ const PACKAGES: &[&str] = &[
     "iproute2",
     "procps",
     "nftables",
-    "open-iscsi",
-    "multipath-tools",
-    "dmsetup",
-    "sg3-utils",
-    "ddpt",
-    "lsscsi",
     "fio",
     "xfsprogs",
     "e2fsprogs",
 ];
+
+/// Content of a guest's disk.
+#[derive(Clone, Copy, Debug, Hash)]
+pub(super) struct Recipe {
+    /// Packages in addition to those of every guest.
+    pub(super) packages: &'static [&'static str],
+    /// Kernel modules that are loaded when the guest starts.
+    pub(super) modules: &'static [&'static str],
+}
+
 /// Modules that the first root file system loads.
 const MODULES: [&str; 5] = ["virtio_pci", "virtio_blk", "crc32c_generic", "mbcache", "ext4"];
 /// Parts of the kernel that the guest never loads.
@@ -69,18 +74,20 @@ pub(super) struct Image {
     pub(super) initramfs: PathBuf,
     /// An ext4 that stays unchanged: QEMU keeps the guest's writes in a temporary overlay.
     pub(super) root: PathBuf,
+    /// Kernel modules that are loaded when the guest starts.
+    pub(super) modules: &'static [&'static str],
 }
 
 impl Image {
     /// Returns the image in `cache`, and builds it if it is missing.
-    pub(super) fn make(cache: &Path) -> Result<Self> {
+    pub(super) fn make(cache: &Path, recipe: &Recipe) -> Result<Self> {
         ensure!(
             cfg!(target_arch = "x86_64"),
             "the guest's kernel is one for x86-64, and this machine has another processor"
         );
         let suite = release()?;
         let mut hasher = DefaultHasher::new();
-        (&suite, KERNEL_PACKAGE, PACKAGES, INITRD_INIT, INIT, MODULES, UNUSED_MODULES).hash(&mut hasher);
+        (&suite, KERNEL_PACKAGE, PACKAGES, recipe, INITRD_INIT, INIT, MODULES, UNUSED_MODULES).hash(&mut hasher);
         let place = cache.join(format!("image-{:016x}", hasher.finish()));
         if !place.is_dir() {
             ensure!(
@@ -89,10 +96,15 @@ impl Image {
             );
             println!("  making the guest's disk (Debian {suite}) in {}: a few minutes, once", cache.display());
             let unfinished = tempfile::Builder::new().prefix("unfinished-").tempdir_in(cache)?;
-            build(&suite, unfinished.path()).context("cannot make the guest's disk")?;
+            build(&suite, recipe, unfinished.path()).context("cannot make the guest's disk")?;
             std::fs::rename(unfinished.path().join("image"), &place)?;
         }
-        Ok(Self { kernel: place.join("kernel"), initramfs: place.join("initramfs"), root: place.join("root.ext4") })
+        Ok(Self {
+            kernel: place.join("kernel"),
+            initramfs: place.join("initramfs"),
+            root: place.join("root.ext4"),
+            modules: recipe.modules,
+        })
     }
 }
 
@@ -117,13 +129,13 @@ fn run(name: &str, arguments: &[&str]) -> Result<String> {
 }
 
 /// Builds the kernel, the first root file system and the disk in `directory/image`.
-fn build(suite: &str, directory: &Path) -> Result<()> {
+fn build(suite: &str, recipe: &Recipe, directory: &Path) -> Result<()> {
     let root = directory.join("root");
     let image = directory.join("image");
     std::fs::create_dir(&image)?;
     // The guest does not need /var/lib/dpkg, but it allows a later look at the installed packages.
     let text = root.to_str().context("the path of the target directory is not UTF-8")?;
-    let include = format!("--include={},{KERNEL_PACKAGE}", PACKAGES.join(","));
+    let include = format!("--include={},{},{KERNEL_PACKAGE}", PACKAGES.join(","), recipe.packages.join(","));
     let quiet_kernel = "--essential-hook=mkdir -p \"$1/etc/initramfs-tools\" && echo update_initramfs=no >\"$1/etc/initramfs-tools/update-initramfs.conf\"";
     // mmdebstrap binds parts of this machine's /dev, /proc and /sys into the new root. In its own
     // mount namespace these bindings end with it, however it ends, so that removing the directory

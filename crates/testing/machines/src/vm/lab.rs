@@ -1,11 +1,12 @@
-//! Array, guest, and record of the checks.
+//! The array as a target of a guest.
 
 use super::image::Image;
-use super::machine::{Machine, Output, Rack};
-use super::steps::Step;
+use super::machine::{Output, Rack};
+use super::run::{Laboratory, Run};
+pub(super) use super::run::{judged, quoted};
 use crate::qemu::Accelerator;
 use crate::tally::Tally;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use array_process::array::{Array, ArrayOptions, free_portal};
 use array_process::program;
 use std::net::SocketAddr;
@@ -16,8 +17,8 @@ const PRELUDE: &str = include_str!("guest/prelude.sh");
 /// Initiator names of the guest: its own, and that of its second interface.
 pub(super) const INITIATOR: &str = "iqn.2026-01.org.example:vm";
 pub(super) const OTHER_INITIATOR: &str = "iqn.2026-01.org.example:vm-other";
-/// Default time limit of a script.
-pub(super) const SCRIPT_LIMIT: Duration = Duration::from_secs(120);
+/// Memory of the guest in MiB: LIO's logical units are in it.
+const MEMORY_MIB: u32 = 3072;
 /// Volumes granted to every initiator, with LUN and size.
 pub(super) const VOLUMES: [(&str, u16, &str); 4] =
     [("plain", 0, "256M"), ("second", 1, "256M"), ("multi", 2, "512M"), ("files", 3, "1G")];
@@ -25,13 +26,11 @@ pub(super) const PLAIN: u16 = 0;
 pub(super) const SECOND: u16 = 1;
 pub(super) const MULTI: u16 = 2;
 pub(super) const FILES: u16 = 3;
-/// Lines of a script's output that a failure quotes.
-const QUOTED_LINES: usize = 14;
 
 /// Laboratory of one run: array, guest, and record of the checks.
 pub(super) struct Lab {
     pub(super) array: Array,
-    pub(super) machine: Machine,
+    pub(super) run: Run,
     pub(super) portals: [SocketAddr; 2],
     /// Port of 127.0.0.1 that is forwarded to LIO in the guest.
     pub(super) lio_port: u16,
@@ -39,13 +38,6 @@ pub(super) struct Lab {
     pub(super) target: String,
     pub(super) directory: PathBuf,
     pub(super) windlass: PathBuf,
-    pub(super) verbose: bool,
-    pub(super) ends_at: Instant,
-    step: usize,
-    checks: usize,
-    tally: Tally,
-    summary: Vec<String>,
-    lost: bool,
 }
 
 impl Lab {
@@ -73,23 +65,17 @@ impl Lab {
         let url = array.volume("plain")?.url().to_owned();
         let target = url.rsplit('/').nth(1).with_context(|| format!("the strange URL {url}"))?.to_owned();
         let lio_port = free_portal()?.port();
-        let rack = Rack { image, tool, directory, forwards: vec![(lio_port, 3260)] };
+        let forwards = vec![(lio_port, 3260)];
+        let rack = Rack { image, tool, archive: None, memory_mib: MEMORY_MIB, directory, forwards };
         let machine = rack.boot(accelerator)?;
         let mut lab = Self {
             array,
-            machine,
+            run: Run::new(machine, false, Instant::now() + Duration::from_secs(600)),
             portals,
             lio_port,
             target,
             directory: directory.to_path_buf(),
             windlass,
-            verbose: false,
-            ends_at: Instant::now() + Duration::from_secs(600),
-            step: 0,
-            checks: 0,
-            tally: Tally::default(),
-            summary: Vec::new(),
-            lost: false,
         };
         lab.prepare().context("cannot prepare the guest")?;
         Ok(lab)
@@ -129,118 +115,46 @@ END
         Ok(())
     }
 
-    /// Runs a step, cleans up after it in the guest, and continues after an error.
-    pub(super) fn carry_out(&mut self, number: usize, step: &Step) {
-        (self.step, self.checks) = (number, 0);
-        let (before, started) = (self.tally, Instant::now());
-        println!("{number} {}: {}", step.name, step.asks);
-        let ran = match (self.lost, self.left()) {
-            (_, Duration::ZERO) => Err(anyhow::anyhow!("no time is left for it")),
-            (true, _) => Err(anyhow::anyhow!("the guest is lost")),
-            _ => (step.run)(self),
-        };
-        let ran = ran.and_then(|()| self.clean_up());
-        if let Err(error) = ran {
-            self.record("the step", Err(error));
-            if self.left().is_zero() {
-                self.lost = true;
-            }
-            if !self.lost && self.clean_up().is_err() {
-                self.lost = true;
-            }
-        }
-        let (passed, failed) = (self.tally.passed - before.passed, self.tally.failed - before.failed);
-        let verdict = if failed == 0 { "pass" } else { "FAIL" };
-        self.summary.push(format!(
-            "{verdict} {number} {:14} {passed:3} passed, {failed} failed, {}",
-            step.name,
-            text::duration::measured(started.elapsed())
-        ));
-    }
-
-    /// Removes state that would affect the next step.
-    fn clean_up(&mut self) -> Result<()> {
-        self.require(
-            "nft flush table ip cut
-            for place in /mnt/*; do mountpoint -q $place && umount $place; done
-            if [ -e /run/multipathd.pid ]; then multipath -F; multipathd shutdown; sleep 1; fi
-            rm -f /etc/multipath.conf
-            [ -z \"$(ls /sys/class/iscsi_session 2>/dev/null)\" ] || iscsiadm -m node -U all
-            rm -rf /etc/iscsi/nodes/* /etc/iscsi/send_targets/*
-            true",
-        )
-        .map(drop)
-    }
-
-    /// Prints the summary, stops the array cleanly and checks its pool.
-    pub(super) fn finish(mut self) -> Result<Tally> {
-        drop(self.machine);
-        let pool = self.array.pool_file();
-        let stopped = self.array.stop().and_then(|()| {
+    /// Stops the array cleanly, checks its pool and prints the summary.
+    pub(super) fn finish(self) -> Result<Tally> {
+        let Self { mut array, run, windlass, .. } = self;
+        let mut tally = run.finish();
+        let pool = array.pool_file();
+        let stopped = array.stop().and_then(|()| {
             let arguments = ["pool".as_ref(), "check".as_ref(), pool.as_os_str()];
-            program::require(&self.windlass, &arguments, Duration::from_secs(120)).map(drop)
+            program::require(&windlass, &arguments, Duration::from_secs(120)).map(drop)
         });
-        println!();
-        for line in &self.summary {
-            println!("{line}");
-        }
         match &stopped {
             Ok(()) => println!("pass   the array stopped, and pool check finds nothing"),
             Err(error) => println!("FAIL   {error:#}"),
         }
-        self.tally += Tally::one(stopped.is_ok());
-        Ok(self.tally)
+        tally += Tally::one(stopped.is_ok());
+        Ok(tally)
     }
 
-    /// Time left of the whole run.
-    fn left(&self) -> Duration {
-        self.ends_at.saturating_duration_since(Instant::now())
-    }
-
-    /// Runs a script in the guest.
+    /// See [`Run::script`].
     pub(super) fn script(&mut self, script: &str, limit: Duration) -> Result<Output> {
-        let limit = limit.min(self.left()).max(Duration::from_secs(1));
-        let output = self.machine.run(script, limit);
-        if output.is_err() {
-            self.lost = true;
-        }
-        let output = output?;
-        if self.verbose {
-            output.text.lines().for_each(|line| println!("      | {line}"));
-        }
-        Ok(output)
+        self.run.script(script, limit)
     }
 
-    /// Runs a script that has to exit with 0; returns its output.
+    /// See [`Run::require`].
     pub(super) fn require(&mut self, script: &str) -> Result<String> {
-        self.require_within(script, SCRIPT_LIMIT)
+        self.run.require(script)
     }
 
-    /// Like [`Self::require`], with another time limit.
+    /// See [`Run::require_within`].
     pub(super) fn require_within(&mut self, script: &str, limit: Duration) -> Result<String> {
-        let output = self.script(script, limit)?;
-        ensure!(output.status == 0, "status {} of\n{}\n{}", output.status, indented(script), quoted(&output.text));
-        Ok(output.text)
+        self.run.require_within(script, limit)
     }
 
-    /// Records the result of a check: words about a success, or the failure.
+    /// See [`Run::record`].
     pub(super) fn record(&mut self, title: &str, result: Result<String>) {
-        self.checks += 1;
-        let number = format!("{}.{:02}", self.step, self.checks);
-        match &result {
-            Ok(words) if words.is_empty() => println!("  {number} pass  {title}"),
-            Ok(words) => println!("  {number} pass  {title}: {words}"),
-            Err(error) => println!("  {number} FAIL  {title}: {}", format!("{error:#}").replace('\n', "\n        ")),
-        }
-        self.tally += Tally::one(result.is_ok());
+        self.run.record(title, result);
     }
 
-    /// Checks that the script exits with this status and prints all of these words. Returns its
-    /// output, which is empty if the script could not be run.
+    /// See [`Run::check`].
     pub(super) fn check(&mut self, title: &str, script: &str, status: i32, words: &[&str]) -> Result<String> {
-        let output = self.script(script, SCRIPT_LIMIT)?;
-        self.record(title, judged(&output, status, words));
-        Ok(output.text)
+        self.run.check(title, script, status, words)
     }
 
     /// Logs in to the portals, 0 and 1, as the guest's own initiator, with further settings of the
@@ -305,22 +219,21 @@ END
     }
 }
 
-/// Judges the output of a script.
-pub(super) fn judged(output: &Output, status: i32, words: &[&str]) -> Result<String> {
-    ensure!(output.status == status, "status {} and not {status}\n{}", output.status, quoted(&output.text));
-    for word in words {
-        ensure!(output.text.contains(word), "does not print {word:?}\n{}", quoted(&output.text));
+impl Laboratory for Lab {
+    fn run(&mut self) -> &mut Run {
+        &mut self.run
     }
-    Ok(String::new())
-}
 
-/// The last lines of an output.
-pub(super) fn quoted(text: &str) -> String {
-    let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = lines.iter().skip(lines.len().saturating_sub(QUOTED_LINES)).map(|line| format!("  | {line}"));
-    last.collect::<Vec<_>>().join("\n")
-}
-
-fn indented(script: &str) -> String {
-    script.lines().map(|line| format!("  > {}", line.trim())).collect::<Vec<_>>().join("\n")
+    fn clean_up(&mut self) -> Result<()> {
+        self.require(
+            "nft flush table ip cut
+            for place in /mnt/*; do mountpoint -q $place && umount $place; done
+            if [ -e /run/multipathd.pid ]; then multipath -F; multipathd shutdown; sleep 1; fi
+            rm -f /etc/multipath.conf
+            [ -z \"$(ls /sys/class/iscsi_session 2>/dev/null)\" ] || iscsiadm -m node -U all
+            rm -rf /etc/iscsi/nodes/* /etc/iscsi/send_targets/*
+            true",
+        )
+        .map(drop)
+    }
 }

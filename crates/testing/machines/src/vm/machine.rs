@@ -15,8 +15,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// Memory of the guest: LIO's logical units are in it.
-const MEMORY_MIB: u32 = 3072;
 const KERNEL_PARAMETERS: &str = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr nowatchdog audit=0 apparmor=0 random.trust_cpu=on \
      cryptomgr.notests raid=noautodetect net.ifnames=0";
 /// Time limit from the start of QEMU until the guest listens.
@@ -31,6 +29,10 @@ pub(super) struct Rack<'a> {
     pub(super) image: &'a Image,
     /// Program that becomes `/run/xtask`.
     pub(super) tool: &'a Path,
+    /// Archive of tar with further programs, which is unpacked in `/run/tools`.
+    pub(super) archive: Option<&'a Path>,
+    /// Memory of the guest in MiB.
+    pub(super) memory_mib: u32,
     /// Directory for the console and QEMU's messages.
     pub(super) directory: &'a Path,
     /// Ports of 127.0.0.1, each with the port of the guest to which it is forwarded.
@@ -79,17 +81,20 @@ impl Rack<'_> {
     fn start(&self, kvm: bool, limit: Duration) -> Result<Machine> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot listen on 127.0.0.1")?;
         let port = listener.local_addr()?.port();
-        let hardware = Hardware { name: "windlass-vm", kvm, memory_mib: MEMORY_MIB };
+        let hardware = Hardware { name: "windlass-vm", kvm, memory_mib: self.memory_mib };
         let tool_bytes = std::fs::metadata(self.tool)?.len();
-        let parameters = format!("{KERNEL_PARAMETERS} agent={port} tool_bytes={tool_bytes}");
+        let modules = self.image.modules.join(",");
+        let parameters = format!("{KERNEL_PARAMETERS} agent={port} tool_bytes={tool_bytes} guest_modules={modules}");
         let mut command = hardware.command((&self.image.kernel, &self.image.initramfs), &parameters)?;
         let console = self.directory.join("console.log");
         command.arg("-serial").arg(format!("file:{}", path_option(&console)?));
         network(&mut command, &self.forwards, false);
         let root = path_option(&self.image.root)?;
         command.args(["-drive", &format!("if=virtio,format=raw,snapshot=on,cache=unsafe,file={root}")]);
-        let tool = path_option(self.tool)?;
-        command.args(["-drive", &format!("if=virtio,format=raw,readonly=on,file={tool}")]);
+        for disk in [Some(self.tool), self.archive].into_iter().flatten() {
+            let disk = path_option(disk)?;
+            command.args(["-drive", &format!("if=virtio,format=raw,readonly=on,file={disk}")]);
+        }
         command.args(["-device", "virtio-rng-pci"]);
         let words = File::options().create(true).append(true).open(self.directory.join("qemu.log"))?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(words);

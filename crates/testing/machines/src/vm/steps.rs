@@ -11,20 +11,10 @@ pub(super) mod probes;
 pub(super) mod reservations;
 
 use super::lab::Lab;
-use anyhow::Result;
-
-/// Step of the run.
-pub(super) struct Step {
-    /// Name on the command line.
-    pub(super) name: &'static str,
-    /// Subject of the step.
-    pub(super) asks: &'static str,
-    /// Records checks; an error ends the step and counts as one that failed.
-    pub(super) run: fn(&mut Lab) -> Result<()>,
-}
+use super::run::Step;
 
 /// All steps, in order.
-pub(super) const ALL: &[Step] = &[
+pub(super) const ALL: &[Step<Lab>] = &[
     Step { name: "login", asks: "discovery, CHAP, digests, and the ways a login fails", run: login::run },
     Step {
         name: "multipath",

@@ -7,7 +7,7 @@ use super::super::state::Reactor;
 use block::VolumeId;
 use control::{
     Change, ConnectionCounters, Directory, Live, OffloadRow, Portal, RefusedLogins, Registration, Reservations,
-    SessionInfo, UnitFacts, VolumeCounters,
+    SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
 };
 use futures_util::future::LocalBoxFuture;
 use media::Media;
@@ -83,6 +83,10 @@ impl<M: Media + 'static> LiveArray<M> {
             | Change::AccessRevoked { .. }
             | Change::GroupAccessChanged { .. }
             | Change::HostChanged { .. }
+            | Change::ShareAdded { .. }
+            | Change::ShareRemoved { .. }
+            | Change::ShareChanged { .. }
+            | Change::ExportsChanged { .. }
             | Change::HostGroupChanged { .. }
             | Change::HostRemoved { .. } => {}
         }
@@ -140,6 +144,15 @@ impl<M: Media + 'static> Live for LiveArray<M> {
     fn clear(&self, volume: ObjectId) -> LocalBoxFuture<'static, ()> {
         let reactor = Rc::clone(&self.reactor);
         Box::pin(async move { reactor.units.clear_commands(VolumeId(volume.0)).await })
+    }
+
+    fn roll_back_share(
+        &self,
+        _share: ObjectId,
+        _snapshot: ObjectId,
+    ) -> LocalBoxFuture<'static, Result<(), ShareRollbackError>> {
+        // No protocol serves files.
+        Box::pin(std::future::ready(Err(ShareRollbackError::NotOpen)))
     }
 
     fn settled(&self) -> LocalBoxFuture<'static, ()> {

@@ -6,11 +6,12 @@
 //! write and one pump of the pool.
 
 use super::super::clock;
-use super::super::memory::{Budget, DataMemory, Moved, Ration};
+use super::super::memory::{Moved, Ration};
 #[cfg(feature = "simulation")]
-use super::super::mutations::{Mutation, without};
+use super::super::mutations::{Mutation, leaves_out};
+use super::super::shared_memory::SharedMemory;
 use super::super::socket::Socket;
-use super::super::wire::{ReceiveBuffer, Received, Wire};
+use super::super::wire::{Received, Wire};
 use super::data_out::DataOut;
 use super::engine::Engine;
 use super::in_flight::{InFlight, Kept};
@@ -27,11 +28,9 @@ use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
 
 /// Largest amount of data in flight of one connection in each direction. More does not make a
 /// connection faster.
@@ -85,33 +84,6 @@ pub(super) enum Served<S, E> {
     Ended(E),
     /// The connection moves to the executor with this number.
     Moves { socket: S, received: BytesMut, core: Box<Suspended>, engine: E, executor: usize },
-}
-
-/// Memory that the connections of one thread share.
-#[derive(Clone, Debug)]
-pub(super) struct SharedMemory {
-    /// For data in flight to initiators.
-    pub data_in: Rc<DataMemory>,
-    /// For data in flight from initiators.
-    pub data_out: Rc<DataMemory>,
-    /// For bytes just received.
-    pub received: ReceiveBuffer,
-}
-
-impl SharedMemory {
-    /// Memory of one thread, of the budgets of all.
-    pub fn new(data_in: Arc<Budget>, data_out: Arc<Budget>) -> Self {
-        let [data_in, data_out] = [data_in, data_out].map(DataMemory::new);
-        Self { data_in, data_out, received: ReceiveBuffer::default() }
-    }
-
-    /// Lets connections that wait for memory of other threads try again.
-    pub fn retry(&self) -> [JoinHandle<()>; 2] {
-        [&self.data_in, &self.data_out].map(|memory| {
-            let memory = Rc::clone(memory);
-            tokio::task::spawn_local(async move { memory.retry().await })
-        })
-    }
 }
 
 /// Protocol core of a new connection. `seed`: unpredictable bytes.
@@ -206,7 +178,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
             return false;
         }
         #[cfg(feature = "simulation")]
-        if without(Mutation::MoveInFlight) {
+        if leaves_out(Mutation::MoveIdle) {
             return self.core.is_full_feature() && !self.wire.has_output();
         }
         self.core.is_idle()
@@ -356,7 +328,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
         let held = self.in_flight.complete(task);
         let data_in_bytes = response.data_in.len().min(held);
         #[cfg(feature = "simulation")]
-        if without(Mutation::ReplyLost) && self.core.output_bytes() > 0 {
+        if leaves_out(Mutation::EveryReply) && self.core.output_bytes() > 0 {
             return;
         }
         let answered = self.core.respond(

@@ -3,7 +3,7 @@
 
 use super::super::clock;
 #[cfg(feature = "simulation")]
-use super::super::mutations::{Mutation, without};
+use super::super::mutations::{Mutation, leaves_out};
 use super::Iscsi;
 use super::execute::Execution;
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
@@ -120,9 +120,7 @@ impl<M: Media + 'static> EngineSide<M> {
 
     /// Asks all connections to give way.
     pub fn ask_to_give_way(&self) {
-        for member in self.iscsi.registry.members() {
-            member.order(Order::GiveWay);
-        }
+        self.iscsi.reactor.shortage.ask_to_give_way();
     }
 
     /// Counts the end of the connection, and logs a protocol error once in a while.
@@ -137,7 +135,7 @@ impl<M: Media + 'static> EngineSide<M> {
     pub fn ended(&mut self) {
         self.abort_all();
         #[cfg(feature = "simulation")]
-        if without(Mutation::NexusBeforeDrain) {
+        if leaves_out(Mutation::NexusAfterDrain) {
             self.iscsi.registry.leave(&self.member);
         }
     }

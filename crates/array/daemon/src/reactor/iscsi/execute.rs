@@ -1,7 +1,7 @@
 //! Commands and task management functions of one connection in the engine.
 
 #[cfg(feature = "simulation")]
-use super::super::mutations::{Mutation, without};
+use super::super::mutations::{Mutation, leaves_out};
 use super::messages::{Completion, FunctionCompletion};
 use super::task_management::Managed;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -51,7 +51,7 @@ impl Execution {
         self.running.remove(&task);
         let finished = Completion { task, response };
         #[cfg(feature = "simulation")]
-        if without(Mutation::WaiterForgotten) {
+        if leaves_out(Mutation::WaitersReleased) {
             return Some(finished);
         }
         self.release(task);

@@ -1,12 +1,12 @@
 //! An executor: a thread that serves connections for the engine. It has their sockets, protocol
 //! cores, timers and memory for data, and reaches the engine through a pair of mailboxes.
 
-use super::super::memory::Budget;
 #[cfg(feature = "simulation")]
-use super::super::mutations::{Mutation, without};
+use super::super::mutations::{Mutation, leaves_out};
+use super::super::shared_memory::{Budgets, SharedMemory};
 use super::super::socket::Socket;
 use super::super::wire::Wire;
-use super::connection::{ConnectionTask, Served, SharedMemory};
+use super::connection::{ConnectionTask, Served};
 use super::engine::Engine;
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction, Reply, Report};
 use super::outbox::Outbox;
@@ -49,8 +49,7 @@ pub(crate) struct ExecutorStart {
     pub(super) number: usize,
     pub(super) mail: mailbox::Receiver<Mail>,
     pub(super) reports: mailbox::Sender<(u64, Report)>,
-    pub(super) data_in: Arc<Budget>,
-    pub(super) data_out: Arc<Budget>,
+    pub(super) budgets: Budgets,
 }
 
 impl ExecutorStart {
@@ -78,11 +77,11 @@ pub(super) struct Executor {
 
 /// Runs an executor until the engine has closed its mailbox. To be polled within a `LocalSet`.
 pub(crate) async fn run(start: ExecutorStart) {
-    let ExecutorStart { number, mut mail, reports, data_in, data_out } = start;
+    let ExecutorStart { number, mut mail, reports, budgets } = start;
     let executor = Rc::new(Executor {
         reports: Outbox::new(reports),
         inboxes: RefCell::default(),
-        memory: SharedMemory::new(data_in, data_out),
+        memory: SharedMemory::new(&budgets),
     });
     let delivering = tokio::task::spawn_local({
         let executor = Rc::clone(&executor);
@@ -102,7 +101,7 @@ pub(crate) async fn run(start: ExecutorStart) {
 
 fn poll_mail(mail: &mut mailbox::Receiver<Mail>, context: &mut Context<'_>, batch: &mut Vec<Mail>) -> Poll<bool> {
     #[cfg(feature = "simulation")]
-    if without(Mutation::SleepWithoutLook) {
+    if leaves_out(Mutation::LookBeforeSleep) {
         // The look takes nothing, and sleep follows without one.
         let looked = mail.poll_batch(context, batch);
         let _still_awake = mail.poll_batch(&mut Context::from_waker(std::task::Waker::noop()), &mut Vec::new());

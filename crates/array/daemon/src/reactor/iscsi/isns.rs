@@ -1,10 +1,13 @@
-//! Registration with iSNS servers (RFC 4171): the array registers when it starts serving, repeats
-//! the registration before it expires, and deregisters when it stops. Each server has its own task.
-//! A server that does not answer is retried at growing intervals and delays nothing else.
+//! Registration with iSNS servers (RFC 4171): the array registers when it starts serving and when its
+//! portals change, repeats the registration before it expires, and deregisters when it stops. Each
+//! registration replaces the one before, so that the server forgets portals that are gone (§5.6.5.1).
+//! Each server has its own task. A server that does not answer is retried at growing intervals and
+//! delays nothing else.
 
 use bytes::BytesMut;
 use control::Portal;
-use iscsi::isns::{IsnsError, Reassembly, Registration, Response};
+pub(super) use iscsi::isns::Registration;
+use iscsi::isns::{IsnsError, Reassembly, Response};
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -58,14 +61,22 @@ pub(crate) fn registration(target: &str, portals: &[Portal], identifiers: &[u16]
     Registration { target: target.to_owned(), portals: with_address.collect(), period_seconds: PERIOD_SECONDS }
 }
 
+/// Replaces the registration if portals or their identifiers have changed.
+pub(crate) fn update(published: &watch::Sender<Registration>, portals: &[Portal], identifiers: &[u16]) {
+    published.send_if_modified(|registration| {
+        let changed = self::registration(&registration.target, portals, identifiers);
+        let is_other = *registration != changed;
+        *registration = changed;
+        is_other
+    });
+}
+
 impl Registrar {
-    /// Starts a registration task for each server.
-    pub fn start(servers: &[SocketAddr], registration: &Registration) -> Self {
+    /// Starts a registration task for each server, which follows the changes of `registration`.
+    pub fn start(servers: &[SocketAddr], registration: &watch::Sender<Registration>) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let tasks = servers
-            .iter()
-            .map(|server| tokio::task::spawn_local(keep_registered(*server, registration.clone(), stopped.clone())));
-        let tasks = tasks.collect();
+        let keep = |server: &SocketAddr| keep_registered(*server, registration.subscribe(), stopped.clone());
+        let tasks = servers.iter().map(|server| tokio::task::spawn_local(keep(server))).collect();
         Self { stop, tasks }
     }
 
@@ -78,7 +89,11 @@ impl Registrar {
     }
 }
 
-async fn keep_registered(server: SocketAddr, registration: Registration, mut stopped: watch::Receiver<bool>) {
+async fn keep_registered(
+    server: SocketAddr,
+    mut published: watch::Receiver<Registration>,
+    mut stopped: watch::Receiver<bool>,
+) {
     let mut transaction = 0u16;
     let mut registered = false;
     // True if a registration was sent whose answer, if any, was no refusal.
@@ -87,7 +102,8 @@ async fn keep_registered(server: SocketAddr, registration: Registration, mut sto
     loop {
         transaction = transaction.wrapping_add(1);
         let sent = Cell::new(false);
-        let asked = ask(server, registration.register(transaction), transaction, LIMIT, &sent);
+        let request = published.borrow_and_update().register(transaction);
+        let asked = ask(server, request, transaction, LIMIT, &sent);
         tokio::pin!(asked);
         let outcome = tokio::select! {
             outcome = &mut asked => outcome,
@@ -119,12 +135,13 @@ async fn keep_registered(server: SocketAddr, registration: Registration, mut sto
         };
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
+            Ok(()) = published.changed() => {}
             _ = stopped.changed() => break,
         }
     }
     if may_be_registered {
         transaction = transaction.wrapping_add(1);
-        let deregister = registration.deregister(transaction);
+        let deregister = published.borrow().deregister(transaction);
         match ask(server, deregister, transaction, FAREWELL, &Cell::default()).await {
             Ok(_) => tracing::info!(%server, "deregistered from iSNS"),
             Err(failure) => tracing::warn!(%server, %failure, "not deregistered from iSNS; the registration runs out"),
@@ -222,7 +239,8 @@ mod tests {
             ];
             let registration = registration("iqn.2026-01.org.example:t", &portals, &[4, 5, 6]);
             assert_eq!(registration.portals, [("192.0.2.1:3260".parse().unwrap(), 4)]);
-            let registrar = Registrar::start(&[listener.local_addr().unwrap()], &registration);
+            let published = watch::Sender::new(registration.clone());
+            let registrar = Registrar::start(&[listener.local_addr().unwrap()], &published);
             // The returned period is shorter than the shortest pause, so the pause applies.
             let (function, payload) = serve(&listener, 0, 1).await;
             assert_eq!((function, payload), (1, registration.register(1)[12..].to_vec()));
@@ -231,6 +249,30 @@ mod tests {
             assert!(again.elapsed() >= SHORTEST - Duration::from_millis(100));
             let (_, (function, payload)) = tokio::join!(registrar.stop(), serve(&listener, 0, 0));
             assert_eq!((function, payload), (4, registration.deregister(3)[12..].to_vec()));
+        });
+    }
+
+    /// A portal that was recorded after the start was unknown to the servers until the next start.
+    #[test]
+    fn a_change_of_portals_is_registered_at_once() {
+        on_local_thread(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let portal = |address: &str| Portal { listen: address.parse().unwrap(), advertised: address.into() };
+            let portals = [portal("192.0.2.1:3260"), portal("192.0.2.2:3260")];
+            let of = |identifiers: &[u16]| registration("iqn.2026-01.org.example:t", &portals, identifiers);
+            let published = watch::Sender::new(of(&[1, 0]));
+            let registrar = Registrar::start(&[listener.local_addr().unwrap()], &published);
+            assert_eq!(serve(&listener, 0, 3600).await.1, of(&[1, 0]).register(1)[12..]);
+            let at = std::time::Instant::now();
+            for (transaction, identifiers) in (2..).zip([[1, 2], [0, 2]]) {
+                update(&published, &portals, &identifiers);
+                let (function, payload) = serve(&listener, 0, 3600).await;
+                assert_eq!((function, payload), (1, of(&identifiers).register(transaction)[12..].to_vec()));
+            }
+            assert!(at.elapsed() < SHORTEST, "it did not wait for the end of the period");
+            update(&published, &portals, &[0, 2]);
+            let (_, (function, _)) = tokio::join!(registrar.stop(), serve(&listener, 0, 0));
+            assert_eq!(function, 4, "nothing had changed, so the next request is the deregistration");
         });
     }
 
@@ -249,7 +291,8 @@ mod tests {
             on_local_thread(async move {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 let registration = registration("iqn.2026-01.org.example:t", &[], &[]);
-                let registrar = Registrar::start(&[listener.local_addr().unwrap()], &registration);
+                let published = watch::Sender::new(registration);
+                let registrar = Registrar::start(&[listener.local_addr().unwrap()], &published);
                 let (mut stream, header, _) = receive(&listener).await;
                 let mut stopping = tokio::task::spawn_local(registrar.stop());
                 // The task of the registrar runs before that of the test runs again.
@@ -290,7 +333,7 @@ mod tests {
             let closed = ask(server, registration.register(7), 7, LIMIT, &sent).await;
             assert!(matches!(closed, Err(Failure::Connection(_))));
             // A server that was never reached gets no deregistration.
-            Registrar::start(&[server], &registration).stop().await;
+            Registrar::start(&[server], &watch::Sender::new(registration)).stop().await;
         });
     }
 }

@@ -1,6 +1,7 @@
 //! iSCSI portals: listening sockets and the connections that they accept.
 
 use super::super::clock;
+use super::super::listener::{accept_each, bind};
 use super::super::socket::Socket;
 use super::super::wire::Wire;
 use super::Iscsi;
@@ -15,7 +16,6 @@ use bytes::BytesMut;
 use media::Media;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::time::Duration;
 use tokio::net::TcpListener;
 
 pub(in super::super) fn listen(
@@ -33,27 +33,9 @@ pub(in super::super) fn listen(
     Ok((listeners, portals))
 }
 
-fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { tokio::net::TcpSocket::new_v4()? } else { tokio::net::TcpSocket::new_v6()? };
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(256)
-}
-
+/// Accepts connections to a portal, until it is dropped.
 pub(in super::super) async fn accept<M: Media + 'static>(iscsi: Rc<Iscsi<M>>, listener: TcpListener, portal: usize) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                let _no_delay = stream.set_nodelay(true);
-                iscsi.connected(stream, peer, portal);
-            }
-            Err(error) => {
-                // Descriptors are probably exhausted; other connections may close soon.
-                tracing::warn!(%error, "cannot accept a connection");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        }
-    }
+    accept_each(listener, |stream, peer| iscsi.connected(stream, peer, portal)).await
 }
 
 impl<M: Media + 'static> Iscsi<M> {

@@ -22,12 +22,11 @@ mod task_management;
 
 use super::clock;
 use super::frontend::Frontend;
-use super::memory::Budget;
 use super::setup::ArraySetup;
+use super::shared_memory::{Budgets, SharedMemory};
 use super::state::Reactor;
 use crate::AbortOfFinishedTask;
 use block::VolumeId;
-use connection::SharedMemory;
 use control::{Change, ConnectionCounters, Directory, Portal, RefusedLogins, Registration, SessionInfo};
 use futures_util::future::LocalBoxFuture;
 use iscsi::connection::{MissingTaskResponse, SessionIdentity, SessionType};
@@ -42,7 +41,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use unit::reservations::Notice;
 use unit::{Adapter, ClientId, Registrant};
 use uuid::Uuid;
@@ -67,12 +66,14 @@ pub(crate) struct Iscsi<M: Media + 'static> {
     /// Volumes with in-flight writes that are no longer allowed.
     unsettled: RefCell<BTreeSet<VolumeId>>,
     portals: Vec<Portal>,
+    /// Facts that name servers have of the array.
+    pub registration: watch::Sender<isns::Registration>,
     /// True if the portals' advertised addresses come from the configuration.
     advertise_configured: bool,
     /// Memory for data in flight of connections on this thread.
     memory: SharedMemory,
-    /// Memory of all threads, to and from initiators.
-    budgets: [Arc<Budget>; 2],
+    /// Memory of all threads.
+    budgets: Budgets,
     /// Executors, from number 1 on. Number 0 is this thread.
     desks: RefCell<Vec<DeskTasks>>,
     /// Connections on executors.
@@ -84,11 +85,10 @@ pub(crate) struct Iscsi<M: Media + 'static> {
 }
 
 impl<M: Media + 'static> Iscsi<M> {
-    pub fn new(reactor: Rc<Reactor<M>>, setup: &ArraySetup) -> Self {
+    /// `memory`: that of this thread, of `budgets`.
+    pub fn new(reactor: Rc<Reactor<M>>, setup: &ArraySetup, budgets: Budgets, memory: SharedMemory) -> Self {
         let options = target_options(&reactor, setup);
-        let budgets = [data_budget(setup.memory_bytes), data_budget(setup.memory_bytes)];
-        let [data_in, data_out] = budgets.each_ref().map(Arc::clone);
-        let memory = SharedMemory::new(data_in, data_out);
+        let registration = isns::registration(reactor.directory().target(), &setup.portals, &[]);
         Self {
             target: Rc::new(ScsiTarget::new(Rc::clone(&reactor.units), options)),
             reactor,
@@ -96,6 +96,7 @@ impl<M: Media + 'static> Iscsi<M> {
             profile: setup.profile,
             unsettled: RefCell::default(),
             portals: setup.portals.clone(),
+            registration: watch::Sender::new(registration),
             advertise_configured: setup.advertise_configured,
             memory,
             budgets,
@@ -147,11 +148,9 @@ fn missing_task_response(configured: AbortOfFinishedTask) -> MissingTaskResponse
     }
 }
 
-/// Memory for data in one direction for all connections together: at least one command of the
-/// largest size.
-fn data_budget(memory_bytes: u64) -> Arc<Budget> {
-    let least = iscsi::connection::Config::default().max_transfer_bytes as usize;
-    Budget::new(usize::try_from(memory_bytes / 8).unwrap_or(usize::MAX).max(least))
+/// Data of the largest command in bytes.
+pub(super) fn largest_transfer_bytes() -> usize {
+    iscsi::connection::Config::default().max_transfer_bytes as usize
 }
 
 /// Describes a connection's session if it is a normal one in full feature phase. `instant` and
@@ -174,6 +173,13 @@ fn session(member: &Member, now: Timestamp, instant: Instant) -> Option<SessionI
 }
 
 impl<M: Media + 'static> Iscsi<M> {
+    /// Asks all connections to give way to those that wait for memory.
+    pub fn give_way(&self) {
+        for member in self.registry.members() {
+            member.order(Order::GiveWay);
+        }
+    }
+
     /// Ends sessions of initiators of a host that now has to authenticate and did not at login:
     /// access granted to the host must not extend to any initiator that uses its name.
     fn end_unproven_sessions(&self, directory: &Directory) {
@@ -229,13 +235,18 @@ impl<M: Media + 'static> Adapter for Iscsi<M> {
 impl<M: Media + 'static> Frontend for Iscsi<M> {
     fn load(&self, directory: &Directory) {
         self.load_target(directory);
+        isns::update(&self.registration, &self.portals, directory.port_identifiers());
     }
 
     fn publish(&self, change: &Change, directory: &Directory) {
         self.publish_to_target(change, directory);
         self.refresh_views();
-        if matches!(change, Change::HostChanged { .. }) {
-            self.end_unproven_sessions(directory);
+        match change {
+            Change::HostChanged { .. } => self.end_unproven_sessions(directory),
+            Change::PortGroupsChanged => {
+                isns::update(&self.registration, &self.portals, directory.port_identifiers());
+            }
+            _ => {}
         }
     }
 

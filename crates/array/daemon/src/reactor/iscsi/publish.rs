@@ -50,6 +50,11 @@ impl<M: Media + 'static> Iscsi<M> {
             Change::HostGroupChanged { group } => {
                 self.grant(directory, directory.volumes_granted_to_group(*group).collect());
             }
+            // iSCSI serves no files.
+            Change::ShareAdded { .. }
+            | Change::ShareRemoved { .. }
+            | Change::ShareChanged { .. }
+            | Change::ExportsChanged { .. } => {}
             // A deleted host had no grants.
             Change::HostRemoved { .. } => {}
         }

@@ -1,7 +1,7 @@
 //! Registry of all connections: their logins, and orders from one connection to another.
 
 #[cfg(feature = "simulation")]
-use super::super::mutations::{Mutation, without};
+use super::super::mutations::{Mutation, leaves_out};
 use crate::notice::Notice;
 use block::VolumeId;
 use control::RefusedLogins;
@@ -75,7 +75,7 @@ impl Member {
     pub fn order(&self, order: Order) {
         self.orders.borrow_mut().push(order);
         #[cfg(feature = "simulation")]
-        if without(Mutation::OrderWithoutWake) {
+        if leaves_out(Mutation::OrderWakes) {
             return;
         }
         self.wake.notify_one();

@@ -2,7 +2,7 @@
 //! exchanges messages with it, and a task for each connection, which is its engine side.
 
 #[cfg(feature = "simulation")]
-use super::super::mutations::{Mutation, without};
+use super::super::mutations::{Mutation, leaves_out};
 use super::super::socket::Socket;
 use super::Iscsi;
 use super::directory::PortalDirectory;
@@ -128,8 +128,7 @@ impl<M: Media + 'static> Iscsi<M> {
             number: desks.len(),
             mail: mail_receiver,
             reports: reports_sender,
-            data_in: Arc::clone(&self.budgets[0]),
-            data_out: Arc::clone(&self.budgets[1]),
+            budgets: self.budgets.clone(),
         }
     }
 
@@ -260,7 +259,7 @@ impl<M: Media + 'static> Representative<M> {
 
     fn next_report(&self, _context: &Context<'_>) -> Option<Report> {
         #[cfg(feature = "simulation")]
-        if without(Mutation::Overtake) {
+        if leaves_out(Mutation::CommandsFirst) {
             return self.next_overtaking(_context);
         }
         self.inbox.reports.borrow_mut().pop_front()
@@ -285,7 +284,7 @@ impl<M: Media + 'static> Representative<M> {
         let connection = self.side.member().id;
         for instruction in self.side.take_instructions() {
             #[cfg(feature = "simulation")]
-            if without(Mutation::SettleEngineOnly)
+            if leaves_out(Mutation::SettleBoth)
                 && let Instruction::Abort { number, .. } = &instruction
             {
                 self.side.aborted_in_engine(*number);

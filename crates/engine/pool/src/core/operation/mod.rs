@@ -7,7 +7,7 @@ mod mapped;
 mod placed;
 mod provisioning;
 pub(crate) mod read;
-mod transaction;
+pub(in crate::core) mod transaction;
 mod write;
 mod zero;
 
@@ -83,7 +83,11 @@ impl<M: Media> Core<M> {
     }
 
     /// Fails if the object does not exist, or ends before the end of the range.
-    fn has_blocks(&self, object: ObjectId, BlockRange { first, count }: BlockRange) -> Result<(), Failure> {
+    pub(in crate::core) fn has_blocks(
+        &self,
+        object: ObjectId,
+        BlockRange { first, count }: BlockRange,
+    ) -> Result<(), Failure> {
         let Some(object) = self.map.objects().user(object) else { return Err(BlockError::Gone.into()) };
         if first.checked_add(count).is_none_or(|end| end.get() > blocks_for(object.size_bytes)) {
             let (lba, count) = (first.get().saturating_mul(B / 512), count.saturating_mul(B / 512));

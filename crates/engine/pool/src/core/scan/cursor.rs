@@ -10,7 +10,7 @@ use crate::interface::ScanStep;
 use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, Place};
 use crate::map::Map;
-use crate::map::page::Page;
+use crate::map::page::{Entry, Page};
 use crate::space::{STICKY, SpaceMap};
 use media::BlockAddress;
 use rustc_hash::FxHashMap;
@@ -84,10 +84,24 @@ impl Scan {
         self.begin(0, BlockNumber::FIRST);
     }
 
+    /// Begins the first pass of a count.
+    pub(super) fn first_pass(block: BlockNumber) -> Self {
+        Self { block, window: BlockAddress::NONE..BlockAddress::MAX, first_pass: true, ..Self::default() }
+    }
+
+    /// Begins another pass of a count, for the shared blocks that the one before did not track.
+    pub(super) fn begin_pass(&mut self, block: BlockNumber) {
+        self.window = self.window.end..BlockAddress::MAX;
+        self.first_pass = false;
+        self.pages_seen.clear();
+        self.blocks_seen.clear();
+        self.begin(0, block);
+    }
+
     /// Counts the blocks of a leaf that nothing else refers to, according to the references met so
     /// far.
-    pub(super) fn count_leaf(&mut self, page: &Page, space: &SpaceMap) {
-        for entry in page.entries.iter().filter(|entry| !entry.is_empty()) {
+    pub(super) fn count_entries(&mut self, entries: &[Entry], space: &SpaceMap) {
+        for entry in entries.iter().filter(|entry| !entry.is_empty()) {
             let address = entry.address();
             match space.count(address) {
                 Some(1) => self.blocks += u64::from(self.first_pass),

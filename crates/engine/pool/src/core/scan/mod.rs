@@ -9,6 +9,7 @@ mod check_step;
 pub(crate) mod cursor;
 mod index_check;
 pub(crate) mod online_check;
+mod unique_in;
 pub(crate) mod verified;
 pub(crate) mod walk;
 
@@ -52,9 +53,7 @@ impl<M: Media> Core<M> {
                 return Step::Fail(PoolError::NoSuchObject(*id).into());
             }
         }
-        let mut scan = progress.scan.take().unwrap_or_else(|| {
-            Box::new(Scan { window: BlockAddress::NONE..BlockAddress::MAX, first_pass: true, ..Scan::default() })
-        });
+        let mut scan = progress.scan.take().unwrap_or_else(|| Box::new(Scan::first_pass(BlockNumber::FIRST)));
         let mut objects = objects.to_vec();
         objects.sort_unstable();
         objects.dedup();
@@ -64,11 +63,7 @@ impl<M: Media> Core<M> {
                     return Step::Done(Output::Bytes(scan.blocks * B));
                 }
                 // Not all shared blocks could be tracked: another pass counts the rest.
-                scan.window = scan.window.end..BlockAddress::MAX;
-                scan.first_pass = false;
-                scan.pages_seen.clear();
-                scan.blocks_seen.clear();
-                scan.begin(0, BlockNumber::FIRST);
+                scan.begin_pass(BlockNumber::FIRST);
                 continue;
             };
             let visit = scan.visit(&mut self.map, object, enter_unique);
@@ -87,7 +82,7 @@ impl<M: Media> Core<M> {
                         progress.scan = Some(scan);
                         return Step::Wait;
                     }
-                    scan.count_leaf(&page, self.map.space());
+                    scan.count_entries(&page.entries, self.map.space());
                     if scan.blocks_seen.len() > TRACKED_BLOCKS {
                         narrow(&mut scan, |address| self.map.space().count(address));
                     }

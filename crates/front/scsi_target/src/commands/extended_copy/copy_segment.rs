@@ -38,16 +38,16 @@ impl<D: BlockDevice> SegmentCopy<'_, D> {
         source.check_visible(call.nexus).map_err(|cause| self.stop(cause))?;
         destination.check_visible(call.nexus).map_err(|cause| self.stop(cause))?;
         self.check_source().map_err(|fault| self.at_source(fault))?;
-        call.nexus.check_access(destination.unit, Access::Write).map_err(|fault| self.at_destination(fault))?;
-        destination.unit.check_writable().map_err(|fault| self.at_destination(fault))?;
-        let range = destination.unit.checked_range(segment.destination_lba, segment.block_count);
+        call.nexus.check_access(destination.logical_unit, Access::Write).map_err(|fault| self.at_destination(fault))?;
+        destination.logical_unit.check_writable().map_err(|fault| self.at_destination(fault))?;
+        let range = destination.logical_unit.checked_range(segment.destination_lba, segment.block_count);
         range.map_err(|fault| self.at_destination(fault))?;
         source.check_content()?;
         destination.check_content()
     }
 
     fn check_source(&self) -> Result<(), Fault> {
-        let unit = self.source.unit;
+        let unit = self.source.logical_unit;
         self.call.nexus.check_access(unit, Access::Read)?;
         unit.check_present()?;
         unit.checked_range(self.segment.source_lba, self.segment.block_count).map(drop)
@@ -55,7 +55,7 @@ impl<D: BlockDevice> SegmentCopy<'_, D> {
 
     /// Copies the blocks after the first `held_blocks`.
     async fn copy_after(&self, held_blocks: u64) -> Result<CopyStep, Fault> {
-        let (source, destination) = (self.source.unit, self.destination.unit);
+        let (source, destination) = (self.source.unit(), self.destination.unit());
         let (from, to) = (source.device(), destination.device());
         let rest = Extent::new(self.segment.source_lba + held_blocks, self.segment.block_count - held_blocks);
         let rest_to = Lba(self.segment.destination_lba + held_blocks);
@@ -76,7 +76,7 @@ impl<D: BlockDevice> SegmentCopy<'_, D> {
 
     /// Copies the segment. `running`: operation that holds the first blocks of each segment.
     async fn copy(&self, running: Option<&Running>) -> Result<CopyStep, Fault> {
-        let (source, destination) = (self.source.unit, self.destination.unit);
+        let (source, destination) = (self.source.unit(), self.destination.unit());
         let held_blocks = running.map_or(0, |running| room_to_hold(self.call, running)).min(self.segment.block_count);
         let read = Extent::new(self.segment.source_lba, self.segment.block_count);
         let written = Extent::new(self.segment.destination_lba, self.segment.block_count);
@@ -128,8 +128,8 @@ pub(super) async fn copy_segment<D: BlockDevice>(
     let source = resolve(call, request, segment.source, 4).map_err(stop)?;
     let destination = resolve(call, request, segment.destination, 6).map_err(stop)?;
     // A RESERVE on the destination waits for this segment, as for a write.
-    let _in_flight = destination.unit.writes.enter();
-    let volume = destination.unit.volume();
+    let _in_flight = destination.unit().writes.enter();
+    let volume = destination.unit().volume();
     let copied = SegmentCopy { call, index, segment, source, destination }.copy(hold).await?;
     let bytes = segment.block_count * BLOCK;
     work.volume = Some(volume);
@@ -174,8 +174,8 @@ pub(super) fn verify_segment<D: BlockDevice>(
     end.check_visible(call.nexus)?;
     if ready {
         let at_source = |fault| CopyCause::Source(Box::new(fault));
-        call.nexus.check_access(end.unit, Access::Condition).map_err(at_source)?;
-        end.unit.check_present().map_err(at_source)?;
+        call.nexus.check_access(end.logical_unit, Access::Condition).map_err(at_source)?;
+        end.logical_unit.check_present().map_err(at_source)?;
     }
     Ok(())
 }

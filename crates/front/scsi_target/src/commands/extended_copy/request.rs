@@ -9,6 +9,7 @@ use block::BlockDevice;
 use scsi::FieldPointer;
 use scsi::third_party_copy::CSCD_RECEIVING_LOGICAL_UNIT;
 use std::rc::Rc;
+use unit::Unit;
 
 /// Checked EXTENDED COPY.
 pub(crate) struct Request<D> {
@@ -21,7 +22,7 @@ impl<D: BlockDevice> Request<D> {
     pub(super) fn new(call: &Invocation<'_, D>, list: ParameterList) -> Self {
         let find = |Endpoint { code_set, kind, .. }: &Endpoint, designator: &[u8]| {
             let path = call.nexus.find(|unit| unit.has_designator(*code_set, *kind, designator))?;
-            Some((Rc::clone(&path.unit), path.unit.content_generation()))
+            Some((Rc::clone(&path.logical_unit), path.unit().content_generation()))
         };
         let units = list.endpoints.iter().map(|endpoint| find(endpoint, endpoint.designator())).collect();
         Self { list, units }
@@ -34,7 +35,7 @@ impl<D: BlockDevice> Request<D> {
 
 /// Copy source or destination of a segment.
 pub(super) struct End<'a, D> {
-    pub unit: &'a LogicalUnit<D>,
+    pub logical_unit: &'a LogicalUnit<D>,
     content_generation: u64,
     index: u16,
     /// Field of the segment that holds the index.
@@ -42,14 +43,23 @@ pub(super) struct End<'a, D> {
 }
 
 impl<D: BlockDevice> End<'_, D> {
+    /// State of the volume, shared with other protocols.
+    pub fn unit(&self) -> &Unit<D> {
+        self.logical_unit.unit()
+    }
+
     /// Checks that the nexus still sees the logical unit.
     pub fn check_visible(&self, nexus: &Nexus<D>) -> Result<(), CopyCause> {
-        if nexus.sees(self.unit) { Ok(()) } else { Err(CopyCause::NotVisible { index: self.index, at: self.at }) }
+        if nexus.sees(self.logical_unit) {
+            Ok(())
+        } else {
+            Err(CopyCause::NotVisible { index: self.index, at: self.at })
+        }
     }
 
     /// Checks that the content has not been replaced (roll-back, sanitize) since the copy began.
     pub fn check_content(&self) -> Result<(), Fault> {
-        self.unit.check_content(self.content_generation)
+        self.logical_unit.check_content(self.content_generation)
     }
 }
 
@@ -62,13 +72,13 @@ pub(super) fn resolve<'a, D: BlockDevice>(
 ) -> Result<End<'a, D>, CopyCause> {
     let at = FieldPointer::segment(at);
     if index == CSCD_RECEIVING_LOGICAL_UNIT {
-        return Ok(End { unit: call.unit, content_generation: call.content_generation, index, at });
+        return Ok(End { logical_unit: call.logical_unit, content_generation: call.content_generation, index, at });
     }
     let endpoint = request.list.endpoints.get(usize::from(index)).ok_or(CopyCause::NoSuchCscd { index, at })?;
     let found = request.units.get(usize::from(index)).and_then(Option::as_ref);
-    let (unit, content_generation) = found.ok_or(CopyCause::NotVisible { index, at })?;
+    let (logical_unit, content_generation) = found.ok_or(CopyCause::NotVisible { index, at })?;
     if !endpoint.is_block_device {
         return Err(CopyCause::WrongDeviceType { index });
     }
-    Ok(End { unit, content_generation: *content_generation, index, at })
+    Ok(End { logical_unit, content_generation: *content_generation, index, at })
 }

@@ -31,9 +31,9 @@ const PAGES: [u8; 8] = [
 pub(super) fn page<D: BlockDevice>(call: &Invocation<'_, D>, page_code: u8) -> Result<Vec<u8>, Fault> {
     Ok(match page_code {
         inquiry::SUPPORTED_PAGES => inquiry::supported_pages(&PAGES),
-        inquiry::UNIT_SERIAL_NUMBER => inquiry::unit_serial_number(&call.unit.serial),
+        inquiry::UNIT_SERIAL_NUMBER => inquiry::unit_serial_number(&call.logical_unit.serial),
         inquiry::DEVICE_IDENTIFICATION => device_identification(call),
-        inquiry::EXTENDED_INQUIRY => inquiry::extended_inquiry(call.unit.device().write_cache()),
+        inquiry::EXTENDED_INQUIRY => inquiry::extended_inquiry(call.unit().device().write_cache()),
         inquiry::THIRD_PARTY_COPY => third_party_copy(call),
         inquiry::BLOCK_LIMITS => block_limits(call),
         inquiry::BLOCK_DEVICE_CHARACTERISTICS => inquiry::block_device_characteristics(),
@@ -47,7 +47,7 @@ fn device_identification<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     let identity = call.target.identity();
     let relative = call.nexus.relative_target_port;
     let [relative_high, relative_low] = relative.to_be_bytes();
-    let mut designators = call.unit.designators().to_vec();
+    let mut designators = call.logical_unit.designators().to_vec();
     designators.push(inquiry::designator(
         CodeSet::BINARY,
         port,
@@ -74,7 +74,7 @@ fn device_identification<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
 
 /// Blocks of the device's mapping unit: granularity of UNMAP and of cheap copies.
 fn mapping_unit_blocks<D: BlockDevice>(call: &Invocation<'_, D>) -> u16 {
-    u16::try_from(call.unit.device().limits().mapping_unit_blocks).unwrap_or(u16::MAX)
+    u16::try_from(call.unit().device().limits().mapping_unit_blocks).unwrap_or(u16::MAX)
 }
 
 fn block_limits<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
@@ -82,7 +82,7 @@ fn block_limits<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     let limits = call.target.limits();
     let mapping_unit = mapping_unit_blocks(call);
     let mut page = BlockLimitsPage::empty();
-    page.wsnz = u8::from(!call.unit.profile.write_same_to_end);
+    page.wsnz = u8::from(!call.logical_unit.profile.write_same_to_end);
     page.maximum_compare_and_write_length = limits.compare_and_write_blocks;
     page.optimal_transfer_length_granularity = U16::new(mapping_unit);
     page.maximum_transfer_length = U32::new(limits.transfer_blocks);
@@ -130,7 +130,8 @@ fn third_party_copy<D: BlockDevice>(call: &Invocation<'_, D>) -> Vec<u8> {
     rod_limits.extend_from_slice(&tokens.maximum_inactivity_s.to_be_bytes());
     rod_limits.extend_from_slice(&tokens.default_inactivity_s.to_be_bytes());
     rod_limits.extend_from_slice(&tokens.blocks.to_be_bytes());
-    rod_limits.extend_from_slice(&tokens.blocks.to_be_bytes()); // optimal is the maximum: longer transfers are always better
+    // The optimal size is the maximum: longer transfers are always better.
+    rod_limits.extend_from_slice(&tokens.blocks.to_be_bytes());
 
     let mut held = copy.held_data_limit.to_be_bytes().to_vec();
     held.push(copy.held_data_granularity);

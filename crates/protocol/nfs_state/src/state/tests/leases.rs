@@ -50,12 +50,13 @@ fn a_conflict_takes_all_state_of_a_silent_client_and_its_record() {
     assert_eq!(kit.close(&a, &FILE, stateid), Err(Status::EXPIRED));
     let io = kit.state.check_io(a.reference, USER, &FILE, &stateid, IoAccess::Read, kit.now);
     assert_eq!(io, Err(Status::EXPIRED));
-    // New state of the client needs a new record.
     assert!(kit.open(&a, "o", &OTHER_FILE, READ, 0).is_ok());
-    assert_eq!(kit.records(), ["+a"]);
     assert_eq!(kit.renew(&a, 2).status_flags, sequence_status::EXPIRED_SOME_STATE_REVOKED);
     assert_eq!(kit.state.free_stateid(a.reference, &stateid), Ok(()));
+    assert_eq!(kit.records(), Vec::<String>::new());
     assert_eq!(kit.state.free_stateid(a.reference, &others), Ok(()));
+    // New state of the client needs a new record.
+    assert_eq!(kit.records(), ["+a"]);
     assert_eq!(kit.renew(&a, 3).status_flags, 0);
     kit.state.files.check();
 }
@@ -181,4 +182,23 @@ fn a_lease_has_a_range() {
         let config = super::kit::config(1, Limits { clients, ..Limits::default() });
         assert_eq!(State::new(config, Vec::new(), LEASE, LEASE).map(drop), Err(ConfigError::Clients { clients }));
     }
+}
+
+/// Any new state gave the client a record again. It may not have had the reply that tells of its loss: after a restart it
+/// reclaimed all, what others had had meanwhile included.
+#[test]
+fn a_client_has_no_record_until_it_has_freed_what_it_lost() {
+    let mut kit = Kit::new();
+    let (client, other) = (kit.client("a", 1), kit.client("b", 2));
+    let open = kit.open(&client, "o", &FILE, BOTH, WRITE).expect("an open").stateid;
+    kit.now += LEASE + SECOND;
+    kit.renew(&other, 1);
+    kit.records();
+    assert!(kit.open(&other, "o", &FILE, WRITE, 0).is_ok());
+    assert_eq!(kit.records(), ["-a"]);
+    kit.renew(&client, 1);
+    assert!(kit.open(&client, "o", &OTHER_FILE, READ, 0).is_ok());
+    assert_eq!(kit.records(), Vec::<String>::new());
+    assert_eq!(kit.state.free_stateid(client.reference, &open), Ok(()));
+    assert_eq!(kit.records(), ["+a"]);
 }

@@ -317,3 +317,24 @@ fn a_client_gets_its_share_of_opens_and_names_and_leaves_the_rest_to_others() {
     assert!(kit.open(&b, "ten bytes.", &file(2), READ, 0).is_ok());
     assert_eq!(kit.open(&b, "p", &file(3), READ, 0).err(), Some(Status::DELAY));
 }
+
+#[test]
+fn reserved_room_is_taken_until_the_reservation_ends() {
+    let mut kit = Kit::with(Limits { opens: 2, client_share: 1, ..Limits::default() });
+    let (one, two) = (kit.client("a", 1), kit.client("b", 1));
+    let request = |kit: &mut Kit, owner: &str| {
+        let arguments = open_arguments(owner, READ, 0, OpenClaim::Filehandle);
+        kit.state.prepare_open(one.reference, &arguments, kit.now).expect("a valid OPEN")
+    };
+    let first = request(&mut kit, "o");
+    let reserved = kit.state.reserve_open(one.reference, &first, kit.now).expect("room");
+    assert!(kit.open(&two, "o", &FILE, READ, 0).is_ok());
+    assert_eq!(kit.open(&two, "p", &FILE, READ, 0).err(), Some(Status::DELAY));
+    let second = request(&mut kit, "p");
+    assert_eq!(kit.state.reserve_open(one.reference, &second, kit.now).err(), Some(Status::DELAY));
+    kit.state.files.check();
+    kit.state.end_reservation(reserved);
+    assert!(kit.state.open(one.reference, USER, &first, &OTHER_FILE, kit.now).is_ok());
+    kit.state.files.check();
+    assert_eq!(kit.state.totals(kit.now).owner_bytes, 2);
+}

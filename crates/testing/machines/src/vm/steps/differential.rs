@@ -206,7 +206,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<()> {
             continue;
         };
         let found = EXPLAINED.iter().position(|row| row.covers(&case.name, aspect));
-        if lab.verbose || found.is_none() {
+        if lab.run.verbose || found.is_none() {
             let reason = found.and_then(|row| EXPLAINED.get(row)).map_or("not explained", |row| row.reason);
             println!("        {}: {aspect:?}: ours {answer}, LIO {their_answer}: {reason}", case.name);
             if aspect == Aspect::Data && found.is_none() {

@@ -11,9 +11,9 @@ mod plan;
 
 use super::placed::Place;
 use crate::content::data::Data;
+use crate::core::Core;
 use crate::core::progress::{InTransaction, Progress};
 use crate::core::state::{Below, space_of};
-use crate::core::{Core, LBAS_PER_BLOCK};
 use crate::geometry::FANOUT;
 use crate::interface::operation::{Failure, MAX_WRITE_BYTES, Operation, OperationId, Output, TransactionMark};
 use crate::interface::range::{BlockNumber, BlockRange};
@@ -23,7 +23,7 @@ use crate::mutations::{Mutation, leaves_out};
 use crate::schedule::step::Step;
 use crate::transaction::changes::{Changes, RangeChange};
 use crate::transaction::view::{Present, Room, View};
-use crate::transaction::{Answer, Missing, Outcome, Stability, Transaction, answering};
+use crate::transaction::{Answer, Attempt, Missing, Outcome, Stability, Transaction, answering};
 use block::BlockError;
 use bytes::Bytes;
 use media::{BLOCK_BYTES, Media};
@@ -95,6 +95,11 @@ fn internal(reason: &str) -> Step {
     Step::Fail(BlockError::Internal { reason: reason.into() }.into())
 }
 
+/// True while content of the operation is still on the way to its place.
+fn is_on_the_way(progress: &Progress) -> bool {
+    progress.placed.as_ref().is_some_and(|placed| !placed.flushed)
+}
+
 impl<M: Media> Core<M> {
     /// Submits a transaction and attempts it at once. The operation finishes with [`Output::Done`]; the
     /// output of the transaction is then in the [`Answer`].
@@ -115,7 +120,7 @@ impl<M: Media> Core<M> {
     ) -> (OperationId, Answer<U>) {
         let (body, answer) = answering(transaction, after);
         let operation = Operation::Transaction(TransactionMark::new(stability == Stability::Durable));
-        let progress = Progress { transaction: Some(Box::new(InTransaction::new(body))), ..Progress::default() };
+        let progress = Progress { transaction: Some(Box::new(InTransaction::new(Some(body)))), ..Progress::default() };
         (self.submit_with(operation, progress), answer)
     }
 
@@ -153,36 +158,60 @@ impl<M: Media> Core<M> {
         let Some(mut running) = progress.transaction.take() else {
             return internal("a transaction is submitted by `transact`");
         };
-        let step = match &progress.placed {
-            // Its content is still on the way to its place.
-            Some(placed) if !placed.flushed => Step::Io,
-            _ => self.attempt_transaction(id, mark, &mut running, progress),
+        let Some(mut body) = running.body.take() else {
+            progress.transaction = Some(running);
+            return if is_on_the_way(progress) { Step::Io } else { Step::Submitter };
         };
-        match step {
-            Step::Done(_) | Step::Durable(_) => self.unpin(&mut running),
-            Step::Wait => {
-                self.pin(&mut running);
-                progress.transaction = Some(running);
-            }
-            _ => progress.transaction = Some(running),
-        }
+        let step = self.attempt_transaction(id, mark, (&mut running, &mut *body), progress);
+        running.body = Some(body);
+        self.keep_transaction(&step, running, progress);
         step
     }
 
-    fn attempt_transaction(
+    /// Makes an attempt, and carries out what it decides.
+    pub(in crate::core) fn attempt_transaction(
         &mut self,
         id: OperationId,
         mark: TransactionMark,
-        running: &mut InTransaction,
+        (running, body): (&mut InTransaction, &mut dyn Attempt),
         progress: &mut Progress,
     ) -> Step {
-        let outcome = match self.look(running) {
-            Ok(outcome) => outcome,
-            Err(step) => return step,
-        };
+        if is_on_the_way(progress) {
+            return Step::Io;
+        }
+        match self.look(running, body) {
+            Ok(outcome) => self.decided(id, mark, outcome, (running, body), progress),
+            Err(step) => step,
+        }
+    }
+
+    /// Keeps a transaction that has not ended, and pins what it waits for.
+    pub(in crate::core) fn keep_transaction(
+        &mut self,
+        step: &Step,
+        mut running: Box<InTransaction>,
+        progress: &mut Progress,
+    ) {
+        match step {
+            Step::Done(_) | Step::Durable(_) => return self.unpin(&mut running),
+            Step::Wait => self.pin(&mut running),
+            _ => {}
+        }
+        progress.transaction = Some(running);
+    }
+
+    /// Carries out what the attempt that was made in this step has decided.
+    pub(in crate::core) fn decided(
+        &mut self,
+        id: OperationId,
+        mark: TransactionMark,
+        outcome: Outcome<()>,
+        (running, body): (&mut InTransaction, &mut dyn Attempt),
+        progress: &mut Progress,
+    ) -> Step {
         if outcome == Outcome::Nothing(()) || running.changes.is_empty() {
             self.give_back_placed(progress);
-            self.conclude(running);
+            self.conclude(body);
             let durable = mark.is_durable() && outcome == Outcome::Commit(());
             return super::acknowledged(durable, Output::Done);
         }
@@ -225,22 +254,26 @@ impl<M: Media> Core<M> {
             return super::broken();
         }
         self.note_taken(available, plan.ask);
-        self.conclude(running);
+        self.conclude(body);
         super::acknowledged(mark.is_durable(), Output::Done)
     }
 
     /// Lets the transaction look at the state after it.
-    fn conclude(&mut self, running: &mut InTransaction) {
+    pub(in crate::core) fn conclude(&mut self, body: &mut dyn Attempt) {
         let below = self.below();
         let mut changes = Changes::default();
         let mut looking = Looking { map: &mut self.map, below, remembered: None };
-        running.body.conclude(&mut View::read_only(&mut looking, &mut changes));
+        body.conclude(&mut View::read_only(&mut looking, &mut changes));
         self.map.forget_need();
     }
 
     /// Lets the transaction look and decide. `Err`: what to do instead.
-    fn look(&mut self, running: &mut InTransaction) -> Result<Outcome<()>, Step> {
-        let InTransaction { body, changes, seen, remembered, .. } = running;
+    pub(in crate::core) fn look(
+        &mut self,
+        running: &mut InTransaction,
+        body: &mut dyn Attempt,
+    ) -> Result<Outcome<()>, Step> {
+        let InTransaction { changes, seen, remembered, .. } = running;
         changes.clear();
         seen.clear();
         let remembered = leaves_out(Mutation::FreshLook).then_some(remembered);
@@ -318,14 +351,14 @@ impl<M: Media> Core<M> {
             self.map.forget_need();
             let known = self.map.lookup(object, block).is_some();
             self.map.forget_need();
-            first.get_or_insert(block);
+            first.get_or_insert((object, block));
             if !known {
-                first = Some(block);
+                first = Some((object, block));
                 break;
             }
         }
         match first {
-            Some(block) => BlockError::ReadFailed { lba: block.get() * LBAS_PER_BLOCK }.into(),
+            Some((object, block)) => Failure::Unreadable { object, block },
             None => BlockError::Internal { reason }.into(),
         }
     }

@@ -1,0 +1,87 @@
+//! `share rollback`: a share takes over the content of one of its snapshots.
+
+use crate::condition::Noun;
+use crate::control::Control;
+use crate::directory::Directory;
+use crate::environment::new_id;
+use crate::error::ControlError;
+use crate::events::Draft;
+use crate::live::ShareRollbackError;
+use crate::names::check_name;
+use crate::record::Document;
+use crate::request::Request;
+use crate::shares::ShareView;
+use crate::shares::error::ShareError;
+use crate::shares::record::ShareRecord;
+use crate::snapshots::record::SnapshotRecord;
+use pool::{CatalogChange, ObjectKind};
+
+/// Rolls a share back to a snapshot. Clients keep their mounts: files that are in the snapshot have
+/// its content, and all others are stale.
+#[derive(Clone, Debug, Default)]
+pub struct ShareRollback {
+    /// Name or id of the share.
+    pub share: String,
+    /// Name of one of its snapshots, or as in `SnapshotShow`.
+    pub snapshot: String,
+    /// Name of a snapshot to take first of the present content. It stays if the roll-back fails.
+    pub keep: Option<String>,
+}
+
+impl Request for ShareRollback {
+    type Reply = ShareView;
+    const NAME: &'static str = "share-rollback";
+
+    /// The file system changes its content in a transaction of its own, so that numbers of files and
+    /// change values are not given twice.
+    async fn run(&self, control: &Control) -> Result<ShareView, ControlError> {
+        let _changes = control.lock_changes().await;
+        let share = control.directory().share(&self.share)?.clone();
+        let snapshot = find_snapshot(&control.directory(), &share, &self.snapshot)?;
+        if let Some(name) = &self.keep {
+            keep(control, &share, name).await?;
+        }
+        match control.live().roll_back_share(share.object, snapshot.object).await {
+            Ok(()) => control.show_share(share).await,
+            Err(ShareRollbackError::NotOpen) => Err(ShareError::NotOpen { name: share.name }.into()),
+            Err(ShareRollbackError::Pool(error)) => Err(control.pool_error(error)),
+        }
+    }
+
+    fn event(&self, view: &ShareView) -> Option<Draft> {
+        let name = &view.record.name;
+        let kept = self.keep.as_ref().map(|kept| format!("; its content before is in snapshot {kept}"));
+        let message = format!("share {name} rolled back to snapshot {}{}", self.snapshot, kept.unwrap_or_default());
+        Some(Draft::info("share-rolled-back", name, message))
+    }
+}
+
+/// Takes a snapshot of the present content.
+async fn keep(control: &Control, share: &ShareRecord, name: &str) -> Result<(), ControlError> {
+    check_name(Noun::Snapshot, name)?;
+    let existing = control.directory().snapshot_of(share.id, name).cloned();
+    if let Some(existing) = existing {
+        return Err(control.taken_before(&existing));
+    }
+    let object = control.catalog().new_object_id();
+    let record = SnapshotRecord {
+        id: new_id(&**control.environment()),
+        object,
+        name: name.to_owned(),
+        volume: share.id,
+        created: control.environment().now(),
+        group: None,
+    };
+    let clone = CatalogChange::CloneObject { source: share.object, id: object, kind: ObjectKind::Snapshot };
+    control.commit(vec![clone, record.put()?], vec![record.into()], &[]).await
+}
+
+/// Finds a snapshot of the share by its short name, its full name or its id.
+fn find_snapshot(directory: &Directory, share: &ShareRecord, name: &str) -> Result<SnapshotRecord, ControlError> {
+    let own = directory.snapshot_of(share.id, name);
+    let named = || directory.snapshot(name).ok().filter(|snapshot| snapshot.volume == share.id);
+    own.or_else(named).cloned().ok_or_else(|| {
+        let name = if name.contains('@') { name.to_owned() } else { format!("{}@{name}", share.name) };
+        ControlError::NotFound { noun: Noun::Snapshot, name }
+    })
+}

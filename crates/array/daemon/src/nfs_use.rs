@@ -1,0 +1,85 @@
+//! Use of the NFS server. The reactor notes it, and the management plane's scrapes read it, on another thread.
+
+use std::sync::{Mutex, PoisonError};
+
+/// Numbers of the NFS server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NfsUse {
+    /// Calls since the start.
+    pub calls: u64,
+    /// Bytes of calls since the start.
+    pub received_bytes: u64,
+    /// Bytes of replies since the start.
+    pub sent_bytes: u64,
+    /// Open connections.
+    pub connections: u64,
+    /// Connections closed since the start, by reason: in the order of [`CLOSED`].
+    pub closed: [u64; CLOSED.len()],
+    /// State of clients of NFSv4; absent if that is not served.
+    pub version_4: Option<Version4Use>,
+    /// Replies of NFSv3 that are kept for repeated calls.
+    pub kept_reply_bytes: u64,
+    /// Repeated calls of NFSv3 that got a kept reply since the start.
+    pub repeated: u64,
+    /// Replies of NFSv3 that were evicted before their time since the start.
+    pub evicted: u64,
+}
+
+/// Reasons for which the server closes connections.
+pub(crate) const CLOSED: [&str; 4] = ["displaced", "refused", "malformed", "idle"];
+
+/// State of clients of NFSv4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Version4Use {
+    pub clients: u64,
+    pub sessions: u64,
+    pub slots: u64,
+    pub opens: u64,
+    /// Locked ranges.
+    pub locks: u64,
+    /// Replies that sessions keep.
+    pub kept_reply_bytes: u64,
+    /// Longest rest of the grace period.
+    pub grace_seconds: u64,
+    /// Clients for which the grace period lasts.
+    pub reclaiming: u64,
+}
+
+/// Use as last noted.
+#[derive(Debug, Default)]
+pub(crate) struct NotedUse(Mutex<Option<NfsUse>>);
+
+/// The server of this process, which has one reactor.
+pub(crate) static NFS_USE: NotedUse = NotedUse(Mutex::new(None));
+
+impl NotedUse {
+    /// Notes the use, unless a scrape reads it at this instant: the reactor does not wait.
+    pub fn note(&self, noted: NfsUse) {
+        if let Ok(mut last) = self.0.try_lock() {
+            *last = Some(noted);
+        }
+    }
+
+    /// Use as last noted; absent if NFS is not served.
+    pub fn last(&self) -> Option<NfsUse> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_use_is_kept_and_the_reactor_does_not_wait() {
+        let noted = NotedUse::default();
+        assert_eq!(noted.last(), None);
+        let used = NfsUse { calls: 1, ..NfsUse::default() };
+        noted.note(used);
+        {
+            let _scrape = noted.0.lock();
+            noted.note(NfsUse { calls: 2, ..used });
+        }
+        assert_eq!(noted.last(), Some(used));
+    }
+}

@@ -1,0 +1,383 @@
+//! Connection of the NFS server: the socket, the records in both directions, the calls in progress, and the memory
+//! for all of them.
+//!
+//! One poll does all work that a wake-up makes possible: it reads records, begins their calls, sends the replies of
+//! those that are done, and writes. A call that waits for nothing begins and ends in one poll; the others are in a
+//! set, and are replied to in the order in which they are done. A batch of calls therefore costs one read, one write
+//! and one pump of the pool.
+
+use super::super::clock;
+use super::super::memory::{Moved, Queued, Ration};
+use super::super::socket::Socket;
+use super::super::wire::{Received, Wire};
+use super::epochs::Epoch;
+use super::incoming::{Arrived, Incoming, Next, RecordMemory};
+use super::outgoing::Outgoing;
+use super::registry::{Member, Order};
+use super::service::Service;
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::FuturesUnordered;
+use nfs::v4::compound::MAX_MESSAGE_BYTES;
+use nfs_server::{Answer, Connection, Transport, reply_bound};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use vfs::FileSystem;
+
+/// Calls of a connection, in progress or waiting for memory.
+const IN_FLIGHT: usize = 128;
+/// Replies that wait for the socket, and those that calls in progress may add: no input is taken above.
+const OUTPUT_BYTES: usize = 4 << 20;
+/// Reads in one poll. This limit and the next two let other connections run.
+const READS_PER_POLL: usize = 8;
+/// Records in one poll.
+const RECORDS_PER_POLL: usize = 32;
+/// Bytes of records in one poll.
+const BYTES_PER_POLL: usize = 256 << 10;
+/// Time for a host to read the last replies of a connection that ends.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// Connection of the NFS server over a socket `S`, to file systems `F`.
+pub(super) struct ConnectionTask<S, F> {
+    wire: Wire<S>,
+    service: Rc<Service<F>>,
+    member: Rc<Member>,
+    connection: Connection,
+    incoming: Incoming,
+    outgoing: Outgoing,
+    calls: Calls,
+    ration: Ration<Call>,
+    /// True if no more input is taken: the connection closes after the last reply.
+    ending: bool,
+    /// True if the connection closes at once.
+    closed: bool,
+    /// Bytes of records received.
+    received_bytes: u64,
+    /// Input that this poll may still take.
+    allowance: Allowance,
+    /// Instant at which the rest of the output is discarded.
+    linger_until: Option<Instant>,
+    timer: Pin<Box<tokio::time::Sleep>>,
+    timer_at: Option<Instant>,
+    woken: Pin<Box<dyn Future<Output = ()>>>,
+}
+
+/// Call that may wait for memory for its reply.
+struct Call {
+    record: Bytes,
+    memory: RecordMemory,
+    /// Most bytes of its reply.
+    reply_bytes: u32,
+    epoch: Epoch,
+}
+
+impl Queued for Call {
+    fn data_in_bytes(&self) -> u32 {
+        self.reply_bytes
+    }
+}
+
+/// Call that is done.
+struct Done {
+    answer: Answer,
+    /// Memory that was taken for the reply, in bytes.
+    reply_bytes: usize,
+}
+
+/// Calls in progress.
+#[derive(Default)]
+struct Calls {
+    futures: FuturesUnordered<LocalBoxFuture<'static, Done>>,
+    /// Most bytes of their replies.
+    reply_bytes: usize,
+}
+
+/// Input that a poll may take.
+struct Allowance {
+    reads: usize,
+    records: usize,
+    bytes: usize,
+}
+
+impl Allowance {
+    const FULL: Self = Self { reads: READS_PER_POLL, records: RECORDS_PER_POLL, bytes: BYTES_PER_POLL };
+
+    fn is_used_up(&self) -> bool {
+        self.records == 0 || self.bytes == 0
+    }
+}
+
+impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
+    pub fn new(socket: S, service: Rc<Service<F>>, member: Rc<Member>) -> Self {
+        let server = socket.local_address().unwrap_or(member.peer);
+        let connection = Connection { id: member.id, client: member.peer, server, transport: Transport::Tcp };
+        let memory = &service.memory;
+        let ration = Ration::new(&memory.data_in, &memory.data_out, &member.wake, MAX_MESSAGE_BYTES);
+        Self {
+            wire: Wire::new(socket, BytesMut::new(), &memory.received),
+            incoming: Incoming::new(ration.data_out()),
+            outgoing: Outgoing::default(),
+            calls: Calls::default(),
+            ration,
+            ending: false,
+            closed: false,
+            received_bytes: 0,
+            allowance: Allowance::FULL,
+            linger_until: None,
+            timer: Box::pin(tokio::time::sleep_until(clock::now().into())),
+            timer_at: None,
+            woken: wait_for(&member),
+            connection,
+            member,
+            service,
+        }
+    }
+
+    /// Serves the connection until it has ended and its last call is done.
+    pub async fn serve(mut self) {
+        poll_fn(|context| self.poll(context)).await;
+        let Self { wire, service, member, mut calls, mut ration, .. } = self;
+        drop(wire);
+        ration.leave();
+        service.connection_closed(member.id);
+        // Until the end of a call its slot is in use, whatever becomes of the connection.
+        while calls.futures.next().await.is_some() {}
+        service.registry.leave(&member);
+    }
+
+    /// Does all work that is possible. Ready when the connection is over; calls may still be in progress.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.allowance = Allowance::FULL;
+        loop {
+            let mut progress = self.follow_orders(context);
+            progress |= self.read(context);
+            progress |= self.start_waiting();
+            progress |= self.finish_calls(context);
+            match self.write(context) {
+                Ok(wrote) => progress |= wrote,
+                Err(_peer_gone) => return Poll::Ready(()),
+            }
+            if self.closed || (self.ending && self.is_done()) {
+                return Poll::Ready(());
+            }
+            progress |= self.time(context);
+            if !progress {
+                self.member.note(self.in_flight(), self.member.active());
+                self.wire.rest();
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// True if every call is replied to.
+    fn is_done(&self) -> bool {
+        self.in_flight() == 0 && self.outgoing.len_bytes() == 0 && !self.wire.has_output()
+    }
+
+    /// Number of calls, in progress or waiting for memory.
+    fn in_flight(&self) -> usize {
+        self.calls.futures.len() + self.ration.waiting().count()
+    }
+
+    fn follow_orders(&mut self, context: &mut Context<'_>) -> bool {
+        if self.woken.as_mut().poll(context).is_pending() {
+            return false;
+        }
+        self.woken = wait_for(&self.member);
+        for order in self.member.take_orders() {
+            match order {
+                Order::Close => self.closed = true,
+                Order::Leave => self.end(),
+                Order::GiveWay => self.give_way(),
+            }
+        }
+        true
+    }
+
+    /// Takes no more input.
+    fn end(&mut self) {
+        self.ending = true;
+        self.linger_until = self.linger_until.or_else(|| clock::now().checked_add(LINGER));
+    }
+
+    /// Closes if this connection holds memory that others wait for, and its host neither reads nor sends.
+    fn give_way(&mut self) {
+        let moved = Moved {
+            written: self.wire.written(),
+            has_output: self.wire.has_output(),
+            received: self.received_bytes + self.wire.received().len() as u64,
+            awaits_data: self.incoming.is_partial(self.wire.received()),
+        };
+        if let Some(what) = self.ration.stalled(moved) {
+            let peer = self.member.peer;
+            tracing::warn!(%peer, "connection closed: the host {what} its data, and others wait for the memory");
+            self.closed = true;
+        }
+    }
+
+    /// True if one more call may begin.
+    fn takes_input(&self) -> bool {
+        let waiting: usize = self.ration.waiting().map(|call| self.ration.needed_bytes(call)).sum();
+        let output_bytes = self.outgoing.len_bytes() + self.calls.reply_bytes + waiting;
+        !self.ending && !self.closed && self.in_flight() < IN_FLIGHT && output_bytes < OUTPUT_BYTES
+    }
+
+    fn read(&mut self, context: &mut Context<'_>) -> bool {
+        let mut progress = false;
+        while self.takes_input() {
+            if self.allowance.is_used_up() {
+                // Other tasks run first.
+                context.waker().wake_by_ref();
+                return progress;
+            }
+            match self.incoming.next(self.wire.received()) {
+                Ok(Next::Record(arrived)) => {
+                    self.begin(arrived);
+                    progress = true;
+                    continue;
+                }
+                Ok(Next::NoMemory) => return progress,
+                Ok(Next::Missing) => {}
+                Err(error) => {
+                    self.malformed(&error.to_string());
+                    return true;
+                }
+            }
+            let Some(reads) = self.allowance.reads.checked_sub(1) else {
+                context.waker().wake_by_ref();
+                return progress;
+            };
+            match self.wire.receive(context) {
+                Received::Data => {
+                    self.allowance.reads = reads;
+                    progress = true;
+                }
+                Received::Pending => return progress,
+                Received::End => {
+                    self.end();
+                    return true;
+                }
+            }
+        }
+        progress
+    }
+
+    fn malformed(&mut self, what: &str) {
+        if let Some(count) = self.service.registry.closed.malformed.count(clock::now()) {
+            tracing::warn!(peer = %self.member.peer, what, count, "NFS connection dropped: not a stream of calls");
+        }
+        self.end();
+    }
+
+    /// Begins a call, or queues it until there is memory for its reply.
+    fn begin(&mut self, arrived: Arrived) {
+        let (record, memory) = arrived.into_parts();
+        self.received_bytes += record.len() as u64;
+        self.allowance.records = self.allowance.records.saturating_sub(1);
+        self.allowance.bytes = self.allowance.bytes.saturating_sub(record.len());
+        let reply_bytes = reply_bound(&record);
+        let call = Call { record, memory, reply_bytes, epoch: self.service.epoch() };
+        if let Some(call) = self.ration.admit(call) {
+            self.start(call);
+        }
+    }
+
+    fn start(&mut self, call: Call) {
+        let reply_bytes = self.ration.needed_bytes(&call);
+        let Call { record, memory, epoch, .. } = call;
+        let (service, connection) = (Rc::clone(&self.service), self.connection);
+        self.calls.reply_bytes += reply_bytes;
+        self.calls.futures.push(Box::pin(async move {
+            let answer = service.call(record, &connection).await;
+            drop((memory, epoch));
+            Done { answer, reply_bytes }
+        }));
+    }
+
+    /// Starts calls that waited for memory and have been granted it.
+    fn start_waiting(&mut self) -> bool {
+        let mut progress = false;
+        while let Some(call) = self.ration.next_admitted() {
+            self.start(call);
+            progress = true;
+        }
+        self.ration.update(self.incoming.waits());
+        progress
+    }
+
+    fn finish_calls(&mut self, context: &mut Context<'_>) -> bool {
+        let mut progress = false;
+        while let Poll::Ready(Some(done)) = self.calls.futures.poll_next_unpin(context) {
+            self.calls.reply_bytes -= done.reply_bytes;
+            self.reply(done);
+            progress = true;
+        }
+        progress
+    }
+
+    fn reply(&mut self, done: Done) {
+        let mut length = 0;
+        match done.answer {
+            Answer::Reply(chunks) => {
+                length = self.outgoing.push(chunks).unwrap_or_default();
+                self.member.note(self.in_flight(), clock::now());
+            }
+            // The server has sent no call.
+            Answer::BackChannel { .. } | Answer::Nothing => {}
+            Answer::Close => self.malformed("a record that is no message of RPC"),
+        }
+        let end_of_output = self.wire.end_of_output() + self.outgoing.len_bytes() as u64;
+        self.ration.responded(done.reply_bytes, length.min(done.reply_bytes), end_of_output);
+    }
+
+    fn write(&mut self, context: &mut Context<'_>) -> std::io::Result<bool> {
+        let result = self.wire.write(|| self.outgoing.next(), context);
+        self.ration.written(self.wire.written());
+        result
+    }
+
+    fn time(&mut self, context: &mut Context<'_>) -> bool {
+        let idle_at = self.member.active().checked_add(self.service.idle);
+        let due = [self.linger_until, self.ration.give_way_at(), idle_at].into_iter().flatten().min();
+        if due != self.timer_at {
+            self.timer_at = due;
+            if let Some(due) = due {
+                self.timer.as_mut().reset(due.into());
+            }
+        }
+        if self.timer_at.is_none() || self.timer.as_mut().poll(context).is_pending() {
+            return false;
+        }
+        self.timer_at = None;
+        let now = clock::now();
+        if self.ration.asks_to_give_way(now) {
+            self.service.ask_to_give_way();
+        }
+        if self.linger_until.is_some_and(|until| until <= now) {
+            self.closed = true;
+        }
+        if idle_at.is_some_and(|at| at <= now) {
+            self.idle(now);
+        }
+        true
+    }
+
+    /// Closes a connection whose last valid call is long ago. One with calls in progress is not idle.
+    fn idle(&mut self, now: Instant) {
+        if self.calls.futures.is_empty() {
+            self.service.registry.closed.idle.count(now);
+            self.closed = true;
+        } else {
+            self.member.note(self.in_flight(), now);
+        }
+    }
+}
+
+fn wait_for(member: &Member) -> Pin<Box<dyn Future<Output = ()>>> {
+    let wake = Rc::clone(&member.wake);
+    Box::pin(async move { wake.notified().await })
+}

@@ -1,0 +1,114 @@
+//! An array with its real reactor that serves NFS on a port of this machine.
+
+use control::{ArrayOptions, ExportGrant, ExportGrantee, Limits, PortalOptions, ShareCreate, Squash};
+use daemon::memory::TemporaryDirectory;
+use daemon::{
+    AbortOfFinishedTask, ArrayHandle, NfsConfiguration, Placement, ReactorChannels, ReactorConfiguration, ServeError,
+    run_reactor,
+};
+use std::future::Future;
+use std::net::SocketAddr;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Shortest lease that can be configured.
+pub const LEASE: Duration = Duration::from_secs(5);
+
+/// Running array. It stops when it is dropped.
+pub struct Array {
+    pub handle: ArrayHandle,
+    /// Address of the NFS server.
+    pub nfs: SocketAddr,
+    stop: Option<(oneshot::Sender<()>, JoinHandle<Result<(), ServeError>>)>,
+}
+
+/// Runs a client, in a runtime of its own thread.
+pub fn client<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, future)
+}
+
+impl Array {
+    /// Starts an array on the pool in the directory, and waits until it serves.
+    pub fn start(directory: &TemporaryDirectory, port: u16) -> Self {
+        let (handle, requests) = ArrayHandle::channel();
+        let (ready, served) = oneshot::channel();
+        let (stop, shutdown) = oneshot::channel();
+        let configuration = configuration(directory, port);
+        let thread =
+            std::thread::spawn(move || run_reactor(configuration, ReactorChannels { requests, ready, shutdown }));
+        let Ok(served) = served.blocking_recv() else { panic!("{:?}", thread.join()) };
+        Self { handle, nfs: served.nfs[0], stop: Some((stop, thread)) }
+    }
+
+    /// Creates a share that this machine may use as user 0.
+    pub async fn create_share(&self, name: &str) {
+        self.handle.call(ShareCreate::new(name)).await.unwrap();
+        let grant = ExportGrant {
+            share: name.to_owned(),
+            grantee: ExportGrantee::Any,
+            read_only: false,
+            squash: Some(Squash::None),
+            anonymous: None,
+            privileged_port: false,
+        };
+        self.handle.call(grant).await.unwrap();
+    }
+
+    /// Stops the array, in order.
+    pub fn stop(mut self) {
+        self.end().unwrap().unwrap().unwrap();
+    }
+
+    fn end(&mut self) -> Option<std::thread::Result<Result<(), ServeError>>> {
+        let (stop, thread) = self.stop.take()?;
+        // The reactor waits for the end of the management plane.
+        self.handle = ArrayHandle::channel().0;
+        let _stops = stop.send(());
+        Some(thread.join())
+    }
+}
+
+impl Drop for Array {
+    fn drop(&mut self) {
+        let _ended = self.end();
+    }
+}
+
+fn configuration(directory: &TemporaryDirectory, port: u16) -> ReactorConfiguration {
+    let portal = SocketAddr::from(([127, 0, 0, 1], 0));
+    ReactorConfiguration {
+        state_dir: directory.path().to_owned(),
+        pool_path: directory.path().join("p0.pool"),
+        pool_backend: None,
+        pool_size_bytes: 256 << 20,
+        pool_size_is_given: true,
+        pool_sign: None,
+        new_pool: false,
+        adopt_pool: false,
+        pool_discard: false,
+        memory_bytes: 64 << 20,
+        threads: 1,
+        placement: Placement::Load,
+        portals: vec![portal],
+        advertise: Vec::new(),
+        explicit_asymmetric_access: false,
+        abort_of_finished_task: AbortOfFinishedTask::default(),
+        isns: Vec::new(),
+        nfs: NfsConfiguration {
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], port))],
+            lease: LEASE,
+            ..NfsConfiguration::default()
+        },
+        array: ArrayOptions {
+            pool_name: "p0".to_owned(),
+            iqn_base: "iqn.2026-01.org.example".to_owned(),
+            target_name: Some("test".to_owned()),
+            limits: Limits::default(),
+            background_share_percent: 20,
+            https_fault: None,
+            portals: vec![PortalOptions { listen: portal, group: None }],
+        },
+    }
+}

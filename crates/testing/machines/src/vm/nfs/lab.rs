@@ -1,0 +1,156 @@
+//! A server and the guest that mounts its shares.
+
+use super::server::Server;
+use crate::qemu::Accelerator;
+use crate::tally::Tally;
+use crate::vm::image::Image;
+use crate::vm::machine::Rack;
+use crate::vm::run::{Laboratory, Run, SCRIPT_LIMIT, judged};
+use anyhow::{Context, Result};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const PRELUDE: &str = include_str!("prelude.sh");
+/// Memory of the guest in MiB.
+const MEMORY_MIB: u32 = 1024;
+/// Directory in which most checks are made.
+const WORK: &str = "/mnt/s/work";
+
+/// Laboratory of one run: server, guest, and record of the checks.
+pub(super) struct Lab {
+    pub(super) server: Box<dyn Server>,
+    pub(super) run: Run,
+}
+
+/// Protocol version of a mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    V42,
+    V41,
+    V3,
+}
+
+impl Version {
+    pub(super) const ALL: [Self; 3] = [Self::V42, Self::V41, Self::V3];
+
+    /// Value of the mount option `vers`.
+    pub(super) const fn number(self) -> &'static str {
+        match self {
+            Self::V42 => "4.2",
+            Self::V41 => "4.1",
+            Self::V3 => "3",
+        }
+    }
+}
+
+impl Lab {
+    /// Boots the guest with our program and an archive of others, and tells it how to reach the server.
+    /// `verbose`: print every output.
+    pub(super) fn start(
+        server: Box<dyn Server>,
+        image: &Image,
+        (tool, archive): (&Path, Option<&Path>),
+        directory: &Path,
+        accelerator: Accelerator,
+        (verbose, ends_at): (bool, Instant),
+    ) -> Result<Self> {
+        let rack = Rack { image, tool, archive, memory_mib: MEMORY_MIB, directory, forwards: Vec::new() };
+        let machine = rack.boot(accelerator)?;
+        let mut lab = Self { server, run: Run::new(machine, verbose, ends_at) };
+        lab.prepare().context("cannot prepare the guest")?;
+        Ok(lab)
+    }
+
+    fn prepare(&mut self) -> Result<()> {
+        let variables = format!("HOST=10.0.2.2 PORT={} OTHER=/mnt/other/work\nexport OTHER\n", self.server.port());
+        self.run.require(&format!("cat >/run/prelude <<'WINDLASS-END'\n{variables}{PRELUDE}WINDLASS-END\n"))?;
+        let prepared = "set -e
+            ln -s /proc/self/fd /dev/fd
+            mkdir -p /mnt/s /mnt/t /mnt/other /mnt/loop
+            git config --system user.name guest
+            git config --system user.email guest@example.org
+            dmesg -C";
+        self.run.require(prepared).map(drop)
+    }
+
+    /// Runs the checks of a script, each in a bash of its own in `directory`, which has to exit with 0.
+    pub(super) fn checks(&mut self, prefix: &str, directory: &str, script: &str) -> Result<()> {
+        self.checks_within(prefix, directory, script, SCRIPT_LIMIT)
+    }
+
+    /// Like [`Self::checks`], with another time limit of each check.
+    pub(super) fn checks_within(&mut self, prefix: &str, directory: &str, script: &str, limit: Duration) -> Result<()> {
+        for (title, commands) in checks(script) {
+            let commands = format!("set -e\ncd {directory}\n{commands}");
+            let output = self.run.script(&commands, limit)?;
+            self.run.record(&format!("{prefix}{title}"), judged(&output, 0, &[]));
+        }
+        Ok(())
+    }
+
+    /// Mounts the share `s`, and runs the checks of scripts in a new directory of it.
+    pub(super) fn work(&mut self, version: Version, scripts: &[&str]) -> Result<()> {
+        let number = version.number();
+        self.run.require(&format!("mount_share {number} s /mnt/s && rm -rf {WORK} && mkdir {WORK}"))?;
+        for script in scripts {
+            self.checks(&format!("{number}: "), WORK, script)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what [`Self::work`] left.
+    pub(super) fn end_work(&mut self) -> Result<()> {
+        self.run.require(&format!("rm -r {WORK} && umount /mnt/s")).map(drop)
+    }
+
+    /// Ends the guest and the server and prints the summary.
+    pub(super) fn finish(self) -> Result<Tally> {
+        let mut tally = self.run.finish();
+        let ended = self.server.finish();
+        match &ended {
+            Ok(words) => println!("pass   {words}"),
+            Err(error) => println!("FAIL   {error:#}"),
+        }
+        tally += Tally::one(ended.is_ok());
+        Ok(tally)
+    }
+}
+
+impl Laboratory for Lab {
+    fn run(&mut self) -> &mut Run {
+        &mut self.run
+    }
+
+    fn clean_up(&mut self) -> Result<()> {
+        self.run.require(
+            "set -e
+            for place in /mnt/loop /mnt/other /mnt/t /mnt/s; do
+                while mountpoint -q $place; do umount $place; done
+            done",
+        )?;
+        self.run.check(
+            "the kernel's log has no complaint about NFS",
+            "dmesg | grep -E '^[^]]*\\] (NFS|nfs|RPC|rpc|lockd)|hung_task|blocked for more|BUG:|WARNING:' | grep -vE 'Registered|Registering|module'; found=$?; dmesg -C; [ $found = 1 ]",
+            0,
+            &[],
+        )?;
+        Ok(())
+    }
+}
+
+/// Title and commands of each check of a script: a line `### TITLE` begins one. What stands before the
+/// first is a comment.
+fn checks(script: &str) -> impl Iterator<Item = (&str, &str)> {
+    script.split("\n### ").skip(1).filter_map(|check| check.split_once('\n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_cut_at_its_titles() {
+        let found: Vec<_> = checks("# About.\n\n### one\na\nb\n\n### two: 2\nc # ### d\n").collect();
+        assert_eq!(found, [("one", "a\nb\n"), ("two: 2", "c # ### d\n")]);
+    }
+}

@@ -1,0 +1,79 @@
+# Functions for the scripts that run in the guest. Every script is a bash of its own that reads this first.
+
+# mount_share VERSION SHARE PLACE [OPTIONS]: mounts with the commands of the documentation.
+mount_share() {
+    case $1 in
+        3) mount -t nfs -o vers=3,nolock,port=$PORT,mountport=$PORT,mountproto=tcp,proto=tcp${4:+,$4} $HOST:/$2 $3 ;;
+        *) mount -t nfs4 -o vers=$1,port=$PORT,proto=tcp${4:+,$4} $HOST:/$2 $3 ;;
+    esac
+}
+
+# fails ERROR COMMAND...: true when the command fails and prints this error.
+fails() {
+    local error=$1 text
+    shift
+    if text=$("$@" 2>&1); then
+        echo "no error, and not $error, from $*"
+        return 1
+    fi
+    case $text in
+        *"$error"*) ;;
+        *)
+            echo "$text, and not $error"
+            return 1
+            ;;
+    esac
+}
+
+# equal FOUND EXPECTED
+equal() { [ "$1" = "$2" ] || { echo "$1 and not $2"; return 1; }; }
+
+# operations PLACE NAME...: calls of these operations on a mount so far, one number a line.
+operations() {
+    local place=$1 name
+    shift
+    for name; do
+        awk -v place="$place" -v name="$name:" '
+            $1 == "device" { here = $5 == place }
+            here && $1 == name { calls = $2 }
+            END { print calls + 0 }' /proc/self/mountstats
+    done
+}
+
+# drop: forgets cached data and attributes of files.
+drop() {
+    sync
+    echo 3 >/proc/sys/vm/drop_caches
+}
+
+# as USER COMMAND...: with this user and group and no others.
+as() {
+    local user=$1
+    shift
+    setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
+}
+
+# link_names DIRECTORY NUMBER: links to one new file, in few calls.
+link_names() {
+    touch "$1/../linked-$1"
+    python3 -c 'import os, sys; [os.link(sys.argv[2], f"{sys.argv[1]}/name-{n}") for n in range(int(sys.argv[3]))]' "$1" "$1/../linked-$1" "$2"
+}
+
+# counted OPERATION NUMBER COMMAND...: the command makes so many calls of this operation on /mnt/s.
+counted() {
+    local operation=$1 number=$2 before
+    shift 2
+    before=$(operations /mnt/s "$operation")
+    "$@" || return
+    equal "$operation: $(($(operations /mnt/s "$operation") - before)) calls" "$operation: $number calls"
+}
+
+# wait_until SECONDS COMMAND...: true as soon as the command is, false when the time is over.
+wait_until() {
+    local limit=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $limit ] || return 1
+        sleep 0.5
+    done
+}

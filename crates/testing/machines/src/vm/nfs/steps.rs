@@ -1,0 +1,30 @@
+//! Steps, one file each. A script beside it has the checks.
+
+mod copies;
+mod exercisers;
+mod files;
+mod mounts;
+mod refusals;
+mod sharing;
+mod software;
+mod wire;
+
+pub(super) use exercisers::archive;
+
+use super::lab::Lab;
+use crate::vm::run::Step;
+
+/// Name of the step that needs [`archive`].
+pub(super) const EXERCISERS: &str = "exercisers";
+
+/// All steps, in order.
+pub(super) const ALL: &[Step<Lab>] = &[
+    Step { name: "mounts", asks: "NFSv4.2, 4.1 and 3 are mounted as documented; others are refused", run: mounts::run },
+    Step { name: "files", asks: "names, attributes, links, directories and extended attributes", run: files::run },
+    Step { name: "copies", asks: "CLONE, COPY, ALLOCATE, DEALLOCATE and SEEK are used and correct", run: copies::run },
+    Step { name: "sharing", asks: "two mounts: locks, and files that the other changes or removes", run: sharing::run },
+    Step { name: "refusals", asks: "a read-only share, and a full one", run: refusals::run },
+    Step { name: "software", asks: "git, sqlite3, tar, rsync and others", run: software::run },
+    Step { name: EXERCISERS, asks: "random operations: fsx; the rules of POSIX: pjdfstest", run: exercisers::run },
+    Step { name: "wire", asks: "packets: nothing malformed, nothing sent again", run: wire::run },
+];

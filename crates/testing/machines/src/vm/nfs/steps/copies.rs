@@ -1,0 +1,12 @@
+//! Work that the server does with NFSv4.2: clones, copies, allocation, holes. The client's counts show
+//! that it asked the server, and did not fall back to reads and writes.
+
+use crate::vm::nfs::lab::{Lab, Version};
+use anyhow::Result;
+
+const COPIES: &str = include_str!("copies.sh");
+
+pub(in crate::vm::nfs) fn run(lab: &mut Lab) -> Result<()> {
+    lab.work(Version::V42, &[COPIES])?;
+    lab.end_work()
+}

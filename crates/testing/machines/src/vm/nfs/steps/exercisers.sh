@@ -1,0 +1,28 @@
+# Random operations on a file, compared with a model, in an empty directory of a share.
+
+### cargo xtask fsx
+/run/xtask fsx own --operations 4000 --size 262144
+
+### fsx, with NFSv4.2's operations where the version has them
+cat >/tmp/fsx.toml <<'END'
+flen = 262144
+[opsize]
+max = 32768
+min = 1
+[weights]
+close_open = 1
+invalidate = 1
+mapread = 10
+mapwrite = 10
+read = 10
+write = 10
+truncate = 5
+fsync = 1
+fdatasync = 1
+sendfile = 3
+END
+if [ $VERSION = 4.2 ]; then
+    printf 'posix_fallocate = 3\npunch_hole = 5\ncopy_file_range = 5\n' >>/tmp/fsx.toml
+fi
+mkdir -p /tmp/fsx
+/run/tools/fsx -f /tmp/fsx.toml -N 3000 -S 7 -P /tmp/fsx exercised

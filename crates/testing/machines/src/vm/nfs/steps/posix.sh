@@ -1,0 +1,20 @@
+# POSIX's rules for names and attributes, by pjdfstest, in an empty directory of a share.
+# The client renames a file that is removed while it is open, so that it keeps its link: one test must fail.
+
+### pjdfstest
+getent passwd tests >/dev/null || useradd --no-create-home tests
+cat >/tmp/pjdfstest.toml <<'END'
+[settings]
+naptime = 0.05
+allow_remount = false
+[dummy_auth]
+entries = [["nobody", "nogroup"], ["tests", "tests"]]
+END
+chmod 755 .
+status=0
+/run/tools/pjdfstest -c /tmp/pjdfstest.toml -p $PWD -s /tmp >/tmp/pjdfstest.log 2>&1 || status=$?
+grep -c ' ok$' /tmp/pjdfstest.log
+[ $(grep -c ' ok$' /tmp/pjdfstest.log) -gt 400 ]
+awk '/FAILED$/ && $1 != "unlink::open_file_not_freed"' /tmp/pjdfstest.log >/tmp/failed
+cat /tmp/failed
+[ ! -s /tmp/failed ]
