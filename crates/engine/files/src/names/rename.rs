@@ -60,10 +60,11 @@ impl Share<'_> {
             file: found.file,
             replaced: None,
         };
+        // Looked at also if nothing changes: the result has its attributes.
+        let inode = self.inode_of(&found, old.file)?;
         if replaced.is_some_and(|replaced| replaced.file == found.file) {
             return Ok(Ok(draft));
         }
-        let inode = self.inode_of(&found, old.file)?;
         let replaced = match replaced {
             Some(replaced) => Some((replaced, self.inode_of(&replaced, new.file)?)),
             None => None,
