@@ -60,9 +60,9 @@ impl Share<'_> {
             file: found.file,
             replaced: None,
         };
-        // Looked at also if nothing changes: the result has its attributes.
         let inode = self.inode_of(&found, old.file)?;
         if replaced.is_some_and(|replaced| replaced.file == found.file) {
+            self.attributes(found.file, &inode)?;
             return Ok(Ok(draft));
         }
         let replaced = match replaced {
