@@ -55,8 +55,8 @@ impl Records {
     pub fn take(&self, next: impl Fn() -> Option<RecordChange>) {
         while let Some(change) = next() {
             let (owner, change) = match change {
-                RecordChange::Write(Record { owner, boot }) => {
-                    (owner.clone(), NfsClientChange::Write(NfsClientRecord { owner, boot }))
+                RecordChange::Write(Record { owner, boot, denies }) => {
+                    (owner.clone(), NfsClientChange::Write(NfsClientRecord { owner, boot, denies }))
                 }
                 RecordChange::Remove { owner } => (owner.clone(), NfsClientChange::Remove { owner }),
             };
@@ -168,7 +168,7 @@ mod tests {
     }
 
     fn write(owner: &'static str) -> RecordChange {
-        RecordChange::Write(Record { owner: Bytes::from_static(owner.as_bytes()), boot: 3 })
+        RecordChange::Write(Record { owner: Bytes::from_static(owner.as_bytes()), boot: 3, denies: false })
     }
 
     fn remove(owner: &'static str) -> RecordChange {
