@@ -52,9 +52,6 @@ pub(crate) struct Version4Use {
 #[derive(Debug, Default)]
 pub(crate) struct NotedUse(Mutex<Option<NfsUse>>);
 
-/// The server of this process, which has one reactor.
-pub(crate) static NFS_USE: NotedUse = NotedUse(Mutex::new(None));
-
 impl NotedUse {
     /// Notes the use, unless a scrape reads it at this instant: the reactor does not wait.
     pub fn note(&self, noted: NfsUse) {

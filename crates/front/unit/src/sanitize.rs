@@ -52,10 +52,10 @@ pub enum SanitizeError {
     /// The last operation failed in restricted completion mode, which the command would leave.
     #[error("a failed sanitize operation restricts the command")]
     ExitRestricted,
-    /// The operation could not be stored; nothing has happened.
+    /// The operation could not be stored; the state in effect has not changed.
     #[error("the sanitize operation could not be stored: {0}")]
     NotStored(StoreError),
-    /// The end of a failure could not be stored; nothing has happened.
+    /// The end of a failure could not be stored; the state in effect has not changed.
     #[error("the end of the sanitize failure could not be stored: {0}")]
     ExitNotStored(StoreError),
 }
