@@ -15,6 +15,7 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
@@ -58,11 +59,11 @@ fn service(permits: &Rc<Semaphore>) -> Tested {
     let state = State::new(config, Vec::new(), Duration::ZERO, Duration::ZERO).unwrap();
     let start = Start { handle_key: HandleKey::new([1; 16]), state: Some(state), v3: true, portmap: false };
     let surroundings = Surroundings {
-        measurements: Default::default(),
         memory: SharedMemory::new(&Budgets::new(64 << 20)),
         shortage: Rc::default(),
         environment: Rc::new(SystemEnvironment),
         calls: HostCalls::default(),
+        measurements: Arc::default(),
     };
     let permits = Rc::clone(permits);
     let store: Store = Box::new(move |_| {
