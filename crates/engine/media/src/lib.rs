@@ -61,8 +61,6 @@ pub type Ticket = u64;
 /// ([`MediaError::Fenced`]), so that a gateway that was replaced writes nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fence {
-    /// Part of the pool.
-    pub shard: u64,
     /// Ownership epoch: larger is newer.
     pub epoch: u64,
 }

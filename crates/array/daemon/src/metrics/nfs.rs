@@ -1,12 +1,12 @@
 //! Metrics of the NFS server; none if NFS is not served.
 
 use super::{Labels, counter, gauge};
-use crate::nfs_use::{CLOSED, NFS_USE, NfsUse, Version4Use};
+use crate::nfs_use::{CLOSED, NfsUse, Version4Use};
 use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
 
-pub(super) fn encode(encoder: &mut DescriptorEncoder) -> fmt::Result {
-    NFS_USE.last().map_or(Ok(()), |noted| server(encoder, &noted))
+pub(super) fn encode(encoder: &mut DescriptorEncoder, last: Option<NfsUse>) -> fmt::Result {
+    last.map_or(Ok(()), |noted| server(encoder, &noted))
 }
 
 fn row(value: u64) -> Vec<(Labels<'static>, u64)> {

@@ -1,7 +1,8 @@
 //! The catalog: objects and documents, and their stored form.
 //!
-//! [`Objects`] and [`Documents`] own their data; other parts of the pool change it through their
-//! methods, which keep the account of promises and note what the next checkpoint has to write.
+//! [`Objects`](objects::Objects) and [`Documents`](documents::Documents) own their data; other parts
+//! of the pool change it through their methods, which keep the account of promises and note what the
+//! next checkpoint has to write.
 
 use crate::interface::ObjectId;
 

@@ -1,6 +1,6 @@
 //! Trees of the map: path-copied radix trees whose sub-trees are shared.
 //!
-//! A page with more than one parent is never changed. [`Core::own_path`] makes a path exclusively
+//! A page with more than one parent is never changed. [`Map::own_path`] makes a path exclusively
 //! owned and part of the current epoch: empty pointers get fresh pages, shared pages are copied
 //! (their children gain a reference), clean pages move to a new address. Counts propagate lazily: a
 //! page's count is the number of parents that point to it, not of objects that reach it.

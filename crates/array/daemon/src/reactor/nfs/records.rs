@@ -80,7 +80,6 @@ impl Records {
     /// Stores changes until it is dropped.
     pub async fn run(&self) {
         loop {
-            self.work.notified().await;
             while !self.pending.borrow().is_empty() {
                 if let Err(error) = self.store_pending().await {
                     if let Some(count) = self.failed.count(clock::now()) {
@@ -93,6 +92,7 @@ impl Records {
                     }
                 }
             }
+            self.work.notified().await;
         }
     }
 
@@ -181,12 +181,14 @@ mod tests {
     }
 
     async fn run_for<T>(records: &Records, time: Duration, until: impl Future<Output = T>) -> Option<T> {
-        tokio::select! {
-            biased;
-            done = until => Some(done),
-            () = records.run() => None,
-            () = tokio::time::sleep(time) => None,
-        }
+        let running = async {
+            tokio::select! {
+                biased;
+                done = until => Some(done),
+                () = records.run() => None,
+            }
+        };
+        tokio::time::timeout(time, running).await.ok().flatten()
     }
 
     fn paused() -> tokio::runtime::Runtime {

@@ -61,7 +61,7 @@ const PROOF_BYTES: u64 = 4 << 20;
 /// Blocks that replay requests beyond its plan, so that allocation finds a good place.
 const SPARE_BLOCKS: u64 = 8;
 /// Shard and run that may write. Only one process at a time opens a pool.
-const FENCE: Fence = Fence { shard: 0, epoch: 1 };
+const FENCE: Fence = Fence { epoch: 1 };
 
 /// Result of opening a pool.
 #[derive(Clone, Copy, Debug, Default)]
@@ -590,12 +590,8 @@ impl<M: Media> Core<M> {
 
     /// Takes a checkpoint before a frame is replayed, if memory or space demands it.
     fn make_room(&mut self, point: ReplayPoint) -> Result<(), PoolError> {
-        let memory = self.options.memory_bytes;
         let tight = self.map.space().available() < self.map.reserve_blocks() && self.map.space().pinned() > 0;
-        let full = self.map.pages().dirty_bytes() > memory / 4
-            || self.map.content().dirty() * BLOCK_BYTES > memory / 4
-            || self.map.space().dirty_segments() * 5000 > memory / 4;
-        if !tight && !full {
+        if !tight && !self.map_calls_for_checkpoint() && !self.memory_is_full() {
             return Ok(());
         }
         self.replaying = Some(point);
