@@ -21,7 +21,6 @@ use cli::Globals;
 use futures_util::future::LocalBoxFuture;
 use new_name::DiskAndName;
 use one_disk::Disk;
-use path::DiskPath;
 use range::FileRange;
 use std::process::ExitCode;
 use virtual_disk::files::{self, Work};

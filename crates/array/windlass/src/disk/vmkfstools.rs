@@ -59,11 +59,11 @@ pub(super) struct Vmkfstools {
 impl Vmkfstools {
     /// Returns the task that the options ask for.
     pub(super) fn task(self) -> Result<Box<dyn Task>, DiskError> {
-        let Some(path) = self.path else {
+        let Some(path) = self.path.clone() else {
             let words = "no verb is given; windlass disk --help lists the verbs, and the options of vmkfstools";
             return Err(DiskError::Usage(words.into()));
         };
-        if let Some(disk) = self.rename {
+        if let Some(disk) = self.rename.clone() {
             return Ok(Box::new(NewName { verb: new_name::Verb::Rename, disk, name: path }));
         }
         let path = path.parse::<DiskPath>().map_err(DiskError::Usage)?;
@@ -74,7 +74,7 @@ impl Vmkfstools {
         if self.stat {
             return Ok(Box::new(Stat { disk: path, extendedstat: true }));
         }
-        Ok(if let Some(source) = self.clone {
+        Ok(if let Some(source) = self.clone.clone() {
             let (format, by_host) = (self.format, self.by_host);
             Box::new(CloneDisk {
                 source: None,
