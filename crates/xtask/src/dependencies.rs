@@ -121,7 +121,7 @@ const LAYERS: &[Layer] = &[
             ("datastore", &["data_mover"]),
             ("demo", &["array_process", "conformance", "text"]),
             ("initiator", &["data_mover", "iscsi"]),
-            ("lab", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
+            ("lab", &["data_mover", "datastore", "initiator", "iscsi", "nfs", "nfs_client", "random", "text"]),
             ("lab_report", &["lab", "text"]),
             ("nfs_client", &["nfs", "onc_rpc", "xdr"]),
             ("nfs_conformance", &["nfs", "nfs_client", "onc_rpc", "random", "verdict", "xdr"]),

@@ -11,6 +11,8 @@ use crate::turns::Turns;
 pub(crate) struct Measurements {
     /// Cache of data blocks.
     pub data_cache: NotedUse,
+    /// The NFS server.
+    pub nfs: nfs_use::NotedUse,
     /// Longest turns of the reactor's pump.
     pub turns: Turns,
     /// Processor time of the threads that serve hosts.

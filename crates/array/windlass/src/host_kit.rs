@@ -220,7 +220,7 @@ pub(crate) fn fail(error: &DiskError) -> ExitCode {
 }
 
 /// Prints an error of a session with an NFS server, and returns its exit status.
-pub(crate) fn nfs_failure(url: &nfs_client::url::Url, error: &ClientError) -> ExitCode {
+pub(crate) fn nfs_failure(url: &impl std::fmt::Display, error: &ClientError) -> ExitCode {
     let (status, code, help) = match error {
         ClientError::Connect { .. } => {
             (7, "unreachable", Some("check that the server is running and that this is its port"))

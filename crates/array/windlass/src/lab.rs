@@ -2,6 +2,8 @@
 //! neither an array of ours nor root.
 
 use crate::host_kit::{self, FINDINGS, HostOptions};
+use crate::target::Target;
+use ::lab::nas::{NasError, Place};
 use ::lab::results::{self, CaseResult, Verdict};
 use ::lab::{Case, Ended, LabError, Options, Size, Watch, cases, compare, nas, table};
 use clap::{Args, Subcommand};
@@ -27,7 +29,7 @@ pub(crate) enum Verb {
     List,
     /// Run cases, each with the primitive off and on
     #[command(
-        after_help = "Examples:\n  windlass lab run clone-template eager-zero iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass lab run all iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 iscsi://192.0.2.7/iqn.2026-01.org.example:t/1 --pairs 3\n  windlass lab run nas-clone nas-reserve nas-stat --directory /mnt/nas\n  windlass lab run boot-storm iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --destroy-data iqn.2026-01.org.example:t/0\n\nEverything on the logical units is overwritten; one that holds data is refused unless --destroy-data names it.\nIn JSON, a case that was left out has check_passed false and no failures, and skipped says why.\nExit status: 0 when every check passed, 9 when one failed, 130 when cancelled, 1 when the array was gone in the middle; when the run could not begin: 2 usage, 3 not found, 4 the unit holds data or is in use, 5 denied, 7 unreachable, 8 timed out, 1 otherwise"
+        after_help = "Examples:\n  windlass lab run clone-template eager-zero iscsi://192.0.2.7/iqn.2026-01.org.example:t/0\n  windlass lab run all iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 iscsi://192.0.2.7/iqn.2026-01.org.example:t/1 --pairs 3\n  windlass lab run nas-clone nas-reserve nas-stat nfs://192.0.2.7/vms\n  windlass lab run nas-clone --directory /mnt/nas\n  windlass lab run boot-storm iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 --destroy-data iqn.2026-01.org.example:t/0\n\nEverything on the logical units is overwritten; one that holds data is refused unless --destroy-data names it.\nThe nas- cases work in a new directory of a share, over NFSv4.2 and without a mount, or of a mounted file system. They remove it.\nIn JSON, a case that was left out has check_passed false and no failures, and skipped says why.\nExit status: 0 when every check passed, 9 when one failed, 130 when cancelled, 1 when the array was gone in the middle; when the run could not begin: 2 usage, 3 not found, 4 the unit holds data or is in use, 5 denied, 7 unreachable, 8 timed out, 1 otherwise"
     )]
     Run(RunArguments),
     /// Run a selection that takes three minutes
@@ -50,7 +52,8 @@ pub(crate) enum Verb {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Names of cases, or all; then the URL of the logical unit, and optionally of a second one
+    /// Names of cases, or all; then the URL of the logical unit, and optionally of a second one; for the
+    /// nas- cases nfs://HOST[:PORT]/SHARE, or --directory
     #[arg(required = true, num_args = 1.., value_name = "CASE…|all URL [URL]")]
     words: Vec<String>,
     /// Number of rounds, each with the primitive off and on
@@ -99,13 +102,23 @@ pub(crate) fn run(verb: &Verb, format: Format) -> ExitCode {
     match verb {
         Verb::List => crate::print(&list(format)),
         Verb::Run(arguments) => match split(&arguments.words) {
-            Ok((_, urls)) if urls.is_empty() && arguments.directory.is_none() => {
-                usage("in which directory? these cases work in one of a mounted file system: --directory DIR")
+            Ok(Chosen { urls, share: None, .. }) if urls.is_empty() && arguments.directory.is_none() => usage(
+                "in which share or directory? nfs://HOST[:PORT]/SHARE, or --directory DIR of a mounted file system",
+            ),
+            Ok(Chosen { share: Some(_), .. }) if arguments.directory.is_some() => {
+                usage("the nas- cases work in a share or in a directory, not in both")
             }
-            Ok((names, urls)) => match options(names, urls, (arguments.pairs, arguments.size), &arguments.common) {
-                Ok(options) => measure(&Options { directory: arguments.directory.clone(), ..options }, format),
-                Err(error) => host_kit::fail(&error),
-            },
+            Ok(Chosen { names, urls, share }) => {
+                let timeout = arguments.common.host.answer_timeout();
+                let place = match (share, &arguments.directory) {
+                    (Some(url), _) => Some(Place::Share { url, timeout }),
+                    (None, directory) => directory.clone().map(Place::Directory),
+                };
+                match options(names, urls, (arguments.pairs, arguments.size), &arguments.common) {
+                    Ok(options) => measure(&Options { place, ..options }, format),
+                    Err(error) => host_kit::fail(&error),
+                }
+            }
             Err(words) => usage(&words),
         },
         Verb::Quick(arguments) => {
@@ -120,32 +133,49 @@ pub(crate) fn run(verb: &Verb, format: Format) -> ExitCode {
     }
 }
 
-/// Splits a command line into cases and URLs.
-fn split(words: &[String]) -> Result<(Vec<String>, Vec<Url>), String> {
-    let (mut names, mut urls) = (Vec::new(), Vec::new());
-    for word in words {
-        match word.as_str() {
-            url if url.contains("://") => urls.push(url.parse::<Url>().map_err(|error| error.to_string())?),
-            "all" => names.extend(all_names().map(str::to_owned)),
-            name if all_names().any(|known| known == name) => names.push(name.to_owned()),
-            other => return Err(format!("there is no case {other}; windlass lab list  shows them")),
+/// What a command line names.
+#[derive(Debug)]
+struct Chosen {
+    /// Names of cases, each once.
+    names: Vec<String>,
+    /// Logical units, at most two.
+    urls: Vec<Url>,
+    /// Share for the cases of files.
+    share: Option<nfs_client::url::Url>,
+}
+
+/// Splits a command line into cases and URLs. With a share alone, `all` are the cases of files.
+fn split(words: &[String]) -> Result<Chosen, String> {
+    let (mut urls, mut shares) = (Vec::new(), Vec::new());
+    for word in words.iter().filter(|word| word.contains("://")) {
+        match word.parse()? {
+            Target::Iscsi(url) => urls.push(url),
+            Target::Nfs(url) => shares.push(url),
         }
     }
-    let of_directory = names.iter().all(|name| nas::find(name).is_some());
-    match (names.is_empty(), urls.len()) {
-        (true, _) => Err("name a case, or all".into()),
-        (false, count) if (count == 0) == of_directory && count <= 2 => {
-            let mut once = Vec::new();
-            for name in names {
-                if !once.contains(&name) {
-                    once.push(name);
-                }
-            }
-            Ok((once, urls))
+    let mut names: Vec<String> = Vec::new();
+    for word in words.iter().filter(|word| !word.contains("://")) {
+        let more: Vec<&str> = match word.as_str() {
+            "all" if urls.is_empty() && !shares.is_empty() => nas::CASES.iter().map(|case| case.name).collect(),
+            "all" => all_names().collect(),
+            name if all_names().any(|known| known == name) => vec![name],
+            other => return Err(format!("there is no case {other}; windlass lab list  shows them")),
+        };
+        let new: Vec<_> = more.into_iter().filter(|name| !names.iter().any(|known| known == name)).collect();
+        names.extend(new.into_iter().map(str::to_owned));
+    }
+    let is_of_files = |name: &String| nas::find(name).is_some();
+    let (of_files, only_files) = (names.iter().any(is_of_files), names.iter().all(is_of_files));
+    match (urls.len(), shares.len()) {
+        _ if names.is_empty() => Err("name a case, or all".into()),
+        (_, 2..) => Err("a run takes one share".into()),
+        (_, 1) if !of_files => Err("these cases take a logical unit, and no share".into()),
+        (1.., _) if only_files => {
+            Err("these cases take no logical unit, but a share, nfs://…, or --directory DIR".into())
         }
-        (false, _) if of_directory => Err("these cases take no logical unit, but --directory DIR".into()),
-        (false, 0) => Err("which logical unit? iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN".into()),
-        (false, _) => Err("a run takes one logical unit, or two".into()),
+        (0, _) if !only_files => Err("which logical unit? iscsi://[USER%PASSWORD@]HOST[:PORT]/TARGET/LUN".into()),
+        (0..=2, _) => Ok(Chosen { names, urls, share: shares.pop() }),
+        _ => Err("a run takes one logical unit, or two".into()),
     }
 }
 
@@ -163,7 +193,7 @@ fn options(
     Ok(Options {
         cases,
         urls: urls.iter().map(|url| common.host.complete(url)).collect::<Result<_, _>>()?,
-        directory: None,
+        place: None,
         pairs,
         size,
         destroy_data: common.destroy_data.clone(),
@@ -192,7 +222,7 @@ fn list(format: Format) -> String {
             json!({
                 "case": case.name,
                 "title": case.title,
-                "needs": ["a mounted directory"],
+                "needs": ["a share or a mounted directory"],
                 "second_logical_unit": false,
                 "paper": { "test": paper.test, "system": paper.system, "words": paper.words },
             })
@@ -292,6 +322,10 @@ fn fail(error: LabError, options: &Options) -> ExitCode {
         | LabError::NoSuchCase(_)
         | LabError::NoUnit(_)
         | LabError::Unsuitable(_)) => DiskError::Usage(error.to_string()),
+        LabError::Files(NasError::Nfs { error, .. }) => {
+            let at = options.place.as_ref().map(ToString::to_string).unwrap_or_default();
+            return host_kit::nfs_failure(&at, &error);
+        }
         error @ LabError::NoDirectory(_) => return host_kit::failed(&error.to_string(), "not-found", 3, None),
         error => return host_kit::failed(&error.to_string(), "failed", 1, None),
     };
@@ -385,10 +419,14 @@ mod tests {
     fn cases_and_units_are_distinguished() {
         let split = |words: &[&str]| split(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
         let url = "iscsi://h/iqn.x:t/0";
-        let (names, urls) = split(&["eager-zero", "clone-cpu", "eager-zero", url, url]).unwrap();
-        assert_eq!((names, urls.len()), (vec!["eager-zero".to_owned(), "clone-cpu".to_owned()], 2));
-        assert_eq!(split(&["all", url]).unwrap().0.len(), 22);
-        assert_eq!(split(&["nas-clone", "nas-stat"]).unwrap().1.len(), 0);
+        let share = "nfs://h/s";
+        let found = split(&["eager-zero", "clone-cpu", "eager-zero", url, url]).unwrap();
+        assert_eq!((found.names, found.urls.len()), (vec!["eager-zero".to_owned(), "clone-cpu".to_owned()], 2));
+        assert_eq!(split(&["all", url]).unwrap().names.len(), cases::ALL.len() + nas::CASES.len());
+        assert_eq!(split(&["nas-clone", "nas-stat"]).unwrap().urls.len(), 0);
+        let found = split(&["all", share]).unwrap();
+        assert_eq!((found.names.len(), found.share.is_some()), (nas::CASES.len(), true));
+        assert!(split(&["nas-clone", "eager-zero", url, share]).unwrap().share.is_some());
         for bad in [
             &["eager-zero"][..],
             &["nas-clone", url],
@@ -396,6 +434,10 @@ mod tests {
             &["eager", url],
             &["all", url, url, url],
             &["all", "iscsi://h/0"],
+            &["eager-zero", share],
+            &["eager-zero", url, share],
+            &["nas-clone", share, share],
+            &["nas-clone", "nfs://h"],
         ] {
             assert!(split(bad).is_err(), "{bad:?}");
         }

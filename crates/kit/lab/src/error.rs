@@ -1,5 +1,6 @@
 //! Errors of the laboratory.
 
+use crate::nas::NasError;
 use data_mover::DeviceError;
 use datastore::DatastoreError;
 use initiator::{ProbeError, SessionError};
@@ -60,6 +61,9 @@ pub enum LabError {
     /// The path given to `--directory` does not exist or is not a directory.
     #[error("there is no directory {0}")]
     NoDirectory(String),
+    /// The share cannot be used.
+    #[error(transparent)]
+    Files(#[from] NasError),
     /// The logical unit cannot be used.
     #[error("{0}")]
     Unsuitable(String),

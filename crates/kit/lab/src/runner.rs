@@ -6,7 +6,7 @@ use crate::case::Case;
 use crate::cases;
 use crate::error::LabError;
 use crate::machine;
-use crate::nas::{self, NasCase, NasSettings};
+use crate::nas::{self, NasCase, NasSettings, Place};
 use crate::outcome::Outcome;
 use crate::results::{self, CaseResult, Run, VERSION};
 use crate::scale::Size;
@@ -31,8 +31,8 @@ pub struct Options {
     /// The logical unit, and a second one for cases with two datastores; empty when only directory
     /// cases run.
     pub urls: Vec<Url>,
-    /// Directory for the cases of a mounted directory; they are skipped without one.
-    pub directory: Option<PathBuf>,
+    /// Place of the files for the cases of files; they are skipped without one.
+    pub place: Option<Place>,
     /// Number of pairs of rounds, off and on.
     pub pairs: u32,
     /// Scale of the run.
@@ -93,31 +93,33 @@ pub fn run(options: &Options, watch: Rc<dyn Watch>) -> Result<Ended, LabError> {
     tokio::task::LocalSet::new().block_on(&runtime, async { run_here(options, watch, &mut Interrupts::watch()?).await })
 }
 
-/// A case of a logical unit or of a directory.
+/// A case of a logical unit or of files.
 #[derive(Clone, Copy)]
 enum Chosen {
     Block(&'static Case),
-    Directory(&'static NasCase),
+    Files(&'static NasCase),
 }
 
 impl Chosen {
     fn find(name: &str) -> Result<Self, LabError> {
         let block = cases::find(name).map(Self::Block);
-        let found = block.or_else(|| nas::find(name).map(Self::Directory));
+        let found = block.or_else(|| nas::find(name).map(Self::Files));
         found.ok_or_else(|| LabError::NoSuchCase(name.to_owned()))
     }
 
     fn name(self) -> &'static str {
         match self {
             Self::Block(case) => case.name,
-            Self::Directory(case) => case.name,
+            Self::Files(case) => case.name,
         }
     }
 }
 
 async fn run_here(options: &Options, watch: Rc<dyn Watch>, interrupts: &mut Interrupts) -> Result<Ended, LabError> {
     let chosen: Vec<_> = options.cases.iter().map(|name| Chosen::find(name)).collect::<Result<_, _>>()?;
-    if let Some(directory) = options.directory.as_ref().filter(|directory| !directory.is_dir()) {
+    if let Some(Place::Directory(directory)) = &options.place
+        && !directory.is_dir()
+    {
         return Err(LabError::NoDirectory(directory.display().to_string()));
     }
     let opened = match future::select(pin!(open_if(options, &chosen, &watch)), pin!(interrupts.next())).await {
@@ -150,7 +152,7 @@ async fn run_here(options: &Options, watch: Rc<dyn Watch>, interrupts: &mut Inte
         let (result, end) = match (case, &bench) {
             (Chosen::Block(case), Some(bench)) => one(bench, case, pin!(interrupts.next())).await,
             (Chosen::Block(case), None) => return Err(LabError::NoUnit(case.name)),
-            (Chosen::Directory(case), _) => one_of_directory(options, case, pin!(interrupts.next())).await?,
+            (Chosen::Files(case), _) => one_of_files(options, case, pin!(interrupts.next())).await?,
         };
         let end = match (end, &bench) {
             (End::Gone(words), Some(bench)) => reconnect(bench, words, pin!(interrupts.next())).await,
@@ -185,8 +187,8 @@ async fn run_here(options: &Options, watch: Rc<dyn Watch>, interrupts: &mut Inte
     Ok(Ended { run, cancelled, left })
 }
 
-/// Calls [`open`] when a case of logical units was chosen, and describes the directory when a
-/// directory case was.
+/// Calls [`open`] when a case of logical units was chosen, and describes the place of the files
+/// when a case of files was.
 async fn open_if(
     options: &Options,
     chosen: &[Chosen],
@@ -200,25 +202,24 @@ async fn open_if(
         let opened = open(options, watch).await?;
         (bench, subjects) = (Some(opened.0), opened.1);
     }
-    if let Some(directory) = &options.directory
-        && chosen.iter().any(|case| matches!(case, Chosen::Directory(_)))
+    if let Some(place) = options.place.clone()
+        && chosen.iter().any(|case| matches!(case, Chosen::Files(_)))
     {
-        if !directory.is_dir() {
-            return Err(LabError::Unsuitable(format!("{} is not a directory", directory.display())));
-        }
-        subjects.push(nas::subject(directory));
+        // Calls of files block.
+        let described = tokio::task::spawn_blocking(move || place.subject()).await;
+        subjects.push(described.map_err(std::io::Error::other)??);
     }
     Ok((bench, subjects))
 }
 
-/// Runs one case of a mounted directory, on its own thread because its calls block.
-async fn one_of_directory(
+/// Runs one case of files, on its own thread because its calls block.
+async fn one_of_files(
     options: &Options,
     case: &'static NasCase,
     cancel: impl Future<Output = ()> + Unpin,
 ) -> Result<(CaseResult, End), LabError> {
-    let Some(directory) = options.directory.clone() else {
-        let skipped = Some("the case needs a mounted directory: --directory DIR".to_owned());
+    let Some(place) = options.place.clone() else {
+        let skipped = Some("the case needs a share, nfs://…, or a mounted directory: --directory DIR".to_owned());
         let (case, title) = (case.name.to_owned(), case.title.to_owned());
         let paper = nas::paper(&case);
         return Ok((CaseResult { case, title, skipped, paper, ..CaseResult::default() }, End::Done));
@@ -226,7 +227,7 @@ async fn one_of_directory(
     let settings = NasSettings { pairs: options.pairs, size: options.size.bytes(NAS_BYTES.0, NAS_BYTES.1) };
     let cancelled = Arc::new(AtomicBool::new(false));
     let seen = cancelled.clone();
-    let work = tokio::task::spawn_blocking(move || nas::run_until(case.name, &directory, &settings, &seen));
+    let work = tokio::task::spawn_blocking(move || nas::run_until(case.name, &place, &settings, &seen));
     match future::select(work, cancel).await {
         Either::Left((result, _)) => Ok((result.map_err(std::io::Error::other)?, End::Done)),
         Either::Right((_, work)) => {

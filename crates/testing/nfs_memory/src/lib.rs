@@ -86,13 +86,15 @@ pub fn start() -> io::Result<SocketAddr> {
 pub struct Setup {
     /// Serve NFSv3 and MOUNT, too.
     pub v3: bool,
+    /// Room of the share `s` in bytes.
+    pub quota_bytes: Option<u64>,
     /// Creates the lie that the server tells.
     pub lie: Option<Box<dyn FnOnce() -> Box<dyn Lie> + Send>>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { v3: true, lie: None }
+        Self { v3: true, quota_bytes: None, lie: None }
     }
 }
 
@@ -117,11 +119,12 @@ pub fn start_with(setup: Setup) -> io::Result<SocketAddr> {
     Ok(address)
 }
 
-/// The shares of [`MemoryServer`].
-fn shares() -> io::Result<Shares<MemoryFileSystem>> {
+/// The shares of [`MemoryServer`]. `quota_bytes`: room of `s`.
+fn shares(quota_bytes: Option<u64>) -> io::Result<Shares<MemoryFileSystem>> {
     let engine = MemoryEngine::new(None);
     let create = || Rc::new(engine.create(now()));
     let first = create();
+    first.set_quota(quota_bytes);
     let small = create();
     small.set_quota(Some(SMALL_BYTES));
     let mut read_only = share("read-only", 9, Rc::clone(&first))?;
@@ -140,7 +143,7 @@ impl MemoryServer {
     }
 
     fn create(port: u16, setup: Setup) -> io::Result<Rc<Self>> {
-        let shares = Rc::new(RefCell::new(shares()?));
+        let shares = Rc::new(RefCell::new(shares(setup.quota_bytes)?));
         let handle_key = HandleKey::new(random_bytes()?);
         let boot = u32::from_be_bytes(random_bytes()?) >> 1;
         let name = Bytes::from_static(b"nfs_memory");

@@ -30,9 +30,17 @@ impl<M: Media + 'static> Reactor<M> {
         directory: SharedDirectory,
         environment: Rc<dyn Environment>,
         calls: HostCalls,
-        measurements: Arc<Measurements>,
+        measurements: &Arc<Measurements>,
     ) -> Self {
-        Self { pool, units, directory, environment, shortage: Rc::default(), calls, measurements }
+        Self {
+            pool,
+            units,
+            directory,
+            environment,
+            shortage: Rc::default(),
+            calls,
+            measurements: Arc::clone(measurements),
+        }
     }
 
     /// Names, hosts and access. Must not be held across an await.

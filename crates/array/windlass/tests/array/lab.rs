@@ -126,7 +126,7 @@ fn cases_that_cannot_run_give_the_reason() {
         (&["eager-zero", &no_lun], 3, "LUN 77"),
         (&["eager", &urls[0]], 2, "there is no case eager"),
         (&["eager-zero", "all"], 2, "which logical unit?"),
-        (&["nas-clone", "nas-stat"], 2, "in which directory?"),
+        (&["nas-clone", "nas-stat"], 2, "in which share or directory?"),
         (&["eager-zero", &urls[0], &urls[0]], 2, "both URLs name the same logical unit"),
     ] {
         let output = lab(&fixture, words);

@@ -1,9 +1,9 @@
 //! A share as a whole: when it is empty, access times, space in the meta class.
 
-use super::world::{good, name};
 use super::{ROOT_ATTRIBUTES, end, new_share, reopened};
 use crate::memory::MOST_ACCESSED;
 use crate::testing::MemoryEngine;
+use crate::testing::world::{good, name};
 use crate::{Durability, Engine, Files, Outcome, Root, View};
 use vfs::{
     Call, Caller, Cookie, Exclusive, FileId, FileSystem, FsError, Kind, New, NewKind, SetAttributes, Source,

@@ -1,16 +1,14 @@
 //! `nas-clone`: a disk is a file, and its clone another one. Off, the host reads and writes it; on,
-//! the file system shares its extents (FICLONE). Also measured is copy_file_range, for which the
-//! file system chooses the method. Then two things that the paper's system could not do: a source
+//! the file system shares its extents (FICLONE, CLONE). Also measured is copy_file_range or COPY, for
+//! which the file system chooses the method. Then two things that the paper's system could not do: a source
 //! that is being written, and one with snapshots.
 
 use super::content::{self, BLOCK, Found};
-use super::copy::{Method, copy};
+use super::copy::copy;
+use super::files::Method;
 use super::findings::{Findings, Values};
-use super::{Bench, NasError, doing, file_system};
+use super::{Bench, NasError};
 use crate::results::{Better, Paper, PaperFigure, Unit};
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -21,6 +19,8 @@ pub(super) const TITLE: &str = "A disk on a file server is cloned: at rest, whil
 const GUEST_PAUSE: Duration = Duration::from_micros(200);
 /// Shortest time for which the guest writes during a copy.
 const GUEST_TIME: Duration = Duration::from_millis(100);
+/// Longest time for which the start of a guest is waited for.
+const GUEST_START: Duration = Duration::from_secs(30);
 /// Number of snapshots of the source.
 const SNAPSHOTS: usize = 3;
 
@@ -39,12 +39,13 @@ pub(super) fn paper() -> Paper {
 }
 
 pub(super) fn run(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
-    let (source, path) = content::create(bench, "source")?;
+    let source = "source";
+    content::create(bench, source)?;
     findings.goals.clear();
     for round in bench.rounds() {
         for method in turns(round) {
             bench.check_cancelled()?;
-            if let Err(error) = once(bench, findings, method, &source) {
+            if let Err(error) = once(bench, findings, method, source) {
                 missing(findings, method, error)?;
             }
         }
@@ -52,15 +53,15 @@ pub(super) fn run(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasE
     if findings.skipped.is_none() {
         findings.goal_faster(20.0);
     }
-    busy(bench, findings, &source, &path)?;
-    snapshots(bench, findings, &source, &path)
+    busy(bench, findings, source)?;
+    snapshots(bench, findings, source)
 }
 
 /// Order of the methods, so that none is always first.
 fn turns(round: u32) -> [Method; 3] {
     match round % 2 {
-        1 => [Method::ReadWrite, Method::Clone, Method::CopyFileRange],
-        _ => [Method::CopyFileRange, Method::Clone, Method::ReadWrite],
+        1 => [Method::ReadWrite, Method::Clone, Method::CopyRange],
+        _ => [Method::CopyRange, Method::Clone, Method::ReadWrite],
     }
 }
 
@@ -69,7 +70,7 @@ fn side(findings: &mut Findings, method: Method) -> &mut Values {
     match method {
         Method::ReadWrite => &mut findings.off,
         Method::Clone => &mut findings.on,
-        Method::CopyFileRange => findings.others.entry("copy_file_range").or_default(),
+        Method::CopyRange => findings.others.entry("copy_file_range").or_default(),
     }
 }
 
@@ -85,16 +86,14 @@ fn missing(findings: &mut Findings, method: Method, error: NasError) -> Result<(
 }
 
 /// Copies the source once while it is at rest.
-fn once(bench: &Bench<'_>, findings: &mut Findings, method: Method, source: &File) -> Result<(), NasError> {
-    let to = bench.path("copy");
-    content::forget(source);
-    let room = || file_system::room(bench.directory()).map(|room| room.unused);
-    let (before, server_before) = (room(), file_system::server_bytes(bench.directory()));
-    let (time, new) = copy(bench, method, source, &to)?;
+fn once(bench: &Bench<'_>, findings: &mut Findings, method: Method, source: &str) -> Result<(), NasError> {
+    let (files, to) = (bench.files(), "copy");
+    files.forget(source);
+    let room = || files.room().map(|room| room.unused);
+    let (before, server_before) = (room(), files.server_bytes());
+    let time = copy(bench, method, source, to)?;
+    let server = server_before.zip(files.server_bytes()).map(|(before, after)| after.saturating_sub(before));
     let consumed = before.zip(room()).map(|(before, after)| before.saturating_sub(after));
-    let server = server_before
-        .zip(file_system::server_bytes(bench.directory()))
-        .map(|(before, after)| after.saturating_sub(before));
     let size = bench.size();
     let values = side(findings, method);
     values.seconds("seconds", time.as_secs_f64());
@@ -108,14 +107,15 @@ fn once(bench: &Bench<'_>, findings: &mut Findings, method: Method, source: &Fil
     let who = match (method, consumed) {
         (Method::ReadWrite, _) => "read and written by this host",
         (Method::Clone, _) => "offloaded",
-        (Method::CopyFileRange, Some(consumed)) if consumed < size / 10 => "offloaded",
-        (Method::CopyFileRange, _) if server.is_some_and(|bytes| bytes < size / 10) => "offloaded",
-        (Method::CopyFileRange, _) => "copied by this host's kernel",
+        (Method::CopyRange, Some(consumed)) if consumed < size / 10 => "offloaded",
+        (Method::CopyRange, _) if server.is_some_and(|bytes| bytes < size / 10) => "offloaded",
+        (Method::CopyRange, _) => "copied by this host's kernel",
     };
     values.moved_bytes = [(who.to_owned(), size)].into();
-    let wrong = content::verify(bench, &new, &to, |_| Found::Stamp(0))?;
-    findings.check(wrong.is_none(), || format!("{}: the copy differs: {}", method.name(), wrong.unwrap_or_default()));
-    bench.remove(&to)
+    let wrong = content::verify(bench, files, to, |_| Found::Stamp(0))?;
+    let call = files.call_of(method);
+    findings.check(wrong.is_none(), || format!("{call}: the copy differs: {}", wrong.unwrap_or_default()));
+    files.remove(to)
 }
 
 /// The guest on the source: writes each block in turn in a scattered order, with a stamp one higher
@@ -162,27 +162,27 @@ impl Guest {
 }
 
 /// Copies while a guest writes. A clone must show the disk at one instant; a host's copy does not.
-fn busy(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &Path) -> Result<(), NasError> {
+fn busy(bench: &Bench<'_>, findings: &mut Findings, source: &str) -> Result<(), NasError> {
     let guest = Guest::new(bench.size() / BLOCK);
     let mut stamp = 0;
     for round in bench.rounds() {
-        let idle = with_guest(guest, &mut stamp, source, path, || Ok(()))?;
+        let idle = with_guest(bench, guest, &mut stamp, source, || Ok(()))?;
         findings.others.entry("idle").or_default().seconds("guest_p99_seconds", idle.1);
         for method in turns(round) {
             bench.check_cancelled()?;
             if method == Method::Clone && findings.skipped.is_some() {
                 continue;
             }
-            let to = bench.path("busy-copy");
-            let copied = with_guest(guest, &mut stamp, source, path, || copy(bench, method, source, &to));
-            let ((time, new), p99) = match copied {
+            let to = "busy-copy";
+            let copied = with_guest(bench, guest, &mut stamp, source, || copy(bench, method, source, to));
+            let (time, p99) = match copied {
                 Ok(done) => done,
                 Err(error) => {
                     missing(findings, method, error)?;
                     continue;
                 }
             };
-            let found = content::inspect(bench, &new, &to)?;
+            let found = content::inspect(bench, bench.files(), to)?;
             let others = guest.of_other_instants(&found);
             let values = side(findings, method);
             values.seconds("busy_seconds", time.as_secs_f64());
@@ -194,14 +194,14 @@ fn busy(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &Path) 
                 )
             };
             findings.check(method != Method::Clone || others == 0, what);
-            bench.remove(&to)?;
+            bench.files().remove(to)?;
         }
     }
     let expected = guest.after(stamp);
     let of = |number: u64| {
         Found::Stamp(usize::try_from(number).ok().and_then(|number| expected.get(number).copied()).unwrap_or(0))
     };
-    let wrong = content::verify(bench, source, path, of)?;
+    let wrong = content::verify(bench, bench.files(), source, of)?;
     findings.check(wrong.is_none(), || {
         format!("the source differs from what its guest wrote: {}", wrong.unwrap_or_default())
     });
@@ -211,33 +211,40 @@ fn busy(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &Path) 
 /// Runs `work` while a guest writes; also returns the 99th percentile of the guest's latency in
 /// seconds.
 fn with_guest<T>(
+    bench: &Bench<'_>,
     guest: Guest,
     stamp: &mut u64,
-    source: &File,
-    path: &Path,
+    source: &str,
     work: impl FnOnce() -> Result<T, NasError>,
 ) -> Result<(T, f64), NasError> {
     let done = AtomicBool::new(false);
     let latencies = Mutex::new(Vec::new());
-    let next = std::cell::Cell::new(*stamp);
+    let (first, another) = (*stamp, bench.files().another());
     let (outcome, written) = std::thread::scope(|scope| {
-        let first = next.get();
         let (done, latencies) = (&done, &latencies);
-        let guest = scope.spawn(move || -> Result<u64, std::io::Error> {
+        let (ready, started) = std::sync::mpsc::channel();
+        let guest = scope.spawn(move || -> Result<u64, NasError> {
             let mut stamp = first;
+            let files = another();
+            // The work begins when the guest can write, or has failed.
+            drop(ready);
+            let files = files?;
             while !done.load(Ordering::Acquire) {
                 let place = guest.place(stamp + 1);
                 let data = content::block(place, stamp + 1);
                 let began = Instant::now();
-                source.write_all_at(&data, place * BLOCK)?;
+                files.write(source, place * BLOCK, &data)?;
                 stamp += 1;
                 if let Ok(mut latencies) = latencies.lock() {
                     latencies.push(began.elapsed().as_secs_f64());
                 }
                 std::thread::sleep(GUEST_PAUSE);
             }
+            files.sync(source)?;
+            files.close()?;
             Ok(stamp)
         });
+        let _disconnected = started.recv_timeout(GUEST_START) as Result<(), _>;
         let began = Instant::now();
         let outcome = work();
         std::thread::sleep(GUEST_TIME.saturating_sub(began.elapsed()));
@@ -246,7 +253,7 @@ fn with_guest<T>(
     });
     // A panic of the guest's thread is passed on.
     let written = written.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    *stamp = written.map_err(doing("write", path))?;
+    *stamp = written?;
     let mut latencies = latencies.into_inner().unwrap_or_default();
     latencies.sort_by(f64::total_cmp);
     let p99 = latencies.get(latencies.len().saturating_sub(1) * 99 / 100).copied().unwrap_or(0.0);
@@ -254,14 +261,16 @@ fn with_guest<T>(
 }
 
 /// Clones a source with snapshots, each followed by writes; the snapshots must stay unchanged.
-fn snapshots(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &Path) -> Result<(), NasError> {
+fn snapshots(bench: &Bench<'_>, findings: &mut Findings, source: &str) -> Result<(), NasError> {
     if findings.skipped.is_some() {
-        findings.note("Snapshots are clones too: without FICLONE none can be created.".into());
+        let call = bench.files().call_of(Method::Clone);
+        findings.note(format!("Snapshots are clones too: without {call} none can be created."));
         return Ok(());
     }
     // Starts from known content, because the busy part has left stamps behind.
-    content::fill(bench, source, path, 0..bench.size())?;
-    source.sync_all().map_err(doing("sync", path))?;
+    let files = bench.files();
+    content::fill(bench, files, source, 0..bench.size())?;
+    files.sync(source)?;
     let blocks = bench.size() / BLOCK;
     // Snapshot n is followed by writes to every block whose number is n + 1 modulo 8.
     let of = |snapshots: u64| {
@@ -272,19 +281,20 @@ fn snapshots(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &P
     };
     let mut kept = Vec::new();
     for snapshot in 0..SNAPSHOTS {
-        let to = bench.path(&format!("snapshot-{snapshot}"));
-        kept.push((copy(bench, Method::Clone, source, &to)?.1, to));
+        let to = format!("snapshot-{snapshot}");
+        copy(bench, Method::Clone, source, &to)?;
+        kept.push(to);
         let stamp = snapshot as u64 + 1;
         for number in (stamp..blocks).step_by(8) {
             bench.check_cancelled()?;
-            source.write_all_at(&content::block(number, stamp), number * BLOCK).map_err(doing("write", path))?;
+            files.write(source, number * BLOCK, &content::block(number, stamp))?;
         }
     }
-    source.sync_all().map_err(doing("sync", path))?;
+    files.sync(source)?;
     for round in bench.rounds() {
         for method in turns(round) {
-            let to = bench.path("copy-of-many");
-            let (time, new) = match copy(bench, method, source, &to) {
+            let to = "copy-of-many";
+            let time = match copy(bench, method, source, to) {
                 Ok(done) => done,
                 Err(error) => {
                     missing(findings, method, error)?;
@@ -292,17 +302,18 @@ fn snapshots(bench: &Bench<'_>, findings: &mut Findings, source: &File, path: &P
                 }
             };
             side(findings, method).seconds("with_snapshots_seconds", time.as_secs_f64());
-            let wrong = content::verify(bench, &new, &to, of(SNAPSHOTS as u64))?;
+            let wrong = content::verify(bench, files, to, of(SNAPSHOTS as u64))?;
+            let call = files.call_of(method);
             findings.check(wrong.is_none(), || {
-                format!("{} of a source with snapshots differs: {}", method.name(), wrong.unwrap_or_default())
+                format!("{call} of a source with snapshots differs: {}", wrong.unwrap_or_default())
             });
-            bench.remove(&to)?;
+            files.remove(to)?;
         }
     }
-    for ((file, path), before) in kept.iter().zip(0..) {
-        let wrong = content::verify(bench, file, path, of(before))?;
+    for (name, before) in kept.iter().zip(0..) {
+        let wrong = content::verify(bench, files, name, of(before))?;
         findings.check(wrong.is_none(), || format!("snapshot {before} has changed: {}", wrong.unwrap_or_default()));
-        bench.remove(path)?;
+        files.remove(name)?;
     }
     Ok(())
 }

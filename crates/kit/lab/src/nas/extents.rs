@@ -4,6 +4,7 @@
 //! FIEMAP has no safe call in Rust; `filefrag` of e2fsprogs calls it and is present on nearly every
 //! host. Without it, unshared bytes are unknown.
 
+use super::files::Usage;
 use super::{NasError, doing};
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
@@ -11,20 +12,6 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// Extended statistics of a file, and its data, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Usage {
-    /// Length of the file.
-    pub(crate) capacity: u64,
-    /// Allocated blocks, including shared ones.
-    pub(crate) used: u64,
-    /// Data that is not a hole.
-    pub(crate) data: u64,
-    /// Part of `used` that no other file shares; `None` where the file system or the host does not
-    /// report it.
-    pub(crate) unshared: Option<u64>,
-}
 
 /// Determines all of it. The file must be synced: blocks that are not yet allocated are in none of
 /// the numbers.

@@ -1,5 +1,6 @@
 //! The file system of a directory: its type, its room, and the traffic to its server.
 
+use super::files::Room;
 use crate::results::Subject;
 use rustix::fs::statvfs;
 use std::ffi::OsStr;
@@ -13,16 +14,6 @@ struct Mount {
     point: PathBuf,
     kind: String,
     source: String,
-}
-
-/// Room of a file system, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Room {
-    pub(crate) size: u64,
-    /// Free bytes for this user.
-    pub(crate) free: u64,
-    /// Free bytes in all; the space of a file is measured by these.
-    pub(crate) unused: u64,
 }
 
 /// Determines the room; `None` when the file system does not report it.
@@ -79,7 +70,7 @@ fn mount_of(directory: &Path) -> Option<Mount> {
 }
 
 /// Describes a directory for a run.
-pub fn subject(directory: &Path) -> Subject {
+pub(crate) fn subject(directory: &Path) -> Subject {
     let mount = mount_of(directory);
     Subject {
         url: directory.display().to_string(),

@@ -1,35 +1,41 @@
-//! Cases of a mounted directory: the work of VAAI for NAS on a file server, by the calls that a
-//! file system offers. A clone is FICLONE or copy_file_range, a reservation is fallocate, extended
-//! statistics are SEEK_HOLE, blocks and shared extents.
+//! Cases of files: the work of VAAI for NAS on a file server. The files are in a mounted directory
+//! ([`mounted`]), by the calls that a file system offers, or in a share over NFSv4.2 ([`share`]), without a
+//! mount. The cases know neither.
 //!
-//! A call that the file system lacks is reported with its errno. All files are in a directory of
-//! the case, which is removed in any event. The code does not depend on the file system; tests run
-//! in a temporary directory.
+//! A call that the file system lacks is reported with its errno or status. All files are in a directory
+//! of the case, which is removed in any event.
 
 mod clone;
 mod content;
 mod copy;
 mod extents;
 mod file_system;
+mod files;
 mod findings;
+mod many_clones;
+mod mounted;
+mod place;
 mod reserve;
+mod share;
 mod stat;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 mod tests;
+mod thick_clone;
 
-pub use file_system::subject;
+pub use place::Place;
 
 use crate::results::{CaseResult, Paper};
+use files::Files;
 use findings::Findings;
+use nfs_client::ClientError;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use tempfile::TempDir;
 use thiserror::Error;
 
-/// A case of a mounted directory.
+/// A case of files.
 #[derive(Clone, Copy, Debug)]
 pub struct NasCase {
     /// Name, as in `nas-clone`.
@@ -45,6 +51,8 @@ pub const CASES: &[NasCase] = &[
     NasCase { name: "nas-clone", title: clone::TITLE, paper: clone::paper, run: clone::run },
     NasCase { name: "nas-reserve", title: reserve::TITLE, paper: reserve::paper, run: reserve::run },
     NasCase { name: "nas-stat", title: stat::TITLE, paper: stat::paper, run: stat::run },
+    NasCase { name: "nas-thick-clone", title: thick_clone::TITLE, paper: thick_clone::paper, run: thick_clone::run },
+    NasCase { name: "nas-many-clones", title: many_clones::TITLE, paper: many_clones::paper, run: many_clones::run },
 ];
 
 /// Finds a case by name.
@@ -69,7 +77,7 @@ pub struct NasSettings {
 
 /// Reason why a case ended early.
 #[derive(Debug, Error)]
-pub(crate) enum NasError {
+pub enum NasError {
     /// The user cancelled the case.
     #[error("cancelled")]
     Cancelled,
@@ -78,10 +86,18 @@ pub(crate) enum NasError {
     Unsupported {
         /// Name of the call.
         call: &'static str,
-        /// Error with the errno.
-        error: io::Error,
+        /// Error with the errno or the status.
+        error: String,
     },
-    /// Any other error.
+    /// No space is left.
+    #[error("{doing}: {error}")]
+    Full {
+        /// Operation and file.
+        doing: String,
+        /// Error with the errno or the status.
+        error: String,
+    },
+    /// Any other error of the operating system.
     #[error("{doing}: {error}")]
     Io {
         /// Operation and file.
@@ -89,30 +105,41 @@ pub(crate) enum NasError {
         /// Error with the errno.
         error: io::Error,
     },
+    /// Any other error of an NFS server.
+    #[error("{doing}: {error}")]
+    Nfs {
+        /// Operation and file.
+        doing: String,
+        /// Error of the call.
+        error: ClientError,
+    },
 }
 
 /// Wraps an error with the operation and the file.
 pub(crate) fn doing<E: Into<io::Error>>(what: &'static str, path: &Path) -> impl FnOnce(E) -> NasError {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    move |error| NasError::Io { doing: format!("cannot {what} {name}"), error: error.into() }
+    move |error| {
+        let (doing, error) = (format!("cannot {what} {name}"), error.into());
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                NasError::Full { doing, error: error.to_string() }
+            }
+            _ => NasError::Io { doing, error },
+        }
+    }
 }
 
 /// Working directory and settings of a case.
 pub(crate) struct Bench<'a> {
-    scratch: TempDir,
+    files: Box<dyn Files>,
     settings: NasSettings,
     cancelled: &'a AtomicBool,
 }
 
 impl Bench<'_> {
-    /// Path of a file of the case.
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.scratch.path().join(name)
-    }
-
-    /// Directory of all files of the case.
-    pub(crate) fn directory(&self) -> &Path {
-        self.scratch.path()
+    /// Files of the case.
+    pub(crate) fn files(&self) -> &dyn Files {
+        &*self.files
     }
 
     /// Size of the file in bytes.
@@ -129,21 +156,16 @@ impl Bench<'_> {
     pub(crate) fn check_cancelled(&self) -> Result<(), NasError> {
         if self.cancelled.load(Ordering::Relaxed) { Err(NasError::Cancelled) } else { Ok(()) }
     }
-
-    /// Removes a file that a round no longer needs.
-    pub(crate) fn remove(&self, path: &Path) -> Result<(), NasError> {
-        std::fs::remove_file(path).map_err(doing("remove", path))
-    }
 }
 
-/// Runs a case in a new directory below `directory`. Errors are recorded in the result, with the
-/// values found until then.
-pub fn run(case: &str, directory: &Path, settings: &NasSettings) -> CaseResult {
-    run_until(case, directory, settings, &AtomicBool::new(false))
+/// Runs a case in a new directory of a place. Errors are recorded in the result, with the values found
+/// until then.
+pub fn run(case: &str, place: &Place, settings: &NasSettings) -> CaseResult {
+    run_until(case, place, settings, &AtomicBool::new(false))
 }
 
 /// Like [`run`], until `cancelled` becomes true.
-pub fn run_until(case: &str, directory: &Path, settings: &NasSettings, cancelled: &AtomicBool) -> CaseResult {
+pub fn run_until(case: &str, place: &Place, settings: &NasSettings, cancelled: &AtomicBool) -> CaseResult {
     let started = Instant::now();
     let Some(known) = find(case) else {
         let failures = vec![format!("there is no case {case}")];
@@ -154,17 +176,12 @@ pub fn run_until(case: &str, directory: &Path, settings: &NasSettings, cancelled
         size: settings.size.next_multiple_of(content::MIB).max(content::MIB),
     };
     let mut findings = Findings::default();
-    let scratch = tempfile::Builder::new()
-        .prefix("windlass-lab-")
-        .tempdir_in(directory)
-        .map_err(doing("create a directory in", directory));
-    let outcome = scratch.and_then(|scratch| {
-        let bench = Bench { scratch, settings, cancelled };
-        findings.notes.push(file_system::sentence(bench.directory()));
+    let outcome = place.open().and_then(|files| {
+        let bench = Bench { files, settings, cancelled };
+        findings.notes.push(bench.files().sentence());
         let outcome = (known.run)(&bench, &mut findings);
-        let path = bench.directory().to_owned();
-        // Closed explicitly, because the guard's drop would hide an error.
-        outcome.and(bench.scratch.close().map_err(doing("remove", &path)))
+        let closed = bench.files.close();
+        outcome.and(closed)
     });
     match outcome {
         Ok(()) => {}

@@ -3,16 +3,11 @@
 //! nothing; on is a clone.
 
 use super::content::{self, BLOCK, MIB};
-use super::copy::{Method, copy};
-use super::extents::{Usage, usage};
+use super::copy::copy;
+use super::files::{Method, Reserve, Usage};
 use super::findings::{Findings, Values};
-use super::{Bench, NasError, doing};
+use super::{Bench, NasError};
 use crate::results::{Better, Paper};
-use rustix::fs::{FallocateFlags, fallocate};
-use rustix::io::Errno;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 pub(super) const TITLE: &str = "Capacity, used and unshared bytes of thin, thick and cloned disks";
 
@@ -30,13 +25,14 @@ pub(super) fn paper() -> Paper {
 pub(super) fn run(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
     thin(bench, findings)?;
     thick(bench, findings)?;
-    let (source, path) = content::create(bench, "source")?;
-    let whole = usage(&source, &path)?;
+    let (files, source) = (bench.files(), "source");
+    content::create(bench, source)?;
+    let whole = files.usage(source)?;
     if whole.unshared.is_none() {
-        findings.note("Which extents are shared is not known here: the file system has no FIEMAP, or the host has no filefrag (e2fsprogs).".into());
+        findings.note("Which blocks are shared is not known here: the server has no space_freed, or the file system no FIEMAP, or the host no filefrag (e2fsprogs).".into());
     }
-    let (_, copied) = copy(bench, Method::ReadWrite, &source, &bench.path("copy"))?;
-    let of_copy = usage(&copied, &bench.path("copy"))?;
+    copy(bench, Method::ReadWrite, source, "copy")?;
+    let of_copy = files.usage("copy")?;
     add(&mut findings.off, of_copy);
     let size = bench.size();
     findings.check(of_copy.capacity == size, || {
@@ -44,9 +40,9 @@ pub(super) fn run(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasE
     });
     let shared = of_copy.unshared.is_some_and(|unshared| unshared < of_copy.used.min(size));
     findings.check(!shared, || format!("a copy shares extents: {of_copy:?}"));
-    bench.remove(&bench.path("copy"))?;
-    match copy(bench, Method::Clone, &source, &bench.path("clone")) {
-        Ok((_, clone)) => cloned(bench, findings, (&source, &path), (&clone, &bench.path("clone"))),
+    files.remove("copy")?;
+    match copy(bench, Method::Clone, source, "clone") {
+        Ok(_) => cloned(bench, findings, source, "clone"),
         Err(error @ NasError::Unsupported { .. }) => {
             findings.skipped = Some(error.to_string());
             Ok(())
@@ -71,54 +67,47 @@ fn slack(bytes: u64) -> u64 {
 
 /// Checks a thin disk of which a quarter is written.
 fn thin(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
-    let path = bench.path("thin");
-    let file = content::open_new(&path)?;
+    let (files, name) = (bench.files(), "thin");
+    files.create(name)?;
     let size = bench.size();
     let written = (size / 4).next_multiple_of(BLOCK);
-    file.set_len(size).map_err(doing("set the length of", &path))?;
-    content::fill(bench, &file, &path, 0..written)?;
-    file.sync_all().map_err(doing("sync", &path))?;
-    let found = usage(&file, &path)?;
+    files.set_size(name, size)?;
+    content::fill(bench, files, name, 0..written)?;
+    files.sync(name)?;
+    let found = files.usage(name)?;
     add(findings.others.entry("thin").or_default(), found);
     let fits = found.capacity == size && found.used <= written + slack(written) && found.used >= written;
     findings.check(fits, || format!("a thin disk of {size} bytes with {written} written: {found:?}"));
     let data = found.data >= written && found.data <= written + slack(written);
     if !data {
-        findings.note(format!("SEEK_HOLE reports {} bytes of data where {written} were written.", found.data));
+        findings.note(format!("SEEK reports {} bytes of data where {written} were written.", found.data));
     }
-    bench.remove(&path)
+    files.remove(name)
 }
 
 /// Checks a thick disk that is reserved, not written.
 fn thick(bench: &Bench<'_>, findings: &mut Findings) -> Result<(), NasError> {
-    let path = bench.path("thick");
-    let file = content::open_new(&path)?;
+    let (files, name) = (bench.files(), "thick");
+    files.create(name)?;
     let size = bench.size();
-    match fallocate(&file, FallocateFlags::empty(), 0, size) {
+    match files.reserve(Reserve::Lazy, name, size) {
         Ok(()) => {
-            file.sync_all().map_err(doing("sync", &path))?;
-            let found = usage(&file, &path)?;
+            files.sync(name)?;
+            let found = files.usage(name)?;
             add(findings.others.entry("thick").or_default(), found);
             let fits = found.capacity == size && found.used >= size && found.used <= size + slack(size);
             findings.check(fits, || format!("a thick disk of {size} bytes: {found:?}"));
         }
-        Err(errno @ (Errno::OPNOTSUPP | Errno::NOSYS)) => {
-            findings.note(format!("the file system does not support fallocate: {}", std::io::Error::from(errno)));
-        }
-        Err(errno) => return Err(doing("reserve", &path)(errno)),
+        Err(error @ NasError::Unsupported { .. }) => findings.note(error.to_string()),
+        Err(error) => return Err(error),
     }
-    bench.remove(&path)
+    files.remove(name)
 }
 
 /// Checks a clone: it shares everything at first, and after writes to a quarter of it all but that.
-fn cloned(
-    bench: &Bench<'_>,
-    findings: &mut Findings,
-    source: (&File, &Path),
-    clone: (&File, &Path),
-) -> Result<(), NasError> {
-    let size = bench.size();
-    let (of_source, of_clone) = (usage(source.0, source.1)?, usage(clone.0, clone.1)?);
+fn cloned(bench: &Bench<'_>, findings: &mut Findings, source: &str, clone: &str) -> Result<(), NasError> {
+    let (files, size) = (bench.files(), bench.size());
+    let (of_source, of_clone) = (files.usage(source)?, files.usage(clone)?);
     add(&mut findings.on, of_clone);
     findings.on.moved_bytes = [("offloaded".to_owned(), size)].into();
     findings.off.moved_bytes = [("read and written by this host".to_owned(), size)].into();
@@ -131,18 +120,18 @@ fn cloned(
     let changed = (size / 4).next_multiple_of(BLOCK);
     for number in 0..changed / BLOCK {
         bench.check_cancelled()?;
-        clone.0.write_all_at(&content::block(number, 1), number * BLOCK).map_err(doing("write", clone.1))?;
+        files.write(clone, number * BLOCK, &content::block(number, 1))?;
     }
-    clone.0.sync_all().map_err(doing("sync", clone.1))?;
-    let found = usage(clone.0, clone.1)?;
+    files.sync(clone)?;
+    let found = files.usage(clone)?;
     add(findings.others.entry("changed clone").or_default(), found);
     let fits = found.unshared.is_none_or(|unshared| unshared >= changed && unshared <= changed + slack(changed));
     findings.check(fits, || format!("a clone of which {changed} bytes were written: {found:?}"));
-    let wrong = content::verify(bench, source.0, source.1, |_| content::Found::Stamp(0))?;
+    let wrong = content::verify(bench, files, source, |_| content::Found::Stamp(0))?;
     findings
         .check(wrong.is_none(), || format!("writes to the clone changed its source: {}", wrong.unwrap_or_default()));
     let expected = |number: u64| content::Found::Stamp(u64::from(number < changed / BLOCK));
-    let wrong = content::verify(bench, clone.0, clone.1, expected)?;
+    let wrong = content::verify(bench, files, clone, expected)?;
     findings
         .check(wrong.is_none(), || format!("the clone differs from the written data: {}", wrong.unwrap_or_default()));
     Ok(())

@@ -4,6 +4,7 @@
 //! each time, so each step sees the changes made since the previous one.
 
 use crate::checksum::Crc32c;
+use crate::core::scan::allotments::AllotmentCount;
 use crate::geometry::{FANOUT, MAX_LEVEL, Pointer, page_span};
 use crate::interface::ScanStep;
 use crate::interface::range::BlockNumber;
@@ -35,6 +36,8 @@ pub(crate) struct Scan {
     pub(super) window: std::ops::Range<BlockAddress>,
     pub(super) first_pass: bool,
     pub(super) verify: Option<Verify>,
+    /// Of a count of allotments.
+    pub(super) allotments: AllotmentCount,
     /// Unreadable pages: address and reason.
     pub(super) bad_pages: Vec<(BlockAddress, String)>,
 }
