@@ -206,12 +206,12 @@ impl State {
     fn write_record(&mut self, key: Key) {
         let lost = self.files.held(key).has_lost();
         if let Some(client) = self.clients.get_mut(key)
-            && !client.is_recorded()
-            && (!lost || leaves_out(Mutation::RecordOfLoss))
+            && client.needs_record()
+            && (client.is_recorded() || !lost || leaves_out(Mutation::RecordOfLoss))
             && !leaves_out(Mutation::Record)
         {
             client.set_recorded(true);
-            self.records.write(client.owner(), self.config.boot);
+            self.records.write(client.owner(), self.config.boot, client.denies());
         }
     }
 

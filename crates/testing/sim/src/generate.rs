@@ -229,8 +229,11 @@ impl Generator {
                 Catalog::Rollback { id, source: source.unwrap_or(object) }
             }
             Kind::Reserve => {
-                let (id, _) = self.writable(model).unwrap_or((object, sectors));
-                Catalog::Reserve { id, percent: self.of(&[None, Some(100), Some(100), Some(100), Some(30), Some(0)]) }
+                let (id, sectors) = self.writable(model).unwrap_or((object, sectors));
+                let percent = self.of(&[None, Some(100), Some(100), Some(100), Some(30), Some(0)]);
+                // In an address space, what is allotted stays promised.
+                let kept = sectors == SPACE_SECTORS && percent.is_some();
+                Catalog::Reserve { id, percent: if kept { Some(100) } else { percent } }
             }
             Kind::Document => {
                 let key = self.below(world.documents) as u8;

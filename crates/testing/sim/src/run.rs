@@ -566,7 +566,8 @@ impl Run {
                     // An operation with reserved space must get it.
                     let reserved = match &request {
                         Request::Write { object, .. } | Request::CompareAndWrite { object, .. } => {
-                            self.model.objects.get(object).is_some_and(|object| object.reserved == Some(100))
+                            let found = self.model.objects.get(object);
+                            found.is_some_and(|of| of.reserved == Some(100) && of.sectors != SPACE_SECTORS)
                         }
                         _ => false,
                     };

@@ -193,7 +193,7 @@ fn a_rule_about_a_missing_host_is_damage() {
     assert!(error.to_string().contains("about a share or a host that is not there"), "{error}");
 }
 
-/// Such a rule would have no effect.
+/// A rule about a host that is known by its initiator names alone would have no effect.
 #[test]
 fn a_host_without_address_is_refused() {
     let array = array();

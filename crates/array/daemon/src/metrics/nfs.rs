@@ -5,8 +5,8 @@ use crate::nfs_use::{CLOSED, NfsUse, Version4Use};
 use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
 
-pub(super) fn encode(encoder: &mut DescriptorEncoder, noted: Option<NfsUse>) -> fmt::Result {
-    noted.map_or(Ok(()), |noted| server(encoder, &noted))
+pub(super) fn encode(encoder: &mut DescriptorEncoder, last: Option<NfsUse>) -> fmt::Result {
+    last.map_or(Ok(()), |noted| server(encoder, &noted))
 }
 
 fn row(value: u64) -> Vec<(Labels<'static>, u64)> {

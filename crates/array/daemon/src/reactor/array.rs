@@ -56,13 +56,8 @@ impl<M: Media + 'static> Array<M> {
         });
         let share = u32::from(setup.array.background_share_percent);
         let calls = HostCalls::default();
-        let pumping = tokio::task::spawn_local(pump::run(
-            pool.clone(),
-            work.clone(),
-            share,
-            calls.clone(),
-            Arc::clone(measurements),
-        ));
+        let pump = pump::run(pool.clone(), work.clone(), share, calls.clone(), Arc::clone(measurements));
+        let pumping = tokio::task::spawn_local(pump);
         let loaded = Control::load(Rc::new(pool.clone()), Rc::clone(&environment), setup.array.clone());
         let loaded = loaded.await.map_err(failed)?;
         let directory = loaded.shared_directory();
@@ -76,7 +71,8 @@ impl<M: Media + 'static> Array<M> {
                     refusal_log_entries: REFUSAL_LOG_ENTRIES,
                 })
             });
-            let reactor = Rc::new(Reactor::new(pool.clone(), units, directory, environment, calls, measurements));
+            let reactor =
+                Rc::new(Reactor::new(pool.clone(), units, directory, environment, calls, Arc::clone(measurements)));
             let frontends = Frontends::new(&reactor, &setup, nfs, control);
             Rc::new(LiveArray::new(reactor, frontends, setup.portals))
         };

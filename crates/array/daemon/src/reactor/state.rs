@@ -30,17 +30,9 @@ impl<M: Media + 'static> Reactor<M> {
         directory: SharedDirectory,
         environment: Rc<dyn Environment>,
         calls: HostCalls,
-        measurements: &Arc<Measurements>,
+        measurements: Arc<Measurements>,
     ) -> Self {
-        Self {
-            pool,
-            units,
-            directory,
-            environment,
-            shortage: Rc::default(),
-            calls,
-            measurements: Arc::clone(measurements),
-        }
+        Self { pool, units, directory, environment, shortage: Rc::default(), calls, measurements }
     }
 
     /// Names, hosts and access. Must not be held across an await.

@@ -156,7 +156,7 @@ impl Map {
     /// state at that time.
     fn share_tree(&mut self, id: ObjectId) -> Option<Object> {
         self.objects.more_shared(id, u64::MAX, u64::MAX)?;
-        self.allotments.share_all(id);
+        self.allotments.share_all(id, self.objects.read(id, Object::overwrite_percent)?);
         let mut object = self.objects.get(id)?.into_owned();
         object.root_crc = self.pages.completed(object.pointer()).crc;
         if !object.root.is_none() {

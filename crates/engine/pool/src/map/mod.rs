@@ -5,7 +5,7 @@
 //! read first in [`Need`]. A change is planned, which changes nothing, and then executed in one
 //! step. Live operations and replay change the map through the same functions.
 
-pub(crate) mod allotments;
+mod allotments;
 pub(crate) mod assign;
 mod changes;
 pub(crate) mod checkpoint;
@@ -20,6 +20,7 @@ mod objects;
 pub(crate) mod page;
 pub(crate) mod pages;
 mod pins;
+pub(crate) mod promises;
 pub(crate) mod reclaim;
 pub(crate) mod reserves;
 mod sealing;

@@ -108,6 +108,8 @@ impl Map {
     pub fn take_due_recounts(&mut self) -> Vec<ObjectId> {
         let mut due = self.objects.take_due_recounts();
         due.extend(self.allotments.objects_to_count());
+        due.sort_unstable();
+        due.dedup();
         due
     }
 

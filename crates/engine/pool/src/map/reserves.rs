@@ -317,7 +317,16 @@ impl Map {
             }
         }
         let shared: BTreeSet<ObjectId> = changes.iter().filter_map(shared_by).collect();
-        let allotted: u64 = shared.into_iter().map(|id| self.promise_of_sharing_all(id)).sum();
+        let percent = |id: ObjectId| {
+            let set = changes.iter().filter_map(|change| match change {
+                CatalogChange::SetReservation { id: of, reservation } if *of == id => {
+                    Some(reservation.map_or(100, |reservation| reservation.overwrite_percent))
+                }
+                _ => None,
+            });
+            set.chain(self.objects.read(id, Object::overwrite_percent)).max().unwrap_or(100)
+        };
+        let allotted: u64 = shared.into_iter().map(|id| self.promise_of_sharing_all(id, percent(id))).sum();
         let before: u64 = after.keys().filter_map(|id| self.objects.read(*id, Object::promised)).sum();
         let after: u64 = after.values().map(Object::promised).sum();
         after.saturating_sub(before) + allotted

@@ -174,6 +174,36 @@ fn a_snapshot_is_refused_if_its_promise_cannot_be_kept() {
     rig.assert_clean();
 }
 
+#[test]
+fn the_overwrite_reserve_says_what_a_snapshot_leaves_promised() {
+    let mut rig = Rig::new(2048 * 3);
+    let (object, other) = (rig.create(ALL), rig.create(1 << 20));
+    rig.reserve(object, 10).unwrap();
+    allot(&mut rig, object, 0, 1200).unwrap();
+    rig.write(object, 0, 1000, 1).unwrap();
+    let snapshot = rig.clone_of(object, ObjectKind::Snapshot).unwrap();
+    assert_eq!(seen(&mut rig, object, 0, 2000).1, 300);
+    fill(&mut rig, other);
+    rig.write(object, 0, 1, 2).unwrap();
+    rig.write(object, 1, 199, 2).unwrap();
+    assert_eq!(seen(&mut rig, object, 0, 2000).1, 100);
+    assert!(is_full(&rig.write(object, 300, 500, 2)));
+    rig.assert_clean();
+    let mut rig = rig.crash();
+    assert_eq!(seen(&mut rig, object, 0, 2000).1, 100);
+    rig.core.checkpoint().unwrap();
+    let mut rig = rig.crash();
+    assert_eq!(seen(&mut rig, object, 0, 2000).1, 100);
+    rig.zero(object, 0, 1000).unwrap();
+    assert_eq!(seen(&mut rig, object, 0, 2000).1, 300);
+    rig.delete(snapshot);
+    rig.settle();
+    // Space is promised anew where it is asked for.
+    allot(&mut rig, object, 0, 1200).unwrap();
+    assert_eq!(seen(&mut rig, object, 0, 2000).1, 1200);
+    rig.assert_clean();
+}
+
 /// The first write after a snapshot also copies the block that describes the range, which is not allotted.
 #[test]
 fn what_lies_beside_an_allotment_is_promised_with_a_snapshot() {

@@ -139,7 +139,7 @@ mod tests {
 
     /// Records of connections that share a budget of `limit_bytes`.
     fn connections<const N: usize>(limit_bytes: usize) -> [Incoming; N] {
-        let memory = DataMemory::new(Budget::new(limit_bytes, 0));
+        let memory = DataMemory::new(Budget::new(limit_bytes, limit_bytes / 2));
         [(); N].map(|()| Incoming::new(Rc::new(Account::new(memory.clone(), Rc::new(Notify::new())))))
     }
 

@@ -9,8 +9,11 @@ mod outgoing;
 mod publish;
 mod records;
 mod registry;
+pub(super) mod rollback;
 mod service;
 pub(super) mod start;
+#[cfg(test)]
+mod tests;
 
 use super::frontend::Frontend;
 use super::listener::accept_each;

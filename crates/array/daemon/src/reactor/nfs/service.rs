@@ -147,6 +147,13 @@ impl<F: FileSystem + 'static> Service<F> {
         }
     }
 
+    /// Takes a change of the records of clients, as one that a call has caused.
+    #[cfg(test)]
+    pub fn take_record(&self, change: nfs_state::RecordChange) {
+        let change = Cell::new(Some(change));
+        self.records.take(|| change.take());
+    }
+
     /// Epoch of a call that begins.
     pub fn epoch(&self) -> Epoch {
         self.epochs.present()
@@ -210,6 +217,7 @@ impl<F: FileSystem + 'static> Service<F> {
         });
         NfsUse {
             calls: self.traffic.calls.get(),
+            operations: [self.entry.procedures(), self.v4.as_ref().map(|v4| v4.operations()).unwrap_or_default()],
             received_bytes: self.traffic.received_bytes.get(),
             sent_bytes: self.traffic.sent_bytes.get(),
             connections: self.registry.count() as u64,

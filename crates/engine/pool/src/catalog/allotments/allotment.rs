@@ -24,6 +24,9 @@ pub(crate) struct Allotment {
     pub pages_due: u64,
     /// Blocks beside the range that the next write into it may have to copy.
     pub beside: u64,
+    /// Number of due blocks without a promise: snapshots of an object with an overwrite reserve below 100 % leave
+    /// them.
+    pub unpromised: u64,
     /// Slot in the stored table.
     pub slot: u32,
 }
@@ -31,13 +34,18 @@ pub(crate) struct Allotment {
 impl Allotment {
     /// Allotment of a range of which nothing is known but the number of mapped blocks.
     pub fn new(range: BlockRange, mapped: u64) -> Self {
-        Self { count: range.count, mapped, shared: mapped, pages_due: pages_of(range), beside: 0, slot: 0 }
+        Self { count: range.count, mapped, shared: mapped, pages_due: pages_of(range), ..Self::default() }
     }
 
     /// Blocks that must be kept free: one for each block that is unmapped or shared, and those that may be
     /// due besides.
     pub fn promised(&self) -> u64 {
-        self.blocks_due() + self.pages_due + self.beside
+        self.blocks_promised() + self.pages_due + self.beside
+    }
+
+    /// Blocks of the range for which there is a promise.
+    pub fn blocks_promised(&self) -> u64 {
+        self.blocks_due().saturating_sub(self.unpromised)
     }
 
     /// Blocks of the range that are unmapped or, at most, shared.
@@ -50,6 +58,7 @@ impl Allotment {
     pub fn change(&mut self, mapped: i64, shared: i64) {
         self.mapped = self.mapped.saturating_add_signed(mapped).min(self.count);
         self.shared = self.shared.saturating_add_signed(shared).min(self.mapped);
+        self.unpromised = self.unpromised.min(self.blocks_due());
     }
 
     /// Adds blocks and pages that may be due, up to those of the whole range `of`; returns them.
@@ -59,9 +68,12 @@ impl Allotment {
         Missed { blocks, pages }
     }
 
-    /// The allotment after everything of its object was shared.
-    pub fn all_shared(&self, of: BlockRange) -> Self {
-        Self { shared: self.mapped, pages_due: pages_of(of), beside: BLOCKS_BESIDE, ..*self }
+    /// The allotment after everything of its object was shared; so many percent of what is overwritten then are
+    /// promised.
+    pub fn all_shared(&self, of: BlockRange, overwrite_percent: u8) -> Self {
+        let more = self.mapped.saturating_sub(self.shared);
+        let unpromised = self.unpromised + more * u64::from(100 - overwrite_percent.min(100)) / 100;
+        Self { shared: self.mapped, pages_due: pages_of(of), beside: BLOCKS_BESIDE, unpromised, ..*self }
     }
 
     /// Most blocks that the allotment can promise, whatever is mapped and shared.
@@ -113,6 +125,22 @@ mod tests {
     }
 
     #[test]
+    fn an_overwrite_reserve_leaves_blocks_without_a_promise() {
+        let of = range(0, 100);
+        let owned = Allotment { shared: 0, pages_due: 0, ..Allotment::new(of, 60) };
+        let mut allotment = owned.all_shared(of, 25);
+        assert_eq!((allotment.blocks_due(), allotment.blocks_promised(), allotment.unpromised), (100, 55, 45));
+        // What becomes unmapped and was shared frees nothing that could be promised.
+        allotment.change(-10, -10);
+        assert_eq!((allotment.blocks_due(), allotment.blocks_promised()), (100, 55));
+        // The promise is for the first blocks that are written.
+        allotment.change(50, 0);
+        assert_eq!((allotment.blocks_due(), allotment.blocks_promised()), (50, 5));
+        allotment.change(0, -50);
+        assert_eq!((allotment.blocks_due(), allotment.blocks_promised(), allotment.unpromised), (0, 0, 0));
+    }
+
+    #[test]
     fn bounds_never_exceed_the_range() {
         let of = range(10, 100);
         let mut allotment = Allotment::new(of, 30);
@@ -121,7 +149,7 @@ mod tests {
         assert_eq!((allotment.mapped, allotment.shared, allotment.blocks_due()), (20, 0, 80));
         allotment.raise(of, 50, 50);
         assert_eq!((allotment.shared, allotment.pages_due), (20, 6));
-        assert_eq!(allotment.all_shared(of).promised(), Allotment::most(of));
+        assert_eq!(allotment.all_shared(of, 100).promised(), Allotment::most(of));
         assert_eq!(common(of, range(100, 50)), range(100, 10));
         assert_eq!(common(of, range(200, 50)).count, 0);
     }

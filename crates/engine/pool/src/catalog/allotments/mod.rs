@@ -261,10 +261,10 @@ impl Allotments {
         }
     }
 
-    /// Notes that all of an object was shared.
-    pub fn share_all(&mut self, object: ObjectId) {
+    /// Notes that all of an object was shared, with this overwrite reserve.
+    pub fn share_all(&mut self, object: ObjectId, overwrite_percent: u8) {
         self.change(object, EVERYTHING, |of, allotment| {
-            *allotment = allotment.all_shared(of);
+            *allotment = allotment.all_shared(of, overwrite_percent);
             Missed { blocks: u64::MAX, pages: u64::MAX }
         });
     }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! object (8), 0: the slot is empty | first block (8) | blocks (8) | mapped blocks (8) |
-//! of these, at most: shared (8) | map pages still to be allocated, at most (8) | blocks beside the range (4) | 12 zero
+//! of these, at most: shared (8) | map pages still to be allocated, at most (8) | blocks beside the range (4) | 4 zero |
+//! due blocks without a promise (8)
 //! ```
 
 use super::allotment::{Allotment, MOST_ALLOTMENTS, pages_of};
@@ -117,7 +118,7 @@ impl Table {
 }
 
 fn encode_slot((object, first): Key, of: &Allotment, slot: &mut [u8]) {
-    let numbers = [object.0, first.get(), of.count, of.mapped, of.shared, of.pages_due, of.beside];
+    let numbers = [object.0, first.get(), of.count, of.mapped, of.shared, of.pages_due, of.beside, of.unpromised];
     for (bytes, number) in slot.chunks_exact_mut(8).zip(numbers) {
         bytes.copy_from_slice(&number.to_le_bytes());
     }
@@ -140,13 +141,16 @@ fn decode_slot(slot: u32, bytes: &[u8]) -> Option<(ObjectId, BlockRange, Allotme
     let range = BlockRange::new(BlockNumber::new(cursor.u64()?), cursor.u64()?);
     let (mapped, shared, pages_due) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
     let beside = u64::from(cursor.u32()?);
+    cursor.take(4)?;
+    let unpromised = cursor.u64()?;
     if !is_user_object(object) || !is_allottable(range) || mapped > range.count {
         return None;
     }
     // Upper bounds: the pool never promises more than this.
-    let all = Allotment { mapped, slot, ..Allotment::new(range, mapped) }.all_shared(range);
+    let all = Allotment { mapped, slot, ..Allotment::new(range, mapped) }.all_shared(range, 100);
     let (shared, pages_due, beside) = (shared.min(mapped), pages_due.min(pages_of(range)), beside.min(all.beside));
-    Some((object, range, Allotment { shared, pages_due, beside, ..all }))
+    let found = Allotment { shared, pages_due, beside, ..all };
+    Some((object, range, Allotment { unpromised: unpromised.min(found.blocks_due()), ..found }))
 }
 
 /// True for a range of blocks of an address space, at least one.
@@ -181,7 +185,7 @@ mod tests {
             allotments.put(ObjectId(16 + number % 3), range(number * 10, 5), Allotment::new(range(number * 10, 5), 2));
         }
         allotments.take(ObjectId(16), range(0, 5));
-        allotments.share_all(ObjectId(17));
+        allotments.share_all(ObjectId(17), 30);
         let bytes = stored(&mut allotments);
         assert_eq!(bytes.len(), 3 * BLOCK_BYTES);
         let mut loaded = Allotments::default();

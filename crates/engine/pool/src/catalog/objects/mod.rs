@@ -471,12 +471,12 @@ impl Objects {
         &self.promises
     }
 
-    /// Returns the object if it has a reservation.
+    /// Returns the object if it is a volume with a reservation.
     #[inline]
     pub fn reserved(&self, id: ObjectId) -> Option<&Object> {
         match self.promises.objects {
             0 => None,
-            _ => self.in_use.get(&id).filter(|object| object.reservation.is_some()),
+            _ => self.in_use.get(&id).filter(|object| object.reservation.is_some() && !object.is_address_space()),
         }
     }
 

@@ -31,6 +31,7 @@ impl<M: Media> Core<M> {
                 ("shared_at_most", of.shared.into()),
                 ("pages_due_at_most", of.pages_due.into()),
                 ("blocks_beside", of.beside.into()),
+                ("unpromised", of.unpromised.into()),
                 ("slot", u64::from(of.slot).into()),
             ])
         });

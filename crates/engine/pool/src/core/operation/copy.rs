@@ -11,7 +11,7 @@ use crate::interface::operation::Output;
 use crate::interface::range::{BlockNumber, BlockRange, ByteRange, merge};
 use crate::interface::{ObjectId, ObjectKind};
 use crate::log::record;
-use crate::map::allotments::Raises;
+use crate::map::promises::Raises;
 use crate::map::reserves::Ask;
 use crate::schedule::step::Step;
 use block::BlockError;

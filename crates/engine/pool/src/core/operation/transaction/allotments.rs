@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::interface::allotment::AllotmentChange;
 use crate::log::record;
 use crate::map::Map;
-use crate::map::allotments::Raises;
+use crate::map::promises::Raises;
 use crate::schedule::step::Step;
 use crate::transaction::changes::{Changes, RangeChange};
 use block::BlockError;
