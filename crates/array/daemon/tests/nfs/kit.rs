@@ -20,8 +20,11 @@ pub struct Array {
     pub handle: ArrayHandle,
     /// Address of the NFS server.
     pub nfs: SocketAddr,
-    stop: Option<(oneshot::Sender<()>, JoinHandle<Result<(), ServeError>>)>,
+    stop: Option<Running>,
 }
+
+/// Order to stop, and the thread that serves until then.
+type Running = (oneshot::Sender<()>, JoinHandle<Result<(), ServeError>>);
 
 /// Runs a client, in a runtime of its own thread.
 pub fn client<T>(future: impl Future<Output = T>) -> T {
