@@ -88,8 +88,8 @@ mod tests {
             r#"windlass_nfs_operations_total{version="4",op="READ",outcome="ok"} 3"#,
             r#"windlass_nfs_operations_total{version="4",op="READ",outcome="error"} 1"#,
             r#"windlass_nfs_connections_closed_total{reason="malformed"} 5"#,
-            "windlass_nfs_clients 2",
-            "windlass_nfs_grace_seconds 7",
+            "windlass_nfs_clients{} 2",
+            "windlass_nfs_grace_seconds{} 7",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
         }
@@ -98,6 +98,6 @@ mod tests {
     #[test]
     fn without_version_4_there_is_no_state_of_its_clients() {
         let text = encoded(NfsUse::default());
-        assert!(text.contains("windlass_nfs_calls_total 0") && !text.contains("windlass_nfs_clients"), "{text}");
+        assert!(text.contains("windlass_nfs_calls_total{} 0") && !text.contains("windlass_nfs_clients"), "{text}");
     }
 }

@@ -168,10 +168,8 @@ fn a_stop_waits_for_the_last_replies() {
         // The calls begin.
         assert!(tokio::time::timeout(Duration::from_secs(1), reply(&mut client)).await.is_err());
         let stopping = service.registry.shut_down(Duration::from_secs(5));
-        let storing = async {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            permits.add_permits(1);
-        };
+        // After the order to leave.
+        let storing = async { permits.add_permits(1) };
         let mut rest = Vec::new();
         let (_, _, read) = tokio::join!(stopping, storing, client.read_to_end(&mut rest));
         assert_eq!(read.unwrap(), 3 * REPLY_BYTES);
