@@ -128,8 +128,15 @@ struct RootHeader {
     clean: u8,
     reserved: [u8; 7],
     index: RawIndex,
+    tail: RootTail,
+}
+
+/// Last fields of the header.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct RootTail {
     allotments: TreeRoot,
-    reserved_after_allotments: [u8; 16],
+    reserved: [u8; 16],
 }
 
 /// Verifies level and length of the stream of the documents: everything that is stored there relies
@@ -166,7 +173,7 @@ const _: () = {
     assert!(offset_of!(RootHeader, drops) == 152);
     assert!(offset_of!(RootHeader, clean) == 176);
     assert!(offset_of!(RootHeader, index) == 184);
-    assert!(offset_of!(RootHeader, allotments) == 200);
+    assert!(offset_of!(RootHeader, tail) == 200);
 };
 const _: () = assert!(size_of::<RootHeader>() == 240);
 const _: () = assert!(size_of::<RootHeader>() + MAX_GROUPS * size_of::<SlotEntry>() <= media::MAX_ROOT_BYTES);
@@ -233,8 +240,7 @@ impl Root {
             clean: u8::from(self.clean),
             reserved: [0; 7],
             index: RawIndex::new(self.stored_documents),
-            allotments: self.allotments,
-            reserved_after_allotments: [0; 16],
+            tail: RootTail { allotments: self.allotments, reserved: [0; 16] },
         };
         let mut bytes = header.as_bytes().to_vec();
         bytes.extend_from_slice(self.groups.as_bytes());
@@ -265,10 +271,10 @@ impl Root {
         let blocks = [&header.allocated_blocks, &header.metadata_blocks, &header.data_start, &header.data_end];
         let sane = grown.iter().all(|number| number.get() < MAX_GROWN)
             && blocks.iter().all(|number| number.get() <= MAX_BLOCKS)
-            && [&header.objects, &header.documents, &header.drops, &header.allotments]
+            && [&header.objects, &header.documents, &header.drops, &header.tail.allotments]
                 .iter()
                 .all(|tree| tree.level <= geometry::MAX_LEVEL)
-            && header.allotments.length() <= MAX_TABLE_BYTES
+            && header.tail.allotments.length() <= MAX_TABLE_BYTES
             && header.log_position.get().is_multiple_of(media::BLOCK_BYTES as u64);
         if !sane {
             return Err("the pool's root has numbers that no pool has".into());
@@ -289,7 +295,7 @@ impl Root {
             documents: header.documents,
             stored_documents,
             drops: header.drops,
-            allotments: header.allotments,
+            allotments: header.tail.allotments,
             clean: header.clean != 0,
             groups,
         })
