@@ -1,5 +1,5 @@
 //! Facts from which reads are answered. A [`Read`](crate::Read) uses nothing else, so any owner of
-//! the facts can answer it: the mirror on the management plane's thread, and [`Control`] itself,
+//! the facts can answer it: the mirror on the management plane's thread, and [`Control`](crate::Control) itself,
 //! which ends each change with a view of the changed object.
 
 mod now;

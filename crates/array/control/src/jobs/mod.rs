@@ -191,7 +191,7 @@ pub(crate) struct Jobs {
 }
 
 impl Jobs {
-    /// Loads interrupted jobs. They continue as soon as [`Control::background`] runs.
+    /// Loads interrupted jobs. They continue as soon as [`Control::background`](crate::Control::background) runs.
     pub fn load(catalog: &dyn DynCatalog, default_share_percent: u8) -> Result<Self, ControlError> {
         let jobs = Self {
             all: RefCell::default(),
