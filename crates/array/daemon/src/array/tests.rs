@@ -6,7 +6,8 @@ use axum::body::Body;
 use axum::http::Request as HttpRequest;
 use control::memory::{MemoryCatalog, MemoryLive};
 use control::{
-    ArrayOptions, HostCreate, HostGroupCreate, Limits, PoolScrub, Portal, PortalOptions, SnapshotCreate, VolumeCreate,
+    ArrayOptions, HostCreate, HostGroupCreate, Limits, PoolScrub, Portal, PortalOptions, ShareCreate, SnapshotCreate,
+    VolumeCreate,
 };
 use serde_json::Value;
 use tokio::task::{LocalSet, spawn_local};
@@ -33,6 +34,7 @@ async fn furnished() -> (Rc<Control>, String) {
     let create = VolumeCreate { name: name(), size_bytes: Some(1 << 20), ..VolumeCreate::default() };
     control.execute(create).await.unwrap();
     control.execute(SnapshotCreate { volume: name(), name: "monday".to_owned() }).await.unwrap();
+    control.execute(ShareCreate::new("s1")).await.unwrap();
     let iqns = vec!["iqn.2026-01.org.example:h1".to_owned()];
     control.execute(HostCreate { name: "h1".to_owned(), iqns, ..HostCreate::default() }).await.unwrap();
     control.execute(HostGroupCreate { name: "g1".to_owned(), hosts: Vec::new() }).await.unwrap();
@@ -75,7 +77,7 @@ async fn every_get_is_answered_without_a_request_to_the_reactor() {
             let group = if path.starts_with("/api/v1/portal-groups") { "1" } else { "g1" };
             let path = path.replace("{volume}", "v1").replace("{snapshot}", "v1@monday").replace("{host}", "h1");
             let path = path.replace("{group}", group).replace("{pool}", "p0").replace("{portal}", "1");
-            let path = path.replace("{job}", &job);
+            let path = path.replace("{job}", &job).replace("{share}", "s1");
             assert_eq!(send("GET", &path).await, 200, "{path}");
             answered += 1;
         }
