@@ -3,7 +3,7 @@
 //! The array runs on this machine, on two portals of 127.0.0.1. A QEMU guest with Debian's kernel,
 //! open-iscsi, dm-multipath, sg3_utils, ddpt and file systems accesses them over QEMU's user
 //! network; `steps` has the guest's work, one file per step. LIO in the same guest is the
-//! peer with which `steps::differential` compares the array.
+//! peer with which `steps::differential` compares the array. `nfs` has the guest as an NFS client.
 //!
 //! It is not part of `cargo xtask ci`: it takes minutes, and more where there is no KVM and the
 //! guest is emulated. It ends by itself.

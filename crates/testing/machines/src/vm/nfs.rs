@@ -3,7 +3,7 @@
 //! The server runs on this machine: the array, or the server over a file system in memory. The guest
 //! mounts its shares with NFSv4.2, 4.1 and 3, and works on them with programs that people use; `steps`
 //! has that work, one file per step. After each step the kernel's log must be free of complaints about
-//! NFS, and no call may have been repeated unless the server was away.
+//! NFS, and no call may have been sent twice unless the server was away.
 
 mod lab;
 mod server;

@@ -98,8 +98,14 @@ impl Lab {
         Ok(())
     }
 
-    /// Removes what [`Self::work`] left.
+    /// Removes what [`Self::work`] left; checks that the client sent no call twice.
     pub(super) fn end_work(&mut self) -> Result<()> {
+        self.run.check("no call was sent twice", "equal $(sent_again /mnt/s) 0", 0, &[])?;
+        self.remove_work()
+    }
+
+    /// Removes what [`Self::work`] left, where the server was away.
+    pub(super) fn remove_work(&mut self) -> Result<()> {
         self.run.require(&format!("rm -r {WORK} && umount /mnt/s")).map(drop)
     }
 

@@ -40,6 +40,18 @@ operations() {
     done
 }
 
+# room PLACE: bytes that a user may still write.
+room() { python3 -c 'import os, sys; s = os.statvfs(sys.argv[1]); print(s.f_bavail * s.f_frsize)' "$1"; }
+
+# sent_again PLACE: number of calls on a mount that were sent more than once.
+sent_again() {
+    awk -v place="$1" '
+        $1 == "device" { here = $5 == place; operations = 0 }
+        $1 == "per-op" { operations = 1 }
+        here && operations && $1 ~ /:$/ && NF >= 9 { again += $3 - $2 }
+        END { print again + 0 }' /proc/self/mountstats
+}
+
 # drop: forgets cached data and attributes of files.
 drop() {
     sync

@@ -39,7 +39,7 @@ pub(in crate::vm::nfs) fn run(lab: &mut Lab) -> Result<()> {
         let words = format!("longest wait until a write after the start {}", text::duration::measured(slowest));
         lab.run.record(&format!("{number}: {KILLS} times kill -9 under eight writers"), Ok(words));
         lab.checks(&format!("{number}: "), "/mnt/s/work", CHECKS)?;
-        lab.end_work()?;
+        lab.remove_work()?;
     }
     Ok(())
 }
