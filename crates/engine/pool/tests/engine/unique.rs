@@ -144,8 +144,14 @@ fn unique_in_a_range_is_what_nothing_else_maps() {
                 }
             }
             rig.settle();
-            let (first, count) = if n.chance(50) { (start, length) } else { (start / 256 * 256, 256) };
-            let count = count.min(size - first);
+            // Whole leaves, or a part of one.
+            let leaf = start / 256 * 256;
+            let (first, count) = match n.below(3) {
+                0 => (leaf, 256),
+                1 => (leaf, 512),
+                _ => (start, length.min(leaf + 256 - start)),
+            };
+            let count = count.min(size / 256 * 256 - first.min(size / 256 * 256)).max(1);
             let range = BlockRange::new(BlockNumber::new(first), count);
             let found = match rig.run(Operation::UniqueIn { object: objects[object], range }).unwrap() {
                 Output::Bytes(bytes) => bytes / BLOCK,

@@ -92,12 +92,14 @@ fn an_unreadable_block_fails_its_file_alone() {
         assert_eq!(write(&rig, &share, file, 0, &[byte; 3 * 4096]), Ok(()));
     }
     assert_eq!(rig.pool().with_core(Core::checkpoint), Ok(()));
-    let damaged = (0..rig.disk.block_count()).find(|block| rig.disk.peek(*block).0.iter().all(|byte| *byte == 0x5a));
+    // The log, in front of the content, has copies.
+    let mut blocks = (0..rig.disk.block_count()).rev();
+    let damaged = blocks.find(|block| rig.disk.peek(*block).0.iter().all(|byte| *byte == 0x5a));
     rig.disk.rot(damaged.unwrap_or(0), 3);
     rig.restart(true);
     let share = rig.reopened(&share);
     let failed = FsError::ReadFailed { file: bad, offset_bytes: None };
-    assert_eq!(read(&rig, &share, bad), Err(failed.clone()));
+    assert!(read(&rig, &share, bad) == Err(failed.clone()));
     assert!(rig.end(share.attributes(bad)).is_ok());
     assert_eq!(read(&rig, &share, fine), Ok(vec![0x5b; 3 * 4096]));
     // A change of a part of a block needs the rest of it; one of the whole block does not.
