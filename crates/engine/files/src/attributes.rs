@@ -32,6 +32,7 @@ impl Share<'_> {
         self.touch(file, &mut inode, call.now)?;
         (inode.mode, inode.user, inode.group) = (after.mode, after.user, after.group);
         (inode.times.accessed, inode.times.modified) = (after.accessed, after.modified);
+        inode.verifier = None;
         self.put(file, &inode)?;
         Ok(Draft::new(file, &before))
     }

@@ -110,6 +110,9 @@ pub(super) fn an_exclusive_creation_is_repeated_with_its_verifier_alone<F: Fixtu
     assert_eq!((second.created, second.file), (false, first.file));
     let file = first.file.file;
     assert_eq!(create(78), Err(FsError::Exists { file, kind: Kind::File }));
+    // Who changes attributes has the file, and repeats nothing.
+    good(run.set(run.call(), file, SetAttributes { mode: Some(0o640), ..Default::default() }));
+    assert_eq!(create(77), Err(FsError::Exists { file, kind: Kind::File }));
     // A file that was created otherwise has no verifier, not even 0.
     let other = run.file("g");
     let what = NewKind::File { exclusive: Exclusive::Verifier(0), hold: false };

@@ -36,7 +36,9 @@ impl State {
         if let Some(size_bytes) = set.size_bytes {
             self.resize(owner, size_bytes)?;
         }
-        let attributes = &mut self.inode_mut(owner)?.attributes;
+        let inode = self.inode_mut(owner)?;
+        inode.verifier = None;
+        let attributes = &mut inode.attributes;
         let size_bytes = attributes.size_bytes;
         *attributes = Attributes { size_bytes, changed: before.changed, ..after };
         self.touch(owner, call.now)?;
