@@ -101,7 +101,6 @@ const LAYERS: &[Layer] = &[
                     "initiator",
                     "lab",
                     "lab_report",
-                    "nfs",
                     "nfs_client",
                     "nfs_conformance",
                     "pool_offline",
@@ -141,7 +140,7 @@ const LAYERS: &[Layer] = &[
                 ],
             ),
             ("verdict", &[]),
-            ("virtual_disk", &["data_mover", "datastore", "initiator", "iscsi", "random", "text"]),
+            ("virtual_disk", &["data_mover", "datastore", "initiator", "iscsi", "nfs", "nfs_client", "random", "text"]),
         ],
     },
     Layer {

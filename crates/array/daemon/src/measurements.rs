@@ -17,6 +17,4 @@ pub(crate) struct Measurements {
     pub turns: Turns,
     /// Processor time of the threads that serve hosts.
     pub loads: Loads,
-    /// Use of the NFS server.
-    pub nfs: nfs_use::NotedUse,
 }

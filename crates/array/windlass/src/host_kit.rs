@@ -2,7 +2,6 @@
 //! for `windlass disk` and `windlass datastore`.
 
 use cli::{Format, Globals};
-use nfs::v4::Status;
 use nfs_client::ClientError;
 use serde_json::Value;
 use std::io::{self, Write};
@@ -220,28 +219,19 @@ pub(crate) fn fail(error: &DiskError) -> ExitCode {
 }
 
 /// Prints an error of a session with an NFS server, and returns its exit status.
-pub(crate) fn nfs_failure(url: &impl std::fmt::Display, error: &ClientError) -> ExitCode {
-    let (status, code, help) = match error {
-        ClientError::Connect { .. } => {
-            (7, "unreachable", Some("check that the server is running and that this is its port"))
-        }
-        ClientError::Lost { .. } | ClientError::SessionLost(_) => {
-            (7, "unreachable", Some("the server is gone or has restarted; repeat the command when it is back"))
-        }
-        ClientError::Timeout { .. } => (8, "timed-out", None),
-        ClientError::Status { status, .. } => match *status {
-            Status::NOENT => (3, "not-found", None),
-            Status::EXIST | Status::NOTEMPTY => (4, "conflict", None),
-            Status::SHARE_DENIED | Status::LOCKED | Status::FILE_OPEN => (4, "in-use", None),
-            Status::ACCESS | Status::PERM | Status::ROFS | Status::WRONGSEC => {
-                (5, "denied", Some("the server must let uid 0 of this host write, and accept ports above 1023"))
-            }
-            Status::NOSPC | Status::DQUOT => (6, "no-space", None),
-            _ => (1, "failed", None),
-        },
-        ClientError::Rpc(_) | ClientError::Malformed(_) => (1, "failed", None),
-    };
-    failed(&format!("{url}: {error}"), code, status, help)
+pub(crate) fn nfs_failure(on: &impl std::fmt::Display, error: &ClientError) -> ExitCode {
+    fail(&DiskError::nfs(on, error.clone()))
+}
+
+/// Prints the outcome of work on files.
+pub(crate) fn finish(globals: &Globals, result: Result<Done, DiskError>) -> ExitCode {
+    match result {
+        Ok(done) => crate::print(&match globals.output {
+            Format::Json => format!("{:#}\n", done.json),
+            _ => harmless_lines(&format!("{}\n", done.words)),
+        }),
+        Err(error) => fail(&error),
+    }
 }
 
 /// Prints an error with its code and, if there is one, its help; returns the exit status.

@@ -5,6 +5,8 @@ use data_mover::{DeviceError, Sense};
 use datastore::DatastoreError;
 use initiator::{ProbeError, SessionError};
 use iscsi::pdu::LoginStatus;
+use nfs::v4::Status;
+use nfs_client::ClientError;
 use thiserror::Error;
 
 /// Reason why a command failed.
@@ -34,6 +36,14 @@ pub enum DiskError {
         on: String,
         /// Error of the datastore.
         error: DatastoreError,
+    },
+    /// A call to an NFS server failed.
+    #[error("{on}: {error}")]
+    Nfs {
+        /// URL of the share or file.
+        on: String,
+        /// Error of the call.
+        error: ClientError,
     },
     /// The logical unit holds data, and the command was not allowed to destroy it.
     #[error("{on} holds data: {found}")]
@@ -89,6 +99,11 @@ impl DiskError {
             DatastoreError::Device(error) => Self::device(on, error),
             error => Self::Datastore { on: on.to_string(), error },
         }
+    }
+
+    /// Wraps an error of a call to an NFS server.
+    pub fn nfs(on: impl ToString, error: ClientError) -> Self {
+        Self::Nfs { on: on.to_string(), error }
     }
 
     /// Wraps an error of a logical unit.
@@ -169,6 +184,19 @@ impl DiskError {
                 | DatastoreError::Range { .. } => (2, "usage"),
                 _ => FAILED,
             },
+            Self::Nfs { error, .. } => match error {
+                ClientError::Connect { .. } | ClientError::Lost { .. } | ClientError::SessionLost(_) => UNREACHABLE,
+                ClientError::Timeout { .. } => TIMED_OUT,
+                ClientError::Status { status, .. } => match *status {
+                    Status::NOENT => NOT_FOUND,
+                    Status::EXIST | Status::NOTEMPTY => EXISTS,
+                    Status::SHARE_DENIED | Status::LOCKED | Status::FILE_OPEN => IN_USE,
+                    Status::ACCESS | Status::PERM | Status::ROFS | Status::WRONGSEC => (5, "denied"),
+                    Status::NOSPC | Status::DQUOT => NO_SPACE,
+                    _ => FAILED,
+                },
+                ClientError::Rpc(_) | ClientError::Malformed(_) => FAILED,
+            },
             Self::Interrupted(_) => (130, "interrupted"),
             Self::Wrong(_) | Self::File { .. } => FAILED,
         }
@@ -193,6 +221,15 @@ impl DiskError {
                 format!("to overwrite the data, pass  --destroy-data {}", text::terminal::word(name))
             }
             Self::OtherName { name, .. } => format!("to overwrite this one, pass  --destroy-data {}", text::terminal::word(name)),
+            Self::Nfs { error: ClientError::Connect { .. }, .. } => {
+                "check that the server is running and that this is its port".into()
+            }
+            Self::Nfs { error: ClientError::Lost { .. } | ClientError::SessionLost(_), .. } => {
+                "the server is gone or has restarted; repeat the command when it is back".into()
+            }
+            Self::Nfs { .. } if self.class().0 == 5 => {
+                "the server must let uid 0 of this host write, and accept ports above 1023".into()
+            }
             Self::Session(SessionError::Connect { .. }) => "check that the array is running and that this is its portal".into(),
             Self::Session(SessionError::Login { status, .. }) => match *status {
                 LoginStatus::AUTHENTICATION_FAILURE => {

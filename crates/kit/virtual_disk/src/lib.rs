@@ -7,6 +7,7 @@
 //! * [`Endpoint`]: a virtual disk or a whole logical unit, to read, write and copy.
 //! * [`Mirror`]: a disk that moves while a guest uses it.
 //! * [`verbs`]: one file per verb. [`Account`] reports who moved how many bytes, and why.
+//! * [`files`]: disks that are files of a share of any NFS server.
 //! * [`settings`]: the switches with ESXi's names, stored in a file of the user.
 //! * [`storm`]: one host of a storm of dying hosts, and the verdict at the end.
 #![forbid(unsafe_code)]
@@ -14,6 +15,7 @@
 mod account;
 mod endpoint;
 mod error;
+pub mod files;
 mod holds_data;
 mod kit;
 pub mod load;

@@ -191,7 +191,8 @@ impl<D: Disk> Simulation<D> {
         }
     }
 
-    /// Whether what an actor got conflicts with what others have. What others had before they fell silent is lost with it.
+    /// Whether what an actor got conflicts with what others have. What others had before they fell silent is lost
+    /// with it.
     fn check_grant(&mut self, client: usize, actor: usize) {
         let now = self.shared.now();
         let Some(own) = self.clients.get(client) else { return };

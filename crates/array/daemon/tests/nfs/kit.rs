@@ -15,12 +15,15 @@ use tokio::sync::oneshot;
 /// Shortest lease that can be configured.
 pub const LEASE: Duration = Duration::from_secs(5);
 
+/// Thread of the reactor.
+type Reactor = JoinHandle<Result<(), ServeError>>;
+
 /// Running array. It stops when it is dropped.
 pub struct Array {
     pub handle: ArrayHandle,
     /// Address of the NFS server.
     pub nfs: SocketAddr,
-    stop: Option<(oneshot::Sender<()>, JoinHandle<Result<(), ServeError>>)>,
+    stop: Option<(oneshot::Sender<()>, Reactor)>,
 }
 
 /// Runs a client, in a runtime of its own thread.

@@ -7,6 +7,8 @@ mod grow;
 mod migrate;
 mod new_name;
 mod one_disk;
+mod path;
+mod range;
 mod settings;
 mod stat;
 mod unmap;
@@ -19,11 +21,14 @@ use cli::Globals;
 use futures_util::future::LocalBoxFuture;
 use new_name::DiskAndName;
 use one_disk::Disk;
+use range::FileRange;
 use std::process::ExitCode;
-use virtual_disk::{DiskError, DiskFormat, Kit, Location, Meter};
+use virtual_disk::files::{self, Work};
+use virtual_disk::{DiskError, DiskFormat, Kit, KitOptions, Location, Meter};
 
 /// Notes below the help of the noun.
 pub(crate) const NOTES: &str = "A disk on a datastore is URL#NAME, as in iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1/disk; URL alone is the whole logical unit.
+A disk that is a file of a share is nfs://HOST[:PORT]/SHARE/PATH: create, clone, stat, reserve and punch take it, over NFSv4.2 and without a mount.
 
 With the options of vmkfstools:
   windlass disk -c 10G -d thin URL#NAME           create
@@ -86,6 +91,16 @@ enum Verb {
         after_help = "Example:\n  windlass disk linked-clone iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#template desktop-17"
     )]
     LinkedClone(DiskAndName),
+    /// Reserve the space of a file, or of a part of it
+    #[command(
+        after_help = "Examples:\n  windlass disk reserve nfs://192.0.2.7/vms/a.img\n  windlass disk reserve nfs://192.0.2.7/vms/a.img --offset 1G --length 256M"
+    )]
+    Reserve(FileRange),
+    /// Free the space of a file, or of a part of it, which then reads as zeros
+    #[command(
+        after_help = "Examples:\n  windlass disk punch nfs://192.0.2.7/vms/a.img --offset 1G --length 256M\n  windlass disk punch nfs://192.0.2.7/vms/a.img"
+    )]
+    Punch(FileRange),
     #[command(subcommand)]
     Settings(settings::Verb),
 }
@@ -107,6 +122,8 @@ impl Verb {
             Self::Snapshot(arguments) => Box::new(arguments.task(new_name::Verb::Snapshot)),
             Self::Commit(arguments) => Box::new(arguments.task(one_disk::Verb::Commit)),
             Self::LinkedClone(arguments) => Box::new(arguments.task(new_name::Verb::LinkedClone)),
+            Self::Reserve(arguments) => Box::new(arguments.task(range::Verb::Reserve)),
+            Self::Punch(arguments) => Box::new(arguments.task(range::Verb::Punch)),
             Self::Settings(verb) => return Err(verb),
         })
     }
@@ -121,6 +138,11 @@ trait Task {
 
     /// Locations that the task works on.
     fn locations_mut(&mut self) -> Vec<&mut Location>;
+
+    /// The work, if its disks are files of a share.
+    fn file_work(&self) -> Result<Option<Work>, DiskError> {
+        Ok(None)
+    }
 
     /// True when the host must copy, without EXTENDED COPY.
     fn by_host(&self) -> bool {
@@ -147,6 +169,16 @@ enum FormatName {
     Eagerzeroedthick,
 }
 
+impl From<FormatName> for files::Format {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::Thin => Self::Thin,
+            FormatName::Zeroedthick => Self::ZeroedThick,
+            FormatName::Eagerzeroedthick => Self::EagerZeroedThick,
+        }
+    }
+}
+
 impl From<FormatName> for DiskFormat {
     fn from(name: FormatName) -> Self {
         match name {
@@ -170,11 +202,26 @@ pub(crate) fn run(arguments: Arguments, globals: &Globals) -> ExitCode {
         None => vmkfstools.task(),
     };
     let prepared = task.and_then(|mut task| {
-        let datastores = prepare(&mut *task, &host)?;
-        Ok((task, datastores, host.kit()?))
+        task.check()?;
+        match task.file_work()? {
+            Some(work) => Ok(Prepared::Files(task, work)),
+            None => {
+                let datastores = prepare(&mut *task, &host)?;
+                Ok(Prepared::Units(task, datastores, host.kit()?))
+            }
+        }
     });
     let (task, datastores, mut options) = match prepared {
-        Ok(prepared) => prepared,
+        Ok(Prepared::Files(task, work)) => {
+            if let Some(option) = host.given_for_iscsi() {
+                return host_kit::fail(&DiskError::Usage(format!("{option} is an option for iscsi:// URLs")));
+            }
+            let meter = Meter::new(task.words(), globals.quiet);
+            let result = files::run(&work, host.answer_timeout(), &meter);
+            meter.end();
+            return host_kit::finish(globals, result);
+        }
+        Ok(Prepared::Units(task, datastores, options)) => (task, datastores, options),
         Err(error) => return host_kit::fail(&error),
     };
     if task.by_host() {
@@ -188,9 +235,16 @@ pub(crate) fn run(arguments: Arguments, globals: &Globals) -> ExitCode {
     })
 }
 
-/// Checks the task and gives its locations their secrets. True when a datastore may be mounted.
+/// A task that was checked.
+enum Prepared {
+    /// On files, with its work.
+    Files(Box<dyn Task>, Work),
+    /// On logical units; whether a datastore may be mounted, and the options of the kit.
+    Units(Box<dyn Task>, bool, KitOptions),
+}
+
+/// Gives the locations of a task their secrets. True when a datastore may be mounted.
 fn prepare(task: &mut dyn Task, host: &HostOptions) -> Result<bool, DiskError> {
-    task.check()?;
     let mut datastores = false;
     for location in task.locations_mut() {
         *location = host.at(location)?;

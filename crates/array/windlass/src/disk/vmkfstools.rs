@@ -5,6 +5,7 @@ use super::create::Create;
 use super::grow::Grow;
 use super::new_name::{self, NewName};
 use super::one_disk::{self, OneDisk};
+use super::path::DiskPath;
 use super::stat::Stat;
 use super::unmap::Unmap;
 use super::zero::Zero;
@@ -19,7 +20,7 @@ pub(super) struct Vmkfstools {
     create: Option<u64>,
     /// Clone this disk
     #[arg(short = 'i', long = "clonevirtualdisk", value_name = "SOURCE", group = "what")]
-    clone: Option<Location>,
+    clone: Option<DiskPath>,
     /// Enlarge the disk to this size
     #[arg(short = 'X', long = "extendvirtualdisk", value_name = "SIZE", value_parser = parse_size, group = "what")]
     extend: Option<u64>,
@@ -44,9 +45,9 @@ pub(super) struct Vmkfstools {
     /// Print capacity, used and unshared bytes
     #[arg(long = "extendedstat", group = "what")]
     stat: bool,
-    /// Format of a new disk
-    #[arg(short = 'd', long = "diskformat", value_name = "FORMAT", value_enum, default_value_t = FormatName::Zeroedthick)]
-    format: FormatName,
+    /// Format of a new disk [default: zeroedthick; of the clone of a file, that of its source]
+    #[arg(short = 'd', long = "diskformat", value_name = "FORMAT", value_enum)]
+    format: Option<FormatName>,
     /// Let the host copy: READ and WRITE instead of EXTENDED COPY
     #[arg(short = 'N', long = "avoidnativeclone")]
     by_host: bool,
@@ -58,27 +59,39 @@ pub(super) struct Vmkfstools {
 impl Vmkfstools {
     /// Returns the task that the options ask for.
     pub(super) fn task(self) -> Result<Box<dyn Task>, DiskError> {
-        let Some(path) = self.path else {
+        let Some(path) = self.path.clone() else {
             let words = "no verb is given; windlass disk --help lists the verbs, and the options of vmkfstools";
             return Err(DiskError::Usage(words.into()));
         };
-        if let Some(disk) = self.rename {
+        if let Some(disk) = self.rename.clone() {
             return Ok(Box::new(NewName { verb: new_name::Verb::Rename, disk, name: path }));
         }
-        let disk = path.parse::<Location>().map_err(|error| DiskError::Usage(error.to_string()))?;
-        Ok(if let Some(size) = self.create {
-            Box::new(Create { size, format: self.format, disk })
-        } else if let Some(source) = self.clone {
+        let path = path.parse::<DiskPath>().map_err(DiskError::Usage)?;
+        if let Some(size) = self.create {
+            let format = self.format.unwrap_or(FormatName::Zeroedthick);
+            return Ok(Box::new(Create { size, format, disk: path }));
+        }
+        if self.stat {
+            return Ok(Box::new(Stat { disk: path, extendedstat: true }));
+        }
+        Ok(if let Some(source) = self.clone.clone() {
             let (format, by_host) = (self.format, self.by_host);
             Box::new(CloneDisk {
                 source: None,
-                paths: vec![source, disk],
+                paths: vec![source, path],
                 format,
                 by_host,
                 resume: false,
                 destroy_data: None,
             })
-        } else if let Some(size) = self.extend {
+        } else {
+            self.of_unit(path.location()?.clone())?
+        })
+    }
+
+    /// The task that the options ask for on a disk of a logical unit.
+    fn of_unit(&self, disk: Location) -> Result<Box<dyn Task>, DiskError> {
+        Ok(if let Some(size) = self.extend {
             Box::new(Grow { disk, size })
         } else if self.delete {
             Box::new(OneDisk { verb: one_disk::Verb::Delete, disk })
@@ -89,7 +102,7 @@ impl Vmkfstools {
         } else if self.zero {
             Box::new(Zero { disk, destroy_data: None })
         } else {
-            Box::new(Stat { disk })
+            return Err(DiskError::Usage("no verb is given; windlass disk --help lists the verbs".into()));
         })
     }
 }

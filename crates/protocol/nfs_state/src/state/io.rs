@@ -71,8 +71,8 @@ impl State {
         Ok(Io::OpenForWriting)
     }
 
-    /// Checks I/O without an open: of NFSv3, or with a special stateid. `LOCKED`: an open denies it. `GRACE`: one that can
-    /// be reclaimed may deny it.
+    /// Checks I/O without an open: of NFSv3, or with a special stateid. `LOCKED`: an open denies it. `GRACE`: one
+    /// that can be reclaimed may deny it.
     pub fn check_anonymous_io(&mut self, file: &FileKey, access: IoAccess, now: Duration) -> Result<(), Status> {
         self.check_grace_io(now)?;
         self.make_way(file, None, access.share(), Status::LOCKED, now)

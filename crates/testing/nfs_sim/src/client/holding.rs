@@ -356,8 +356,8 @@ impl Holding {
         }
     }
 
-    /// The server crashes. `grace_for`: until when its grace period lasts at least. A client that has `lost` something, and
-    /// not freed it, has nothing to reclaim.
+    /// The server crashes. `grace_for`: until when its grace period lasts at least. A client that has `lost`
+    /// something, and not freed it, has nothing to reclaim.
     pub fn crashed(&mut self, run: u32, (now, grace_for): (Duration, Duration), lost: bool) {
         if let Some(open) = self.open.as_mut().filter(|_| lost) {
             (open.valid_until, open.protected) = (Duration::ZERO, false);

@@ -17,11 +17,11 @@ pub(crate) const DATA_OUT: Part = Part { sixteenths: 2, least_bytes: TRANSFER_BY
 pub(crate) const RECEIVE_BUFFERS: Part = Part { sixteenths: 1, least_bytes: 0 };
 /// Data that commands read besides their Data-In and Data-Out: comparisons, copies between volumes.
 pub(crate) const WORKING: Part = Part { sixteenths: 1, least_bytes: 0 };
-/// What has limits of its own: connections, answers of the management plane, the log.
-const OTHERS: Part = Part { sixteenths: 2, least_bytes: 0 };
+/// What the allocator loses. Connections and the management plane have limits of their own, beside this memory.
+const UNUSED: Part = Part { sixteenths: 2, least_bytes: 0 };
 
 /// Every part but the pool's.
-const BESIDE_THE_POOL: [Part; 5] = [DATA_IN, DATA_OUT, RECEIVE_BUFFERS, WORKING, OTHERS];
+const BESIDE_THE_POOL: [Part; 5] = [DATA_IN, DATA_OUT, RECEIVE_BUFFERS, WORKING, UNUSED];
 
 /// Largest transfer of one command.
 const TRANSFER_BYTES: u64 = iscsi::connection::MAX_TRANSFER_BYTES as u64;

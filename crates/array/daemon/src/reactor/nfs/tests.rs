@@ -15,6 +15,7 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
@@ -58,11 +59,11 @@ fn service(permits: &Rc<Semaphore>) -> Tested {
     let state = State::new(config, Vec::new(), Duration::ZERO, Duration::ZERO).unwrap();
     let start = Start { handle_key: HandleKey::new([1; 16]), state: Some(state), v3: true, portmap: false };
     let surroundings = Surroundings {
-        measurements: Default::default(),
         memory: SharedMemory::new(&Budgets::new(64 << 20)),
         shortage: Rc::default(),
         environment: Rc::new(SystemEnvironment),
         calls: HostCalls::default(),
+        measurements: Arc::default(),
     };
     let permits = Rc::clone(permits);
     let store: Store = Box::new(move |_| {
@@ -167,10 +168,8 @@ fn a_stop_waits_for_the_last_replies() {
         // The calls begin.
         assert!(tokio::time::timeout(Duration::from_secs(1), reply(&mut client)).await.is_err());
         let stopping = service.registry.shut_down(Duration::from_secs(5));
-        let storing = async {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            permits.add_permits(1);
-        };
+        // After the order to leave.
+        let storing = async { permits.add_permits(1) };
         let mut rest = Vec::new();
         let (_, _, read) = tokio::join!(stopping, storing, client.read_to_end(&mut rest));
         assert_eq!(read.unwrap(), 3 * REPLY_BYTES);

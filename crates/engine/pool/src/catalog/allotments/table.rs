@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! object (8), 0: the slot is empty | first block (8) | blocks (8) | mapped blocks (8) |
-//! of these, at most: shared (8) | map pages still to be allocated, at most (8) | blocks beside the range (4) | 4 zero |
+//! of these, at most: shared (8) | map pages still to be allocated, at most (8) |
+//! blocks beside the range (4) | 4 zero |
 //! due blocks without a promise (8)
 //! ```
 

@@ -2,7 +2,7 @@
 
 use crate::core::Core;
 use crate::core::progress::Progress;
-use crate::core::scan::cursor::Scan;
+use crate::core::scan::cursor::{AllotmentCount, Scan};
 use crate::interface::ObjectId;
 use crate::interface::allotment::AllotmentChange;
 use crate::interface::operation::Output;
@@ -11,19 +11,6 @@ use crate::log::record;
 use crate::map::due::Due;
 use crate::schedule::step::Step;
 use media::Media;
-
-/// Count of the allotments of an object between its turns.
-#[derive(Default)]
-pub(crate) struct AllotmentCount {
-    /// Allotments to be counted, the next one last.
-    ranges: Vec<BlockRange>,
-    /// Number of the count of the present allotment, once it has begun.
-    number: Option<u64>,
-    /// Counted so far of it.
-    due: Due,
-    /// True if a count has been logged.
-    logged: bool,
-}
 
 impl<M: Media> Core<M> {
     /// Counts the allotments of an object that may share blocks, one after the other.

@@ -4,12 +4,12 @@
 //! each time, so each step sees the changes made since the previous one.
 
 use crate::checksum::Crc32c;
-use crate::core::scan::allotments::AllotmentCount;
 use crate::geometry::{FANOUT, MAX_LEVEL, Pointer, page_span};
 use crate::interface::ScanStep;
-use crate::interface::range::BlockNumber;
+use crate::interface::range::{BlockNumber, BlockRange};
 use crate::interface::{ObjectId, Place};
 use crate::map::Map;
+use crate::map::due::Due;
 use crate::map::page::{Entry, Page};
 use crate::space::{STICKY, SpaceMap};
 use media::BlockAddress;
@@ -40,6 +40,19 @@ pub(crate) struct Scan {
     pub(super) allotments: AllotmentCount,
     /// Unreadable pages: address and reason.
     pub(super) bad_pages: Vec<(BlockAddress, String)>,
+}
+
+/// Count of the allotments of an object between its turns.
+#[derive(Default)]
+pub(crate) struct AllotmentCount {
+    /// Allotments to be counted, the next one last.
+    pub(super) ranges: Vec<BlockRange>,
+    /// Number of the count of the present allotment, once it has begun.
+    pub(super) number: Option<u64>,
+    /// Counted so far of it.
+    pub(super) due: Due,
+    /// True if a count has been logged.
+    pub(super) logged: bool,
 }
 
 /// Leaf whose blocks are being read.

@@ -236,8 +236,8 @@ fn a_thousand_clients_reclaim_over_two_restarts() {
     }
 }
 
-/// I/O without an open was done in the grace period, although it could be against an open that denies it and was reclaimed
-/// afterwards.
+/// I/O without an open was done in the grace period, although it could be against an open that denies it and was
+/// reclaimed afterwards.
 #[test]
 fn io_without_an_open_waits_for_clients_that_deny_access() {
     let mut kit = Kit::new();

@@ -52,7 +52,8 @@ impl<M: Media> Core<M> {
         complete
     }
 
-    /// Carries the changes of allotments out and logs those that change something. `None` if the map contradicts itself.
+    /// Carries the changes of allotments out and logs those that change something. `None` if the map contradicts
+    /// itself.
     pub(super) fn commit_allotments(&mut self, changes: &[AllotmentChange]) -> Option<()> {
         let mut effective = Vec::with_capacity(changes.len());
         for change in changes {
