@@ -12,6 +12,8 @@ use vfs::{Attributes, Before, ChangeValue, Changed, Device, FileId, FsError, Kin
 
 /// Unchanged bytes between two changed ones that are cheaper to include than to leave out.
 const JOINED: usize = 16;
+/// Bytes that are compared as a whole first.
+const COMPARED: usize = 256;
 
 /// A share in one attempt.
 pub(crate) struct Share<'a> {
@@ -300,12 +302,15 @@ pub(crate) fn blank(kind: Kind, parent: FileId) -> Inode {
 /// Ranges in which two blocks differ; close ones are joined.
 fn differences(old: &Block, new: &Block) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
-    let words = old.chunks(8).zip(new.chunks(8)).enumerate().filter(|(_, (old, new))| old != new);
-    for (word, _) in words {
-        let (start, end) = (word * 8, word * 8 + 8);
-        match ranges.last_mut() {
-            Some(last) if start - last.end <= JOINED => last.end = end,
-            _ => ranges.push(start..end),
+    let parts = old.chunks(COMPARED).zip(new.chunks(COMPARED)).enumerate().filter(|(_, (old, new))| old != new);
+    for (part, (old, new)) in parts {
+        let words = old.chunks(8).zip(new.chunks(8)).enumerate().filter(|(_, (old, new))| old != new);
+        for (word, _) in words {
+            let start = part * COMPARED + word * 8;
+            match ranges.last_mut() {
+                Some(last) if start - last.end <= JOINED => last.end = start + 8,
+                _ => ranges.push(start..start + 8),
+            }
         }
     }
     ranges
@@ -319,9 +324,9 @@ mod tests {
     fn differences_are_found_and_joined() {
         let (old, mut new) = ([7; 4096], [7; 4096]);
         assert_eq!(differences(&old, &new), []);
-        for at in [0, 20, 100, 4095] {
+        for at in [0, 20, 100, 255, 256, 4095] {
             new[at] = 8;
         }
-        assert_eq!(differences(&old, &new), [0..24, 96..104, 4088..4096]);
+        assert_eq!(differences(&old, &new), [0..24, 96..104, 248..264, 4088..4096]);
     }
 }

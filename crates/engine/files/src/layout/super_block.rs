@@ -55,10 +55,12 @@ impl Default for SuperBlock {
     }
 }
 
+static ZEROS: Block = [0; crate::engine::BLOCK_BYTES as usize];
+
 impl SuperBlock {
     /// `Ok(None)`: absent. `Err`: damaged, or of a later version.
     pub(crate) fn decode(block: &Block) -> Result<Option<Self>, ()> {
-        if block.iter().all(|byte| *byte == 0) {
+        if *block == ZEROS {
             return Ok(None);
         }
         let (raw, rest) = Raw::read_from_prefix(block).map_err(|_| ())?;
@@ -66,7 +68,7 @@ impl SuperBlock {
             && raw.version.get() == VERSION
             && raw.flags.get() == 0
             && raw.crc.get() == crc(&raw)
-            && rest.iter().all(|byte| *byte == 0);
+            && ZEROS.ends_with(rest);
         if !fine {
             return Err(());
         }

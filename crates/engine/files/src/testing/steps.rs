@@ -1,9 +1,11 @@
 //! Steps of a simulation, drawn at random.
 
-use super::world::Handle;
 use bytes::Bytes;
 use random::Random;
 use vfs::{Kind, Timestamp};
+
+/// Number of a created file.
+pub(crate) type Handle = usize;
 
 /// A step at a time.
 #[derive(Clone, Debug)]

@@ -1,16 +1,13 @@
 //! One file system under the steps of a simulation, and what can be seen of it. Files are named by handles, which are
 //! the same for every file system that takes the same steps.
 
-use super::steps::{Step, Target};
+use super::steps::{Handle, Step, Target};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use vfs::{
     Attributes, Call, Caller, Cookie, FileId, FileSystem, FsError, Kind, LinkTarget, Name, New, NewKind, Place,
     SetAttributes, SetXattr, Source, Stability, Timestamp, XattrName,
 };
-
-/// Number of a created file.
-pub(crate) type Handle = usize;
 
 /// What a caller sees of a file, without what file systems may decide.
 pub(crate) type Seen = (Option<Handle>, Kind, u16, u32, u64, Timestamp, Timestamp);

@@ -72,7 +72,7 @@ impl<M: Media> Pool<M> {
             result?;
         }
         let lost = || BlockError::Internal { reason: "a transaction ended without its output".into() };
-        body.answer.ok_or_else(|| lost().into())
+        body.into_answer().ok_or_else(|| lost().into())
     }
 
     fn make_attempt(&self, id: OperationId, body: &mut dyn Attempt) -> Next {

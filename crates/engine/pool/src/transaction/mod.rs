@@ -129,12 +129,17 @@ pub(crate) struct Lent<F, T, A, U> {
     output: Option<T>,
     after: Option<A>,
     /// Output of `after`.
-    pub answer: Option<U>,
+    answer: Option<U>,
 }
 
 impl<F, T, A, U> Lent<F, T, A, U> {
     pub fn new(attempt: F, after: A) -> Self {
         Self { attempt, output: None, after: Some(after), answer: None }
+    }
+
+    /// Output of what followed the last attempt.
+    pub fn into_answer(self) -> Option<U> {
+        self.answer
     }
 }
 
