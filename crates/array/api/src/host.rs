@@ -1,10 +1,11 @@
-//! Hosts: machines, their initiator names and their authentication.
+//! Hosts: machines, their initiator names, addresses and their authentication.
 //!
 //! Clients send secrets to the array, which does not return them. The one exception is a secret
 //! that the array generated: only the response to that request carries it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -17,6 +18,10 @@ pub struct Host {
     pub name: String,
     /// iSCSI initiator names of the host, in lower case.
     pub iqns: Vec<String>,
+    /// IP addresses of the host, from which it uses shares.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
+    pub addresses: Vec<IpAddr>,
     /// CHAP names; absent when the host need not authenticate.
     pub chap: Option<Chap>,
     /// Number of its present iSCSI sessions.
@@ -68,8 +73,13 @@ pub struct HostLun {
 pub struct HostCreate {
     /// Unique name.
     pub name: String,
-    /// Initiator names (`iqn.`, `eui.` or `naa.`); at least one.
+    /// Initiator names (`iqn.`, `eui.` or `naa.`). A host has at least one of them, or an address.
+    #[serde(default)]
     pub iqns: Vec<String>,
+    /// IP addresses from which the host uses shares. No other host has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<String>)]
+    pub addresses: Vec<IpAddr>,
     /// Require CHAP with these credentials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chap: Option<ChapSet>,
@@ -117,6 +127,10 @@ pub struct HostSet {
     /// Initiator names; replace all present ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iqns: Option<Vec<String>>,
+    /// IP addresses; replace all present ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>)]
+    pub addresses: Option<Vec<IpAddr>>,
     /// Require CHAP with these credentials from the next login on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chap: Option<ChapSet>,

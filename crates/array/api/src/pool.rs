@@ -26,10 +26,13 @@ pub struct Pool {
     pub metadata_bytes: u64,
     /// Sum of the sizes of all volumes.
     pub provisioned_bytes: u64,
-    /// Sum of the mapped bytes of all volumes; shared blocks count for each volume that maps them.
+    /// Sum of the mapped bytes of all volumes and shares; shared blocks count for each volume that maps them.
     pub mapped_bytes: u64,
     /// Number of volumes.
     pub volumes: u64,
+    /// Number of shares.
+    #[serde(default)]
+    pub shares: u64,
     /// Number of snapshots.
     pub snapshots: u64,
     /// Bytes kept free for thick volumes; part of `free_bytes`.
@@ -41,11 +44,11 @@ pub struct Pool {
     /// Upper bound of the bytes about to become free; part of `used_bytes`.
     #[serde(default)]
     pub reclaimable_bytes: u64,
-    /// Sum, over all volumes, of the bytes that deleting that volume alone would free; `null` until
+    /// Sum, over all volumes and shares, of the bytes that deleting it alone would free; `null` until
     /// all are counted, and in the status of the array.
     #[serde(default)]
     pub unique_bytes: Option<u64>,
-    /// Sum, over all volumes, of the bytes that deleting all snapshots of that volume would free;
+    /// Sum, over all volumes and shares, of the bytes that deleting all its snapshots would free;
     /// `null` as for `unique_bytes`.
     #[serde(default)]
     pub snapshot_bytes: Option<u64>,

@@ -1,4 +1,4 @@
-//! Snapshots: read-only copies of a volume at one instant.
+//! Snapshots: read-only copies of a volume or share at one instant.
 
 use crate::SourceKind;
 use jiff::Timestamp;
@@ -6,18 +6,21 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// A snapshot. Its full name is `volume@name`.
+/// A snapshot. Its full name is `volume@name` or `share@name`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Snapshot {
     /// Identity.
     pub id: Uuid,
-    /// Name, unique among the snapshots of its volume.
+    /// Name, unique among the snapshots of its volume or share.
     pub name: String,
-    /// Name of the volume.
+    /// Name of the volume or share.
     pub volume: String,
-    /// Identity of the volume.
+    /// Identity of the volume or share.
     pub volume_id: Uuid,
-    /// Size of the volume at the instant of the snapshot.
+    /// True for the snapshot of a share.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_share: bool,
+    /// Size of the volume at the instant of the snapshot; 0 for a share, which has none.
     pub size_bytes: u64,
     /// Bytes with stored content.
     pub mapped_bytes: u64,
@@ -26,45 +29,45 @@ pub struct Snapshot {
     /// Time of creation.
     #[schema(value_type = String, format = DateTime)]
     pub created: Timestamp,
-    /// Existing volumes that were cloned from the snapshot. They do not depend on it.
+    /// Existing volumes or shares that were cloned from the snapshot. They do not depend on it.
     pub dependents: Vec<String>,
     /// Identity that all snapshots of one snapshot group share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_id: Option<Uuid>,
 }
 
-/// Request to create snapshots of several volumes at one instant.
+/// Request to create snapshots of several volumes and shares at one instant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SnapshotGroupCreate {
-    /// Volumes, by name or id; at most 256.
+    /// Volumes and shares, by name or id; at most 256.
     pub volumes: Vec<String>,
     /// Name of each of the snapshots.
     pub name: String,
 }
 
-/// A volume or snapshot in a tree. The list has each node after its parent.
+/// A volume, share or snapshot in a tree. The list has each node after its parent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TreeNode {
-    /// Number of steps from the requested volume.
+    /// Number of steps from the requested volume or share.
     pub depth: u64,
     /// Kind of the node.
     pub kind: SourceKind,
     /// Identity.
     pub id: Uuid,
-    /// Identity of the parent: a snapshot's volume, or a clone's source. Absent for the requested
-    /// volume.
+    /// Identity of the parent: a snapshot's volume or share, or a clone's source. Absent for the
+    /// requested one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<Uuid>,
-    /// Name of the volume; `volume@name` for a snapshot.
+    /// Name of the volume or share; with `@name` for a snapshot.
     pub name: String,
-    /// Size of the volume or snapshot.
+    /// Size of the volume or snapshot; 0 for a share, which has none.
     pub size_bytes: u64,
     /// Bytes with stored content.
     pub mapped_bytes: u64,
     /// Bytes that deleting this node alone would free; `null` until counted.
     pub unique_bytes: Option<u64>,
-    /// Number of volumes and snapshots whose parent this node is.
+    /// Number of volumes, shares and snapshots whose parent this node is.
     pub dependents: u64,
     /// Time of creation.
     #[schema(value_type = String, format = DateTime)]

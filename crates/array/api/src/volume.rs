@@ -103,6 +103,8 @@ pub enum SourceKind {
     Volume,
     /// A snapshot.
     Snapshot,
+    /// A share, as it was at the instant of the clone.
+    Share,
 }
 
 /// Logical unit as which a host sees a volume.
@@ -126,7 +128,7 @@ pub struct VolumeCreate {
     /// also the minimum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// Volume (`name` or id) or snapshot (`volume@name` or id) to clone.
+    /// Volume (`name` or id) or snapshot of a volume (`volume@name` or id) to clone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Pool of the volume, by name; a clone is in the pool of its source. Default: the array's

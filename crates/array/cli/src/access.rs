@@ -1,50 +1,61 @@
-//! `windlass access`: the volumes that each host sees.
+//! `windlass access`: the volumes that each host sees, and the shares that it may use. A name is that
+//! of a volume or of a share, never of both.
 
 use crate::client::{Client, query, segment};
 use crate::error::CliError;
+use crate::export;
 use crate::output::{Column, Output, Resource, Value, column, wide};
-use api::{ANY_HOST, Access, AccessGrant};
+use api::{ANY_HOST, Access, AccessGrant, Export, ExportGrant};
+use serde::Serialize;
 
 /// Verbs of `windlass access`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
-    /// List the grants: which host sees which volume
+    /// List the grants: which host sees which volume, and may use which share
     #[command(after_help = "Examples:\n  windlass access list\n  windlass access list --host esx01")]
     List {
         /// Only this volume
         #[arg(long)]
         volume: Option<String>,
+        /// Only this share
+        #[arg(long, conflicts_with = "volume")]
+        share: Option<String>,
         /// Only this host
-        #[arg(long, conflicts_with_all = ["any", "group"])]
+        #[arg(long, conflicts_with_all = ["any", "group", "network"])]
         host: Option<String>,
         /// Only this host group
-        #[arg(long, conflicts_with = "any")]
+        #[arg(long, conflicts_with_all = ["any", "network"])]
         group: Option<String>,
-        /// Only the grant to every initiator
+        /// Only this network
+        #[arg(long, value_name = "ADDRESS/PREFIX", conflicts_with_all = ["any", "volume"])]
+        network: Option<String>,
+        /// Only the grants to every host
         #[arg(long)]
         any: bool,
     },
-    /// Grant a host access to a volume
+    /// Grant a host access to a volume or share
     #[command(
-        after_help = "Examples:\n  windlass access grant win-dc1 --host esx01\n  windlass access grant datastore1 --group cluster1\n  windlass access grant scratch --any --lun 5"
+        after_help = "Examples:\n  windlass access grant win-dc1 --host esx01\n  windlass access grant datastore1 --group cluster1\n  windlass access grant scratch --any --lun 5\n  windlass access grant vms --host pve1\n  windlass access grant vms --network 10.0.0.0/24 --read-only\n\nThe most exact rule about a host decides on its access to a share: one that names it, then one of a group, then the network with the longest prefix, then --any. Granting again replaces the rule."
     )]
     Grant {
-        /// Volume, by name or id
-        volume: String,
+        /// Volume or share, by name or id
+        name: String,
         #[command(flatten)]
         grantee: Grantee,
         /// Logical unit number, 0 to 16383 (above 255 the host must support flat space addressing);
         /// default: the lowest free number
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=16_383))]
         lun: Option<u16>,
+        #[command(flatten)]
+        options: export::Options,
     },
-    /// Revoke access; hosts lose the volume at once
+    /// Revoke access; hosts lose the volume or share at once
     #[command(
-        after_help = "Examples:\n  windlass access revoke win-dc1 --host esx01\n  windlass access revoke win-dc1 --all"
+        after_help = "Examples:\n  windlass access revoke win-dc1 --host esx01\n  windlass access revoke win-dc1 --all\n  windlass access revoke vms --network 10.0.0.0/24"
     )]
     Revoke {
-        /// Volume, by name or id
-        volume: String,
+        /// Volume or share, by name or id
+        name: String,
         #[command(flatten)]
         from: From,
     },
@@ -57,10 +68,13 @@ pub struct Grantee {
     /// This host
     #[arg(long)]
     host: Option<String>,
-    /// This host group: every member sees the volume at the same LUN
+    /// This host group: every member sees a volume at the same LUN
     #[arg(long)]
     group: Option<String>,
-    /// Every initiator that reaches a portal, without authentication
+    /// All hosts of this network; for shares
+    #[arg(long, value_name = "ADDRESS/PREFIX")]
+    network: Option<String>,
+    /// Every host, known or not, without authentication
     #[arg(long)]
     any: bool,
 }
@@ -75,10 +89,13 @@ pub struct From {
     /// This host group
     #[arg(long)]
     group: Option<String>,
-    /// The grant to every initiator
+    /// This network
+    #[arg(long, value_name = "ADDRESS/PREFIX")]
+    network: Option<String>,
+    /// The grant to every host
     #[arg(long)]
     any: bool,
-    /// All grants of the volume
+    /// All grants of the volume or share
     #[arg(long)]
     all: bool,
 }
@@ -99,37 +116,118 @@ impl Resource for Access {
     }
 }
 
+/// Grant of a volume or of a share.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+enum Grant {
+    Volume(Access),
+    Share(Export),
+}
+
+impl Grant {
+    const fn volume(&self) -> Option<&Access> {
+        match self {
+            Self::Volume(access) => Some(access),
+            Self::Share(_) => None,
+        }
+    }
+
+    const fn share(&self) -> Option<&Export> {
+        match self {
+            Self::Volume(_) => None,
+            Self::Share(export) => Some(export),
+        }
+    }
+
+    fn host(&self) -> &str {
+        match self {
+            Self::Volume(access) => &access.host,
+            Self::Share(export) => &export.host,
+        }
+    }
+}
+
+impl Resource for Grant {
+    const WHEN_EMPTY: &'static str = Access::WHEN_EMPTY;
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("volume", |grant| grant.volume().map(|access| access.volume.as_str()).into()),
+        column("share", |grant| grant.share().map(|export| export.share.as_str()).into()),
+        column("host", |grant| grant.host().into()),
+        column("lun", |grant| grant.volume().map(|access| Value::Number(access.lun.into())).into()),
+        column("access", |grant| grant.share().map(export::access).into()),
+        column("url", |grant| grant.volume().map(|access| access.iscsi_url.as_str()).into()),
+    ];
+
+    fn name(&self) -> String {
+        match self {
+            Self::Volume(access) => access.name(),
+            Self::Share(export) => export.name(),
+        }
+    }
+}
+
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List { volume, host, group, any } => {
+        Verb::List { volume, share, host, group, network, any } => {
             let any = any.then(|| ANY_HOST.to_owned());
-            let grantee = host.clone().or(group.as_deref().map(of_group)).or(any);
-            let query = query(&[("volume", volume.as_deref()), ("host", grantee.as_deref())]);
-            output.list(&client.long_list::<Access>(&format!("/api/v1/access{query}")).await?)
+            let hosts = host.clone().or(group.as_deref().map(of_group)).or(network.clone()).or(any);
+            let mut grants = Vec::new();
+            if share.is_none() && network.is_none() {
+                let query = query(&[("volume", volume.as_deref()), ("host", hosts.as_deref())]);
+                let volumes = client.long_list::<Access>(&format!("/api/v1/access{query}")).await?;
+                grants.extend(volumes.into_iter().map(Grant::Volume));
+            }
+            if volume.is_none() {
+                let shares = export::list(share.as_deref(), hosts.as_deref(), client).await?;
+                grants.extend(shares.into_iter().map(Grant::Share));
+            }
+            output.list(&grants)
         }
-        Verb::Grant { volume, grantee, lun } => {
-            let Grantee { host, group, any } = grantee.clone();
-            let grant = AccessGrant { volume: volume.clone(), host, group, any, lun: *lun };
-            let answer = client.post::<Access>("/api/v1/access", &grant).await?;
-            output.made("access", &answer.body, answer.created)
-        }
-        Verb::Revoke { volume, from } => {
-            let (whose, grantee) = match (&from.host, &from.group, from.any) {
-                (Some(host), _, _) => (format!("host {host}"), Some(host.clone())),
-                (None, Some(group), _) => (format!("host group {group}"), Some(of_group(group))),
-                (None, None, true) => ("any host".to_owned(), Some(ANY_HOST.to_owned())),
-                (None, None, false) => ("everybody".to_owned(), None),
+        Verb::Grant { name, grantee, lun, options } => grant(name, grantee, *lun, options, client, output).await,
+        Verb::Revoke { name, from } => {
+            let (whose, grantee) = match (&from.host, &from.group, &from.network, from.any) {
+                (Some(host), ..) => (format!("host {host}"), Some(host.clone())),
+                (None, Some(group), ..) => (format!("host group {group}"), Some(of_group(group))),
+                (None, None, Some(network), _) => (format!("network {network}"), Some(network.clone())),
+                (None, None, None, true) => ("any host".to_owned(), Some(ANY_HOST.to_owned())),
+                (None, None, None, false) => ("everybody".to_owned(), None),
             };
+            if from.network.is_some() || export::is_share(name, client).await? {
+                return export::revoke(name, grantee.as_deref(), &whose, client, output).await;
+            }
             if output.asks() {
-                check_granted(volume, grantee.as_deref(), &whose, client).await?;
+                check_granted(name, grantee.as_deref(), &whose, client).await?;
             }
             let path = grantee.map(|grantee| format!("/{}", segment(&grantee))).unwrap_or_default();
-            output.confirm(&format!("revoke access of {whose} to volume {volume}?"))?;
-            client.delete(&format!("/api/v1/access/{}{path}", segment(volume))).await?;
-            output.report(&format!("access of {whose} to volume {volume} revoked"));
+            output.confirm(&format!("revoke access of {whose} to volume {name}?"))?;
+            client.delete(&format!("/api/v1/access/{}{path}", segment(name))).await?;
+            output.report(&format!("access of {whose} to volume {name} revoked"));
             Ok(())
         }
     }
+}
+
+/// Grants a volume or a share, whichever has the name. What only one of them has decides alone.
+async fn grant(
+    name: &str,
+    grantee: &Grantee,
+    lun: Option<u16>,
+    options: &export::Options,
+    client: &Client,
+    output: &mut Output<'_, '_>,
+) -> Result<(), CliError> {
+    let Grantee { host, group, network, any } = grantee.clone();
+    let only_share = network.is_some() || !options.is_empty();
+    if only_share && lun.is_some() {
+        return Err(CliError::usage("--lun is for volumes, and the other options are for shares".to_owned()));
+    }
+    if only_share || (lun.is_none() && export::is_share(name, client).await?) {
+        let to = ExportGrant { host, group, network, any, ..ExportGrant::default() };
+        return export::grant(name, to, options, client, output).await;
+    }
+    let grant = AccessGrant { volume: name.to_owned(), host, group, any, lun };
+    let answer = client.post::<Access>("/api/v1/access", &grant).await?;
+    output.made("access", &answer.body, answer.created)
 }
 
 /// Fails unless the volume is granted to the grantee; without one, if there is no such volume.

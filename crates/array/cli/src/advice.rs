@@ -43,7 +43,7 @@ fn command(problem: &Problem) -> Option<String> {
         },
         "exists" => format!(":  windlass {} show {}", parameter("noun")?, parameter("name")?),
         "in-use" => match (parameter("noun"), parameter("name"), parameter("volume"), parameter("snapshot")) {
-            (Some("volume"), Some(name), ..) => format!(":  windlass access revoke {name} --all"),
+            (Some("volume" | "share"), Some(name), ..) => format!(":  windlass access revoke {name} --all"),
             (Some("host-group"), Some(name), ..) => format!(":  windlass access revoke VOLUME --group {name}"),
             (Some("host"), Some(name), ..) if used_by("host-group") => {
                 format!(":  windlass host-group set GROUP --remove {name}")
@@ -55,7 +55,12 @@ fn command(problem: &Problem) -> Option<String> {
             (_, _, Some(volume), Some(snapshot)) => format!(":  windlass volume rollback {volume} {snapshot} --force"),
             _ => return None,
         },
-        "has-snapshots" => format!(":  windlass volume delete {} --with-snapshots", parameter("volume")?),
+        "has-snapshots" => match parameter("share") {
+            Some(share) => format!(":  windlass share delete {share} --with-snapshots"),
+            None => format!(":  windlass volume delete {} --with-snapshots", parameter("volume")?),
+        },
+        "source-is-share" => format!(":  windlass share clone {} NAME", parameter("source")?),
+        "source-is-volume" => format!(":  windlass volume clone {} NAME", parameter("source")?),
         "last-path" => {
             let (noun, name) = (parameter("noun")?, parameter("name")?);
             format!(":  windlass {noun} set {name} --{} {} --force", parameter("setting")?, parameter("value")?)
@@ -69,7 +74,8 @@ fn command(problem: &Problem) -> Option<String> {
             format!(":  windlass access revoke {} {grantee}", parameter("volume")?)
         }
         "size-missing" => format!(":  windlass volume create {} --size 100G", parameter("volume")?),
-        "initiator-name-taken" => format!(":  windlass host show {}", parameter("host")?),
+        "host-without-address" => format!(":  windlass host set {} --address ADDRESS", parameter("host")?),
+        "initiator-name-taken" | "address-taken" => format!(":  windlass host show {}", parameter("host")?),
         "no-space" if problem.needed_bytes.is_some() => ":  windlass volume set NAME --overwrite-reserve 0".to_owned(),
         "no-space" => "; see:  windlass pool show".to_owned(),
         "over-commitment" => {
@@ -117,6 +123,11 @@ mod tests {
             ("not-found", &[("noun", "host")][..], "windlass host list"),
             ("not-found", &[("noun", "snapshot"), ("volume", "v1")], "windlass snapshot list v1"),
             ("in-use", &[("volume", "v1"), ("snapshot", "s")], "windlass volume rollback v1 s --force"),
+            ("not-found", &[("noun", "share")], "windlass share list"),
+            ("in-use", &[("noun", "share"), ("name", "s1")], "windlass access revoke s1 --all"),
+            ("has-snapshots", &[("share", "s1")], "windlass share delete s1 --with-snapshots"),
+            ("host-without-address", &[("host", "h")], "windlass host set h --address ADDRESS"),
+            ("source-is-share", &[("source", "s1@a")], "windlass share clone s1@a NAME"),
             ("already-granted", &[("volume", "v1")], "windlass access revoke v1 --any"),
             ("already-granted", &[("volume", "v1"), ("group", "g")], "windlass access revoke v1 --group g"),
             ("last-path", &last_path, "windlass portal set 2 --group 3 --force"),

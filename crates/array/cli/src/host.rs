@@ -1,10 +1,11 @@
-//! `windlass host`: machines, their initiator names and their authentication.
+//! `windlass host`: machines, their initiator names, addresses and authentication.
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::secret::SecretSource;
 use api::{ChapSet, Host, HostCreate, HostSet, MutualChapSet};
+use std::net::IpAddr;
 
 /// Verbs of `windlass host`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -20,20 +21,23 @@ pub enum Verb {
     },
     /// Create a host
     #[command(
-        after_help = "Examples:\n  windlass host create esx01 --iqn iqn.1998-01.com.vmware:esx01\n  windlass host create esx02 --iqn iqn.1998-01.com.vmware:esx02 --chap-user esx02\n  windlass host create web1 --iqn iqn.1993-08.org.debian:01:abc --chap-user web1 --chap-secret file:/root/chap"
+        after_help = "Examples:\n  windlass host create esx01 --iqn iqn.1998-01.com.vmware:esx01\n  windlass host create esx02 --iqn iqn.1998-01.com.vmware:esx02 --chap-user esx02\n  windlass host create web1 --iqn iqn.1993-08.org.debian:01:abc --chap-user web1 --chap-secret file:/root/chap\n  windlass host create pve1 --address 10.0.0.11"
     )]
     Create {
         /// Name: letters, digits, '.', '_' and '-'
         name: String,
         /// Initiator name; may be given several times
-        #[arg(long, value_name = "IQN", required = true)]
+        #[arg(long, value_name = "IQN", required_unless_present = "address")]
         iqn: Vec<String>,
+        /// IP address from which the host uses shares; may be given several times
+        #[arg(long, value_name = "ADDRESS")]
+        address: Vec<IpAddr>,
         #[command(flatten)]
         chap: Chap,
     },
-    /// Rename a host, change its initiator names or its CHAP credentials
+    /// Rename a host, change its initiator names, its addresses or its CHAP credentials
     #[command(
-        after_help = "Examples:\n  windlass host set esx01 --iqn iqn.1998-01.com.vmware:esx01-new\n  windlass host set esx01 --chap-user esx01 --chap-secret prompt\n  windlass host set esx01 --no-chap"
+        after_help = "Examples:\n  windlass host set esx01 --iqn iqn.1998-01.com.vmware:esx01-new\n  windlass host set esx01 --chap-user esx01 --chap-secret prompt\n  windlass host set esx01 --no-chap\n  windlass host set pve1 --address 10.0.0.11 --address fd00::11"
     )]
     Set {
         /// Name or id
@@ -44,6 +48,12 @@ pub enum Verb {
         /// Initiator name; replaces all present ones, and may be given several times
         #[arg(long, value_name = "IQN")]
         iqn: Vec<String>,
+        /// IP address; replaces all present ones, and may be given several times
+        #[arg(long, value_name = "ADDRESS", conflicts_with = "no_address")]
+        address: Vec<IpAddr>,
+        /// Remove all IP addresses
+        #[arg(long)]
+        no_address: bool,
         #[command(flatten)]
         chap: Chap,
         /// Stop requiring CHAP
@@ -109,6 +119,7 @@ impl Resource for Host {
         column("chap", |host| chap(host).into()),
         column("sessions", |host| Value::Number(host.sessions)),
         column("luns", |host| luns(host).into()),
+        wide("addresses", |host| addresses(host).into()),
         wide("created", |host| format!("{:.0}", host.created).into()),
         wide("id", |host| host.id.to_string().into()),
     ];
@@ -127,6 +138,12 @@ fn chap(host: &Host) -> Option<String> {
     })
 }
 
+/// All addresses.
+fn addresses(host: &Host) -> Option<String> {
+    let all: Vec<String> = host.addresses.iter().map(ToString::to_string).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
 /// `LUN:VOLUME` of every grant.
 fn luns(host: &Host) -> Option<String> {
     let all: Vec<String> = host.luns.iter().map(|unit| format!("{}:{}", unit.lun, unit.volume)).collect();
@@ -137,22 +154,25 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     match verb {
         Verb::List => output.list(&client.long_list::<Host>("/api/v1/hosts").await?),
         Verb::Show { name } => output.show(&client.get::<Host>(&path(name)).await?),
-        Verb::Create { name, iqn, chap } => {
-            let create = HostCreate { name: name.clone(), iqns: iqn.clone(), chap: chap.read()? };
+        Verb::Create { name, iqn, address, chap } => {
+            let (iqns, addresses) = (iqn.clone(), address.clone());
+            let create = HostCreate { name: name.clone(), iqns, addresses, chap: chap.read()? };
             let answer = client.post::<Host>("/api/v1/hosts", &create).await?;
             output.made("host", &answer.body, answer.created)?;
             show_secrets(&answer.body, output);
             Ok(())
         }
-        Verb::Set { name, new_name, iqn, chap, no_chap } => {
+        Verb::Set { name, new_name, iqn, address, no_address, chap, no_chap } => {
             let set = HostSet {
                 name: new_name.clone(),
                 iqns: (!iqn.is_empty()).then(|| iqn.clone()),
+                addresses: (!address.is_empty() || *no_address).then(|| address.clone()),
                 chap: chap.read()?,
                 remove_chap: *no_chap,
             };
             if set == HostSet::default() {
-                let message = "nothing to change: give --name, --iqn, --chap-user or --no-chap";
+                let message =
+                    "nothing to change: give --name, --iqn, --address, --no-address, --chap-user or --no-chap";
                 return Err(CliError::usage(message.to_owned()));
             }
             let host = client.patch::<Host>(&path(name), &set).await?;

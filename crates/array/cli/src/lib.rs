@@ -12,6 +12,7 @@ mod client;
 mod console;
 mod error;
 mod event;
+mod export;
 mod host;
 mod host_group;
 mod job;
@@ -24,6 +25,7 @@ mod portal;
 mod reservation;
 mod secret;
 mod session;
+mod share;
 mod snapshot;
 mod status;
 mod tls;
@@ -94,16 +96,19 @@ pub enum Noun {
     /// Volumes: block devices that hosts use
     #[command(alias = "volumes", subcommand)]
     Volume(volume::Verb),
-    /// Snapshots: read-only copies of volumes at one instant
+    /// Shares: files that hosts use over NFS
+    #[command(alias = "shares", subcommand)]
+    Share(share::Verb),
+    /// Snapshots: read-only copies of volumes and shares at one instant
     #[command(alias = "snapshots", subcommand)]
     Snapshot(snapshot::Verb),
-    /// Hosts: machines, their initiator names and their authentication
+    /// Hosts: machines, their initiator names, addresses and authentication
     #[command(alias = "hosts", subcommand)]
     Host(host::Verb),
     /// Host groups: hosts that see the same volumes at the same LUNs
     #[command(alias = "host-groups", subcommand)]
     HostGroup(host_group::Verb),
-    /// Access: which host sees which volume, at which LUN
+    /// Access: which host sees which volume, at which LUN, and may use which share
     #[command(alias = "accesses", subcommand)]
     Access(access::Verb),
     /// Offload: statistics of each primitive, and refused commands with their reasons
@@ -159,6 +164,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Status => status::run(&client, &mut output).await,
         Noun::Pool(verb) => pool::run(verb, &client, &mut output).await,
         Noun::Volume(verb) => volume::run(verb, &client, &mut output).await,
+        Noun::Share(verb) => share::run(verb, &client, &mut output).await,
         Noun::Snapshot(verb) => snapshot::run(verb, &client, &mut output).await,
         Noun::Host(verb) => host::run(verb, &client, &mut output).await,
         Noun::HostGroup(verb) => host_group::run(verb, &client, &mut output).await,

@@ -116,6 +116,7 @@ impl Resource for Pool {
         }),
         wide("mapped", |pool| Value::Bytes(pool.mapped_bytes)),
         wide("volumes", |pool| Value::Number(pool.volumes)),
+        wide("shares", |pool| Value::Number(pool.shares)),
         wide("snapshots", |pool| Value::Number(pool.snapshots)),
         wide("warn", |pool| format!("{}%", pool.warn_percent).into()),
         wide("critical", |pool| format!("{}%", pool.critical_percent).into()),

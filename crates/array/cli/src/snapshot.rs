@@ -1,4 +1,5 @@
-//! `windlass snapshot`: read-only copies of volumes at one instant.
+//! `windlass snapshot`: read-only copies of volumes and shares at one instant. A volume and a share
+//! have no name in common, so that the array finds either.
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
@@ -11,37 +12,37 @@ pub enum Verb {
     /// List snapshots
     #[command(after_help = "Examples:\n  windlass snapshot list\n  windlass snapshot list win-dc1")]
     List {
-        /// Only snapshots of this volume
+        /// Only snapshots of this volume or share
         volume: Option<String>,
     },
     /// Show one snapshot
     #[command(after_help = "Example:\n  windlass snapshot show win-dc1@monday")]
     Show {
-        /// VOLUME@SNAPSHOT or id
+        /// VOLUME@SNAPSHOT, SHARE@SNAPSHOT or id
         snapshot: String,
     },
-    /// Create a snapshot of a volume, or of several at one instant; takes no time and no space
+    /// Create a snapshot of a volume or share, or of several at one instant; takes no time and no space
     #[command(
-        after_help = "Examples:\n  windlass snapshot create win-dc1 monday\n  windlass snapshot create --group db-data db-log --name nightly\n\nA group is taken as a whole or not at all: no write is in one of its snapshots and not in the other that came before it.\n\nA name that exists already is refused with status 4: the content of that snapshot is older. A job that runs again and again uses a new name each time, such as a date."
+        after_help = "Examples:\n  windlass snapshot create win-dc1 monday\n  windlass snapshot create vms nightly\n  windlass snapshot create --group db-data db-log --name nightly\n\nA group is taken as a whole or not at all: no write is in one of its snapshots and not in the other that came before it.\n\nA name that exists already is refused with status 4: the content of that snapshot is older. A job that runs again and again uses a new name each time, such as a date."
     )]
     Create {
-        /// Volume, by name or id
+        /// Volume or share, by name or id
         #[arg(required_unless_present = "group", conflicts_with = "group")]
         volume: Option<String>,
-        /// Name, unique within the volume
+        /// Name, unique within the volume or share
         #[arg(required_unless_present = "group")]
         name: Option<String>,
-        /// Volumes of the group
+        /// Volumes and shares of the group
         #[arg(long, value_name = "VOLUME", num_args = 1.., value_delimiter = ',', requires = "group_name")]
         group: Vec<String>,
         /// Name of each snapshot of the group
         #[arg(long = "name", value_name = "NAME", id = "group_name", requires = "group")]
         group_name: Option<String>,
     },
-    /// Show a volume, its snapshots, their clones, and so on
+    /// Show a volume or share, its snapshots, their clones, and so on
     #[command(after_help = "Example:\n  windlass snapshot tree tmpl-win")]
     Tree {
-        /// Volume, by name or id
+        /// Volume or share, by name or id
         volume: String,
     },
     /// Delete a snapshot; its clones stay
@@ -49,9 +50,9 @@ pub enum Verb {
         after_help = "Examples:\n  windlass snapshot delete win-dc1@monday\n  windlass snapshot delete win-dc1 monday"
     )]
     Delete {
-        /// VOLUME@SNAPSHOT or id; or the volume, followed by the name of the snapshot
+        /// VOLUME@SNAPSHOT, SHARE@SNAPSHOT or id; or the volume or share, followed by the name of the snapshot
         snapshot: String,
-        /// Name of the snapshot, after the volume
+        /// Name of the snapshot, after the volume or share
         name: Option<String>,
     },
 }
@@ -61,7 +62,7 @@ impl Resource for Snapshot {
     const COLUMNS: &'static [Column<Self>] = &[
         column("volume", |snapshot| snapshot.volume.as_str().into()),
         column("name", |snapshot| snapshot.name.as_str().into()),
-        column("size", |snapshot| Value::Bytes(snapshot.size_bytes)),
+        column("size", |snapshot| (!snapshot.of_share).then_some(Value::Bytes(snapshot.size_bytes)).into()),
         column("mapped", |snapshot| Value::Bytes(snapshot.mapped_bytes)),
         column("unique", |snapshot| snapshot.unique_bytes.map(Value::Bytes).into()),
         column("created", |snapshot| format!("{:.0}", snapshot.created).into()),
@@ -103,6 +104,7 @@ const fn kind(kind: SourceKind) -> &'static str {
     match kind {
         SourceKind::Volume => "volume",
         SourceKind::Snapshot => "snapshot",
+        SourceKind::Share => "share",
     }
 }
 

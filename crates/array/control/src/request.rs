@@ -15,7 +15,8 @@ pub trait Request: Send + 'static {
     const NAME: &'static str;
 
     /// Executes the request. A change is durable and published to the running target on return;
-    /// after an error nothing has changed.
+    /// after an error nothing has changed, unless the pool stopped on the way: the next start may
+    /// then find the change.
     fn run(&self, control: &Control) -> impl Future<Output = Result<Self::Reply, ControlError>>;
 
     /// Event of the change. Absent if the request changed nothing.

@@ -5,6 +5,7 @@ mod freshness;
 #[cfg(test)]
 mod tests;
 
+use crate::measurements::Measurements;
 use control::{Control, ControlError, Health, HealthShow, Mirror, Read, Request};
 use freshness::Freshness;
 use futures_util::future::{FutureExt, LocalBoxFuture};
@@ -32,6 +33,14 @@ pub struct Requests {
     queue: mpsc::Receiver<Work>,
     pings: mpsc::Receiver<oneshot::Sender<()>>,
     mirror: watch::Sender<Option<Reading>>,
+    measurements: Arc<Measurements>,
+}
+
+impl Requests {
+    /// Measurements that the management plane shows.
+    pub(crate) fn measurements(&self) -> Arc<Measurements> {
+        Arc::clone(&self.measurements)
+    }
 }
 
 impl std::fmt::Debug for Requests {
@@ -53,6 +62,7 @@ pub struct ArrayHandle {
     requests: mpsc::Sender<Work>,
     pings: mpsc::Sender<oneshot::Sender<()>>,
     mirror: watch::Receiver<Option<Reading>>,
+    measurements: Arc<Measurements>,
 }
 
 impl std::fmt::Debug for Work {
@@ -67,7 +77,9 @@ impl ArrayHandle {
         let (requests, queue) = mpsc::channel(QUEUE_LENGTH);
         let (pings, pinged) = mpsc::channel(1);
         let (sender, mirror) = watch::channel(None);
-        (Self { requests, pings, mirror }, Requests { queue, pings: pinged, mirror: sender })
+        let measurements = Arc::<Measurements>::default();
+        let handle = Self { requests, pings, mirror, measurements: Arc::clone(&measurements) };
+        (handle, Requests { queue, pings: pinged, mirror: sender, measurements })
     }
 
     /// Executes a change on the reactor. Reads after the reply include it.
@@ -130,6 +142,11 @@ impl ArrayHandle {
         if freshness.is_stuck() { Ok(Health::Failed) } else { mirror.read(&HealthShow) }
     }
 
+    /// Measurements of the array.
+    pub(crate) fn measurements(&self) -> Arc<Measurements> {
+        Arc::clone(&self.measurements)
+    }
+
     /// Keeps the mirror's queue short: takes over pending changes even without readers. Ends with
     /// the reactor.
     pub async fn follow(self) {
@@ -152,7 +169,7 @@ impl ArrayHandle {
 /// until the queue is closed and every request taken from it is complete. Must run inside a
 /// `tokio::task::LocalSet`. A request whose caller has gone is still executed to its end.
 pub async fn answer(control: Rc<Control>, requests: Requests) {
-    let Requests { mut queue, mut pings, mirror } = requests;
+    let Requests { mut queue, mut pings, mirror, .. } = requests;
     let answering = tokio::task::spawn_local(async move {
         while let Some(ping) = pings.recv().await {
             let _caller_gone = ping.send(());

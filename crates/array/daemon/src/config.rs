@@ -35,7 +35,7 @@ const DEFAULT_BACKGROUND_SHARE_PERCENT: u8 = 20;
 /// have not been measured on a machine with many processors yet.
 const DEFAULT_THREADS: u8 = 1;
 /// Smallest memory setting.
-const MIN_MEMORY_BYTES: u64 = 64 << 20;
+pub(crate) const MIN_MEMORY_BYTES: u64 = 64 << 20;
 /// Default port of iSCSI, RFC 7143 §14.
 const ISCSI_PORT: u16 = 3260;
 

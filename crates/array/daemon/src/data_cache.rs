@@ -14,20 +14,7 @@ pub(crate) struct NotedUse {
     limit_bytes: AtomicU64,
 }
 
-/// The cache of this process, which serves one pool.
-pub(crate) static DATA_CACHE: NotedUse = NotedUse::new();
-
 impl NotedUse {
-    const fn new() -> Self {
-        Self {
-            hits: AtomicU64::new(0),
-            misses: AtomicU64::new(0),
-            evictions: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
-            limit_bytes: AtomicU64::new(0),
-        }
-    }
-
     /// Notes the use. Only one thread does.
     pub fn note(&self, cache: &DataCache) {
         self.hits.store(cache.hits, Ordering::Relaxed);

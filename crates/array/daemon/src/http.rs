@@ -10,6 +10,7 @@ mod backlog;
 pub(crate) mod connections;
 mod convert;
 mod events;
+mod exports;
 mod extract;
 mod host_groups;
 mod hosts;
@@ -24,6 +25,7 @@ mod portals;
 mod problem;
 mod reservations;
 mod sessions;
+mod shares;
 mod snapshots;
 mod system;
 #[cfg(test)]
@@ -50,10 +52,12 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(system::routes())
         .merge(pools::routes())
         .merge(volumes::routes())
+        .merge(shares::routes())
         .merge(snapshots::routes())
         .merge(hosts::routes())
         .merge(host_groups::routes())
         .merge(access::routes())
+        .merge(exports::routes())
         .merge(offload::routes())
         .merge(portals::routes())
         .merge(reservations::routes())

@@ -22,6 +22,7 @@ mod http;
 mod lifecycle;
 mod load;
 mod logging;
+mod measurements;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod metrics;

@@ -7,12 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Most threads that serve hosts.
 pub(crate) const MAX_THREADS: u8 = 8;
 
-/// Processor time of each thread in nanoseconds; the first is the engine's.
-#[derive(Debug)]
+/// Processor time of each thread in nanoseconds; the first is the reactor's.
+#[derive(Debug, Default)]
 pub(crate) struct Loads([AtomicU64; MAX_THREADS as usize]);
-
-/// The threads of this process, which has one reactor.
-pub(crate) static LOADS: Loads = Loads([const { AtomicU64::new(0) }; MAX_THREADS as usize]);
 
 impl Loads {
     /// Notes the processor time of the calling thread, which has this number.

@@ -7,8 +7,8 @@
 mod nfs;
 
 use crate::VERSION;
-use crate::data_cache::DATA_CACHE;
-use crate::turns::TURNS;
+use crate::measurements::Measurements;
+use crate::turns::Turns;
 use control::{MetricsView, PoolState, Primitive, Reservations};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text;
@@ -17,6 +17,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use unit::{LatencyHistogram, OffloadStatistics, ReasonCounts};
 
 /// Smallest bound of an exported latency bucket, in microseconds; faster commands are in that
@@ -26,9 +27,9 @@ const MIN_BOUND_US: u64 = 16;
 const MAX_BOUND_US: u64 = 1 << 23;
 
 /// Returns the metrics as text.
-pub(crate) fn encode(view: MetricsView) -> String {
+pub(crate) fn encode(view: MetricsView, measurements: Arc<Measurements>) -> String {
     let mut registry = Registry::with_prefix("windlass");
-    registry.register_collector(Box::new(Scrape(view)));
+    registry.register_collector(Box::new(Scrape(view, measurements)));
     let mut text = String::new();
     match text::encode(&mut text, &registry) {
         Ok(()) => text,
@@ -37,7 +38,7 @@ pub(crate) fn encode(view: MetricsView) -> String {
 }
 
 #[derive(Debug)]
-struct Scrape(MetricsView);
+struct Scrape(MetricsView, Arc<Measurements>);
 
 /// Label names and values.
 type Labels<'a> = Vec<(&'static str, &'a str)>;
@@ -52,9 +53,9 @@ impl Collector for Scrape {
         self.primitives(&mut encoder)?;
         self.sessions(&mut encoder)?;
         self.log(&mut encoder)?;
-        reactor(&mut encoder)?;
-        data_cache(&mut encoder)?;
-        nfs::encode(&mut encoder)?;
+        reactor(&mut encoder, &self.1.turns)?;
+        data_cache(&mut encoder, self.1.data_cache.last())?;
+        nfs::encode(&mut encoder, self.1.nfs.last())?;
         self.attention(&mut encoder)
     }
 }
@@ -270,19 +271,19 @@ impl Scrape {
 }
 
 /// Longest turns of the reactor.
-fn reactor(encoder: &mut DescriptorEncoder) -> fmt::Result {
+fn reactor(encoder: &mut DescriptorEncoder, turns: &Turns) -> fmt::Result {
     let rows = |turns: Vec<(&'static str, u64)>| {
         turns.into_iter().map(|(cause, us)| (vec![("cause", cause)], us)).collect::<Vec<_>>()
     };
-    let longest = rows(TURNS.since_start());
+    let longest = rows(turns.since_start());
     gauge_seconds(encoder, "reactor_longest_turn_seconds", "Longest time without serving hosts", longest)?;
-    let recent = rows(TURNS.take_since_scrape());
+    let recent = rows(turns.take_since_scrape());
     gauge_seconds(encoder, "reactor_recent_longest_turn_seconds", "The same since the last scrape", recent)
 }
 
 /// Cache of data blocks. Its hit ratio is hits ÷ (hits + misses).
-fn data_cache(encoder: &mut DescriptorEncoder) -> fmt::Result {
-    let pool::DataCache { hits, misses, evictions, bytes, limit_bytes } = DATA_CACHE.last();
+fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Result {
+    let pool::DataCache { hits, misses, evictions, bytes, limit_bytes } = last;
     let row = |value| vec![(Labels::new(), value)];
     counter(encoder, "data_cache_hits", "Blocks of 4 KiB that reads found in memory", row(hits))?;
     counter(encoder, "data_cache_misses", "Blocks of 4 KiB that reads had to fetch", row(misses))?;

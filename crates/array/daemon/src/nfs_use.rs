@@ -1,12 +1,15 @@
 //! Use of the NFS server. The reactor notes it, and the management plane's scrapes read it, on another thread.
 
+use nfs_server::OperationCount;
 use std::sync::{Mutex, PoisonError};
 
 /// Numbers of the NFS server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NfsUse {
     /// Calls since the start.
     pub calls: u64,
+    /// Executed procedures of NFSv3 and operations of NFSv4, in this order.
+    pub operations: [Vec<OperationCount>; 2],
     /// Bytes of calls since the start.
     pub received_bytes: u64,
     /// Bytes of replies since the start.
@@ -49,9 +52,6 @@ pub(crate) struct Version4Use {
 #[derive(Debug, Default)]
 pub(crate) struct NotedUse(Mutex<Option<NfsUse>>);
 
-/// The server of this process, which has one reactor.
-pub(crate) static NFS_USE: NotedUse = NotedUse(Mutex::new(None));
-
 impl NotedUse {
     /// Notes the use, unless a scrape reads it at this instant: the reactor does not wait.
     pub fn note(&self, noted: NfsUse) {
@@ -62,7 +62,7 @@ impl NotedUse {
 
     /// Use as last noted; absent if NFS is not served.
     pub fn last(&self) -> Option<NfsUse> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -75,10 +75,10 @@ mod tests {
         let noted = NotedUse::default();
         assert_eq!(noted.last(), None);
         let used = NfsUse { calls: 1, ..NfsUse::default() };
-        noted.note(used);
+        noted.note(used.clone());
         {
             let _scrape = noted.0.lock();
-            noted.note(NfsUse { calls: 2, ..used });
+            noted.note(NfsUse { calls: 2, ..NfsUse::default() });
         }
         assert_eq!(noted.last(), Some(used));
     }

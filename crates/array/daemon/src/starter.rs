@@ -30,7 +30,7 @@ pub struct ReactorConfiguration {
     pub pool_discard: bool,
     /// Bytes for caches and data in flight; each connection adds up to 512 KiB.
     pub memory_bytes: u64,
-    /// Threads that serve connections, at least 1: the engine's own.
+    /// Threads that serve connections, at least 1: the reactor's own.
     pub threads: usize,
     /// When connections move to the others.
     pub placement: Placement,

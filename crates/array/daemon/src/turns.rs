@@ -36,20 +36,13 @@ impl Cause {
 }
 
 /// Longest turns of each cause in microseconds.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Turns {
     since_start: [AtomicU64; Cause::ALL.len()],
     since_scrape: [AtomicU64; Cause::ALL.len()],
 }
 
-/// The turns of this process, which has one reactor.
-pub(crate) static TURNS: Turns = Turns::new();
-
 impl Turns {
-    const fn new() -> Self {
-        Self { since_start: [const { AtomicU64::new(0) }; 4], since_scrape: [const { AtomicU64::new(0) }; 4] }
-    }
-
     /// Notes a turn. Only one thread does.
     pub fn note(&self, cause: Cause, took: Duration) {
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -80,7 +73,7 @@ mod tests {
 
     #[test]
     fn the_longest_turn_of_each_cause_is_kept() {
-        let turns = Turns::new();
+        let turns = Turns::default();
         for ms in [3, 30, 1] {
             turns.note(Cause::Freeze, Duration::from_millis(ms));
         }

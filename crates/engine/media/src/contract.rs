@@ -21,7 +21,7 @@ pub trait Fixture {
     fn reopen(&mut self, media: Self::Media) -> Self::Media;
 }
 
-const FENCE: Fence = Fence { shard: 0, epoch: 5 };
+const FENCE: Fence = Fence { epoch: 5 };
 const BLOCK: u64 = BLOCK_BYTES as u64;
 
 /// Checks the whole contract. Panics at the first violation.
@@ -228,7 +228,7 @@ fn an_older_fence_is_refused<F: Fixture>(fixture: &mut F) {
     write(&mut media, 0, 1, 1);
     media.append(&FENCE, 1, 0, buffer(2, 1));
     written(finish(&mut media));
-    media.seal(&Fence { epoch: FENCE.epoch + 1, ..FENCE }, 1);
+    media.seal(&Fence { epoch: FENCE.epoch + 1 }, 1);
     written(finish(&mut media));
     let calls: [fn(&mut F::Media, BlockAddress); 6] = [
         |media, at| media.write(&FENCE, 1, at, buffer(9, 1)),

@@ -48,7 +48,7 @@ pub use sim::{
     DiscardOutcome, Event, Fate, Fault, FaultEffect, FaultOperation, PendingWrite, SimCounters, SimDisk, SimOptions,
 };
 pub use span::Span;
-pub use superblock::{FEATURE_INDEX, FEATURE_UNCONFIRMED, FEATURE_WIDE};
+pub use superblock::{FEATURE_ALLOTMENTS, FEATURE_INDEX, FEATURE_UNCONFIRMED, FEATURE_WIDE};
 
 use std::os::fd::BorrowedFd;
 
@@ -61,8 +61,6 @@ pub type Ticket = u64;
 /// ([`MediaError::Fenced`]), so that a gateway that was replaced writes nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fence {
-    /// Part of the pool.
-    pub shard: u64,
     /// Ownership epoch: larger is newer.
     pub epoch: u64,
 }

@@ -59,10 +59,13 @@ pub(crate) const FEATURE_MEMBERS: u64 = 1;
 pub const FEATURE_WIDE: u64 = 1 << 1;
 /// The pool's documents stand in a paged index. docs/on-disk-format.md is the register of bits.
 pub const FEATURE_INDEX: u64 = 1 << 9;
+/// The pool has, or has had, allotments: space promised to ranges of address spaces.
+pub const FEATURE_ALLOTMENTS: u64 = 1 << 11;
 /// The log may hold write records whose content replay has to verify.
 pub const FEATURE_UNCONFIRMED: u64 = 1 << 12;
 /// Incompatible features that this build supports.
-const KNOWN_INCOMPATIBLE: u64 = FEATURE_MEMBERS | FEATURE_WIDE | FEATURE_INDEX | FEATURE_UNCONFIRMED;
+const KNOWN_INCOMPATIBLE: u64 =
+    FEATURE_MEMBERS | FEATURE_WIDE | FEATURE_INDEX | FEATURE_ALLOTMENTS | FEATURE_UNCONFIRMED;
 /// Features that this build may ignore while it does not write: none yet.
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 

@@ -140,7 +140,8 @@ impl<M: Media> Pool<M> {
     }
 
     /// Number of mapped blocks in a range of an object that nothing outside of it maps: walks the parts of the map
-    /// that it does not share, in the background. Exact if nothing changes meanwhile.
+    /// that it does not share, in the background. Exact if nothing changes meanwhile, and the range consists of whole
+    /// pages of one level or lies in one leaf; else a lower bound.
     pub async fn unique_blocks(&self, object: ObjectId, range: BlockRange) -> Result<u64, Failure> {
         Ok(self.run(Request::unique_in(object, range)).await? / BLOCK_BYTES as u64)
     }

@@ -102,6 +102,12 @@ mutations! {
         Pins: "pins", "what a waiting transaction has seen may be evicted";
         /// A transaction asks for the space of all its changes.
         Sum: "sum", "a transaction asks for the space of one of its objects";
+        /// A clone raises the promise of its source as well.
+        BothSides: "both-sides", "a clone of allotted blocks does not raise the promise of its source";
+        /// A block that leaves an allotted range is promised again.
+        ReleasedWithBlock: "released-with-block", "a block that becomes unmapped takes its promise along";
+        /// A map page that leaves an allotted range is promised again.
+        PagesAllotted: "pages-allotted", "a map page that is freed takes its promise along";
         /// A submit that finishes other operations wakes the future of each.
         WakeEach: "wake-each", "a submit that finishes other operations does not wake the first of them";
     }

@@ -14,6 +14,7 @@
 pub mod access;
 mod attributes;
 mod connection;
+mod counts;
 mod failure;
 pub mod handle;
 mod mount;
@@ -35,6 +36,7 @@ mod v3;
 mod v4;
 
 pub use connection::{CallFacts, Connection, Moment, Transport};
+pub use counts::OperationCount;
 pub use replies::ReplyCounts;
 pub use reply_bound::reply_bound;
 pub use reservations::{Access, Opens};

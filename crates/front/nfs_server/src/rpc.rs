@@ -6,6 +6,7 @@
 //! status of a procedure, or the outcome is not known, and then there is no reply.
 
 use crate::connection::{CallFacts, Connection, Moment, Transport};
+use crate::counts::{Counts, OperationCount};
 use crate::handle::HandleKey;
 use crate::mount::{self, Mounts};
 use crate::portmap::{self, registrations};
@@ -104,6 +105,8 @@ pub struct Rpc<F, V = Infallible> {
     shares: Rc<RefCell<Shares<F>>>,
     replies: Replies,
     mounts: RefCell<Mounts>,
+    /// Executed procedures of NFSv3.
+    executed: Counts,
     v4: Option<V>,
 }
 
@@ -111,7 +114,15 @@ impl<F: FileSystem, V: Version4> Rpc<F, V> {
     /// Creates the entry.
     pub fn new(settings: Settings, shares: Rc<RefCell<Shares<F>>>, v4: Option<V>) -> Self {
         let programs = programs(&settings, v4.is_some());
-        Self { settings, programs, shares, replies: Replies::default(), mounts: RefCell::default(), v4 }
+        Self {
+            settings,
+            programs,
+            shares,
+            replies: Replies::default(),
+            mounts: RefCell::default(),
+            executed: Counts::default(),
+            v4,
+        }
     }
 
     /// Bytes of memory that kept replies of NFSv3 take.
@@ -122,6 +133,11 @@ impl<F: FileSystem, V: Version4> Rpc<F, V> {
     /// Counters of kept replies of NFSv3.
     pub fn reply_counts(&self) -> ReplyCounts {
         self.replies.counts()
+    }
+
+    /// Numbers of executed procedures of NFSv3, those that were executed at all.
+    pub fn procedures(&self) -> Vec<OperationCount> {
+        self.executed.named(nfs::v3::Request::PROCEDURES.iter().copied())
     }
 
     /// Takes a record. The answer does not wait for records that came before.
@@ -207,6 +223,7 @@ impl<F: FileSystem, V: Version4> Rpc<F, V> {
         request: &nfs::v3::Request,
     ) -> Result<(Writer, bool), Unknown> {
         let results = v3::execute(&self.context(facts), request).await?;
+        self.executed.note(call.procedure, v3::failure(&results).is_none());
         let mut writer = Writer::with_capacity(512);
         Reply::accepted(call.xid, AcceptStatus::Success).encode(&mut writer);
         results.encode(&mut writer);

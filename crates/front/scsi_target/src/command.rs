@@ -8,7 +8,7 @@ use crate::reply::Reply;
 use crate::sense::Fault;
 use scsi::{Cdb, FieldPointer};
 use unit::Primitive;
-use unit::{Access, AccessState, Io};
+use unit::{AccessState, Io, ReservationClass};
 
 /// Direction of parameter data or block data.
 #[derive(Clone, Copy, Debug)]
@@ -112,9 +112,9 @@ pub(crate) struct Command {
     pub data: DataDirection,
     /// Most logical blocks that a CDB may name; `None` without a limit.
     pub limit_blocks: Option<fn(&Limits) -> u64>,
-    /// Access class against reservations.
-    pub access: Access,
-    /// Predicate for CDBs that need no more than [`Access::Condition`] (SBC-3, "Reservations").
+    /// Class against reservations.
+    pub reservation_class: ReservationClass,
+    /// Predicate for CDBs that need no more than [`ReservationClass::Condition`] (SBC-3, "Reservations").
     pub harmless: Option<fn(&Cdb) -> bool>,
     /// A reservation waits until the whole command has ended. Commands that check the reservation
     /// again at each step are waited for step by step; SANITIZE waits itself for the commands
@@ -143,9 +143,13 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    /// Access class of this CDB against reservations.
-    pub fn access_of(&self, cdb: &Cdb) -> Access {
-        if self.harmless.is_some_and(|harmless| harmless(cdb)) { Access::Condition } else { self.access }
+    /// Class of this CDB against reservations.
+    pub fn reservation_class_of(&self, cdb: &Cdb) -> ReservationClass {
+        if self.harmless.is_some_and(|harmless| harmless(cdb)) {
+            ReservationClass::Condition
+        } else {
+            self.reservation_class
+        }
     }
 
     /// Most logical blocks that a CDB may name.

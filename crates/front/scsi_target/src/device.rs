@@ -27,7 +27,7 @@ use scsi::AdditionalSense;
 use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use unit::{ClientId, Turn, Units};
+use unit::{ClientId, FairLock, Units};
 
 /// Identity of the target device, equal on every port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct ScsiTarget<D> {
     background: Background<D>,
     explicit_change: RefCell<Option<ExplicitChange>>,
     /// One SET TARGET PORT GROUPS at a time.
-    port_group_turn: Turn,
+    port_group_lock: FairLock,
     /// Groups as they were last set; empty until then.
     settled: RefCell<Vec<PortGroup>>,
 }
@@ -125,7 +125,7 @@ impl<D: BlockDevice> ScsiTarget<D> {
             tokens: Tokens::new(options.token_key),
             background: Background::default(),
             explicit_change: RefCell::default(),
-            port_group_turn: Turn::default(),
+            port_group_lock: FairLock::default(),
             settled: RefCell::default(),
         }
     }

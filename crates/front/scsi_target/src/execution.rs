@@ -89,7 +89,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
             // First, before any await: places are taken in the order in which commands arrive.
             let begun = match Self::enter_task_set(&at, &request) {
                 Ok((place, None)) => Ok(place),
-                Ok((place, Some(turn))) => turn.await.map(|()| place),
+                Ok((place, Some(wait))) => wait.await.map(|()| place),
                 Err(fault) => Err(fault),
             };
             let row = commands::find(&cdb);
@@ -144,15 +144,15 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         if request.attribute == TaskAttribute::Invalid {
             return Err(Fault::InvalidTaskAttribute);
         }
-        let (place, turn) = at.path.logical_unit.task_set.enter(request.attribute);
-        if matches!(turn, Wait::Now) {
+        let (place, wait) = at.path.logical_unit.task_set.enter(request.attribute);
+        if matches!(wait, Wait::Now) {
             return Ok((place, None));
         }
         let abort = request.abort.clone();
-        let turn = async move {
+        let waited = async move {
             poll_fn(
                 |context| {
-                    if abort.is_set_or_wakes(context.waker()) { Poll::Ready(()) } else { turn.poll(context) }
+                    if abort.is_set_or_wakes(context.waker()) { Poll::Ready(()) } else { wait.poll(context) }
                 },
             )
             .await;
@@ -161,7 +161,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
             }
             if at.nexus.sees(&at.path.logical_unit) { Ok(()) } else { Err(Fault::LogicalUnitNotSupported) }
         };
-        Ok((place, Some(Box::pin(turn))))
+        Ok((place, Some(Box::pin(waited))))
     }
 
     /// Returns the row of a command that may begin. A pending unit attention is reported first; then
@@ -211,7 +211,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
 
     fn admit(nexus: &Nexus<D>, logical_unit: &LogicalUnit<D>, row: &Row, cdb: &Cdb) -> Result<(), Fault> {
         let command = row.command;
-        nexus.check_access(logical_unit, command.access_of(cdb))?;
+        nexus.check_reservation(logical_unit, command.reservation_class_of(cdb))?;
         row.validate(cdb)?;
         if !command.while_sanitizing {
             logical_unit.unit().sanitize.check()?;

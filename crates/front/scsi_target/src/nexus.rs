@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use unit::{Access, AccessState, Registrant, Unit};
+use unit::{AccessState, Registrant, ReservationClass, Unit};
 
 /// Facts of a nexus, given when it was attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,8 +176,8 @@ impl<D> Nexus<D> {
     }
 
     /// Refuses a command that a reservation of the logical unit forbids to this nexus.
-    pub fn check_access(&self, unit: &LogicalUnit<D>, access: Access) -> Result<(), Fault> {
-        if !unit.unit().reservations.permits(self.id.client(), self.registrant.as_ref(), access) {
+    pub fn check_reservation(&self, unit: &LogicalUnit<D>, class: ReservationClass) -> Result<(), Fault> {
+        if !unit.unit().reservations.permits(self.id.client(), self.registrant.as_ref(), class) {
             return Err(unit.conflict());
         }
         Ok(())

@@ -39,9 +39,10 @@ pub(crate) enum Fault {
     InvalidRelease,
     /// No room for one more registration.
     InsufficientRegistrationResources,
-    /// Persistent reservations that have to survive a power loss could not be stored.
+    /// Persistent reservations that have to survive a power loss could not be stored; those in effect
+    /// have not changed.
     ReservationsNotStored(StoreError),
-    /// Begin or end of a sanitize operation could not be stored; nothing has changed.
+    /// Begin or end of a sanitize operation could not be stored; the state in effect has not changed.
     SanitizeNotStored(StoreError),
     /// A pending unit attention, reported once instead of executing the command.
     UnitAttention(AdditionalSense),
@@ -51,7 +52,7 @@ pub(crate) enum Fault {
     SoftwareWriteProtected,
     /// The target port's state does not permit the command.
     NotAccessible(AccessState),
-    /// SET TARGET PORT GROUPS failed; nothing has changed.
+    /// SET TARGET PORT GROUPS failed; the states in effect have not changed.
     SetTargetPortGroupsFailed(AccessStateError),
     /// A task attribute that does not exist here.
     InvalidTaskAttribute,

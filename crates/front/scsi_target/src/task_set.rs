@@ -71,11 +71,11 @@ impl TaskSet {
         match attribute {
             TaskAttribute::HeadOfQueue => (TaskGuard { _counted: self.in_flight.enter(), barrier: None }, Wait::Now),
             TaskAttribute::Simple | TaskAttribute::Invalid => {
-                let turn = match &*self.barrier.borrow() {
+                let wait = match &*self.barrier.borrow() {
                     Some(barrier) if !barrier.done.get() => Wait::Barrier(Behind(Rc::clone(barrier))),
                     _ => Wait::Now,
                 };
-                (TaskGuard { _counted: self.in_flight.enter(), barrier: None }, turn)
+                (TaskGuard { _counted: self.in_flight.enter(), barrier: None }, wait)
             }
             TaskAttribute::Ordered => {
                 let earlier = self.in_flight.earlier();
@@ -113,29 +113,29 @@ mod tests {
     use super::*;
     use std::task::Waker;
 
-    fn has_come(turn: &Wait) -> bool {
-        turn.poll(&Context::from_waker(Waker::noop())).is_ready()
+    fn is_over(wait: &Wait) -> bool {
+        wait.poll(&Context::from_waker(Waker::noop())).is_ready()
     }
 
     #[test]
     fn an_ordered_command_is_a_barrier() {
         let set = TaskSet::default();
-        let (first, turn) = set.enter(TaskAttribute::Simple);
-        assert!(has_come(&turn));
-        let (ordered, ordered_turn) = set.enter(TaskAttribute::Ordered);
-        let (later, later_turn) = set.enter(TaskAttribute::Simple);
-        let (head, head_turn) = set.enter(TaskAttribute::HeadOfQueue);
-        let (second, second_turn) = set.enter(TaskAttribute::Ordered);
-        assert!(!has_come(&ordered_turn) && !has_come(&later_turn) && has_come(&head_turn) && !has_come(&second_turn));
+        let (first, wait) = set.enter(TaskAttribute::Simple);
+        assert!(is_over(&wait));
+        let (ordered, ordered_wait) = set.enter(TaskAttribute::Ordered);
+        let (later, later_wait) = set.enter(TaskAttribute::Simple);
+        let (head, head_wait) = set.enter(TaskAttribute::HeadOfQueue);
+        let (second, second_wait) = set.enter(TaskAttribute::Ordered);
+        assert!(!is_over(&ordered_wait) && !is_over(&later_wait) && is_over(&head_wait) && !is_over(&second_wait));
         drop(first);
-        assert!(has_come(&ordered_turn) && !has_come(&later_turn));
+        assert!(is_over(&ordered_wait) && !is_over(&later_wait));
         drop(ordered);
-        assert!(has_come(&later_turn) && !has_come(&second_turn));
+        assert!(is_over(&later_wait) && !is_over(&second_wait));
         drop(later);
-        assert!(!has_come(&second_turn), "the head of the queue is before it, too");
+        assert!(!is_over(&second_wait), "the head of the queue is before it, too");
         drop(head);
-        assert!(has_come(&second_turn));
+        assert!(is_over(&second_wait));
         drop(second);
-        assert!(has_come(&set.enter(TaskAttribute::Simple).1));
+        assert!(is_over(&set.enter(TaskAttribute::Simple).1));
     }
 }

@@ -1,6 +1,6 @@
 //! Locks of a copy between two units, or within one: EXTENDED COPY of SCSI, Copy of NVMe.
 
-use crate::extents::{AccessClass, ExtentGuard};
+use crate::extents::{ExtentGuard, LockMode};
 use crate::unit::Unit;
 use block::Extent;
 
@@ -14,7 +14,7 @@ pub async fn lock_copy<'a, D>(
     at_once: bool,
 ) -> [Option<ExtentGuard<'a>>; 2] {
     let (reading, writing) =
-        if at_once { (AccessClass::Read, AccessClass::Write) } else { (AccessClass::Scan, AccessClass::Update) };
+        if at_once { (LockMode::Read, LockMode::Write) } else { (LockMode::Scan, LockMode::Update) };
     if source.volume() == destination.volume() {
         return [Some(source.extents.lock(writing, &[from, to]).await), None];
     }

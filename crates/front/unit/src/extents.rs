@@ -16,9 +16,9 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Access that a command makes to the blocks that it names.
+/// Way in which a command locks the blocks that it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccessClass {
+pub enum LockMode {
     /// One call that reads: READ, the source of a copy in one step that shares blocks.
     Read,
     /// One call that changes: WRITE, COMPARE AND WRITE, UNMAP, WRITE SAME of zeros, the destination of
@@ -31,7 +31,7 @@ pub enum AccessClass {
     Update,
 }
 
-impl AccessClass {
+impl LockMode {
     const COUNT: usize = 4;
 
     /// Whether the class makes only one call of the device.
@@ -43,7 +43,7 @@ impl AccessClass {
 /// Whether a command of the row's class that is in flight delays a command of the column's class
 /// with a block in common. Two commands of one call each never conflict: the device executes them
 /// one after the other.
-pub const CONFLICTS: [[bool; AccessClass::COUNT]; AccessClass::COUNT] = {
+pub const CONFLICTS: [[bool; LockMode::COUNT]; LockMode::COUNT] = {
     const X: bool = true;
     const O: bool = false;
     [
@@ -68,7 +68,7 @@ pub struct ExtentLocks {
 #[derive(Debug)]
 struct Entry {
     number: u64,
-    class: AccessClass,
+    class: LockMode,
     extents: Extents,
     waiting: WaitQueue,
 }
@@ -106,7 +106,7 @@ pub struct ExtentGuard<'a> {
 impl ExtentLocks {
     /// Queues a lock for these blocks. The future is ready when no conflicting earlier entry is
     /// left.
-    pub fn lock(&self, class: AccessClass, extents: &[Extent]) -> Lock<'_> {
+    pub fn lock(&self, class: LockMode, extents: &[Extent]) -> Lock<'_> {
         let number = self.next.get();
         self.next.set(number + 1);
         let extents = match extents {
@@ -208,20 +208,19 @@ mod tests {
     #[test]
     fn updates_exclude_what_overlaps() {
         let locks = ExtentLocks::default();
-        let update = is_ready(pin!(locks.lock(AccessClass::Update, const { &[Extent::new(10, 10)] })))
+        let update = is_ready(pin!(locks.lock(LockMode::Update, const { &[Extent::new(10, 10)] })))
             .expect("no other lock is there");
-        let mut read = pin!(locks.lock(AccessClass::Read, const { &[Extent::new(19, 1)] }));
+        let mut read = pin!(locks.lock(LockMode::Read, const { &[Extent::new(19, 1)] }));
         assert!(is_ready(read.as_mut()).is_none());
-        let beside =
-            is_ready(pin!(locks.lock(AccessClass::Write, const { &[Extent::new(20, 5), Extent::new(0, 10)] })));
+        let beside = is_ready(pin!(locks.lock(LockMode::Write, const { &[Extent::new(20, 5), Extent::new(0, 10)] })));
         assert!(beside.is_some());
-        let mut next = pin!(locks.lock(AccessClass::Update, const { &[Extent::new(0, 100)] }));
+        let mut next = pin!(locks.lock(LockMode::Update, const { &[Extent::new(0, 100)] }));
         assert!(is_ready(next.as_mut()).is_none());
         drop(update);
         let read = is_ready(read.as_mut()).expect("the update is done");
         assert!(is_ready(next.as_mut()).is_none(), "the writer beside is not");
         // Later commands do not overtake a waiting one.
-        let mut late = pin!(locks.lock(AccessClass::Write, const { &[Extent::new(50, 1)] }));
+        let mut late = pin!(locks.lock(LockMode::Write, const { &[Extent::new(50, 1)] }));
         assert!(is_ready(late.as_mut()).is_none());
         drop(beside);
         assert!(is_ready(next.as_mut()).is_none(), "the reader is not");
@@ -234,13 +233,13 @@ mod tests {
     #[test]
     fn who_gives_up_is_not_waited_for() {
         let locks = ExtentLocks::default();
-        let write = is_ready(pin!(locks.lock(AccessClass::Write, const { &[Extent::new(0, 8)] })))
+        let write = is_ready(pin!(locks.lock(LockMode::Write, const { &[Extent::new(0, 8)] })))
             .expect("no other lock is there");
         {
-            let mut update = pin!(locks.lock(AccessClass::Update, const { &[Extent::new(0, 8)] }));
+            let mut update = pin!(locks.lock(LockMode::Update, const { &[Extent::new(0, 8)] }));
             assert!(is_ready(update.as_mut()).is_none());
         }
-        assert!(is_ready(pin!(locks.lock(AccessClass::Write, const { &[Extent::new(0, 8)] }))).is_some());
+        assert!(is_ready(pin!(locks.lock(LockMode::Write, const { &[Extent::new(0, 8)] }))).is_some());
         drop(write);
         assert_eq!((locks.entries.borrow().len(), locks.long.get()), (0, 0));
     }

@@ -4,25 +4,25 @@
 //! one table of registrants of any protocol, six reservation types, one generation. The rules are
 //! pure: an adapter derives a [`Transition`] from the current [`State`], and
 //! [`Reservations::commit`] makes it effective: first durable if it has to be, then visible.
-//! [`Access`] is the table of what a reservation permits.
+//! [`ReservationClass`] is the table of what a reservation permits.
 //!
 //! Beside them there is the older reservation of the whole unit by one client (RESERVE of SPC-2),
 //! which excludes the clients of every protocol.
 
-mod access;
+mod class;
 mod report;
 mod state;
 mod transition;
 
-pub use access::Access;
+pub use class::ReservationClass;
 pub use report::{RegistrationInfo, ReservationReport};
 pub use state::{Reservation, Role, State};
 pub use transition::{Notice, Refused, Transition};
 
+use crate::fair_lock::{FairLock, FairLockGuard};
 use crate::registrant::Registrant;
 use crate::reservation_type::ReservationType;
 use crate::store::{PersistedReservations, StoreError, UnitStore};
-use crate::turn::{Turn, TurnGuard};
 use crate::working_memory::ClientId;
 use block::VolumeId;
 use std::cell::{Cell, Ref, RefCell};
@@ -35,7 +35,7 @@ pub struct Reservations {
     held: Cell<Option<ReservationType>>,
     /// Client that has reserved the whole unit.
     whole: Cell<Option<ClientId>>,
-    turn: Turn,
+    changes: FairLock,
 }
 
 impl Reservations {
@@ -53,9 +53,9 @@ impl Reservations {
 
     /// Whether the reservations permit a command of this class to a client. `registrant`: owner of
     /// the client's registrations; `None` if it cannot register.
-    pub fn permits(&self, client: ClientId, registrant: Option<&Registrant>, access: Access) -> bool {
-        let reserved = self.whole.get().is_some_and(|holder| access.conflicts_with_reserve(holder == client));
-        !reserved && self.role(registrant).is_none_or(|(kind, role)| access.permits(kind, role))
+    pub fn permits(&self, client: ClientId, registrant: Option<&Registrant>, class: ReservationClass) -> bool {
+        let reserved = self.whole.get().is_some_and(|holder| class.conflicts_with_reserve(holder == client));
+        !reserved && self.role(registrant).is_none_or(|(kind, role)| class.permits(kind, role))
     }
 
     /// Client that has reserved the whole unit.
@@ -70,12 +70,13 @@ impl Reservations {
     }
 
     /// Waits for the exclusive right to change reservations.
-    pub async fn turn(&self) -> TurnGuard<'_> {
-        self.turn.take().await
+    pub async fn lock(&self) -> FairLockGuard<'_> {
+        self.changes.lock().await
     }
 
     /// Makes a change effective, durably if the old or the new state has to survive a power loss.
-    /// The caller holds the [`Self::turn`]. On error nothing has changed.
+    /// The caller holds the [`Self::lock`]. On error the state in memory is as before, and so is the
+    /// stored one unless the store failed ([`StoreError::Failed`]).
     pub async fn commit(&self, volume: VolumeId, store: &dyn UnitStore, state: State) -> Result<(), StoreError> {
         let kept = self.state.borrow().to_persist();
         let to_keep = state.to_persist();

@@ -3,7 +3,7 @@
 //!
 //! Once an operation has begun, adapters execute only commands that report about the unit, and
 //! answer all others with its progress ([`Sanitize::check`]). The operation survives resets, lost
-//! clients and a power loss: [`UnitStore`](crate::UnitStore) stores it before the first block
+//! clients and a power loss: [`UnitStore`] stores it before the first block
 //! changes, and it starts again at the next start. The owner of the units calls
 //! [`Units::sanitize_step`](crate::Units::sanitize_step) until the operation has ended, at its own pace.
 //!
@@ -52,10 +52,10 @@ pub enum SanitizeError {
     /// The last operation failed in restricted completion mode, which the command would leave.
     #[error("a failed sanitize operation restricts the command")]
     ExitRestricted,
-    /// The operation could not be stored; nothing has happened.
+    /// The operation could not be stored; the state in effect has not changed.
     #[error("the sanitize operation could not be stored: {0}")]
     NotStored(StoreError),
-    /// The end of a failure could not be stored; nothing has happened.
+    /// The end of a failure could not be stored; the state in effect has not changed.
     #[error("the end of the sanitize failure could not be stored: {0}")]
     ExitNotStored(StoreError),
 }

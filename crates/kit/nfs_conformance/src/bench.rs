@@ -3,6 +3,7 @@
 use crate::client::{Client, Outside};
 use crate::credential::user;
 use crate::executor::Executor;
+use crate::harness::Remembered;
 use crate::need::Need;
 use crate::operations as op;
 use crate::options::Options;
@@ -49,6 +50,7 @@ impl<'a> Bench<'a> {
         needs.iter().copied().find(|need| match need {
             Need::MinorTwo => self.options.minor < 2,
             Need::SecondShare => self.options.second_share.is_none(),
+            Need::Restart => self.options.harness.is_none(),
             Need::Thorough => !self.options.thorough,
         })
     }
@@ -80,6 +82,18 @@ impl<'a> Bench<'a> {
         self.check_stopped()?;
         self.executor.pause(time);
         self.check_stopped()
+    }
+
+    /// Restarts the server.
+    pub fn restart(&mut self, remembered: Remembered) -> Verdict {
+        let Some(harness) = &self.options.harness else { return skipped(Need::Restart.missing()) };
+        harness.restart(remembered).map_err(|why| NotPassed::Failed(format!("the server does not start again: {why}")))
+    }
+
+    /// A client after a restart of the server: its owner again, over a new connection. RECLAIM_COMPLETE is left to the
+    /// caller.
+    pub fn come_back(&self, client: &Client) -> Result<Client, NotPassed> {
+        Client::begin(client.outside.reconnect()?, &client.owner)
     }
 
     /// Random numbers, different in each run.

@@ -7,6 +7,8 @@ pub enum Need {
     MinorTwo,
     /// A second share of the same server.
     SecondShare,
+    /// A harness that restarts the server.
+    Restart,
     /// Time: the check waits for a lease to lapse, or is long for another reason.
     Thorough,
 }
@@ -17,6 +19,7 @@ impl Need {
         match self {
             Self::MinorTwo => "minor version 2 is not asked for",
             Self::SecondShare => "no --second-share",
+            Self::Restart => "the server cannot be restarted from here",
             Self::Thorough => "the check takes long, and --thorough is not given",
         }
     }

@@ -1,6 +1,8 @@
 //! Options of a run.
 
+use crate::harness::Harness;
 use nfs_client::url::Url;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Options of a run.
@@ -18,12 +20,14 @@ pub struct Options {
     pub strict: Option<bool>,
     /// Time limit for each answer.
     pub timeout: Duration,
+    /// What surrounds the server, if more than its address is known.
+    pub harness: Option<Arc<dyn Harness>>,
 }
 
 impl Options {
     /// Options of a run over one share.
     pub fn new(url: Url) -> Self {
         let timeout = Duration::from_secs(10);
-        Self { url, second_share: None, minor: 2, thorough: false, strict: None, timeout }
+        Self { url, second_share: None, minor: 2, thorough: false, strict: None, timeout, harness: None }
     }
 }

@@ -4,6 +4,7 @@ pub(crate) use crate::bench::Bench;
 pub(crate) use crate::check::{check, checks};
 pub(crate) use crate::client::Client;
 pub(crate) use crate::file::Opened;
+pub(crate) use crate::harness::Remembered;
 pub(crate) use crate::operations as op;
 pub(crate) use crate::reply::{Reply, take};
 pub(crate) use nfs::v4::attributes::{Attribute, Fattr};

@@ -39,6 +39,10 @@ pub(crate) struct Client {
     reclaim_complete: bool,
     /// Whether the durable record is written.
     recorded: bool,
+    /// Whether it has had an open that denies others access.
+    denies: bool,
+    /// Whether the record says so.
+    recorded_denies: bool,
 }
 
 impl Client {
@@ -65,6 +69,14 @@ impl Client {
     }
     pub(crate) const fn is_recorded(&self) -> bool {
         self.recorded
+    }
+
+    pub(crate) const fn denies(&self) -> bool {
+        self.denies
+    }
+    /// Whether there is no record, or it does not say all.
+    pub(crate) const fn needs_record(&self) -> bool {
+        !self.recorded || (self.denies && !self.recorded_denies)
     }
 
     /// Sequence id that the next CREATE_SESSION has.
@@ -98,6 +110,11 @@ impl Client {
     }
     pub(crate) fn set_recorded(&mut self, recorded: bool) {
         self.recorded = recorded;
+        self.recorded_denies = recorded && self.denies;
+    }
+    /// Notes an open that denies others access.
+    pub(crate) fn set_denies(&mut self) {
+        self.denies = true;
     }
     /// Takes what an update may change (RFC 8881 §18.35.4).
     pub(crate) fn update(&mut self, implementation: String) {
@@ -175,6 +192,8 @@ impl Clients {
             created: (0, None),
             reclaim_complete: false,
             recorded: false,
+            denies: false,
+            recorded_denies: false,
         });
         self.unconfirmed.insert((now, key));
         self.by_owner.entry(owner).or_default().unconfirmed = Some(key);

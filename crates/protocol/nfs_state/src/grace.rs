@@ -14,8 +14,10 @@ const EXTENSION: Duration = Duration::from_secs(1);
 /// Grace period of this run. Over from the start if there is no record.
 #[derive(Debug)]
 pub(crate) struct Grace {
-    /// Recorded clients, and whether each has reclaimed all or cannot reclaim any more.
+    /// Recorded clients, and whether each cannot reclaim any more.
     recorded: BTreeMap<Bytes, bool>,
+    /// Recorded clients that had opens which deny others access.
+    denying: BTreeSet<Bytes>,
     /// Recorded clients that have not completed. They may reclaim until the period is over, and keep their records
     /// until new state is granted after it.
     pending: BTreeSet<Bytes>,
@@ -28,10 +30,11 @@ pub(crate) struct Grace {
 impl Grace {
     /// Starts at `now`; `lease` is the larger one of this run and the one before.
     pub(crate) fn new(records: Vec<Record>, lease: Duration, now: Duration) -> Self {
+        let denying = records.iter().filter(|record| record.denies).map(|record| record.owner.clone()).collect();
         let recorded: BTreeMap<Bytes, bool> = records.into_iter().map(|record| (record.owner, false)).collect();
         let pending = recorded.keys().cloned().collect();
         let over = recorded.is_empty();
-        Self { recorded, pending, ends: now + lease, latest: now + 2 * lease, over }
+        Self { recorded, denying, pending, ends: now + lease, latest: now + 2 * lease, over }
     }
 
     /// Whether the grace period lasts.
@@ -47,6 +50,11 @@ impl Grace {
     /// Whether a client may reclaim.
     pub(crate) fn may_reclaim(&self, owner: &Bytes) -> bool {
         !self.over && self.pending.contains(owner)
+    }
+
+    /// Whether an open that can be reclaimed may deny others access.
+    pub(crate) fn may_deny(&self) -> bool {
+        !self.over && !self.denying.is_disjoint(&self.pending)
     }
 
     /// Whether a client may not reclaim because it has lost, within this grace period, what it had.
@@ -110,7 +118,11 @@ mod tests {
     }
 
     fn grace(names: &[&str]) -> Grace {
-        Grace::new(names.iter().map(|name| Record { owner: owner(name), boot: 1 }).collect(), LEASE, Duration::ZERO)
+        Grace::new(
+            names.iter().map(|name| Record { owner: owner(name), boot: 1, denies: false }).collect(),
+            LEASE,
+            Duration::ZERO,
+        )
     }
 
     #[test]

@@ -10,8 +10,9 @@
 //!    [`Sequenced::Uncached`] the result of SEQUENCE, with `RETRY_UNCACHED_REP` for the operation after it, if there
 //!    is one. [`Sequenced::Run`] has the limits of the reply, and the [`ClientRef`] for step 2.
 //! 2. The methods of its operations, with stateids from [`CurrentStateid`], which belongs to one COMPOUND:
-//!    * OPEN: [`State::prepare_open`] before anything is looked up or created, [`State::reserve_open`] before the file is
-//!      created, [`State::end_reservation`] and [`State::open`] when it is known, and [`State::undo_open`] if a truncation after it fails. [`delegation`] is the answer to wishes for one.
+//!    * OPEN: [`State::prepare_open`] before anything is looked up or created, [`State::reserve_open`] before the
+//!      file is created, [`State::end_reservation`] and [`State::open`] when it is known, and [`State::undo_open`] if
+//!      a truncation after it fails. [`delegation`] is the answer to wishes for one.
 //!    * READ, WRITE, SETATTR of the size, and the operations of RFC 7862: [`State::check_io`]. NFSv3 has
 //!      [`State::check_anonymous_io`].
 //!    * REMOVE, and RENAME onto a file: [`State::check_remove`].

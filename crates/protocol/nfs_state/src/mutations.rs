@@ -55,6 +55,8 @@ mutations! {
     GraceEnd "grace-end" "the grace period does not end by time",
     /// The grace period keeps new state out.
     Grace "grace" "new state is granted during the grace period",
+    /// I/O that a reclaim may deny waits for the end of the grace period.
+    GraceIo "grace-io" "I/O without an open is done although an open that can be reclaimed denies it",
     /// A lease expires.
     LeaseEnd "lease-end" "no lease expires",
     /// State that is in the way of another client is revoked.

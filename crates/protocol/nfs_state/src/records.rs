@@ -13,6 +13,9 @@ pub struct Record {
     pub owner: Bytes,
     /// Number of the run in which the record was written.
     pub boot: u32,
+    /// Whether the client has had an open that denies others access: until it has reclaimed, I/O without an open may be
+    /// against it.
+    pub denies: bool,
 }
 
 /// Change of the stored records. It has to be durable before a reply of the call that caused it is sent.
@@ -29,11 +32,11 @@ pub enum RecordChange {
 
 /// Changes that the caller has not yet taken.
 #[derive(Debug, Default)]
-pub(crate) struct RecordChanges(BTreeMap<Bytes, Option<u32>>);
+pub(crate) struct RecordChanges(BTreeMap<Bytes, Option<(u32, bool)>>);
 
 impl RecordChanges {
-    pub(crate) fn write(&mut self, owner: &Bytes, boot: u32) {
-        self.0.insert(owner.clone(), Some(boot));
+    pub(crate) fn write(&mut self, owner: &Bytes, boot: u32, denies: bool) {
+        self.0.insert(owner.clone(), Some((boot, denies)));
     }
 
     pub(crate) fn remove(&mut self, owner: &Bytes) {
@@ -43,7 +46,7 @@ impl RecordChanges {
     pub(crate) fn take(&mut self) -> Option<RecordChange> {
         let (owner, boot) = self.0.pop_first()?;
         Some(match boot {
-            Some(boot) => RecordChange::Write(Record { owner, boot }),
+            Some((boot, denies)) => RecordChange::Write(Record { owner, boot, denies }),
             None => RecordChange::Remove { owner },
         })
     }

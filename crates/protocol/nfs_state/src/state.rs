@@ -201,17 +201,17 @@ impl State {
         }
     }
 
-    /// Writes the record of a client, unless it is written. A client that has not freed what was revoked gets none: it may
-    /// not know of its loss, and would reclaim all (RFC 8881 §8.4.2.1).
+    /// Writes the record of a client, unless it is written. A client that has not freed what was revoked gets none:
+    /// it may not know of its loss, and would reclaim all (RFC 8881 §8.4.2.1).
     fn write_record(&mut self, key: Key) {
         let lost = self.files.held(key).has_lost();
         if let Some(client) = self.clients.get_mut(key)
-            && !client.is_recorded()
-            && (!lost || leaves_out(Mutation::RecordOfLoss))
+            && client.needs_record()
+            && (client.is_recorded() || !lost || leaves_out(Mutation::RecordOfLoss))
             && !leaves_out(Mutation::Record)
         {
             client.set_recorded(true);
-            self.records.write(client.owner(), self.config.boot);
+            self.records.write(client.owner(), self.config.boot, client.denies());
         }
     }
 

@@ -1,5 +1,5 @@
 //! The NFS server over a file system in memory, on TCP sockets: what clients that know no simulation are run
-//! against. Nothing is durable, and nobody is refused: it is not for use.
+//! against. Nothing outlives the process, and nobody is refused: it is not for use.
 //!
 //! A connection takes at most [`IN_FLIGHT`] calls at a time; each is a task of its own, so that a call
 //! that waits holds up no other.
@@ -16,9 +16,10 @@ use nfs::v4::compound::MAX_MESSAGE_BYTES;
 use nfs_server::access::{Hosts, Rule, Rules};
 use nfs_server::handle::HandleKey;
 use nfs_server::{Answer, Connection, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Transport};
-use nfs_state::{Config, ConnectionId, Identity, State};
-use onc_rpc::record::{Progress, Reassembly, Record};
+use nfs_state::{Config, ConnectionId, Identity, Record, RecordChange, State};
+use onc_rpc::record::{self, Progress, Reassembly};
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
@@ -26,7 +27,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Mutex, Notify, Semaphore};
+use tokio::sync::{Mutex, Notify, Semaphore, mpsc};
 use vfs::memory::{MemoryEngine, MemoryFileSystem};
 use vfs::{Name, Squash, Timestamp};
 use xdr::Writer;
@@ -46,6 +47,7 @@ type Entry = Rpc<MemoryFileSystem, Rc<Server4<MemoryFileSystem>>>;
 /// changes; and `/small`, of [`SMALL_BYTES`].
 pub struct MemoryServer {
     entry: Entry,
+    records: Records,
     v4: Rc<Server4<MemoryFileSystem>>,
     started: Instant,
     connections: Cell<u64>,
@@ -76,6 +78,35 @@ fn share(name: &str, object: u64, file_system: Rc<MemoryFileSystem>) -> io::Resu
     })
 }
 
+/// Records of clients, which outlive a run.
+type Records = Rc<RefCell<BTreeMap<Bytes, Record>>>;
+
+/// What outlives a run of a server.
+struct Medium {
+    engine: MemoryEngine,
+    files: [Rc<MemoryFileSystem>; 3],
+    handle_key: HandleKey,
+    records: Records,
+    /// Number of the last run.
+    boot: u32,
+}
+
+/// A restart: whether the records of clients stay, and whom to tell that the server runs again.
+type Restart = (bool, std::sync::mpsc::Sender<()>);
+
+/// Restarts a server that [`start_restartable`] has started.
+#[derive(Clone, Debug)]
+pub struct Restarts(mpsc::UnboundedSender<Restart>);
+
+impl Restarts {
+    /// Crashes the server and starts it again. Without `keep_records` it has forgotten all clients.
+    pub fn restart(&self, keep_records: bool) -> io::Result<()> {
+        let (done, wait) = std::sync::mpsc::channel();
+        self.0.send((keep_records, done)).map_err(|_| io::Error::other("the server has ended"))?;
+        wait.recv().map_err(|_| io::Error::other("the server has ended"))
+    }
+}
+
 /// Starts a server on a thread of its own, at a free port of this machine; it ends with the process.
 /// Returns its address.
 pub fn start() -> io::Result<SocketAddr> {
@@ -88,13 +119,15 @@ pub struct Setup {
     pub v3: bool,
     /// Room of the share `s` in bytes.
     pub quota_bytes: Option<u64>,
+    /// Lease of clients, 5 s or longer.
+    pub lease: Duration,
     /// Creates the lie that the server tells.
     pub lie: Option<Box<dyn FnOnce() -> Box<dyn Lie> + Send>>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { v3: true, quota_bytes: None, lie: None }
+        Self { v3: true, quota_bytes: None, lease: Duration::from_secs(10), lie: None }
     }
 }
 
@@ -107,55 +140,119 @@ impl Setup {
 
 /// As [`start`], for a server that differs from the usual one.
 pub fn start_with(setup: Setup) -> io::Result<SocketAddr> {
+    start_thread(setup, false).map(|(address, _)| address)
+}
+
+/// As [`start_with`], for a server that can be restarted. A lie is told in the first run alone.
+pub fn start_restartable(setup: Setup) -> io::Result<(SocketAddr, Restarts)> {
+    start_thread(setup, true)
+}
+
+/// Runs a server on a thread. With `crashes` a restart loses what was not durable.
+fn start_thread(mut setup: Setup, crashes: bool) -> io::Result<(SocketAddr, Restarts)> {
     let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (restarts, mut wanted) = mpsc::unbounded_channel::<Restart>();
     std::thread::spawn(move || -> io::Result<()> {
-        tokio::task::LocalSet::new().block_on(&runtime, async move {
-            MemoryServer::create(address.port(), setup)?.serve(TcpListener::from_std(listener)?).await
-        })
+        let mut medium = Medium::new(setup.quota_bytes, crashes)?;
+        let mut done: Option<std::sync::mpsc::Sender<()>> = None;
+        loop {
+            // With the set, all connections and calls of the run end.
+            let run = tokio::task::LocalSet::new();
+            let server = MemoryServer::create(address.port(), &mut setup, &mut medium)?;
+            let listener = listener.try_clone()?;
+            let restart = run.block_on(&runtime, async {
+                let listener = TcpListener::from_std(listener)?;
+                // It listens. Whoever asked for the restart may have stopped waiting.
+                let _told = done.take().map(|done| done.send(()));
+                tokio::select! {
+                    ended = server.serve(listener) => ended.map(|()| None),
+                    // Without anyone left who could restart it, the server goes on.
+                    Some(restart) = wanted.recv() => Ok(Some(restart)),
+                }
+            });
+            let Some((keep_records, waiting)) = restart? else { return Ok(()) };
+            drop(run);
+            medium.crash(keep_records);
+            done = Some(waiting);
+        }
     });
-    Ok(address)
+    Ok((address, Restarts(restarts)))
 }
 
-/// The shares of [`MemoryServer`]. `quota_bytes`: room of `s`.
-fn shares(quota_bytes: Option<u64>) -> io::Result<Shares<MemoryFileSystem>> {
-    let engine = MemoryEngine::new(None);
-    let create = || Rc::new(engine.create(now()));
-    let first = create();
-    first.set_quota(quota_bytes);
-    let small = create();
-    small.set_quota(Some(SMALL_BYTES));
-    let mut read_only = share("read-only", 9, Rc::clone(&first))?;
-    read_only.rules.0.iter_mut().for_each(|rule| rule.read_only = true);
-    let mut shares = Shares::new(now());
-    for share in [share("s", 7, first)?, share("t", 8, create())?, read_only, share("small", 10, small)?] {
-        shares.publish(share, now()).map_err(io::Error::other)?;
+impl Medium {
+    /// An empty one. `quota_bytes`: room of the share `s`.
+    fn new(quota_bytes: Option<u64>, crashes: bool) -> io::Result<Self> {
+        let engine = MemoryEngine::new(None);
+        if crashes {
+            engine.expect_crashes();
+        }
+        let files = [quota_bytes, None, Some(SMALL_BYTES)].map(|quota_bytes| {
+            let files = engine.create(now());
+            files.set_quota(quota_bytes);
+            Rc::new(files)
+        });
+        let boot = u32::from_be_bytes(random_bytes()?) >> 1;
+        Ok(Self { engine, files, handle_key: HandleKey::new(random_bytes()?), records: Records::default(), boot })
     }
-    Ok(shares)
+
+    /// What is not durable is lost.
+    fn crash(&self, keep_records: bool) {
+        self.engine.restart(true);
+        if !keep_records {
+            self.records.borrow_mut().clear();
+        }
+    }
+
+    /// The shares of [`MemoryServer`].
+    fn shares(&self) -> io::Result<Shares<MemoryFileSystem>> {
+        let [first, second, small] = self.files.each_ref().map(Rc::clone);
+        let mut read_only = share("read-only", 9, Rc::clone(&first))?;
+        read_only.rules.0.iter_mut().for_each(|rule| rule.read_only = true);
+        let mut shares = Shares::new(now());
+        for share in [share("s", 7, first)?, share("t", 8, second)?, read_only, share("small", 10, small)?] {
+            shares.publish(share, now()).map_err(io::Error::other)?;
+        }
+        Ok(shares)
+    }
 }
 
 impl MemoryServer {
     /// Creates a server. `port`: TCP port, for portmap.
     pub fn new(port: u16) -> io::Result<Rc<Self>> {
-        Self::create(port, Setup::default())
+        Self::create(port, &mut Setup::default(), &mut Medium::new(None, false)?)
     }
 
-    fn create(port: u16, setup: Setup) -> io::Result<Rc<Self>> {
-        let shares = Rc::new(RefCell::new(shares(setup.quota_bytes)?));
-        let handle_key = HandleKey::new(random_bytes()?);
-        let boot = u32::from_be_bytes(random_bytes()?) >> 1;
+    /// The next run of a server.
+    fn create(port: u16, setup: &mut Setup, medium: &mut Medium) -> io::Result<Rc<Self>> {
+        let shares = Rc::new(RefCell::new(medium.shares()?));
+        medium.boot += 1;
         let name = Bytes::from_static(b"nfs_memory");
         let identity = Identity { server_owner: name.clone(), scope: name, implementation: None };
-        let config = Config { lease: Duration::from_secs(10), ..Config::new(boot, identity) };
-        let state = State::new(config, Vec::new(), Duration::ZERO, Duration::ZERO).map_err(io::Error::other)?;
+        let config = Config { lease: setup.lease, ..Config::new(medium.boot, identity) };
+        let records = medium.records.borrow().values().cloned().collect();
+        let state = State::new(config, records, setup.lease, Duration::ZERO).map_err(io::Error::other)?;
         let random = Box::new(|| random_bytes().map_or(0, u32::from_be_bytes));
+        let handle_key = medium.handle_key;
         let v4 = Rc::new(Server4::new(handle_key, Rc::clone(&shares), state, random));
         let settings = Settings { handle_key, v3: setup.v3, portmap: true, port };
         let entry = Rpc::new(settings, shares, Some(Rc::clone(&v4)));
-        let lying = setup.lie.map(|lie| Lying::new(lie()));
-        Ok(Rc::new(Self { entry, v4, started: Instant::now(), connections: Cell::new(0), lying }))
+        let lying = setup.lie.take().map(|lie| Lying::new(lie()));
+        let records = Rc::clone(&medium.records);
+        Ok(Rc::new(Self { entry, records, v4, started: Instant::now(), connections: Cell::new(0), lying }))
+    }
+
+    /// Stores the changes of records: they are as durable as the files.
+    fn store_records(&self) {
+        while let Some(change) = self.v4.take_record_change() {
+            let mut records = self.records.borrow_mut();
+            match change {
+                RecordChange::Write(record) => drop(records.insert(record.owner.clone(), record)),
+                RecordChange::Remove { owner } => drop(records.remove(&owner)),
+            }
+        }
     }
 
     /// Serves connections, until it is dropped. Requires a `LocalSet` or a local runtime of tokio.
@@ -232,7 +329,7 @@ impl MemoryServer {
             }
             (answer, _) => answer,
         };
-        while self.v4.take_record_change().is_some() {}
+        self.store_records();
         let mut writer = writer.lock().await;
         // A failed write ends the connection, which the reader notices.
         let _written = match answer {
@@ -253,14 +350,14 @@ async fn tick(server: Weak<MemoryServer>) {
         let Some(server) = server.upgrade() else { return };
         // A file system in memory that is open does not fail.
         let _advanced = server.v4.advance(server.started.elapsed()).await;
-        while server.v4.take_record_change().is_some() {}
+        server.store_records();
     }
 }
 
 /// A record with its mark.
 fn framed(chunks: &[Bytes]) -> Bytes {
     let mut writer = Writer::default();
-    let record = Record::start(&mut writer);
+    let record = record::Record::start(&mut writer);
     let bytes = chunks.concat();
     writer.fixed(&bytes);
     // Replies are whole words, and far below 2 GiB.

@@ -5,9 +5,11 @@ use nfs::v4::Stable;
 use nfs::v4::io::{ReadArguments, WriteArguments};
 use nfs::v4::operations::Operation;
 use nfs_client::{Identity, Options as SessionOptions, Session, Share};
-use nfs_conformance::{Options, checks, run};
-use nfs_memory::{Lie, Setup, start, start_with};
+use nfs_conformance::{Harness, Options, Remembered, checks, find, run};
+use nfs_memory::{Lie, Restarts, Setup, start, start_restartable, start_with};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 #[test]
 fn a_file_is_written_cloned_listed_and_read() {
@@ -87,9 +89,35 @@ fn content_is_moved_by_as_many_calls_as_the_server_needs() {
     });
 }
 
+/// The server in memory, as it is restarted.
+#[derive(Debug)]
+struct Restartable(Restarts);
+
+impl Harness for Restartable {
+    fn restart(&self, remembered: Remembered) -> Result<(), String> {
+        self.0.restart(remembered == Remembered::Recorded).map_err(|error| error.to_string())
+    }
+}
+
+/// Restarts with the time that leases take to lapse.
+#[test]
+fn every_check_of_restarts_passes() {
+    let setup = Setup { lease: Duration::from_secs(5), ..Setup::default() };
+    let (address, restarts) = start_restartable(setup).unwrap();
+    let mut options = Options::new(format!("nfs://{address}/s").parse().unwrap());
+    options.strict = Some(true);
+    options.thorough = true;
+    options.harness = Some(Arc::new(Restartable(restarts)));
+    let report = run(&options, &find("restart"), &AtomicBool::new(false), |_| {});
+    println!("{}", report.table());
+    assert_eq!((report.count("failed"), report.count("skipped")), (0, 0));
+}
+
 #[test]
 fn every_check_of_conformance_passes() {
-    let mut options = Options::new(format!("nfs://{}/s", start().unwrap()).parse().unwrap());
+    let (address, restarts) = start_restartable(Setup::default()).unwrap();
+    let mut options = Options::new(format!("nfs://{address}/s").parse().unwrap());
+    options.harness = Some(Arc::new(Restartable(restarts)));
     options.second_share = Some("t".into());
     options.strict = Some(true);
     let report = run(&options, &checks(), &AtomicBool::new(false), |_| {});

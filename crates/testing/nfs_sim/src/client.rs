@@ -9,7 +9,7 @@ use crate::ledger::{Ledger, Owner, Window};
 use crate::shared::{Event, Incarnation, LEASE, Shared};
 use bytes::Bytes;
 use holding::{Context, Holding};
-pub(crate) use holding::{Open, units_of_bytes};
+pub(crate) use holding::{Open, anonymous, units_of_bytes};
 use names::Names;
 use nfs::v4::operations::{Operation, Outcome};
 use nfs::v4::session::{SequenceOk, sequence_status};
@@ -180,6 +180,11 @@ impl Client {
         self.actors.iter_mut().enumerate().filter_map(granted).collect()
     }
 
+    /// I/O without an open that was done with the last reply: the file, whether it was a write, and when.
+    pub fn take_read_past(&mut self) -> Option<(usize, bool, Window)> {
+        self.actors.iter_mut().find_map(|actor| actor.holding.take_read_past())
+    }
+
     /// It neither sends nor receives for a time.
     pub fn fall_silent(&mut self, shared: &mut Shared, time: Duration) {
         shared.tell(format_args!("client {} is silent for {:.1} s", self.index, time.as_secs_f64()));
@@ -311,7 +316,7 @@ impl Client {
             if let Step::Holding(step) = &step {
                 let owner =
                     Owner { incarnation: Incarnation { client: self.index, number: self.incarnation }, actor: number };
-                actor.holding.sent(step, owner, world.ledger);
+                actor.holding.sent(step, owner, world.ledger, now);
             }
             let Some(sequence) = self.sequence(number + 1) else { return };
             let operations: Vec<Operation> = [sequence].into_iter().chain(operations).collect();

@@ -1,5 +1,5 @@
-//! The server's machine: the real server over a file system, with the durable records of its clients. It crashes and starts
-//! again.
+//! The server's machine: the real server over a file system, with the durable records of its clients. It crashes and
+//! starts again.
 
 use crate::disk::{Disk, end, time};
 use crate::rules::{Driving, is_left_out};

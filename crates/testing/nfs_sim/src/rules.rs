@@ -1,5 +1,5 @@
-//! Rules that can be left out, to prove that the simulation notices: of the state of clients, of the file system below the
-//! server, and of what drives the server.
+//! Rules that can be left out, to prove that the simulation notices: of the state of clients, of the file system
+//! below the server, and of what drives the server.
 
 use std::cell::Cell;
 use vfs::memory::Lie;

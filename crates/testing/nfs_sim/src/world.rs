@@ -1,8 +1,8 @@
 //! A run: events in the order of virtual time, faults, and what holds between the clients.
 
-use crate::client::{ACTORS, Client, Open, Server, World, units_of_bytes};
+use crate::client::{ACTORS, Client, Open, Server, World, anonymous, units_of_bytes};
 use crate::disk::Disk;
-use crate::ledger::{Ledger, Lock, Locks};
+use crate::ledger::{Ledger, Lock, Locks, Window};
 use crate::machine::{COURTESY, FILE, Machine};
 use crate::shared::{Event, LEASE, Report, Shared};
 use nfs::v4::Filehandle;
@@ -171,9 +171,28 @@ impl<D: Disk> Simulation<D> {
         for actor in granted {
             self.check_grant(client, actor);
         }
+        if let Some((file, writes, window)) = self.clients.get_mut(client).and_then(Client::take_read_past) {
+            self.check_anonymous(client, file, writes, window);
+        }
     }
 
-    /// Whether what an actor got conflicts with what others have. What others had before they fell silent is lost with it.
+    /// Whether I/O without an open was against an open that denied it all the time.
+    fn check_anonymous(&mut self, client: usize, file: usize, writes: bool, window: Window) {
+        let now = self.shared.now();
+        let denies = |open: &Open| open.file == file && open.share.conflicts_with(anonymous(writes));
+        for (other, owner) in self.clients.iter().enumerate() {
+            for (actor, open, certain, _) in owner.opens(now) {
+                if certain && open.since <= window.sent && denies(open) {
+                    self.shared.fail(format_args!(
+                        "client {client} has done I/O (write: {writes}) that client {other} actor {actor} denies: {open:?}"
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Whether what an actor got conflicts with what others have. What others had before they fell silent is lost
+    /// with it.
     fn check_grant(&mut self, client: usize, actor: usize) {
         let now = self.shared.now();
         let Some(own) = self.clients.get(client) else { return };

@@ -229,8 +229,11 @@ impl Generator {
                 Catalog::Rollback { id, source: source.unwrap_or(object) }
             }
             Kind::Reserve => {
-                let (id, _) = self.writable(model).unwrap_or((object, sectors));
-                Catalog::Reserve { id, percent: self.of(&[None, Some(100), Some(100), Some(100), Some(30), Some(0)]) }
+                let (id, sectors) = self.writable(model).unwrap_or((object, sectors));
+                let percent = self.of(&[None, Some(100), Some(100), Some(100), Some(30), Some(0)]);
+                // In an address space, what is allotted stays promised.
+                let kept = sectors == SPACE_SECTORS && percent.is_some();
+                Catalog::Reserve { id, percent: if kept { Some(100) } else { percent } }
             }
             Kind::Document => {
                 let key = self.below(world.documents) as u8;
@@ -273,6 +276,13 @@ impl Generator {
         let mut large = !self.one_in(4);
         for _ in 0..1 + self.below(6) {
             let (object, sectors) = self.of(&objects);
+            if world.allots
+                && sectors == SPACE_SECTORS
+                && let Some(change) = self.allotment(world, object, model)
+            {
+                changes.push(change);
+                continue;
+            }
             let (start, length) = self.range(world, sectors, 24);
             changes.push(match self.below(8) {
                 0 | 1 => Change::Look { object, sector: start },
@@ -306,6 +316,40 @@ impl Generator {
             });
         }
         Request::Transaction { changes, picky: self.one_in(4), durable: self.one_in(2) }
+    }
+
+    /// Draws a change of allotments of an address space, or a write into an allotted range, or nothing.
+    fn allotment(&mut self, world: &World, object: u64, model: &Model) -> Option<Change> {
+        let kind = self.below(8);
+        if kind < 2 {
+            let longest = self.of(&[8, 64, 600, 2400]);
+            let (start, length) = self.range(world, SPACE_SECTORS, longest);
+            let (first, blocks) = (start / BLOCK_SECTORS, length.div_ceil(BLOCK_SECTORS));
+            let blocks = blocks.min(SPACE_SECTORS / BLOCK_SECTORS - first);
+            return Some(Change::Allot { object, first, blocks });
+        }
+        let allotments = model.objects.get(&object)?.allotments();
+        if allotments.is_empty() {
+            return None;
+        }
+        let (first, count) = self.of(&allotments);
+        let at = first + self.below(count);
+        let blocks = 1 + self.below((first + count - at).min(7));
+        match kind {
+            2 if self.one_in(2) => Some(Change::Release { object, first: at, blocks }),
+            3 | 4 => Some(Change::Write {
+                object,
+                start: at * BLOCK_SECTORS,
+                length: blocks * BLOCK_SECTORS,
+                tag: self.tag(),
+                pattern: self.of(&[Pattern::Data, Pattern::Data, Pattern::Mixed]),
+            }),
+            5 if self.one_in(2) => {
+                let to = self.of(&allotments).0;
+                Some(Change::Clone { source: object, from: at, destination: object, to, blocks })
+            }
+            _ => None,
+        }
     }
 
     fn request(&mut self, kind: Kind, world: &World, model: &Model) -> Request {

@@ -6,7 +6,7 @@
 
 use crate::step::{Catalog, Pattern, Request};
 use crate::transaction::Change;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Bytes in a sector.
@@ -74,6 +74,8 @@ pub struct Object {
     pub reserved: Option<u8>,
     /// Number of 4 KiB blocks with any content.
     pub mapped: u64,
+    /// Blocks for which space is promised.
+    pub allotted: Rc<BTreeSet<u64>>,
     chunks: BTreeMap<u64, Rc<Chunk>>,
 }
 
@@ -84,6 +86,7 @@ pub(crate) enum Undo {
     Header { object: u64, sectors: u64, write_cache: bool },
     Object { object: u64, before: Option<Box<Object>> },
     Reserved { object: u64, before: Option<u8> },
+    Allotted { object: u64, before: Rc<BTreeSet<u64>> },
     Document { key: String, before: Option<Vec<u8>> },
 }
 
@@ -125,6 +128,24 @@ impl Object {
             blocks.filter(|(_, values)| values.iter().any(|value| *value != 0)).map(|(block, _)| block)
         });
         stored.filter(|block| blocks.contains(block)).count() as u64
+    }
+
+    /// Whether space is promised for all blocks of a range of sectors.
+    pub(crate) fn is_allotted(&self, start: u64, length: u64) -> bool {
+        let blocks = start / BLOCK_SECTORS..(start + length).div_ceil(BLOCK_SECTORS);
+        self.allotted.range(blocks.clone()).count() as u64 == blocks.end - blocks.start
+    }
+
+    /// Allotted ranges of blocks, in order: first block and number.
+    pub(crate) fn allotments(&self) -> Vec<(u64, u64)> {
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for block in self.allotted.iter() {
+            match ranges.last_mut() {
+                Some((first, count)) if *first + *count == *block => *count += 1,
+                _ => ranges.push((*block, 1)),
+            }
+        }
+        ranges
     }
 
     /// Whether a 4 KiB block has content.
@@ -209,7 +230,19 @@ impl Model {
                 let [from, to, length] = [from, to, blocks].map(|blocks| blocks * BLOCK_SECTORS);
                 self.share(*source, from, *destination, to, length, undo);
             }
+            Change::Allot { object, first, blocks } => {
+                self.allot(*object, |allotted| allotted.extend(*first..first + blocks), undo);
+            }
+            Change::Release { object, first, blocks } => {
+                self.allot(*object, |allotted| allotted.retain(|at| !(*first..first + blocks).contains(at)), undo);
+            }
         }
+    }
+
+    fn allot(&mut self, id: u64, change: impl FnOnce(&mut BTreeSet<u64>), undo: &mut Vec<Undo>) {
+        let Some(object) = self.objects.get_mut(&id) else { return };
+        undo.push(Undo::Allotted { object: id, before: object.allotted.clone() });
+        change(Rc::make_mut(&mut object.allotted));
     }
 
     /// Zeroes a range. Zeroing to the end of a volume covers a short last block completely, including data
@@ -239,6 +272,7 @@ impl Model {
                     snapshot: *snapshot,
                     parent: *source,
                     reserved: None,
+                    allotted: Rc::default(),
                     ..object.clone()
                 };
                 let before = self.objects.insert(*id, object);
@@ -269,7 +303,7 @@ impl Model {
             Catalog::Rollback { id, source } => {
                 let (Some(object), Some(source)) = (self.objects.get(id), self.objects.get(source)) else { return };
                 let (sectors, mapped, chunks) = (source.sectors, source.mapped, source.chunks.clone());
-                let object = Object { sectors, mapped, chunks, ..object.clone() };
+                let object = Object { sectors, mapped, chunks, allotted: Rc::default(), ..object.clone() };
                 let before = self.objects.insert(*id, object);
                 undo.push(Undo::Object { object: *id, before: before.map(Box::new) });
             }
@@ -329,6 +363,11 @@ impl Model {
                 Undo::Reserved { object, before } => {
                     if let Some(object) = self.objects.get_mut(&object) {
                         object.reserved = before;
+                    }
+                }
+                Undo::Allotted { object, before } => {
+                    if let Some(object) = self.objects.get_mut(&object) {
+                        object.allotted = before;
                     }
                 }
                 Undo::Object { object, before: Some(before) } => {

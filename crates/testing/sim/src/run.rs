@@ -7,12 +7,13 @@
 //! durability.
 
 mod compare;
+mod transactions;
 
 use self::compare::{check_provisioning, hex};
 use crate::generate::Generator;
 use crate::model::{BLOCK_SECTORS, Model, Undo, bytes_of, document, document_key, first_difference, value};
 use crate::step::{Catalog, Inside, Numbered, Pattern, PlannedFault, Request, Step};
-use crate::transaction::{self, Seen};
+use crate::transaction::Seen;
 use crate::world::{SPACE_SECTORS, World};
 use crate::{Report, Story};
 use block::{BlockError, CompareOutcome};
@@ -20,7 +21,7 @@ use bytes::Bytes;
 use media::{Disk, Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimDisk};
 use pool::{
     Answer, BlockId, BlockNumber, BlockRange, ByteRange, CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation,
-    OperationId, Output, PoolError, Stability, TurnWork, View,
+    OperationId, Output, PoolError, TurnWork,
 };
 use random::combine;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -29,11 +30,6 @@ pub(crate) type Engine = Core<LocalMedia<SimDisk>>;
 
 /// Requests that the disk completes before an operation counts as stuck.
 const PATIENCE: u32 = 8_000;
-
-/// Pages and blocks that a transaction pins at most.
-const MOST_PINS: usize = 96;
-/// Reads, one after the other, for which a transaction waits at most.
-const MOST_WAITS: u16 = 24;
 
 /// Operation in flight.
 struct InFlight {
@@ -44,6 +40,8 @@ struct InFlight {
     compare: Vec<u8>,
     /// Whether the request was valid for the content when it was submitted.
     fitted: bool,
+    /// Whether the space that the request needs was promised when it was submitted.
+    promised: bool,
     /// Number of catalog changes that had taken effect at submission.
     catalog_effects: u64,
     /// The reply promises that everything up to this record is durable.
@@ -252,14 +250,7 @@ impl Run {
         if !work.is_within(&bound) {
             return Err(format!("a turn is too long: {work:?}, at most {bound:?}"));
         }
-        let counters = self.core.counters();
-        if counters.most_pins > MOST_PINS || counters.all_pins > self.core.pin_limit() {
-            let (one, all) = (counters.most_pins, counters.all_pins);
-            return Err(format!("a transaction pins {one} pages and blocks, all of them {all}"));
-        }
-        if counters.most_waits > MOST_WAITS {
-            return Err(format!("a transaction waited {} times for the medium", counters.most_waits));
-        }
+        self.check_transactions()?;
         self.collect()
     }
 
@@ -300,10 +291,7 @@ impl Run {
         let fitted = self.fits(request);
         let (id, compare, seen) = match request {
             Request::Transaction { changes, picky, durable } => {
-                let (changes, picky) = (changes.clone(), *picky);
-                let stability = if *durable { Stability::Durable } else { Stability::Unstable };
-                let transaction = move |view: &mut View<'_>| transaction::attempt(&changes, picky, view);
-                let (id, seen) = self.core.transact(transaction, stability);
+                let (id, seen) = self.submit_transaction(changes, *picky, *durable);
                 (id, Vec::new(), Some(seen))
             }
             request => {
@@ -316,6 +304,7 @@ impl Run {
             expected: None,
             compare,
             fitted,
+            promised: self.is_promised(request),
             catalog_effects: self.catalog_effects,
             promise: None,
             seen,
@@ -537,23 +526,16 @@ impl Run {
             flight.promise = Some(sequence);
         }
         let mut undo = Vec::new();
-        match &flight.request {
+        let request = flight.request.clone();
+        match &request {
             Request::Transaction { changes, picky, .. } => {
                 let Some(seen) = flight.seen.as_ref().and_then(Answer::take) else {
-                    return Err(format!("{}: took effect without a result", flight.request));
+                    return Err(format!("{request}: took effect without a result"));
                 };
                 if !seen.0 {
                     flight.promise = None;
                 }
-                let applied = self.model.apply_transaction(changes, *picky, &seen, &mut undo);
-                applied.map_err(|error| format!("{}: {error}", flight.request))?;
-                let (overdrawn, unplanned) = (self.core.overdrawn_blocks(), self.core.counters().unplanned);
-                if unplanned > 0 || (overdrawn > 0 && !self.troubled) {
-                    return Err(format!(
-                        "{}: takes {unplanned} blocks more than it asked for, {overdrawn} blocks overdrawn",
-                        flight.request
-                    ));
-                }
+                self.took_effect_together(&request, (changes, *picky), &seen, &mut undo)?;
             }
             request => self.model.apply(request, &mut undo),
         }
@@ -565,7 +547,7 @@ impl Run {
                 Undo::Object { object, .. } => {
                     self.touched_objects.insert(*object);
                 }
-                Undo::Header { .. } | Undo::Document { .. } | Undo::Reserved { .. } => {}
+                Undo::Header { .. } | Undo::Document { .. } | Undo::Reserved { .. } | Undo::Allotted { .. } => {}
             }
         }
         self.effects.push_back(Effect { sequence, undo });
@@ -576,7 +558,7 @@ impl Run {
     }
 
     fn finished(&mut self, flight: InFlight, result: Result<Output, Failure>) -> Result<(), String> {
-        let InFlight { request, expected, fitted, catalog_effects, promise, .. } = flight;
+        let InFlight { request, expected, fitted, promised, catalog_effects, promise, .. } = flight;
         if let Err(failure) = result {
             let expected = match &failure {
                 Failure::Block(BlockError::PoolFull) | Failure::Pool(PoolError::PoolFull) => {
@@ -584,10 +566,12 @@ impl Run {
                     // An operation with reserved space must get it.
                     let reserved = match &request {
                         Request::Write { object, .. } | Request::CompareAndWrite { object, .. } => {
-                            self.model.objects.get(object).is_some_and(|object| object.reserved == Some(100))
+                            let found = self.model.objects.get(object);
+                            found.is_some_and(|of| of.reserved == Some(100) && of.sectors != SPACE_SECTORS)
                         }
                         _ => false,
                     };
+                    let reserved = reserved || promised;
                     !reserved || catalog_effects != self.catalog_effects || self.troubled
                 }
                 Failure::Block(BlockError::Gone | BlockError::OutOfRange { .. } | BlockError::ReadOnly)

@@ -4,7 +4,7 @@
 use crate::model::{BLOCK_SECTORS, Model, Undo, bytes_of, value};
 use crate::step::Pattern;
 use bytes::Bytes;
-use pool::{BlockNumber, ByteRange, Missing, ObjectId, Outcome, View};
+use pool::{BlockNumber, BlockRange, ByteRange, Missing, ObjectId, Outcome, View};
 use std::fmt;
 
 /// One change of a transaction, or a look at the content after the changes before it.
@@ -20,6 +20,10 @@ pub enum Change {
     Zero { object: u64, start: u64, length: u64 },
     /// Shares blocks.
     Clone { source: u64, from: u64, destination: u64, to: u64, blocks: u64 },
+    /// Promises space for blocks of an address space.
+    Allot { object: u64, first: u64, blocks: u64 },
+    /// Ends the promises for blocks of an address space.
+    Release { object: u64, first: u64, blocks: u64 },
 }
 
 /// What a transaction returns: whether it took effect, and the sectors that it has seen.
@@ -50,6 +54,12 @@ pub(crate) fn attempt(changes: &[Change], picky: bool, view: &mut View<'_>) -> R
             Change::Clone { source, from, destination, to, blocks } => {
                 let (from, to) = (BlockNumber::new(*from), BlockNumber::new(*to));
                 view.clone_blocks((ObjectId(*source), from), (ObjectId(*destination), to), *blocks)?;
+            }
+            Change::Allot { object, first, blocks } => {
+                view.allot(ObjectId(*object), BlockRange::new(BlockNumber::new(*first), *blocks))?;
+            }
+            Change::Release { object, first, blocks } => {
+                view.release(ObjectId(*object), BlockRange::new(BlockNumber::new(*first), *blocks))?;
             }
         }
     }
@@ -83,7 +93,23 @@ impl Model {
                     && inside(source, from * BLOCK_SECTORS, blocks * BLOCK_SECTORS)
                     && inside(destination, to * BLOCK_SECTORS, blocks * BLOCK_SECTORS)
             }
+            Change::Allot { object, first, blocks } | Change::Release { object, first, blocks } => {
+                writable(object) && inside(object, first * BLOCK_SECTORS, blocks * BLOCK_SECTORS)
+            }
         })
+    }
+
+    /// Whether all changes are writes of content into blocks that are allotted, and looks.
+    pub(crate) fn has_promised(&self, changes: &[Change]) -> bool {
+        let writes = |change: &&Change| matches!(change, Change::Write { .. } | Change::Edit { .. });
+        let promised = |change: &Change| match change {
+            Change::Write { object, start, length, .. } | Change::Edit { object, start, length, .. } => {
+                self.objects.get(object).is_some_and(|object| object.is_allotted(*start, *length))
+            }
+            Change::Look { .. } => true,
+            _ => false,
+        };
+        changes.iter().any(|change| writes(&change)) && changes.iter().all(promised)
     }
 
     /// Applies a transaction that has returned `seen`; compares what it saw and decided.
@@ -132,6 +158,8 @@ impl fmt::Display for Change {
             Self::Clone { source, from, destination, to, blocks } => {
                 write!(f, "clone object {source} blocks {from}+{blocks} to object {destination} block {to}")
             }
+            Self::Allot { object, first, blocks } => write!(f, "allot object {object} blocks {first}+{blocks}"),
+            Self::Release { object, first, blocks } => write!(f, "release object {object} blocks {first}+{blocks}"),
         }
     }
 }

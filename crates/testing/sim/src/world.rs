@@ -105,6 +105,8 @@ pub(crate) struct World {
     pub volume_sectors: u64,
     /// Whether some objects are address spaces.
     pub spaces: bool,
+    /// Whether transactions allot ranges of address spaces.
+    pub allots: bool,
     /// Number of first sectors of a volume in which most operations overlap.
     pub window_sectors: u64,
     pub objects: usize,
@@ -166,6 +168,7 @@ impl World {
             known_room: [256, 256, 0, 128][(seed / 8 % 4) as usize],
             volume_sectors,
             spaces: false,
+            allots: false,
             window_sectors,
             objects,
             small_sectors: [1, 8, 8, 64],
@@ -194,6 +197,9 @@ impl World {
                 world.weights.push((Kind::Transaction, 120));
             }
             _ => {}
+        }
+        if seed % 16 == 13 {
+            world.allotting();
         }
         if seed % 16 == 12 {
             world.objects = 6;
@@ -283,6 +289,30 @@ impl World {
         ]);
     }
 
+    /// Prefers transactions that allot, in a pool that fills up.
+    fn allotting(&mut self) {
+        self.allots = true;
+        self.disk_blocks = FIXED_BLOCKS + [900, 2047][(self.seed / 16 % 2) as usize] + 1;
+        self.log_bytes = 256 << 10;
+        self.objects = 3;
+        self.window_sectors = 1024;
+        self.large_sectors = 400;
+        self.prefer(&[
+            (Kind::Write, 100),
+            (Kind::LargeWrite, 60),
+            (Kind::Zero, 20),
+            (Kind::Clone, 30),
+            (Kind::CloneObject, 12),
+            (Kind::Delete, 6),
+            (Kind::Create, 8),
+            (Kind::Complete, 300),
+            (Kind::Checkpoint, 20),
+            (Kind::Crash, 12),
+        ]);
+        self.weights.retain(|(kind, _)| *kind != Kind::Transaction);
+        self.weights.push((Kind::Transaction, 300));
+    }
+
     /// Prefers transactions, and what can come between their attempts. The smallest memory: a cache of
     /// 64 blocks.
     fn together(&mut self) {
@@ -322,6 +352,7 @@ impl World {
             known_room: 256,
             volume_sectors: 2100,
             spaces: false,
+            allots: false,
             window_sectors: 128,
             objects: 4,
             small_sectors: [1, 8, 8, 64],

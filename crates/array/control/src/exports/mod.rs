@@ -19,6 +19,7 @@ use crate::directory::{Directory, Edit};
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::facts::Facts;
+use crate::hosts::error::HostError;
 use crate::live::Change;
 use crate::page::Listed;
 use crate::read::Read;
@@ -138,6 +139,7 @@ impl Request for ExportGrant {
         let _changes = control.lock_changes().await;
         let share = control.directory().share(&self.share)?.clone();
         let to = find_hosts(&control.directory(), &self.grantee)?;
+        check_addressed(&control.directory(), to)?;
         let existing = control.directory().export_between(share.id, to).cloned();
         if existing.is_none() && control.directory().exports_by_share(share.id).count() >= MAX_RULES {
             return Err(ControlError::InvalidSetting(format!("a share has at most {MAX_RULES} export rules")));
@@ -222,6 +224,15 @@ pub(crate) fn changes_about(directory: &Directory, hosts: &BTreeSet<ExportTo>) -
 /// User of a host or group: an export rule of a share.
 pub(crate) fn share_user(share: &str) -> User {
     User { kind: UserKind::Access, description: format!("share {share}") }
+}
+
+/// Checks that the host of a rule has an address. Members of a group may get theirs later.
+fn check_addressed(directory: &Directory, to: ExportTo) -> Result<(), ControlError> {
+    let ExportTo::Host(host) = to else { return Ok(()) };
+    match directory.host_by_id(host).filter(|host| host.addresses.is_empty()) {
+        Some(host) => Err(HostError::NoAddress { host: host.name.clone() }.into()),
+        None => Ok(()),
+    }
 }
 
 /// Squash of a rule that names none.

@@ -29,6 +29,12 @@ pub enum HostError {
         /// The host.
         host: String,
     },
+    /// A share is granted to a host that the array would not recognise.
+    #[error("host {host} has no address, from which it could use a share")]
+    NoAddress {
+        /// The host.
+        host: String,
+    },
     /// No host can have the address.
     #[error("{address} cannot be the address of a host: {reason}")]
     InvalidAddress {
@@ -59,6 +65,7 @@ impl Condition for HostError {
             Self::InvalidInitiatorName { .. } => "invalid-initiator-name",
             Self::InitiatorNameTaken { .. } => "initiator-name-taken",
             Self::Unidentified { .. } => "host-unidentified",
+            Self::NoAddress { .. } => "host-without-address",
             Self::InvalidAddress { .. } => "invalid-address",
             Self::AddressTaken { .. } => "address-taken",
             Self::InvalidChap { .. } => "invalid-chap",
@@ -67,7 +74,7 @@ impl Condition for HostError {
 
     fn class(&self) -> Class {
         match self {
-            Self::InitiatorNameTaken { .. } | Self::AddressTaken { .. } => Class::Conflict,
+            Self::InitiatorNameTaken { .. } | Self::NoAddress { .. } | Self::AddressTaken { .. } => Class::Conflict,
             Self::InvalidInitiatorName { .. }
             | Self::Unidentified { .. }
             | Self::InvalidAddress { .. }
@@ -78,6 +85,7 @@ impl Condition for HostError {
     fn help(&self) -> Option<String> {
         match self {
             Self::InitiatorNameTaken { host, .. } | Self::AddressTaken { host, .. } => Some(format!("see host {host}")),
+            Self::NoAddress { .. } => Some("give the host its address".to_owned()),
             Self::InvalidInitiatorName { .. }
             | Self::Unidentified { .. }
             | Self::InvalidAddress { .. }
@@ -91,7 +99,7 @@ impl Condition for HostError {
             Self::InitiatorNameTaken { initiator, host } => {
                 vec![("initiator", initiator.clone()), ("host", host.clone())]
             }
-            Self::Unidentified { host } => vec![("host", host.clone())],
+            Self::Unidentified { host } | Self::NoAddress { host } => vec![("host", host.clone())],
             Self::InvalidAddress { address, .. } => vec![("address", address.to_string())],
             Self::AddressTaken { address, host } => {
                 vec![("address", address.to_string()), ("host", host.clone())]

@@ -35,6 +35,9 @@ pub struct NfsClientRecord {
     pub owner: Bytes,
     /// Number of the run in which the record was written.
     pub boot: u32,
+    /// Whether the client has had an open that denies others access.
+    #[serde(default)]
+    pub denies: bool,
 }
 
 impl Document for NfsClientRecord {
@@ -83,9 +86,9 @@ mod tests {
 
     #[test]
     fn a_name_of_any_bytes_is_read_back() {
-        let record = NfsClientRecord { owner: Bytes::from_static(b"\0Linux \xff\"{"), boot: 7 };
+        let record = NfsClientRecord { owner: Bytes::from_static(b"\0Linux \xff\"{"), boot: 7, denies: true };
         let text = serde_json::to_string(&record).unwrap_or_default();
-        assert_eq!(text, r#"{"owner":"004c696e757820ff227b","boot":7}"#);
+        assert_eq!(text, r#"{"owner":"004c696e757820ff227b","boot":7,"denies":true}"#);
         assert_eq!(serde_json::from_str::<NfsClientRecord>(&text).ok(), Some(record));
     }
 
@@ -99,7 +102,7 @@ mod tests {
 
     #[test]
     fn keys_differ_and_fit() {
-        let key = |owner: &[u8]| NfsClientRecord { owner: Bytes::copy_from_slice(owner), boot: 1 }.key();
+        let key = |owner: &[u8]| NfsClientRecord { owner: Bytes::copy_from_slice(owner), boot: 1, denies: false }.key();
         assert_ne!(key(&[1; 1024]), key(&[1; 1023]));
         assert_eq!(key(&[1; 1024]).len(), "nfs/clients/".len() + 64);
     }

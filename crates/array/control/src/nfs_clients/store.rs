@@ -80,7 +80,7 @@ impl Control {
     pub async fn store_nfs_clients(&self, changes: Vec<NfsClientChange>) -> Result<(), ControlError> {
         let change = |change| match change {
             NfsClientChange::Write(record) => record.put(),
-            NfsClientChange::Remove { owner } => Ok(NfsClientRecord { owner, boot: 0 }.delete()),
+            NfsClientChange::Remove { owner } => Ok(NfsClientRecord { owner, boot: 0, denies: false }.delete()),
         };
         self.store(changes.into_iter().map(change).collect::<Result<_, _>>()?).await
     }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn record(owner: &'static str, boot: u32) -> NfsClientRecord {
-        NfsClientRecord { owner: Bytes::from_static(owner.as_bytes()), boot }
+        NfsClientRecord { owner: Bytes::from_static(owner.as_bytes()), boot, denies: false }
     }
 
     fn begin(catalog: &Rc<MemoryCatalog>, lease_seconds: u64) -> NfsRun {

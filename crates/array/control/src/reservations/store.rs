@@ -32,7 +32,8 @@ impl Control {
     /// them. Durable on return.
     ///
     /// Errors: `NoSpace` if the pool is full or the registrations do not fit in a document;
-    /// `NotFound` if the volume does not exist; the pool's errors. Nothing has changed then.
+    /// `NotFound` if the volume does not exist; the pool's errors. Nothing has changed then, unless the pool
+    /// stopped: the next start may find the change.
     pub async fn store_reservations(
         &self,
         object: ObjectId,

@@ -53,7 +53,7 @@ impl Control {
     /// operation, if it begins now.
     ///
     /// Errors: `NotFound` if the volume does not exist; `NoSpace` if the pool is full; the pool's
-    /// errors. Nothing has changed then.
+    /// errors. Nothing has changed then, unless the pool stopped: the next start may find the change.
     pub async fn store_sanitize_operation(
         &self,
         object: ObjectId,

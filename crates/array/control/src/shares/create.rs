@@ -54,7 +54,7 @@ impl ShareCreate {
         }
     }
 
-    /// Checks what is invalid in any state of the array.
+    /// Checks the rules that do not depend on the state of the array.
     fn check(&self) -> Result<(), ControlError> {
         check_name(Noun::Share, &self.name)?;
         check_protocols(&self.name, self.protocols)?;

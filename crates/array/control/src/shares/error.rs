@@ -14,7 +14,7 @@ pub enum ShareError {
         /// Its snapshots.
         users: Vec<User>,
     },
-    /// Files of the share cannot be changed by the array at present.
+    /// The file system of the share is not open.
     #[error("share {name} is not open: the array serves no files at present")]
     NotOpen {
         /// The share.
@@ -38,10 +38,10 @@ pub enum ShareError {
         /// Requested bits.
         mode: u32,
     },
-    /// The pool enforces no ceiling of a share yet.
+    /// The pool has no limit for the space of a share.
     #[error("a quota is not supported: the pool has no limit for the space of a share")]
     QuotaUnsupported,
-    /// Only copies that share blocks exist.
+    /// The array makes only copies that share blocks.
     #[error("physical copies are not supported: a copy within the array shares the blocks of its source")]
     PhysicalCopyUnsupported,
     /// All epochs have been used.

@@ -51,7 +51,7 @@ pub struct ShareView {
     pub record: ShareRecord,
     /// Name of its pool.
     pub pool: String,
-    /// Object of the share. Its size says nothing.
+    /// Object of the share: an address space, whose size no host sees.
     pub object: ObjectInfo,
     /// Bytes that deleting it would free; absent during the first count.
     pub unique_bytes: Option<u64>,

@@ -193,6 +193,19 @@ fn a_rule_about_a_missing_host_is_damage() {
     assert!(error.to_string().contains("about a share or a host that is not there"), "{error}");
 }
 
+/// A rule about a host that is known by its initiator names alone would have no effect.
+#[test]
+fn a_host_without_address_is_refused() {
+    let array = array();
+    array.create_host("esx01", ESX01);
+    let error = array.run(to(named("esx01"))).unwrap_err();
+    assert_eq!(error.to_string(), "host esx01 has no address, from which it could use a share");
+    assert_eq!((rules(&array).len(), told(&array)), (0, 0));
+    array.run(HostGroupCreate { name: "all".to_owned(), hosts: vec!["esx01".to_owned()] }).unwrap();
+    array.run(to(grouped("all"))).unwrap();
+    assert_eq!(rules(&array).remove(0).hosts, ExportHosts::Group(Vec::new()));
+}
+
 #[test]
 fn an_address_belongs_to_one_host() {
     let array = array();

@@ -88,7 +88,7 @@ fn a_reader_sees_each_change_that_was_answered() {
     check();
     let s1 = array.run(ShareCreate::new("s1")).unwrap().view.object.id;
     array.catalog.set_mapped(s1, 1 << 20);
-    let (share, grantee) = ("s1".to_owned(), ExportGrantee::Host("esx02".to_owned()));
+    let (share, grantee) = ("s1".to_owned(), ExportGrantee::Group("c1".to_owned()));
     let export = ExportGrant { share, grantee, read_only: true, squash: None, anonymous: None, privileged_port: false };
     array.run(export).unwrap();
     check();

@@ -42,7 +42,7 @@ async fn furnished() -> (Rc<Control>, String) {
 
 /// Mirror of `control` behind a handle with a closed request queue.
 async fn without_queue(control: &Rc<Control>) -> ArrayHandle {
-    let (array, Requests { queue, pings: _, mirror }) = ArrayHandle::channel();
+    let (array, Requests { queue, pings: _, mirror, .. }) = ArrayHandle::channel();
     drop(queue);
     let freshness = Arc::new(Freshness::default());
     mirror.send_replace(Some(Reading { mirror: control.mirror().await, freshness: Arc::clone(&freshness) }));
@@ -88,7 +88,7 @@ async fn every_get_is_answered_without_a_request_to_the_reactor() {
 #[tokio::test]
 async fn a_reactor_that_stands_still_is_no_reason_not_to_answer() {
     let (control, _job) = furnished().await;
-    let (array, Requests { queue, pings: _pings, mirror }) = ArrayHandle::channel();
+    let (array, Requests { queue, pings: _pings, mirror, .. }) = ArrayHandle::channel();
     let freshness = Arc::new(Freshness::default());
     mirror.send_replace(Some(Reading { mirror: control.mirror().await, freshness }));
     assert_eq!(array.read(control::VolumeList).await.unwrap().len(), 1);
@@ -142,4 +142,16 @@ async fn a_ping_and_reads_do_not_wait_for_changes() {
         answering.await.unwrap();
     };
     LocalSet::new().run_until(check).await;
+}
+
+/// Measurements were those of the process, so that two arrays in it showed the sum of both.
+#[test]
+fn each_array_has_its_own_measurements() {
+    let ((array, requests), (other, _)) = (ArrayHandle::channel(), ArrayHandle::channel());
+    let measured = pool::DataCache { hits: 7, ..Default::default() };
+    requests.measurements().data_cache.note(&measured);
+    requests.measurements().loads.note(1);
+    assert_eq!(array.measurements().data_cache.last(), measured);
+    assert_eq!(other.measurements().data_cache.last(), pool::DataCache::default());
+    assert_eq!(other.measurements().loads.processor_ns(1), 0);
 }

@@ -90,7 +90,7 @@ fn options_win_over_the_file() {
 fn unknown_keys_are_refused_with_their_line() {
     let message = refusal("[iscsi]\nlisten = [\"0.0.0.0:3260\"]\nlissen = []\n");
     assert!(message.contains("line 3") && message.contains("lissen"), "{message}");
-    assert!(refusal("[nfs]\n").contains("nfs"));
+    assert!(refusal("[smb]\n").contains("smb"));
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Conversion of `control`'s views to types of `api`.
 
 mod offload;
+mod shares;
 mod volumes;
 
 use api::{
-    Access, AccessState, Alert, BadRange, Chap, CheckReport, Event, GeneratedSecrets, Growing, Health, Host, HostLun,
-    Job, JobState, KeptBySnapshot, OffloadEnding, OffloadTotal, Pool, PoolState, PortGroup, Portal, ReclaimReport,
-    Registration, ReservationType, Reservations, Reserve, SanitizeMethod, SanitizeReport, ScrubReport, Session,
-    Severity, StateOrigin, Status, Warning,
+    Access, AccessState, Alert, BadRange, Chap, CheckReport, CopyPolicy, Event, GeneratedSecrets, Growing, Health,
+    Host, HostLun, Job, JobState, KeptBySnapshot, OffloadEnding, OffloadTotal, Pool, PoolState, PortGroup, Portal,
+    ReclaimReport, Registration, ReservationType, Reservations, Reserve, SanitizeMethod, SanitizeReport, ScrubReport,
+    Session, Severity, Squash, StateOrigin, Status, Warning,
 };
 use control::{
     AccessView, AlertView, CheckRecord, Commitment, HostView, JobReport, JobView, PoolView, PortGroupView, PortalView,
@@ -15,6 +16,7 @@ use control::{
 };
 pub(super) use offload::{offload, refusal};
 use pool::Growth;
+pub(super) use shares::{export, mode, protocols, share};
 pub(super) use volumes::{snapshot, space, tree_node, volume};
 
 /// Stands for the name of a volume that was deleted meanwhile.
@@ -49,6 +51,10 @@ same! {
     pub(super) enum wanted_access_state: AccessState => control::AccessState {
         ActiveOptimized, ActiveNonOptimized, Standby, Unavailable, Transitioning
     }
+    enum copy_policy: control::CopyPolicy => CopyPolicy { Share, Physical }
+    pub(super) enum wanted_copy_policy: CopyPolicy => control::CopyPolicy { Share, Physical }
+    enum squash: control::Squash => Squash { None, Root, All }
+    pub(super) enum wanted_squash: Squash => control::Squash { None, Root, All }
     pub(super) enum health: control::Health => Health { Healthy, Degraded, Failed }
     enum offload_ending: control::Ending => OffloadEnding { Refused, Failed, Ineffective }
     pub(super) enum wanted_ending: OffloadEnding => control::Ending { Refused, Failed, Ineffective }
@@ -137,6 +143,7 @@ pub(super) fn host(view: HostView) -> Host {
         id: view.record.id,
         name: view.record.name,
         iqns: view.record.initiators.into_iter().map(String::from).collect(),
+        addresses: view.record.addresses,
         chap: view.record.chap.map(|chap| Chap { user: chap.user, mutual_user: chap.mutual.map(|mutual| mutual.user) }),
         sessions: view.sessions,
         luns: view
@@ -249,6 +256,7 @@ pub(super) fn pool(view: PoolView) -> Pool {
         provisioned_bytes: view.provisioned_bytes,
         mapped_bytes: view.mapped_bytes,
         volumes: view.volumes,
+        shares: view.shares,
         snapshots: view.snapshots,
         promised_bytes: view.space.promised_bytes,
         available_bytes: view.available_bytes,

@@ -37,9 +37,8 @@ listing! {
     )
 )]
 pub(super) async fn create(State(array): State<ArrayHandle>, Body(body): Body<HostCreate>) -> Result<Response, Fault> {
-    let HostCreate { name, iqns, chap } = body;
-    let request =
-        control::HostCreate { name, iqns, chap: chap.map(chap_set).transpose()?, ..control::HostCreate::default() };
+    let HostCreate { name, iqns, addresses, chap } = body;
+    let request = control::HostCreate { name, iqns, addresses, chap: chap.map(chap_set).transpose()? };
     let outcome = array.call(request).await?;
     let host = convert::host(outcome.view);
     Ok(made(outcome.changed, &format!("/api/v1/hosts/{}", host.id), host))
@@ -71,7 +70,7 @@ pub(super) async fn set(
     Path(host): Path<String>,
     Body(body): Body<HostSet>,
 ) -> Result<Json<Host>, Fault> {
-    let HostSet { name, iqns, chap, remove_chap } = body;
+    let HostSet { name, iqns, addresses, chap, remove_chap } = body;
     let chap = match (chap, remove_chap) {
         (Some(_), true) => {
             let detail = "chap and remove_chap exclude each other".to_owned();
@@ -81,7 +80,7 @@ pub(super) async fn set(
         (None, true) => Some(None),
         (None, false) => None,
     };
-    let request = control::HostSet { host, name, iqns, chap, ..control::HostSet::default() };
+    let request = control::HostSet { host, name, iqns, addresses, chap };
     answer::change(&array, request, convert::host).await
 }
 

@@ -20,7 +20,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(show, delete))
 }
 
-/// Lists all snapshots, by volume and name.
+/// Lists all snapshots, by volume or share, and name.
 #[utoipa::path(
     get,
     path = "/api/v1/snapshots",
@@ -75,8 +75,8 @@ pub(super) async fn create(
     Ok(made(true, &format!("/api/v1/snapshots/{}", snapshot.id), snapshot))
 }
 
-/// Creates snapshots of several volumes at one instant, atomically. The name of an existing
-/// snapshot of one of the volumes is refused (`exists`).
+/// Creates snapshots of several volumes and shares at one instant, atomically. The name of an
+/// existing snapshot of one of them is refused (`exists`).
 #[utoipa::path(
     post,
     path = "/api/v1/snapshots",
@@ -84,7 +84,7 @@ pub(super) async fn create(
     request_body = SnapshotGroupCreate,
     responses(
         (status = 201, description = "Taken", body = List<Snapshot>),
-        (status = 409, description = "A volume has a snapshot of that name", body = Problem, content_type = "application/problem+json")
+        (status = 409, description = "One of them has a snapshot of that name", body = Problem, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn create_group(
@@ -104,7 +104,7 @@ pub(super) async fn create_group(
     get,
     path = "/api/v1/snapshots/{snapshot}",
     tag = "snapshots",
-    params(("snapshot" = String, Path, description = "`volume@name`, id, or a name that is unique")),
+    params(("snapshot" = String, Path, description = "`volume@name`, `share@name`, id, or a name that is unique")),
     responses((status = 200, body = Snapshot))
 )]
 pub(super) async fn show(
@@ -114,12 +114,12 @@ pub(super) async fn show(
     answer::show(&array, control::SnapshotShow { snapshot }, convert::snapshot).await
 }
 
-/// Deletes a snapshot. Volumes cloned from it stay unchanged.
+/// Deletes a snapshot. Volumes and shares cloned from it stay unchanged.
 #[utoipa::path(
     delete,
     path = "/api/v1/snapshots/{snapshot}",
     tag = "snapshots",
-    params(("snapshot" = String, Path, description = "`volume@name`, id, or a name that is unique")),
+    params(("snapshot" = String, Path, description = "`volume@name`, `share@name`, id, or a name that is unique")),
     responses((status = 204, description = "Deleted"))
 )]
 pub(super) async fn delete(

@@ -46,5 +46,5 @@ pub(super) async fn health(State(array): State<ArrayHandle>) -> Result<Response,
 pub(super) async fn metrics(State(array): State<ArrayHandle>) -> Result<Response, Fault> {
     let metrics = array.read(control::MetricsShow).await?;
     let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, content_type)], encode(metrics)).into_response())
+    Ok(([(header::CONTENT_TYPE, content_type)], encode(metrics, array.measurements())).into_response())
 }

@@ -176,7 +176,7 @@ async fn bad_requests_are_refused_with_a_problem() {
         ("GET", "/api/v1/offload/log?newest=1", None, 400, "invalid-request"),
         ("DELETE", "/api/v1/sessions/first", None, 400, "invalid-request"),
         ("DELETE", "/api/v1/sessions/7", None, 404, "not-found"),
-        ("GET", "/api/v1/shares", None, 404, "no-such-resource"),
+        ("GET", "/api/v1/tapes", None, 404, "no-such-resource"),
         ("PUT", "/api/v1/volumes", None, 405, "method-not-allowed"),
         ("POST", "/api/v1/volumes", Some(json!({ "name": "x".repeat(70_000) })), 413, "invalid-request"),
     ] {
@@ -509,4 +509,125 @@ async fn registrations_say_who_and_with_which_key() {
         let second = send(&app, "GET", first["next"].as_str().unwrap(), None).await.1;
         assert_eq!((second["items"].as_array().unwrap().len(), &second["next"]), (1, &Value::Null), "{start}");
     }
+}
+
+/// The life of a share: created, granted, taken a snapshot of, cloned, deleted.
+#[tokio::test]
+async fn shares_are_resources_like_volumes() {
+    let app = app();
+    let body = json!({ "name": "vms", "owner_uid": 1000, "owner_gid": 100, "mode": "2770", "protocols": ["v4"] });
+    let (status, made) = post(&app, "/api/v1/shares", body.clone()).await;
+    assert_eq!(status, 201);
+    for (field, value) in [
+        ("path", json!("/vms")),
+        ("mode", json!("2770")),
+        ("owner_uid", json!(1000)),
+        ("protocols", json!(["v4"])),
+        ("copy", json!("share")),
+        ("mapped_bytes", json!(0)),
+        ("shared_bytes", json!(0)),
+        ("exports", json!([])),
+    ] {
+        assert_eq!(made[field], value, "{field}");
+    }
+    assert_eq!(made["fsid"].as_str().unwrap().len(), 16);
+    assert_eq!(post(&app, "/api/v1/shares", body).await, (StatusCode::OK, made.clone()));
+    assert_eq!(post(&app, "/api/v1/shares", json!({ "name": "vms" })).await.0, 409);
+    let (status, taken) = post(&app, "/api/v1/shares/vms/snapshots", json!({ "name": "monday" })).await;
+    assert_eq!((status.as_u16(), &taken["of_share"], &taken["size_bytes"]), (201, &json!(true), &json!(0)));
+    let (status, clone) = post(&app, "/api/v1/shares", json!({ "name": "c1", "source": "vms@monday" })).await;
+    assert_eq!(
+        (status.as_u16(), &clone["source"]["name"], &clone["mode"]),
+        (201, &json!("vms@monday"), &json!("2770"))
+    );
+    assert_ne!(clone["fsid"], made["fsid"]);
+    let (status, _) = post(&app, "/api/v1/shares", json!({ "name": "c2", "source": "vms", "mode": "0700" })).await;
+    assert_eq!(status, 422);
+    let patch = json!({ "name": "machines", "protocols": ["v3", "v4"], "new_handles": true });
+    let (_, changed) = send(&app, "PATCH", "/api/v1/shares/vms", Some(patch)).await;
+    assert_eq!((&changed["path"], &changed["epoch"]), (&json!("/machines"), &json!(2)));
+    let (status, rolled_back) =
+        post(&app, "/api/v1/shares/machines/rollback", json!({ "snapshot": "monday", "keep": "before" })).await;
+    assert_eq!((status.as_u16(), &rolled_back["snapshots"]), (200, &json!(2)));
+    for (path, items) in [
+        ("/api/v1/shares", 2),
+        ("/api/v1/shares?limit=1", 1),
+        ("/api/v1/shares/machines/snapshots", 2),
+        ("/api/v1/snapshots", 2),
+    ] {
+        let list = send(&app, "GET", path, None).await.1;
+        assert_eq!(list["items"].as_array().unwrap().len(), items, "{path}");
+    }
+    let (status, problem) = send(&app, "DELETE", "/api/v1/shares/machines", None).await;
+    assert_eq!((status.as_u16(), problem["code"].as_str()), (409, Some("has-snapshots")));
+    assert_eq!(send(&app, "DELETE", "/api/v1/shares/machines?with_snapshots=true", None).await.0, 204);
+    assert_eq!(send(&app, "GET", "/api/v1/shares/machines", None).await.0, 404);
+    let pools = send(&app, "GET", "/api/v1/pools", None).await.1;
+    assert_eq!((&pools["items"][0]["shares"], &pools["items"][0]["provisioned_bytes"]), (&json!(1), &json!(0)));
+}
+
+#[tokio::test]
+async fn what_a_share_cannot_be_is_refused() {
+    let app = app();
+    for (body, status, code) in [
+        (json!({ "name": "vms", "quota_bytes": 1 }), 422, "quota-unsupported"),
+        (json!({ "name": "vms", "copy": "physical" }), 422, "physical-copy-unsupported"),
+        (json!({ "name": "vms", "mode": "0888" }), 422, "invalid-request"),
+        (json!({ "name": "vms", "mode": "" }), 422, "invalid-request"),
+        (json!({ "name": "vms", "mode": "77777777777777777777" }), 422, "invalid-request"),
+        (json!({ "name": "vms", "mode": "10000" }), 422, "invalid-mode"),
+        (json!({ "name": "vms", "protocols": [] }), 422, "no-protocol"),
+        (json!({ "name": "vms", "protocols": ["v2"] }), 422, "invalid-request"),
+        (json!({ "name": "vms", "source": "nothing" }), 404, "not-found"),
+    ] {
+        let (answered, problem) = post(&app, "/api/v1/shares", body.clone()).await;
+        assert_eq!((answered.as_u16(), problem["code"].as_str()), (status, Some(code)), "{body}");
+    }
+    assert_eq!(send(&app, "GET", "/api/v1/shares", None).await.1["items"], json!([]));
+}
+
+#[tokio::test]
+async fn export_rules_are_granted_and_revoked() {
+    let app = app();
+    post(&app, "/api/v1/shares", json!({ "name": "vms" })).await;
+    let host = json!({ "name": "pve1", "addresses": ["10.0.0.11", "fd00::11"] });
+    let (status, host) = post(&app, "/api/v1/hosts", host).await;
+    assert_eq!((status.as_u16(), &host["addresses"]), (201, &json!(["10.0.0.11", "fd00::11"])));
+    post(&app, "/api/v1/host-groups", json!({ "name": "g", "hosts": ["pve1"] })).await;
+    let exports = "/api/v1/shares/vms/exports";
+    for (body, hosts, squash) in [
+        (json!({ "any": true }), "any", "root"),
+        (json!({ "host": "pve1", "read_only": true }), "pve1", "none"),
+        (json!({ "group": "g", "squash": "all", "anonymous_uid": 1, "anonymous_gid": 2 }), "group:g", "all"),
+        (json!({ "network": "10.0.0.0/24", "privileged_port": true }), "10.0.0.0/24", "root"),
+    ] {
+        let (status, export) = post(&app, exports, body.clone()).await;
+        assert_eq!((status.as_u16(), &export["host"], &export["squash"]), (201, &json!(hosts), &json!(squash)));
+        assert_eq!(post(&app, exports, body).await, (StatusCode::OK, export));
+    }
+    let hosts = |list: &Value| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|export| export["host"].as_str().unwrap().to_owned()).collect()
+    };
+    let all = ["pve1", "group:g", "10.0.0.0/24", "any"];
+    assert_eq!(hosts(&send(&app, "GET", exports, None).await.1["items"]), all);
+    assert_eq!(hosts(&send(&app, "GET", "/api/v1/shares/vms", None).await.1["exports"]), all);
+    assert_eq!(hosts(&send(&app, "GET", "/api/v1/exports?host=10.0.0.0/24", None).await.1["items"]), all[2..3]);
+    for (body, code) in [
+        (json!({}), "invalid-request"),
+        (json!({ "any": true, "host": "pve1" }), "invalid-request"),
+        (json!({ "network": "10.0.0.1/24" }), "invalid-request"),
+        (json!({ "any": true, "anonymous_uid": 1 }), "invalid-request"),
+        (json!({ "host": "nothing" }), "not-found"),
+    ] {
+        assert_eq!(post(&app, exports, body.clone()).await.1["code"], code, "{body}");
+    }
+    assert_eq!(send(&app, "DELETE", &format!("{exports}/10.0.0.0%2F24"), None).await.0, 204);
+    assert_eq!(send(&app, "DELETE", &format!("{exports}/group:g"), None).await.0, 204);
+    assert_eq!(send(&app, "DELETE", &format!("{exports}/group:g"), None).await.0, 404);
+    let (status, problem) = send(&app, "DELETE", "/api/v1/shares/vms", None).await;
+    assert_eq!((status.as_u16(), problem["users"].as_array().unwrap().len()), (409, 2));
+    assert_eq!(send(&app, "DELETE", exports, None).await.0, 204);
+    let set = json!({ "addresses": ["10.0.0.12"] });
+    assert_eq!(send(&app, "PATCH", "/api/v1/hosts/pve1", Some(set)).await.1["addresses"], json!(["10.0.0.12"]));
+    assert_eq!(send(&app, "DELETE", "/api/v1/shares/vms", None).await.0, 204);
 }

@@ -1,12 +1,12 @@
 //! Metrics of the NFS server; none if NFS is not served.
 
 use super::{Labels, counter, gauge};
-use crate::nfs_use::{CLOSED, NFS_USE, NfsUse, Version4Use};
+use crate::nfs_use::{CLOSED, NfsUse, Version4Use};
 use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
 
-pub(super) fn encode(encoder: &mut DescriptorEncoder) -> fmt::Result {
-    NFS_USE.last().map_or(Ok(()), |noted| server(encoder, &noted))
+pub(super) fn encode(encoder: &mut DescriptorEncoder, noted: Option<NfsUse>) -> fmt::Result {
+    noted.map_or(Ok(()), |noted| server(encoder, &noted))
 }
 
 fn row(value: u64) -> Vec<(Labels<'static>, u64)> {
@@ -15,6 +15,15 @@ fn row(value: u64) -> Vec<(Labels<'static>, u64)> {
 
 fn server(encoder: &mut DescriptorEncoder, noted: &NfsUse) -> fmt::Result {
     counter(encoder, "nfs_calls", "Calls of NFS, MOUNT and portmap", row(noted.calls))?;
+    let versions = ["3", "4"].into_iter().zip(&noted.operations);
+    let rows = versions.flat_map(|(version, operations)| {
+        operations.iter().flat_map(move |count| {
+            let outcomes = [("ok", count.succeeded), ("error", count.failed)];
+            outcomes
+                .map(|(outcome, number)| (vec![("version", version), ("op", count.name), ("outcome", outcome)], number))
+        })
+    });
+    counter(encoder, "nfs_operations", "Procedures of NFSv3 and operations of NFSv4", rows.collect())?;
     let directions = [("in", noted.received_bytes), ("out", noted.sent_bytes)];
     let rows = directions.map(|(direction, bytes)| (vec![("direction", direction)], bytes));
     counter(encoder, "nfs_bytes", "Bytes of calls (in) and replies (out)", rows.into())?;
@@ -39,4 +48,56 @@ fn version_4(encoder: &mut DescriptorEncoder, state: &Version4Use) -> fmt::Resul
     gauge(encoder, "nfs_locks", "Locked ranges", row(state.locks))?;
     gauge(encoder, "nfs_grace_seconds", "Rest of the grace period, 0 when it is over", row(state.grace_seconds))?;
     gauge(encoder, "nfs_reclaiming_clients", "Clients for which the grace period lasts", row(state.reclaiming))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nfs_server::OperationCount;
+    use prometheus_client::collector::Collector;
+    use prometheus_client::encoding::text;
+    use prometheus_client::registry::Registry;
+
+    #[derive(Debug)]
+    struct Noted(NfsUse);
+
+    impl Collector for Noted {
+        fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
+            server(&mut encoder, &self.0)
+        }
+    }
+
+    fn encoded(noted: NfsUse) -> String {
+        let mut registry = Registry::with_prefix("windlass");
+        registry.register_collector(Box::new(Noted(noted)));
+        let mut text = String::new();
+        text::encode(&mut text, &registry).map_or_else(|error| error.to_string(), |()| text)
+    }
+
+    #[test]
+    fn operations_and_state_are_exported() {
+        let read = OperationCount { name: "READ", succeeded: 3, failed: 1 };
+        let state = Version4Use { clients: 2, grace_seconds: 7, ..Version4Use::default() };
+        let text = encoded(NfsUse {
+            operations: [Vec::new(), vec![read]],
+            closed: [0, 0, 5, 0],
+            version_4: Some(state),
+            ..NfsUse::default()
+        });
+        for line in [
+            r#"windlass_nfs_operations_total{version="4",op="READ",outcome="ok"} 3"#,
+            r#"windlass_nfs_operations_total{version="4",op="READ",outcome="error"} 1"#,
+            r#"windlass_nfs_connections_closed_total{reason="malformed"} 5"#,
+            "windlass_nfs_clients{} 2",
+            "windlass_nfs_grace_seconds{} 7",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn without_version_4_there_is_no_state_of_its_clients() {
+        let text = encoded(NfsUse::default());
+        assert!(text.contains("windlass_nfs_calls_total{} 0") && !text.contains("windlass_nfs_clients"), "{text}");
+    }
 }

@@ -7,15 +7,18 @@ use super::control::{reservations, sanitize};
 use super::frontend::Frontend;
 use super::frontends::Frontends;
 use super::iscsi::Iscsi;
+use super::memory::parts;
 use super::nfs::{self, Nfs};
 use super::setup::ArraySetup;
 use super::share::HostCalls;
 use super::state::Reactor;
 use super::{ArrayPool, pump};
 use crate::ServeError;
+use crate::measurements::Measurements;
 use ::control::{Control, Environment};
 use media::Media;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -43,6 +46,7 @@ impl<M: Media + 'static> Array<M> {
         pool: ArrayPool<M>,
         setup: ArraySetup,
         environment: Rc<dyn Environment>,
+        measurements: &Arc<Measurements>,
     ) -> Result<Self, ServeError> {
         let failed = |error| ServeError::Failed(anyhow::Error::new(error));
         let work = Rc::new(Notify::new());
@@ -52,7 +56,8 @@ impl<M: Media + 'static> Array<M> {
         });
         let share = u32::from(setup.array.background_share_percent);
         let calls = HostCalls::default();
-        let pumping = tokio::task::spawn_local(pump::run(pool.clone(), work.clone(), share, calls.clone()));
+        let pump = pump::run(pool.clone(), work.clone(), share, calls.clone(), Arc::clone(measurements));
+        let pumping = tokio::task::spawn_local(pump);
         let loaded = Control::load(Rc::new(pool.clone()), Rc::clone(&environment), setup.array.clone());
         let loaded = loaded.await.map_err(failed)?;
         let directory = loaded.shared_directory();
@@ -62,11 +67,12 @@ impl<M: Media + 'static> Array<M> {
                 Units::new(UnitsOptions {
                     store: Rc::new(ArrayStore::<M>::new(control.clone(), units.clone())),
                     clock: Rc::new(UnitClock(Rc::clone(&environment))),
-                    working_bytes: setup.memory_bytes / 16,
+                    working_bytes: parts::WORKING.bytes(setup.memory_bytes),
                     refusal_log_entries: REFUSAL_LOG_ENTRIES,
                 })
             });
-            let reactor = Rc::new(Reactor::new(pool.clone(), units, directory, environment, calls));
+            let reactor =
+                Rc::new(Reactor::new(pool.clone(), units, directory, environment, calls, Arc::clone(measurements)));
             let frontends = Frontends::new(&reactor, &setup, nfs, control);
             Rc::new(LiveArray::new(reactor, frontends, setup.portals))
         };

@@ -1,7 +1,7 @@
 //! The protocols of the array.
 
 use super::frontend::Frontend;
-use super::iscsi::{Iscsi, largest_transfer_bytes};
+use super::iscsi::Iscsi;
 use super::nfs::Nfs;
 use super::nfs::start::Start;
 use super::setup::ArraySetup;
@@ -24,7 +24,7 @@ pub(crate) struct Frontends<M: Media + 'static> {
 impl<M: Media + 'static> Frontends<M> {
     /// Creates every protocol, over the units of the reactor. `nfs`: the run of the NFS server, if it is served.
     pub fn new(reactor: &Rc<Reactor<M>>, setup: &ArraySetup, nfs: Option<Start>, control: &Weak<Control>) -> Self {
-        let budgets = Budgets::new(setup.memory_bytes, largest_transfer_bytes());
+        let budgets = Budgets::new(setup.memory_bytes);
         let memory = SharedMemory::new(&budgets);
         let iscsi = Rc::new(Iscsi::new(Rc::clone(reactor), setup, budgets, memory.clone()));
         reactor.shortage.add({

@@ -16,9 +16,10 @@
 //! connection that waits for memory which another thread returns tries again after [`RETRY`].
 //!
 //! Short data may stay in the receive buffer in which it arrived, and keeps all of that buffer. The
-//! buffers so kept have half as much memory as the data itself; data beyond that is copied.
+//! buffers so kept have a part of the memory of their own ([`parts`]); data beyond that is copied.
 
 mod movement;
+pub(super) mod parts;
 mod ration;
 
 pub(super) use ration::{Moved, Queued, Ration};
@@ -53,11 +54,11 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Creates an unused budget.
-    pub fn new(limit_bytes: usize) -> Arc<Self> {
+    /// Creates an unused budget, with `kept_bytes` besides for receive buffers that short data keeps.
+    pub fn new(limit_bytes: usize, kept_bytes: usize) -> Arc<Self> {
         Arc::new(Self {
             free_bytes: AtomicI64::new(i64::try_from(limit_bytes).unwrap_or(i64::MAX)),
-            kept_buffers: limit_bytes / 2 / RECEIVE_BYTES,
+            kept_buffers: kept_bytes / RECEIVE_BYTES,
             threads: AtomicUsize::new(0),
         })
     }

@@ -72,9 +72,11 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
         profile: logical_unit_profile()?,
         nfs: NfsConfiguration { listen: nfs.clone(), ..configuration.nfs.clone() },
     };
-    let array = Array::open(pool, setup, Rc::new(SystemEnvironment)).await?;
-    let threads = Threads::start(array.iscsi(), configuration.threads)?;
-    let placing = tokio::task::spawn_local(threads::place(array.iscsi().clone(), configuration.placement));
+    let measurements = requests.measurements();
+    let array = Array::open(pool, setup, Rc::new(SystemEnvironment), &measurements).await?;
+    let threads = Threads::start(array.iscsi(), configuration.threads, &measurements)?;
+    let place = threads::place(array.iscsi().clone(), configuration.placement, measurements);
+    let placing = tokio::task::spawn_local(place);
     let answering = tokio::task::spawn_local(crate::answer(array.control.clone(), requests));
     let mut accepting: Vec<_> = listeners
         .into_iter()

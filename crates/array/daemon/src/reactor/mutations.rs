@@ -1,4 +1,4 @@
-//! Rules of the code between protocol, target and engine that can be left out, to prove that a
+//! Rules of the code between protocol, target and reactor that can be left out, to prove that a
 //! simulation notices.
 
 use std::cell::Cell;
@@ -16,11 +16,11 @@ pool::mutations! {
             "a nexus may log in again before the last command of its old session is done";
         /// A response is sent whatever is queued before it.
         EveryReply: "every-reply", "the response of a command is lost when another is queued before it";
-        /// A task management function stays behind the commands that are on their way to the engine.
+        /// A task management function stays behind the commands that are on their way to the reactor.
         CommandsFirst: "commands-first",
-            "a task management function passes commands that are on their way to the engine";
-        /// An abort waits for the commands that the engine has, and for those on their way to it.
-        SettleBoth: "settle-both", "an abort does not wait for commands that are on their way to the engine";
+            "a task management function passes commands that are on their way to the reactor";
+        /// An abort waits for the commands that the reactor has, and for those on their way to it.
+        SettleBoth: "settle-both", "an abort does not wait for commands that are on their way to the reactor";
         /// A thread looks for messages once more before it sleeps.
         LookBeforeSleep: "look-before-sleep", "a thread sleeps without looking for messages once more";
         /// A connection moves when it has no command in flight.

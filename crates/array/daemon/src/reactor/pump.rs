@@ -3,12 +3,13 @@
 
 use super::share::{BackgroundShare, HostCalls};
 use super::{ArrayPool, clock};
-use crate::data_cache::DATA_CACHE;
+use crate::measurements::Measurements;
 use crate::notice::Notice;
-use crate::turns::{Cause, LONG, TURNS};
+use crate::turns::{Cause, LONG};
 use media::Media;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
@@ -18,7 +19,13 @@ const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Pumps until it is dropped. Background work gets `share` percent of the time while hosts are
 /// active.
-pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>, share: u32, calls: HostCalls) {
+pub(crate) async fn run<M: Media + 'static>(
+    pool: ArrayPool<M>,
+    work: Rc<Notify>,
+    share: u32,
+    calls: HostCalls,
+    measurements: Arc<Measurements>,
+) {
     let descriptor: Option<OwnedFd> =
         pool.with_core(|core| core.media().wake_descriptor().and_then(|fd| fd.try_clone_to_owned().ok()));
     #[expect(
@@ -30,9 +37,9 @@ pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>
     let mut sequence = pool.with_core(|core| core.next_sequence());
     let mut told = false;
     let mut budget = BackgroundShare::new(share, clock::now());
-    let long = Notice::default();
+    let meter = Meter { measurements, long: Notice::default() };
     loop {
-        let more = turn(&pool, &long);
+        let more = meter.turn(&pool);
         if more && pool.with_core(|core| core.wants_background()) {
             let now = clock::now();
             let (operations, urgency) = pool.with_core(|core| (core.host_operations(), core.urgency()));
@@ -42,8 +49,8 @@ pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>
                 pool.background(pages);
                 let took = clock::now().duration_since(now);
                 budget.spent(pages, took);
-                note(Cause::Background, took, &long);
-                turn(&pool, &long);
+                meter.note(Cause::Background, took);
+                meter.turn(&pool);
             }
         }
         if !told && let Some(reason) = pool.with_core(|core| core.stopped().map(str::to_owned)) {
@@ -85,29 +92,37 @@ pub(crate) async fn run<M: Media + 'static>(pool: ArrayPool<M>, work: Rc<Notify>
     }
 }
 
-/// Pumps once, and measures it. Returns true if work is left.
-fn turn<M: Media>(pool: &ArrayPool<M>, long: &Notice) -> bool {
-    let begun = clock::now();
-    pool.advance();
-    let advanced = clock::now();
-    let more = pool.evict();
-    let ended = pool.with_core(|core| {
-        DATA_CACHE.note(&core.data_cache());
-        core.turn_work().ended
-    });
-    let cause = if ended { Cause::Freeze } else { Cause::Advance };
-    note(cause, advanced.duration_since(begun), long);
-    note(Cause::Evict, clock::now().duration_since(advanced), long);
-    more
+/// Measures turns of the pump.
+struct Meter {
+    measurements: Arc<Measurements>,
+    long: Notice,
 }
 
-fn note(cause: Cause, took: Duration, long: &Notice) {
-    TURNS.note(cause, took);
-    if took >= LONG
-        && let Some(count) = long.count(clock::now())
-    {
-        let milliseconds = took.as_millis();
-        tracing::warn!(cause = cause.name(), milliseconds, count, "no host was served during a long turn of the pool");
+impl Meter {
+    /// Pumps once, and measures it. Returns true if work is left.
+    fn turn<M: Media>(&self, pool: &ArrayPool<M>) -> bool {
+        let begun = clock::now();
+        pool.advance();
+        let advanced = clock::now();
+        let more = pool.evict();
+        let ended = pool.with_core(|core| {
+            self.measurements.data_cache.note(&core.data_cache());
+            core.turn_work().ended
+        });
+        let cause = if ended { Cause::Freeze } else { Cause::Advance };
+        self.note(cause, advanced.duration_since(begun));
+        self.note(Cause::Evict, clock::now().duration_since(advanced));
+        more
+    }
+
+    fn note(&self, cause: Cause, took: Duration) {
+        self.measurements.turns.note(cause, took);
+        if took >= LONG
+            && let Some(count) = self.long.count(clock::now())
+        {
+            let (cause, milliseconds) = (cause.name(), took.as_millis());
+            tracing::warn!(cause, milliseconds, count, "no host was served during a long turn of the pool");
+        }
     }
 }
 

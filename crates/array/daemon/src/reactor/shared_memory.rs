@@ -1,7 +1,7 @@
 //! Memory that the connections of all protocols share, and how those that wait for some ask others to give
 //! way.
 
-use super::memory::{Budget, DataMemory};
+use super::memory::{Budget, DataMemory, parts};
 use super::wire::ReceiveBuffer;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -18,10 +18,11 @@ pub(super) struct Budgets {
 }
 
 impl Budgets {
-    /// Budgets of an array with a limit of memory: an eighth for each direction, and at least `least_bytes`.
-    pub fn new(memory_bytes: u64, least_bytes: usize) -> Self {
-        let limit_bytes = usize::try_from(memory_bytes / 8).unwrap_or(usize::MAX).max(least_bytes);
-        Self { data_in: Budget::new(limit_bytes), data_out: Budget::new(limit_bytes) }
+    /// Budgets of an array with a limit of memory.
+    pub fn new(memory_bytes: u64) -> Self {
+        let [data_in, data_out, kept] =
+            [parts::DATA_IN, parts::DATA_OUT, parts::RECEIVE_BUFFERS].map(|part| part.of(memory_bytes));
+        Self { data_in: Budget::new(data_in, 0), data_out: Budget::new(data_out, kept) }
     }
 }
 

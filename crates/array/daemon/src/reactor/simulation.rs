@@ -15,6 +15,7 @@ use media::Media;
 use pool::{Core, Pool};
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Running array.
 pub struct SimulatedArray<M: Media + 'static> {
@@ -32,7 +33,7 @@ impl<M: Media + 'static> SimulatedArray<M> {
     /// Starts an array on an opened engine.
     pub async fn open(core: Core<M>, setup: ArraySetup, environment: Rc<dyn Environment>) -> Result<Self, ServeError> {
         let pool = Pool::new(core);
-        let array = Array::open(pool.clone(), setup, environment).await?;
+        let array = Array::open(pool.clone(), setup, environment, &Arc::default()).await?;
         Ok(Self { array, pool })
     }
 
@@ -63,7 +64,7 @@ impl<M: Media + 'static> SimulatedArray<M> {
         Box::pin(executor::run(self.array.iscsi().add_executor()))
     }
 
-    /// Orders a connection to move from the engine's thread to an executor. `choose`: a number below
+    /// Orders a connection to move from the reactor's thread to an executor. `choose`: a number below
     /// its argument.
     pub fn move_connection(&self, choose: impl Fn(usize) -> usize) {
         let movable = self.array.iscsi().movable();

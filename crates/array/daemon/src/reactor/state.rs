@@ -3,10 +3,12 @@
 use super::share::HostCalls;
 use super::shared_memory::Shortage;
 use super::{ArrayPool, ArrayUnits};
+use crate::measurements::Measurements;
 use ::control::{Directory, Environment, SharedDirectory};
 use media::Media;
 use std::cell::Ref;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// State that the frontends and the adapters of `control` share.
 pub(crate) struct Reactor<M: Media + 'static> {
@@ -17,6 +19,7 @@ pub(crate) struct Reactor<M: Media + 'static> {
     pub environment: Rc<dyn Environment>,
     pub shortage: Rc<Shortage>,
     pub calls: HostCalls,
+    pub measurements: Arc<Measurements>,
 }
 
 impl<M: Media + 'static> Reactor<M> {
@@ -27,8 +30,9 @@ impl<M: Media + 'static> Reactor<M> {
         directory: SharedDirectory,
         environment: Rc<dyn Environment>,
         calls: HostCalls,
+        measurements: Arc<Measurements>,
     ) -> Self {
-        Self { pool, units, directory, environment, shortage: Rc::default(), calls }
+        Self { pool, units, directory, environment, shortage: Rc::default(), calls, measurements }
     }
 
     /// Names, hosts and access. Must not be held across an await.

@@ -1,6 +1,7 @@
 //! File or device of the pool: created at the first start, opened and recovered at every later one.
 
 use super::ArrayPool;
+use super::memory::parts;
 use crate::ServeError;
 use crate::config::PoolBackend;
 use crate::pool_record::{PoolRecord, check_recorded};
@@ -170,10 +171,8 @@ fn report_size(configuration: &ReactorConfiguration, bytes: u64) {
 fn start(configuration: &ReactorConfiguration, store: Store) -> Result<Core<Store>, ServeError> {
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(|e| anyhow!("no random numbers from the operating system: {e}"))?;
-    // The rest of the limit is for connections, the management plane and the program itself.
-    let memory_bytes = usize::try_from(configuration.memory_bytes / 2).unwrap_or(usize::MAX);
     let options = Options {
-        memory_bytes,
+        memory_bytes: parts::pool(configuration.memory_bytes),
         incarnation: u64::from_le_bytes(random),
         discard: configuration.pool_discard,
         ..Options::default()

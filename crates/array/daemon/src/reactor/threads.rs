@@ -1,17 +1,19 @@
 //! Threads of the executors, and placement of connections by load.
 //!
-//! Connections start on the engine's thread, where a command is handed over by a call. While that
+//! Connections start on the reactor's thread, where a command is handed over by a call. While that
 //! thread is busy for more than half of a second, its busiest connection moves to the executor that
 //! is the least busy.
 
 use super::iscsi::Iscsi;
 use super::iscsi::executor::{self, ExecutorStart};
-use crate::load::LOADS;
+use crate::load::Loads;
+use crate::measurements::Measurements;
 use crate::{Placement, ServeError};
 use anyhow::Context;
 use media::Media;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -19,7 +21,7 @@ use tokio::sync::oneshot;
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Interval at which new connections are looked for, where all are spread.
 const SPREAD_INTERVAL: Duration = Duration::from_millis(20);
-/// Part of the interval from which on the engine's thread is busy, in percent.
+/// Part of the interval from which on the reactor's thread is busy, in percent.
 const BUSY_PERCENT: u64 = 50;
 /// Time that executors have for their end.
 const END: Duration = Duration::from_secs(5);
@@ -31,9 +33,13 @@ pub(super) struct Threads {
 
 impl Threads {
     /// Starts the executors besides this thread, which is the first.
-    pub fn start<M: Media + 'static>(iscsi: &Iscsi<M>, threads: usize) -> Result<Self, ServeError> {
+    pub fn start<M: Media + 'static>(
+        iscsi: &Iscsi<M>,
+        threads: usize,
+        measurements: &Arc<Measurements>,
+    ) -> Result<Self, ServeError> {
         let others = 1..threads.max(1);
-        let ended = others.map(|_| start(iscsi.add_executor())).collect::<Result<_, _>>()?;
+        let ended = others.map(|_| start(iscsi.add_executor(), Arc::clone(measurements))).collect::<Result<_, _>>()?;
         Ok(Self { ended })
     }
 
@@ -50,7 +56,7 @@ impl Threads {
     }
 }
 
-fn start(start: ExecutorStart) -> Result<oneshot::Receiver<()>, ServeError> {
+fn start(start: ExecutorStart, measurements: Arc<Measurements>) -> Result<oneshot::Receiver<()>, ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread();
     let (sender, ended) = oneshot::channel();
     let number = start.number();
@@ -60,7 +66,7 @@ fn start(start: ExecutorStart) -> Result<oneshot::Receiver<()>, ServeError> {
             Ok(runtime) => {
                 let local = tokio::task::LocalSet::new();
                 let measured = async {
-                    let measuring = tokio::task::spawn_local(measure(number));
+                    let measuring = tokio::task::spawn_local(measure(number, measurements));
                     executor::run(start).await;
                     measuring.abort();
                 };
@@ -76,26 +82,30 @@ fn start(start: ExecutorStart) -> Result<oneshot::Receiver<()>, ServeError> {
 }
 
 /// Publishes the processor time of this thread. Runs until it is dropped.
-async fn measure(number: usize) {
+async fn measure(number: usize, measurements: Arc<Measurements>) {
     loop {
-        LOADS.note(number);
+        measurements.loads.note(number);
         tokio::time::sleep(INTERVAL).await;
     }
 }
 
 /// Moves connections to executors. Runs until it is dropped.
-pub(super) async fn place<M: Media + 'static>(iscsi: Rc<Iscsi<M>>, placement: Placement) {
+pub(super) async fn place<M: Media + 'static>(
+    iscsi: Rc<Iscsi<M>>,
+    placement: Placement,
+    measurements: Arc<Measurements>,
+) {
     match placement {
-        Placement::Load => by_load(&iscsi).await,
-        Placement::Spread => spread(&iscsi).await,
+        Placement::Load => by_load(&iscsi, &measurements.loads).await,
+        Placement::Spread => spread(&iscsi, &measurements.loads).await,
     }
 }
 
 /// Moves every connection after its login.
-async fn spread<M: Media + 'static>(iscsi: &Iscsi<M>) {
+async fn spread<M: Media + 'static>(iscsi: &Iscsi<M>, loads: &Loads) {
     let mut next = 0;
     loop {
-        LOADS.note(0);
+        loads.note(0);
         for connection in iscsi.movable() {
             if let Some(executor) = next_executor(&mut next, iscsi.executors()) {
                 connection.move_to(executor);
@@ -111,11 +121,11 @@ fn next_executor(next: &mut usize, executors: usize) -> Option<usize> {
     next.checked_rem(executors).map(|executor| executor + 1)
 }
 
-async fn by_load<M: Media + 'static>(iscsi: &Iscsi<M>) {
+async fn by_load<M: Media + 'static>(iscsi: &Iscsi<M>, loads: &Loads) {
     let mut before = Sample::default();
     loop {
-        LOADS.note(0);
-        let now = Sample::take(iscsi);
+        loads.note(0);
+        let now = Sample::take(iscsi, loads);
         if let Some((connection, executor)) = now.decide(&before)
             && let Some(connection) = iscsi.movable().into_iter().find(|movable| movable.number() == connection)
         {
@@ -129,16 +139,17 @@ async fn by_load<M: Media + 'static>(iscsi: &Iscsi<M>) {
 /// Loads at one instant.
 #[derive(Clone, Debug, Default)]
 struct Sample {
-    /// Processor time of each thread in nanoseconds; the first is the engine's.
+    /// Processor time of each thread in nanoseconds; the first is the reactor's.
     threads: Vec<u64>,
-    /// Work of each connection on the engine's thread.
+    /// Work of each connection on the reactor's thread.
     work: BTreeMap<u64, u64>,
 }
 
 impl Sample {
-    fn take<M: Media + 'static>(iscsi: &Iscsi<M>) -> Self {
+    fn take<M: Media + 'static>(iscsi: &Iscsi<M>, loads: &Loads) -> Self {
         let work = iscsi.movable().into_iter().map(|movable| (movable.number(), movable.work())).collect();
-        Self { threads: (0..=iscsi.executors()).map(|number| LOADS.processor_ns(number)).collect(), work }
+        let threads = (0..=iscsi.executors()).map(|number| loads.processor_ns(number)).collect();
+        Self { threads, work }
     }
 
     /// Connection to move, and the executor to move it to, given the loads of an interval before.

@@ -1,13 +1,13 @@
 //! An array with its real reactor that serves NFS on a port of this machine.
 
 use control::{ArrayOptions, ExportGrant, ExportGrantee, Limits, PortalOptions, ShareCreate, Squash};
-use daemon::memory::TemporaryDirectory;
 use daemon::{
     AbortOfFinishedTask, ArrayHandle, NfsConfiguration, Placement, ReactorChannels, ReactorConfiguration, ServeError,
     run_reactor,
 };
 use std::future::Future;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -15,12 +15,15 @@ use tokio::sync::oneshot;
 /// Shortest lease that can be configured.
 pub const LEASE: Duration = Duration::from_secs(5);
 
+/// Thread of the reactor.
+type Reactor = JoinHandle<Result<(), ServeError>>;
+
 /// Running array. It stops when it is dropped.
 pub struct Array {
     pub handle: ArrayHandle,
     /// Address of the NFS server.
     pub nfs: SocketAddr,
-    stop: Option<(oneshot::Sender<()>, JoinHandle<Result<(), ServeError>>)>,
+    stop: Option<(oneshot::Sender<()>, Reactor)>,
 }
 
 /// Runs a client, in a runtime of its own thread.
@@ -31,11 +34,11 @@ pub fn client<T>(future: impl Future<Output = T>) -> T {
 
 impl Array {
     /// Starts an array on the pool in the directory, and waits until it serves.
-    pub fn start(directory: &TemporaryDirectory, port: u16) -> Self {
+    pub fn start(directory: &Path) -> Self {
         let (handle, requests) = ArrayHandle::channel();
         let (ready, served) = oneshot::channel();
         let (stop, shutdown) = oneshot::channel();
-        let configuration = configuration(directory, port);
+        let configuration = configuration(directory);
         let thread =
             std::thread::spawn(move || run_reactor(configuration, ReactorChannels { requests, ready, shutdown }));
         let Ok(served) = served.blocking_recv() else { panic!("{:?}", thread.join()) };
@@ -76,11 +79,11 @@ impl Drop for Array {
     }
 }
 
-fn configuration(directory: &TemporaryDirectory, port: u16) -> ReactorConfiguration {
+fn configuration(directory: &Path) -> ReactorConfiguration {
     let portal = SocketAddr::from(([127, 0, 0, 1], 0));
     ReactorConfiguration {
-        state_dir: directory.path().to_owned(),
-        pool_path: directory.path().join("p0.pool"),
+        state_dir: directory.to_owned(),
+        pool_path: directory.join("p0.pool"),
         pool_backend: None,
         pool_size_bytes: 256 << 20,
         pool_size_is_given: true,
@@ -97,7 +100,7 @@ fn configuration(directory: &TemporaryDirectory, port: u16) -> ReactorConfigurat
         abort_of_finished_task: AbortOfFinishedTask::default(),
         isns: Vec::new(),
         nfs: NfsConfiguration {
-            listen: vec![SocketAddr::from(([127, 0, 0, 1], port))],
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
             lease: LEASE,
             ..NfsConfiguration::default()
         },

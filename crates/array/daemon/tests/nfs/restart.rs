@@ -48,10 +48,10 @@ async fn furnish(array: &Array) -> Filehandle {
 #[test]
 fn a_client_reclaims_its_open_and_others_wait_for_it() {
     let directory = TemporaryDirectory::new();
-    let array = Array::start(&directory, 0);
+    let array = Array::start(directory.path());
     let handle = client(furnish(&array));
     array.stop();
-    let array = Array::start(&directory, 0);
+    let array = Array::start(directory.path());
     client(async {
         let started = Instant::now();
         let other = connect(&array, "other", IMPATIENT).await;
@@ -82,10 +82,10 @@ fn a_client_reclaims_its_open_and_others_wait_for_it() {
 #[test]
 fn a_client_that_does_not_come_back_loses_its_open() {
     let directory = TemporaryDirectory::new();
-    let array = Array::start(&directory, 0);
+    let array = Array::start(directory.path());
     let handle = client(furnish(&array));
     array.stop();
-    let array = Array::start(&directory, 0);
+    let array = Array::start(directory.path());
     client(async {
         let other = connect(&array, "other", IMPATIENT).await;
         let others = Share::find(&other, "vms").await.unwrap();
@@ -114,7 +114,7 @@ fn a_client_that_does_not_come_back_loses_its_open() {
 #[test]
 fn files_and_handles_outlive_restarts() {
     let directory = TemporaryDirectory::new();
-    let array = Array::start(&directory, 0);
+    let array = Array::start(directory.path());
     let data: Vec<u8> = (0..3u32 << 20).map(|at| (at % 251) as u8).collect();
     let handle = client(async {
         array.create_share("vms").await;
@@ -132,7 +132,7 @@ fn files_and_handles_outlive_restarts() {
     });
     array.stop();
     for _ in 0..2 {
-        let array = Array::start(&directory, 0);
+        let array = Array::start(directory.path());
         client(async {
             let session = connect(&array, "a", Options::default()).await;
             let share = Share::find(&session, "vms").await.unwrap();

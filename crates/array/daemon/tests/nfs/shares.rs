@@ -1,8 +1,9 @@
 //! Shares that are created, used, changed and deleted while they are served.
 
 use crate::kit::{Array, client};
-use control::{ExportGrantee, ExportRevoke, ShareDelete};
+use control::{ExportGrantee, ExportRevoke, ShareDelete, ShareRollback, SnapshotCreate};
 use daemon::memory::TemporaryDirectory;
+use nfs::v4::open::OpenHow;
 use nfs::v4::{Stable, Status};
 use nfs_client::{Identity, Options, Session, Share};
 
@@ -13,7 +14,7 @@ async fn session(array: &Array) -> Session {
 #[test]
 fn a_share_is_served_as_soon_as_it_is_granted() {
     let directory = TemporaryDirectory::new();
-    let array = Array::start(&directory, 0);
+    let array = Array::start(directory.path());
     client(async {
         let session = session(&array).await;
         let absent = Share::find(&session, "vms").await.err();
@@ -35,7 +36,7 @@ fn a_share_is_served_as_soon_as_it_is_granted() {
 #[test]
 fn access_that_is_revoked_ends_and_a_deleted_share_is_gone() {
     let directory = TemporaryDirectory::new();
-    let array = Array::start(&directory, 0);
+    let array = Array::start(directory.path());
     client(async {
         array.create_share("vms").await;
         array.create_share("other").await;
@@ -52,6 +53,34 @@ fn access_that_is_revoked_ends_and_a_deleted_share_is_gone() {
         let refused = share.write(&file, 0, vec![1; 10].into(), Stable::FileSync).await.unwrap_err();
         assert_eq!(refused.status(), Some(Status::STALE));
         other.write(&kept, 0, vec![1; 10].into(), Stable::FileSync).await.unwrap();
+    });
+    array.stop();
+}
+
+/// Files that are not in the snapshot are stale, those in it have its content, and what a client had open is revoked.
+#[test]
+fn a_share_is_rolled_back_under_its_client() {
+    let directory = TemporaryDirectory::new();
+    let array = Array::start(directory.path());
+    client(async {
+        array.create_share("vms").await;
+        let session = session(&array).await;
+        let share = Share::find(&session, "vms").await.unwrap();
+        let kept = share.create_file(share.root(), "kept").await.unwrap();
+        share.write(&kept, 0, b"before".to_vec().into(), Stable::FileSync).await.unwrap();
+        array.handle.call(SnapshotCreate { volume: "vms".to_owned(), name: "monday".to_owned() }).await.unwrap();
+        share.write(&kept, 0, b"after!".to_vec().into(), Stable::FileSync).await.unwrap();
+        let new = share.create_file(share.root(), "new").await.unwrap();
+        let rollback = ShareRollback { share: "vms".to_owned(), snapshot: "monday".to_owned(), keep: None };
+        array.handle.call(rollback).await.unwrap();
+        let revoked = share.write(&kept, 0, b"late".to_vec().into(), Stable::FileSync).await.unwrap_err();
+        assert_eq!(revoked.status(), Some(Status::ADMIN_REVOKED));
+        let gone = share.attributes(&new.handle, &[4]).await.unwrap_err();
+        assert_eq!(gone.status(), Some(Status::STALE));
+        let file = share.open(share.root(), "kept", OpenHow::NoCreate).await.unwrap();
+        assert_eq!(file.handle, kept.handle);
+        let (content, _) = share.read(&file, 0, 100).await.unwrap();
+        assert_eq!(content, b"before"[..]);
     });
     array.stop();
 }

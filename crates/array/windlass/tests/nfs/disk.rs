@@ -2,6 +2,7 @@
 
 use super::{share, windlass};
 use nfs::v4::Status;
+use nfs::v4::compound::CompoundOutcome;
 use nfs::v4::operations::{Operation, Outcome};
 use nfs_memory::{Lie, Setup};
 use serde_json::Value;

@@ -7,9 +7,10 @@ use crate::layout::address::Region;
 use crate::layout::inode::Inode;
 use crate::memory::Memory;
 use crate::share::Share;
+use bytes::Bytes;
 use smallvec::SmallVec;
 use std::ops::Range;
-use vfs::{Call, Changed, Copied, FileId, FsError, Segment, Source, check_overlap};
+use vfs::{Call, Changed, Copied, FileId, FsError, Payload, Segment, Source, check_overlap};
 
 /// Most entries of the map that one clone or copy changes, without those at its edges.
 const MOST_ENTRIES: u64 = 2048;
@@ -130,16 +131,19 @@ impl Share<'_> {
         Ok(CopyDraft { draft, done_bytes, shared_bytes: middle.end - middle.start })
     }
 
-    /// Writes segments one behind the other. Holes become holes.
+    /// Writes segments one behind the other, as one change. Blocks of zeros are not stored, so that holes become holes.
     fn put_segments(&mut self, segments: SmallVec<[Segment; 4]>, at: u64) {
-        let (mut at, object) = (at, self.object());
-        for segment in segments {
-            let length = segment.length_bytes();
-            match segment {
-                Segment::Data(data) => self.name().write(object, at, data.into()),
-                Segment::Hole { .. } => self.name().zero(object, at..at + length),
-            }
-            at += length;
+        let object = self.object();
+        if let [Segment::Hole { length_bytes }] = &segments[..] {
+            return self.name().zero(object, at..at + length_bytes);
+        }
+        let bytes = |segment| match segment {
+            Segment::Data(data) => data,
+            Segment::Hole { length_bytes } => Bytes::from(vec![0; usize::try_from(length_bytes).unwrap_or(0)]),
+        };
+        let data: Payload = segments.into_iter().map(bytes).collect();
+        if data.length_bytes() > 0 {
+            self.name().write(object, at, data);
         }
     }
 }

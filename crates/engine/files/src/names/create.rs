@@ -104,11 +104,11 @@ impl Share<'_> {
         let (NewKind::File { exclusive, hold }, Kind::File) = (&new.what, inode.kind) else {
             return Err(exists.into());
         };
+        let attributes = self.attributes(file, &inode)?;
         match exclusive {
             Exclusive::Yes => return Err(exists.into()),
             Exclusive::Verifier(verifier) if inode.verifier != Some(*verifier) => return Err(exists.into()),
             Exclusive::No if new.attributes.size_bytes == Some(0) => {
-                let attributes = self.attributes(file, &inode)?;
                 policy::check_write(&attributes, call)?;
                 self.resize(file, &mut inode, 0)?;
                 inode.mode = policy::mode_after_change(&attributes, call.caller);

@@ -60,10 +60,11 @@ impl Share<'_> {
             file: found.file,
             replaced: None,
         };
+        let inode = self.inode_of(&found, old.file)?;
         if replaced.is_some_and(|replaced| replaced.file == found.file) {
+            self.attributes(found.file, &inode)?;
             return Ok(Ok(draft));
         }
-        let inode = self.inode_of(&found, old.file)?;
         let replaced = match replaced {
             Some(replaced) => Some((replaced, self.inode_of(&replaced, new.file)?)),
             None => None,

@@ -1,8 +1,11 @@
 //! Engine in memory, for tests: a pool of blocks with objects that share them, a bounded capacity, allotments, crashes
 //! that lose transactions which are not durable, and blocks that are missing from memory at random.
 
+pub mod simulation;
 mod state;
+pub(crate) mod steps;
 mod view;
+pub(crate) mod world;
 
 use crate::engine::{Attempt, Durability, Engine, EngineError, Missing, Object, Outcome, View};
 use random::Random;
@@ -63,6 +66,11 @@ impl MemoryEngine {
     /// Number of transactions that are not durable.
     pub fn pending(&self) -> usize {
         self.0.state.borrow().pending()
+    }
+
+    /// Number of transactions that were executed.
+    pub fn executed(&self) -> u64 {
+        self.0.state.borrow().executed()
     }
 
     /// Starts again, after a crash that lost all transactions which were not durable, but the first `kept` of them.

@@ -55,7 +55,7 @@ impl<'a, 'l> MemoryView<'a, 'l> {
     }
 
     /// View after an execution whose attempt has looked at these.
-    pub(super) const fn after(state: &'a State, looks: Looks) -> Self {
+    pub(super) fn after(state: &'a State, looks: Looks) -> Self {
         let (edits, changes, named, shared) = (Edits::new(), Vec::new(), Vec::new(), Vec::new());
         Self { state, loaded: None, edits, changes, named, shared, looks }
     }

@@ -1,13 +1,13 @@
 //! The check finds each kind of damage, and names it by its path.
 
 use super::share::{create, write};
-use super::world::{good, name};
 use super::{end, new_share};
 use crate::layout::address::{Class, Region, inode_at};
 use crate::layout::inode::Inode;
 use crate::layout::leaf::Leaf;
 use crate::layout::nodes::{Place, set_bit};
 use crate::testing::MemoryEngine;
+use crate::testing::world::{good, name};
 use crate::{Files, Finding, Problem};
 use bytes::Bytes;
 use vfs::{Call, Caller, FileId, FileSystem, Kind, SetXattr, Timestamp, XattrName};

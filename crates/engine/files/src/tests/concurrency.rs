@@ -1,8 +1,8 @@
 //! Calls that wait for blocks beside one another: each is one step all the same.
 
-use super::world::{good, name};
 use super::{end, new_share};
 use crate::testing::MemoryEngine;
+use crate::testing::world::{good, name};
 use random::Random;
 use std::future::Future;
 use std::pin::Pin;

@@ -1,11 +1,11 @@
 //! Damaged blocks: calls fail, and other files are served.
 
 use super::share::{create, write};
-use super::steps::Steps;
-use super::world::{World, good};
 use super::{end, new_share};
 use crate::layout::address::inode_at;
 use crate::testing::MemoryEngine;
+use crate::testing::steps::Steps;
+use crate::testing::world::{World, good};
 use random::Random;
 use vfs::{Call, Caller, FileSystem, FsError, Kind, Timestamp};
 

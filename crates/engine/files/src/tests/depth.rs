@@ -1,11 +1,11 @@
 //! Deep directories: the limit of levels, and moves beside one another.
 
 use super::share::create;
-use super::world::{good, name};
 use super::{end, new_share};
 use crate::Files;
 use crate::names::MOST_LEVELS;
 use crate::testing::MemoryEngine;
+use crate::testing::world::{good, name};
 use random::Random;
 use std::future::Future;
 use std::pin::pin;

@@ -1,10 +1,10 @@
 //! Large directories: splits and merges on several levels, moves between the classes of regions, listings.
 
 use super::share::create;
-use super::world::good;
 use super::{end, new_share};
 use crate::Files;
 use crate::testing::MemoryEngine;
+use crate::testing::world::good;
 use random::Random;
 use std::collections::BTreeMap;
 use vfs::{

@@ -1,9 +1,9 @@
 //! A full pool: a call that finds no space has changed nothing, and the share stays sound.
 
-use super::steps::Steps;
-use super::world::World;
 use super::{end, new_share};
 use crate::testing::MemoryEngine;
+use crate::testing::steps::Steps;
+use crate::testing::world::World;
 use random::Random;
 
 #[test]

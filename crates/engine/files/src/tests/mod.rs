@@ -9,8 +9,6 @@ mod directories;
 mod full;
 mod share;
 mod simulation;
-mod steps;
-mod world;
 
 use crate::engine::Engine;
 use crate::testing::MemoryEngine;

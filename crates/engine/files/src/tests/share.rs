@@ -1,9 +1,9 @@
 //! A share as a whole: when it is empty, access times, space in the meta class.
 
-use super::world::{good, name};
 use super::{ROOT_ATTRIBUTES, end, new_share, reopened};
 use crate::memory::MOST_ACCESSED;
 use crate::testing::MemoryEngine;
+use crate::testing::world::{good, name};
 use crate::{Durability, Engine, Files, Outcome, Root, View};
 use vfs::{
     Call, Caller, Cookie, Exclusive, FileId, FileSystem, FsError, Kind, New, NewKind, SetAttributes, Source,
@@ -238,4 +238,17 @@ fn a_clone_of_too_many_entries_is_refused_and_a_copy_continues() {
     good(end(share.clone_range(call, source(0, None), to, 0)));
     assert_eq!((read(0, 5)[..].to_vec(), read(size - 4096, 4096)), (b"start".to_vec(), vec![7; 4096].into()));
     assert_eq!(end(share.check()), Ok(vec![]));
+}
+
+/// The result has the attributes of the file, whose inode the attempt had not looked at.
+#[test]
+fn a_rename_that_changes_nothing_looks_at_its_file() {
+    let engine = MemoryEngine::new(1, true);
+    let share = new_share(&engine);
+    let files: Vec<FileId> = (1..60).map(|number| create(&share, share.root(), number, Kind::File)).collect();
+    let (caller, last) = (Caller::root(), name(59));
+    let place = vfs::Place { directory: share.root(), name: &last };
+    let renamed = good(end(share.rename(Call::new(&caller, at(9)), place, place, vfs::Expect::Anything)));
+    assert_eq!(Some(&renamed.file.file), files.last());
+    assert_eq!(renamed.to.before.change, renamed.to.after.change);
 }

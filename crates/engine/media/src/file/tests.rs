@@ -390,7 +390,7 @@ fn a_pool_is_made_and_found_again_by_every_engine() {
     each_disk(4096, |disk| {
         let options = FormatOptions { uuid: [7; 16], log_bytes: 1 << 20, root: b"first".to_vec(), overwrite: false };
         let mut media = LocalMedia::format(disk, options).unwrap();
-        let fence = crate::Fence { shard: 0, epoch: 1 };
+        let fence = crate::Fence { epoch: 1 };
         media.swap_root(&fence, 9, 1, b"second");
         media.submit();
         media.wait();
@@ -409,7 +409,7 @@ fn a_file_that_is_cut_off_while_in_use_is_an_error_of_the_next_flush() {
         let format = FormatOptions { uuid: [3; 16], log_bytes: 64 << 10, root: vec![1], overwrite: false };
         let mut media = LocalMedia::format(disk, format).unwrap();
         std::fs::OpenOptions::new().write(true).open(&scratch.0).unwrap().set_len(1000 * 4096).unwrap();
-        media.swap_root(&crate::Fence { shard: 0, epoch: 1 }, 1, 1, &[2]);
+        media.swap_root(&crate::Fence { epoch: 1 }, 1, 1, &[2]);
         let completion = loop {
             match media.poll() {
                 Some(completion) => break completion,

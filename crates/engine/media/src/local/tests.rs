@@ -8,7 +8,7 @@ use crate::{Block, Fate, Fault, FaultEffect, FaultOperation, SimDisk, SimOptions
 
 const BLOCKS: u64 = 4096;
 const COPY_BLOCKS: [u64; 4] = [0, 1, 272, 4095];
-const FENCE: Fence = Fence { shard: 0, epoch: 5 };
+const FENCE: Fence = Fence { epoch: 5 };
 
 fn options() -> FormatOptions {
     FormatOptions { uuid: *b"0123456789abcdef", log_bytes: 64 << 10, root: b"root 1".to_vec(), overwrite: false }
@@ -190,7 +190,7 @@ fn an_older_epoch_is_fenced() {
     let (_, mut media) = pool(quiet());
     media.seal(&FENCE, 1);
     assert!(matches!(finish(&mut media).result, Ok(Done::Written(None))));
-    let old = Fence { shard: 0, epoch: 4 };
+    let old = Fence { epoch: 4 };
     media.write(&old, 1, BlockAddress::new(2048), Buffer::zeroed(1));
     media.append(&old, 1, 0, Buffer::zeroed(1));
     media.flush(&old, 1);

@@ -4,7 +4,7 @@ use super::*;
 use crate::{Fault, FaultEffect, FaultOperation, FormatOptions, LocalMedia, SimCounters, SimDisk, SimOptions};
 
 const BLOCKS: u64 = 4096 * 2;
-const FENCE: Fence = Fence { shard: 0, epoch: 5 };
+const FENCE: Fence = Fence { epoch: 5 };
 
 type Pool = Overlay<LocalMedia<SimDisk>>;
 
@@ -205,7 +205,7 @@ fn requests_outside_their_area_or_with_an_old_fence_are_refused() {
     }
     media.read(1, BlockAddress::new(start), Buffer::default());
     assert!(finish(&mut media, 1).is_err());
-    media.seal(&Fence { shard: 0, epoch: 6 }, 1);
+    media.seal(&Fence { epoch: 6 }, 1);
     finish(&mut media, 1).unwrap();
     media.write(&FENCE, 1, BlockAddress::new(start), of(&[1]));
     assert_eq!(finish(&mut media, 1).unwrap_err(), MediaError::Fenced);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::*;
 use crate::{BlockAddress, EngineChoice, Fence, FormatOptions, LocalMedia, LogStore, Media, RootStore, SegmentStore};
 
-const FENCE: Fence = Fence { shard: 0, epoch: 1 };
+const FENCE: Fence = Fence { epoch: 1 };
 const MIB: u64 = 1 << 20;
 
 /// Temporary folder, removed at the end.

@@ -2,6 +2,7 @@
 
 use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
+use crate::interface::operation::ADDRESS_SPACE_BYTES;
 use crate::interface::{ObjectId, ObjectKind, Reservation};
 use media::BlockAddress;
 
@@ -89,6 +90,16 @@ impl Object {
         Pointer { address: self.root, level: self.level, crc: self.root_crc }
     }
 
+    /// True for an address space. Its reservation says how much of its allotments a snapshot leaves promised.
+    pub fn is_address_space(&self) -> bool {
+        self.size_bytes == ADDRESS_SPACE_BYTES
+    }
+
+    /// Percentage of shared content in its allotments that stays promised.
+    pub fn overwrite_percent(&self) -> u8 {
+        self.reservation.map_or(100, |reservation| reservation.overwrite_percent)
+    }
+
     /// Creates an empty volume.
     pub fn new(id: ObjectId, size_bytes: u64) -> Self {
         Self {
@@ -137,7 +148,7 @@ impl Object {
     /// Blocks that must be kept free for the reservation: one for each unmapped block, a share of
     /// the shared blocks, and the map.
     pub fn promised(&self) -> u64 {
-        let Some(reservation) = self.reservation else { return 0 };
+        let Some(reservation) = self.reservation.filter(|_| !self.is_address_space()) else { return 0 };
         let blocks = crate::geometry::blocks_for(self.size_bytes);
         let shared = (self.shared * u64::from(reservation.overwrite_percent)).div_ceil(100);
         (blocks.saturating_sub(self.mapped) + shared + self.pages_due).saturating_sub(self.deficit)

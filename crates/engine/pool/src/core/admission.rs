@@ -38,7 +38,7 @@ impl<M: Media> Core<M> {
         let available = self.map.space().available();
         let blocks = ask.lasting + ask.passing;
         let uncovered = ask.lasting.saturating_sub(ask.covered);
-        let owed = self.map.objects().promises().owed.saturating_sub(ask.covered);
+        let owed = self.map.owed_blocks().saturating_sub(ask.covered);
         let reserve = match ask.purpose {
             Purpose::Freeing => 0,
             Purpose::Locking => self.map.reserve_blocks(),
@@ -65,6 +65,13 @@ impl<M: Media> Core<M> {
             Found::Unread => Err(Step::Wait),
             Found::TooFew => Err(Step::Space),
         }
+    }
+
+    /// Notes an operation that has taken blocks, of which `available` could be allocated before; counts those for
+    /// which it had not asked.
+    pub(crate) fn note_taken(&mut self, available: u64, ask: Ask) {
+        let taken = available.saturating_sub(self.map.space().available());
+        self.counters.unplanned += taken.saturating_sub(ask.lasting + ask.passing);
     }
 
     /// Notes that a large write has taken its blocks, promised ones among them.

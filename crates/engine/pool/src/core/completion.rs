@@ -14,7 +14,9 @@ use bytes::Bytes;
 use media::Done;
 use media::Media;
 use media::MediaError;
+use media::{Block, Buffer};
 use media::{BlockAddress, Completion};
+use smallvec::smallvec;
 
 impl<M: Media> Core<M> {
     pub(super) fn complete(&mut self, mut completion: Completion) {
@@ -35,7 +37,7 @@ impl<M: Media> Core<M> {
         match io {
             Io::Page { address, level, crc, retried } => self.page_read(address, level, crc, retried, result),
             Io::Segment { segment, retried } => self.segment_read(segment, retried, result),
-            Io::Block { address, crc, retried } => self.block_read(address, crc, retried, result),
+            Io::Blocks { address, crcs, retried } => self.blocks_read(address, &crcs, retried, result),
             Io::Read { operation, blocks, address } => self.read_arrived(operation, &blocks, address, result),
             Io::Check { generation, read } => self.check_arrived(generation, read, result),
             Io::Verify { operation, blocks } => self.verified(operation, blocks, result),
@@ -133,27 +135,36 @@ impl<M: Media> Core<M> {
         }
     }
 
-    fn block_read(&mut self, address: BlockAddress, crc: Crc32c, retried: bool, result: Result<Done, MediaError>) {
+    fn blocks_read(&mut self, address: BlockAddress, crcs: &[Crc32c], retried: bool, result: Result<Done, MediaError>) {
+        let buffer = read_result(result).ok();
+        let content = buffer.as_ref().map(Buffer::as_blocks).unwrap_or_default();
+        for (at, crc) in crcs.iter().enumerate() {
+            self.block_read(address + at as u64, *crc, retried, content.get(at));
+        }
+        if let Some(buffer) = buffer {
+            self.medium.stock().give(buffer);
+        }
+    }
+
+    /// Handles the read of one block. `None`: it failed.
+    fn block_read(&mut self, address: BlockAddress, crc: Crc32c, retried: bool, content: Option<&Block>) {
         let key = Key::Block(address);
         if self.map.content_at(address, crc).is_some() {
             // A write stored the content during the read.
             return self.schedule.wake(key, None);
         }
-        match read_result(result) {
-            Ok(buffer) if Crc32c::of(&buffer) == crc => {
-                if let [block] = buffer.as_blocks() {
-                    self.map.content_arrived(address, &block.0, crc);
-                }
-                self.medium.stock().give(buffer);
+        match content {
+            Some(block) if Crc32c::of(&block.0) == crc => {
+                self.map.content_arrived(address, &block.0, crc);
                 self.schedule.wake(key, None);
             }
             _ if !retried => {
                 self.counters.mismatches += 1;
-                self.medium.read(Io::Block { address, crc, retried: true }, address, 1);
+                self.medium.read(Io::Blocks { address, crcs: smallvec![crc], retried: true }, address, 1);
             }
             // The operations are planned again, since the block may have been overwritten
             // meanwhile; one that still needs it fails.
-            Ok(_) | Err(_) => {
+            Some(_) | None => {
                 let reason = || PoolError::Damaged(format!("block {address} fails its checksum or cannot be read"));
                 let failure = self.schedule.is_unawaited(key).then(|| reason().into());
                 self.schedule.for_waiters(key, |pending| pending.progress.bad_block = Some((address, crc)));

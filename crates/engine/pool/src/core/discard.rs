@@ -26,7 +26,7 @@ impl<M: Media> Core<M> {
         }
         // No discards where every block may soon be needed: blocks being discarded are unavailable.
         let reserves = self.map.reserve_blocks() + self.map.working_blocks() + self.map.checkpoint_blocks();
-        let kept = self.map.space().usable() / 10 + self.map.objects().promises().promised + reserves;
+        let kept = self.map.space().usable() / 10 + self.map.promised_blocks() + reserves;
         while self.discards_in_flight < IN_FLIGHT
             && self.map.space().available() > kept + SEGMENT_BLOCKS
             && let Some(run) = self.map.begin_discard()

@@ -29,9 +29,10 @@ pub(crate) enum Io {
         segment: u32,
         retried: bool,
     },
-    Block {
+    /// Content of neighbouring blocks; the address is that of the first one.
+    Blocks {
         address: BlockAddress,
-        crc: Crc32c,
+        crcs: SmallVec<[Crc32c; 1]>,
         retried: bool,
     },
     /// Read of an operation's blocks: (block within the object, CRC) for each block of the buffer.

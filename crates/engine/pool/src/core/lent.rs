@@ -67,6 +67,12 @@ impl<M: Media> Core<M> {
         self.schedule.give_up(id, BlockError::Internal { reason }.into());
     }
 
+    /// Number of pages and blocks that transactions pin.
+    #[cfg(test)]
+    pub(crate) fn pinned(&self) -> usize {
+        self.map.pins().len()
+    }
+
     /// Takes the next transaction whose submitter has to make an attempt.
     #[inline]
     pub(crate) fn poll_due(&mut self) -> Option<OperationId> {

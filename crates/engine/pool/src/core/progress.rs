@@ -42,6 +42,11 @@ impl Placed {
         self.blocks.iter().map(source).collect()
     }
 
+    /// True if some of its blocks are zero.
+    pub fn has_zeros(&self) -> bool {
+        self.blocks.iter().any(|(address, _)| address.is_none())
+    }
+
     /// True if its record may be logged now.
     pub fn may_be_logged(&self) -> bool {
         self.flushed || self.together

@@ -233,7 +233,7 @@ impl<M: Media> Core<M> {
             return 0;
         }
         // From a tenth of the pool down to a fiftieth.
-        let (space, promised) = (self.map.space(), self.map.objects().promises().promised);
+        let (space, promised) = (self.map.space(), self.map.promised_blocks());
         let (from, to) = (space.usable() / 10, space.usable() / 50);
         let free = space.available().saturating_sub(promised);
         let missing = from.saturating_sub(free).min(from - to);
@@ -340,7 +340,7 @@ impl<M: Media> Core<M> {
                 write_cache: o.write_cache,
                 zero_detection: o.zero_detection,
                 reservation: o.reservation,
-                promised_bytes: o.promised() * BLOCK_BYTES as u64,
+                promised_bytes: (o.promised() + self.map.allotments().promised_to(id)) * BLOCK_BYTES as u64,
             })
             .filter(|_| is_user_object(id))
     }
@@ -443,7 +443,7 @@ pub(super) fn space_of(map: &Map, below: Below) -> PoolSpace {
         used_bytes: used,
         free_bytes: size - used,
         metadata_bytes: fixed + map.metadata_blocks() * block,
-        promised_bytes: map.objects().promises().promised * block,
+        promised_bytes: map.promised_blocks() * block,
         reclaimable_bytes: (map.space().pinned() + map.detached_blocks()) * block,
         full_below: below.is_full,
     }

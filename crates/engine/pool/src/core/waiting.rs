@@ -1,10 +1,12 @@
 //! Reads of data that planning found missing.
 
+use crate::checksum::Crc32c;
 use crate::core::Core;
 use crate::core::io::Io;
-use crate::geometry::Pointer;
+use crate::geometry::{FANOUT, Pointer};
 use crate::schedule::Key;
-use media::Media;
+use media::{BlockAddress, Media};
+use smallvec::SmallVec;
 
 /// Number of waits after which an operation probably needs more data at once than memory holds.
 pub(super) const MANY_WAITS: u16 = 32;
@@ -30,15 +32,32 @@ impl<M: Media> Core<M> {
             }
             keys.push(key);
         }
+        let mut blocks: SmallVec<[(BlockAddress, Crc32c); 1]> = SmallVec::new();
         for &(address, crc) in &need.blocks {
             let key = Key::Block(address);
             if self.schedule.first_to_wait(key) {
-                self.medium.read(Io::Block { address, crc, retried: false }, address, 1);
+                blocks.push((address, crc));
             }
             keys.push(key);
         }
         self.map.forget_need();
+        self.read_blocks(blocks);
         keys
+    }
+
+    /// Reads content of blocks, of neighbours with one request.
+    fn read_blocks(&mut self, mut blocks: SmallVec<[(BlockAddress, Crc32c); 1]>) {
+        blocks.sort_unstable_by_key(|(address, _)| *address);
+        let limit = self.medium.request_blocks(FANOUT);
+        let mut rest = &blocks[..];
+        while let Some((address, _)) = rest.first() {
+            let follows = |(at, (next, _)): &(u64, &(BlockAddress, Crc32c))| *next == *address + *at;
+            let count = (0..).zip(rest).take(limit).take_while(follows).count();
+            let (run, others) = rest.split_at(count);
+            let crcs = run.iter().map(|(_, crc)| *crc).collect();
+            self.medium.read(Io::Blocks { address: *address, crcs, retried: false }, *address, count);
+            rest = others;
+        }
     }
 
     /// Requests data that the pool itself needs. Stops the pool if that data is unreadable, since

@@ -9,9 +9,10 @@ use bytes::Bytes;
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
 use media::{FormatOptions, LocalMedia, SimDisk, SimOptions};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
+use std::task::{Context, Waker};
 
 type SimMedia = LocalMedia<SimDisk>;
 
@@ -268,4 +269,96 @@ fn a_volume_tells_how_much_of_a_range_is_mapped() {
     assert_eq!(rig.run(of(&volume, 0, 1000)), Ok(3 * 4096));
     assert_eq!(rig.run(of(&volume, 3, 1)), Ok(4096));
     assert!(matches!(rig.run(of(&volume, 999, 2)), Err(BlockError::OutOfRange { .. })));
+}
+
+/// A pool with an object whose second block is on the disk alone.
+fn cold() -> (Rig, ObjectId) {
+    let mut rig = Rig::new();
+    let volume = rig.volume(4096);
+    rig.run(write(&volume, 8, 8, 1)).unwrap();
+    rig.pool.with_core(Core::checkpoint).unwrap();
+    let disk = rig.pool.with_core(|core| core.media().disk().clone());
+    let (core, _) = Core::open(LocalMedia::open(disk).unwrap(), options(), &mut |_| {}).unwrap();
+    let id = ObjectId(volume.volume().0);
+    (Rig { pool: Pool::new(core), executor: LocalPool::new() }, id)
+}
+
+fn first_byte(view: &mut View<'_>, object: ObjectId) -> Result<u8, crate::Missing> {
+    Ok(view.block(object, BlockNumber::new(1))?[0])
+}
+
+/// Adds 1 to a byte, by a future that borrows.
+async fn increment(pool: &Pool<SimMedia>, object: ObjectId, attempts: &Cell<u32>) -> Result<u8, crate::Failure> {
+    let attempt = |view: &mut View<'_>| {
+        attempts.set(attempts.get() + 1);
+        let byte = first_byte(view, object)? + 1;
+        view.edit(object, BlockNumber::new(1), 0..1)?.fill(byte);
+        Ok(Decision::Commit(byte))
+    };
+    pool.transact_lent(attempt, Stability::Unstable, |view, byte| {
+        assert_eq!(first_byte(view, object), Ok(byte), "it follows in the same step");
+        byte
+    })
+    .await
+}
+
+#[test]
+fn a_lent_transaction_is_attempted_when_its_future_is_polled() {
+    let (mut rig, object) = cold();
+    let attempts = Rc::new(Cell::new(0));
+    let (pool, counted) = (rig.pool.clone(), Rc::clone(&attempts));
+    let outcome = rig.start(async move { increment(&pool, object, &counted).await });
+    assert_eq!((attempts.get(), outcome.take()), (1, None));
+    for _ in 0..1000 {
+        // Neither disk nor pool make an attempt.
+        let before = attempts.get();
+        rig.pool.with_core(Core::wait);
+        rig.pool.pump(4);
+        assert_eq!(attempts.get(), before);
+        rig.executor.run_until_stalled();
+    }
+    assert_eq!(outcome.take(), Some(Ok(2)));
+    // With everything in memory it is ready at its first poll.
+    let made = attempts.get();
+    let (pool, counted) = (rig.pool.clone(), Rc::clone(&attempts));
+    let outcome = rig.start(async move { increment(&pool, object, &counted).await });
+    assert_eq!((outcome.take(), attempts.get()), (Some(Ok(3)), made + 1));
+}
+
+#[test]
+fn a_lent_transaction_that_is_dropped_before_its_execution_changes_nothing() {
+    for turns in 0..40 {
+        let (mut rig, object) = cold();
+        let (pool, attempts) = (rig.pool.clone(), Cell::new(0));
+        let mut future = Box::pin(increment(&pool, object, &attempts));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(future.as_mut().poll(&mut context).is_pending());
+        for _ in 0..turns {
+            rig.pool.with_core(Core::wait);
+            rig.pool.pump(4);
+        }
+        drop(future);
+        rig.turn();
+        let pool = rig.pool.clone();
+        let found = rig.run(async move {
+            let look = |view: &mut View<'_>| first_byte(view, object).map(Decision::Nothing);
+            pool.transact_lent(look, Stability::Unstable, |_, byte| byte).await
+        });
+        assert_eq!(found, Ok(1), "after {turns} turns");
+        assert!(rig.pool.0.lent.borrow().is_empty() && !rig.pool.with_core(|core| core.busy()));
+        assert_eq!(rig.pool.with_core(|core| core.pinned()), 0, "after {turns} turns");
+    }
+}
+
+#[test]
+fn a_lent_transaction_ends_with_the_pool() {
+    let (mut rig, object) = cold();
+    let pool = rig.pool.clone();
+    let outcome = rig.start(async move { increment(&pool, object, &Cell::new(0)).await });
+    rig.pool.with_core(|core| core.stop("a test"));
+    rig.turn();
+    assert!(matches!(outcome.take(), Some(Err(crate::Failure::Block(BlockError::PoolStopped { .. })))));
+    let pool = rig.pool.clone();
+    let outcome = rig.start(async move { increment(&pool, object, &Cell::new(0)).await });
+    assert!(matches!(outcome.take(), Some(Err(crate::Failure::Block(BlockError::PoolStopped { .. })))));
 }

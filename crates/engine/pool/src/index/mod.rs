@@ -9,7 +9,7 @@
 //! page is an unmapped block of the stream, so there is no list of free pages.
 //!
 //! This module does no I/O. Pages come from a [`Source`], which notes those that have to be read
-//! first; every function then returns `None` and is called again. [`apply`] computes the pages that
+//! first; every function then returns `None` and is called again. [`apply()`] computes the pages that
 //! a batch of changes writes and frees, and changes nothing itself.
 
 mod apply;

@@ -1,6 +1,7 @@
 //! Interface of the pool apart from block I/O: objects, documents and space. `control` uses the
 //! [`Catalog`] trait, so that it can be tested over a map in memory.
 
+pub(crate) mod allotment;
 pub(crate) mod check;
 pub(crate) mod operation;
 pub(crate) mod range;

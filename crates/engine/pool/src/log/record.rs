@@ -7,12 +7,13 @@
 //!          | data of mapped blocks if flags bit 0
 //! zero     16 first block (8) | 24 count (8)
 //! clone    16 first block of the source (8) | 24 destination object (8) | 32 its first block (8) | 40 count (8)
-//! catalog  16 number of changes (4) | changes | number of objects (4) | of each: object (8) | blocks it shares (8)
-//!          | pages it may need (8)
+//! catalog  16 number of changes (4), all of allotments or none | changes | number of objects (4)
+//!          | of each: object (8) | blocks it shares (8) | pages it may need (8)
 //! ```
 
 use crate::checksum::Crc32c;
-use crate::interface::range::BlockNumber;
+use crate::interface::allotment::AllotmentChange;
+use crate::interface::range::{BlockNumber, BlockRange};
 use crate::interface::{CatalogChange, ObjectId, ObjectKind, Reservation};
 use crate::log::frame::FrameBuffer;
 use bytes::Bytes;
@@ -42,6 +43,9 @@ mod tag {
     pub const SET_ZERO_DETECTION: u8 = 9;
     pub const ROLL_BACK: u8 = 10;
     pub const CREATE_CAPTURE: u8 = 11;
+    pub const ALLOT: u8 = 16;
+    pub const RELEASE: u8 = 17;
+    pub const COUNT_ALLOTMENT: u8 = 18;
 }
 
 /// One block of a write record.
@@ -105,6 +109,8 @@ pub enum Record<'a> {
     },
     /// Catalog changes, and what objects share and need afterwards.
     Catalog(Vec<CatalogChange>, Vec<Shared>),
+    /// Changes of allotments.
+    Allotments(Vec<AllotmentChange>),
 }
 
 fn begin(out: &mut FrameBuffer, kind: u8, flags: u8, object: ObjectId) -> usize {
@@ -221,6 +227,59 @@ pub fn encode_catalog(out: &mut FrameBuffer, changes: &[CatalogChange], shared: 
         }
     }
     end(out, at);
+}
+
+/// Bytes of a catalog record with this many changes of allotments; none for no change.
+pub fn allotment_bytes(changes: usize) -> usize {
+    if changes == 0 { 0 } else { 24 + changes * 41 }
+}
+
+/// Appends a catalog record of changes of allotments.
+pub fn encode_allotments(out: &mut FrameBuffer, changes: &[AllotmentChange]) {
+    let at = begin(out, CATALOG, 0, ObjectId::NONE);
+    out.extend_from_slice(&(changes.len() as u32).to_le_bytes());
+    for change in changes {
+        let (object, range) = change.place();
+        let place = [object.0, range.first.get(), range.count];
+        match change {
+            AllotmentChange::Allot { .. } => numbers(out, tag::ALLOT, &place),
+            AllotmentChange::Release { .. } => numbers(out, tag::RELEASE, &place),
+            AllotmentChange::Count { shared, pages_due, .. } => {
+                numbers(out, tag::COUNT_ALLOTMENT, &place);
+                for number in [shared, pages_due] {
+                    out.extend_from_slice(&number.to_le_bytes());
+                }
+            }
+        }
+    }
+    out.extend_from_slice(&0_u32.to_le_bytes());
+    end(out, at);
+}
+
+/// Decodes the changes of a catalog record if they are changes of allotments; the outer `None`: they are not.
+fn decode_allotments(cursor: &mut Cursor<'_>, count: u32) -> Option<Option<Vec<AllotmentChange>>> {
+    cursor.0.first().filter(|tag| **tag >= tag::ALLOT)?;
+    let mut decode_one = || {
+        let tag = cursor.u8()?;
+        let object = ObjectId(cursor.u64()?);
+        let range = BlockRange::new(BlockNumber::new(cursor.u64()?), cursor.u64()?);
+        match tag {
+            tag::ALLOT => Some(AllotmentChange::Allot { object, range }),
+            tag::RELEASE => Some(AllotmentChange::Release { object, range }),
+            tag::COUNT_ALLOTMENT => {
+                Some(AllotmentChange::Count { object, range, shared: cursor.u64()?, pages_due: cursor.u64()? })
+            }
+            _ => None,
+        }
+    };
+    let mut changes = Vec::new();
+    for _ in 0..count {
+        match decode_one() {
+            Some(change) => changes.push(change),
+            None => return Some(None),
+        }
+    }
+    Some(cursor.u32().filter(|objects| *objects == 0 && cursor.0.is_empty()).map(|_| changes))
 }
 
 fn encode_change(out: &mut FrameBuffer, change: &CatalogChange) {
@@ -347,6 +406,9 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
         },
         CATALOG => {
             let count = cursor.u32()?;
+            if let Some(changes) = decode_allotments(&mut cursor, count) {
+                return Some((Record::Allotments(changes?), rest));
+            }
             let mut changes = Vec::new();
             for _ in 0..count {
                 changes.push(decode_change(&mut cursor)?);

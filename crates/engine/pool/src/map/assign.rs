@@ -11,7 +11,7 @@ use crate::interface::range::BlockNumber;
 
 use crate::map::Map;
 
-use crate::geometry::{FANOUT, index_in};
+use crate::geometry::{FANOUT, entry_span, index_in, pages_of_run};
 use crate::log::record::BlockWrite;
 use crate::map::page::Entry;
 use crate::mutations::{Mutation, leaves_out};
@@ -68,7 +68,7 @@ impl Map {
         while at < sources.len() {
             let block = first + at as u64;
             let index = index_in(block, 0);
-            let n = (FANOUT - index).min(sources.len() - at);
+            let n = self.allotments.run(object, block, (FANOUT - index).min(sources.len() - at) as u64) as usize;
             if sources[at..at + n].iter().all(|s| matches!(s, Source::Zero)) && self.leaf_is_empty(object, block)? {
                 written.extend((0..n).map(|_| BlockWrite {
                     address: BlockAddress::NONE,
@@ -81,7 +81,7 @@ impl Map {
             let early = leaves_out(Mutation::ClassAfterUnsharing).then(|| self.in_place(object, block, n));
             let path = self.own_path(object, block, 0)?;
             let mut delta = 0i64;
-            let mut parted = 0;
+            let (mut parted, mut left_shared) = (0, 0);
             for (i, source) in sources[at..at + n].iter().enumerate() {
                 let old = self.pages.peek(path.page())?.entries[index + i];
                 let (entry, new) = match source {
@@ -109,11 +109,13 @@ impl Map {
                 if !old.is_empty() && old.address() != entry.address() {
                     let left = self.release_block(old.address())?;
                     parted += u64::from(new && left > 0);
+                    left_shared += u64::from(left > 0);
                 }
                 written.push(BlockWrite { address: entry.address(), crc: entry.crc(), new });
             }
             self.finish_path(&path, delta)?;
             self.objects.fewer_shared(object, parted)?;
+            self.allotments.wrote(object, block, delta, left_shared);
             at += n;
         }
         Some(written)
@@ -146,14 +148,14 @@ impl Map {
         while at < blocks.len() {
             let block = first + at as u64;
             let index = index_in(block, 0);
-            let n = (FANOUT - index).min(blocks.len() - at);
+            let n = self.allotments.run(object, block, (FANOUT - index).min(blocks.len() - at) as u64) as usize;
             if blocks[at..at + n].iter().all(|b| b.address.is_none()) && self.leaf_is_empty(object, block)? {
                 at += n;
                 continue;
             }
             let path = self.own_path(object, block, 0)?;
             let mut delta = 0i64;
-            let mut parted = 0;
+            let (mut parted, mut left_shared) = (0, 0);
             for (i, write) in blocks[at..at + n].iter().enumerate() {
                 let old = self.pages.peek(path.page())?.entries[index + i];
                 let entry = if write.address.is_none() { Entry::EMPTY } else { Entry::block(write.address, write.crc) };
@@ -183,10 +185,12 @@ impl Map {
                 if !old.is_empty() && old.address() != entry.address() {
                     let left = self.release_block(old.address())?;
                     parted += u64::from(write.new && left > 0);
+                    left_shared += u64::from(left > 0);
                 }
             }
             self.finish_path(&path, delta)?;
             self.objects.fewer_shared(object, parted)?;
+            self.allotments.wrote(object, block, delta, left_shared);
             at += n;
         }
         Some(())
@@ -216,25 +220,26 @@ impl Map {
                     continue;
                 }
                 self.pages.page_mut(path.page())?.entries[i] = Entry::EMPTY;
+                let block = at + (i - from) as u64 * entry_span(level);
                 if level == 0 {
                     delta -= 1;
                     let left = self.release_block(old.address())?;
                     self.objects.fewer_shared(object, u64::from(left > 0))?;
+                    self.allotted_entry_replaced(object, (0, block), (old, left > 0), Entry::EMPTY)?;
                 } else {
                     let mapped = self.mapped_by(level, &[old])?;
                     delta -= mapped as i64;
-                    if self.space.count(old.address()).is_some_and(|count| count > 1) {
+                    let shared = self.space.count(old.address()).is_some_and(|count| count > 1);
+                    if shared {
                         self.objects.fewer_shared(object, mapped)?;
                     }
+                    self.allotted_entry_replaced(object, (level, block), (old, shared), Entry::EMPTY)?;
                     self.drop_tree(old.child_pointer(level), mapped);
                 }
             }
             if level > 0 {
-                self.objects.more_shared(
-                    object,
-                    0,
-                    crate::geometry::pages_of_run(entries as u64 * crate::geometry::entry_span(level)),
-                )?;
+                self.objects.more_shared(object, 0, pages_of_run(entries as u64 * entry_span(level)))?;
+                self.allotted_pages_left(object, (level, at, entries));
             }
             self.finish_path(&path, delta)?;
         }

@@ -92,6 +92,7 @@ impl Map {
                 }
                 CatalogChange::DeleteObject { id } => {
                     let object = self.objects.remove(*id)?;
+                    self.allotments.remove(*id);
                     self.drop_tree(object.pointer(), object.mapped);
                 }
                 CatalogChange::Resize { id, size_bytes } => {
@@ -138,6 +139,7 @@ impl Map {
     fn roll_back(&mut self, id: ObjectId, source: ObjectId) -> Option<()> {
         let source = self.share_tree(source)?;
         let old = self.objects.get(id)?.into_owned();
+        self.allotments.remove(id);
         self.drop_tree(old.pointer(), old.mapped);
         self.objects.adjust(id, |object| {
             (object.root, object.level, object.root_crc) = (source.root, source.level, source.root_crc);
@@ -154,6 +156,7 @@ impl Map {
     /// state at that time.
     fn share_tree(&mut self, id: ObjectId) -> Option<Object> {
         self.objects.more_shared(id, u64::MAX, u64::MAX)?;
+        self.allotments.share_all(id, self.objects.read(id, Object::overwrite_percent)?);
         let mut object = self.objects.get(id)?.into_owned();
         object.root_crc = self.pages.completed(object.pointer()).crc;
         if !object.root.is_none() {

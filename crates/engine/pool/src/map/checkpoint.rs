@@ -5,7 +5,7 @@
 //! content of the object table and of the drop queue has the checksums of root pages, so it is encoded
 //! after the pages of operations are sealed; the pages above it are sealed last.
 
-use crate::catalog::{DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
+use crate::catalog::{ALLOTMENTS, DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
 use crate::checksum::Crc32c;
 use crate::geometry::{PATH_PAGES, index_in};
 use crate::interface::ObjectId;
@@ -137,7 +137,7 @@ impl Map {
     }
 
     fn end_sealing(&mut self) {
-        for id in [OBJECT_TABLE, DOCUMENTS, DROP_QUEUE] {
+        for id in [OBJECT_TABLE, DOCUMENTS, DROP_QUEUE, ALLOTMENTS] {
             let pages = &self.pages;
             self.objects.complete_root(id, |pointer| pages.completed(pointer));
         }

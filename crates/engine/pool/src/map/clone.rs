@@ -32,6 +32,7 @@ impl Map {
         Self::pieces(destination_level.min(source_level), destination_first, count, phase, |level, at, entries| {
             pieces.push((level, at, entries));
         });
+        self.allotments_of_source_shared((source, source_first), (destination, destination_first), count)?;
         let mut gathered = Entries::with_capacity(pieces.iter().map(|piece| piece.2).sum());
         self.share_source(source, phase, &pieces, &mut gathered)?;
         let mut rest = &mut gathered[..];
@@ -40,6 +41,7 @@ impl Map {
             let exchanged;
             (exchanged, rest) = rest.split_at_mut(entries);
             shared += self.exchange(destination, level, at, exchanged)?;
+            self.allotted_pages_left(destination, (level, at, entries));
         }
         self.objects.more_shared(source, shared, crate::geometry::pages_of_run(count))?;
         self.objects.more_shared(destination, shared, crate::geometry::pages_of_run(count))
@@ -88,6 +90,7 @@ impl Map {
         let empty = page.mapped() == 0;
         page.entries[places].swap_with_slice(entries);
         self.pages.note_copied_pointers(level, path.page());
+        self.allotted_entries_exchanged(object, (level, at), path.page(), entries)?;
         let before = if empty { 0 } else { self.mapped_by(level, entries)? };
         if before > 0 {
             for old in entries.iter().filter(|old| !old.is_empty()) {
@@ -149,6 +152,6 @@ impl Map {
             complete &= self.plan_path(destination, at, level, index..index + entries, worst).is_some();
             complete &= self.plan_counts(destination, at, level, entries);
         }
-        complete
+        complete & self.plan_allotments_of_clone((source, source_first), (destination, destination_first), count)
     }
 }

@@ -67,7 +67,7 @@ impl Map {
     }
 
     /// Number of mapped blocks below a page, of those at `range`, counted from the first block that it spans.
-    fn mapped_below(&mut self, pointer: Pointer, range: Range<u64>) -> Option<u64> {
+    pub(super) fn mapped_below(&mut self, pointer: Pointer, range: Range<u64>) -> Option<u64> {
         let level = pointer.level;
         let page = self.page(pointer)?;
         if range == (0..page_span(level)) {

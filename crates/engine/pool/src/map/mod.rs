@@ -5,6 +5,7 @@
 //! read first in [`Need`]. A change is planned, which changes nothing, and then executed in one
 //! step. Live operations and replay change the map through the same functions.
 
+mod allotments;
 pub(crate) mod assign;
 mod changes;
 pub(crate) mod checkpoint;
@@ -13,19 +14,22 @@ mod content;
 pub(crate) mod counts;
 pub(crate) mod documents;
 pub(crate) mod drops;
+pub(crate) mod due;
 pub(crate) mod need;
 mod objects;
 pub(crate) mod page;
 pub(crate) mod pages;
 mod pins;
+pub(crate) mod promises;
 pub(crate) mod reclaim;
 pub(crate) mod reserves;
 mod sealing;
 pub(crate) mod space;
-mod together;
+pub(crate) mod together;
 mod tree;
 
 use crate::catalog::DROP_QUEUE;
+use crate::catalog::allotments::Allotments;
 use crate::catalog::documents::Documents;
 use crate::catalog::object::Dropped;
 use crate::catalog::objects::Objects;
@@ -48,6 +52,7 @@ pub(crate) struct Map {
     content: Blocks,
     objects: Objects,
     documents: Documents,
+    allotments: Allotments,
     drops: Drops,
     /// Number of blocks that hold map pages and catalog.
     metadata_blocks: u64,
@@ -68,6 +73,7 @@ impl Map {
             content: Blocks::default(),
             objects: Objects::new(),
             documents: Documents::default(),
+            allotments: Allotments::default(),
             drops: Drops::default(),
             metadata_blocks,
             stored_bytes: 0,

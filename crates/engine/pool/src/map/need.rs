@@ -4,6 +4,7 @@
 use crate::checksum::Crc32c;
 use crate::geometry::{PATH_PAGES, Pointer};
 use crate::interface::ObjectId;
+use crate::interface::range::BlockNumber;
 use media::BlockAddress;
 
 /// Data that planning found missing.
@@ -23,8 +24,12 @@ pub(crate) struct Need {
     pub once: bool,
     /// Object and number of the last counted page at each level, for `once`.
     counted: [Option<(ObjectId, u64)>; PATH_PAGES],
-    /// True if a page has been counted. Most plans count none.
+    /// True if a page has been counted, or an allotment is touched. Most plans do neither.
     any_counted: bool,
+    /// Allotments that the plan touches.
+    touched: Vec<Touched>,
+    /// True for blocks of which the plan allocates none inside of allotments: zeros, or placed ones.
+    pub stores_nothing: bool,
     /// Contradiction in the stored map.
     pub damaged: Option<String>,
     /// A contradiction in the index of the documents.
@@ -40,6 +45,21 @@ pub(crate) struct Counts {
     pub passing: u64,
     /// As in [`Need`].
     pub fresh: u64,
+}
+
+/// What a plan allocates for an allotment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touched {
+    /// Its object.
+    pub object: ObjectId,
+    /// Its first block.
+    pub first: BlockNumber,
+    /// New blocks in it.
+    pub blocks: u64,
+    /// Pages above its blocks that do not replace others.
+    pub pages: u64,
+    /// True if the plan writes content into it.
+    pub is_written: bool,
 }
 
 /// Blocks that a plan has counted, and the pages among them that it does not count again.
@@ -69,6 +89,11 @@ impl Need {
         Counts { allocations: self.allocations, passing: self.passing, fresh: self.fresh }
     }
 
+    /// Number of pages to be allocated that do not replace others.
+    pub fn lasting_pages(&self) -> u64 {
+        self.allocations - self.passing
+    }
+
     pub fn set_counts(&mut self, counts: Counts) {
         (self.allocations, self.passing, self.fresh) = (counts.allocations, counts.passing, counts.fresh);
     }
@@ -93,9 +118,30 @@ impl Need {
         self.fresh = 0;
         if std::mem::take(&mut self.any_counted) {
             self.counted = Default::default();
+            self.touched.clear();
         }
         self.damaged = None;
         self.damaged_index = None;
+    }
+
+    /// Notes what the plan allocates for the allotment of an object with this first block.
+    pub fn touch(&mut self, object: ObjectId, first: BlockNumber, blocks: u64, pages: u64) {
+        let is_written = !self.stores_nothing;
+        let blocks = if is_written { blocks } else { 0 };
+        self.any_counted = true;
+        match self.touched.iter_mut().find(|touched| (touched.object, touched.first) == (object, first)) {
+            Some(touched) => {
+                touched.blocks += blocks;
+                touched.pages += pages;
+                touched.is_written |= is_written;
+            }
+            None => self.touched.push(Touched { object, first, blocks, pages, is_written }),
+        }
+    }
+
+    /// What the plan allocates for the allotments of an object.
+    pub fn touched(&self, object: ObjectId) -> impl Iterator<Item = &Touched> {
+        self.touched.iter().filter(move |touched| touched.object == object)
     }
 
     /// Notes that the page of an object at `level` with this number is counted; true if it was not the last

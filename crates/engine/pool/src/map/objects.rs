@@ -2,12 +2,14 @@
 //! a repair corrects.
 
 use crate::catalog::OBJECT_TABLE;
+use crate::catalog::allotments::allotment::Allotment;
 use crate::catalog::object::Object;
 use crate::checksum::Crc32c;
 use crate::geometry::{Pointer, STREAM_LEVEL};
 use crate::interface::ObjectId;
-use crate::interface::range::BlockNumber;
+use crate::interface::range::{BlockNumber, BlockRange};
 use crate::map::Map;
+use crate::map::due::Due;
 use media::BLOCK_BYTES;
 
 impl Map {
@@ -72,6 +74,29 @@ impl Map {
     /// Ends the count of a volume's shared blocks.
     pub fn end_count(&mut self, id: ObjectId) {
         self.objects.end_count(id);
+        self.allotments.forget_count(id);
+    }
+
+    /// Begins to count what an allotment is due; returns the number of the count.
+    pub fn begin_allotment_count(&mut self, id: ObjectId, range: BlockRange) -> u64 {
+        self.allotments.begin_count(id, range)
+    }
+
+    /// Ends a count: the bounds of the shared blocks and of the pages of the allotment, if they are lower than
+    /// before.
+    pub fn end_allotment_count(
+        &mut self,
+        id: ObjectId,
+        range: BlockRange,
+        number: u64,
+        due: Due,
+    ) -> Option<(u64, u64)> {
+        let missed = self.allotments.end_count(id, range, number)?;
+        let (of, now) = self.allotments.at(id, range.first).filter(|(of, _)| *of == range)?;
+        let mut counted = Allotment { shared: 0, pages_due: 0, ..*now };
+        counted.raise(of, due.shared.saturating_add(missed.blocks), due.pages.saturating_add(missed.pages));
+        let (shared, pages_due) = (counted.shared.min(now.shared), counted.pages_due.min(now.pages_due));
+        (shared < now.shared || pages_due < now.pages_due).then_some((shared, pages_due))
     }
 
     /// Requests a count of the shared blocks of every reserved volume.
@@ -79,19 +104,30 @@ impl Map {
         self.objects.request_recount();
     }
 
-    /// Takes the reserved volumes whose shared blocks are to be counted again.
+    /// Takes the reserved volumes, and the objects with allotments, whose shared blocks are to be counted again.
     pub fn take_due_recounts(&mut self) -> Vec<ObjectId> {
-        self.objects.take_due_recounts()
+        let mut due = self.objects.take_due_recounts();
+        due.extend(self.allotments.objects_to_count());
+        due.sort_unstable();
+        due.dedup();
+        due
     }
 
     /// Notes that a large write has taken promised blocks of an object.
     pub fn promise_taken(&mut self, id: ObjectId, blocks: u64) {
-        self.objects.change_in_flight(id, |in_flight| in_flight + blocks);
+        self.change_in_flight(id, |in_flight| in_flight + blocks);
     }
 
     /// Notes that a large write that took promised blocks takes effect or has failed.
     pub fn promise_settled(&mut self, id: ObjectId, blocks: u64) {
-        self.objects.change_in_flight(id, |in_flight| in_flight - blocks);
+        self.change_in_flight(id, |in_flight| in_flight.saturating_sub(blocks));
+    }
+
+    fn change_in_flight(&mut self, id: ObjectId, change: impl FnOnce(u64) -> u64) {
+        match self.is_address_space(id) {
+            true => self.allotments.change_in_flight(id, change),
+            false => self.objects.change_in_flight(id, change),
+        }
     }
 
     /// Corrects the number of mapped blocks of an object, and with it the blocks promised to it.

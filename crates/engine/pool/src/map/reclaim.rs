@@ -19,6 +19,11 @@ pub(crate) enum Reclaimed {
 }
 
 impl Map {
+    /// True if detached sub-trees still share pages and blocks with objects.
+    pub(crate) fn has_detached(&self) -> bool {
+        self.drops.all().next().is_some()
+    }
+
     /// Gives back the reference to the root of the sub-tree at index `at` of the queue. Its
     /// children join the queue.
     pub fn reclaim(&mut self, at: usize) -> Reclaimed {

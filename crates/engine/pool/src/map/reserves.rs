@@ -14,7 +14,7 @@ use crate::map::need::Counts;
 use media::BLOCK_BYTES;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest number of blocks that a checkpoint writes for a changed block of the object table: the
 /// block and its path.
@@ -90,7 +90,16 @@ impl Map {
         let drops = (self.drops.stored_bytes() + self.stored_bytes) / BLOCK_BYTES as u64 + 1;
         // A leaf holds 256 blocks, with up to three pages above.
         let drops = drops + (drops / 256 + 2) * 4;
-        drops + self.blocks_of_stored_documents() + table + 32
+        drops + self.blocks_of_stored_documents() + table + self.blocks_of_allotments() + 32
+    }
+
+    /// Largest number of blocks that the next checkpoint allocates for the table of allotments.
+    #[inline]
+    fn blocks_of_allotments(&self) -> u64 {
+        match self.allotments.table().blocks() {
+            0 => 0,
+            blocks => blocks + Self::pages_of_stream(blocks),
+        }
     }
 
     /// Largest number of blocks that the next checkpoint allocates for the present documents.
@@ -104,7 +113,7 @@ impl Map {
     pub(crate) fn index_has_room(&self) -> bool {
         let others = self.checkpoint_blocks() - self.blocks_of_stored_documents();
         let index = self.document_blocks(self.documents.pages_of_whole_index());
-        let kept = self.objects.promises().owed + DROP_GROWTH + self.reserve_blocks() + self.working_blocks();
+        let kept = self.owed_blocks() + DROP_GROWTH + self.reserve_blocks() + self.working_blocks();
         self.space.available() >= others + index + kept
     }
 
@@ -159,7 +168,7 @@ impl Map {
     /// Number of blocks that are owed to reserved volumes or kept for the next checkpoint, and
     /// neither free nor about to be: 0 unless the accounting of promises is wrong.
     pub(crate) fn overdrawn_blocks(&self) -> u64 {
-        (self.objects.promises().owed + self.checkpoint_blocks()).saturating_sub(self.coming_blocks())
+        (self.owed_blocks() + self.checkpoint_blocks()).saturating_sub(self.coming_blocks())
     }
 
     /// Number of blocks that are free, or become free without further operations.
@@ -176,11 +185,8 @@ impl Map {
     /// Promises an object the blocks of its deficit, as far as there is space for them.
     pub(crate) fn settle_deficit(&mut self, id: ObjectId) {
         let coming = self.space.available() + self.space.pinned();
-        let kept = self.objects.promises().owed
-            + self.checkpoint_blocks()
-            + DROP_GROWTH
-            + self.reserve_blocks()
-            + self.working_blocks();
+        let kept =
+            self.owed_blocks() + self.checkpoint_blocks() + DROP_GROWTH + self.reserve_blocks() + self.working_blocks();
         let room = coming.saturating_sub(kept);
         if self.objects.get(id).is_some_and(|object| object.deficit > 0) {
             self.objects.adjust_in_memory(id, |object| object.deficit = object.deficit.saturating_sub(room));
@@ -217,9 +223,13 @@ impl Map {
     pub(crate) fn ask_of(&self, object: ObjectId, new: u64, counts: Counts) -> Ask {
         let pages = counts.allocations - counts.passing;
         let ask = Ask { lasting: new + pages, passing: counts.passing, ..Ask::default() };
-        let Some(reserved) = self.objects.reserved(object) else { return ask };
-        // A plan may count a page several times; the due pages are the upper bound.
+        let Some(reserved) = self.objects.reserved(object) else { return self.covered(object, new, ask) };
+        // A plan may count a page several times; the due pages are the upper bound. While detached trees still share
+        // pages with the object, more are allocated, and as many come back when these trees are given up.
+        let counted = pages;
         let pages = pages.min(reserved.pages_due);
+        let passing = if self.has_detached() { counted - pages } else { 0 };
+        let ask = Ask { passing: ask.passing + passing, ..ask };
         let fresh = counts.fresh.min(new);
         let parted = Object { shared: reserved.shared.saturating_sub(new - fresh), ..reserved.clone() };
         let shared = reserved.promised().saturating_sub(parted.promised());
@@ -306,8 +316,27 @@ impl Map {
                 | CatalogChange::DeleteDocument { .. } => {}
             }
         }
+        let shared: BTreeSet<ObjectId> = changes.iter().filter_map(shared_by).collect();
+        let percent = |id: ObjectId| {
+            let set = changes.iter().filter_map(|change| match change {
+                CatalogChange::SetReservation { id: of, reservation } if *of == id => {
+                    Some(reservation.map_or(100, |reservation| reservation.overwrite_percent))
+                }
+                _ => None,
+            });
+            set.chain(self.objects.read(id, Object::overwrite_percent)).max().unwrap_or(100)
+        };
+        let allotted: u64 = shared.into_iter().map(|id| self.promise_of_sharing_all(id, percent(id))).sum();
         let before: u64 = after.keys().filter_map(|id| self.objects.read(*id, Object::promised)).sum();
         let after: u64 = after.values().map(Object::promised).sum();
-        after.saturating_sub(before)
+        after.saturating_sub(before) + allotted
+    }
+}
+
+/// Object of which a change shares everything.
+fn shared_by(change: &CatalogChange) -> Option<ObjectId> {
+    match change {
+        CatalogChange::CloneObject { source, .. } | CatalogChange::Rollback { source, .. } => Some(*source),
+        _ => None,
     }
 }

@@ -8,7 +8,7 @@
 
 use crate::geometry::{FANOUT, entry_span, index_in};
 use crate::interface::ObjectId;
-use crate::interface::range::BlockNumber;
+use crate::interface::range::{BlockNumber, BlockRange};
 use crate::map::Map;
 use crate::map::need::Counts;
 
@@ -43,7 +43,7 @@ impl Map {
         let mut at = first;
         while at < first + count {
             let index = index_in(at, 0);
-            let n = (FANOUT - index).min((first + count - at) as usize);
+            let n = self.allotments.run(object, at, (first + count - at).min((FANOUT - index) as u64)) as usize;
             match self.plan_path(object, at, 0, index..index + n, true) {
                 Some(k) => new += k as u64,
                 None => complete = false,
@@ -73,7 +73,8 @@ impl Map {
             complete &= self.plan_counts(object, at, level, entries);
             complete &= self.plan_reached((object, at), level, reached);
         }
-        complete
+        let range = BlockRange::new(first, count);
+        complete & self.plan_allotments(object, range) & self.plan_ends_of_parts(object, range, reached)
     }
 
     /// Plans a clone. False if data is missing.
@@ -109,11 +110,20 @@ impl Map {
             complete &= self.plan_counts(destination.0, at, level, entries);
             complete &= self.plan_reached((destination.0, at), level, reached);
         }
+        complete &= self.plan_allotments_of_clone(source, destination, count);
+        for (object, first) in [source, destination] {
+            complete &= self.plan_ends_of_parts(object, BlockRange::new(first, count), reached);
+        }
         complete
     }
 
     /// Reaches the pages that earlier changes may have put over a block.
-    fn plan_reached(&mut self, place: Place, level: u8, reached: &mut dyn FnMut(Place) -> Vec<Place>) -> bool {
+    pub(super) fn plan_reached(
+        &mut self,
+        place: Place,
+        level: u8,
+        reached: &mut dyn FnMut(Place) -> Vec<Place>,
+    ) -> bool {
         let mut complete = true;
         for place in reached(place) {
             complete &= self.reach(place, level);
@@ -123,7 +133,7 @@ impl Map {
 
     /// Notes what is missing of the path to the page at `level` over a block, and of the counts of all
     /// that its pages point to. Allocates nothing. False if data is missing.
-    fn reach(&mut self, (object, block): Place, level: u8) -> bool {
+    pub(super) fn reach(&mut self, (object, block): Place, level: u8) -> bool {
         let Some(root) = self.root_of(object) else { return false };
         if root.level < level {
             return true;

@@ -1,6 +1,6 @@
 //! Trees of the map: path-copied radix trees whose sub-trees are shared.
 //!
-//! A page with more than one parent is never changed. [`Core::own_path`] makes a path exclusively
+//! A page with more than one parent is never changed. [`Map::own_path`] makes a path exclusively
 //! owned and part of the current epoch: empty pointers get fresh pages, shared pages are copied
 //! (their children gain a reference), clean pages move to a new address. Counts propagate lazily: a
 //! page's count is the number of parents that point to it, not of objects that reach it.
@@ -9,7 +9,7 @@ use crate::catalog::object::Dropped;
 use crate::checksum::Crc32c;
 use crate::geometry::{FANOUT, MAX_LEVEL, PATH_PAGES, Pointer, RANGE_LEVEL, entry_span, index_in, page_span};
 use crate::interface::ObjectId;
-use crate::interface::range::BlockNumber;
+use crate::interface::range::{BlockNumber, BlockRange};
 use crate::map::Map;
 use crate::map::page::{Entry, Page};
 use crate::map::pages::Path;
@@ -221,14 +221,15 @@ impl Map {
         Some(address)
     }
 
-    /// Makes the page at `address` exclusively owned and part of this epoch; returns its new
-    /// address. The plan must be complete.
-    fn own(&mut self, object: ObjectId, address: BlockAddress, level: u8) -> Option<BlockAddress> {
+    /// Makes the page at `address`, which spans `block`, exclusively owned and part of this epoch; returns its
+    /// new address. The plan must be complete.
+    fn own(&mut self, object: ObjectId, block: BlockNumber, address: BlockAddress, level: u8) -> Option<BlockAddress> {
         let epoch = self.pages.epoch();
         if address.is_none() {
             let new = self.allocate_page()?;
             self.pages.insert_dirty(new, Rc::new(Page::empty(level, epoch, new, object)));
             self.objects.page_given(object)?;
+            self.allotments.page_given(object, block, level);
             return Some(new);
         }
         if self.space.count(address)? > 1 {
@@ -243,6 +244,7 @@ impl Map {
             page.place(epoch, new);
             self.pages.insert_dirty(new, Rc::new(page));
             self.objects.page_given(object)?;
+            self.allotments.page_given(object, block, level);
             return Some(new);
         }
         if self.pages.peek(address)?.epoch() < epoch {
@@ -267,14 +269,14 @@ impl Map {
         }
         let Pointer { address: root, level: root_level, .. } = self.root_of(object)?;
         let mut path = Path { object, pages: [BlockAddress::NONE; PATH_PAGES], root_level, level, block };
-        let mut address = self.own(object, root, root_level)?;
+        let mut address = self.own(object, block, root, root_level)?;
         self.objects.set_root(object, address)?;
         path.pages[usize::from(root_level)] = address;
         let mut at = root_level;
         while at > level {
             let index = index_in(block, at);
             let entry = self.pages.peek(address)?.entries[index];
-            let child = self.own(object, entry.address(), at - 1)?;
+            let child = self.own(object, block, entry.address(), at - 1)?;
             if child != entry.address() {
                 // A fresh page has no mapped blocks yet; `finish_path` sets the final number before
                 // the page is used.
@@ -310,6 +312,7 @@ impl Map {
                 self.pages.remove(address);
                 self.pages.disown();
                 self.objects.more_shared(path.object, 0, 1)?;
+                self.allotments.page_freed(path.object, path.block, at);
                 Entry::EMPTY
             } else if at < path.root_level {
                 Entry::child(at + 1, address, mapped, Crc32c::NONE)
@@ -416,13 +419,15 @@ impl Map {
                 Some((pointer, _)) if pointer.is_empty() => {}
                 Some(_) => {
                     let from = index_in(at, level);
+                    let pages = self.need.lasting_pages();
                     complete &= self.plan_path(object, at, level, from..from + entries, shared).is_some();
                     complete &= self.plan_counts(object, at, level, entries);
+                    self.touch_allotment(object, at, 0, pages);
                 }
             }
         }
         self.need.once = false;
-        complete
+        complete & self.plan_allotments(object, BlockRange::new(first, count))
     }
 
     /// Plans to write a run of blocks one by one. Returns how many need a new block, or `None` if
@@ -433,14 +438,67 @@ impl Map {
         let mut complete = true;
         while at < first + count {
             let index = index_in(at, 0);
-            let n = (FANOUT - index).min((first + count - at) as usize);
+            let n = self.allotments.run(object, at, (first + count - at).min((FANOUT - index) as u64)) as usize;
+            let pages = self.need.lasting_pages();
             match self.plan_path(object, at, 0, index..index + n, false) {
-                Some(k) => new += k as u64,
+                Some(k) => {
+                    new += k as u64;
+                    self.touch_allotment(object, at, k as u64, pages);
+                }
                 None => complete = false,
             }
             at += n as u64;
         }
         complete.then_some(new)
+    }
+
+    /// Like `plan_blocks`, for content that is at its place. False if data is missing.
+    pub(crate) fn plan_placed(&mut self, object: ObjectId, first: BlockNumber, count: u64) -> bool {
+        self.need.stores_nothing = true;
+        let planned = self.plan_blocks(object, first, count);
+        self.need.stores_nothing = false;
+        planned.is_some()
+    }
+
+    /// Counts the pages above a run of blocks once more, for content of which some blocks are zero and others are
+    /// not: zeros may empty a page, which the rest then needs anew. No page is needed anew twice, since it is not
+    /// empty then.
+    pub(crate) fn plan_recreated(&mut self, object: ObjectId, first: BlockNumber, count: u64) {
+        let root_level = self.root_of(object).map_or(0, |root| root.level);
+        // What is in one leaf is written at once.
+        let lowest = u8::from(!self.allotments.has(object));
+        let last = first + count.saturating_sub(1);
+        if first.page(0) != last.page(0) || lowest == 0 {
+            self.need.allocations +=
+                (lowest..=root_level).map(|level| last.page(level) - first.page(level) + 1).sum::<u64>();
+        }
+    }
+
+    /// Like [`Self::plan_content`], for blocks of zeros.
+    pub(crate) fn plan_zeros(&mut self, object: ObjectId, first: BlockNumber, count: u64) -> Option<u64> {
+        self.need.stores_nothing = true;
+        let planned = self.plan_content(object, first, count);
+        self.need.stores_nothing = false;
+        planned
+    }
+
+    /// Like `plan_blocks`, for content of which `zero` says which blocks are zero. Returns how many of the others
+    /// need a new block.
+    pub(crate) fn plan_mixed(&mut self, object: ObjectId, first: BlockNumber, zero: &[bool]) -> Option<u64> {
+        let (mut at, mut new) = (first, Some(0));
+        self.need.once = true;
+        for run in zero.chunk_by(|one, other| one == other) {
+            self.need.stores_nothing = run.first() == Some(&true);
+            let planned = self.plan_blocks(object, at, run.len() as u64);
+            let stored = if self.need.stores_nothing { planned.map(|_| 0) } else { planned };
+            new = new.zip(stored).map(|(sum, stored)| sum + stored);
+            at += run.len() as u64;
+        }
+        (self.need.stores_nothing, self.need.once) = (false, false);
+        if zero.contains(&true) && zero.contains(&false) {
+            self.plan_recreated(object, first, zero.len() as u64);
+        }
+        new
     }
 
     /// Like `plan_blocks`, for content of which no block is zero: no page becomes empty, so each is

@@ -3,12 +3,13 @@
 
 use crate::content::data::Data;
 use crate::interface::ObjectId;
+use crate::interface::allotment::AllotmentChange;
 use crate::interface::range::BlockNumber;
 use bytes::Bytes;
 use media::BLOCK_BYTES;
 use std::collections::BTreeMap;
 
-/// Largest number of changes of ranges in a transaction.
+/// Largest number of changes of ranges in a transaction, and of changes of allotments.
 pub(crate) const MOST_RANGES: usize = 32;
 /// Largest number of single blocks that a transaction gives content.
 pub(crate) const MOST_CONTENTS: usize = 1024;
@@ -73,6 +74,8 @@ pub(crate) struct Changes {
     pub ranges: Vec<RangeChange>,
     /// Content of blocks after all of them.
     pub contents: BTreeMap<(ObjectId, BlockNumber), Data>,
+    /// Changes of allotments, in order, after everything else.
+    pub allotments: Vec<AllotmentChange>,
     /// True if large payloads become contents, too.
     pub inline: bool,
 }
@@ -82,15 +85,17 @@ impl Changes {
     pub fn clear(&mut self) {
         self.ranges.clear();
         self.contents.clear();
+        self.allotments.clear();
     }
 
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty() && self.contents.is_empty()
+        self.ranges.is_empty() && self.contents.is_empty() && self.allotments.is_empty()
     }
 
     /// True if there are more changes than one transaction takes.
     pub fn are_too_many(&self) -> bool {
-        self.ranges.len() > MOST_RANGES || self.contents.len() > MOST_CONTENTS
+        let ranges = self.ranges.len().max(self.allotments.len());
+        ranges > MOST_RANGES || self.contents.len() > MOST_CONTENTS
     }
 
     /// True if a change of a range concerns one of `count` blocks.

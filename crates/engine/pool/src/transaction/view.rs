@@ -1,5 +1,6 @@
 //! What an attempt of a transaction sees, and through which it names its changes.
 
+mod allotments;
 pub(crate) mod ranges;
 
 use super::Missing;
@@ -33,6 +34,10 @@ pub(crate) trait Present {
     /// First block from one on that is mapped, or is not; behind the object if there is none. `Err`: how far
     /// the search has come, where something is not in memory, which is noted.
     fn next(&mut self, object: ObjectId, from: BlockNumber, mapped: bool) -> Result<BlockNumber, BlockNumber>;
+    /// Allotted parts of a range, in order; none touches the next.
+    fn allotted(&self, object: ObjectId, blocks: BlockRange) -> Vec<BlockRange>;
+    /// Blocks that the allotments in a range promise. `None`: as for [`Self::content`].
+    fn promised(&mut self, object: ObjectId, blocks: BlockRange) -> Option<u64>;
 }
 
 /// Space of the pool in blocks, as an object sees it.

@@ -260,3 +260,18 @@ fn room_is_what_the_pool_has_for_the_object() {
     let gone = rig.core.new_object_id();
     assert_eq!(look(&mut rig, move |view| view.room(gone)), Err(Failure::Block(BlockError::Gone)));
 }
+
+/// A look at a cold megabyte sent one request for each block.
+#[test]
+fn neighbours_that_a_look_lacks_are_read_with_one_request() {
+    let mut rig = Rig::new(8192);
+    let a = rig.create(1000);
+    rig.write(a, 0, 256, 0x5a).unwrap();
+    rig.core.checkpoint().unwrap();
+    let mut rig = cold(rig, 16 << 20);
+    let before = rig.disk.counters().reads;
+    let found = look(&mut rig, move |view| view.read(a, ByteRange::new(0, 256 * BLOCK))).unwrap();
+    assert_eq!(found.len(), 256);
+    let reads = rig.disk.counters().reads - before;
+    assert!(reads < 20, "{reads} requests for one run of blocks and its map");
+}

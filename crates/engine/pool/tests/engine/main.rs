@@ -4,6 +4,7 @@
 
 mod address_space;
 mod after;
+mod allotments;
 mod captures;
 mod clones;
 mod common;
@@ -11,6 +12,7 @@ mod documents;
 mod integrity;
 mod looks;
 mod objects;
+mod planned_space;
 mod reservations;
 mod transactions;
 mod unique;

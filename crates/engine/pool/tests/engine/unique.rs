@@ -1,6 +1,6 @@
 //! *Unique* bytes equal the bytes that deletion frees, to the block.
-use crate::common::Rig;
-use pool::{ObjectId, ObjectKind};
+use crate::common::{BLOCK, Rig};
+use pool::{BlockNumber, BlockRange, ObjectId, ObjectKind, Operation, Output};
 use random::Random;
 
 /// Runs one history of writes, zeros, unmaps, copies within and between volumes, snapshots, clones
@@ -87,4 +87,78 @@ fn blocks_that_only_one_object_refers_to_many_times_are_its_own() {
     // The clone keeps these blocks until all three of their places are gone.
     rig.zero(clone, 256, 16).unwrap();
     assert_eq!(rig.unique(&[volume]), 3);
+}
+
+/// Content of each block of an object, by number; 0 is none.
+type Contents = Vec<u64>;
+
+/// Blocks of a range that nothing outside of it maps.
+fn unique_in(contents: &[Contents], of: usize, first: usize, count: usize) -> u64 {
+    let inside: std::collections::BTreeSet<u64> = contents[of][first..first + count].iter().copied().collect();
+    let places = |content: u64, of: &[u64]| of.iter().filter(|found| **found == content).count();
+    let own = inside.iter().filter(|content| {
+        let all: usize = contents.iter().map(|of| places(**content, of)).sum();
+        **content != 0 && places(**content, &contents[of][first..first + count]) == all
+    });
+    own.count() as u64
+}
+
+#[test]
+fn unique_in_a_range_is_what_nothing_else_maps() {
+    for seed in 0..60 {
+        let n = Random::new(seed);
+        let mut rig = Rig::new(2048 * 6);
+        let size = 1200;
+        let mut objects = vec![rig.create(size), rig.create(size)];
+        let mut contents: Vec<Contents> = vec![vec![0; size as usize]; 2];
+        let mut next = 0;
+        for _ in 0..40 {
+            let (object, other) = (n.index(objects.len()), n.index(objects.len()));
+            let length = [1, 4, 256, 300][n.index(4)];
+            let mut start = n.below(size - length);
+            if n.chance(40) {
+                start = start / 256 * 256;
+            }
+            let range = start as usize..(start + length) as usize;
+            match n.below(8) {
+                0..=3 => {
+                    rig.write(objects[object], start, length, 1 + n.below(200) as u8).unwrap();
+                    contents[object][range].iter_mut().for_each(|content| {
+                        next += 1;
+                        *content = next;
+                    });
+                }
+                4 | 5 => {
+                    let to = if n.chance(60) { (start + 256) % 900 } else { n.below(size - length) };
+                    rig.copy((objects[object], start), (objects[other], to), length).unwrap();
+                    let copied = contents[object][range].to_vec();
+                    contents[other][to as usize..(to + length) as usize].copy_from_slice(&copied);
+                }
+                6 if objects.len() < 4 => {
+                    objects.push(rig.clone_of(objects[object], ObjectKind::Volume).unwrap());
+                    contents.push(contents[object].clone());
+                }
+                _ => {
+                    rig.zero(objects[object], start, length).unwrap();
+                    contents[object][range].fill(0);
+                }
+            }
+            rig.settle();
+            // Whole leaves, or a part of one.
+            let leaf = start / 256 * 256;
+            let (first, count) = match n.below(3) {
+                0 => (leaf, 256),
+                1 => (leaf, 512),
+                _ => (start, length.min(leaf + 256 - start)),
+            };
+            let count = count.min(size / 256 * 256 - first.min(size / 256 * 256)).max(1);
+            let range = BlockRange::new(BlockNumber::new(first), count);
+            let found = match rig.run(Operation::UniqueIn { object: objects[object], range }).unwrap() {
+                Output::Bytes(bytes) => bytes / BLOCK,
+                other => panic!("{other:?}"),
+            };
+            let expected = unique_in(&contents, object, first as usize, count as usize);
+            assert_eq!(found, expected, "seed {seed}: {range:?} of object {object}");
+        }
+    }
 }

@@ -57,7 +57,10 @@ impl Rig {
     /// Formats a disk of `blocks` blocks. The pool has `memory_bytes` of memory.
     pub(super) fn new(seed: u64, blocks: u64, memory_bytes: usize) -> Self {
         let random = Rc::new(Random::new(seed));
-        let disk = SimDisk::new(SimOptions::immediate(seed, blocks));
+        // Little memory comes with a disk that is slow, and answers in any order.
+        let options =
+            if memory_bytes < 1 << 20 { SimOptions::new(seed, blocks) } else { SimOptions::immediate(seed, blocks) };
+        let disk = SimDisk::new(options);
         let uuid = [7; 16];
         let format = FormatOptions { uuid, log_bytes: LOG_BYTES, root: pool::initial_root(uuid), overwrite: false };
         LocalMedia::format(disk.clone(), format).unwrap_or_else(|error| panic!("{error}"));

@@ -285,6 +285,22 @@ fn data_and_holes_are_told_apart() {
     assert_eq!((nothing.segments.len(), nothing.eof), (0, false));
 }
 
+/// Each block was a segment of its own.
+#[test]
+fn neighbours_of_one_kind_are_one_segment() {
+    let kit = Kit::new();
+    kit.file("f", &[1; 12_288]);
+    kit.write("s/f", 20_480, &[2; 5000]);
+    let all = read_plus(&kit, 0, 1 << 20);
+    assert_eq!(all.segments[..], [data(0, &[1; 12_288]), hole(12_288, 8192), data(20_480, &[2; 5000])]);
+    assert!(all.eof);
+    kit.sessions.response_bytes.set(24_576);
+    let rest = read_plus(&kit, 4096, 1 << 20);
+    assert_eq!(rest.segments[..], [data(4096, &[1; 8192]), hole(12_288, 8192), data(20_480, &[2; 5000])]);
+    let part = read_plus(&kit, 0, 1 << 20);
+    assert_eq!((part.segments.len(), part.eof), (3, false));
+}
+
 #[test]
 fn more_segments_than_the_reply_holds_are_read_in_parts() {
     let kit = Kit::new();

@@ -67,20 +67,36 @@ pub(crate) const fn changed(request: &Request) -> Option<&Filehandle> {
 
 /// Whether a procedure was refused for now, so that the client repeats it later.
 pub(crate) fn asks_to_repeat(results: &Results) -> bool {
-    fn later<T, D>(results: &Result<T, v3::Failure<D>>) -> bool {
-        matches!(results, Err(v3::Failure { status: Status::JUKEBOX, .. }))
+    failure(results) == Some(Status::JUKEBOX)
+}
+
+/// Status of a procedure that has failed.
+pub(crate) fn failure(results: &Results) -> Option<Status> {
+    fn of<T, D>(results: &Result<T, v3::Failure<D>>) -> Option<Status> {
+        results.as_ref().err().map(|failure| failure.status)
     }
     match results {
-        Results::SetAttributes(results) => later(results),
-        Results::Write(results) => later(results),
+        Results::Null => None,
+        Results::GetAttributes(results) => results.as_ref().err().copied(),
+        Results::SetAttributes(results) => of(results),
+        Results::Lookup(results) => of(results),
+        Results::Access(results) => of(results),
+        Results::ReadLink(results) => of(results),
+        Results::Read(results) => of(results),
+        Results::Write(results) => of(results),
         Results::Create(results)
         | Results::MakeDirectory(results)
         | Results::SymbolicLink(results)
-        | Results::MakeNode(results) => later(results),
-        Results::Remove(results) | Results::RemoveDirectory(results) => later(results),
-        Results::Rename(results) => later(results),
-        Results::Link(results) => later(results),
-        _ => false,
+        | Results::MakeNode(results) => of(results),
+        Results::Remove(results) | Results::RemoveDirectory(results) => of(results),
+        Results::Rename(results) => of(results),
+        Results::Link(results) => of(results),
+        Results::ReadDirectory(results) => of(results),
+        Results::ReadDirectoryPlus(results) => of(results),
+        Results::FileSystemStatistics(results) => of(results),
+        Results::FileSystemInformation(results) => of(results),
+        Results::PathConfiguration(results) => of(results),
+        Results::Commit(results) => of(results),
     }
 }
 

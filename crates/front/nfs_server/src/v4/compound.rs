@@ -68,6 +68,7 @@ pub(crate) async fn execute<F: FileSystem>(
             reply.replace(&mut writer, &Outcome::failed(outcome.code(), too_big));
             status = Err(too_big);
         }
+        server.executed().note(outcome.code(), status.is_ok());
         if status.is_err() {
             break;
         }

@@ -4,6 +4,7 @@ use super::context::Context;
 use super::read::content;
 use super::row::{HANDLE, Row, STATEID};
 use crate::failure::Failure;
+use bytes::{Bytes, BytesMut};
 use nfs::v4::Status;
 use nfs::v4::io::{ReadArguments, ReadPlusOk, Segment, SegmentData, SegmentHole};
 use vfs::FileSystem;
@@ -30,18 +31,19 @@ pub(super) async fn execute<F: FileSystem>(
     let mut offset_bytes = arguments.offset_bytes;
     let mut segments = Vec::new();
     let mut eof = content.end_of_file;
-    for segment in content.segments {
-        let length_bytes = segment.length_bytes();
-        let (bytes, segment) = match segment {
-            vfs::Segment::Data(data) => {
+    for run in runs(content.segments) {
+        let (bytes, segment, length_bytes) = match run {
+            Run::Data(pieces) => {
+                let data = joined(&pieces, room.saturating_sub(DATA_BYTES) & !3, &mut eof);
+                let length_bytes = data.len() as u64;
                 let bytes = DATA_BYTES + data.len().next_multiple_of(4);
-                (bytes, Segment::Data(SegmentData { offset_bytes, data: data.into() }))
+                (bytes, Segment::Data(SegmentData { offset_bytes, data: data.into() }), length_bytes)
             }
-            vfs::Segment::Hole { length_bytes } => {
-                (HOLE_BYTES, Segment::Hole(SegmentHole { offset_bytes, length_bytes }))
+            Run::Hole(length_bytes) => {
+                (HOLE_BYTES, Segment::Hole(SegmentHole { offset_bytes, length_bytes }), length_bytes)
             }
         };
-        let Some(left) = room.checked_sub(bytes) else {
+        let Some(left) = room.checked_sub(bytes).filter(|_| length_bytes > 0) else {
             eof = false;
             break;
         };
@@ -53,4 +55,38 @@ pub(super) async fn execute<F: FileSystem>(
         return Err(Status::REP_TOO_BIG.into());
     }
     Ok(ReadPlusOk { eof, segments: segments.into() })
+}
+
+/// Neighbours of one kind: file systems return a segment a block.
+enum Run {
+    Data(Vec<Bytes>),
+    Hole(u64),
+}
+
+fn runs(segments: impl IntoIterator<Item = vfs::Segment>) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for segment in segments {
+        match (segment, runs.last_mut()) {
+            (vfs::Segment::Data(data), Some(Run::Data(pieces))) => pieces.push(data),
+            (vfs::Segment::Data(data), _) => runs.push(Run::Data(vec![data])),
+            (vfs::Segment::Hole { length_bytes }, Some(Run::Hole(length))) => *length += length_bytes,
+            (vfs::Segment::Hole { length_bytes }, _) => runs.push(Run::Hole(length_bytes)),
+        }
+    }
+    runs
+}
+
+/// Pieces as one, at most so many bytes; what is cut off is not the end of the file.
+fn joined(pieces: &[Bytes], most: usize, eof: &mut bool) -> Bytes {
+    let length = pieces.iter().map(Bytes::len).sum::<usize>();
+    *eof &= length <= most;
+    if let [piece] = pieces {
+        return piece.slice(..length.min(most));
+    }
+    let mut bytes = BytesMut::with_capacity(length.min(most));
+    for piece in pieces {
+        let room = most.saturating_sub(bytes.len());
+        bytes.extend_from_slice(piece.get(..room).unwrap_or(piece));
+    }
+    bytes.freeze()
 }

@@ -1,9 +1,11 @@
 //! The server of NFSv4: what is exported, and the state of clients.
 
 use super::releases::Releases;
+use crate::counts::{Counts, OperationCount};
 use crate::handle::{HandleKey, Target};
 use crate::pause::pause;
 use crate::shares::{Share, Shares};
+use nfs::v4::operations::{OPERATIONS, UNSERVED};
 use nfs_state::{FileKey, RecordChange, State};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeSet;
@@ -26,6 +28,7 @@ pub struct Server<F> {
     /// Published shares of which the files without a name of earlier runs were deleted, by object.
     swept: RefCell<BTreeSet<u64>>,
     releases: Releases,
+    executed: Counts,
 }
 
 /// Reason why a handle names nothing.
@@ -61,6 +64,7 @@ impl<F: FileSystem> Server<F> {
             uptime: Cell::default(),
             swept: RefCell::default(),
             releases: Releases::default(),
+            executed: Counts::default(),
         }
     }
 
@@ -148,6 +152,17 @@ impl<F: FileSystem> Server<F> {
         let share = self.shares.borrow().by_object(share).cloned();
         let Some(share) = share else { return Ok(()) };
         share.file_system.release(FileId(file)).await
+    }
+
+    /// Numbers of executed operations, those that were executed at all.
+    pub fn operations(&self) -> Vec<OperationCount> {
+        let served = OPERATIONS.iter().map(|row| (row.code, row.name));
+        let others = UNSERVED.iter().map(|row| (row.code, row.name));
+        self.executed.named([(0, "ILLEGAL")].into_iter().chain(served).chain(others))
+    }
+
+    pub(super) const fn executed(&self) -> &Counts {
+        &self.executed
     }
 
     pub(crate) fn shares(&self) -> &RefCell<Shares<F>> {

@@ -9,8 +9,8 @@ use crate::sense::Fault;
 use block::{BlockDevice, CompareOutcome};
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
-use unit::AccessClass;
-use unit::{Access, AccessState};
+use unit::LockMode;
+use unit::{AccessState, ReservationClass};
 use unit::{OffloadWork, Primitive};
 
 pub(super) const COMMAND: Command = Command {
@@ -20,7 +20,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("89 18 ffffffffffffffff 000000 ff 3f 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     limit_blocks: Some(Limits::compare_and_write_limit),
-    access: Access::Write,
+    reservation_class: ReservationClass::Write,
     harmless: None,
     awaited: true,
     medium: Medium::Writable,
@@ -61,7 +61,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     }
     let half = data.len() / 2;
     let durability = call.durability();
-    let _blocks = call.unit().extents.lock(AccessClass::Write, &[extent]).await;
+    let _blocks = call.unit().extents.lock(LockMode::Write, &[extent]).await;
     let device = call.unit().device();
     match device.compare_and_write(extent, data.slice(..half), data.slice(half..), durability).await? {
         CompareOutcome::Written => {

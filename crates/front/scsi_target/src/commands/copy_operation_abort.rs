@@ -8,7 +8,7 @@ use block::BlockDevice;
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "COPY OPERATION ABORT",
@@ -17,7 +17,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("83 1c ffffffff 0000000000000000 00 00"),
     data: DataDirection::None,
     limit_blocks: None,
-    access: Access::Control,
+    reservation_class: ReservationClass::Control,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,

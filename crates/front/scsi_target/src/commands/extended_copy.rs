@@ -28,7 +28,7 @@ use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::third_party_copy::TransferCountUnits;
 use scsi::{AdditionalSense, FixedSense, SenseKey};
-use unit::{Access, AccessState, OffloadWork, Primitive, Reason};
+use unit::{AccessState, OffloadWork, Primitive, Reason, ReservationClass};
 
 pub(super) const LID1: Command = Command {
     name: "EXTENDED COPY (LID1)",
@@ -37,7 +37,7 @@ pub(super) const LID1: Command = Command {
     cdb_usage: &hex!("83 00 0000000000000000 ffffffff 00 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     limit_blocks: None,
-    access: Access::Write,
+    reservation_class: ReservationClass::Write,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded, // the receiving logical unit need not be the destination

@@ -8,7 +8,7 @@ use block::{BlockDevice, Lba};
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::provisioning::{DEALLOCATED, LbaStatusDescriptor, MAPPED, lba_status_data};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "GET LBA STATUS",
@@ -17,7 +17,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("9e 12 ffffffffffffffff ffffffff 00 00"),
     data: DataDirection::In,
     limit_blocks: None,
-    access: Access::Read,
+    reservation_class: ReservationClass::Read,
     harmless: None,
     awaited: false,
     medium: Medium::Present,

@@ -11,7 +11,7 @@ use block::BlockDevice;
 use hex_literal::hex;
 use scsi::inquiry::{NO_LOGICAL_UNIT, StandardInquiry, ascii_field};
 use scsi::{Cdb, FieldPointer};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U16;
 
@@ -22,7 +22,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("12 01 ff ffff 00"),
     data: DataDirection::In,
     limit_blocks: None,
-    access: Access::Always,
+    reservation_class: ReservationClass::Always,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,

@@ -10,7 +10,7 @@ use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::inquiry::THRESHOLD_EXPONENT;
 use scsi::log::{self, ResourceCount, Scope};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 use zerocopy::IntoBytes;
 
 // Byte 1: PPC and SP are refused, because no parameter is saved. PAGE CONTROL may have any value:
@@ -22,7 +22,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("4d 00 ff ff 00 ffff ffff 00"),
     data: DataDirection::In,
     limit_blocks: None,
-    access: Access::Always,
+    reservation_class: ReservationClass::Always,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,

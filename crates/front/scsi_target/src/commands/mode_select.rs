@@ -12,7 +12,7 @@ use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
 use scsi::mode::{self, BlockDescriptor, ModeParameterHeader6, ModeParameterHeader10, PageControl};
 use scsi::{AdditionalSense, Cdb, FieldPointer};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 use zerocopy::FromBytes;
 
 pub(super) const MODE_SELECT_6: Command = Command {
@@ -22,7 +22,7 @@ pub(super) const MODE_SELECT_6: Command = Command {
     cdb_usage: &hex!("15 10 0000 ff 00"), // SP is refused: nothing can be saved
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     limit_blocks: None,
-    access: Access::Write,
+    reservation_class: ReservationClass::Write,
     harmless: None,
     awaited: true,
     medium: Medium::NotNeeded,

@@ -8,7 +8,7 @@ use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::mode::{self, BlockDescriptor, ModeParameterHeader6, ModeParameterHeader10, PageControl};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 use zerocopy::IntoBytes;
 use zerocopy::byteorder::big_endian::U32;
 
@@ -19,7 +19,7 @@ pub(super) const MODE_SENSE_6: Command = Command {
     cdb_usage: &hex!("1a 08 ff ff ff 00"),
     data: DataDirection::In,
     limit_blocks: None,
-    access: Access::Control,
+    reservation_class: ReservationClass::Control,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,

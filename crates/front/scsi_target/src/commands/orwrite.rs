@@ -10,8 +10,8 @@ use block::{BlockDevice, CompareOutcome, Durability, Extent};
 use bytes::Bytes;
 use hex_literal::hex;
 use scsi::FieldPointer;
-use unit::AccessClass;
-use unit::{Access, AccessState, Io};
+use unit::LockMode;
+use unit::{AccessState, Io, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "ORWRITE (16)",
@@ -20,7 +20,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("8b 18 ffffffffffffffff ffffffff 3f 00"),
     data: DataDirection::Out(DataOut::Range),
     limit_blocks: Some(Limits::transfer_limit),
-    access: Access::Write,
+    reservation_class: ReservationClass::Write,
     harmless: None,
     awaited: true,
     medium: Medium::Writable,
@@ -48,7 +48,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let needed_bytes = extent.count * BLOCK;
     let data = call.exact_data_out(needed_bytes, FieldPointer::cdb(range.count_at))?;
     let durability = call.durability();
-    let _blocks = call.unit().extents.lock(AccessClass::Update, &[extent]).await;
+    let _blocks = call.unit().extents.lock(LockMode::Update, &[extent]).await;
     let step_bytes = usize::try_from(STEP_BLOCKS * BLOCK).unwrap_or(usize::MAX);
     for (step, given) in (0..).zip(data.chunks(step_bytes)) {
         let count = given.len() as u64 / BLOCK;

@@ -8,7 +8,7 @@ use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::persistent_reservation::{self, TransportId};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const READ_KEYS: Command = Command {
     name: "PERSISTENT RESERVE IN, READ KEYS",
@@ -17,7 +17,7 @@ pub(super) const READ_KEYS: Command = Command {
     cdb_usage: &hex!("5e 00 0000000000 ffff 00"),
     data: DataDirection::In,
     limit_blocks: None,
-    access: Access::Reservation,
+    reservation_class: ReservationClass::Reservation,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,

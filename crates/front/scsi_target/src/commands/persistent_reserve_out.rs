@@ -20,7 +20,7 @@ use scsi::{Cdb, FieldPointer};
 use std::future::poll_fn;
 use std::task::Poll;
 use unit::reservations::{Refused, Transition};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 use unit::{Registrant, ReservationType};
 
 /// Fields that all rows share. SCOPE and TYPE are accepted by every service action, and ignored
@@ -32,7 +32,7 @@ const BASIS: Command = Command {
     cdb_usage: &hex!("5f 00 ff 0000 ffffffff 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     limit_blocks: None,
-    access: Access::Reservation,
+    reservation_class: ReservationClass::Reservation,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,
@@ -91,15 +91,16 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 /// * `ParameterListLength`: other than 24 bytes, without SPEC_I_PT and REGISTER AND MOVE;
 ///   TransportIDs that do not fill their length.
 /// * `InvalidFieldInParameterList`: SPEC_I_PT where it is not allowed, or an invalid TransportID.
-/// * `ReservationsNotStored`: the change could not be made durable; nothing has changed.
+/// * `ReservationsNotStored`: the change could not be made durable; what is in effect has not changed.
+///   If the pool stopped meanwhile, the next start may find the change.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let length = parameter_list_length(&call.cdb);
     let list = read(call, length)?;
     let actor = call.nexus.registrant.as_ref().ok_or(Fault::InsufficientRegistrationResources)?;
     let preempted = {
-        let _turn = call.unit().reservations.turn().await;
+        let _changes = call.unit().reservations.lock().await;
         // A RESERVE (6) may have been executed during the wait.
-        call.nexus.check_access(call.logical_unit, Access::Reservation)?;
+        call.nexus.check_reservation(call.logical_unit, ReservationClass::Reservation)?;
         let mut change = Transition::new(&call.unit().reservations.state(), actor, call.target.limits().registrations);
         let applied = apply(call, &mut change, &list);
         if matches!(applied, Err(Fault::ReservationConflict)) {

@@ -16,8 +16,8 @@ use scsi::opcode::service_action;
 use scsi::rod_token::{IMMED, PopulateTokenHeader, RTV, RodType};
 use scsi::third_party_copy::TransferCountUnits;
 use std::sync::Arc;
-use unit::AccessClass;
-use unit::{Access, AccessState};
+use unit::LockMode;
+use unit::{AccessState, ReservationClass};
 use unit::{OffloadWork, Primitive};
 use zerocopy::FromBytes;
 
@@ -34,7 +34,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("83 10 00000000 ffffffff ffffffff 3f 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     limit_blocks: None,
-    access: Access::Read,
+    reservation_class: ReservationClass::Read,
     harmless: None,
     awaited: false,
     medium: Medium::Present,
@@ -123,9 +123,9 @@ async fn populate<D: BlockDevice>(
     request: Request,
     running: &Running,
 ) -> Result<OffloadWork, Fault> {
-    let _blocks = call.unit().extents.lock(AccessClass::Read, &request.ranges).await;
+    let _blocks = call.unit().extents.lock(LockMode::Read, &request.ranges).await;
     call.check_step()?;
-    call.nexus.check_access(call.logical_unit, Access::Read)?;
+    call.nexus.check_reservation(call.logical_unit, ReservationClass::Read)?;
     call.logical_unit.check_present()?;
     let source = call.unit().device();
     let device = source.capture(&request.ranges).await.map_err(|error| match error {

@@ -6,7 +6,7 @@ use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const PRE_FETCH_10: Command = Command {
     name: "PRE-FETCH (10)",
@@ -15,7 +15,7 @@ pub(super) const PRE_FETCH_10: Command = Command {
     cdb_usage: &hex!("34 02 ffffffff 3f ffff 00"),
     data: DataDirection::None,
     limit_blocks: None,
-    access: Access::Read,
+    reservation_class: ReservationClass::Read,
     harmless: None,
     awaited: false,
     medium: Medium::Present,

@@ -7,7 +7,7 @@ use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::FieldPointer;
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "PREVENT ALLOW MEDIUM REMOVAL",
@@ -16,7 +16,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("1e 00 0000 03 00"),
     data: DataDirection::None,
     limit_blocks: None,
-    access: Access::Control,
+    reservation_class: ReservationClass::Control,
     harmless: Some(allows_removal),
     awaited: false,
     medium: Medium::NotNeeded,

@@ -8,8 +8,8 @@ use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
-use unit::AccessClass;
-use unit::{Access, AccessState, Io};
+use unit::LockMode;
+use unit::{AccessState, Io, ReservationClass};
 
 const READ: Command = Command {
     name: "READ (6)",
@@ -18,7 +18,7 @@ const READ: Command = Command {
     cdb_usage: &hex!("08 1fffff ff 00"),
     data: DataDirection::In,
     limit_blocks: Some(Limits::transfer_limit),
-    access: Access::Read,
+    reservation_class: ReservationClass::Read,
     harmless: None,
     awaited: false,
     medium: Medium::Present,
@@ -59,7 +59,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let extent = call.checked_extent(call.range())?;
     let receivable = u64::from(call.request.expected_data_in).div_ceil(BLOCK);
     let wanted = Extent { count: extent.count.min(receivable), ..extent };
-    let _blocks = call.unit().extents.lock(AccessClass::Read, &[wanted]).await;
+    let _blocks = call.unit().extents.lock(LockMode::Read, &[wanted]).await;
     let device = call.unit().device();
     if call.force_unit_access() && device.write_cache() {
         device.flush().await?;

@@ -8,7 +8,7 @@ use block::{BlockDevice, LOGICAL_BLOCK_BYTES};
 use hex_literal::hex;
 use scsi::capacity::{LBPME, LBPRZ, ReadCapacity10, ReadCapacity16};
 use scsi::opcode::service_action;
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 use zerocopy::byteorder::big_endian::{U32, U64};
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -19,7 +19,7 @@ pub(super) const READ_CAPACITY_10: Command = Command {
     cdb_usage: &hex!("25 00 00000000 0000 00 00"), // LBA and PMI are obsolete
     data: DataDirection::In,
     limit_blocks: None,
-    access: Access::Always,
+    reservation_class: ReservationClass::Always,
     harmless: None,
     awaited: false,
     medium: Medium::Present,

@@ -8,7 +8,7 @@ use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{FieldPointer, defect};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const READ_DEFECT_DATA_10: Command = Command {
     name: "READ DEFECT DATA (10)",
@@ -17,7 +17,7 @@ pub(super) const READ_DEFECT_DATA_10: Command = Command {
     cdb_usage: &hex!("37 00 1f 00000000 ffff 00"),
     data: DataDirection::In,
     limit_blocks: None,
-    access: Access::Read,
+    reservation_class: ReservationClass::Read,
     harmless: None,
     awaited: false,
     medium: Medium::Present,

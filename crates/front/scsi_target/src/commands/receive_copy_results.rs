@@ -13,7 +13,7 @@ use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::third_party_copy;
 use std::rc::Rc;
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const STATUS_LID1: Command = Command {
     name: "RECEIVE COPY STATUS (LID1)",
@@ -22,7 +22,7 @@ pub(super) const STATUS_LID1: Command = Command {
     cdb_usage: &hex!("84 00 ff 00000000000000 ffffffff 00 00"),
     data: DataDirection::In,
     limit_blocks: None,
-    access: Access::Control,
+    reservation_class: ReservationClass::Control,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,

@@ -10,13 +10,13 @@ use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::rod_token;
-use unit::Access;
+use unit::ReservationClass;
 
 pub(super) const COMMAND: Command = Command {
     name: "RECEIVE ROD TOKEN INFORMATION",
     service_action: Some(service_action::RECEIVE_ROD_TOKEN_INFORMATION),
     cdb_usage: &hex!("84 07 ffffffff 00000000 ffffffff 00 00"),
-    access: Access::Read, // permission to read the data is permission to have its token
+    reservation_class: ReservationClass::Read, // permission to read the data is permission to have its token
     ..STATUS_LID4
 };
 

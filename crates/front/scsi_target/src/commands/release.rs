@@ -6,7 +6,7 @@ use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "RELEASE (6)",
@@ -15,7 +15,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("17 00 0000 00 00"),
     data: DataDirection::None,
     limit_blocks: None,
-    access: Access::Always,
+    reservation_class: ReservationClass::Always,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,
@@ -46,7 +46,7 @@ pub(super) fn is_covered<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<boo
         return Ok(false);
     }
     match call.unit().reservations.role(call.nexus.registrant.as_ref()) {
-        Some((kind, role)) if Access::Control.permits(kind, role) => Ok(true),
+        Some((kind, role)) if ReservationClass::Control.permits(kind, role) => Ok(true),
         _ => Err(call.logical_unit.conflict()),
     }
 }

@@ -7,7 +7,7 @@ use crate::reply::Reply;
 use crate::sense::Fault;
 use hex_literal::hex;
 use scsi::{AdditionalSense, Cdb, FieldPointer};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT LUNS",
@@ -16,7 +16,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("a0 00 ff 000000 ffffffff 00 00"),
     data: DataDirection::In,
     limit_blocks: None,
-    access: Access::Always,
+    reservation_class: ReservationClass::Always,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,

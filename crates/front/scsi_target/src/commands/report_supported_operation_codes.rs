@@ -10,7 +10,7 @@ use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::report::{self, Support};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT SUPPORTED OPERATION CODES",
@@ -19,7 +19,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("a3 0c 87 ff ffff ffffffff 00 00"),
     data: DataDirection::In,
     limit_blocks: None,
-    access: Access::Capability,
+    reservation_class: ReservationClass::Capability,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,

@@ -8,7 +8,7 @@ use block::BlockDevice;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::report;
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS",
@@ -17,7 +17,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("a3 0d 80 000000 ffffffff 00 00"),
     data: DataDirection::In,
     limit_blocks: None,
-    access: Access::Capability,
+    reservation_class: ReservationClass::Capability,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,
@@ -30,7 +30,7 @@ pub(super) const COMMAND: Command = Command {
     offload: None,
 };
 
-/// Lists the functions that the transport and [`crate::task_management`] execute. Functions of
+/// Lists the functions that the transport and [`crate::device`] execute. Functions of
 /// SAM-3 and later are listed only if the session carries them (RFC 7144). REPD requests the
 /// extended form.
 pub(super) fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {

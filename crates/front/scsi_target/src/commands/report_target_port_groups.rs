@@ -10,7 +10,7 @@ use block::BlockDevice;
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::opcode::service_action;
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "REPORT TARGET PORT GROUPS",
@@ -19,7 +19,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("a3 ea 00000000 ffffffff 00 00"),
     data: DataDirection::In,
     limit_blocks: None,
-    access: Access::Always,
+    reservation_class: ReservationClass::Always,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,

@@ -8,7 +8,7 @@ use crate::sense::{self, Fault};
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{AdditionalSense, Cdb, FixedSense, SenseKey};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "REQUEST SENSE",
@@ -17,7 +17,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("03 00 0000 ff 00"), // DESC is refused: sense data has fixed format
     data: DataDirection::In,
     limit_blocks: None,
-    access: Access::Always,
+    reservation_class: ReservationClass::Always,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,

@@ -7,7 +7,7 @@ use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
-use unit::{Access, AccessState, ClientId, Unit};
+use unit::{AccessState, ClientId, ReservationClass, Unit};
 
 pub(super) const COMMAND: Command = Command {
     name: "RESERVE (6)",
@@ -16,7 +16,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("16 00 0000 00 00"),
     data: DataDirection::None,
     limit_blocks: None,
-    access: Access::Condition,
+    reservation_class: ReservationClass::Condition,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,
@@ -39,8 +39,8 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let mut taken = {
         // A PERSISTENT RESERVE OUT that has begun completes first: the two kinds of reservation
         // exclude each other.
-        let _turn = call.unit().reservations.turn().await;
-        call.nexus.check_access(call.logical_unit, call.command.access)?;
+        let _changes = call.unit().reservations.lock().await;
+        call.nexus.check_reservation(call.logical_unit, call.command.reservation_class)?;
         if super::release::is_covered(call)? {
             return Ok(Reply::good());
         }
@@ -53,7 +53,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     taken.give_back = false;
     // A reset during the wait removes the reservation, and another nexus may have taken it. This
     // command then counts as aborted by the reset.
-    call.nexus.check_access(call.logical_unit, call.command.access)?;
+    call.nexus.check_reservation(call.logical_unit, call.command.reservation_class)?;
     Ok(Reply::good())
 }
 

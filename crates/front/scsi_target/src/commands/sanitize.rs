@@ -11,7 +11,7 @@ use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::sanitize::{AUSE, IMMED, Overwrite, OverwriteFault};
 use scsi::{Cdb, FieldPointer};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 use unit::{PersistedSanitize, SanitizeMethod};
 
 // ZNR is refused: there are no zones.
@@ -22,7 +22,7 @@ pub(super) const BLOCK_ERASE: Command = Command {
     cdb_usage: &hex!("48 a2 0000000000 0000 00"), // PARAMETER LIST LENGTH has to be 0
     data: DataDirection::None,
     limit_blocks: None,
-    access: Access::Write,
+    reservation_class: ReservationClass::Write,
     harmless: None,
     awaited: false,
     // Medium not needed: a failed earlier operation may have left it unusable.

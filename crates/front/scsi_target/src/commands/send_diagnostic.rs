@@ -7,7 +7,7 @@ use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "SEND DIAGNOSTIC",
@@ -17,7 +17,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("1d 17 00 0000 00"),
     data: DataDirection::None,
     limit_blocks: None,
-    access: Access::Control,
+    reservation_class: ReservationClass::Control,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,

@@ -11,7 +11,7 @@ use block::BlockDevice;
 use hex_literal::hex;
 use scsi::opcode::service_action;
 use scsi::target_port_groups::{SetListError, parse_set};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "SET TARGET PORT GROUPS",
@@ -20,7 +20,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("a4 0a 00000000 ffffffff 00 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     limit_blocks: None,
-    access: Access::Control,
+    reservation_class: ReservationClass::Control,
     harmless: None,
     awaited: false,
     medium: Medium::NotNeeded,
@@ -49,7 +49,7 @@ fn data_out_bytes(query: &DataOutQuery<'_>) -> u64 {
 /// * `ParameterListLength`: not a header followed by whole descriptors.
 /// * `InvalidFieldInParameterList`: unknown group, or a state that cannot be requested.
 /// * `SetTargetPortGroupsFailed`: a host would be left without a path, or the states could not be
-///   stored; nothing has changed.
+///   stored; the states in effect have not changed.
 pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<Reply, Fault> {
     let length = u64::from(call.cdb.be32::<6>());
     if length == 0 {
@@ -63,7 +63,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         SetListError::Length => Fault::ParameterListLength { given_bytes: length, needed_bytes: length + 4 },
         SetListError::State(at) => Fault::InvalidFieldInParameterList(at),
     })?;
-    let _turn = call.target.port_group_turn().await;
+    let _changes = call.target.port_group_lock().await;
     let groups = call.target.port_groups();
     let mut states = Vec::with_capacity(wanted.len());
     for (group, state, at) in wanted {

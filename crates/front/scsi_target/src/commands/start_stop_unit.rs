@@ -7,7 +7,7 @@ use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{AdditionalSense, FieldPointer};
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "START STOP UNIT",
@@ -16,7 +16,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("1b 01 00 0f f7 00"),
     data: DataDirection::None,
     limit_blocks: None,
-    access: Access::Control,
+    reservation_class: ReservationClass::Control,
     harmless: Some(starts),
     awaited: false,
     medium: Medium::NotNeeded,

@@ -6,7 +6,7 @@ use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const SYNCHRONIZE_CACHE_10: Command = Command {
     name: "SYNCHRONIZE CACHE (10)",
@@ -15,7 +15,7 @@ pub(super) const SYNCHRONIZE_CACHE_10: Command = Command {
     cdb_usage: &hex!("35 06 ffffffff 3f ffff 00"),
     data: DataDirection::None,
     limit_blocks: None,
-    access: Access::Control,
+    reservation_class: ReservationClass::Control,
     harmless: None,
     awaited: false,
     medium: Medium::Present,

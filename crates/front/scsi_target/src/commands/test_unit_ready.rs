@@ -6,7 +6,7 @@ use crate::reply::Reply;
 use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
-use unit::{Access, AccessState};
+use unit::{AccessState, ReservationClass};
 
 pub(super) const COMMAND: Command = Command {
     name: "TEST UNIT READY",
@@ -15,7 +15,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("00 00 0000 00 00"),
     data: DataDirection::None,
     limit_blocks: None,
-    access: Access::Condition,
+    reservation_class: ReservationClass::Condition,
     harmless: None,
     awaited: false,
     medium: Medium::Present,

@@ -4,7 +4,7 @@ use super::*;
 use crate::blocks::BLOCK;
 use crate::command::{Medium, UnitAttention};
 use crate::limits::Limits;
-use unit::{Access, AccessState, Io};
+use unit::{AccessState, Io, ReservationClass};
 
 #[test]
 fn every_row_is_found_by_its_own_cdb() {
@@ -45,19 +45,24 @@ fn the_facts_of_a_row_agree() {
     let by_steps = ["EXTENDED COPY", "SANITIZE", "WRITE USING TOKEN"];
     for row in commands() {
         let name = row.name;
-        let (writes, needs_none) = (row.access == Access::Write, row.medium == Medium::NotNeeded);
+        let (writes, needs_none) = (row.reservation_class == ReservationClass::Write, row.medium == Medium::NotNeeded);
         match row.io {
-            Some(Io::Read) => assert!(row.access == Access::Read && !row.takes_data() && !needs_none, "{name}"),
+            Some(Io::Read) => {
+                assert!(row.reservation_class == ReservationClass::Read && !row.takes_data() && !needs_none, "{name}")
+            }
             Some(Io::Write) => assert!(writes && row.takes_data() && row.medium == Medium::Writable, "{name}"),
             None => {}
         }
         assert_eq!(row.awaited, writes && !by_steps.iter().any(|steps| name.starts_with(steps)), "{name}");
         assert!(row.offload.is_none() || row.takes_data(), "{name}");
-        assert!(row.harmless.is_none() || row.access == Access::Control, "{name}");
+        assert!(row.harmless.is_none() || row.reservation_class == ReservationClass::Control, "{name}");
         assert!(!row.while_sanitizing || needs_none, "{name}");
         assert!(row.works_down_to < AccessState::Transitioning || needs_none, "{name}");
         let alone = !matches!(row.without_unit, WithoutUnit::Refused);
-        assert!(!alone || row.unit_attention == UnitAttention::Kept && row.access == Access::Always, "{name}");
+        assert!(
+            !alone || row.unit_attention == UnitAttention::Kept && row.reservation_class == ReservationClass::Always,
+            "{name}"
+        );
     }
 }
 

@@ -9,8 +9,8 @@ use block::{BlockDevice, Extent};
 use hex_literal::hex;
 use scsi::FieldPointer;
 use scsi::provisioning::{UnmapBlockDescriptor, UnmapParameterListHeader};
-use unit::AccessClass;
-use unit::{Access, AccessState};
+use unit::LockMode;
+use unit::{AccessState, ReservationClass};
 use unit::{OffloadWork, Primitive, Reason};
 use zerocopy::FromBytes;
 
@@ -21,7 +21,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("42 00 00000000 3f ffff 00"), // ANCHOR is refused: ANC_SUP is 0
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     limit_blocks: None,
-    access: Access::Write,
+    reservation_class: ReservationClass::Write,
     harmless: None,
     awaited: true,
     medium: Medium::Writable,
@@ -79,7 +79,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         }
     }
     if !extents.is_empty() {
-        let _blocks = call.unit().extents.lock(AccessClass::Write, &extents).await;
+        let _blocks = call.unit().extents.lock(LockMode::Write, &extents).await;
         call.unit().device().unmap(&extents).await?;
     }
     let not_offloaded = (blocks > 0 && whole_units == 0)

@@ -9,8 +9,8 @@ use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
-use unit::AccessClass;
-use unit::{Access, AccessState};
+use unit::LockMode;
+use unit::{AccessState, ReservationClass};
 
 pub(super) const VERIFY_10: Command = Command {
     name: "VERIFY (10)",
@@ -19,7 +19,7 @@ pub(super) const VERIFY_10: Command = Command {
     cdb_usage: &hex!("2f 16 ffffffff 3f ffff 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     limit_blocks: Some(Limits::transfer_limit),
-    access: Access::Read,
+    reservation_class: ReservationClass::Read,
     harmless: None,
     awaited: false,
     medium: Medium::Present,
@@ -81,7 +81,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
         _ => return Err(Fault::InvalidFieldInCdb(FieldPointer::cdb_bit(1, 2))),
     };
     let every_block_same = byte_check(&call.cdb) == 0b11;
-    let class = if blocks <= u64::from(OPTIMAL_TRANSFER_BLOCKS) { AccessClass::Read } else { AccessClass::Scan };
+    let class = if blocks <= u64::from(OPTIMAL_TRANSFER_BLOCKS) { LockMode::Read } else { LockMode::Scan };
     let _blocks = call.unit().extents.lock(class, &[Extent::new(extent.lba.0, blocks)]).await;
     let device = call.unit().device();
     let mut done = 0;

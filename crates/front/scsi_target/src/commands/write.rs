@@ -8,8 +8,8 @@ use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Extent};
 use hex_literal::hex;
-use unit::AccessClass;
-use unit::{Access, AccessState, Io};
+use unit::LockMode;
+use unit::{AccessState, Io, ReservationClass};
 
 const WRITE: Command = Command {
     name: "WRITE (6)",
@@ -18,7 +18,7 @@ const WRITE: Command = Command {
     cdb_usage: &hex!("0a 1fffff ff 00"),
     data: DataDirection::Out(DataOut::Range),
     limit_blocks: Some(Limits::transfer_limit),
-    access: Access::Write,
+    reservation_class: ReservationClass::Write,
     harmless: None,
     awaited: true,
     medium: Medium::Writable,
@@ -63,7 +63,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let durability = call.durability();
     let stored = Extent { count: blocks_in(&data), ..extent };
     let stored_bytes = data.len() as u64;
-    let _blocks = call.unit().extents.lock(AccessClass::Write, &[stored]).await;
+    let _blocks = call.unit().extents.lock(LockMode::Write, &[stored]).await;
     call.unit().device().write(stored, data, durability).await?;
     call.unit().statistics.count_write(stored_bytes);
     Ok(Reply::took(needed_bytes))

@@ -8,8 +8,8 @@ use crate::reply::Reply;
 use crate::sense::Fault;
 use block::{BlockDevice, Durability, Extent};
 use hex_literal::hex;
-use unit::AccessClass;
-use unit::{Access, AccessState, Io};
+use unit::LockMode;
+use unit::{AccessState, Io, ReservationClass};
 
 pub(super) const WRITE_AND_VERIFY_10: Command = Command {
     name: "WRITE AND VERIFY (10)",
@@ -18,7 +18,7 @@ pub(super) const WRITE_AND_VERIFY_10: Command = Command {
     cdb_usage: &hex!("2e 12 ffffffff 3f ffff 00"),
     data: DataDirection::Out(DataOut::Range),
     limit_blocks: Some(Limits::transfer_limit),
-    access: Access::Write,
+    reservation_class: ReservationClass::Write,
     harmless: None,
     awaited: true,
     medium: Medium::Writable,
@@ -53,7 +53,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let data = call.block_data_out(needed_bytes)?;
     let stored = Extent { count: blocks_in(&data), ..extent };
     let stored_bytes = data.len() as u64;
-    let _blocks = call.unit().extents.lock(AccessClass::Update, &[stored]).await;
+    let _blocks = call.unit().extents.lock(LockMode::Update, &[stored]).await;
     let device = call.unit().device();
     device.write(stored, data.clone(), Durability::Forced).await?;
     let mut done = 0;

@@ -10,8 +10,8 @@ use crate::sense::Fault;
 use block::BlockDevice;
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
-use unit::AccessClass;
-use unit::{Access, AccessState, Io};
+use unit::LockMode;
+use unit::{AccessState, Io, ReservationClass};
 
 // ATOMIC BOUNDARY (bytes 10 and 11) is refused, because MAXIMUM ATOMIC BOUNDARY SIZE is 0.
 pub(super) const COMMAND: Command = Command {
@@ -21,7 +21,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("9c 18 ffffffffffffffff 0000 ffff 3f 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     limit_blocks: Some(Limits::atomic_limit),
-    access: Access::Write,
+    reservation_class: ReservationClass::Write,
     harmless: None,
     awaited: true,
     medium: Medium::Writable,
@@ -52,7 +52,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let needed_bytes = extent.count * BLOCK;
     let data = call.exact_data_out(needed_bytes, FieldPointer::cdb(range.count_at))?;
     let durability = call.durability();
-    let _blocks = call.unit().extents.lock(AccessClass::Write, &[extent]).await;
+    let _blocks = call.unit().extents.lock(LockMode::Write, &[extent]).await;
     call.unit().device().write(extent, data, durability).await?;
     call.unit().statistics.count_write(needed_bytes);
     Ok(Reply::took(needed_bytes))

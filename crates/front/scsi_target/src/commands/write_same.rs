@@ -10,8 +10,8 @@ use block::{BlockDevice, Durability, Extent};
 use bytes::Bytes;
 use hex_literal::hex;
 use scsi::{Cdb, FieldPointer};
-use unit::AccessClass;
-use unit::{Access, AccessState};
+use unit::LockMode;
+use unit::{AccessState, ReservationClass};
 use unit::{OffloadWork, Primitive};
 
 // Byte 1: UNMAP (bit 3), NDOB (bit 0, 16-byte form). ANCHOR is refused, because ANC_SUP is 0.
@@ -23,7 +23,7 @@ pub(super) const WRITE_SAME_10: Command = Command {
     cdb_usage: &hex!("41 08 ffffffff 3f ffff 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     limit_blocks: Some(Limits::write_same_limit),
-    access: Access::Write,
+    reservation_class: ReservationClass::Write,
     harmless: None,
     awaited: true,
     medium: Medium::Writable,
@@ -79,8 +79,7 @@ pub(super) async fn execute<D: BlockDevice>(call: &Invocation<'_, D>) -> Result<
     let payload_bytes = if no_data_out { 0 } else { BLOCK };
     let payload = call.exact_data_out(payload_bytes, FieldPointer::cdb(1))?;
     let zeros = payload.iter().all(|byte| *byte == 0);
-    let class =
-        if zeros || count <= u64::from(OPTIMAL_TRANSFER_BLOCKS) { AccessClass::Write } else { AccessClass::Update };
+    let class = if zeros || count <= u64::from(OPTIMAL_TRANSFER_BLOCKS) { LockMode::Write } else { LockMode::Update };
     let _blocks = call.unit().extents.lock(class, &[extent]).await;
     if zeros {
         call.check_step()?;

@@ -16,8 +16,8 @@ use scsi::FieldPointer;
 use scsi::opcode::service_action;
 use scsi::rod_token::{DEL_TKN, IMMED, RodToken, RodType, TOKEN_LENGTH, WriteUsingTokenHeader};
 use scsi::third_party_copy::TransferCountUnits;
-use unit::AccessClass;
-use unit::{Access, AccessState};
+use unit::LockMode;
+use unit::{AccessState, ReservationClass};
 use unit::{OffloadWork, Primitive, Reason};
 use zerocopy::FromBytes;
 
@@ -32,7 +32,7 @@ pub(super) const COMMAND: Command = Command {
     cdb_usage: &hex!("83 11 00000000 ffffffff ffffffff 3f 00"),
     data: DataDirection::Out(DataOut::Of(data_out_bytes)),
     limit_blocks: None,
-    access: Access::Write,
+    reservation_class: ReservationClass::Write,
     harmless: None,
     awaited: false,
     medium: Medium::Writable,
@@ -133,7 +133,7 @@ fn check_source<D: BlockDevice>(call: &Invocation<'_, D>, token: &Token<D>) -> R
 /// Repeats the admission checks before each step: much time may have passed since.
 fn check_step<D: BlockDevice>(call: &Invocation<'_, D>, rod: &Rod<D>) -> Result<(), Fault> {
     call.check_step()?;
-    call.nexus.check_access(call.logical_unit, Access::Write)?;
+    call.nexus.check_reservation(call.logical_unit, ReservationClass::Write)?;
     call.logical_unit.check_writable()?;
     if let Rod::Token(token) = rod {
         check_source(call, token)?;
@@ -174,7 +174,7 @@ async fn write<D: BlockDevice>(
             let source = source_of_step(&request.rod, offset, Extent::new(lba, end - lba), &limits)?;
             let count = source.map_or(end - lba, |source| source.count);
             let to = Extent::new(lba, count);
-            let _blocks = call.unit().extents.lock(AccessClass::Write, &[to]).await;
+            let _blocks = call.unit().extents.lock(LockMode::Write, &[to]).await;
             let moves = source.is_some_and(|from| !limits.shares(from.lba, to.lba));
             let _room = if moves { Some(call.working_room(count).await) } else { None };
             check_step(call, &request.rod)?;

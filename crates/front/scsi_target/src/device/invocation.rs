@@ -66,7 +66,7 @@ pub(crate) struct Invocation<'a, D> {
     pub command: &'static Command,
     pub cdb: Cdb,
     pub request: Request,
-    /// [`LogicalUnit::content_generation`] when the command began.
+    /// [`Unit::content_generation`] when the command began.
     pub content_generation: u64,
     /// Place of the command in the task set.
     place: RefCell<Option<TaskGuard>>,

@@ -16,7 +16,7 @@ use scsi::AdditionalSense;
 use scsi::target_port_groups::{self, access_state, status_code};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use unit::{AccessState, AccessStateError, StateOrigin, TurnGuard};
+use unit::{AccessState, AccessStateError, FairLockGuard, StateOrigin};
 
 /// Target port, reached through a target portal group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +119,8 @@ pub(crate) fn check<D>(nexus: &Nexus<D>, command: &Command) -> Result<(), Fault>
 
 impl<D> ScsiTarget<D> {
     /// Waits until no other SET TARGET PORT GROUPS is executed.
-    pub(crate) async fn port_group_turn(&self) -> TurnGuard<'_> {
-        self.port_group_turn.take().await
+    pub(crate) async fn port_group_lock(&self) -> FairLockGuard<'_> {
+        self.port_group_lock.lock().await
     }
 
     /// Changes access states for a nexus (SET TARGET PORT GROUPS).

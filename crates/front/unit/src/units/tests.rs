@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    Access, AccessState, AccessStateError, ClientId, Ending, PersistedRegistration, Reason, SanitizeMethod,
+    AccessState, AccessStateError, ClientId, Ending, PersistedRegistration, Reason, ReservationClass, SanitizeMethod,
     SoftThreshold, StoreError,
 };
 use block::memory::MemoryDevice;
@@ -105,9 +105,9 @@ fn adapters_share_one_unit() {
     let units = units();
     let (scsi, nvme) = (units.get(VolumeId(1)).unwrap(), units.get(VolumeId(1)).unwrap());
     let client = |number| ClientId { protocol: "A", number };
-    assert!(nvme.reservations.permits(client(1), None, Access::Write));
+    assert!(nvme.reservations.permits(client(1), None, ReservationClass::Write));
     scsi.reservations.set_whole(Some(ClientId { protocol: "B", number: 1 }));
-    assert!(!nvme.reservations.permits(client(1), None, Access::Write));
+    assert!(!nvme.reservations.permits(client(1), None, ReservationClass::Write));
     units.rename(VolumeId(1), "renamed");
     assert_eq!((&*scsi.name(), &*nvme.name()), ("renamed", "renamed"));
     assert!(units.replace_device(VolumeId(1), MemoryDevice::new(1, 128)));

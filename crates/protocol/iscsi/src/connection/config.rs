@@ -15,6 +15,9 @@ pub enum MissingTaskResponse {
     FunctionComplete,
 }
 
+/// Most Data-In that one command can return by default, in bytes.
+pub const MAX_TRANSFER_BYTES: u32 = 16 << 20;
+
 /// Settings of a connection.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -60,7 +63,7 @@ impl Default for Config {
             max_data_out_bytes: 64 << 20,
             max_data_in_bytes: 64 << 20,
             max_output_bytes: 1 << 20,
-            max_transfer_bytes: 16 << 20,
+            max_transfer_bytes: MAX_TRANSFER_BYTES,
             login_timeout: Duration::from_secs(15),
             keepalive_interval: Duration::from_secs(30),
             keepalive_timeout: Duration::from_secs(30),

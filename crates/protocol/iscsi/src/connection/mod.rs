@@ -41,7 +41,7 @@ use std::time::Instant;
 use bytes::{Bytes, BytesMut};
 
 pub use budget::{DataOutMemory, HeldDataOut};
-pub use config::{Config, MissingTaskResponse};
+pub use config::{Config, MAX_TRANSFER_BYTES, MissingTaskResponse};
 pub use directory::{Admission, Arrival, Authentication, Directory, Refusal, TargetRecord};
 pub use events::{
     CloseReason, Command, Counters, Event, Response, SessionIdentity, SessionType, TaskManagement, TaskManagementHandle,

@@ -42,7 +42,7 @@ pub enum Io {
 
 impl State {
     /// Checks I/O of a user, as the server maps users, with a stateid. Errors: those of stateids; `OPENMODE`: not
-    /// open for writing; `LOCKED`: another open denies it.
+    /// open for writing; `LOCKED`: another open denies it; `GRACE`: one that can be reclaimed may deny it.
     pub fn check_io(
         &mut self,
         client: ClientRef,
@@ -66,12 +66,15 @@ impl State {
         if access == IoAccess::Write {
             return Err(Status::OPENMODE);
         }
+        self.check_grace_io(now)?;
         self.make_way(file, Some(open), access.share(), Status::LOCKED, now)?;
         Ok(Io::OpenForWriting)
     }
 
-    /// Checks I/O without an open: of NFSv3, or with a special stateid. `LOCKED`: an open denies it.
+    /// Checks I/O without an open: of NFSv3, or with a special stateid. `LOCKED`: an open denies it. `GRACE`: one
+    /// that can be reclaimed may deny it.
     pub fn check_anonymous_io(&mut self, file: &FileKey, access: IoAccess, now: Duration) -> Result<(), Status> {
+        self.check_grace_io(now)?;
         self.make_way(file, None, access.share(), Status::LOCKED, now)
     }
 

@@ -43,7 +43,7 @@ impl State {
         self.make_room(client.0, room, now).map_err(LockFailure::Other)?;
         self.revoke_expired(&in_the_way);
         let stateid = self.files.add_lock(open, wanted).map_err(LockFailure::Other)?;
-        self.granted(client, arguments.reclaim, now);
+        self.granted(client, arguments.reclaim, false, now);
         Ok(stateid)
     }
 

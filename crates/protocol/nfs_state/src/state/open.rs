@@ -135,7 +135,7 @@ impl State {
         }
         self.make_way(file, own, added, denied, now)?;
         let (stateid, first, undo) = self.files.add_open(client.0, file, &request.owner, user, request.share)?;
-        self.granted(client, request.reclaim, now);
+        self.granted(client, request.reclaim, request.share.deny != 0, now);
         Ok(Opened { stateid, first, undo })
     }
 

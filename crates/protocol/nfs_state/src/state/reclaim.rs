@@ -40,9 +40,22 @@ impl State {
         }
     }
 
-    /// Notes that a client has got state: new state needs a record, and reclaimed state has one. New state takes the
-    /// records of clients that have not completed.
-    pub(super) fn granted(&mut self, client: ClientRef, reclaim: bool, now: Duration) {
+    /// Whether I/O without an open, or beyond its access, is safe: in the grace period it may be against an open that
+    /// is not yet reclaimed, if a client had one that denies others access. `GRACE`: it is not (RFC 8881 §8.4.2.1).
+    pub(super) fn check_grace_io(&mut self, now: Duration) -> Result<(), Status> {
+        self.grace.end_if_due(now);
+        match self.grace.may_deny() && !leaves_out(Mutation::GraceIo) {
+            true => Err(Status::GRACE),
+            false => Ok(()),
+        }
+    }
+
+    /// Notes that a client has got state, which denies others access or not: new state needs a record, and reclaimed
+    /// state has one. New state takes the records of clients that have not completed.
+    pub(super) fn granted(&mut self, client: ClientRef, reclaim: bool, denies: bool, now: Duration) {
+        if let Some(client) = self.clients.get_mut(client.0).filter(|_| denies) {
+            client.set_denies();
+        }
         if reclaim {
             return self.grace.reclaimed(now);
         }

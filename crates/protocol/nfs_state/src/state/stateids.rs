@@ -10,7 +10,8 @@ impl State {
         stateids.iter().map(|stateid| self.files.find(client.0, stateid).map(drop)).collect()
     }
 
-    /// FREE_STATEID. A client that has freed all that it lost may reclaim again after a restart. Errors: `BAD_STATEID`, `OLD_STATEID`; `LOCKS_HELD`: an open, or a lock with ranges.
+    /// FREE_STATEID. A client that has freed all that it lost may reclaim again after a restart. Errors:
+    /// `BAD_STATEID`, `OLD_STATEID`; `LOCKS_HELD`: an open, or a lock with ranges.
     pub fn free_stateid(&mut self, client: ClientRef, stateid: &Stateid) -> Done {
         let complete = self.client(client)?.is_reclaim_complete();
         self.files.free(client.0, stateid)?;

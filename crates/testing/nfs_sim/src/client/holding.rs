@@ -3,14 +3,14 @@
 use crate::ledger::{Ledger, Lock, Locks, Owner, Share, UNITS, Window};
 use crate::shared::SLACK;
 use nfs::v4::compound::CompoundOutcome;
-use nfs::v4::io::ReadArguments;
+use nfs::v4::io::{ReadArguments, WriteArguments};
 use nfs::v4::locks::{
     ExistingLockOwner, LockArguments, LockFailure, LockTestArguments, LockType, Locker, OpenToLockOwner,
     UnlockArguments,
 };
 use nfs::v4::open::{CloseArguments, DelegationType, DowngradeArguments, OpenArguments, OpenClaim, OpenHow};
 use nfs::v4::operations::{Operation, Outcome};
-use nfs::v4::{Filehandle, StateOwner, Stateid, Status};
+use nfs::v4::{Filehandle, Stable, StateOwner, Stateid, Status};
 use random::Random;
 use std::ops::Range;
 use std::time::Duration;
@@ -41,6 +41,11 @@ pub(crate) enum Step {
         lock: Lock,
     },
     Read,
+    /// READ or WRITE with the anonymous stateid.
+    Anonymous {
+        file: usize,
+        writes: bool,
+    },
     /// TEST_STATEID, after the server said that state was lost.
     Test,
     /// FREE_STATEID of the open or the lock that is lost.
@@ -79,6 +84,8 @@ pub(crate) struct Open {
     /// Shares that were opened.
     opened: Vec<Share>,
     pub share: Share,
+    /// Since when it has had this share for certain, before the last restart of the server included.
+    pub since: Duration,
     pub locks: Locks,
     /// Locks before the call in progress, if it changes them.
     before: Option<Locks>,
@@ -106,6 +113,8 @@ pub(crate) struct Holding {
     lost: Vec<Stateid>,
     /// Whether the last answer was a grant.
     granted: bool,
+    /// The last answer was that of I/O without an open: the file, whether it was a write, and when.
+    read_past: Option<(usize, bool, Window)>,
 }
 
 fn units_of(range: &Range<usize>, lock: Lock) -> Locks {
@@ -174,6 +183,11 @@ impl Holding {
         std::mem::take(&mut self.granted)
     }
 
+    /// I/O without an open that was done with the last answer; nothing the second time.
+    pub const fn take_read_past(&mut self) -> Option<(usize, bool, Window)> {
+        self.read_past.take()
+    }
+
     /// A step that may be taken, at random; `None` for nothing.
     pub fn choose(&self, random: &Random, files: usize) -> Option<Step> {
         let share =
@@ -182,6 +196,9 @@ impl Holding {
             return Some(step);
         }
         let Some(open) = &self.open else {
+            if random.chance(20) {
+                return Some(Step::Anonymous { file: random.index(files), writes: random.chance(50) });
+            }
             return Some(Step::Open { file: random.index(files), share: share(random) });
         };
         let start = random.index(UNITS);
@@ -232,7 +249,7 @@ impl Holding {
         let open = self.open.as_ref();
         let stateid = open.map_or(Stateid::ANONYMOUS, |open| open.stateid);
         let file = match step {
-            Step::Open { file, .. } => *file,
+            Step::Open { file, .. } | Step::Anonymous { file, .. } => *file,
             _ => open.map_or(0, |open| open.file),
         };
         let put = files.get(file).map(|handle| Operation::PutFilehandle(handle.clone()));
@@ -271,6 +288,15 @@ impl Holding {
                 Operation::LockTest(LockTestArguments { kind, offset_bytes, length_bytes, owner })
             }
             Step::Read => Operation::Read(ReadArguments { stateid, offset_bytes: 0, count_bytes: 16 }),
+            Step::Anonymous { writes: false, .. } => {
+                Operation::Read(ReadArguments { stateid: Stateid::ANONYMOUS, offset_bytes: 0, count_bytes: 16 })
+            }
+            Step::Anonymous { writes: true, .. } => Operation::Write(WriteArguments {
+                stateid: Stateid::ANONYMOUS,
+                offset_bytes: 0,
+                stable: Stable::FileSync,
+                data: name.as_bytes().into(),
+            }),
             Step::Test => {
                 let both = [Some(stateid), open.and_then(|open| open.lock_stateid)];
                 return vec![Operation::TestStateid(both.into_iter().flatten().collect::<Vec<_>>().into())];
@@ -291,7 +317,7 @@ impl Holding {
     }
 
     /// Notes that a call is sent: what it may give, and what the actor has no more for certain.
-    pub fn sent(&mut self, step: &Step, owner: Owner, ledger: &mut Ledger) {
+    pub fn sent(&mut self, step: &Step, owner: Owner, ledger: &mut Ledger, now: Duration) {
         match step {
             Step::Open { file, share } => ledger.may_have(owner, *file, *share, &Locks::default()),
             Step::Lock { units, lock } => {
@@ -307,14 +333,14 @@ impl Holding {
             }
             Step::Downgrade { left } => {
                 let Some(open) = &mut self.open else { return };
-                open.share = *left;
+                (open.share, open.since) = (*left, now);
             }
             Step::Reclaim | Step::ReclaimLock { .. } => {
                 let Some(open) = &self.open else { return };
                 ledger.may_have(owner, open.file, open.share, &open.locks);
             }
             Step::Close => self.open.iter_mut().for_each(|open| open.closing = true),
-            Step::TestLock { .. } | Step::Read | Step::Test | Step::Free { .. } => {}
+            Step::TestLock { .. } | Step::Read | Step::Anonymous { .. } | Step::Test | Step::Free { .. } => {}
         }
     }
 
@@ -330,8 +356,8 @@ impl Holding {
         }
     }
 
-    /// The server crashes. `grace_for`: until when its grace period lasts at least. A client that has `lost` something, and
-    /// not freed it, has nothing to reclaim.
+    /// The server crashes. `grace_for`: until when its grace period lasts at least. A client that has `lost`
+    /// something, and not freed it, has nothing to reclaim.
     pub fn crashed(&mut self, run: u32, (now, grace_for): (Duration, Duration), lost: bool) {
         if let Some(open) = self.open.as_mut().filter(|_| lost) {
             (open.valid_until, open.protected) = (Duration::ZERO, false);
@@ -391,7 +417,7 @@ impl Holding {
         let is_valid = self.is_valid(now);
         let result = match (step, status) {
             (_, Err(Status::DELAY)) => {
-                self.refused(step);
+                self.refused(step, now);
                 Ok(())
             }
             (Step::Free { stateid }, _) => {
@@ -403,13 +429,13 @@ impl Holding {
             }
             (Step::Test, Ok(())) => self.tested(last, owner, ledger, context),
             (_, Err(Status::EXPIRED | Status::BAD_STATEID)) if self.open.is_some() && !is_valid => {
-                self.refused(step);
+                self.refused(step, now);
                 self.lose(owner, ledger, now);
                 Ok(())
             }
             (Step::Reclaim | Step::ReclaimLock { .. }, _) => self.reclaimed(step, last, owner, ledger, context),
             (_, Err(Status::GRACE)) if grants(step) && context.window.sent <= context.grace_until + SLACK => {
-                self.refused(step);
+                self.refused(step, now);
                 Ok(())
             }
             (_, Ok(())) => self.succeeded(step, last, owner, ledger, context),
@@ -421,14 +447,14 @@ impl Holding {
     }
 
     /// Takes back what `sent` took away.
-    fn refused(&mut self, step: &Step) {
+    fn refused(&mut self, step: &Step, now: Duration) {
         let Some(open) = &mut self.open else { return };
         open.closing = false;
         if let Some(before) = open.before.take() {
             open.locks = before;
         }
         if matches!(step, Step::Downgrade { .. }) {
-            open.share = union(&open.opened);
+            (open.share, open.since) = (union(&open.opened), now);
         }
     }
 
@@ -496,6 +522,7 @@ impl Holding {
                 let Some(open) = &mut self.open else { return Ok(()) };
                 (open.before, open.lock_stateid) = (None, Some(*stateid));
             }
+            (Step::Anonymous { file, writes }, _) => self.read_past = Some((*file, *writes, context.window)),
             (Step::TestLock { .. } | Step::Read, _) => {}
             (_, other) => return Err(format!("results {other:?}")),
         }
@@ -509,6 +536,7 @@ impl Holding {
                 open.stateid = stateid;
                 open.opened.push(share);
                 open.share = union(&open.opened);
+                open.since = context.window.answered;
                 return Ok(());
             }
             Some(_) if !self.check => return Err("the open was lost".to_owned()),
@@ -525,6 +553,7 @@ impl Holding {
             lock_stateid: None,
             opened: vec![share],
             share,
+            since: context.window.answered,
             locks: Locks::default(),
             before: None,
             run: context.run,
@@ -546,10 +575,13 @@ impl Holding {
         ledger: &mut Ledger,
         context: Context,
     ) -> Result<(), String> {
-        self.refused(step);
+        self.refused(step, context.window.answered);
         let file = self.open.as_ref().map_or(0, |open| open.file);
         let justified = match (step, status) {
             (Step::Open { file, share }, Status::SHARE_DENIED) => ledger.denies(owner, *file, *share, context.window),
+            (Step::Anonymous { file, writes }, Status::LOCKED) => {
+                ledger.denies(owner, *file, anonymous(*writes), context.window)
+            }
             (Step::Lock { units, lock } | Step::TestLock { units, lock }, Status::DENIED) => {
                 ledger.locks_out(owner, file, &units_of(units, *lock), context.window)
             }
@@ -605,7 +637,12 @@ impl Holding {
 
 /// Whether a step asks for new state.
 const fn grants(step: &Step) -> bool {
-    matches!(step, Step::Open { .. } | Step::Lock { .. } | Step::TestLock { .. })
+    matches!(step, Step::Open { .. } | Step::Lock { .. } | Step::TestLock { .. } | Step::Anonymous { .. })
+}
+
+/// Share that I/O without an open needs.
+pub(crate) const fn anonymous(writes: bool) -> Share {
+    Share { access: if writes { 2 } else { 1 }, deny: 0 }
 }
 
 fn union(shares: &[Share]) -> Share {

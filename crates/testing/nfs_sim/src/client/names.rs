@@ -169,8 +169,8 @@ impl Names {
         self.compared = false;
     }
 
-    /// Takes the results of a call. `grace_until`: until when a grace period may have lasted. The error says which property
-    /// is violated.
+    /// Takes the results of a call. `grace_until`: until when a grace period may have lasted. The error says which
+    /// property is violated.
     pub fn answered(
         &mut self,
         step: &Step,

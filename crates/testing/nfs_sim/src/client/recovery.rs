@@ -77,7 +77,7 @@ impl Client {
         };
         let owner = Owner { incarnation: self.incarnation(), actor };
         let found = self.actors.get_mut(actor)?;
-        found.holding.sent(&step, owner, world.ledger);
+        found.holding.sent(&step, owner, world.ledger, world.shared.now());
         let operations = found.holding.operations(&step, world.files, &format!("owner-{actor}"));
         Some((std::iter::once(sequence).chain(operations).collect(), Call::Reclaim { actor, step }))
     }

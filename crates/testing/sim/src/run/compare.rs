@@ -35,6 +35,7 @@ impl Run {
         let random = Random::new(combine(self.world.seed, number) ^ 0x0063_6865_636b);
         for id in ids {
             self.compare_properties(id.0)?;
+            self.compare_allotments(id.0)?;
             self.compare_content(id.0, full, &random)?;
         }
         self.touched.clear();

@@ -3,6 +3,7 @@
 use super::{kept, warning};
 use api::{Reserve, Snapshot, Source, SourceKind, TreeNode, Unmapped, Volume, VolumeLun, VolumeSpace};
 use control::{SnapshotView, SpaceView, TreeView, VolumeView};
+use pool::ObjectInfo;
 
 pub(in crate::http) fn volume(view: VolumeView) -> Volume {
     Volume {
@@ -40,7 +41,7 @@ pub(in crate::http) fn volume(view: VolumeView) -> Volume {
 }
 
 /// Mapped bytes that are not unique. Both are counted at different times, so either may be larger.
-fn shared(mapped_bytes: u64, unique_bytes: Option<u64>) -> Option<u64> {
+pub(super) fn shared(mapped_bytes: u64, unique_bytes: Option<u64>) -> Option<u64> {
     unique_bytes.map(|unique_bytes| mapped_bytes.saturating_sub(unique_bytes))
 }
 
@@ -67,16 +68,25 @@ pub(in crate::http) fn space(view: SpaceView) -> VolumeSpace {
 pub(in crate::http) fn tree_node(view: TreeView) -> TreeNode {
     TreeNode {
         depth: view.depth,
-        kind: if view.snapshot { SourceKind::Snapshot } else { SourceKind::Volume },
+        kind: match (view.snapshot, view.of_share) {
+            (true, _) => SourceKind::Snapshot,
+            (false, true) => SourceKind::Share,
+            (false, false) => SourceKind::Volume,
+        },
         id: view.id,
         parent_id: view.parent,
         name: view.name,
-        size_bytes: view.object.size_bytes,
+        size_bytes: size_bytes(&view.object),
         mapped_bytes: view.object.mapped_bytes,
         unique_bytes: view.unique_bytes,
         dependents: view.dependents,
         created: view.created,
     }
+}
+
+/// Size that hosts see: none of a share.
+fn size_bytes(object: &ObjectInfo) -> u64 {
+    if object.is_address_space() { 0 } else { object.size_bytes }
 }
 
 pub(in crate::http) fn snapshot(view: SnapshotView) -> Snapshot {
@@ -85,7 +95,8 @@ pub(in crate::http) fn snapshot(view: SnapshotView) -> Snapshot {
         name: view.record.name,
         volume: view.volume,
         volume_id: view.record.volume,
-        size_bytes: view.object.size_bytes,
+        of_share: view.of_share,
+        size_bytes: size_bytes(&view.object),
         mapped_bytes: view.object.mapped_bytes,
         unique_bytes: view.unique_bytes,
         created: view.record.created,

@@ -3,6 +3,7 @@
 
 use super::super::ArrayUnits;
 use super::super::frontends::Frontends;
+use super::super::nfs::rollback::roll_back;
 use super::super::state::Reactor;
 use block::VolumeId;
 use control::{
@@ -148,11 +149,10 @@ impl<M: Media + 'static> Live for LiveArray<M> {
 
     fn roll_back_share(
         &self,
-        _share: ObjectId,
-        _snapshot: ObjectId,
+        share: ObjectId,
+        snapshot: ObjectId,
     ) -> LocalBoxFuture<'static, Result<(), ShareRollbackError>> {
-        // No protocol serves files.
-        Box::pin(std::future::ready(Err(ShareRollbackError::NotOpen)))
+        roll_back(&self.reactor, self.frontends.nfs.as_ref(), share, snapshot)
     }
 
     fn settled(&self) -> LocalBoxFuture<'static, ()> {

@@ -13,9 +13,9 @@ use super::super::shared_memory::SharedMemory;
 use super::super::socket::Socket;
 use super::super::wire::{Received, Wire};
 use super::data_out::DataOut;
-use super::engine::Engine;
-use super::in_flight::{InFlight, Kept};
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
+use super::nexus_side::NexusSide;
+use super::outstanding::{Kept, Outstanding};
 use block::VolumeId;
 use bytes::BytesMut;
 use iscsi::connection::{
@@ -44,14 +44,14 @@ const READS_PER_POLL: usize = 8;
 
 type Boxed<T> = Pin<Box<dyn Future<Output = T>>>;
 
-/// Connection side of a connection, over a socket `S`, to an engine `E`.
-pub(super) struct ConnectionTask<S, E> {
+/// Connection side of a connection, over a socket `S`, to a nexus side `N`.
+pub(super) struct ConnectionTask<S, N> {
     wire: Wire<S>,
     core: Connection,
-    engine: E,
+    nexus: N,
     peer: SocketAddr,
-    in_flight: InFlight,
-    /// Task management functions that the engine has not answered.
+    outstanding: Outstanding,
+    /// Task management functions that the reactor has not answered.
     functions: usize,
     ration: Ration<Command>,
     /// True if received bytes that were held back may be waiting.
@@ -79,11 +79,11 @@ struct Moving {
 }
 
 /// How a thread has ceased to serve a connection.
-pub(super) enum Served<S, E> {
+pub(super) enum Served<S, N> {
     /// The connection has ended, and nothing is in flight.
-    Ended(E),
+    Ended(N),
     /// The connection moves to the executor with this number.
-    Moves { socket: S, received: BytesMut, core: Box<Suspended>, engine: E, executor: usize },
+    Moves { socket: S, received: BytesMut, core: Box<Suspended>, nexus: N, executor: usize },
 }
 
 /// Protocol core of a new connection. `seed`: unpredictable bytes.
@@ -116,12 +116,12 @@ fn waits_for_output(reason: &CloseReason) -> bool {
     }
 }
 
-impl<S: Socket, E: Engine> ConnectionTask<S, E> {
-    /// `wake`: notified when the engine has instructions.
+impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
+    /// `wake`: notified when the reactor has instructions.
     pub fn new(
         wire: Wire<S>,
         mut core: Connection,
-        engine: E,
+        nexus: N,
         peer: SocketAddr,
         memory: &SharedMemory,
         wake: &Rc<Notify>,
@@ -132,9 +132,9 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
         Self {
             wire,
             core,
-            engine,
+            nexus,
             peer,
-            in_flight: InFlight::default(),
+            outstanding: Outstanding::default(),
             functions: 0,
             ration,
             // Bytes may have been received on another thread.
@@ -153,7 +153,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
 
     /// Serves the connection until it has ended and its last command and function are done, or until
     /// it can move.
-    pub async fn serve(mut self) -> Served<S, E> {
+    pub async fn serve(mut self) -> Served<S, N> {
         poll_fn(|context| self.poll(context)).await;
         if self.closed.is_none() && self.can_move() {
             let (socket, received) = self.wire.into_parts();
@@ -162,7 +162,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
                 socket,
                 received,
                 core: Box::new(self.core.suspend()),
-                engine: self.engine,
+                nexus: self.nexus,
                 executor,
             };
         }
@@ -183,7 +183,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
         }
         self.core.is_idle()
             && !self.wire.has_output()
-            && self.in_flight.is_empty()
+            && self.outstanding.is_empty()
             && self.functions == 0
             && !self.ending
     }
@@ -200,30 +200,30 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
     /// the last command. A function that aborts commands of other nexuses must finish, too: those
     /// commands get no response, and a unit attention reports the abort (SAM-5 §6.3.3). Functions of
     /// two connections may wait for each other's commands, so instructions are still followed here.
-    async fn end(self) -> E {
-        let Self { wire, mut core, mut engine, mut in_flight, mut functions, mut ration, wake, woken, .. } = self;
+    async fn end(self) -> N {
+        let Self { wire, mut core, mut nexus, mut outstanding, mut functions, mut ration, wake, woken, .. } = self;
         drop(wire);
         // A pending wake-up passes to the next waiter.
         drop(woken);
         core.close();
         ration.leave();
-        engine.ended();
+        nexus.ended();
         let mut woken = wait_for(Rc::clone(&wake));
         poll_fn(|context| {
             loop {
-                for instruction in engine.take_instructions() {
+                for instruction in nexus.take_instructions() {
                     if let Instruction::Abort { number, volumes } = instruction {
-                        let tasks = in_flight.on_volumes(&volumes).collect();
-                        engine.aborted(number, tasks, false);
+                        let tasks = outstanding.on_volumes(&volumes).collect();
+                        nexus.aborted(number, tasks, false);
                     }
                 }
-                while let Some(completion) = engine.poll_completion(context) {
-                    in_flight.complete(completion.task);
+                while let Some(completion) = nexus.poll_completion(context) {
+                    outstanding.complete(completion.task);
                 }
-                while engine.poll_function(context).is_some() {
+                while nexus.poll_function(context).is_some() {
                     functions -= 1;
                 }
-                if in_flight.is_empty() && functions == 0 {
+                if outstanding.is_empty() && functions == 0 {
                     return Poll::Ready(());
                 }
                 if woken.as_mut().poll(context).is_pending() {
@@ -233,7 +233,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
             }
         })
         .await;
-        engine
+        nexus
     }
 
     /// Does all work that is possible now. Ready when the connection is over; commands may still be
@@ -280,7 +280,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
             return false;
         }
         self.woken = wait_for(Rc::clone(&self.wake));
-        for instruction in self.engine.take_instructions() {
+        for instruction in self.nexus.take_instructions() {
             match instruction {
                 Instruction::Close => self.core.close(),
                 Instruction::Leave(seconds) => self.core.request_logout(clock::now(), seconds),
@@ -301,19 +301,19 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
         let waiting = self.ration.waiting();
         let waiting = waiting.filter(|command| volume_of(command).is_some_and(|volume| volumes.contains(&volume)));
         let waiting = waiting.map(|command| command.task);
-        let concerned: Vec<TaskHandle> = self.in_flight.on_volumes(volumes).chain(waiting).collect();
+        let concerned: Vec<TaskHandle> = self.outstanding.on_volumes(volumes).chain(waiting).collect();
         let receiving = self.core.discard_receiving(|unit| volumes.contains(&VolumeId(unit)));
         for task in &concerned {
             self.core.discard(*task);
         }
         self.ration.forget(|command| concerned.contains(&command.task));
         let any = receiving || !concerned.is_empty();
-        self.engine.aborted(number, concerned, any);
+        self.nexus.aborted(number, concerned, any);
     }
 
     fn finish_commands(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
-        while let Some(completion) = self.engine.poll_completion(context) {
+        while let Some(completion) = self.nexus.poll_completion(context) {
             self.respond(completion);
             progress = true;
         }
@@ -325,7 +325,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
 
     fn respond(&mut self, completion: Completion) {
         let Completion { task, response } = completion;
-        let held = self.in_flight.complete(task);
+        let held = self.outstanding.complete(task);
         let data_in_bytes = response.data_in.len().min(held);
         #[cfg(feature = "simulation")]
         if leaves_out(Mutation::EveryReply) && self.core.output_bytes() > 0 {
@@ -344,7 +344,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
         let kept = if answered { data_in_bytes } else { 0 };
         let end_of_output = self.wire.end_of_output() + self.core.output_bytes() as u64;
         self.ration.responded(held, kept, end_of_output);
-        if self.logging_out && self.in_flight.is_empty() {
+        if self.logging_out && self.outstanding.is_empty() {
             self.logging_out = false;
             self.core.finish_logout();
         }
@@ -352,7 +352,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
 
     fn finish_functions(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
-        while let Some(FunctionCompletion { handle, result }) = self.engine.poll_function(context) {
+        while let Some(FunctionCompletion { handle, result }) = self.nexus.poll_function(context) {
             self.functions -= 1;
             self.core.respond_task_management_with(handle, result.response, result.additional);
             // The session ends once the response is written.
@@ -363,7 +363,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
     }
 
     fn open_session(&mut self, context: &mut Context<'_>) -> bool {
-        let progress = self.engine.poll_opening(&mut self.core, context);
+        let progress = self.nexus.poll_opening(&mut self.core, context);
         self.retry_input |= progress;
         progress
     }
@@ -374,21 +374,21 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
             return false;
         }
         if std::mem::take(&mut self.retry_input) && !self.wire.received().is_empty() {
-            self.core.handle_input(clock::now(), self.wire.received(), self.engine.directory());
+            self.core.handle_input(clock::now(), self.wire.received(), self.nexus.directory());
             progress = true;
         }
         for _ in 0..READS_PER_POLL {
             if self.closed.is_some()
                 || self.core.is_closed()
                 || self.core.is_input_held_back()
-                || self.engine.is_full(context)
+                || self.nexus.is_full(context)
             {
                 return progress;
             }
             match self.wire.receive(context) {
                 Received::Data => {
                     progress = true;
-                    self.core.handle_input(clock::now(), self.wire.received(), self.engine.directory());
+                    self.core.handle_input(clock::now(), self.wire.received(), self.nexus.directory());
                     self.take_events();
                 }
                 Received::Pending => return progress,
@@ -406,20 +406,20 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
     fn take_events(&mut self) {
         while let Some(event) = self.core.poll_event() {
             match event {
-                Event::SessionOpening(identity) => self.engine.session_opening(&mut self.core, identity),
+                Event::SessionOpening(identity) => self.nexus.session_opening(&mut self.core, identity),
                 Event::Command(command) => self.command(command),
                 Event::TaskManagement(request) => self.task_management(request),
                 Event::Logout => {
                     self.ration.forget_all();
-                    self.engine.abort_all();
-                    if self.in_flight.is_empty() {
+                    self.nexus.abort_all();
+                    if self.outstanding.is_empty() {
                         self.core.finish_logout();
                     } else {
                         self.logging_out = true;
                     }
                 }
                 Event::Closed(reason) => {
-                    self.engine.closing(&reason);
+                    self.nexus.closing(&reason);
                     self.closed = Some(reason);
                 }
             }
@@ -466,8 +466,8 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
     fn start(&mut self, command: Command) {
         let held = self.ration.needed_bytes(&command);
         let volume = volume_of(&command);
-        self.in_flight.start(command.task, Kept { volume, held, data_out: command.data_out_memory });
-        self.engine.start(Dispatch {
+        self.outstanding.start(command.task, Kept { volume, held, data_out: command.data_out_memory });
+        self.nexus.start(Dispatch {
             task: command.task,
             lun: command.lun,
             arrival: Arrival { volume, content_generation: command.arrival.content_generation },
@@ -482,7 +482,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
     fn task_management(&mut self, request: TaskManagement) {
         self.ration.forget(|command| request.tasks.contains(&command.task));
         self.functions += 1;
-        self.engine.function(request);
+        self.nexus.function(request);
     }
 
     fn write(&mut self, context: &mut Context<'_>) -> std::io::Result<bool> {
@@ -518,7 +518,7 @@ impl<S: Socket, E: Engine> ConnectionTask<S, E> {
             self.retry_input = true;
         }
         if self.ration.asks_to_give_way(now) {
-            self.engine.ask_to_give_way();
+            self.nexus.ask_to_give_way();
         }
         self.core.handle_timeout(now);
         true

@@ -1,4 +1,4 @@
-//! Commands and task management functions of one connection in the engine.
+//! Commands and task management functions of one connection in the reactor.
 
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, leaves_out};

@@ -1,5 +1,5 @@
-//! An executor: a thread that serves connections for the engine. It has their sockets, protocol
-//! cores, timers and memory for data, and reaches the engine through a pair of mailboxes.
+//! An executor: a thread that serves connections for the reactor. It has their sockets, protocol
+//! cores, timers and memory for data, and reaches the reactor through a pair of mailboxes.
 
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, leaves_out};
@@ -7,8 +7,8 @@ use super::super::shared_memory::{Budgets, SharedMemory};
 use super::super::socket::Socket;
 use super::super::wire::Wire;
 use super::connection::{ConnectionTask, Served};
-use super::engine::Engine;
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction, Reply, Report};
+use super::nexus_side::NexusSide;
 use super::outbox::Outbox;
 use super::published::{PublishedDirectory, PublishedView};
 use bytes::BytesMut;
@@ -25,13 +25,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::Notify;
 
-/// Messages to the engine from which on an executor reads no sockets.
+/// Messages to the reactor from which on an executor reads no sockets.
 pub(super) const MAILBOX_MESSAGES: usize = 4096;
 
 /// Serves a connection on an executor.
 type Serve = Box<dyn FnOnce(Rc<Executor>, Rc<Inbox>) -> LocalBoxFuture<'static, ()> + Send>;
 
-/// Message of the engine to an executor. Connections have the numbers of the registry.
+/// Message of the reactor to an executor. Connections have the numbers of the registry.
 pub(super) enum Mail {
     /// A connection moves to the executor.
     Serve {
@@ -75,7 +75,7 @@ pub(super) struct Executor {
     memory: SharedMemory,
 }
 
-/// Runs an executor until the engine has closed its mailbox. To be polled within a `LocalSet`.
+/// Runs an executor until the reactor has closed its mailbox. To be polled within a `LocalSet`.
 pub(crate) async fn run(start: ExecutorStart) {
     let ExecutorStart { number, mut mail, reports, budgets } = start;
     let executor = Rc::new(Executor {
@@ -160,11 +160,11 @@ impl<S: Socket> Moved<S> {
         let memory = executor.memory.clone();
         let wake = Rc::clone(&inbox.wake);
         let directory = PublishedDirectory::new(view);
-        let engine = RemoteEngine { connection, executor: Rc::clone(&executor), inbox, directory };
+        let nexus = RemoteNexusSide { connection, executor: Rc::clone(&executor), inbox, directory };
         match S::unpack(socket) {
             Ok(socket) => {
                 let wire = Wire::new(socket, received, &memory.received);
-                let task = ConnectionTask::new(wire, core.resume(), engine, peer, &memory, &wake);
+                let task = ConnectionTask::new(wire, core.resume(), nexus, peer, &memory, &wake);
                 match task.serve().await {
                     Served::Ended(_) | Served::Moves { .. } => {}
                 }
@@ -176,26 +176,26 @@ impl<S: Socket> Moved<S> {
     }
 }
 
-/// The engine of a connection on an executor: messages.
-struct RemoteEngine {
+/// The nexus side of a connection on an executor: messages.
+struct RemoteNexusSide {
     connection: u64,
     executor: Rc<Executor>,
     inbox: Rc<Inbox>,
     directory: PublishedDirectory,
 }
 
-impl RemoteEngine {
+impl RemoteNexusSide {
     fn report(&self, report: Report) {
         self.executor.reports.push((self.connection, report));
     }
 }
 
-impl Engine for RemoteEngine {
+impl NexusSide for RemoteNexusSide {
     fn directory(&self) -> &dyn Directory {
         &self.directory
     }
 
-    /// Logins happen on the engine's thread.
+    /// Logins happen on the reactor's thread.
     fn session_opening(&mut self, core: &mut Connection, _: SessionIdentity) {
         core.reject_login(LoginStatus::TARGET_ERROR);
     }

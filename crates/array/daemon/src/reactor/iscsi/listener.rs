@@ -6,7 +6,7 @@ use super::super::socket::Socket;
 use super::super::wire::Wire;
 use super::Iscsi;
 use super::connection::{ConnectionTask, Served, new_core};
-use super::local::LocalEngine;
+use super::local::LocalNexusSide;
 use super::registry::{MAX_CONNECTIONS_WITHOUT_SESSION, Member};
 use super::remote::represent;
 use crate::starter::ReactorConfiguration;
@@ -64,14 +64,14 @@ impl<M: Media + 'static> Iscsi<M> {
 async fn serve<M: Media + 'static>(iscsi: Rc<Iscsi<M>>, socket: impl Socket, member: Rc<Member>, portal: usize) {
     let mut seed = [0; 32];
     iscsi.reactor.environment.fill_random(&mut seed);
-    let engine = LocalEngine::new(&iscsi, &member, &socket, portal);
+    let nexus = LocalNexusSide::new(&iscsi, &member, &socket, portal);
     let core = new_core(iscsi.missing_task_response, seed);
     let wire = Wire::new(socket, BytesMut::new(), &iscsi.memory.received);
-    let connection = ConnectionTask::new(wire, core, engine, member.peer, &iscsi.memory, &member.wake);
+    let connection = ConnectionTask::new(wire, core, nexus, member.peer, &iscsi.memory, &member.wake);
     match connection.serve().await {
-        Served::Ended(engine) => engine.into_side().end().await,
-        Served::Moves { socket, received, core, engine, executor } => {
-            let (side, directory) = engine.into_parts();
+        Served::Ended(nexus) => nexus.into_side().end().await,
+        Served::Moves { socket, received, core, nexus, executor } => {
+            let (side, directory) = nexus.into_parts();
             represent(side, directory, (socket, received, core), executor).await;
         }
     }

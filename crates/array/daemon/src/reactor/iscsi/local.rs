@@ -1,12 +1,12 @@
-//! The engine of a connection on the engine's own thread: a call is a call. Logins happen here.
+//! The nexus side of a connection on the reactor's own thread: a call is a call. Logins happen here.
 
 use super::super::clock;
 use super::super::socket::Socket;
 use super::Iscsi;
 use super::directory::{ClaimedName, PortalDirectory};
-use super::engine::Engine;
-use super::engine_side::EngineSide;
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
+use super::nexus_side::NexusSide;
+use super::nexus_tasks::NexusTasks;
 use super::registry::{MAX_SESSIONS, Member, Order};
 use iscsi::connection::{CloseReason, Connection, Directory, SessionIdentity, SessionType, TaskHandle, TaskManagement};
 use iscsi::pdu::LoginStatus;
@@ -16,15 +16,15 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// Engine of a connection on its own thread.
-pub(super) struct LocalEngine<M: Media + 'static> {
-    side: EngineSide<M>,
+/// Nexus side of a connection on the reactor.
+pub(super) struct LocalNexusSide<M: Media + 'static> {
+    side: NexusTasks<M>,
     directory: PortalDirectory<M>,
     /// Ends the sessions that the login reinstates.
     opening: Option<Pin<Box<dyn Future<Output = SessionIdentity>>>>,
 }
 
-impl<M: Media + 'static> LocalEngine<M> {
+impl<M: Media + 'static> LocalNexusSide<M> {
     /// `portal`: index of the portal that accepted the connection.
     pub fn new(iscsi: &Rc<Iscsi<M>>, member: &Rc<Member>, socket: &impl Socket, portal: usize) -> Self {
         let directory = PortalDirectory {
@@ -34,16 +34,16 @@ impl<M: Media + 'static> LocalEngine<M> {
             nexus: None,
             claimed: ClaimedName::default(),
         };
-        Self { side: EngineSide::new(Rc::clone(iscsi), Rc::clone(member)), directory, opening: None }
+        Self { side: NexusTasks::new(Rc::clone(iscsi), Rc::clone(member)), directory, opening: None }
     }
 
-    /// Engine side, after the last command and function.
-    pub fn into_side(self) -> EngineSide<M> {
+    /// Nexus side, after the last command and function.
+    pub fn into_side(self) -> NexusTasks<M> {
         self.side
     }
 
-    /// Engine side and directory, for a connection that moves to another thread.
-    pub fn into_parts(self) -> (EngineSide<M>, PortalDirectory<M>) {
+    /// Nexus side and directory, for a connection that moves to another thread.
+    pub fn into_parts(self) -> (NexusTasks<M>, PortalDirectory<M>) {
         (self.side, self.directory)
     }
 
@@ -94,7 +94,7 @@ impl<M: Media + 'static> LocalEngine<M> {
     }
 }
 
-impl<M: Media + 'static> Engine for LocalEngine<M> {
+impl<M: Media + 'static> NexusSide for LocalNexusSide<M> {
     fn directory(&self) -> &dyn Directory {
         &self.directory
     }

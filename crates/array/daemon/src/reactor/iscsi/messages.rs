@@ -1,8 +1,8 @@
 //! Messages between the two sides of a connection: its *connection side* (socket, protocol, timers,
-//! memory for data), and its *engine side* (nexus, commands and functions in flight).
+//! memory for data), and its *nexus side* (nexus, commands and functions in flight).
 //!
-//! They carry values only, so that a connection can run on another thread than the engine. On the
-//! engine's own thread they are arguments and results of calls ([`Engine`](super::engine::Engine)).
+//! They carry values only, so that a connection can run on another thread than the reactor. On the
+//! reactor's own thread they are arguments and results of calls ([`NexusSide`](super::nexus_side::NexusSide)).
 
 use super::task_management::Managed;
 use block::VolumeId;
@@ -12,7 +12,7 @@ use scsi_target::{Arrival, Response, TaskAttribute};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Command whose Data-Out has arrived, for the engine. Each is answered by one [`Completion`], also
+/// Command whose Data-Out has arrived, for the reactor. Each is answered by one [`Completion`], also
 /// after its connection has ended or a function has aborted it.
 #[derive(Debug)]
 pub(super) struct Dispatch {
@@ -52,14 +52,14 @@ pub(super) enum Instruction {
     Leave(u16),
     /// Close if this connection holds memory that others wait for and its initiator moves no data.
     GiveWay,
-    /// End all tasks on the volumes without a response, and name them to the engine
-    /// ([`Engine::aborted`](super::engine::Engine::aborted)) with this number.
+    /// End all tasks on the volumes without a response, and name them to the reactor
+    /// ([`NexusSide::aborted`](super::nexus_side::NexusSide::aborted)) with this number.
     Abort { number: u64, volumes: Arc<BTreeSet<VolumeId>> },
     /// Move to the executor of this number at the next instant at which nothing is in flight.
     Move(usize),
 }
 
-/// Message of a connection side on another thread to its engine side.
+/// Message of a connection side on another thread to its nexus side.
 #[derive(Debug)]
 pub(super) enum Report {
     Command(Dispatch),
@@ -79,7 +79,7 @@ pub(super) enum Report {
     Gone,
 }
 
-/// Message of an engine side to its connection side on another thread.
+/// Message of a nexus side to its connection side on another thread.
 #[derive(Debug)]
 pub(super) enum Reply {
     Completion(Completion),

@@ -4,16 +4,16 @@
 mod connection;
 mod data_out;
 mod directory;
-mod engine;
-mod engine_side;
 mod execute;
 pub(super) mod executor;
-mod in_flight;
 pub(super) mod isns;
 pub(super) mod listener;
 mod local;
 mod messages;
+mod nexus_side;
+mod nexus_tasks;
 mod outbox;
+mod outstanding;
 mod publish;
 mod published;
 mod registry;
@@ -34,7 +34,7 @@ use jiff::Timestamp;
 use media::Media;
 use pool::Volume;
 use registry::{MAX_CONNECTIONS_WITHOUT_SESSION, MAX_SESSIONS, Member, Order, Registry};
-use remote::{DeskTasks, Viewer};
+use remote::{LinkTasks, ViewPublisher};
 use scsi_target::{Limits, Profile, ScsiTarget, TargetIdentity, TargetOptions};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,9 +75,9 @@ pub(crate) struct Iscsi<M: Media + 'static> {
     /// Memory of all threads.
     budgets: Budgets,
     /// Executors, from number 1 on. Number 0 is this thread.
-    desks: RefCell<Vec<DeskTasks>>,
+    links: RefCell<Vec<LinkTasks>>,
     /// Connections on executors.
-    viewers: RefCell<Vec<Weak<Viewer<M>>>>,
+    publishers: RefCell<Vec<Weak<ViewPublisher<M>>>>,
     /// Response to ABORT TASK for a task that does not exist.
     missing_task_response: MissingTaskResponse,
     /// Commands and bytes of each session when it was last reported.
@@ -100,8 +100,8 @@ impl<M: Media + 'static> Iscsi<M> {
             advertise_configured: setup.advertise_configured,
             memory,
             budgets,
-            desks: RefCell::default(),
-            viewers: RefCell::default(),
+            links: RefCell::default(),
+            publishers: RefCell::default(),
             missing_task_response: missing_task_response(setup.abort_of_finished_task),
             told_sessions: RefCell::default(),
         }
@@ -146,11 +146,6 @@ fn missing_task_response(configured: AbortOfFinishedTask) -> MissingTaskResponse
         AbortOfFinishedTask::TaskDoesNotExist => MissingTaskResponse::TaskDoesNotExist,
         AbortOfFinishedTask::FunctionComplete => MissingTaskResponse::FunctionComplete,
     }
-}
-
-/// Data of the largest command in bytes.
-pub(super) fn largest_transfer_bytes() -> usize {
-    iscsi::connection::Config::default().max_transfer_bytes as usize
 }
 
 /// Describes a connection's session if it is a normal one in full feature phase. `instant` and

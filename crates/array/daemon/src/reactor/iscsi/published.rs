@@ -1,8 +1,8 @@
 //! What a connection on another thread knows of the array: the logical units of its nexus, and the
 //! targets that it may list.
 //!
-//! The engine replaces it before it confirms a change of access, size or content. The connection
-//! compares one number for each command. The engine checks each arrival again, so that a command
+//! The reactor replaces it before it confirms a change of access, size or content. The connection
+//! compares one number for each command. The reactor checks each arrival again, so that a command
 //! whose view is outdated is refused (`ScsiTarget::execute_arrived`).
 
 use iscsi::connection::{Admission, Arrival, Directory, Refusal, TargetRecord};
@@ -19,7 +19,7 @@ pub(super) struct View {
     pub targets: Vec<TargetRecord>,
 }
 
-/// The current view of one connection. The engine writes, another thread reads.
+/// The current view of one connection. The reactor writes, another thread reads.
 #[derive(Debug)]
 pub(super) struct PublishedView {
     /// Raised after each replacement.
@@ -77,7 +77,7 @@ impl Directory for PublishedDirectory {
         self.with(|view| view.targets.clone())
     }
 
-    /// Logins happen on the engine's thread.
+    /// Logins happen on the reactor's thread.
     fn admit(&self, _initiator_name: &str, _target_name: Option<&str>) -> Result<Admission, Refusal> {
         Err(Refusal::Status(LoginStatus::INVALID_DURING_LOGIN))
     }

@@ -66,7 +66,7 @@ pub(crate) struct Member {
     pub(super) gone: Cell<bool>,
     /// True if it was ordered to close to make room; it is no longer counted.
     pub(super) leaving: Cell<bool>,
-    /// Number of the executor that serves it; 0 is the engine's thread.
+    /// Number of the executor that serves it; 0 is the reactor's thread.
     pub(super) executor: Cell<usize>,
 }
 

@@ -1,14 +1,14 @@
-//! Connections on executors, as the engine's thread sees them: a desk for each executor, which
-//! exchanges messages with it, and a task for each connection, which is its engine side.
+//! Connections on executors, as the reactor's thread sees them: a link for each executor, which
+//! exchanges messages with it, and a task for each connection, which is its nexus side.
 
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, leaves_out};
 use super::super::socket::Socket;
 use super::Iscsi;
 use super::directory::PortalDirectory;
-use super::engine_side::EngineSide;
 use super::executor::{ExecutorStart, MAILBOX_MESSAGES, Mail, Moved};
 use super::messages::{Instruction, Reply, Report};
+use super::nexus_tasks::NexusTasks;
 use super::outbox::Outbox;
 use super::published::{PublishedView, View};
 use super::registry::{Member, Order};
@@ -50,29 +50,29 @@ impl Inbox {
     }
 }
 
-/// The engine's end of the mailboxes of an executor.
-pub(super) struct Desk {
+/// The reactor's end of the mailboxes of an executor.
+pub(super) struct ExecutorLink {
     mail: Outbox<Mail>,
     inboxes: RefCell<FxHashMap<u64, Rc<Inbox>>>,
 }
 
-/// Tasks of a desk.
-pub(super) struct DeskTasks {
-    pub desk: Rc<Desk>,
+/// Tasks of a link.
+pub(super) struct LinkTasks {
+    pub link: Rc<ExecutorLink>,
     tasks: [JoinHandle<()>; 2],
 }
 
-impl Drop for DeskTasks {
+impl Drop for LinkTasks {
     /// Ends the executor.
     fn drop(&mut self) {
-        self.desk.mail.close();
+        self.link.mail.close();
         for task in &self.tasks {
             task.abort();
         }
     }
 }
 
-impl Desk {
+impl ExecutorLink {
     async fn receive(self: Rc<Self>, mut reports: mailbox::Receiver<(u64, Report)>) {
         let mut batch = Vec::new();
         while poll_fn(|context| reports.poll_batch(context, &mut batch)).await {
@@ -91,13 +91,13 @@ impl Desk {
 }
 
 /// Connection whose view of the array is published to another thread.
-pub(super) struct Viewer<M: Media + 'static> {
+pub(super) struct ViewPublisher<M: Media + 'static> {
     directory: PortalDirectory<M>,
     initiator: Arc<str>,
     published: Arc<PublishedView>,
 }
 
-impl<M: Media + 'static> Viewer<M> {
+impl<M: Media + 'static> ViewPublisher<M> {
     fn view(directory: &PortalDirectory<M>, initiator: &str) -> Option<View> {
         let units = directory.iscsi.target.view_of(directory.nexus?);
         Some(View { units, targets: directory.targets(initiator) })
@@ -116,16 +116,16 @@ impl<M: Media + 'static> Iscsi<M> {
     pub(crate) fn add_executor(&self) -> ExecutorStart {
         let (mail, mail_receiver) = mailbox::mailbox(usize::MAX);
         let (reports_sender, reports) = mailbox::mailbox(MAILBOX_MESSAGES);
-        let desk = Rc::new(Desk { mail: Outbox::new(mail), inboxes: RefCell::default() });
-        let receiving = tokio::task::spawn_local(Rc::clone(&desk).receive(reports));
+        let link = Rc::new(ExecutorLink { mail: Outbox::new(mail), inboxes: RefCell::default() });
+        let receiving = tokio::task::spawn_local(Rc::clone(&link).receive(reports));
         let delivering = tokio::task::spawn_local({
-            let desk = Rc::clone(&desk);
-            async move { desk.mail.deliver().await }
+            let link = Rc::clone(&link);
+            async move { link.mail.deliver().await }
         });
-        let mut desks = self.desks.borrow_mut();
-        desks.push(DeskTasks { desk, tasks: [receiving, delivering] });
+        let mut links = self.links.borrow_mut();
+        links.push(LinkTasks { link, tasks: [receiving, delivering] });
         ExecutorStart {
-            number: desks.len(),
+            number: links.len(),
             mail: mail_receiver,
             reports: reports_sender,
             budgets: self.budgets.clone(),
@@ -134,7 +134,7 @@ impl<M: Media + 'static> Iscsi<M> {
 
     /// Ends the executors, which serve no connection any more.
     pub(crate) fn remove_executors(&self) {
-        self.desks.take();
+        self.links.take();
     }
 
     /// Connections on this thread that can move to an executor.
@@ -146,14 +146,14 @@ impl<M: Media + 'static> Iscsi<M> {
 
     /// Number of executors besides this thread.
     pub(crate) fn executors(&self) -> usize {
-        self.desks.borrow().len()
+        self.links.borrow().len()
     }
 
     /// Publishes changes of access, size or content to connections on executors.
     pub(super) fn refresh_views(&self) {
-        self.viewers.borrow_mut().retain(|viewer| viewer.strong_count() > 0);
-        for viewer in self.viewers.borrow().iter().filter_map(std::rc::Weak::upgrade) {
-            viewer.refresh();
+        self.publishers.borrow_mut().retain(|publisher| publisher.strong_count() > 0);
+        for publisher in self.publishers.borrow().iter().filter_map(std::rc::Weak::upgrade) {
+            publisher.refresh();
         }
     }
 }
@@ -178,10 +178,10 @@ impl Movable {
     }
 }
 
-/// Engine side of a connection on an executor.
+/// Nexus side of a connection on an executor.
 struct Representative<M: Media + 'static> {
-    side: EngineSide<M>,
-    desk: Rc<Desk>,
+    side: NexusTasks<M>,
+    link: Rc<ExecutorLink>,
     inbox: Rc<Inbox>,
     woken: Pin<Box<dyn Future<Output = ()>>>,
 }
@@ -190,38 +190,38 @@ fn wait_for(wake: Rc<Notify>) -> Pin<Box<dyn Future<Output = ()>>> {
     Box::pin(async move { wake.notified().await })
 }
 
-/// Sends a connection to an executor, and is its engine side until it has ended.
+/// Sends a connection to an executor, and is its nexus side until it has ended.
 pub(super) async fn represent<M: Media + 'static, S: Socket>(
-    side: EngineSide<M>,
+    side: NexusTasks<M>,
     directory: PortalDirectory<M>,
     (socket, received, core): (S, BytesMut, Box<Suspended>),
     executor: usize,
 ) {
     let member = Rc::clone(side.member());
     let iscsi = Rc::clone(side.iscsi());
-    let desk = iscsi.desks.borrow().get(executor.wrapping_sub(1)).map(|tasks| Rc::clone(&tasks.desk));
+    let link = iscsi.links.borrow().get(executor.wrapping_sub(1)).map(|tasks| Rc::clone(&tasks.link));
     let initiator = member.session.borrow().as_ref().map(|session| Arc::clone(&session.initiator_name));
-    let view = initiator.as_ref().and_then(|initiator| Viewer::view(&directory, initiator));
-    let (Some(desk), Some(initiator), Some(view)) = (desk, initiator, view) else { return side.end().await };
+    let view = initiator.as_ref().and_then(|initiator| ViewPublisher::view(&directory, initiator));
+    let (Some(link), Some(initiator), Some(view)) = (link, initiator, view) else { return side.end().await };
     let Ok(socket) = socket.pack() else { return side.end().await };
     let published = PublishedView::new(view);
-    let viewer = Rc::new(Viewer { directory, initiator, published: Arc::clone(&published) });
-    iscsi.viewers.borrow_mut().push(Rc::downgrade(&viewer));
+    let publisher = Rc::new(ViewPublisher { directory, initiator, published: Arc::clone(&published) });
+    iscsi.publishers.borrow_mut().push(Rc::downgrade(&publisher));
     member.executor.set(executor);
 
     let (connection, peer) = (member.id, member.peer);
     let inbox = Rc::new(Inbox::new(&member.wake));
-    desk.inboxes.borrow_mut().insert(connection, Rc::clone(&inbox));
+    link.inboxes.borrow_mut().insert(connection, Rc::clone(&inbox));
     let moved = Moved::<S> { socket, received, core, peer, connection, view: published };
-    desk.mail.push(Mail::Serve { connection, serve: moved.serve() });
+    link.mail.push(Mail::Serve { connection, serve: moved.serve() });
     tracing::debug!(%peer, executor, "connection moved");
     let woken = wait_for(Rc::clone(&member.wake));
-    let mut representative = Representative { side, desk, inbox, woken };
+    let mut representative = Representative { side, link, inbox, woken };
     poll_fn(|context| representative.poll(context)).await;
-    let Representative { side, desk, woken, .. } = representative;
+    let Representative { side, link, woken, .. } = representative;
     drop(woken);
-    desk.inboxes.borrow_mut().remove(&connection);
-    drop(viewer);
+    link.inboxes.borrow_mut().remove(&connection);
+    drop(publisher);
     side.end().await;
 }
 
@@ -245,11 +245,11 @@ impl<M: Media + 'static> Representative<M> {
             let connection = self.side.member().id;
             while let Some(completion) = self.side.poll_completion(context) {
                 progress = true;
-                self.desk.reply(connection, Reply::Completion(completion));
+                self.link.reply(connection, Reply::Completion(completion));
             }
             while let Some(function) = self.side.poll_function(context) {
                 progress = true;
-                self.desk.reply(connection, Reply::Function(function));
+                self.link.reply(connection, Reply::Function(function));
             }
             if !progress {
                 return Poll::Pending;
@@ -287,12 +287,12 @@ impl<M: Media + 'static> Representative<M> {
             if leaves_out(Mutation::SettleBoth)
                 && let Instruction::Abort { number, .. } = &instruction
             {
-                self.side.aborted_in_engine(*number);
+                self.side.aborted_in_reactor(*number);
             }
             match instruction {
                 // The connection has moved already.
                 Instruction::Move(_) => {}
-                instruction => self.desk.reply(connection, Reply::Instruction(instruction)),
+                instruction => self.link.reply(connection, Reply::Instruction(instruction)),
             }
         }
     }

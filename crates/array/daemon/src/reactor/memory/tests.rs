@@ -3,7 +3,7 @@ use super::*;
 const MIB: usize = 1 << 20;
 
 fn accounts(limit_bytes: usize, count: usize) -> (Rc<DataMemory>, Vec<Account>) {
-    let budget = DataMemory::new(Budget::new(limit_bytes));
+    let budget = DataMemory::new(Budget::new(limit_bytes, limit_bytes / 2));
     let accounts = (0..count).map(|_| Account::new(budget.clone(), Rc::default())).collect();
     (budget, accounts)
 }
@@ -101,7 +101,7 @@ fn only_the_oldest_task_goes_beyond_the_budget() {
 /// Threads lease what they use, and nothing is left leased when it is returned.
 #[test]
 fn threads_share_the_budget() {
-    let budget = Budget::new(16 * MIB);
+    let budget = Budget::new(16 * MIB, 8 * MIB);
     let [one, other] = [(); 2].map(|()| DataMemory::new(Arc::clone(&budget)));
     let account = |memory: &Rc<DataMemory>| Account::new(Rc::clone(memory), Rc::default());
     let (first, second) = (account(&one), account(&other));

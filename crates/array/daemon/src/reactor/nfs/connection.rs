@@ -32,6 +32,8 @@ use vfs::FileSystem;
 const IN_FLIGHT: usize = 128;
 /// Replies that wait for the socket, and those that calls in progress may add: no input is taken above.
 const OUTPUT_BYTES: usize = 4 << 20;
+/// Records of calls in progress or waiting for memory: no input is taken above.
+const RECORD_BYTES: usize = 8 << 20;
 /// Reads in one poll. This limit and the next two let other connections run.
 const READS_PER_POLL: usize = 8;
 /// Records in one poll.
@@ -57,6 +59,8 @@ pub(super) struct ConnectionTask<S, F> {
     closed: bool,
     /// Bytes of records received.
     received_bytes: u64,
+    /// Bytes of the records of calls, in progress or waiting for memory.
+    record_bytes: usize,
     /// Input that this poll may still take.
     allowance: Allowance,
     /// Instant at which the rest of the output is discarded.
@@ -86,6 +90,8 @@ struct Done {
     answer: Answer,
     /// Memory that was taken for the reply, in bytes.
     reply_bytes: usize,
+    /// Length of the record of the call.
+    record_bytes: usize,
 }
 
 /// Calls in progress.
@@ -126,6 +132,7 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
             ending: false,
             closed: false,
             received_bytes: 0,
+            record_bytes: 0,
             allowance: Allowance::FULL,
             linger_until: None,
             timer: Box::pin(tokio::time::sleep_until(clock::now().into())),
@@ -223,7 +230,8 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
     fn takes_input(&self) -> bool {
         let waiting: usize = self.ration.waiting().map(|call| self.ration.needed_bytes(call)).sum();
         let output_bytes = self.outgoing.len_bytes() + self.calls.reply_bytes + waiting;
-        !self.ending && !self.closed && self.in_flight() < IN_FLIGHT && output_bytes < OUTPUT_BYTES
+        let has_room = output_bytes < OUTPUT_BYTES && self.record_bytes < RECORD_BYTES;
+        !self.ending && !self.closed && self.in_flight() < IN_FLIGHT && has_room
     }
 
     fn read(&mut self, context: &mut Context<'_>) -> bool {
@@ -277,6 +285,7 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
     fn begin(&mut self, arrived: Arrived) {
         let (record, memory) = arrived.into_parts();
         self.received_bytes += record.len() as u64;
+        self.record_bytes += record.len();
         self.allowance.records = self.allowance.records.saturating_sub(1);
         self.allowance.bytes = self.allowance.bytes.saturating_sub(record.len());
         let reply_bytes = reply_bound(&record);
@@ -289,12 +298,13 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
     fn start(&mut self, call: Call) {
         let reply_bytes = self.ration.needed_bytes(&call);
         let Call { record, memory, epoch, .. } = call;
+        let record_bytes = record.len();
         let (service, connection) = (Rc::clone(&self.service), self.connection);
         self.calls.reply_bytes += reply_bytes;
         self.calls.futures.push(Box::pin(async move {
             let answer = service.call(record, &connection).await;
             drop((memory, epoch));
-            Done { answer, reply_bytes }
+            Done { answer, reply_bytes, record_bytes }
         }));
     }
 
@@ -313,6 +323,7 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
         let mut progress = false;
         while let Poll::Ready(Some(done)) = self.calls.futures.poll_next_unpin(context) {
             self.calls.reply_bytes -= done.reply_bytes;
+            self.record_bytes -= done.record_bytes;
             self.reply(done);
             progress = true;
         }
@@ -366,9 +377,10 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
         true
     }
 
-    /// Closes a connection whose last valid call is long ago. One with calls in progress is not idle.
+    /// Closes a connection whose last valid call is long ago. One with calls in progress, or one that waits for memory,
+    /// is not idle.
     fn idle(&mut self, now: Instant) {
-        if self.calls.futures.is_empty() {
+        if self.in_flight() == 0 && !self.incoming.waits() {
             self.service.registry.closed.idle.count(now);
             self.closed = true;
         } else {

@@ -4,6 +4,7 @@ use super::super::ArrayPool;
 use control::{Environment, ShareRecord};
 use files::{Files, Object, Root};
 use media::Media;
+use pool::ObjectId;
 use pool_files::{PoolEngine, PoolFiles};
 use std::rc::Rc;
 use vfs::FsError;
@@ -17,6 +18,26 @@ pub(super) fn open<M: Media + 'static>(
     environment: &Rc<dyn Environment>,
     share: &ShareRecord,
 ) -> Rc<ShareFiles<M>> {
+    Rc::new(files(pool, environment, share, share.object, false))
+}
+
+/// Opens a snapshot of a share. There must be one at a time.
+pub(super) fn open_snapshot<M: Media + 'static>(
+    pool: &ArrayPool<M>,
+    environment: &Rc<dyn Environment>,
+    share: &ShareRecord,
+    snapshot: ObjectId,
+) -> ShareFiles<M> {
+    files(pool, environment, share, snapshot, true)
+}
+
+fn files<M: Media + 'static>(
+    pool: &ArrayPool<M>,
+    environment: &Rc<dyn Environment>,
+    share: &ShareRecord,
+    object: ObjectId,
+    read_only: bool,
+) -> ShareFiles<M> {
     let random = {
         let environment = Rc::clone(environment);
         move || {
@@ -32,8 +53,7 @@ pub(super) fn open<M: Media + 'static>(
         group: share.root.gid,
         born: super::service::timestamp(share.root.born),
     };
-    let engine = PoolEngine::new(pool.clone(), random);
-    Rc::new(Files::open(engine, Object(share.object.0), root, false))
+    Files::open(PoolEngine::new(pool.clone(), random), Object(object.0), root, read_only)
 }
 
 /// Writes access times that are only in memory.

@@ -9,8 +9,11 @@ mod outgoing;
 mod publish;
 mod records;
 mod registry;
+pub(super) mod rollback;
 mod service;
 pub(super) mod start;
+#[cfg(test)]
+mod tests;
 
 use super::frontend::Frontend;
 use super::listener::accept_each;
@@ -26,6 +29,7 @@ use service::{Service, Surroundings};
 use start::Start;
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use unit::reservations::Notice;
@@ -70,6 +74,7 @@ impl<M: Media + 'static> Nfs<M> {
             shortage: Rc::clone(&reactor.shortage),
             environment: Rc::clone(&reactor.environment),
             calls: reactor.calls.clone(),
+            measurements: Arc::clone(&reactor.measurements),
         };
         let service = Rc::new(Service::new(start, port, surroundings, Box::new(store)));
         Self { reactor, service, unsettled: Cell::default() }

@@ -73,7 +73,7 @@ impl<M: Media + 'static> Nfs<M> {
     }
 
     /// File system of a share: the one that is published, so that its open files stay open.
-    fn file_system(&self, record: &ShareRecord) -> Rc<ShareFiles<M>> {
+    pub(super) fn file_system(&self, record: &ShareRecord) -> Rc<ShareFiles<M>> {
         let published =
             self.service.shares().borrow().by_object(record.object.0).map(|share| Rc::clone(&share.file_system));
         published.unwrap_or_else(|| file_system::open(&self.reactor.pool, &self.reactor.environment, record))

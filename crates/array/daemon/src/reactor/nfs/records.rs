@@ -55,8 +55,8 @@ impl Records {
     pub fn take(&self, next: impl Fn() -> Option<RecordChange>) {
         while let Some(change) = next() {
             let (owner, change) = match change {
-                RecordChange::Write(Record { owner, boot }) => {
-                    (owner.clone(), NfsClientChange::Write(NfsClientRecord { owner, boot }))
+                RecordChange::Write(Record { owner, boot, denies }) => {
+                    (owner.clone(), NfsClientChange::Write(NfsClientRecord { owner, boot, denies }))
                 }
                 RecordChange::Remove { owner } => (owner.clone(), NfsClientChange::Remove { owner }),
             };
@@ -80,7 +80,6 @@ impl Records {
     /// Stores changes until it is dropped.
     pub async fn run(&self) {
         loop {
-            self.work.notified().await;
             while !self.pending.borrow().is_empty() {
                 if let Err(error) = self.store_pending().await {
                     if let Some(count) = self.failed.count(clock::now()) {
@@ -93,6 +92,7 @@ impl Records {
                     }
                 }
             }
+            self.work.notified().await;
         }
     }
 
@@ -168,7 +168,7 @@ mod tests {
     }
 
     fn write(owner: &'static str) -> RecordChange {
-        RecordChange::Write(Record { owner: Bytes::from_static(owner.as_bytes()), boot: 3 })
+        RecordChange::Write(Record { owner: Bytes::from_static(owner.as_bytes()), boot: 3, denies: false })
     }
 
     fn remove(owner: &'static str) -> RecordChange {
@@ -181,12 +181,14 @@ mod tests {
     }
 
     async fn run_for<T>(records: &Records, time: Duration, until: impl Future<Output = T>) -> Option<T> {
-        tokio::select! {
-            biased;
-            done = until => Some(done),
-            () = records.run() => None,
-            () = tokio::time::sleep(time) => None,
-        }
+        let running = async {
+            tokio::select! {
+                biased;
+                done = until => Some(done),
+                () = records.run() => None,
+            }
+        };
+        tokio::time::timeout(time, running).await.ok().flatten()
     }
 
     fn paused() -> tokio::runtime::Runtime {

@@ -7,7 +7,8 @@ use super::epochs::{Epoch, Epochs};
 use super::records::{Records, Store};
 use super::registry::Registry;
 use super::start::Start;
-use crate::nfs_use::{NFS_USE, NfsUse, Version4Use};
+use crate::measurements::Measurements;
+use crate::nfs_use::{NfsUse, Version4Use};
 use crate::notice::Notice;
 use bytes::Bytes;
 use control::Environment;
@@ -15,6 +16,7 @@ use nfs_server::{Answer, Connection, Moment, Rpc, Server4, Settings, Shares};
 use nfs_state::ConnectionId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use vfs::{FileSystem, Timestamp};
 
@@ -32,6 +34,7 @@ pub(super) struct Service<F> {
     pub memory: SharedMemory,
     shortage: Rc<Shortage>,
     host_calls: HostCalls,
+    measurements: Arc<Measurements>,
     environment: Rc<dyn Environment>,
     /// Monotonic time at the start.
     started: Duration,
@@ -59,6 +62,7 @@ pub(super) struct Surroundings {
     pub shortage: Rc<Shortage>,
     pub environment: Rc<dyn Environment>,
     pub calls: HostCalls,
+    pub measurements: Arc<Measurements>,
 }
 
 /// Time without a valid call after which a connection is closed, at least.
@@ -67,7 +71,7 @@ const IDLE: Duration = Duration::from_secs(60);
 impl<F: FileSystem + 'static> Service<F> {
     /// `port`: of the first listener, for portmap. `store`: stores records of clients.
     pub fn new(start: Start, port: u16, surroundings: Surroundings, store: Store) -> Self {
-        let Surroundings { memory, shortage, environment, calls } = surroundings;
+        let Surroundings { memory, shortage, environment, calls, measurements } = surroundings;
         let shares = Rc::new(RefCell::new(Shares::new(timestamp(environment.now()))));
         // A client of NFSv4 without I/O renews its lease once in each.
         let idle = start.state.as_ref().map_or(IDLE, |state| IDLE.max(2 * state.lease()));
@@ -91,6 +95,7 @@ impl<F: FileSystem + 'static> Service<F> {
             memory,
             shortage,
             host_calls: calls,
+            measurements,
             started: environment.monotonic(),
             environment,
             epochs: Epochs::default(),
@@ -140,6 +145,13 @@ impl<F: FileSystem + 'static> Service<F> {
         if let Some(v4) = &self.v4 {
             self.records.take(|| v4.take_record_change());
         }
+    }
+
+    /// Takes a change of the records of clients, as one that a call has caused.
+    #[cfg(test)]
+    pub fn take_record(&self, change: nfs_state::RecordChange) {
+        let change = Cell::new(Some(change));
+        self.records.take(|| change.take());
     }
 
     /// Epoch of a call that begins.
@@ -205,6 +217,7 @@ impl<F: FileSystem + 'static> Service<F> {
         });
         NfsUse {
             calls: self.traffic.calls.get(),
+            operations: [self.entry.procedures(), self.v4.as_ref().map(|v4| v4.operations()).unwrap_or_default()],
             received_bytes: self.traffic.received_bytes.get(),
             sent_bytes: self.traffic.sent_bytes.get(),
             connections: self.registry.count() as u64,
@@ -217,7 +230,7 @@ impl<F: FileSystem + 'static> Service<F> {
     }
 
     async fn tick(&self) {
-        NFS_USE.note(self.used());
+        self.measurements.nfs.note(self.used());
         let Some(v4) = &self.v4 else { return };
         let advanced = v4.advance(self.uptime()).await;
         self.take_records();

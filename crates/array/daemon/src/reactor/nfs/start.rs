@@ -2,7 +2,7 @@
 
 use crate::{NfsConfiguration, ServeError, VERSION};
 use bytes::Bytes;
-use control::{ControlError, Loaded, PoolRefusal};
+use control::{ControlError, Loaded, NfsClientRecord, PoolRefusal};
 use nfs_server::handle::HandleKey;
 use nfs_state::{Config, Identity, Limits, Record, State};
 use std::time::Duration;
@@ -44,7 +44,8 @@ pub(in super::super) async fn begin(
         },
         ..Config::new(run.boot, Identity { server_owner: name.clone(), scope: name, implementation: None })
     };
-    let records = run.clients.into_iter().map(|record| Record { owner: record.owner, boot: record.boot }).collect();
+    let record = |NfsClientRecord { owner, boot, denies }| Record { owner, boot, denies };
+    let records = run.clients.into_iter().map(record).collect();
     let state = State::new(config, records, run.previous_lease, Duration::ZERO)
         .map_err(|error| ServeError::Configuration(format!("[nfs] {error}")))?;
     tracing::info!(run = run.boot, version = VERSION, "NFS server started");

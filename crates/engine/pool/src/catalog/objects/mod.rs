@@ -26,6 +26,14 @@ pub(crate) struct Missed {
     pub pages: u64,
 }
 
+impl Missed {
+    /// Adds what became shared later.
+    pub fn add(&mut self, more: Self) {
+        self.blocks = self.blocks.saturating_add(more.blocks);
+        self.pages = self.pages.saturating_add(more.pages);
+    }
+}
+
 /// Set of all objects. An object changes only through these methods, which keep the account of
 /// promises and note what the next checkpoint has to write.
 pub(crate) struct Objects {
@@ -416,8 +424,7 @@ impl Objects {
         if !self.counts.is_empty()
             && let Some(missed) = self.counts.get_mut(&id)
         {
-            missed.blocks = missed.blocks.saturating_add(blocks);
-            missed.pages = missed.pages.saturating_add(pages);
+            missed.add(Missed { blocks, pages });
         }
     }
 
@@ -464,12 +471,12 @@ impl Objects {
         &self.promises
     }
 
-    /// Returns the object if it has a reservation.
+    /// Returns the object if it is a volume with a reservation.
     #[inline]
     pub fn reserved(&self, id: ObjectId) -> Option<&Object> {
         match self.promises.objects {
             0 => None,
-            _ => self.in_use.get(&id).filter(|object| object.reservation.is_some()),
+            _ => self.in_use.get(&id).filter(|object| object.reservation.is_some() && !object.is_address_space()),
         }
     }
 

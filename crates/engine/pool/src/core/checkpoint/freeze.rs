@@ -1,7 +1,7 @@
 //! End of an epoch: plans the changes of the pool's own streams, finds their blocks, and ends the epoch
 //! between two operations. What follows goes in slices.
 
-use crate::catalog::{DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
+use crate::catalog::{ALLOTMENTS, DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
 use crate::checksum::Crc32c;
 use crate::core::Core;
 use crate::core::checkpoint::SPARE_BLOCKS;
@@ -47,6 +47,9 @@ impl<M: Media> Core<M> {
             let touched: BTreeSet<_> = writes.keys().chain(freed).map(|page| block_of(*page)).collect();
             complete &= self.map.plan_stream(DOCUMENTS, touched.into_iter());
         }
+        let allotments: Vec<BlockNumber> = self.map.allotments().table().changed_blocks().collect();
+        new += allotments.len() as u64;
+        complete &= self.map.plan_stream(ALLOTMENTS, allotments.into_iter());
         new += table.len() as u64;
         complete &= self.map.plan_stream(OBJECT_TABLE, table.iter().copied());
         if !complete || !self.map.need().is_empty() {
@@ -173,6 +176,7 @@ impl<M: Media> Core<M> {
             placed += documents.writes.len() + documents.freed.len();
             self.write_documents(&documents, blocks)?;
         }
+        placed += self.write_allotments(blocks)?;
         // Freed blocks come last, as `Map::plan_stream` demands.
         let mut unused = Vec::new();
         for block in table {
@@ -238,6 +242,7 @@ impl<M: Media> Core<M> {
             documents: TreeRoot::default(),
             stored_documents: self.map.documents().stored(),
             drops: TreeRoot::default(),
+            allotments: TreeRoot::default(),
             clean: false,
             groups: Vec::new(),
         }
@@ -250,6 +255,7 @@ impl<M: Media> Core<M> {
             object.map_or(TreeRoot::default(), |o| TreeRoot::new(o.pointer(), o.size_bytes))
         };
         (root.objects, root.documents, root.drops) = (tree(OBJECT_TABLE), tree(DOCUMENTS), tree(DROP_QUEUE));
+        root.allotments = tree(ALLOTMENTS);
     }
 
     /// Submits a sealed frame to the medium.
@@ -271,6 +277,19 @@ impl<M: Media> Core<M> {
         self.map.set_length(DOCUMENTS, documents.length)?;
         self.map.note_documents_frozen(documents);
         Some(())
+    }
+
+    /// Writes the changes of the table of allotments; returns the number of blocks. Freed blocks come last, as
+    /// [`crate::map::Map::plan_stream`] demands.
+    fn write_allotments(&mut self, blocks: &mut SpaceWrites) -> Option<usize> {
+        let mut changed = self.map.take_changed_allotments();
+        changed.sort_by_key(|(_, content)| is_zero(&content[..]));
+        for (number, content) in &changed {
+            self.write_stream_block(ALLOTMENTS, *number, content, blocks)?;
+        }
+        let end = self.map.allotments().table().blocks() * BLOCK_BYTES as u64;
+        self.map.set_length(ALLOTMENTS, self.map.objects().length(ALLOTMENTS).max(end))?;
+        Some(changed.len())
     }
 
     fn write_stream_block(

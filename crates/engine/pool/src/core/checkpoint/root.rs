@@ -1,5 +1,6 @@
 //! The root: the result of a checkpoint in the superblock, from which everything else is found.
 
+use crate::catalog::allotments::MAX_TABLE_BYTES;
 use crate::catalog::documents::Stored;
 use crate::checksum::{Crc32c, Crc64};
 use crate::geometry::{self, Pointer, STREAM_LEVEL};
@@ -127,7 +128,8 @@ struct RootHeader {
     clean: u8,
     reserved: [u8; 7],
     index: RawIndex,
-    reserved_after_index: [u8; 40],
+    allotments: TreeRoot,
+    reserved_after_allotments: [u8; 16],
 }
 
 /// Verifies level and length of the stream of the documents: everything that is stored there relies
@@ -164,6 +166,7 @@ const _: () = {
     assert!(offset_of!(RootHeader, drops) == 152);
     assert!(offset_of!(RootHeader, clean) == 176);
     assert!(offset_of!(RootHeader, index) == 184);
+    assert!(offset_of!(RootHeader, allotments) == 200);
 };
 const _: () = assert!(size_of::<RootHeader>() == 240);
 const _: () = assert!(size_of::<RootHeader>() + MAX_GROUPS * size_of::<SlotEntry>() <= media::MAX_ROOT_BYTES);
@@ -199,6 +202,8 @@ pub struct Root {
     pub stored_documents: Stored,
     /// Drop queue.
     pub drops: TreeRoot,
+    /// Table of allotments.
+    pub allotments: TreeRoot,
     /// True if the log held no record to replay at the checkpoint (clean shutdown).
     pub clean: bool,
     /// Upper space index.
@@ -228,7 +233,8 @@ impl Root {
             clean: u8::from(self.clean),
             reserved: [0; 7],
             index: RawIndex::new(self.stored_documents),
-            reserved_after_index: [0; 40],
+            allotments: self.allotments,
+            reserved_after_allotments: [0; 16],
         };
         let mut bytes = header.as_bytes().to_vec();
         bytes.extend_from_slice(self.groups.as_bytes());
@@ -259,7 +265,10 @@ impl Root {
         let blocks = [&header.allocated_blocks, &header.metadata_blocks, &header.data_start, &header.data_end];
         let sane = grown.iter().all(|number| number.get() < MAX_GROWN)
             && blocks.iter().all(|number| number.get() <= MAX_BLOCKS)
-            && [&header.objects, &header.documents, &header.drops].iter().all(|tree| tree.level <= geometry::MAX_LEVEL)
+            && [&header.objects, &header.documents, &header.drops, &header.allotments]
+                .iter()
+                .all(|tree| tree.level <= geometry::MAX_LEVEL)
+            && header.allotments.length() <= MAX_TABLE_BYTES
             && header.log_position.get().is_multiple_of(media::BLOCK_BYTES as u64);
         if !sane {
             return Err("the pool's root has numbers that no pool has".into());
@@ -280,6 +289,7 @@ impl Root {
             documents: header.documents,
             stored_documents,
             drops: header.drops,
+            allotments: header.allotments,
             clean: header.clean != 0,
             groups,
         })

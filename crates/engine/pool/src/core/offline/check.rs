@@ -81,6 +81,7 @@ impl<M: Media> Core<M> {
         let layout = self.map.space().layout();
         self.check_objects(&mut report);
         self.check_documents(&mut report);
+        self.check_allotments(&mut report);
         let (mut from, mut found, mut allocated) = (0, 0, 0);
         while from < layout.segments() {
             let mut tally = Tally::new(layout, from, options.memory_bytes);

@@ -156,6 +156,7 @@ pub fn show_root(blob: &[u8]) -> Result<Shown, String> {
         ("documents", tree(&root.documents)),
         ("documents_index", show_stored(root.stored_documents)),
         ("drops", tree(&root.drops)),
+        ("allotments", tree(&root.allotments)),
         ("clean", Shown::Flag(root.clean)),
         ("groups", Shown::List(groups.collect())),
     ]))
@@ -218,6 +219,10 @@ fn show_record(record: &Record<'_>, sequence: u64) -> Shown {
             ("destination_first_block", (*destination_first).into()),
             ("blocks", (*count).into()),
         ]),
+        Record::Allotments(changes) => {
+            let changes = changes.iter().map(|change| format!("{change:?}").into());
+            fields.extend([("kind", "catalog".into()), ("changes", Shown::List(changes.collect()))]);
+        }
         Record::Catalog(changes, _) => {
             let changes = changes.iter().map(|change| {
                 // Documents may hold secrets, and are long.
@@ -315,7 +320,7 @@ impl<M: Media> Core<M> {
         ])
     }
 
-    /// Shows objects, keys of documents, and detached trees of the checkpoint.
+    /// Shows objects, allotments, keys of documents, and detached trees of the checkpoint.
     pub fn show_objects(&self) -> Shown {
         let objects = self.map.objects().ids().filter_map(|id| self.show_one(id).map(Shown::Fields));
         let documents = self.map.documents().all().iter().map(|(key, value)| {
@@ -330,6 +335,7 @@ impl<M: Media> Core<M> {
         });
         Shown::Fields(vec![
             ("objects", Shown::List(objects.collect())),
+            ("allotments", self.show_allotments(None)),
             ("documents", Shown::List(documents.collect())),
             ("drops", Shown::List(drops.collect())),
         ])
@@ -382,6 +388,7 @@ impl<M: Media> Core<M> {
         fields.extend([
             ("pages", Shown::List(pages.collect())),
             ("runs", Shown::List(runs.collect())),
+            ("allotments", self.show_allotments(Some(id))),
             ("damaged", Shown::List(bad)),
             ("more", Shown::Flag(more)),
         ]);

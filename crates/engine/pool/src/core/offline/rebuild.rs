@@ -139,6 +139,7 @@ impl<M: Media> Core<M> {
         }
         self.map.end_rebuild(in_use);
         self.recount_objects(report)?;
+        self.recount_allotments(report)?;
         if report.count > 0 {
             // The root is rewritten even if only a number in it was wrong.
             self.map.rewrite_index(0);

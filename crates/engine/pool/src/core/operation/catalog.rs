@@ -27,7 +27,7 @@ impl<M: Media> Core<M> {
         if !self.log.could_fit(bytes) {
             return Step::Fail(PoolError::BadDocument { key: "(all changes of one commit)".into(), bytes }.into());
         }
-        if changes.iter().any(makes_wide) && !self.takes_wide_objects() {
+        if changes.iter().any(makes_wide) && !self.takes_feature(FEATURE_WIDE) {
             return Step::LogFull;
         }
         if !self.map.plan_catalog(changes) || !self.map.need().is_empty() {
@@ -81,14 +81,14 @@ impl<M: Media> Core<M> {
         Step::Durable(Output::Done)
     }
 
-    /// True if the pool is marked as one that has wide objects. Otherwise requests the checkpoint that
-    /// marks it: a program that does not know such objects must refuse the pool before their first
-    /// record is in the log.
-    fn takes_wide_objects(&mut self) -> bool {
-        if self.media().features() & FEATURE_WIDE != 0 || leaves_out(Mutation::Mark) {
+    /// True if the superblock says that the pool has this feature. Otherwise requests the checkpoint that says
+    /// so: a program that does not know the feature must refuse the pool before the first record of it is in
+    /// the log.
+    pub(super) fn takes_feature(&mut self, feature: u64) -> bool {
+        if self.media().features() & feature != 0 || leaves_out(Mutation::Mark) {
             return true;
         }
-        self.medium.require_features(FEATURE_WIDE);
+        self.medium.require_features(feature);
         if !self.checkpoints.in_flight() {
             self.checkpoints.request();
         }

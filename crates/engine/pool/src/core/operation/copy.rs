@@ -11,6 +11,7 @@ use crate::interface::operation::Output;
 use crate::interface::range::{BlockNumber, BlockRange, ByteRange, merge};
 use crate::interface::{ObjectId, ObjectKind};
 use crate::log::record;
+use crate::map::promises::Raises;
 use crate::map::reserves::Ask;
 use crate::schedule::step::Step;
 use block::BlockError;
@@ -48,7 +49,9 @@ impl<M: Media> Core<M> {
         if edges.waits || !self.map.need().is_empty() {
             return Step::Wait;
         }
-        let promise = self.map.promise_of_sharing(source, destination, count);
+        let Some(promise) = self.promise_of_clones(source, destination, &[(source_first, first, count)]) else {
+            return Step::Wait;
+        };
         if let Err(step) = self.room(Ask { promise, ..self.map.ask_for(destination, edges.new) }, progress) {
             return step;
         }
@@ -94,6 +97,23 @@ impl<M: Media> Core<M> {
         edges
     }
 
+    /// Largest number of blocks that must be promised when ranges are shared, each given by its first block in the
+    /// source and in the destination, and its length. `None` if data is missing.
+    fn promise_of_clones(
+        &mut self,
+        source: ObjectId,
+        destination: ObjectId,
+        ranges: &[(BlockNumber, BlockNumber, u64)],
+    ) -> Option<u64> {
+        let mut raises = Raises::default();
+        let mut complete = true;
+        for &(from, to, count) in ranges {
+            complete &= self.map.raises_of_clone((source, from), (destination, to), count, &mut raises);
+        }
+        let count = ranges.iter().map(|(_, _, count)| count).sum();
+        complete.then(|| self.map.promise_of_sharing(source, destination, count) + raises.blocks())
+    }
+
     pub(in crate::core) fn capture_step(
         &mut self,
         source: ObjectId,
@@ -120,8 +140,9 @@ impl<M: Media> Core<M> {
         if !complete || !self.map.need().is_empty() {
             return Step::Wait;
         }
-        let count = ranges.iter().map(|range| range.count).sum();
-        let promise = self.map.promise_of_sharing(source, capture, count);
+        let count: u64 = ranges.iter().map(|range| range.count).sum();
+        let places: Vec<_> = ranges.iter().map(|range| (range.first, range.first, range.count)).collect();
+        let Some(promise) = self.promise_of_clones(source, capture, &places) else { return Step::Wait };
         if let Err(step) = self.room(Ask { promise, ..self.map.ask_for(capture, 0) }, progress) {
             return step;
         }

@@ -91,11 +91,15 @@ impl<M: Media> Core<M> {
             let from = (at - offset) as usize;
             self.plan_edge(&mut edges, object, at, &data[from..from + bytes as usize]);
         }
-        edges.waits |= self.map.plan_blocks(object, cut.blocks.start, cut.count()).is_none();
+        edges.waits |= !self.map.plan_placed(object, cut.blocks.start, cut.count());
+        if progress.placed.as_ref().is_some_and(Placed::has_zeros) {
+            self.map.plan_recreated(object, cut.blocks.start, cut.count());
+        }
         if edges.waits || !self.map.need().is_empty() {
             return Step::Wait;
         }
-        if let Err(step) = self.room(self.map.ask_to_free(object, edges.new), progress) {
+        let ask = self.map.ask_to_free(object, edges.new);
+        if let Err(step) = self.room(ask, progress) {
             return step;
         }
         let bytes = Self::edges_record_bytes(&edges) + 32 + cut.count() as usize * 12;
@@ -108,6 +112,7 @@ impl<M: Media> Core<M> {
         let Some(placed) = progress.placed.take() else { return broken() };
         self.no_longer_in_flight(&placed);
         let middle = placed.sources();
+        let available = self.map.space().available();
         let committed = (|| {
             let sequence = self.log.next_sequence();
             let first = cut.blocks.start;
@@ -123,6 +128,7 @@ impl<M: Media> Core<M> {
             self.stop("the map contradicts itself (large write)");
             return broken();
         }
+        self.note_taken(available, ask);
         acknowledged(durable, Output::Done)
     }
 
@@ -167,7 +173,7 @@ impl<M: Media> Core<M> {
         let detect = self.detects_zeros(object);
         let zero: Vec<bool> = pieces.iter().map(|piece| detect && is_zero(piece)).collect();
         let n = zero.iter().filter(|z| !**z).count() as u64;
-        let ask = self.ask_to_place(object, blocks, n)?;
+        let ask = self.ask_to_place(object, &blocks, &zero)?;
         self.map.forget_need();
         self.room(ask, progress)?;
         let runs = self.take_runs(&zero)?;
@@ -197,13 +203,24 @@ impl<M: Media> Core<M> {
         Ok(())
     }
 
-    /// Space that a large write of `n` blocks with content asks for. `Err`: what to do first.
-    fn ask_to_place(&mut self, object: ObjectId, blocks: std::ops::Range<BlockNumber>, n: u64) -> Result<Ask, Step> {
-        if self.map.objects().reserved(object).is_none() {
+    /// Space that a large write of these blocks asks for, some of which are zero. `Err`: what to do first.
+    fn ask_to_place(
+        &mut self,
+        object: ObjectId,
+        blocks: &std::ops::Range<BlockNumber>,
+        zero: &[bool],
+    ) -> Result<Ask, Step> {
+        let n = zero.iter().filter(|zero| !**zero).count() as u64;
+        let allotted = self.map.allotments().has(object);
+        if self.map.objects().reserved(object).is_none() && !allotted {
             return Ok(Ask { lasting: n + n / 256 + 4, ..Ask::default() });
         }
+        self.map.forget_need();
         // The promised number of blocks depends on the present mapping.
-        let planned = self.map.plan_blocks(object, blocks.start, blocks.end - blocks.start);
+        let planned = match allotted {
+            true => self.map.plan_mixed(object, blocks.start, zero),
+            false => self.map.plan_blocks(object, blocks.start, blocks.end - blocks.start),
+        };
         let Some(new) = planned.filter(|_| self.map.need().is_empty()) else { return Err(Step::Wait) };
         let new = new.min(n);
         let ask = self.map.ask_for(object, new);

@@ -156,9 +156,13 @@ impl<M: Media> Core<M> {
         // Zeros may free pages and make others necessary.
         let without_zeros =
             sources.as_ref().is_some_and(|s| s.iter().all(|source| matches!(source, Source::Inline(..))));
-        let planned = match without_zeros {
-            true => self.map.plan_content(object, first, count),
-            false => self.map.plan_blocks(object, first, count),
+        let planned = match (without_zeros, &sources) {
+            (true, _) => self.map.plan_content(object, first, count),
+            (false, Some(sources)) => {
+                let zero: Vec<bool> = sources.iter().map(|source| matches!(source, Source::Zero)).collect();
+                self.map.plan_mixed(object, first, &zero)
+            }
+            (false, None) => self.map.plan_blocks(object, first, count),
         };
         let (Some(new), Some(sources)) = (planned, sources) else { return Step::Wait };
         if !self.map.need().is_empty() {
@@ -181,10 +185,12 @@ impl<M: Media> Core<M> {
         if !self.log_takes(Self::inline_record_bytes(count)) {
             return Step::LogFull;
         }
+        let available = self.map.space().available();
         if self.commit_inline(object, first, &sources).is_none() {
             self.stop("the map contradicts itself (write)");
             return broken();
         }
+        self.note_taken(available, ask);
         acknowledged(durable, kind.output())
     }
 

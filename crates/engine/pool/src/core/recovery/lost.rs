@@ -31,7 +31,7 @@ impl<M: Media> Core<M> {
             Record::Write { object, first, ref blocks, .. } => (object, first, blocks.len() as u64),
             Record::Zero { object, first, count } => (object, first, count),
             Record::Clone { destination, destination_first, count, .. } => (destination, destination_first, count),
-            Record::Catalog(..) => return Err(damaged(page.reason)),
+            Record::Catalog(..) | Record::Allotments(..) => return Err(damaged(page.reason)),
         };
         let Some((start, Pointer { level, crc, .. })) = self.find_page(object, first..first + count, page.address)
         else {
@@ -125,5 +125,6 @@ fn part<'a>(record: &Record<'a>, from: u64, count: u64) -> Record<'a> {
             count,
         },
         Record::Catalog(changes, shared) => Record::Catalog(changes.clone(), shared.clone()),
+        Record::Allotments(changes) => Record::Allotments(changes.clone()),
     }
 }

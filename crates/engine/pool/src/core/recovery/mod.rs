@@ -18,9 +18,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::catalog::allotments::decode_table;
 use crate::catalog::documents::{Documents, Stored};
 use crate::catalog::stream::is_document;
-use crate::catalog::{DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE, is_user_object, stream};
+use crate::catalog::{ALLOTMENTS, DOCUMENTS, DROP_QUEUE, FIRST_OBJECT, OBJECT_TABLE, is_user_object, stream};
 use crate::checksum::{Crc32c, Crc64};
 use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
@@ -28,6 +29,7 @@ use crate::core::recovery::confirm::Doubtful;
 use crate::core::recovery::read_ahead::{Ahead, AheadFrame};
 use crate::core::state::DamagedPage;
 use crate::geometry::{NARROW_LEVEL, Pointer, blocks_for, level_for};
+use crate::interface::allotment::AllotmentChange;
 use crate::interface::operation::{MAX_VOLUME_BYTES, Options, is_size};
 use crate::interface::range::BlockNumber;
 use crate::interface::{CatalogChange, Incident, ObjectId, PoolError};
@@ -46,7 +48,7 @@ use crate::mutations::{Mutation, leaves_out};
 use crate::space::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::space::slot::SlotEntry;
 use crate::space::{SpaceMap, unwritten};
-use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, FEATURE_INDEX, FEATURE_WIDE, Media, Ticket};
+use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, FEATURE_ALLOTMENTS, FEATURE_INDEX, FEATURE_WIDE, Media, Ticket};
 use std::collections::VecDeque;
 use zerocopy::FromBytes;
 
@@ -59,7 +61,7 @@ const PROOF_BYTES: u64 = 4 << 20;
 /// Blocks that replay requests beyond its plan, so that allocation finds a good place.
 const SPARE_BLOCKS: u64 = 8;
 /// Shard and run that may write. Only one process at a time opens a pool.
-const FENCE: Fence = Fence { shard: 0, epoch: 1 };
+const FENCE: Fence = Fence { epoch: 1 };
 
 /// Result of opening a pool.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,6 +97,7 @@ pub fn initial_root(uuid: [u8; 16]) -> Vec<u8> {
         documents: TreeRoot::default(),
         stored_documents: Stored::List,
         drops: TreeRoot::default(),
+        allotments: TreeRoot::default(),
         clean: true,
         groups: Vec::new(),
     }
@@ -365,6 +368,9 @@ impl<M: Media> Core<M> {
             }
             root.groups = vec![SlotEntry::default(); layout.groups() as usize];
         }
+        if !root.allotments.pointer().is_empty() && media.features() & FEATURE_ALLOTMENTS == 0 {
+            return Err(damaged("the root names a table of allotments, but the superblock lacks its feature bit"));
+        }
         let root = root;
         let layout = Layout { start: root.data_start, end: root.data_end };
         if layout.start != media.data_start() || layout.end > media.data_end() || layout.start >= layout.end {
@@ -392,7 +398,13 @@ impl<M: Media> Core<M> {
         let map = Map::new(space, root.epoch, root.metadata_blocks);
         let mut core = Self::new(Medium::new(media, FENCE), options, root.uuid, map, log, version);
         core.map.raise_next_id(root.next_object);
-        for (id, tree) in [(OBJECT_TABLE, root.objects), (DOCUMENTS, root.documents), (DROP_QUEUE, root.drops)] {
+        let streams = [
+            (OBJECT_TABLE, root.objects),
+            (DOCUMENTS, root.documents),
+            (DROP_QUEUE, root.drops),
+            (ALLOTMENTS, root.allotments),
+        ];
+        for (id, tree) in streams {
             core.map.load_stream(id, tree.pointer(), tree.length());
         }
         core.load_streams(root.stored_documents)?;
@@ -413,7 +425,8 @@ impl<M: Media> Core<M> {
         };
         let drops = self.read_stream(DROP_QUEUE)?;
         self.map.load_streams(documents, Drops::load(&drops).map_err(damaged)?);
-        Ok(())
+        let allotments = self.read_stream(ALLOTMENTS)?;
+        self.map.load_allotments(decode_table(&allotments).map_err(damaged)?).map_err(damaged)
     }
 
     /// Reads one of the pool's own streams, and counts its mapped blocks.
@@ -577,12 +590,8 @@ impl<M: Media> Core<M> {
 
     /// Takes a checkpoint before a frame is replayed, if memory or space demands it.
     fn make_room(&mut self, point: ReplayPoint) -> Result<(), PoolError> {
-        let memory = self.options.memory_bytes;
         let tight = self.map.space().available() < self.map.reserve_blocks() && self.map.space().pinned() > 0;
-        let full = self.map.pages().dirty_bytes() > memory / 4
-            || self.map.content().dirty() * BLOCK_BYTES > memory / 4
-            || self.map.space().dirty_segments() * 5000 > memory / 4;
-        if !tight && !full {
+        if !tight && !self.map_calls_for_checkpoint() && !self.memory_is_full() {
             return Ok(());
         }
         self.replaying = Some(point);
@@ -640,6 +649,7 @@ impl<M: Media> Core<M> {
         };
         let new = |id: ObjectId| is_user_object(id) && id < stream::MAX_OBJECT && self.map.objects().get(id).is_none();
         let wide = self.media().features() & FEATURE_WIDE != 0;
+        let marked = self.media().features() & FEATURE_ALLOTMENTS != 0;
         let size = |size_bytes: u64| {
             let fits = wide || level_for(blocks_for(size_bytes)) <= NARROW_LEVEL;
             size_bytes > 0 && is_size(size_bytes) && fits
@@ -650,6 +660,7 @@ impl<M: Media> Core<M> {
             Record::Clone { source, source_first, destination, destination_first, count } => {
                 inside(*source, *source_first, *count) && inside(*destination, *destination_first, *count)
             }
+            Record::Allotments(changes) => marked && changes.iter().all(|change| self.map.takes_allotment(change)),
             Record::Catalog(changes, _) => changes.iter().all(|change| match change {
                 CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
                     new(*id) && size(*size_bytes)
@@ -673,6 +684,10 @@ impl<M: Media> Core<M> {
         if !self.is_possible(record) {
             return Err(damaged(format!("log record {sequence} is about what does not exist")));
         }
+        if let Record::Allotments(changes) = record {
+            // Each of them counts what the ones before it have left.
+            return changes.iter().try_for_each(|change| self.replay_allotment(change, sequence));
+        }
         self.damaged_page = None;
         let planned = self.plan_replay(record, sequence);
         if let (Err(_), Some(page)) = (&planned, self.damaged_page.take()) {
@@ -690,12 +705,19 @@ impl<M: Media> Core<M> {
             Record::Clone { source, source_first, destination, destination_first, count } => {
                 self.map.assign_clone(*source, *source_first, *destination, *destination_first, *count)
             }
+            Record::Allotments(_) => Some(()),
             Record::Catalog(changes, shared) => self.map.assign_catalog(changes).and_then(|()| {
                 shared
                     .iter()
                     .try_for_each(|&Shared { object, blocks, pages }| self.map.set_shared(object, blocks, pages))
             }),
         };
+        done.ok_or_else(|| damaged(format!("log record {sequence} contradicts the map")))
+    }
+
+    fn replay_allotment(&mut self, change: &AllotmentChange, sequence: u64) -> Result<(), PoolError> {
+        let planned = self.load_planned(|map| map.plan_allotment(change))?;
+        let done = planned.then(|| self.map.assign_allotment(change)).flatten();
         done.ok_or_else(|| damaged(format!("log record {sequence} contradicts the map")))
     }
 
@@ -713,6 +735,7 @@ impl<M: Media> Core<M> {
                 map.plan_clone(*source, *source_first, *destination, *destination_first, *count)
             }
             Record::Catalog(changes, _) => map.plan_catalog(changes),
+            Record::Allotments(_) => true,
         })?;
         match complete {
             true => Ok(()),

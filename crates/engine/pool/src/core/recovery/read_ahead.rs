@@ -135,7 +135,7 @@ fn lacks_data(map: &mut Map, record: &Record<'_>) -> bool {
         Record::Clone { source, source_first, destination, destination_first, count } => {
             let _planned = map.plan_clone(*source, *source_first, *destination, *destination_first, *count);
         }
-        Record::Catalog(..) => {}
+        Record::Catalog(..) | Record::Allotments(..) => {}
     }
     noted(map) > before
 }

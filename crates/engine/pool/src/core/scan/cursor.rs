@@ -6,9 +6,10 @@
 use crate::checksum::Crc32c;
 use crate::geometry::{FANOUT, MAX_LEVEL, Pointer, page_span};
 use crate::interface::ScanStep;
-use crate::interface::range::BlockNumber;
+use crate::interface::range::{BlockNumber, BlockRange};
 use crate::interface::{ObjectId, Place};
 use crate::map::Map;
+use crate::map::due::Due;
 use crate::map::page::{Entry, Page};
 use crate::space::{STICKY, SpaceMap};
 use media::BlockAddress;
@@ -35,8 +36,23 @@ pub(crate) struct Scan {
     pub(super) window: std::ops::Range<BlockAddress>,
     pub(super) first_pass: bool,
     pub(super) verify: Option<Verify>,
+    /// Of a count of allotments.
+    pub(super) allotments: AllotmentCount,
     /// Unreadable pages: address and reason.
     pub(super) bad_pages: Vec<(BlockAddress, String)>,
+}
+
+/// Count of the allotments of an object between its turns.
+#[derive(Default)]
+pub(crate) struct AllotmentCount {
+    /// Allotments to be counted, the next one last.
+    pub(super) ranges: Vec<BlockRange>,
+    /// Number of the count of the present allotment, once it has begun.
+    pub(super) number: Option<u64>,
+    /// Counted so far of it.
+    pub(super) due: Due,
+    /// True if a count has been logged.
+    pub(super) logged: bool,
 }
 
 /// Leaf whose blocks are being read.

@@ -4,6 +4,7 @@
 //! A scan keeps no pointers. It stores the next block of an object and descends from the root each
 //! time, so each step sees the changes made since the previous one.
 
+mod allotments;
 mod check_step;
 pub(crate) mod cursor;
 mod index_check;
@@ -93,11 +94,15 @@ impl<M: Media> Core<M> {
         Step::Later
     }
 
-    /// Counts the blocks of a volume that are not shared, and so an upper bound of the shared ones.
+    /// Counts the blocks of a volume that are not shared, and so an upper bound of the shared ones; of an address
+    /// space, those of its allotments.
     pub(crate) fn recount_step(&mut self, object: ObjectId, progress: &mut Progress) -> Step {
         if self.map.objects().user(object).is_none() {
             self.map.end_count(object);
             return Step::Fail(PoolError::NoSuchObject(object).into());
+        }
+        if self.map.is_address_space(object) {
+            return self.recount_allotments_step(object, progress);
         }
         let mut scan = progress.scan.take().unwrap_or_else(|| {
             self.map.begin_count(object);

@@ -1,4 +1,8 @@
 //! Count of the blocks of a range that nothing outside of it maps.
+//!
+//! What lies below a page with several references counts as shared if the page spans blocks outside of the range,
+//! too. So the count is too small for a range that maps such a page twice; one that consists of whole pages of a
+//! level, or lies in one leaf, maps none.
 
 use super::cursor::{Enter, Scan, Visit, narrow};
 use super::{TRACKED_BLOCKS, enter_unique};

@@ -5,7 +5,7 @@
 //! segments at a time: if they do not fit the given memory, the trees are walked again for the next
 //! window. For tools: these functions block, and no other request may be in flight.
 
-use crate::catalog::{DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
+use crate::catalog::{ALLOTMENTS, DOCUMENTS, DROP_QUEUE, OBJECT_TABLE};
 use crate::core::Core;
 use crate::geometry::{Pointer, entry_span};
 use crate::interface::range::BlockNumber;
@@ -242,7 +242,7 @@ impl Tally {
 
 /// True for the pool's own objects, whose blocks are metadata.
 pub(crate) fn is_own(object: ObjectId) -> bool {
-    matches!(object, OBJECT_TABLE | DOCUMENTS | DROP_QUEUE)
+    matches!(object, OBJECT_TABLE | DOCUMENTS | DROP_QUEUE | ALLOTMENTS)
 }
 
 impl<M: Media> Core<M> {

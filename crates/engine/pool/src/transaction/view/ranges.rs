@@ -27,7 +27,7 @@ pub enum Segment {
 
 impl View<'_> {
     /// Checks that blocks are inside of an object, whose last block may be short.
-    fn has_blocks(&mut self, object: ObjectId, blocks: BlockRange) -> Result<(), Missing> {
+    pub(super) fn has_blocks(&mut self, object: ObjectId, blocks: BlockRange) -> Result<(), Missing> {
         let size_bytes = self.size_bytes(object)?;
         match blocks.first.checked_add(blocks.count) {
             Some(end) if end.get() <= size_bytes.div_ceil(B) => Ok(()),
@@ -128,7 +128,7 @@ impl View<'_> {
     }
 
     /// Checks a look at the map of a range, and notes that it needs the pages at both ends.
-    fn look_at(&mut self, object: ObjectId, blocks: BlockRange) -> Result<(), Missing> {
+    pub(super) fn look_at(&mut self, object: ObjectId, blocks: BlockRange) -> Result<(), Missing> {
         self.has_blocks(object, blocks)?;
         if blocks.count == 0 {
             return Ok(());

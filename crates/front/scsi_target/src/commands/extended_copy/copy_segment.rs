@@ -7,7 +7,7 @@ use crate::copy_segments::CopySegment;
 use crate::device::Invocation;
 use crate::sense::{CopyCause, Fault};
 use block::{BlockDevice, BlockError, CopyStep, Durability, Extent, Lba, RemainingCopy};
-use unit::{Access, OffloadWork, lock_copy};
+use unit::{OffloadWork, ReservationClass, lock_copy};
 
 /// Segment that is being copied.
 struct SegmentCopy<'a, D> {
@@ -38,7 +38,9 @@ impl<D: BlockDevice> SegmentCopy<'_, D> {
         source.check_visible(call.nexus).map_err(|cause| self.stop(cause))?;
         destination.check_visible(call.nexus).map_err(|cause| self.stop(cause))?;
         self.check_source().map_err(|fault| self.at_source(fault))?;
-        call.nexus.check_access(destination.logical_unit, Access::Write).map_err(|fault| self.at_destination(fault))?;
+        call.nexus
+            .check_reservation(destination.logical_unit, ReservationClass::Write)
+            .map_err(|fault| self.at_destination(fault))?;
         destination.logical_unit.check_writable().map_err(|fault| self.at_destination(fault))?;
         let range = destination.logical_unit.checked_range(segment.destination_lba, segment.block_count);
         range.map_err(|fault| self.at_destination(fault))?;
@@ -48,7 +50,7 @@ impl<D: BlockDevice> SegmentCopy<'_, D> {
 
     fn check_source(&self) -> Result<(), Fault> {
         let unit = self.source.logical_unit;
-        self.call.nexus.check_access(unit, Access::Read)?;
+        self.call.nexus.check_reservation(unit, ReservationClass::Read)?;
         unit.check_present()?;
         unit.checked_range(self.segment.source_lba, self.segment.block_count).map(drop)
     }
@@ -174,7 +176,7 @@ pub(super) fn verify_segment<D: BlockDevice>(
     end.check_visible(call.nexus)?;
     if ready {
         let at_source = |fault| CopyCause::Source(Box::new(fault));
-        call.nexus.check_access(end.logical_unit, Access::Condition).map_err(at_source)?;
+        call.nexus.check_reservation(end.logical_unit, ReservationClass::Condition).map_err(at_source)?;
         end.logical_unit.check_present().map_err(at_source)?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::commands::commands;
-use unit::Access;
+use unit::ReservationClass;
 
 /// Classes of the tables in SPC-4 and SBC-3, by opcode and service action. Written a second time,
 /// by hand.
@@ -78,11 +78,11 @@ fn classes_differ_only_where_the_standards_do() {
     use unit::reservations::Role;
     for kind in ReservationType::ALL {
         for role in [Role::Holder, Role::Registrant, Role::Unregistered] {
-            let write = Access::Write.permits(kind, role);
-            assert_eq!(Access::Control.permits(kind, role), write);
-            assert_eq!(Access::Capability.permits(kind, role), write);
-            assert!(!write || Access::Read.permits(kind, role), "who may write may read");
-            assert!(Access::Condition.permits(kind, role) && Access::Always.permits(kind, role));
+            let write = ReservationClass::Write.permits(kind, role);
+            assert_eq!(ReservationClass::Control.permits(kind, role), write);
+            assert_eq!(ReservationClass::Capability.permits(kind, role), write);
+            assert!(!write || ReservationClass::Read.permits(kind, role), "who may write may read");
+            assert!(ReservationClass::Condition.permits(kind, role) && ReservationClass::Always.permits(kind, role));
         }
     }
 }

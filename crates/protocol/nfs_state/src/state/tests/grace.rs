@@ -150,7 +150,7 @@ fn reclaims_draw_it_out() {
 #[test]
 fn the_longer_of_two_leases_counts() {
     let config = super::kit::config(2, Limits::default());
-    let records = vec![crate::Record { owner: "a".into(), boot: 1 }];
+    let records = vec![crate::Record { owner: "a".into(), boot: 1, denies: false }];
     let state = State::new(config, records, Duration::from_secs(60), Duration::ZERO).expect("valid settings");
     assert_eq!(state.totals(Duration::ZERO).grace, Duration::from_secs(60));
 }
@@ -234,4 +234,41 @@ fn a_thousand_clients_reclaim_over_two_restarts() {
         assert_eq!(kit.state.totals(kit.now).reclaiming, 1000 - reclaiming);
         assert_eq!(kit.state.totals(kit.now).grace == Duration::ZERO, reclaiming == 1000);
     }
+}
+
+/// I/O without an open was done in the grace period, although it could be against an open that denies it and was
+/// reclaimed afterwards.
+#[test]
+fn io_without_an_open_waits_for_clients_that_deny_access() {
+    let mut kit = Kit::new();
+    let (a, b) = (kit.client("a", 1), kit.client("b", 2));
+    kit.records();
+    assert!(kit.open(&b, "o", &OTHER_FILE, BOTH, 0).is_ok());
+    assert_eq!(kit.records(), Vec::<String>::new());
+    // A record that is written says too little.
+    assert!(kit.open(&a, "o", &FILE, BOTH, WRITE).is_ok());
+    let record = match kit.state.take_record_change() {
+        Some(crate::RecordChange::Write(record)) => record,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((&record.owner[..], record.denies), (&b"a"[..], true));
+    assert!(kit.open(&a, "p", &OTHER_FILE, READ, WRITE).is_err() && kit.open(&a, "p", &FILE, READ, WRITE).is_err());
+    assert_eq!(kit.records(), Vec::<String>::new());
+
+    let config = super::kit::config(2, Limits::default());
+    let others = crate::Record { owner: "b".into(), boot: 1, denies: false };
+    let state = State::new(config, vec![record, others], LEASE, kit.now).expect("valid settings");
+    let mut kit = Kit { state, now: kit.now };
+    let (a, b) = (kit.reclaiming_client("a", 1), kit.reclaiming_client("b", 2));
+    let anonymous = |kit: &mut Kit| kit.state.check_anonymous_io(&FILE, IoAccess::Write, kit.now);
+    let open = kit.reclaim(&b, "o", &OTHER_FILE, WRITE, 0).expect("reclaimed").stateid;
+    let read = |kit: &mut Kit| kit.state.check_io(b.reference, USER, &OTHER_FILE, &open, IoAccess::Read, kit.now);
+    assert_eq!((anonymous(&mut kit), read(&mut kit)), (Err(Status::GRACE), Err(Status::GRACE)));
+    assert!(kit.state.check_io(b.reference, USER, &OTHER_FILE, &open, IoAccess::Write, kit.now).is_ok());
+    assert!(kit.reclaim(&a, "o", &FILE, BOTH, WRITE).is_ok());
+    assert_eq!(anonymous(&mut kit), Err(Status::GRACE));
+    assert_eq!(complete(&mut kit, &a), Ok(()));
+    // The grace period lasts, and nobody who denies access is missing.
+    assert_eq!((anonymous(&mut kit), kit.state.totals(kit.now).reclaiming), (Err(Status::LOCKED), 1));
+    assert!(read(&mut kit).is_ok());
 }

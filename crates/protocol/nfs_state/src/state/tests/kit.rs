@@ -102,7 +102,8 @@ impl Kit {
 
     /// A run with records of earlier ones.
     pub(super) fn start(boot: u32, limits: Limits, owners: &[&str]) -> Self {
-        let record = |owner: &&str| Record { owner: Bytes::copy_from_slice(owner.as_bytes()), boot: boot - 1 };
+        let record =
+            |owner: &&str| Record { owner: Bytes::copy_from_slice(owner.as_bytes()), boot: boot - 1, denies: false };
         let records = owners.iter().map(record).collect();
         let now = Duration::from_secs(1000);
         let state = State::new(config(boot, limits), records, LEASE, now).expect("valid settings");

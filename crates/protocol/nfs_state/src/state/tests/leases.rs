@@ -184,8 +184,8 @@ fn a_lease_has_a_range() {
     }
 }
 
-/// Any new state gave the client a record again. It may not have had the reply that tells of its loss: after a restart it
-/// reclaimed all, what others had had meanwhile included.
+/// Any new state gave the client a record again. It may not have had the reply that tells of its loss: after a
+/// restart it reclaimed all, what others had had meanwhile included.
 #[test]
 fn a_client_has_no_record_until_it_has_freed_what_it_lost() {
     let mut kit = Kit::new();

@@ -2,7 +2,7 @@
 
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};
-use array_process::array::free_portal;
+use array_process::array::{Array, ArrayOptions, free_portal};
 use array_process::program;
 use clap::ValueEnum;
 use std::fs::File;
@@ -20,13 +20,24 @@ const READY_LIMIT: Duration = Duration::from_secs(30);
 pub(super) enum Kind {
     /// The server over a file system in memory, which loses its files when it ends.
     Memory,
+    /// The array.
+    Array,
 }
 
-/// Server with these shares: `s` and `t`, which anybody may change; `read-only`, with the files of `s`;
-/// `small`, of 16 MiB.
+/// Server with the shares `s`, `t`, `read-only` and `small`, which any host may use, as any user.
 pub(super) trait Server {
     /// Port of 127.0.0.1 at which it serves.
     fn port(&self) -> u16;
+    /// Share through which the files of the share `read-only` are written.
+    fn source_of_read_only(&self) -> &'static str;
+    /// Refuses changes through the share `read-only`.
+    fn refuse_changes(&mut self) -> Result<()>;
+    /// Leaves at most 16 MiB of room in the share `small`, or again as much as there is.
+    fn limit_room(&mut self, limit: bool) -> Result<()>;
+    /// Whether files outlive the process.
+    fn is_durable(&self) -> bool;
+    /// Kills the process with SIGKILL and starts it again after `away`.
+    fn kill_and_restart(&mut self, away: Duration) -> Result<()>;
     /// Ends it, and checks what it leaves. Returns what was checked.
     fn finish(self: Box<Self>) -> Result<String>;
 }
@@ -34,15 +45,17 @@ pub(super) trait Server {
 /// Starts a server of this kind, whose files are in `directory`.
 pub(super) fn start(
     kind: Kind,
-    _windlass: impl FnOnce() -> Result<PathBuf>,
+    windlass: impl FnOnce() -> Result<PathBuf>,
     directory: &Path,
 ) -> Result<Box<dyn Server>> {
     match kind {
         Kind::Memory => Ok(Box::new(Memory::start(directory)?)),
+        Kind::Array => Ok(Box::new(Served::start(&windlass()?, directory)?)),
     }
 }
 
-/// The server over a file system in memory. Dropping it kills the process.
+/// The server over a file system in memory: `read-only` has the files of `s`, and `small` a quota of 16 MiB.
+/// Dropping it kills the process.
 struct Memory {
     process: Child,
     address: SocketAddr,
@@ -80,6 +93,26 @@ impl Server for Memory {
         self.address.port()
     }
 
+    fn source_of_read_only(&self) -> &'static str {
+        "s"
+    }
+
+    fn refuse_changes(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn limit_room(&mut self, _limit: bool) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_durable(&self) -> bool {
+        false
+    }
+
+    fn kill_and_restart(&mut self, _away: Duration) -> Result<()> {
+        bail!("nfs_memory loses its files when it ends")
+    }
+
     fn finish(mut self: Box<Self>) -> Result<String> {
         match self.process.try_wait()? {
             Some(status) => bail!("nfs_memory ended by itself ({status})"),
@@ -92,5 +125,80 @@ impl Drop for Memory {
     fn drop(&mut self) {
         // A process that cannot be killed is left.
         let _ended = self.process.kill().and_then(|()| self.process.wait());
+    }
+}
+
+/// The array. Its shares have the room of its pool, which a thick volume takes up.
+struct Served {
+    array: Array,
+    windlass: PathBuf,
+    address: SocketAddr,
+}
+
+/// Size of the pool.
+const POOL_SIZE: &str = "2G";
+/// Room that a full pool has left.
+const LITTLE_BYTES: u64 = 12 << 20;
+/// Volume that fills the pool up.
+const BALLAST: &str = "ballast";
+/// Time limit of `pool check`.
+const CHECK_LIMIT: Duration = Duration::from_secs(120);
+
+impl Served {
+    fn start(windlass: &Path, directory: &Path) -> Result<Self> {
+        let address = free_portal()?;
+        let windlass = windlass.canonicalize()?;
+        let array = Array::start(ArrayOptions {
+            executable: windlass.clone(),
+            state_directory: directory.join("array"),
+            portals: vec![free_portal()?],
+            pool_size: POOL_SIZE.into(),
+            arguments: vec!["--nfs".into(), address.to_string()],
+        })?;
+        for share in ["s", "t", "read-only", "small"] {
+            array.command(&["share", "create", share])?;
+            array.command(&["access", "grant", share, "--any", "--squash", "none"])?;
+        }
+        Ok(Self { array, windlass, address })
+    }
+}
+
+impl Server for Served {
+    fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    fn source_of_read_only(&self) -> &'static str {
+        "read-only"
+    }
+
+    fn refuse_changes(&mut self) -> Result<()> {
+        self.array.command(&["access", "grant", "read-only", "--any", "--squash", "none", "--read-only"]).map(drop)
+    }
+
+    fn limit_room(&mut self, limit: bool) -> Result<()> {
+        if !limit {
+            return self.array.command(&["volume", "delete", BALLAST, "--yes"]).map(drop);
+        }
+        let free = self.array.pool_number("free_bytes")?;
+        let size = format!("{}M", free.saturating_sub(LITTLE_BYTES) >> 20);
+        self.array.command(&["volume", "create", BALLAST, "--size", &size, "--reserve", "thick"]).map(drop)
+    }
+
+    fn is_durable(&self) -> bool {
+        true
+    }
+
+    fn kill_and_restart(&mut self, away: Duration) -> Result<()> {
+        self.array.kill()?;
+        std::thread::sleep(away);
+        self.array.restart()
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<String> {
+        self.array.stop()?;
+        let pool = self.array.pool_file();
+        program::require(&self.windlass, &["pool".as_ref(), "check".as_ref(), pool.as_os_str()], CHECK_LIMIT)?;
+        Ok("the array stopped, and pool check finds nothing".into())
     }
 }

@@ -3,6 +3,7 @@
 mod copies;
 mod exercisers;
 mod files;
+mod killed;
 mod mounts;
 mod refusals;
 mod sharing;
@@ -26,5 +27,6 @@ pub(super) const ALL: &[Step<Lab>] = &[
     Step { name: "refusals", asks: "a read-only share, and a full one", run: refusals::run },
     Step { name: "software", asks: "git, sqlite3, tar, rsync and others", run: software::run },
     Step { name: EXERCISERS, asks: "random operations: fsx; the rules of POSIX: pjdfstest", run: exercisers::run },
+    Step { name: "killed", asks: "kill -9 of the server under eight writers with journals", run: killed::run },
     Step { name: "wire", asks: "packets: nothing malformed, nothing sent again", run: wire::run },
 ];

@@ -21,7 +21,8 @@ impl<M: Media> Core<M> {
             RangeChange::Payload { data, .. } => RANGE_BYTES + data.len() / BLOCK_BYTES * 12,
             RangeChange::Zero { .. } | RangeChange::Clone { .. } => RANGE_BYTES,
         });
-        ranges.sum::<usize>() + changes.contents.len() * Self::inline_record_bytes(1)
+        let allotments = record::allotment_bytes(changes.allotments.len());
+        ranges.sum::<usize>() + changes.contents.len() * Self::inline_record_bytes(1) + allotments
     }
 
     /// Carries all changes out and logs them. `None` if the map contradicts itself.
@@ -44,7 +45,7 @@ impl<M: Media> Core<M> {
                 }
             }
         }
-        Some(())
+        self.commit_allotments(&changes.allotments)
     }
 
     fn commit_range(&mut self, range: &RangeChange, placed: Option<&Placed>) -> Option<()> {

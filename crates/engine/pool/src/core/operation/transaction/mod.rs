@@ -4,6 +4,7 @@
 //! Whatever is missing ends the attempt before it has changed anything. What it has seen is pinned then,
 //! so that attempts need not race against eviction.
 
+mod allotments;
 mod commit;
 mod pins;
 mod plan;
@@ -79,6 +80,14 @@ impl Present for Looking<'_> {
 
     fn next(&mut self, object: ObjectId, from: BlockNumber, mapped: bool) -> Result<BlockNumber, BlockNumber> {
         self.map.search_block(object, from, mapped)
+    }
+
+    fn allotted(&self, object: ObjectId, blocks: BlockRange) -> Vec<BlockRange> {
+        self.map.allotted_in(object, blocks)
+    }
+
+    fn promised(&mut self, object: ObjectId, blocks: BlockRange) -> Option<u64> {
+        self.map.promised_in(object, blocks)
     }
 }
 
@@ -206,6 +215,9 @@ impl<M: Media> Core<M> {
             let durable = mark.is_durable() && outcome == Outcome::Commit(());
             return super::acknowledged(durable, Output::Done);
         }
+        if let Err(step) = self.takes_allotments(&running.changes) {
+            return step;
+        }
         let plan = self.plan_transaction(&running.changes);
         if !self.map.need().is_empty() {
             return Step::Wait;
@@ -241,8 +253,7 @@ impl<M: Media> Core<M> {
             self.stop("the map contradicts itself (transaction)");
             return super::broken();
         }
-        let taken = available.saturating_sub(self.map.space().available());
-        self.counters.unplanned += taken.saturating_sub(plan.ask.lasting + plan.ask.passing);
+        self.note_taken(available, plan.ask);
         self.conclude(body);
         super::acknowledged(mark.is_durable(), Output::Done)
     }

@@ -1,11 +1,14 @@
 //! Plan of all changes of a transaction: what has to be read first, and the space that they need in sum.
 
+use super::allotments::table_growth;
 use crate::core::Core;
 use crate::core::admission::SMALL_BYTES;
 use crate::core::operation::is_zero;
 use crate::interface::ObjectId;
+use crate::interface::allotment::AllotmentChange;
 use crate::interface::range::BlockNumber;
 use crate::map::need::Counts;
+use crate::map::promises::Raises;
 use crate::map::reserves::{Ask, Purpose};
 use crate::mutations::{Mutation, leaves_out};
 use crate::transaction::changes::{Changes, RangeChange};
@@ -70,9 +73,10 @@ impl<M: Media> Core<M> {
     /// Plans all changes. `None` if something is missing, which is in the map's need.
     pub(super) fn plan_transaction(&mut self, changes: &Changes) -> Option<Plan> {
         let mut shares: Vec<(ObjectId, Share)> = Vec::new();
-        let mut complete = true;
+        let mut raises = Raises::default();
         let mut promise = 0;
         self.map.forget_need();
+        let mut complete = self.plan_promises(changes, &mut raises);
         for (number, range) in changes.ranges.iter().enumerate() {
             let disturbed = is_disturbed(&changes.ranges[..number], range);
             complete &= self.plan_range(changes, number, disturbed);
@@ -86,7 +90,7 @@ impl<M: Media> Core<M> {
         for zero in [false, true] {
             for run in runs(changes, zero, |object| self.detects_zeros(object)) {
                 let disturbed = changes.ranges.iter().any(|range| range.disturbs(run.object));
-                let Some(new) = self.plan_run(changes, run, disturbed) else {
+                let Some(new) = self.plan_run(changes, run, zero, disturbed) else {
                     complete = false;
                     continue;
                 };
@@ -95,6 +99,7 @@ impl<M: Media> Core<M> {
                 share_of(&mut shares, run.object).add(disturbed, counts, if zero { 0 } else { new });
             }
         }
+        let promise = promise + raises.blocks();
         complete.then(|| Plan { ask: Ask { promise, ..self.ask_for_all(changes, &shares, fresh) } })
     }
 
@@ -111,17 +116,23 @@ impl<M: Media> Core<M> {
             (RangeChange::Clone { source, source_first, .. }, true) => {
                 self.map.plan_clone_after((*source, *source_first), (object, first), count, reached)
             }
-            (RangeChange::Payload { .. }, false) => self.map.plan_blocks(object, first, count).is_some(),
+            (RangeChange::Payload { zeros, .. }, false) => {
+                if *zeros {
+                    self.map.plan_recreated(object, first, count);
+                }
+                self.map.plan_placed(object, first, count)
+            }
             (RangeChange::Payload { .. }, true) => self.map.plan_content_after(object, first, count, reached).is_some(),
         }
     }
 
-    fn plan_run(&mut self, changes: &Changes, run: Run, disturbed: bool) -> Option<u64> {
+    fn plan_run(&mut self, changes: &Changes, run: Run, zero: bool, disturbed: bool) -> Option<u64> {
         let Run { object, first, count } = run;
         match disturbed {
             true => self
                 .map
                 .plan_content_after(object, first, count, &mut |place| changes.reached(place, changes.ranges.len())),
+            false if zero => self.map.plan_zeros(object, first, count),
             false => self.map.plan_content(object, first, count),
         }
     }
@@ -135,7 +146,10 @@ impl<M: Media> Core<M> {
             let pages = share.unpromised_pages;
             new += share.new + share.unpromised;
             // A promise may be short of pages: these are taken from free space.
-            let lasting = ask.lasting.max(share.new + share.counts.allocations - share.counts.passing);
+            let lasting = match self.map.allotments().has(*object) {
+                true => ask.lasting,
+                false => ask.lasting.max(share.new + share.counts.allocations - share.counts.passing),
+            };
             sum = Ask {
                 lasting: sum.lasting + lasting + share.unpromised + pages.allocations - pages.passing,
                 covered: sum.covered + ask.covered,
@@ -149,12 +163,18 @@ impl<M: Media> Core<M> {
                 sum = ask;
             }
         }
+        let growth = table_growth(&self.map, &changes.allotments);
+        let allots = changes.allotments.iter().any(|change| matches!(change, AllotmentChange::Allot { .. }));
+        match allots {
+            true => sum.lasting += growth,
+            false => sum.passing += growth,
+        }
         let any = |which: fn(&RangeChange) -> bool| changes.ranges.iter().any(which);
         let small = fresh == 0 && new * BLOCK_BYTES as u64 <= SMALL_BYTES as u64;
         let zeroes = any(|range| matches!(range, RangeChange::Zero { .. }));
         let shares_blocks = any(|range| matches!(range, RangeChange::Clone { .. }));
         let purpose = match () {
-            () if shares_blocks => Purpose::Storing,
+            () if shares_blocks || allots => Purpose::Storing,
             // Overwrites in place and zeros work in a full pool, and what frees space as well.
             () if new == 0 || (zeroes && small) => Purpose::Freeing,
             () if small => Purpose::Overwriting,

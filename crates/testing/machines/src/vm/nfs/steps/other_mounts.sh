@@ -54,7 +54,7 @@ umount /mnt/s
 fails 'No such file' mount_share 4.2 none /mnt/s retry=0
 
 ### a share that does not exist is refused, with 3
-fails 'No such file' mount_share 3 none /mnt/s retry=0
+fails 'access denied' mount_share 3 none /mnt/s retry=0
 
 ### NFSv4.0 is refused
 fails 'not supported' mount -t nfs4 -o vers=4.0,port=$PORT,retry=0 $HOST:/s /mnt/s

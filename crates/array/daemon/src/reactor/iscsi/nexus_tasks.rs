@@ -1,4 +1,4 @@
-//! Engine side of one connection: its nexus, its commands and functions in flight, and the orders
+//! Nexus side of one connection: its nexus, its commands and functions in flight, and the orders
 //! of other parts of the array.
 
 use super::super::clock;
@@ -17,8 +17,8 @@ use std::task::Context;
 use tokio::sync::oneshot;
 use unit::AbortFlag;
 
-/// Engine side of one connection.
-pub(super) struct EngineSide<M: Media + 'static> {
+/// Nexus side of one connection.
+pub(super) struct NexusTasks<M: Media + 'static> {
     iscsi: Rc<Iscsi<M>>,
     member: Rc<Member>,
     execution: Execution,
@@ -27,7 +27,7 @@ pub(super) struct EngineSide<M: Media + 'static> {
     next_abort: u64,
 }
 
-impl<M: Media + 'static> EngineSide<M> {
+impl<M: Media + 'static> NexusTasks<M> {
     pub fn new(iscsi: Rc<Iscsi<M>>, member: Rc<Member>) -> Self {
         Self { iscsi, member, execution: Execution::default(), aborts: Vec::new(), next_abort: 0 }
     }
@@ -140,9 +140,9 @@ impl<M: Media + 'static> EngineSide<M> {
         }
     }
 
-    /// Answers an order to abort for the commands that the engine has.
+    /// Answers an order to abort for the commands that the reactor has.
     #[cfg(feature = "simulation")]
-    pub fn aborted_in_engine(&mut self, number: u64) {
+    pub fn aborted_in_reactor(&mut self, number: u64) {
         self.aborted(number, self.execution.tasks(), true);
     }
 

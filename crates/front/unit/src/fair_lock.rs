@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// Fair lock.
 #[derive(Debug, Default)]
-pub struct Turn {
+pub struct FairLock {
     next_ticket: Cell<u64>,
     /// Tickets in order; the first one has the lock.
     tickets: RefCell<VecDeque<u64>>,
@@ -16,27 +16,27 @@ pub struct Turn {
 
 /// Place in the queue, and at its head the lock, until this is dropped.
 #[derive(Debug)]
-pub struct TurnGuard<'a> {
-    turn: &'a Turn,
+pub struct FairLockGuard<'a> {
+    lock: &'a FairLock,
     ticket: u64,
 }
 
-impl Turn {
+impl FairLock {
     /// Waits for the lock.
-    pub async fn take(&self) -> TurnGuard<'_> {
+    pub async fn lock(&self) -> FairLockGuard<'_> {
         let ticket = self.next_ticket.get();
         self.next_ticket.set(ticket + 1);
         self.tickets.borrow_mut().push_back(ticket);
-        let place = TurnGuard { turn: self, ticket };
+        let place = FairLockGuard { lock: self, ticket };
         self.waiting.until(|| (self.tickets.borrow().front() == Some(&ticket)).then_some(())).await;
         place
     }
 }
 
-impl Drop for TurnGuard<'_> {
+impl Drop for FairLockGuard<'_> {
     fn drop(&mut self) {
-        self.turn.tickets.borrow_mut().retain(|ticket| *ticket != self.ticket);
-        self.turn.waiting.wake_all();
+        self.lock.tickets.borrow_mut().retain(|ticket| *ticket != self.ticket);
+        self.lock.waiting.wake_all();
     }
 }
 
@@ -48,11 +48,11 @@ mod tests {
 
     #[test]
     fn each_waits_for_the_one_before() {
-        let turn = Turn::default();
+        let lock = FairLock::default();
         let context = &mut Context::from_waker(Waker::noop());
-        let Poll::Ready(first) = pin!(turn.take()).poll(context) else { panic!("the turn is free") };
-        let mut second = Box::pin(turn.take());
-        let mut third = Box::pin(turn.take());
+        let Poll::Ready(first) = pin!(lock.lock()).poll(context) else { panic!("the lock is free") };
+        let mut second = Box::pin(lock.lock());
+        let mut third = Box::pin(lock.lock());
         assert!(second.as_mut().poll(context).is_pending());
         assert!(third.as_mut().poll(context).is_pending());
         drop(first);
@@ -60,6 +60,6 @@ mod tests {
         drop(second);
         let Poll::Ready(third) = third.as_mut().poll(context) else { panic!("none is before it") };
         drop(third);
-        assert!(pin!(turn.take()).poll(context).is_ready());
+        assert!(pin!(lock.lock()).poll(context).is_ready());
     }
 }

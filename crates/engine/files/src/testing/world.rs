@@ -10,25 +10,25 @@ use vfs::{
 };
 
 /// Number of a created file.
-pub(super) type Handle = usize;
+pub(crate) type Handle = usize;
 
 /// What a caller sees of a file, without what file systems may decide.
-pub(super) type Seen = (Option<Handle>, Kind, u16, u32, u64, Timestamp, Timestamp);
+pub(crate) type Seen = (Option<Handle>, Kind, u16, u32, u64, Timestamp, Timestamp);
 
 /// A file system with the handles of its files.
-pub(super) struct World<F> {
-    pub(super) fs: F,
-    pub(super) ids: BTreeMap<Handle, FileId>,
+pub(crate) struct World<F> {
+    pub(crate) fs: F,
+    pub(crate) ids: BTreeMap<Handle, FileId>,
     caller: Caller,
 }
 
 /// All that a walk finds: for each path its attributes, content, extended attributes.
-pub(super) type Image = BTreeMap<String, (Seen, u64, Vec<u8>, Vec<(Vec<u8>, Bytes)>)>;
+pub(crate) type Image = BTreeMap<String, (Seen, u64, Vec<u8>, Vec<(Vec<u8>, Bytes)>)>;
 
 /// Most bytes that a walk reads at a start and at an end of a file.
 const READ_BYTES: u64 = 1 << 20;
 
-pub(super) fn name(number: u8) -> Name {
+pub(crate) fn name(number: u8) -> Name {
     let text = if number.is_multiple_of(5) { format!("{number}").repeat(80) } else { format!("n{number}") };
     Name::try_from(&text[..]).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -38,7 +38,7 @@ fn xattr_name(number: u8) -> XattrName {
 }
 
 impl<F: FileSystem> World<F> {
-    pub(super) fn new(fs: F) -> Self {
+    pub(crate) fn new(fs: F) -> Self {
         let ids = BTreeMap::from([(0, fs.root())]);
         Self { fs, ids, caller: Caller::root() }
     }
@@ -66,7 +66,7 @@ impl<F: FileSystem> World<F> {
     }
 
     /// Takes a step. Returns what the caller sees.
-    pub(super) async fn take(&mut self, step: &Step) -> Result<Vec<Seen>, String> {
+    pub(crate) async fn take(&mut self, step: &Step) -> Result<Vec<Seen>, String> {
         let result = self.call(step).await;
         match result {
             Ok(attributes) => Ok(attributes.iter().map(|attributes| self.seen(attributes)).collect()),
@@ -159,7 +159,7 @@ impl<F: FileSystem> World<F> {
     }
 
     /// Everything: by path, and the files without a name by handle.
-    pub(super) async fn image(&self) -> Image {
+    pub(crate) async fn image(&self) -> Image {
         let mut image = Image::new();
         let mut queue = vec![(String::new(), self.fs.root())];
         while let Some((path, file)) = queue.pop() {
@@ -223,6 +223,7 @@ fn target(number: u8) -> Result<LinkTarget, FsError> {
     Ok(LinkTarget::new(Bytes::from(vec![b't'; usize::from(number) * 20 + 1]))?)
 }
 
-pub(super) fn good<T>(result: Result<T, FsError>) -> T {
+/// Result of a call that must not fail.
+pub(crate) fn good<T>(result: Result<T, FsError>) -> T {
     result.unwrap_or_else(|error| panic!("a call fails: {error}"))
 }

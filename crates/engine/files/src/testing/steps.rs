@@ -7,14 +7,14 @@ use vfs::{Kind, Timestamp};
 
 /// A step at a time.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) now: Timestamp,
-    pub(super) target: Target,
+pub(crate) struct Step {
+    pub(crate) now: Timestamp,
+    pub(crate) target: Target,
 }
 
 /// What a step does. Files are named by handles.
 #[derive(Clone, Debug)]
-pub(super) enum Target {
+pub(crate) enum Target {
     Create {
         directory: Handle,
         name: u8,
@@ -102,20 +102,20 @@ pub(super) enum Target {
 
 impl Step {
     /// True if the step is durable once it was acknowledged.
-    pub(super) const fn is_durable(&self) -> bool {
+    pub(crate) const fn is_durable(&self) -> bool {
         !matches!(self.target, Target::Write { durable: false, .. } | Target::Hold { .. })
     }
 
     /// True if the step may be given up at any point: it changes nothing, or all at one instant, and nothing in
     /// memory alone.
-    pub(super) const fn is_one_change(&self) -> bool {
+    pub(crate) const fn is_one_change(&self) -> bool {
         use Target::{Commit, DropUnheld, Hold, Release, Restart};
         !matches!(self.target, Hold { .. } | Release { .. } | DropUnheld | Restart | Commit { .. })
     }
 }
 
 /// Draws steps.
-pub(super) struct Steps<'a> {
+pub(crate) struct Steps<'a> {
     random: &'a Random,
     /// Handles of files that may be directories, and of those that may be regular files.
     directories: Vec<Handle>,
@@ -125,7 +125,7 @@ pub(super) struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    pub(super) fn new(random: &'a Random) -> Self {
+    pub(crate) fn new(random: &'a Random) -> Self {
         Self { random, directories: vec![0], files: Vec::new(), next: 1, seconds: 1000 }
     }
 
@@ -177,7 +177,7 @@ impl<'a> Steps<'a> {
     }
 
     /// The next step.
-    pub(super) fn draw(&mut self) -> Step {
+    pub(crate) fn draw(&mut self) -> Step {
         // Sometimes the clock stands still, or goes back.
         self.seconds += self.random.below(4) as i64 - 1;
         let now = Timestamp::new(self.seconds, 0).unwrap_or_default();

@@ -1,12 +1,12 @@
-//! The engine, as the connection side of a connection reaches it.
+//! The reactor, as the connection side of a connection reaches it.
 
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
 use iscsi::connection::{CloseReason, Connection, Directory, SessionIdentity, TaskHandle, TaskManagement};
 use std::task::Context;
 
-/// Engine side of one connection, reached by calls or through messages. What is handed over takes
+/// Nexus side of one connection, reached by calls or through messages. What is handed over takes
 /// effect in the order of the calls: a function never passes a command (T4 in ARCHITECTURE.md).
-pub(super) trait Engine {
+pub(super) trait NexusSide {
     /// Answers of the array to the protocol core.
     fn directory(&self) -> &dyn Directory;
 
@@ -16,7 +16,7 @@ pub(super) trait Engine {
     /// Continues with that. True if something happened.
     fn poll_opening(&mut self, core: &mut Connection, context: &mut Context<'_>) -> bool;
 
-    /// Whether the engine takes no more commands for now. The task is woken when it does.
+    /// Whether the reactor takes no more commands for now. The task is woken when it does.
     fn is_full(&self, context: &mut Context<'_>) -> bool;
     /// Executes a command.
     fn start(&mut self, command: Dispatch);

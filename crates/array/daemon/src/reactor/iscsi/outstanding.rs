@@ -1,4 +1,4 @@
-//! Commands of one connection that the engine has: what the connection side keeps of each until its
+//! Commands of one connection that the reactor has: what the connection side keeps of each until its
 //! completion comes.
 
 use block::VolumeId;
@@ -14,16 +14,16 @@ pub(super) struct Kept {
     pub volume: Option<VolumeId>,
     /// Bytes of Data-In memory that the command holds.
     pub held: usize,
-    /// Memory of its Data-Out, until the engine no longer needs the data.
+    /// Memory of its Data-Out, until the reactor no longer needs the data.
     #[expect(dead_code, reason = "dropping it gives the memory back")]
     pub data_out: Option<Rc<HeldDataOut>>,
 }
 
-/// Commands in flight: on their way to the engine, in it, or on their way back.
+/// Outstanding commands: on their way to the reactor, in it, or on their way back.
 #[derive(Debug, Default)]
-pub(super) struct InFlight(FxHashMap<TaskHandle, Kept>);
+pub(super) struct Outstanding(FxHashMap<TaskHandle, Kept>);
 
-impl InFlight {
+impl Outstanding {
     /// Adds a command.
     pub fn start(&mut self, task: TaskHandle, kept: Kept) {
         self.0.insert(task, kept);
@@ -35,7 +35,7 @@ impl InFlight {
         self.0.remove(&task).map_or(0, |kept| kept.held)
     }
 
-    /// True if the engine has no command of the connection.
+    /// True if the reactor has no command of the connection.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Access classes of commands, and the classes that a reservation permits: the tables of SPC-4 §5.9
+//! Classes of commands against reservations, and the classes that a reservation permits: the tables of SPC-4 §5.9
 //! and SBC-3.
 
 use super::Role;
@@ -6,7 +6,7 @@ use crate::reservation_type::ReservationType;
 
 /// Class of a command against reservations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum ReservationClass {
     /// Never conflicts.
     Always,
     /// Conflicts only with a reservation of the whole unit by another client (RESERVE of SPC-2).
@@ -26,7 +26,7 @@ pub enum Access {
     Write,
 }
 
-impl Access {
+impl ReservationClass {
     /// Whether the command conflicts with a RESERVE (SPC-2 §5.5.1); `own`: the sender holds it.
     pub const fn conflicts_with_reserve(self, own: bool) -> bool {
         match self {

@@ -1,0 +1,289 @@
+//! `windlass share`: files that hosts use over NFS.
+
+use crate::client::{Client, segment};
+use crate::error::CliError;
+use crate::output::{Column, Output, Resource, Value, column, wide};
+use api::size::SizeError;
+use api::{CopyPolicy, NfsVersion, Share, ShareCreate, ShareRollback, ShareSet};
+
+/// Verbs of `windlass share`.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Verb {
+    /// List shares
+    #[command(after_help = "Examples:\n  windlass share list\n  windlass share list -o json")]
+    List,
+    /// Show one share, and how a host mounts it
+    #[command(after_help = "Example:\n  windlass share show vms")]
+    Show {
+        /// Name or id
+        name: String,
+    },
+    /// Create an empty share; no host may use it before it has access
+    #[command(
+        after_help = "Examples:\n  windlass share create vms\n  windlass share create home --owner 1000:1000 --mode 0750 --protocols v4\n\nRepeating the command with the same parameters succeeds and changes nothing: the share keeps the files that it has by then."
+    )]
+    Create(Create),
+    /// Create a share with the files of a share or of its snapshot; takes no time and no space
+    #[command(
+        after_help = "Examples:\n  windlass share clone vms vms-test\n  windlass share clone vms@monday restored\n\nA name that exists already is refused with status 4: that share has older files. No host may use the clone before it has access."
+    )]
+    Clone {
+        /// Share, or snapshot as SHARE@SNAPSHOT
+        source: String,
+        /// Name of the new share
+        name: String,
+    },
+    /// Change the name and settings of a share
+    #[command(
+        after_help = "Examples:\n  windlass share set vms --name machines\n  windlass share set vms --protocols v4\n  windlass share set vms --new-handles"
+    )]
+    Set {
+        /// Name or id
+        name: String,
+        /// New name, and with it a new path to mount
+        #[arg(long = "name", value_name = "NEW-NAME")]
+        new_name: Option<String>,
+        /// Versions of NFS that serve the share: v3, v4 or v3,v4
+        #[arg(long, value_name = "VERSIONS", value_enum, value_delimiter = ',', hide_possible_values = true)]
+        protocols: Vec<Version>,
+        /// Make the filehandles of all hosts stale, so that they have to mount the share again
+        #[arg(long)]
+        new_handles: bool,
+    },
+    /// Return a share to the files of one of its snapshots; hosts keep their mounts
+    #[command(
+        after_help = "Examples:\n  windlass share rollback vms monday\n  windlass share rollback vms monday --keep before-rollback"
+    )]
+    Rollback {
+        /// Name or id
+        name: String,
+        /// Name of one of the share's snapshots
+        snapshot: String,
+        /// First create a snapshot with this name of the present files
+        #[arg(long, value_name = "NAME")]
+        keep: Option<String>,
+    },
+    /// Delete shares that no host may use
+    #[command(
+        after_help = "Examples:\n  windlass share delete vms\n  windlass share delete scratch --with-snapshots --yes"
+    )]
+    Delete {
+        /// Names or ids
+        #[arg(required = true)]
+        names: Vec<String>,
+        /// Delete their snapshots too
+        #[arg(long)]
+        with_snapshots: bool,
+    },
+}
+
+/// Parameters of `share create`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Create {
+    /// Name: letters, digits, '.', '_' and '-'; no volume has it
+    name: String,
+    /// Pool of the share; default: the array's default pool
+    #[arg(long, value_name = "NAME")]
+    pool: Option<String>,
+    /// Owner and group of the root directory [default: 0:0]
+    #[arg(long, value_name = "UID:GID", value_parser = parse_ids)]
+    owner: Option<(u32, u32)>,
+    /// Permission bits of the root directory, in octal digits [default: 0755]
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
+    /// Versions of NFS that serve the share: v3, v4 or v3,v4 [default: v3,v4]
+    #[arg(long, value_name = "VERSIONS", value_enum, value_delimiter = ',', hide_possible_values = true)]
+    protocols: Vec<Version>,
+    /// What a copy within the array does: share (blocks, until either changes) [default: share]
+    #[arg(long, value_name = "share|physical", value_enum, hide_possible_values = true)]
+    copy: Option<Copying>,
+    /// Largest space of the share; not supported
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    quota: Option<u64>,
+}
+
+/// Version of NFS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Version {
+    /// NFSv3
+    V3,
+    /// NFSv4.1 and 4.2
+    V4,
+}
+
+/// What a copy within the array does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Copying {
+    /// It shares the blocks of its source
+    Share,
+    /// It stores its blocks once more
+    Physical,
+}
+
+impl Resource for Share {
+    const WHEN_EMPTY: &'static str = "no shares yet; make one:  windlass share create NAME";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("name", |share| share.name.as_str().into()),
+        column("used", |share| Value::Bytes(share.mapped_bytes)),
+        column("unique", |share| share.unique_bytes.map(Value::Bytes).into()),
+        column("snaps", |share| share.snapshot_bytes.map(Value::Bytes).into()),
+        column("protocols", |share| protocols(share).into()),
+        column("hosts", |share| hosts(share).into()),
+        wide("mount", |share| mount(share).into()),
+        wide("pool", |share| share.pool.as_str().into()),
+        wide("shared", |share| share.shared_bytes.map(Value::Bytes).into()),
+        wide("snapshots", |share| Value::Number(share.snapshots)),
+        wide("promised", |share| Value::Bytes(share.promised_bytes)),
+        wide("owner", |share| format!("{}:{}", share.owner_uid, share.owner_gid).into()),
+        wide("mode", |share| share.mode.as_str().into()),
+        wide("copy", |share| copy(share.copy).into()),
+        wide("source", |share| {
+            share.source.as_ref().map(|source| source.name.clone().unwrap_or_else(|| "(deleted)".to_owned())).into()
+        }),
+        wide("fsid", |share| share.fsid.as_str().into()),
+        wide("epoch", |share| Value::Number(share.epoch.into())),
+        wide("created", |share| format!("{:.0}", share.created).into()),
+        wide("id", |share| share.id.to_string().into()),
+    ];
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
+/// `v3,v4`.
+fn protocols(share: &Share) -> String {
+    let name = |version: &NfsVersion| match version {
+        NfsVersion::V3 => "v3",
+        NfsVersion::V4 => "v4",
+    };
+    share.protocols.iter().map(name).collect::<Vec<_>>().join(",")
+}
+
+/// Hosts of every rule, those that only read with `:ro`.
+fn hosts(share: &Share) -> Option<String> {
+    let host = |export: &api::Export| format!("{}{}", export.host, if export.read_only { ":ro" } else { "" });
+    let all: Vec<String> = share.exports.iter().map(host).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// Command by which a Linux host mounts the share. The array does not know the address by which a
+/// host reaches it.
+fn mount(share: &Share) -> String {
+    let options =
+        if share.protocols.contains(&NfsVersion::V4) { "vers=4.2" } else { "vers=3,mountport=2049,proto=tcp" };
+    format!("mount -t nfs -o {options} ADDRESS:{} DIRECTORY", share.path)
+}
+
+const fn copy(policy: CopyPolicy) -> &'static str {
+    match policy {
+        CopyPolicy::Share => "share",
+        CopyPolicy::Physical => "physical",
+    }
+}
+
+fn parse_size(text: &str) -> Result<u64, SizeError> {
+    api::size::parse(text)
+}
+
+/// Parses `UID:GID`.
+pub(crate) fn parse_ids(text: &str) -> Result<(u32, u32), String> {
+    let ids = text.split_once(':').and_then(|(uid, gid)| Some((uid.parse().ok()?, gid.parse().ok()?)));
+    ids.ok_or_else(|| "write a user and a group as numbers, such as 1000:1000".to_owned())
+}
+
+fn versions(protocols: &[Version]) -> Option<Vec<NfsVersion>> {
+    let version = |version: &Version| match version {
+        Version::V3 => NfsVersion::V3,
+        Version::V4 => NfsVersion::V4,
+    };
+    (!protocols.is_empty()).then(|| protocols.iter().map(version).collect())
+}
+
+pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    match verb {
+        Verb::List => output.list(&client.long_list::<Share>("/api/v1/shares").await?),
+        Verb::Show { name } => output.show(&client.get::<Share>(&path(name)).await?),
+        Verb::Create(create) => {
+            let create = ShareCreate {
+                name: create.name.clone(),
+                source: None,
+                pool: create.pool.clone(),
+                owner_uid: create.owner.map(|(uid, _)| uid),
+                owner_gid: create.owner.map(|(_, gid)| gid),
+                mode: create.mode.clone(),
+                protocols: versions(&create.protocols),
+                copy: create.copy.map(|copy| match copy {
+                    Copying::Share => CopyPolicy::Share,
+                    Copying::Physical => CopyPolicy::Physical,
+                }),
+                quota_bytes: create.quota,
+            };
+            make(&create, client, output).await
+        }
+        Verb::Clone { source, name } => {
+            let (name, source) = (name.clone(), Some(source.clone()));
+            make(&ShareCreate { name, source, ..ShareCreate::default() }, client, output).await
+        }
+        Verb::Set { name, new_name, protocols, new_handles } => {
+            let set = ShareSet { name: new_name.clone(), protocols: versions(protocols), new_handles: *new_handles };
+            if set == ShareSet::default() {
+                let message = "nothing to change: give --name, --protocols or --new-handles";
+                return Err(CliError::usage(message.to_owned()));
+            }
+            if *new_handles {
+                let question = format!("make the filehandles of all hosts of share {name} stale?");
+                output.confirm_for(&path(name), client, &question).await?;
+            }
+            output.made("share", &client.patch::<Share>(&path(name), &set).await?, true)
+        }
+        Verb::Rollback { name, snapshot, keep } => rollback(name, snapshot, keep.as_ref(), client, output).await,
+        Verb::Delete { names, with_snapshots } => delete(names, *with_snapshots, client, output).await,
+    }
+}
+
+async fn make(create: &ShareCreate, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    let answer = client.post::<Share>("/api/v1/shares", create).await?;
+    output.made("share", &answer.body, answer.created)?;
+    output.warnings(&answer.body.warnings);
+    Ok(())
+}
+
+async fn rollback(
+    name: &str,
+    snapshot: &str,
+    keep: Option<&String>,
+    client: &Client,
+    output: &mut Output<'_, '_>,
+) -> Result<(), CliError> {
+    let kept = if keep.is_some() { "" } else { "; what it has now is lost" };
+    let question = format!("roll share {name} back to snapshot {snapshot}{kept}?");
+    output.confirm_for(&path(name), client, &question).await?;
+    let rollback = ShareRollback { snapshot: snapshot.to_owned(), keep: keep.cloned() };
+    let share = client.post::<Share>(&format!("{}/rollback", path(name)), &rollback).await?.body;
+    output.made("share", &share, true)?;
+    output.report(&format!("share {} is as it was in snapshot {snapshot}", share.name));
+    Ok(())
+}
+
+async fn delete(
+    names: &[String],
+    with_snapshots: bool,
+    client: &Client,
+    output: &mut Output<'_, '_>,
+) -> Result<(), CliError> {
+    let (snapshots, query) = if with_snapshots { (" and all its snapshots", "?with_snapshots=true") } else { ("", "") };
+    let mut deleted = Vec::with_capacity(names.len());
+    for name in names {
+        output.confirm_for(&path(name), client, &format!("delete share {name}{snapshots}?")).await?;
+        client.delete(&format!("{}{query}", path(name))).await?;
+        output.report(&format!("share {name} deleted"));
+        deleted.push(name.as_str());
+    }
+    output.deleted(&deleted)
+}
+
+/// Path of a share.
+pub(crate) fn path(name: &str) -> String {
+    format!("/api/v1/shares/{}", segment(name))
+}

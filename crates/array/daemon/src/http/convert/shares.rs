@@ -1,0 +1,78 @@
+//! Shares and export rules.
+
+use super::volumes::shared;
+use super::{copy_policy, squash, warning};
+use crate::http::problem::Fault;
+use api::{Export, NfsVersion, Share, Source, SourceKind};
+use axum::http::StatusCode;
+use control::{ExportTo, ExportView, Protocols, ShareView};
+
+pub(in crate::http) fn share(view: ShareView) -> Share {
+    let root = view.record.root;
+    Share {
+        id: view.record.id,
+        path: format!("/{}", view.record.name),
+        name: view.record.name,
+        pool: view.pool,
+        mapped_bytes: view.object.mapped_bytes,
+        unique_bytes: view.unique_bytes,
+        shared_bytes: shared(view.object.mapped_bytes, view.unique_bytes),
+        snapshot_bytes: view.snapshot_bytes,
+        snapshots: view.snapshots,
+        promised_bytes: view.object.promised_bytes,
+        protocols: versions(view.record.protocols),
+        copy: copy_policy(view.record.copy),
+        owner_uid: root.uid,
+        owner_gid: root.gid,
+        mode: format!("{:04o}", root.mode),
+        fsid: format!("{:016x}", view.record.fsid),
+        epoch: view.record.epoch,
+        source: view.source.map(|source| Source {
+            kind: if source.snapshot { SourceKind::Snapshot } else { SourceKind::Share },
+            id: source.id,
+            name: source.name,
+        }),
+        created: view.record.created,
+        exports: view.exports.into_iter().map(export).collect(),
+        warnings: view.warnings.into_iter().map(warning).collect(),
+    }
+}
+
+pub(in crate::http) fn export(view: ExportView) -> Export {
+    let (host_id, group_id) = match view.record.to {
+        ExportTo::Host(host) => (Some(host), None),
+        ExportTo::Group(group) => (None, Some(group)),
+        ExportTo::Network(_) | ExportTo::Any => (None, None),
+    };
+    Export {
+        share: view.share,
+        share_id: view.record.share,
+        host: view.grantee.word(),
+        host_id,
+        group_id,
+        read_only: view.record.read_only,
+        squash: squash(view.record.squash),
+        anonymous_uid: view.record.anonymous_uid,
+        anonymous_gid: view.record.anonymous_gid,
+        privileged_port: view.record.privileged_port,
+        created: view.record.created,
+    }
+}
+
+fn versions(protocols: Protocols) -> Vec<NfsVersion> {
+    let all = [(protocols.v3, NfsVersion::V3), (protocols.v4, NfsVersion::V4)];
+    all.into_iter().filter(|(on, _)| *on).map(|(_, version)| version).collect()
+}
+
+pub(in crate::http) fn protocols(versions: &[NfsVersion]) -> Protocols {
+    Protocols { v3: versions.contains(&NfsVersion::V3), v4: versions.contains(&NfsVersion::V4) }
+}
+
+/// Permission bits in octal digits.
+pub(in crate::http) fn mode(digits: &str) -> Result<u32, Fault> {
+    let is_octal = !digits.is_empty() && digits.bytes().all(|digit| matches!(digit, b'0'..=b'7'));
+    is_octal.then(|| u32::from_str_radix(digits, 8).ok()).flatten().ok_or_else(|| Fault::InvalidRequest {
+        status: StatusCode::UNPROCESSABLE_ENTITY,
+        detail: format!("mode {digits:?} is not possible: permission bits are octal digits, such as 0755"),
+    })
+}

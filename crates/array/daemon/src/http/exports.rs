@@ -1,0 +1,151 @@
+//! `/api/v1/exports` and `/api/v1/shares/{share}/exports`.
+
+use crate::ArrayHandle;
+use crate::http::extract::{Body, Path, Query, made};
+use crate::http::problem::Fault;
+use crate::http::{answer, convert};
+use api::{ANY_HOST, Export, ExportGrant, ExportList, List, PageQuery};
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use control::ExportGrantee;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(list_of, grant, revoke_all)).routes(routes!(revoke))
+}
+
+/// Lists the export rules of all shares, by share, the most exact first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/exports",
+    tag = "access",
+    params(ExportList),
+    responses((status = 200, body = List<Export>))
+)]
+pub(super) async fn list(
+    State(array): State<ArrayHandle>,
+    Query(ExportList { share, host, limit, after }): Query<ExportList>,
+    uri: Uri,
+) -> Result<Json<List<Export>>, Fault> {
+    let list = control::ExportList { share, grantee: host.map(grantee).transpose()? };
+    answer::page(&array, list, PageQuery { limit, after }, &uri, convert::export).await
+}
+
+/// Lists the export rules of one share, the most exact first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/shares/{share}/exports",
+    tag = "access",
+    params(("share" = String, Path, description = "Name or id"), PageQuery),
+    responses((status = 200, body = List<Export>))
+)]
+pub(super) async fn list_of(
+    State(array): State<ArrayHandle>,
+    Path(share): Path<String>,
+    Query(page): Query<PageQuery>,
+    uri: Uri,
+) -> Result<Json<List<Export>>, Fault> {
+    answer::page(&array, control::ExportList { share: Some(share), grantee: None }, page, &uri, convert::export).await
+}
+
+/// Grants a host, the hosts of a group or network, or any host access to a share. It replaces the
+/// rule about the same hosts.
+#[utoipa::path(
+    post,
+    path = "/api/v1/shares/{share}/exports",
+    tag = "access",
+    params(("share" = String, Path, description = "Name or id")),
+    request_body = ExportGrant,
+    responses(
+        (status = 201, description = "Granted or changed", body = Export),
+        (status = 200, description = "It was granted already", body = Export)
+    )
+)]
+pub(super) async fn grant(
+    State(array): State<ArrayHandle>,
+    Path(share): Path<String>,
+    Body(body): Body<ExportGrant>,
+) -> Result<Response, Fault> {
+    let grantee = match (body.host, body.group, body.network, body.any) {
+        (Some(host), None, None, false) => ExportGrantee::Host(host),
+        (None, Some(group), None, false) => ExportGrantee::Group(group),
+        (None, None, Some(network), false) => self::network(&network)?,
+        (None, None, None, true) => ExportGrantee::Any,
+        _ => return Err(invalid("exactly one of host, group, network and any is needed".to_owned())),
+    };
+    let anonymous = match (body.anonymous_uid, body.anonymous_gid) {
+        (Some(uid), Some(gid)) => Some((uid, gid)),
+        (None, None) => None,
+        _ => return Err(invalid("anonymous_uid and anonymous_gid are given together".to_owned())),
+    };
+    let request = control::ExportGrant {
+        share,
+        grantee,
+        read_only: body.read_only,
+        squash: body.squash.map(convert::wanted_squash),
+        anonymous,
+        privileged_port: body.privileged_port,
+    };
+    let outcome = array.call(request).await?;
+    let export = convert::export(outcome.view);
+    let location = format!("/api/v1/shares/{}/exports/{}", export.share, export.host.replace('/', "%2F"));
+    Ok(made(outcome.changed, &location, export))
+}
+
+/// Revokes every export rule of a share.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/shares/{share}/exports",
+    tag = "access",
+    params(("share" = String, Path, description = "Name or id")),
+    responses((status = 204, description = "Revoked"))
+)]
+pub(super) async fn revoke_all(
+    State(array): State<ArrayHandle>,
+    Path(share): Path<String>,
+) -> Result<StatusCode, Fault> {
+    array.call(control::ExportRevoke { share, grantee: None }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Revokes one export rule.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/shares/{share}/exports/{host}",
+    tag = "access",
+    params(
+        ("share" = String, Path, description = "Name or id"),
+        ("host" = String, Path, description = "Name or id, `group:NAME`, `ADDRESS/PREFIX` or `any`")
+    ),
+    responses((status = 204, description = "Revoked"))
+)]
+pub(super) async fn revoke(
+    State(array): State<ArrayHandle>,
+    Path((share, host)): Path<(String, String)>,
+) -> Result<StatusCode, Fault> {
+    array.call(control::ExportRevoke { share, grantee: Some(grantee(host)?) }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Parses a host's name, `group:NAME`, a network, or the word for any host.
+fn grantee(word: String) -> Result<ExportGrantee, Fault> {
+    Ok(match word.strip_prefix("group:") {
+        Some(group) => ExportGrantee::Group(group.to_owned()),
+        None if word == ANY_HOST => ExportGrantee::Any,
+        None if word.contains('/') => network(&word)?,
+        None => ExportGrantee::Host(word),
+    })
+}
+
+fn network(text: &str) -> Result<ExportGrantee, Fault> {
+    let parsed = text.parse().map(ExportGrantee::Network);
+    parsed.map_err(|error: control::NetworkError| invalid(format!("{text:?} is not a network: {error}")))
+}
+
+fn invalid(detail: String) -> Fault {
+    Fault::InvalidRequest { status: StatusCode::UNPROCESSABLE_ENTITY, detail }
+}

@@ -1,0 +1,181 @@
+//! `/api/v1/shares`.
+
+use crate::ArrayHandle;
+use crate::http::answer::listing;
+use crate::http::extract::{Body, Path, Query, made};
+use crate::http::problem::Fault;
+use crate::http::{answer, convert};
+use api::{
+    List, PageQuery, Problem, Share, ShareCreate, ShareDelete, ShareRollback, ShareSet, Snapshot, SnapshotCreate,
+};
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new()
+        .routes(routes!(list, create))
+        .routes(routes!(show, set, delete))
+        .routes(routes!(rollback))
+        .routes(routes!(snapshots, take_snapshot))
+}
+
+listing! {
+    /// Lists all shares, by name.
+    list, "/api/v1/shares", "shares", Share, control::ShareList, convert::share
+}
+
+/// Creates a share, or a clone if `source` is given.
+///
+/// Repeating the request for an empty share has no effect: the share keeps the files that it has by
+/// then. The name of an existing share is refused for a clone (`exists`).
+#[utoipa::path(
+    post,
+    path = "/api/v1/shares",
+    tag = "shares",
+    request_body = ShareCreate,
+    responses(
+        (status = 201, description = "Made", body = Share),
+        (status = 200, description = "It already existed, with the same parameters and without `source`", body = Share)
+    )
+)]
+pub(super) async fn create(State(array): State<ArrayHandle>, Body(body): Body<ShareCreate>) -> Result<Response, Fault> {
+    let (changed, view) = match body.source.clone() {
+        Some(source) => {
+            let name = body.name.clone();
+            if body != (ShareCreate { name: name.clone(), source: Some(source.clone()), ..ShareCreate::default() }) {
+                let detail = "a clone is like its source: source excludes all other fields except name".to_owned();
+                return Err(Fault::InvalidRequest { status: StatusCode::UNPROCESSABLE_ENTITY, detail });
+            }
+            (true, array.call(control::ShareClone { source, name }).await?)
+        }
+        None => {
+            let outcome = array.call(empty(body)?).await?;
+            (outcome.changed, outcome.view)
+        }
+    };
+    let share = convert::share(view);
+    Ok(made(changed, &format!("/api/v1/shares/{}", share.id), share))
+}
+
+/// Request for an empty share, with defaults.
+fn empty(body: ShareCreate) -> Result<control::ShareCreate, Fault> {
+    let ShareCreate { name, source: _, pool, owner_uid, owner_gid, mode, protocols, copy, quota_bytes } = body;
+    let defaults = control::ShareCreate::new(name);
+    Ok(control::ShareCreate {
+        pool,
+        owner: (owner_uid.unwrap_or(defaults.owner.0), owner_gid.unwrap_or(defaults.owner.1)),
+        mode: mode.as_deref().map_or(Ok(defaults.mode), convert::mode)?,
+        protocols: protocols.as_deref().map_or(defaults.protocols, convert::protocols),
+        copy: copy.map_or(defaults.copy, convert::wanted_copy_policy),
+        quota_bytes,
+        ..defaults
+    })
+}
+
+/// Returns one share.
+#[utoipa::path(
+    get,
+    path = "/api/v1/shares/{share}",
+    tag = "shares",
+    params(("share" = String, Path, description = "Name or id")),
+    responses((status = 200, body = Share))
+)]
+pub(super) async fn show(State(array): State<ArrayHandle>, Path(share): Path<String>) -> Result<Json<Share>, Fault> {
+    answer::show(&array, control::ShareShow { share }, convert::share).await
+}
+
+/// Changes name, protocols and filehandles of a share, atomically.
+#[utoipa::path(
+    patch,
+    path = "/api/v1/shares/{share}",
+    tag = "shares",
+    params(("share" = String, Path, description = "Name or id")),
+    request_body = ShareSet,
+    responses((status = 200, body = Share))
+)]
+pub(super) async fn set(
+    State(array): State<ArrayHandle>,
+    Path(share): Path<String>,
+    Body(ShareSet { name, protocols, new_handles }): Body<ShareSet>,
+) -> Result<Json<Share>, Fault> {
+    let protocols = protocols.as_deref().map(convert::protocols);
+    answer::change(&array, control::ShareSet { share, name, protocols, new_handles }, convert::share).await
+}
+
+/// Deletes a share that no host may use.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/shares/{share}",
+    tag = "shares",
+    params(("share" = String, Path, description = "Name or id"), ShareDelete),
+    responses((status = 204, description = "Deleted"))
+)]
+pub(super) async fn delete(
+    State(array): State<ArrayHandle>,
+    Path(share): Path<String>,
+    Query(ShareDelete { with_snapshots }): Query<ShareDelete>,
+) -> Result<StatusCode, Fault> {
+    array.call(control::ShareDelete { share, with_snapshots }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Returns a share to the content of one of its snapshots. Clients keep their mounts.
+#[utoipa::path(
+    post,
+    path = "/api/v1/shares/{share}/rollback",
+    tag = "shares",
+    params(("share" = String, Path, description = "Name or id")),
+    request_body = ShareRollback,
+    responses((status = 200, body = Share))
+)]
+pub(super) async fn rollback(
+    State(array): State<ArrayHandle>,
+    Path(share): Path<String>,
+    Body(ShareRollback { snapshot, keep }): Body<ShareRollback>,
+) -> Result<Json<Share>, Fault> {
+    answer::change(&array, control::ShareRollback { share, snapshot, keep }, convert::share).await
+}
+
+/// Lists the snapshots of one share.
+#[utoipa::path(
+    get,
+    path = "/api/v1/shares/{share}/snapshots",
+    tag = "snapshots",
+    params(("share" = String, Path, description = "Name or id"), PageQuery),
+    responses((status = 200, body = List<Snapshot>))
+)]
+pub(super) async fn snapshots(
+    State(array): State<ArrayHandle>,
+    Path(share): Path<String>,
+    Query(page): Query<PageQuery>,
+    uri: Uri,
+) -> Result<Json<List<Snapshot>>, Fault> {
+    answer::page(&array, control::SnapshotList { volume: Some(share) }, page, &uri, convert::snapshot).await
+}
+
+/// Creates a snapshot of a share. The name of an existing snapshot of the share is refused
+/// (`exists`).
+#[utoipa::path(
+    post,
+    path = "/api/v1/shares/{share}/snapshots",
+    tag = "snapshots",
+    params(("share" = String, Path, description = "Name or id")),
+    request_body = SnapshotCreate,
+    responses(
+        (status = 201, description = "Taken", body = Snapshot),
+        (status = 409, description = "The share has a snapshot of that name", body = Problem, content_type = "application/problem+json")
+    )
+)]
+pub(super) async fn take_snapshot(
+    State(array): State<ArrayHandle>,
+    Path(share): Path<String>,
+    Body(SnapshotCreate { name }): Body<SnapshotCreate>,
+) -> Result<Response, Fault> {
+    let snapshot = convert::snapshot(array.call(control::SnapshotCreate { volume: share, name }).await?);
+    Ok(made(true, &format!("/api/v1/snapshots/{}", snapshot.id), snapshot))
+}

@@ -1,0 +1,46 @@
+//! Roll-back of a share to its snapshot, in a transaction of the file system.
+
+use super::super::state::Reactor;
+use super::Nfs;
+use super::file_system;
+use super::service::timestamp;
+use control::ShareRollbackError;
+use futures_util::future::LocalBoxFuture;
+use media::Media;
+use pool::{ObjectId, PoolError};
+use std::rc::Rc;
+use vfs::FsError;
+
+/// Gives a share the content of its snapshot. `nfs`: the server that has the share open; without one, nobody has.
+pub(in super::super) fn roll_back<M: Media + 'static>(
+    reactor: &Rc<Reactor<M>>,
+    nfs: Option<&Rc<Nfs<M>>>,
+    share: ObjectId,
+    snapshot: ObjectId,
+) -> LocalBoxFuture<'static, Result<(), ShareRollbackError>> {
+    let Some(record) = reactor.directory().share_of(share).cloned() else {
+        return Box::pin(std::future::ready(Err(ShareRollbackError::NotOpen)));
+    };
+    let (reactor, nfs) = (Rc::clone(reactor), nfs.map(Rc::clone));
+    Box::pin(async move {
+        let files = match &nfs {
+            Some(nfs) => nfs.file_system(&record),
+            None => file_system::open(&reactor.pool, &reactor.environment, &record),
+        };
+        let source = file_system::open_snapshot(&reactor.pool, &reactor.environment, &record, snapshot);
+        // Opens of files that may not be in the snapshot end before, and those that came meanwhile end after.
+        let revoke = || nfs.iter().for_each(|nfs| nfs.service.content_replaced(share.0, false));
+        revoke();
+        let rolled_back = files.roll_back(&source, timestamp(reactor.environment.now())).await;
+        revoke();
+        rolled_back.map_err(refused)
+    })
+}
+
+fn refused(error: FsError) -> ShareRollbackError {
+    ShareRollbackError::Pool(match error {
+        FsError::NoSpace(_) | FsError::Quota => PoolError::PoolFull,
+        FsError::Stopped { reason } => PoolError::Stopped(reason),
+        error => PoolError::Damaged(error.to_string()),
+    })
+}

@@ -1,0 +1,178 @@
+//! Connections over byte streams in memory, in virtual time.
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+use super::super::share::HostCalls;
+use super::super::shared_memory::{Budgets, SharedMemory};
+use super::super::socket::Socket;
+use super::records::Store;
+use super::service::{Service, Surroundings};
+use super::start::Start;
+use crate::SystemEnvironment;
+use bytes::{Bytes, BytesMut};
+use nfs_server::handle::HandleKey;
+use nfs_state::{Config, Identity, RecordChange, State};
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use vfs::memory::MemoryFileSystem;
+
+type Tested = Rc<Service<MemoryFileSystem>>;
+
+/// Bytes in each direction between the two ends of a connection.
+const PIPE_BYTES: usize = 64 << 10;
+/// NULL of NFSv4 without a credential, as a record.
+const NULL: [u32; 11] = [0x8000_0028, 7, 0, 2, nfs::PROGRAM, 4, 0, 0, 0, 0, 0];
+/// Length of the reply to it, with the header of its record.
+const REPLY_BYTES: usize = 28;
+
+impl Socket for DuplexStream {
+    type Parcel = ();
+
+    fn poll_read(&mut self, context: &mut Context<'_>, buffer: &mut BytesMut) -> Poll<io::Result<usize>> {
+        pin!(self.read_buf(buffer)).poll(context)
+    }
+    fn poll_write(&mut self, context: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        Pin::new(self).poll_write_vectored(context, slices)
+    }
+    fn local_address(&self) -> Option<SocketAddr> {
+        None
+    }
+    fn pack(self) -> io::Result<()> {
+        Ok(())
+    }
+    fn unpack((): ()) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Server without shares, whose records are stored as long as `permits` has some.
+fn service(permits: &Rc<Semaphore>) -> Tested {
+    let name = Bytes::from_static(b"test");
+    let config = Config::new(1, Identity { server_owner: name.clone(), scope: name, implementation: None });
+    let state = State::new(config, Vec::new(), Duration::ZERO, Duration::ZERO).unwrap();
+    let start = Start { handle_key: HandleKey::new([1; 16]), state: Some(state), v3: true, portmap: false };
+    let surroundings = Surroundings {
+        memory: SharedMemory::new(&Budgets::new(64 << 20)),
+        shortage: Rc::default(),
+        environment: Rc::new(SystemEnvironment),
+        calls: HostCalls::default(),
+        measurements: Arc::default(),
+    };
+    let permits = Rc::clone(permits);
+    let store: Store = Box::new(move |_| {
+        let permits = Rc::clone(&permits);
+        Box::pin(async move {
+            permits.acquire().await.unwrap().forget();
+            Ok(())
+        })
+    });
+    Rc::new(Service::new(start, 2049, surroundings, store))
+}
+
+fn run(test: impl AsyncFnOnce(Tested, Rc<Semaphore>)) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let permits = Rc::new(Semaphore::new(0));
+        let service = service(&permits);
+        let background = Rc::clone(&service);
+        tokio::task::spawn_local(async move { background.background().await });
+        test(service, permits).await;
+    });
+}
+
+fn connect(service: &Tested) -> DuplexStream {
+    let (client, server) = tokio::io::duplex(PIPE_BYTES);
+    service.connected(server, SocketAddr::from(([192, 0, 2, 1], 900)));
+    client
+}
+
+fn null() -> Vec<u8> {
+    NULL.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+async fn reply(client: &mut DuplexStream) {
+    let mut reply = [0; REPLY_BYTES];
+    client.read_exact(&mut reply).await.unwrap();
+    assert_eq!(reply[..8], [0x80, 0, 0, 24, 0, 0, 0, 7]);
+}
+
+/// A reply waits for the records before it, and its call is polled to its end although the client has gone.
+#[test]
+fn a_call_outlives_its_connection() {
+    run(async |service, permits| {
+        service.take_record(RecordChange::Remove { owner: Bytes::from_static(b"a") });
+        let mut client = connect(&service);
+        client.write_all(&null()).await.unwrap();
+        assert!(tokio::time::timeout(Duration::from_secs(1), reply(&mut client)).await.is_err());
+        drop(client);
+        let gone = async {
+            while service.registry.count() > 0 {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        };
+        let mut gone = pin!(gone);
+        assert!(tokio::time::timeout(Duration::from_secs(600), &mut gone).await.is_err());
+        permits.add_permits(1);
+        tokio::time::timeout(Duration::from_secs(10), gone).await.unwrap();
+    });
+}
+
+#[test]
+fn a_connection_without_calls_is_closed() {
+    run(async |service, _| {
+        let mut client = connect(&service);
+        let begun = Instant::now();
+        client.write_all(&null()).await.unwrap();
+        reply(&mut client).await;
+        assert_eq!(client.read(&mut [0; 1]).await.unwrap(), 0);
+        assert_eq!(begun.elapsed().as_secs(), 60);
+        assert_eq!(service.registry.closed.idle.total(), 1);
+    });
+}
+
+/// Memory for a client that reads nothing is bounded, and it gets all replies when it reads again.
+#[test]
+fn a_client_that_reads_nothing_is_held_back() {
+    run(async |service, _| {
+        let (mut reader, mut writer) = tokio::io::split(connect(&service));
+        let calls = null().repeat(1000);
+        let mut sent = 0;
+        loop {
+            // From where the last write ended.
+            let write = writer.write(&calls[sent % (4 * NULL.len())..]);
+            let Ok(written) = tokio::time::timeout(Duration::from_secs(1), write).await else { break };
+            sent += written.unwrap();
+            assert!(sent < 64 << 20);
+        }
+        // A last call that is not whole has no reply.
+        let mut received = vec![0; sent / (4 * NULL.len()) * REPLY_BYTES];
+        reader.read_exact(&mut received).await.unwrap();
+        assert!(received.chunks_exact(REPLY_BYTES).all(|reply| reply[..8] == received[..8]));
+    });
+}
+
+/// Replies to calls in progress leave before the connection is closed.
+#[test]
+fn a_stop_waits_for_the_last_replies() {
+    run(async |service, permits| {
+        service.take_record(RecordChange::Remove { owner: Bytes::from_static(b"a") });
+        let mut client = connect(&service);
+        client.write_all(&null().repeat(3)).await.unwrap();
+        // The calls begin.
+        assert!(tokio::time::timeout(Duration::from_secs(1), reply(&mut client)).await.is_err());
+        let stopping = service.registry.shut_down(Duration::from_secs(5));
+        // After the order to leave.
+        let storing = async { permits.add_permits(1) };
+        let mut rest = Vec::new();
+        let (_, _, read) = tokio::join!(stopping, storing, client.read_to_end(&mut rest));
+        assert_eq!(read.unwrap(), 3 * REPLY_BYTES);
+        assert_eq!(service.registry.count(), 0);
+    });
+}
