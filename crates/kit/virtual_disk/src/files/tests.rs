@@ -29,6 +29,18 @@ fn cloned(from: &Url, to: &Url, by_host: bool) -> Result<Done, DiskError> {
     done(&Work::Clone { from: from.clone(), to: to.clone(), format: None, by_host })
 }
 
+/// Does something with an open file.
+fn with<T>(file: &Url, work: impl AsyncFnOnce(&Host, &File) -> Result<T, ClientError>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, async {
+        let host = Host::connect(file, Duration::from_secs(10)).await.unwrap();
+        let open = host.open().await.unwrap();
+        let result = work(&host, &open).await.unwrap();
+        host.share.close(open).await.unwrap();
+        result
+    })
+}
+
 #[test]
 fn a_format_says_which_space_a_disk_takes() {
     let server = start().unwrap();
@@ -91,7 +103,13 @@ fn a_clone_is_made_as_the_server_can_and_says_how() {
     ] {
         let (source, to) = (at(server, "source"), at(server, "to"));
         create(&source, Format::ZeroedThick).unwrap();
+        // Data behind a hole of more than one call.
+        let data = bytes::Bytes::from(random::pattern(1, MIB));
+        let stable = nfs::v4::Stable::FileSync;
+        with(&source, async |host, file| host.share.write_range(file, 2 * MIB, data.clone(), stable).await);
         let found = cloned(&source, &to, by_host).unwrap().json;
+        let content = with(&to, async |host, file| host.share.read_range(file, 0, 4 * MIB).await);
+        assert!(content[..2 << 20].iter().all(|byte| *byte == 0) && content[2 << 20..] == data, "{method}");
         assert_eq!((found["method"].as_str(), found["reason"].as_str()), (Some(method), reason));
         assert_eq!(space(&to)[0], 3 * MIB);
         let again = cloned(&source, &to, by_host).unwrap_err();
