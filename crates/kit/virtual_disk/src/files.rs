@@ -4,6 +4,9 @@ mod clone;
 mod create;
 mod range;
 mod stat;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+mod tests;
 
 pub use create::Format;
 
