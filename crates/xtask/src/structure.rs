@@ -47,6 +47,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "the folder of a noun has its documents, below the directory, and its requests, above control",
     ),
     ("front/nfs_server", "open state: testing::", "a client of tests, whose calls they change"),
+    ("engine/files", "open state: testing::", "steps of a simulation, and the state that they lead to"),
     ("array/control", "open state: memory::", "an array in memory, whose state tests set"),
 ];
 

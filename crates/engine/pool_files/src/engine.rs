@@ -59,7 +59,7 @@ fn attempt<T>(
 }
 
 impl<M: Media + 'static> Engine for PoolEngine<M> {
-    const ALLOTS: bool = false;
+    const ALLOTS: bool = true;
 
     async fn run<T, U>(
         &self,

@@ -51,7 +51,6 @@ pub(crate) struct PoolView<'v, 'p> {
     /// Block that was looked at last.
     held: Option<BlockContent>,
     missing: Option<pool::Missing>,
-    failed: Option<EngineError>,
 }
 
 const fn id(object: Object) -> ObjectId {
@@ -68,7 +67,7 @@ const fn blocks_of(bytes: &Range<u64>) -> Range<u64> {
 
 impl<'v, 'p> PoolView<'v, 'p> {
     pub(crate) const fn new(view: &'v mut pool::View<'p>, known: &'v mut Known) -> Self {
-        Self { view, known, held: None, missing: None, failed: None }
+        Self { view, known, held: None, missing: None }
     }
 
     /// End of the attempt, from what `files` returned.
@@ -76,9 +75,6 @@ impl<'v, 'p> PoolView<'v, 'p> {
         if let Some(missing) = self.missing.take() {
             // Also where the attempt went on, because a change lacks something.
             return Err(missing);
-        }
-        if let Some(error) = self.failed.take() {
-            return Ok(Attempted::Failed(error));
         }
         match (outcome, self.known.unreadable.last()) {
             (Ok(outcome), _) => Ok(Attempted::Decided(outcome)),
@@ -105,11 +101,6 @@ impl<'v, 'p> PoolView<'v, 'p> {
         if let Err(missing) = result {
             self.missing.get_or_insert(missing);
         }
-    }
-
-    fn no_allotments(&mut self) {
-        let reason = "the pool does not promise space for ranges".to_owned();
-        self.failed.get_or_insert(EngineError::Internal { reason });
     }
 }
 
@@ -162,12 +153,20 @@ impl View for PoolView<'_, '_> {
         self.found(next).map(BlockNumber::get)
     }
 
-    fn allotted(&mut self, _: Object, _: Range<u64>) -> Vec<Range<u64>> {
-        Vec::new()
+    fn allotted(&mut self, object: Object, blocks: Range<u64>) -> Vec<Range<u64>> {
+        match self.view.allotted(id(object), range(&blocks)) {
+            Ok(found) => found.into_iter().map(|range| range.first.get()..range.first.get() + range.count).collect(),
+            Err(missing) => {
+                self.missing.get_or_insert(missing);
+                Vec::new()
+            }
+        }
     }
 
-    fn promised(&mut self, _: Object, _: Range<u64>) -> Result<u64, Missing> {
-        Ok(0)
+    fn promised(&mut self, object: Object, blocks: Range<u64>) -> Result<u64, Missing> {
+        self.known.look(id(object), &blocks)?;
+        let promised = self.view.promised(id(object), range(&blocks));
+        self.found(promised)
     }
 
     fn room(&mut self, object: Object) -> Result<Room, Missing> {
@@ -198,11 +197,16 @@ impl View for PoolView<'_, '_> {
         let first = BlockNumber::FIRST;
         let named = self.view.clone_blocks((id(by), first), (id(object), first), ADDRESS_SPACE_BYTES / BLOCK_BYTES);
         self.named(named);
+        self.release(object, 0..ADDRESS_SPACE_BYTES / BLOCK_BYTES);
     }
 
-    fn allot(&mut self, _: Object, _: Range<u64>) {
-        self.no_allotments();
+    fn allot(&mut self, object: Object, blocks: Range<u64>) {
+        let named = self.view.allot(id(object), range(&blocks));
+        self.named(named);
     }
 
-    fn release(&mut self, _: Object, _: Range<u64>) {}
+    fn release(&mut self, object: Object, blocks: Range<u64>) {
+        let named = self.view.release(id(object), range(&blocks));
+        self.named(named);
+    }
 }

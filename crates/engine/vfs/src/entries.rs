@@ -69,8 +69,8 @@ pub enum Exclusive {
     /// [`FsError::Exists`].
     Yes,
     /// [`FsError::Exists`], unless the existing file was created with this verifier: then it is the
-    /// result, unchanged. So a repeated creation succeeds, also after a restart. The verifier ends with the first change of
-    /// attributes, as the creator has the file by then.
+    /// result, unchanged. So a repeated creation succeeds, also after a restart. The verifier ends with the first
+    /// change of attributes, as the creator has the file by then.
     Verifier(u64),
 }
 

@@ -66,8 +66,8 @@ fn main() -> Result<()> {
 
 /// Each rule left out must be noticed.
 fn mutants(options: &Options, name: &str) -> Result<()> {
-    // Some hundred seeds do not notice this rule: the reply that tells of a loss has to be lost just before a crash. A test
-    // of the state and a check of conformance do; here it is left out by its name only.
+    // Some hundred seeds do not notice this rule: the reply that tells of a loss has to be lost just before a crash.
+    // A test of the state and a check of conformance do; here it is left out by its name only.
     let seldom = "record-of-loss";
     let is_wanted = |rule: &Rule| rule.name() == name || (name == "all" && rule.name() != seldom);
     let chosen: Vec<Rule> = Rule::all().into_iter().filter(is_wanted).collect();

@@ -32,10 +32,6 @@ impl Fixture for OnPool {
         self.0.leave(bytes);
     }
 
-    fn promises(&self) -> bool {
-        false
-    }
-
     fn restart(&mut self, file_system: Share, how: Restart) -> Share {
         self.0.restart(how == Restart::Crash);
         self.0.reopened(&file_system)

@@ -179,8 +179,14 @@ impl Rig {
         self.filler = Some((id, used));
     }
 
-    /// The pool is what it should be.
+    /// The pool is what it should be, once no request is in flight.
     pub(super) fn assert_clean(&self) {
+        for _ in 0..1_000_000 {
+            if self.pool().with_core(|core| core.idle()) {
+                break;
+            }
+            self.turn();
+        }
         let report = self.pool().with_core(|core| core.check(true, &mut |_| {}));
         let report = report.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(report.findings, Vec::<String>::new());
