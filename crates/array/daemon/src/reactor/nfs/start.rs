@@ -3,6 +3,8 @@
 use crate::{NfsConfiguration, ServeError, VERSION};
 use bytes::Bytes;
 use control::{ControlError, Loaded, NfsClientRecord, PoolRefusal};
+use nfs::v4::Time;
+use nfs::v4::session::ImplementationId;
 use nfs_server::handle::HandleKey;
 use nfs_state::{Config, Identity, Limits, Record, State};
 use std::time::Duration;
@@ -35,6 +37,12 @@ pub(in super::super) async fn begin(
     };
     // On all addresses, and in all runs: a client that finds another owner takes it for another server.
     let name = Bytes::from(loaded.shared_directory().borrow().array().id.to_string());
+    let implementation = ImplementationId {
+        domain: "windlass.org".into(),
+        name: "Windlass".into(),
+        // Builds of one version are alike, whenever they are made.
+        date: Time { seconds: 0, nanoseconds: 0 },
+    };
     let config = Config {
         lease: configuration.lease,
         limits: Limits {
@@ -42,7 +50,10 @@ pub(in super::super) async fn begin(
             cached_replies_bytes: configuration.replay_memory_bytes,
             ..Limits::default()
         },
-        ..Config::new(run.boot, Identity { server_owner: name.clone(), scope: name, implementation: None })
+        ..Config::new(
+            run.boot,
+            Identity { server_owner: name.clone(), scope: name, implementation: Some(implementation) },
+        )
     };
     let record = |NfsClientRecord { owner, boot, denies }| Record { owner, boot, denies };
     let records = run.clients.into_iter().map(record).collect();
