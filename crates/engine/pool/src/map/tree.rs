@@ -462,15 +462,16 @@ impl Map {
 
     /// Counts the pages above a run of blocks once more, for content of which some blocks are zero and others are
     /// not: zeros may empty a page, which the rest then needs anew. No page is needed anew twice, since it is not
-    /// empty then.
+    /// empty then. They are passing: as many pages come free.
     pub(crate) fn plan_recreated(&mut self, object: ObjectId, first: BlockNumber, count: u64) {
         let root_level = self.root_of(object).map_or(0, |root| root.level);
         // What is in one leaf is written at once.
         let lowest = u8::from(!self.allotments.has(object));
         let last = first + count.saturating_sub(1);
         if first.page(0) != last.page(0) || lowest == 0 {
-            self.need.allocations +=
-                (lowest..=root_level).map(|level| last.page(level) - first.page(level) + 1).sum::<u64>();
+            let pages = (lowest..=root_level).map(|level| last.page(level) - first.page(level) + 1).sum::<u64>();
+            self.need.allocations += pages;
+            self.need.passing += pages;
         }
     }
 
