@@ -52,9 +52,12 @@ pub(crate) enum Verb {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Names of cases, or all; then the URL of the logical unit, and optionally of a second one; for the
-    /// nas- cases nfs://HOST[:PORT]/SHARE, or --directory
-    #[arg(required = true, num_args = 1.., value_name = "CASE…|all URL [URL]")]
+    #[arg(
+        required = true,
+        num_args = 1..,
+        value_name = "CASE…|all URL [URL]",
+        help = "Names of cases, or all; then the URL of the logical unit, and optionally of a second one; for the nas- cases nfs://HOST[:PORT]/SHARE, or --directory"
+    )]
     words: Vec<String>,
     /// Number of rounds, each with the primitive off and on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]

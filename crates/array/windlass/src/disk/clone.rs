@@ -17,9 +17,12 @@ pub(super) struct CloneDisk {
     /// Source of the copy
     #[arg(short = 'i', long, value_name = "SOURCE")]
     pub(super) source: Option<DiskPath>,
-    /// Source, unless -i names it, and destination: URL#NAME, URL for a whole logical unit, or
-    /// nfs://HOST[:PORT]/SHARE/PATH
-    #[arg(required = true, num_args = 1..=2, value_name = "PATH")]
+    #[arg(
+        required = true,
+        num_args = 1..=2,
+        value_name = "PATH",
+        help = "Source, unless -i names it, and destination: URL#NAME, URL for a whole logical unit, or nfs://HOST[:PORT]/SHARE/PATH"
+    )]
     pub(super) paths: Vec<DiskPath>,
     /// Format of a new disk [default: zeroedthick; of a file, that of its source]
     #[arg(short = 'd', long = "format", value_name = "FORMAT", value_enum)]

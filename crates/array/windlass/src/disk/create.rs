@@ -19,7 +19,7 @@ pub(super) struct Create {
     /// Format of the disk
     #[arg(short = 'd', long = "format", value_name = "FORMAT", value_enum, default_value_t = FormatName::Zeroedthick)]
     pub(super) format: FormatName,
-    /// URL#NAME, or nfs://HOST[:PORT]/SHARE/PATH
+    #[arg(help = "URL#NAME, or nfs://HOST[:PORT]/SHARE/PATH")]
     pub(super) disk: DiskPath,
 }
 

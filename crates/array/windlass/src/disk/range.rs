@@ -9,7 +9,7 @@ use virtual_disk::{DiskError, Kit, Location, Meter};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct FileRange {
-    /// nfs://HOST[:PORT]/SHARE/PATH
+    #[arg(help = "nfs://HOST[:PORT]/SHARE/PATH")]
     file: Url,
     /// First byte of the range
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "0")]

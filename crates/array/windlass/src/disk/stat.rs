@@ -13,7 +13,7 @@ use virtual_disk::{DiskError, Kit, Location, Meter, verbs};
     after_help = "Examples:\n  windlass disk stat iscsi://192.0.2.7/iqn.2026-01.org.example:t/0#vm1\n  windlass disk stat iscsi://192.0.2.7/iqn.2026-01.org.example:t/0 -o json\n  windlass disk stat --extendedstat nfs://192.0.2.7/vms/a.img\n\nUsed are the blocks that hold what the disk shows, its own and those of disks below it; unshared are those that would be free without it.\nOf a whole logical unit, used is what it says is mapped; SCSI has no word for unshared.\nOf a file, used and unshared are the server's space_used and space_freed."
 )]
 pub(super) struct Stat {
-    /// URL#NAME, URL for the whole logical unit, or nfs://HOST[:PORT]/SHARE/PATH
+    #[arg(help = "URL#NAME, URL for the whole logical unit, or nfs://HOST[:PORT]/SHARE/PATH")]
     pub(super) disk: DiskPath,
     /// vmkfstools' name for what this verb prints
     #[arg(long)]
