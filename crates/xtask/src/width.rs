@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_line_of_a_string_may_be_longer() {
-        let wide = "x".repeat(COLUMNS);
+        let wide = "x".repeat(COLUMNS + 1);
         let text = format!(
             "f(\"{wide}\", '\"');\n{wide}\nf(\"\\\"\\\n{wide}\\\\\");\n{wide}\nr#\"\\\" {wide}\n{wide}\"#;\n{wide}"
         );

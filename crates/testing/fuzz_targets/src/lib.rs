@@ -42,7 +42,7 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "documents",
         what: "documents of the array's state and REST request bodies",
-        max_bytes: 4096,
+        max_bytes: 8192,
         run: documents::run,
         seeds: documents::seeds,
     },

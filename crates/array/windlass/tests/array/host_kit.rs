@@ -268,7 +268,7 @@ fn a_probe_reports_the_unit_and_leaves_it_unchanged() {
     }
     assert!(probe(&["-o", "esxcli"]).contains("   Clone Status: supported\n"));
     assert!(probe(&[]).contains("announced, not tried"));
-    assert!(probe(&["--write-test"]).contains("claim rule  esxcli storage core claimrule add"));
+    assert!(probe(&["--write-test"]).contains("claim rule    esxcli storage core claimrule add"));
     // Regression: an interrupted write test left its data on the unit.
     for operations in [1, 2, 4, 8, 16, 32, 64] {
         let before = fixture.written("v1");

@@ -15,8 +15,12 @@ fn every_check_passes_and_the_share_is_empty_afterwards() {
     let results = results["results"].as_array().unwrap();
     let count = |word: &str| results.iter().filter(|row| row["outcome"] == word).count();
     assert_eq!((status, count("failed"), count("differs")), (0, 0, 0), "{printed}{told}");
-    // Only long ones are skipped.
-    assert!(count("passed") > 150 && count("skipped") < 10, "{printed}");
+    assert!(count("passed") > 150, "{printed}");
+    // Only long ones are skipped, and those that restart the server.
+    for row in results.iter().filter(|row| row["outcome"] == "skipped") {
+        let reason = row["reason"].as_str().unwrap();
+        assert!(["takes long", "cannot be restarted"].iter().any(|words| reason.contains(words)), "{row}");
+    }
     let all = nfs_conformance_names(&windlass(&["conformance", &url, "--list", "-o", "json"]).1);
     assert_eq!(results.len(), all.len());
 }
