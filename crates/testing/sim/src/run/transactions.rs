@@ -10,8 +10,8 @@ use pool::{Answer, BlockNumber, BlockRange, ObjectId, OperationId, Stability, Vi
 /// Pages and blocks that a transaction pins at most.
 const MOST_PINS: usize = 96;
 /// Reads, one after the other, for which a transaction waits at most: for each of six changes that look at a block, six
-/// levels of the map and the block, and then for the plan.
-const MOST_WAITS: u16 = 49;
+/// levels of the map and the block, then as many for the plan of content, and for that of allotments.
+const MOST_WAITS: u16 = 56;
 
 impl Run {
     /// Submits a transaction.
