@@ -342,12 +342,16 @@ impl<M: Media> Core<M> {
     /// Failure of a transaction by damage of a map page: the first block whose place is not known, of
     /// those that it looked at or changes; if all of those are known, the first of them.
     pub(in crate::core) fn damage_of_transaction(&mut self, running: &InTransaction, reason: String) -> Failure {
-        let Changes { ranges, contents, .. } = &running.changes;
+        let Changes { ranges, contents, allotments, .. } = &running.changes;
         let sources = ranges.iter().filter_map(RangeChange::source);
         let changed = ranges.iter().map(|range| (range.changed().0, range.changed().1));
         let seen = running.seen.iter().chain(contents.keys()).copied();
+        let allotted = allotments.iter().flat_map(|change| {
+            let (object, range) = change.place();
+            [(object, range.first), (object, range.first + range.count.saturating_sub(1))]
+        });
         let mut first = None;
-        for (object, block) in seen.chain(sources).chain(changed) {
+        for (object, block) in seen.chain(sources).chain(changed).chain(allotted) {
             self.map.forget_need();
             let known = self.map.lookup(object, block).is_some();
             self.map.forget_need();
