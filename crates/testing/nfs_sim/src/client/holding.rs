@@ -99,6 +99,9 @@ pub(crate) struct Open {
     reclaims: Option<Locks>,
     /// Whether a crash has found it certain: then it can be reclaimed.
     protected: bool,
+    /// Whether the client had not freed what it had lost when the server crashed: it has no record. An answer that was
+    /// on its way then does not change that.
+    forfeited: bool,
     /// Whether a CLOSE is in progress.
     pub closing: bool,
 }
@@ -170,7 +173,7 @@ impl Open {
 impl Holding {
     /// Whether the open is certain.
     pub fn is_valid(&self, now: Duration) -> bool {
-        !self.check && self.open.as_ref().is_some_and(|open| open.valid_until >= now)
+        !self.check && self.open.as_ref().is_some_and(|open| open.valid_until >= now && !open.forfeited)
     }
 
     /// Whether the open was lost, or may have been.
@@ -360,12 +363,12 @@ impl Holding {
     /// something, and not freed it, has nothing to reclaim.
     pub fn crashed(&mut self, run: u32, (now, grace_for): (Duration, Duration), lost: bool) {
         if let Some(open) = self.open.as_mut().filter(|_| lost) {
-            (open.valid_until, open.protected) = (Duration::ZERO, false);
+            (open.valid_until, open.forfeited) = (Duration::ZERO, true);
         }
         let is_valid = self.is_valid(now);
         if let Some(open) = &mut self.open {
             let waits = open.run != run && open.protected && now <= grace_for;
-            open.protected = is_valid || waits;
+            open.protected = (is_valid || waits) && !open.forfeited;
         }
     }
 
@@ -561,6 +564,7 @@ impl Holding {
             overtaken: false,
             reclaims: None,
             protected: false,
+            forfeited: false,
             closing: false,
         });
         Ok(())
@@ -602,6 +606,7 @@ impl Holding {
         match (step, outcome) {
             (Step::Reclaim, Outcome::Open(Ok(ok))) => {
                 (open.stateid, open.run, open.protected) = (ok.stateid, context.run, false);
+                open.forfeited = false;
                 self.granted = true;
                 return self.renewed(context.run, false, context.valid_until, context.window.answered);
             }
@@ -622,7 +627,7 @@ impl Holding {
         };
         // The lease may have ended before the restart, or the grace period before the reclaim.
         let now = context.window.answered;
-        let certain = now <= context.grace_for && (open.protected || open.valid_until >= now);
+        let certain = !open.forfeited && now <= context.grace_for && (open.protected || open.valid_until >= now);
         match step {
             // The open stays.
             Step::ReclaimLock { .. } => (open.locks, open.reclaims) = (open.certain_locks(), None),
