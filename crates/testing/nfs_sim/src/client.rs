@@ -210,7 +210,9 @@ impl Client {
 
     /// The server crashes. `run`: as it was.
     pub fn crashed(&mut self, now: Duration, server: Server) {
-        let lost = self.actors.iter().any(|actor| actor.holding.needs_test());
+        // Reclaims that are not complete when the grace period ends leave no record.
+        let unfinished = !matches!(self.standing, Standing::Running) && now > server.grace_for();
+        let lost = unfinished || self.actors.iter().any(|actor| actor.holding.needs_test());
         let times = (now, server.grace_for());
         self.actors.iter_mut().for_each(|actor| actor.holding.crashed(server.run, times, lost));
     }

@@ -99,8 +99,8 @@ pub(crate) struct Open {
     reclaims: Option<Locks>,
     /// Whether a crash has found it certain: then it can be reclaimed.
     protected: bool,
-    /// Whether the client had not freed what it had lost when the server crashed: it has no record. An answer that was
-    /// on its way then does not change that.
+    /// Whether the client had no record when the server crashed. An answer that was on its way then does not change
+    /// that.
     forfeited: bool,
     /// Whether a CLOSE is in progress.
     pub closing: bool,
@@ -360,7 +360,7 @@ impl Holding {
     }
 
     /// The server crashes. `grace_for`: until when its grace period lasts at least. A client that has `lost`
-    /// something, and not freed it, has nothing to reclaim.
+    /// something, and not freed it, or whose reclaims were never complete, has nothing to reclaim.
     pub fn crashed(&mut self, run: u32, (now, grace_for): (Duration, Duration), lost: bool) {
         if let Some(open) = self.open.as_mut().filter(|_| lost) {
             (open.valid_until, open.forfeited) = (Duration::ZERO, true);
