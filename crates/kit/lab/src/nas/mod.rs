@@ -1,5 +1,5 @@
 //! Cases of files: the work of VAAI for NAS on a file server. The files are in a mounted directory
-//! ([`mounted`]), by the calls that a file system offers, or in a share over NFSv4.2 ([`share`]), without a
+//! (`mounted`), by the calls that a file system offers, or in a share over NFSv4.2 (`share`), without a
 //! mount. The cases know neither.
 //!
 //! A call that the file system lacks is reported with its errno or status. All files are in a directory
