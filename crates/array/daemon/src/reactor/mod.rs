@@ -28,6 +28,7 @@ mod socket;
 mod state;
 mod store;
 mod threads;
+mod timer;
 mod wire;
 
 use crate::starter::{ReactorChannels, ReactorConfiguration, Ready};

@@ -11,6 +11,7 @@ use super::super::memory::{Moved, Ration};
 use super::super::mutations::{Mutation, leaves_out};
 use super::super::shared_memory::SharedMemory;
 use super::super::socket::Socket;
+use super::super::timer::Timer;
 use super::super::wire::{Received, Wire};
 use super::data_out::DataOut;
 use super::messages::{Completion, Dispatch, FunctionCompletion, Instruction};
@@ -63,8 +64,7 @@ pub(super) struct ConnectionTask<S, N> {
     moving: Option<Moving>,
     /// Instant at which the rest of the output of an ended connection is discarded.
     linger_until: Option<Instant>,
-    timer: Pin<Box<tokio::time::Sleep>>,
-    timer_at: Option<Instant>,
+    timer: Timer,
     /// Notified when there are instructions, or memory that was waited for.
     wake: Rc<Notify>,
     woken: Boxed<()>,
@@ -144,8 +144,7 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
             closed: None,
             moving: None,
             linger_until: None,
-            timer: Box::pin(tokio::time::sleep_until(clock::now().into())),
-            timer_at: None,
+            timer: Timer::new(),
             wake: Rc::clone(wake),
             woken: wait_for(Rc::clone(wake)),
         }
@@ -502,17 +501,7 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
         }
         let others = [self.linger_until, self.ration.give_way_at(), self.moving.map(|moving| moving.until)];
         let due = self.core.poll_timeout().into_iter().chain(others.into_iter().flatten()).min();
-        if due != self.timer_at {
-            self.timer_at = due;
-            if let Some(due) = due {
-                self.timer.as_mut().reset(due.into());
-            }
-        }
-        if self.timer_at.is_none() || self.timer.as_mut().poll(context).is_pending() {
-            return false;
-        }
-        self.timer_at = None;
-        let now = clock::now();
+        let Poll::Ready(now) = self.timer.poll(due, context) else { return false };
         if self.moving.is_some_and(|moving| moving.until <= now) {
             self.moving = None;
             self.retry_input = true;

@@ -9,6 +9,7 @@
 use super::super::clock;
 use super::super::memory::{Moved, Queued, Ration};
 use super::super::socket::Socket;
+use super::super::timer::Timer;
 use super::super::wire::{Received, Wire};
 use super::epochs::Epoch;
 use super::incoming::{Arrived, Incoming, Next, RecordMemory};
@@ -65,8 +66,7 @@ pub(super) struct ConnectionTask<S, F> {
     allowance: Allowance,
     /// Instant at which the rest of the output is discarded.
     linger_until: Option<Instant>,
-    timer: Pin<Box<tokio::time::Sleep>>,
-    timer_at: Option<Instant>,
+    timer: Timer,
     woken: Pin<Box<dyn Future<Output = ()>>>,
 }
 
@@ -135,8 +135,7 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
             record_bytes: 0,
             allowance: Allowance::FULL,
             linger_until: None,
-            timer: Box::pin(tokio::time::sleep_until(clock::now().into())),
-            timer_at: None,
+            timer: Timer::new(),
             woken: wait_for(&member),
             connection,
             member,
@@ -354,17 +353,7 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
     fn time(&mut self, context: &mut Context<'_>) -> bool {
         let idle_at = self.member.active().checked_add(self.service.idle);
         let due = [self.linger_until, self.ration.give_way_at(), idle_at].into_iter().flatten().min();
-        if due != self.timer_at {
-            self.timer_at = due;
-            if let Some(due) = due {
-                self.timer.as_mut().reset(due.into());
-            }
-        }
-        if self.timer_at.is_none() || self.timer.as_mut().poll(context).is_pending() {
-            return false;
-        }
-        self.timer_at = None;
-        let now = clock::now();
+        let Poll::Ready(now) = self.timer.poll(due, context) else { return false };
         if self.ration.asks_to_give_way(now) {
             self.service.ask_to_give_way();
         }
