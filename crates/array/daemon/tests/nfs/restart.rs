@@ -45,13 +45,24 @@ async fn furnish(array: &Array) -> Filehandle {
     file.handle
 }
 
-#[test]
-fn a_client_reclaims_its_open_and_others_wait_for_it() {
-    let directory = TemporaryDirectory::new();
+/// An array that was restarted while `keeper` had that file open, and the file's handle.
+fn restarted(directory: &TemporaryDirectory) -> (Array, Filehandle) {
     let array = Array::start(directory.path());
     let handle = client(furnish(&array));
     array.stop();
-    let array = Array::start(directory.path());
+    (Array::start(directory.path()), handle)
+}
+
+/// `keeper` after the restart, before its reclaims are complete.
+async fn returned(array: &Array) -> Session {
+    let keeper = Identity::root("keeper", [1; 8]);
+    Session::connect_for_reclaim(&array.nfs.to_string(), &keeper, IMPATIENT).await.unwrap()
+}
+
+#[test]
+fn a_client_reclaims_its_open_and_others_wait_for_it() {
+    let directory = TemporaryDirectory::new();
+    let (array, handle) = restarted(&directory);
     client(async {
         let started = Instant::now();
         let other = connect(&array, "other", IMPATIENT).await;
@@ -59,8 +70,7 @@ fn a_client_reclaims_its_open_and_others_wait_for_it() {
         let refused = others.open(others.root(), "disk", OpenHow::NoCreate).await.unwrap_err();
         assert_eq!(refused.status(), Some(Status::GRACE));
 
-        let keeper = Identity::root("keeper", [1; 8]);
-        let session = Session::connect_for_reclaim(&array.nfs.to_string(), &keeper, IMPATIENT).await.unwrap();
+        let session = returned(&array).await;
         let share = Share::find(&session, "vms").await.unwrap();
         let (file, _) = share.open_with(&handle, open(OpenClaim::Previous(DelegationType::None))).await.unwrap();
         let (content, _) = share.read(&file, 0, 100).await.unwrap();
@@ -82,10 +92,7 @@ fn a_client_reclaims_its_open_and_others_wait_for_it() {
 #[test]
 fn a_client_that_does_not_come_back_loses_its_open() {
     let directory = TemporaryDirectory::new();
-    let array = Array::start(directory.path());
-    let handle = client(furnish(&array));
-    array.stop();
-    let array = Array::start(directory.path());
+    let (array, handle) = restarted(&directory);
     client(async {
         let other = connect(&array, "other", IMPATIENT).await;
         let others = Share::find(&other, "vms").await.unwrap();
@@ -100,8 +107,7 @@ fn a_client_that_does_not_come_back_loses_its_open() {
             }
         };
         write(&others, &file, b"other").await.unwrap();
-        let keeper = Identity::root("keeper", [1; 8]);
-        let session = Session::connect_for_reclaim(&array.nfs.to_string(), &keeper, IMPATIENT).await.unwrap();
+        let session = returned(&array).await;
         let share = Share::find(&session, "vms").await.unwrap();
         let refused = share.open_with(&handle, open(OpenClaim::Previous(DelegationType::None))).await.err();
         assert_eq!(refused.and_then(|error| error.status()), Some(Status::NO_GRACE));
