@@ -33,7 +33,7 @@ pub struct Share {
     pub promised_bytes: u64,
     /// Versions of NFS that serve the share.
     pub protocols: Vec<NfsVersion>,
-    /// What a copy within the array does.
+    /// Copy policy.
     pub copy: CopyPolicy,
     /// Owner with which the root directory was created.
     pub owner_uid: u32,
@@ -67,13 +67,13 @@ pub enum NfsVersion {
     V4,
 }
 
-/// What a copy within the array does.
+/// Copy policy: what the array does when a host asks it to copy a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CopyPolicy {
-    /// It shares the blocks of its source until either changes.
+    /// Source and copy share blocks. Each gets a block of its own when the block changes.
     Share,
-    /// It stores its blocks once more. Not supported.
+    /// The copy gets blocks of its own. Not supported.
     Physical,
 }
 
@@ -102,7 +102,7 @@ pub struct ShareCreate {
     /// Versions of NFS that serve the share. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocols: Option<Vec<NfsVersion>>,
-    /// What a copy within the array does. Default: `share`.
+    /// Copy policy. Default: `share`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<CopyPolicy>,
     /// Largest space of the share. Not supported.

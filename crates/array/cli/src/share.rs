@@ -94,7 +94,7 @@ pub struct Create {
     /// Versions of NFS that serve the share: v3, v4 or v3,v4 [default: v3,v4]
     #[arg(long, value_name = "VERSIONS", value_enum, value_delimiter = ',', hide_possible_values = true)]
     protocols: Vec<Version>,
-    /// What a copy within the array does: share (blocks, until either changes) [default: share]
+    /// Copy policy: share (source and copy share blocks until one changes) [default: share]
     #[arg(long, value_name = "share|physical", value_enum, hide_possible_values = true)]
     copy: Option<Copying>,
     /// Largest space of the share; not supported
@@ -111,12 +111,12 @@ pub enum Version {
     V4,
 }
 
-/// What a copy within the array does.
+/// Copy policy: what the array does when a host asks it to copy a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Copying {
-    /// It shares the blocks of its source
+    /// Source and copy share blocks
     Share,
-    /// It stores its blocks once more
+    /// The copy gets blocks of its own
     Physical,
 }
 

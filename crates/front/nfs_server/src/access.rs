@@ -8,7 +8,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use vfs::{Anonymous, Caller, Squash};
 
-/// User and group of anonymous callers, unless a rule names others: `nobody`.
+/// Default user and group of anonymous callers: `nobody`.
 pub const NOBODY: Anonymous = Anonymous { user: 65534, group: 65534 };
 
 /// First port that every user of a host may use.

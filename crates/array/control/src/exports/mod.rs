@@ -28,7 +28,7 @@ use crate::request::{Outcome, Request};
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// User and group of anonymous callers, unless a rule names others: `nobody`.
+/// Default user and group of anonymous callers: `nobody`.
 const NOBODY: (u32, u32) = (65534, 65534);
 /// Largest number of rules of one share.
 const MAX_RULES: usize = 1024;

@@ -34,7 +34,7 @@ pub struct ShareCreate {
     pub mode: u32,
     /// Protocols that serve the share.
     pub protocols: Protocols,
-    /// What a copy of a range does. Only [`CopyPolicy::Share`] is supported.
+    /// Copy policy. Only [`CopyPolicy::Share`] is supported.
     pub copy: CopyPolicy,
     /// Largest space of the share. Not supported.
     pub quota_bytes: Option<u64>,

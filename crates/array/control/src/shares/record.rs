@@ -26,7 +26,7 @@ pub struct ShareRecord {
     pub root: RootRecord,
     /// Protocols that serve the share.
     pub protocols: Protocols,
-    /// What a copy of a range does.
+    /// Copy policy.
     pub copy: CopyPolicy,
     /// Creation time.
     pub created: Timestamp,
@@ -81,13 +81,13 @@ impl Protocols {
     }
 }
 
-/// What a copy of a range does.
+/// Copy policy: what the array does when a host asks it to copy a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CopyPolicy {
-    /// It shares the blocks of its source until either changes.
+    /// Source and copy share blocks. Each gets a block of its own when the block changes.
     #[default]
     Share,
-    /// It stores its blocks once more.
+    /// The copy gets blocks of its own.
     Physical,
 }
