@@ -1,0 +1,103 @@
+//! Shares, and access to them.
+
+use super::{Array, ESX01};
+
+#[test]
+fn shares_from_creation_to_deletion() {
+    let array = Array::start();
+    assert_eq!(
+        array.ok(&["share", "create", "vms", "--owner", "1000:100", "--mode", "2770", "--protocols", "v4"]),
+        "NAME  USED  UNIQUE  SNAPS  PROTOCOLS  HOSTS\nvms    0 B     0 B    0 B  v4         –\n"
+    );
+    for (words, status, part) in [
+        (&["share", "create", "vms"][..], 4, "share vms exists already with the owner 1000:100"),
+        (&["share", "create", "x", "--quota", "1T"], 2, "a quota is not supported"),
+        (&["share", "create", "x", "--copy", "physical"], 2, "physical copies are not supported"),
+        (&["share", "create", "x", "--mode", "9"], 2, "octal digits, such as 0755"),
+        (&["share", "create", "x", "--owner", "me"], 2, "such as 1000:1000"),
+        (&["share", "set", "vms"], 2, "nothing to change"),
+        (&["share", "show", "nosuch"], 3, "windlass share list"),
+        (&["volume", "create", "vms", "--size", "1G"], 4, "windlass share show vms"),
+    ] {
+        let refused = array.run(words);
+        assert!(refused.status == status && refused.err.contains(part), "{words:?}: {refused:?}");
+    }
+    array.ok(&["snapshot", "create", "vms", "monday"]);
+    let list = array.ok(&["snapshot", "list", "vms", "--columns", "volume,name,size"]);
+    assert_eq!(list, "VOLUME  NAME    SIZE\nvms     monday  –\n");
+    array.ok(&["share", "clone", "vms@monday", "test"]);
+    let tree = array.ok(&["snapshot", "tree", "vms", "--columns", "name,kind"]);
+    assert_eq!(tree, "NAME          KIND\nvms           share\n  vms@monday  snapshot\n    test      share\n");
+    let wrong = array.run(&["volume", "clone", "vms@monday", "v1"]);
+    assert!(wrong.err.contains("windlass share clone vms@monday NAME"), "{}", wrong.err);
+    array.ok(&["share", "set", "vms", "--name", "machines", "--protocols", "v3,v4", "--new-handles", "--yes"]);
+    let shown = array.ok(&["share", "show", "machines"]);
+    assert!(shown.contains("mount -t nfs -o vers=4.2 ADDRESS:/machines DIRECTORY"), "{shown}");
+    let rolled = array.run(&["share", "rollback", "machines", "monday", "--keep", "before", "--yes"]);
+    assert_eq!((rolled.status, rolled.err.as_str()), (0, "share machines is as it was in snapshot monday\n"));
+    let kept = array.run(&["share", "delete", "machines", "--yes"]);
+    assert!(kept.err.contains("windlass share delete machines --with-snapshots"), "{}", kept.err);
+    assert_eq!(array.run(&["share", "delete", "machines"]).status, 2);
+    array.ok(&["share", "delete", "machines", "test", "--with-snapshots", "--yes"]);
+    assert_eq!(array.ok(&["share", "list", "-o", "json"]), "[]\n");
+}
+
+#[test]
+fn access_is_granted_by_the_noun_that_has_the_name() {
+    let array = Array::start();
+    array.ok(&["share", "create", "vms"]);
+    array.ok(&["volume", "create", "v1", "--size", "1G"]);
+    array.ok(&["host", "create", "pve1", "--address", "10.0.0.11", "--address", "fd00::11", "--iqn", ESX01]);
+    let taken = array.run(&["host", "create", "pve2", "--address", "10.0.0.11"]);
+    assert!(taken.status == 4 && taken.err.contains("windlass host show pve1"), "{taken:?}");
+    array.ok(&["host-group", "create", "g", "pve1"]);
+    array.ok(&["access", "grant", "v1", "--host", "pve1"]);
+    assert_eq!(
+        array.ok(&["access", "grant", "vms", "--host", "pve1"]),
+        "SHARE  HOST  ACCESS\nvms    pve1  read-write, squash none\n"
+    );
+    array.ok(&["access", "grant", "vms", "--group", "g", "--squash", "all", "--anon", "5:6", "--privileged-port"]);
+    array.ok(&["access", "grant", "vms", "--network", "10.0.0.0/24", "--read-only"]);
+    array.ok(&["access", "grant", "vms", "--any"]);
+    let note = array.run(&["access", "grant", "vms", "--any"]).err;
+    assert_eq!(note, "note: access any:vms already existed, with the same parameters\n");
+    assert_eq!(
+        array.ok(&["access", "list", "--columns", "volume,share,host,lun,access"]),
+        "VOLUME  SHARE  HOST         LUN  ACCESS\n\
+         v1      –      pve1           0  –\n\
+         –       vms    pve1           –  read-write, squash none\n\
+         –       vms    group:g        –  read-write, squash all\n\
+         –       vms    10.0.0.0/24    –  read-only, squash root\n\
+         –       vms    any            –  read-write, squash root\n"
+    );
+    assert_eq!(array.ok(&["share", "list", "--columns", "hosts"]), "HOSTS\npve1 group:g 10.0.0.0/24:ro any\n");
+    for (words, names) in [
+        (&["--volume", "v1"][..], "pve1:0\n"),
+        (&["--network", "10.0.0.0/24"], "10.0.0.0/24:vms\n"),
+        (&["--share", "vms", "--host", "pve1"], "pve1:vms\n"),
+        (&["--host", "pve1"], "pve1:0\npve1:vms\n"),
+    ] {
+        assert_eq!(array.ok(&[&["access", "list", "-o", "name"], words].concat()), names, "{words:?}");
+    }
+    for (words, status, part) in [
+        (&["access", "grant", "vms", "--any", "--lun", "3"][..], 3, "no volume vms"),
+        (&["access", "grant", "v1", "--any", "--read-only"], 3, "no share v1"),
+        (&["access", "grant", "v1", "--any", "--read-only", "--lun", "3"], 2, "--lun is for volumes"),
+        (&["access", "grant", "vms", "--network", "10.0.0.1/24"], 2, "the network of this address is 10.0.0.0/24"),
+        (&["access", "revoke", "vms", "--network", "10.0.0.0/8", "--yes"], 3, "no access"),
+        (&["access", "revoke", "vms", "--host", "nosuch", "--yes"], 3, "no host nosuch"),
+        (&["share", "delete", "vms", "--yes"], 4, "windlass access revoke vms --all"),
+        (&["host", "set", "pve1", "--no-address", "--address", "10.0.0.1"], 2, "cannot be used with"),
+    ] {
+        let refused = array.run(words);
+        assert!(refused.status == status && refused.err.contains(part), "{words:?}: {refused:?}");
+    }
+    let revoked = array.run(&["access", "revoke", "vms", "--network", "10.0.0.0/24", "--yes"]);
+    assert_eq!((revoked.status, revoked.err.as_str()), (0, "access of network 10.0.0.0/24 to share vms revoked\n"));
+    array.ok(&["access", "revoke", "vms", "--all", "--yes"]);
+    array.ok(&["access", "revoke", "v1", "--all", "--yes"]);
+    assert_eq!(array.ok(&["access", "list", "-o", "json"]), "[]\n");
+    array.ok(&["share", "delete", "vms", "--yes"]);
+    let addresses = array.ok(&["host", "set", "pve1", "--address", "10.0.0.12", "--columns", "addresses"]);
+    assert_eq!(addresses, "ADDRESSES\n10.0.0.12\n");
+}
