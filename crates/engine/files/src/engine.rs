@@ -163,10 +163,6 @@ impl<T, A: FnMut(&mut dyn View) -> Result<Outcome<T>, Missing>> Attempt<T> for A
 
 /// The engine below. Clones are handles of one engine.
 pub trait Engine: Clone + 'static {
-    /// Whether space can be promised. If not, [`View::allotted`] and [`View::promised`] find nothing,
-    /// [`View::release`] does nothing, and [`View::allot`] fails the transaction.
-    const ALLOTS: bool;
-
     /// Runs a transaction.
     ///
     /// * The last attempt, its execution and `after` are one step: nothing happens between them.

@@ -407,7 +407,7 @@ impl<E: Engine> FileSystem for Files<E> {
         offset_bytes: u64,
         length_bytes: u64,
     ) -> Result<Changed, FsError> {
-        let attempt = |share: &mut Share<'_>| share.allocate(call, file, offset_bytes, length_bytes, E::ALLOTS);
+        let attempt = |share: &mut Share<'_>| share.allocate(call, file, offset_bytes, length_bytes);
         self.run(PROMISING, attempt, content::Draft::finished).await
     }
 

@@ -59,8 +59,6 @@ fn attempt<T>(
 }
 
 impl<M: Media + 'static> Engine for PoolEngine<M> {
-    const ALLOTS: bool = true;
-
     async fn run<T, U>(
         &self,
         durability: Durability,

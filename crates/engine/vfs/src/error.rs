@@ -109,9 +109,6 @@ pub enum FsError {
         /// File that has the name.
         file: Option<FileId>,
     },
-    /// The engine below does not offer what the call needs.
-    #[error("not supported by the engine of the file system")]
-    NotSupported,
     /// The file would become larger than a file can be.
     #[error("a file has at most {limit_bytes} bytes")]
     FileTooLarge {

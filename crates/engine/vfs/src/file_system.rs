@@ -204,8 +204,7 @@ pub trait FileSystem {
 
     /// Promises space for every grain that the range touches: later writes to the range do not fail
     /// because the pool is full, also after clones and snapshots. The file grows if needed; its content stays. Clones
-    /// that would break a promise are refused. An empty range is [`FsError::BadRange`]; an engine without promises
-    /// gives [`FsError::NotSupported`].
+    /// that would break a promise are refused. An empty range is [`FsError::BadRange`].
     async fn allocate(
         &self,
         call: Call<'_>,

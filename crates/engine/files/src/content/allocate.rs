@@ -16,13 +16,9 @@ impl Share<'_> {
         file: FileId,
         offset_bytes: u64,
         length_bytes: u64,
-        allots: bool,
     ) -> Step<Draft> {
         let mut target = self.changeable(call, file)?;
         let bytes = range(offset_bytes, length_bytes)?;
-        if !allots {
-            return Err(FsError::NotSupported.into());
-        }
         let blocks = touched(&bytes);
         let object = self.object();
         if let Some(region) = target.inode.region {

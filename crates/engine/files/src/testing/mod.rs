@@ -143,8 +143,6 @@ impl MemoryEngine {
 }
 
 impl Engine for MemoryEngine {
-    const ALLOTS: bool = true;
-
     async fn run<T, U>(
         &self,
         durability: Durability,

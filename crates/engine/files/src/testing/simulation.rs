@@ -241,9 +241,6 @@ pub fn simulate<B: Bench>(seed: u64, bench: B) {
     let mut steps = Steps::new(&random);
     for _ in 0..STEPS {
         let step = steps.draw();
-        if matches!(step.target, Target::Allocate { .. }) && !B::Engine::ALLOTS {
-            continue;
-        }
         match random.below(100) {
             0 => simulation.crash(),
             1 if step.is_one_change() => simulation.crash_during(step, random.below(40)),

@@ -26,10 +26,8 @@ pub(super) fn each_change_has_a_larger_change_value_and_a_later_time<F: Fixture>
     changes("size");
     good(run.end(fs.zero(call, file, 0, 4)));
     changes("zero");
-    if run.promises() {
-        good(run.end(fs.allocate(call, file, 0, 8192)));
-        changes("allocate");
-    }
+    good(run.end(fs.allocate(call, file, 0, 8192)));
+    changes("allocate");
     good(run.end(fs.deallocate(call, file, 0, 4096)));
     changes("deallocate");
     good(run.link(file, run.root(), "g"));

@@ -35,10 +35,6 @@ pub trait Fixture {
     fn turn(&mut self);
     /// Limits what is left for content in the engine to `bytes`, or less.
     fn leave(&mut self, bytes: u64);
-    /// Whether the engine can promise space. If not, an allocation is [`FsError::NotSupported`].
-    fn promises(&self) -> bool {
-        true
-    }
     /// Restarts the engine with all of its file systems, and returns the one that `file_system` was.
     fn restart(&mut self, file_system: Self::FileSystem, how: Restart) -> Self::FileSystem;
     /// Takes a read-only snapshot.

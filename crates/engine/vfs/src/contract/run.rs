@@ -76,20 +76,6 @@ impl<F: Fixture> Run<F> {
         self.fixture.borrow_mut().leave(bytes);
     }
 
-    /// Whether the engine can promise space. If not, shows that an allocation is refused.
-    pub(super) fn promises(&self) -> bool {
-        let promises = self.fixture.borrow().promises();
-        if !promises {
-            let file = self.file_with("promise", b"abc");
-            let before = self.attributes(file);
-            let refused = self.end(self.fs().allocate(self.call(), file, 0, 8192)).err();
-            assert_eq!(refused, Some(FsError::NotSupported));
-            assert_eq!(self.attributes(file), before);
-            good(self.remove(self.root(), "promise"));
-        }
-        promises
-    }
-
     pub(super) fn restart(&self, how: Restart) {
         let restarted = self.fixture.borrow_mut().restart(self.fs(), how);
         self.file_system.replace(restarted);

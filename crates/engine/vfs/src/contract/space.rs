@@ -33,10 +33,6 @@ pub(super) fn used_bytes_are_mapped_or_promised<F: Fixture>(run: &Run<F>) {
     assert_eq!(run.attributes(file).used_bytes, 40 * K);
     run.resize(file, 1 << 40);
     assert_eq!(run.attributes(file).used_bytes, 40 * K);
-    if !run.promises() {
-        assert_eq!((space(run, file).mapped_bytes, space(run, file).promised_bytes), (40 * K, 0));
-        return;
-    }
     good(allocate(run, file, 32 * K, 32 * K));
     let Space { mapped_bytes, promised_bytes, .. } = space(run, file);
     assert_eq!((mapped_bytes, promised_bytes, run.attributes(file).used_bytes), (40 * K, 24 * K, 64 * K));
@@ -50,22 +46,15 @@ pub(super) fn freed_bytes_are_what_a_deletion_frees<F: Fixture>(run: &Run<F>) {
     assert_eq!(space(run, one).freed_bytes, 40 * K);
     good(run.clone_range((one, 0, Some(24 * K)), (two, 16 * K)));
     assert_eq!((space(run, one).freed_bytes, space(run, two).freed_bytes), (16 * K, 16 * K));
-    let mut freed = 16 * K;
-    if run.promises() {
-        good(allocate(run, two, 16 * K, 64 * K));
-        freed = 80 * K;
-    }
+    good(allocate(run, two, 16 * K, 64 * K));
     let (expected, free) = (space(run, two).freed_bytes, run.free());
-    assert_eq!(expected, freed);
+    assert_eq!(expected, 80 * K);
     good(run.remove(run.root(), "two"));
     assert!(run.free() >= free + expected, "{} after {free}", run.free());
     assert_eq!(space(run, one).freed_bytes, 40 * K);
 }
 
 pub(super) fn an_allocation_grows_the_file_and_reads_as_zeros<F: Fixture>(run: &Run<F>) {
-    if !run.promises() {
-        return;
-    }
     let file = run.file_with("f", b"abc");
     good(allocate(run, file, 100, 9900));
     assert_eq!(run.attributes(file).size_bytes, 10_000);
@@ -76,9 +65,6 @@ pub(super) fn an_allocation_grows_the_file_and_reads_as_zeros<F: Fixture>(run: &
 }
 
 pub(super) fn an_allocation_without_space_changes_nothing<F: Fixture>(run: &Run<F>) {
-    if !run.promises() {
-        return;
-    }
     let file = run.file_with("f", b"abc");
     run.leave(512 * K);
     let before = run.attributes(file);
@@ -88,9 +74,6 @@ pub(super) fn an_allocation_without_space_changes_nothing<F: Fixture>(run: &Run<
 }
 
 pub(super) fn an_allocated_range_is_written_in_a_full_pool<F: Fixture>(run: &Run<F>) {
-    if !run.promises() {
-        return;
-    }
     let file = run.file("f");
     good(allocate(run, file, 0, 256 * K));
     fill(run);
@@ -100,9 +83,6 @@ pub(super) fn an_allocated_range_is_written_in_a_full_pool<F: Fixture>(run: &Run
 }
 
 pub(super) fn promises_hold_for_both_sides_of_a_clone<F: Fixture>(run: &Run<F>) {
-    if !run.promises() {
-        return;
-    }
     let (source, clone) = (run.file("s"), run.file("c"));
     for file in [source, clone] {
         good(allocate(run, file, 0, 128 * K));
@@ -124,9 +104,6 @@ pub(super) fn promises_hold_for_both_sides_of_a_clone<F: Fixture>(run: &Run<F>) 
 }
 
 pub(super) fn promises_hold_after_a_snapshot<F: Fixture>(run: &Run<F>) {
-    if !run.promises() {
-        return;
-    }
     let file = run.file("f");
     good(allocate(run, file, 0, 128 * K));
     run.put(file, 0, &data(128));
@@ -139,9 +116,6 @@ pub(super) fn promises_hold_after_a_snapshot<F: Fixture>(run: &Run<F>) {
 }
 
 pub(super) fn zeroing_keeps_a_promise<F: Fixture>(run: &Run<F>) {
-    if !run.promises() {
-        return;
-    }
     let file = run.file("f");
     good(allocate(run, file, 0, 128 * K));
     run.put(file, 0, &data(128));
@@ -152,9 +126,6 @@ pub(super) fn zeroing_keeps_a_promise<F: Fixture>(run: &Run<F>) {
 }
 
 pub(super) fn deallocation_ends_a_promise<F: Fixture>(run: &Run<F>) {
-    if !run.promises() {
-        return;
-    }
     let file = run.file("f");
     good(allocate(run, file, 0, 128 * K));
     good(run.end(run.fs().deallocate(run.call(), file, 32 * K, 64 * K)));
