@@ -87,11 +87,7 @@ fn a_capture_becomes_a_volume_in_one_commit() {
     let expected = rig.read(source, 1024, 2000).unwrap();
     let used = rig.data_blocks();
     let size_bytes = 2000 * BLOCK;
-    let becomes = [
-        CatalogChange::Resize { id: capture, size_bytes },
-        CatalogChange::CloneObject { source: capture, id, kind: ObjectKind::Volume },
-        CatalogChange::DeleteObject { id: capture },
-    ];
+    let becomes = CatalogChange::capture_becomes_volume(capture, id, size_bytes);
     rig.run(Operation::Catalog(becomes.to_vec())).unwrap();
     rig.write(source, 1024, 1, 99).unwrap();
     let mut rig = rig.crash();
@@ -110,13 +106,8 @@ fn a_transaction_shares_into_captures_and_not_into_snapshots() {
     let odd = rig.core.new_object_id();
     rig.change(CatalogChange::CreateVolume { id: odd, size_bytes: 2 * BLOCK + 512 }).unwrap();
     rig.write(odd, 1, 1, 7).unwrap();
-    rig.run(Operation::Write {
-        object: odd,
-        offset: 2 * BLOCK,
-        data: bytes::Bytes::from(vec![8; 512]),
-        forced: false,
-    })
-    .unwrap();
+    rig.run(Operation::Write { object: odd, offset: 2 * BLOCK, data: bytes::Bytes::from(vec![8; 512]), forced: false })
+        .unwrap();
     let captured = rig.core.new_object_id();
     rig.change(CatalogChange::CreateCapture { id: captured, size_bytes: 4 * BLOCK }).unwrap();
     share(&mut rig, (odd, 0), (captured, 1), 3).unwrap();
@@ -124,7 +115,8 @@ fn a_transaction_shares_into_captures_and_not_into_snapshots() {
     let firsts = [0, 1, 2, 3].map(|block| found[block * BLOCK as usize]);
     assert_eq!((firsts, found[3 * BLOCK as usize + 511..][..2].to_vec()), ([0, 0, 7, 8], vec![8, 0]));
     // The last block of a source may be short, that of a destination not.
-    for (from, to, blocks) in [((odd, 1), (captured, 0), 3), ((captured, 1), (odd, 0), 3), ((odd, 4), (captured, 0), 0)] {
+    for (from, to, blocks) in [((odd, 1), (captured, 0), 3), ((captured, 1), (odd, 0), 3), ((odd, 4), (captured, 0), 0)]
+    {
         let refused = share(&mut rig, from, to, blocks);
         assert!(matches!(refused, Err(Failure::Block(BlockError::OutOfRange { .. }))), "{refused:?}");
     }
