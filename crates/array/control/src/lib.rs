@@ -18,6 +18,7 @@
 
 mod access;
 mod catalog;
+mod clone_source;
 mod condition;
 mod control;
 mod difference;
@@ -27,6 +28,7 @@ mod error;
 mod events;
 mod exports;
 mod facts;
+mod file_places;
 mod files;
 mod host_groups;
 mod hosts;

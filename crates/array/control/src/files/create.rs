@@ -1,13 +1,13 @@
 //! `file clone`: a new file with the content of a file, a volume or a snapshot.
 
+use crate::clone_source::find_source;
 use crate::control::Control;
 use crate::error::ControlError;
 use crate::events::Draft;
-use crate::files::FileError;
+use crate::files::error::FileError;
 use crate::files::show::{FileView, view};
 use crate::live_files::{FileAttributes, FileSource};
 use crate::request::Request;
-use crate::volumes::find_source;
 
 /// Creates a file that shares the content of its source as of one instant. The source may be in use. The file
 /// appears as a whole or not at all.

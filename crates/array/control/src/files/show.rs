@@ -2,7 +2,7 @@
 
 use crate::control::Control;
 use crate::error::ControlError;
-use crate::files::Named;
+use crate::file_places::Named;
 use crate::live_files::FileInfo;
 use crate::pools::count;
 use crate::request::Request;

@@ -2,14 +2,15 @@
 //! a snapshot.
 
 use super::{check_size, wanted_reservation};
+use crate::clone_source::{Found, find_source};
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::difference::Difference;
-use crate::directory::Directory;
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
-use crate::files::{FileError, Named};
+use crate::file_places::Named;
+use crate::files::error::FileError;
 use crate::live::Change;
 use crate::live_files::{CapturedFile, LiveFiles};
 use crate::naa::Naa;
@@ -175,13 +176,6 @@ impl FileOrigin {
     }
 }
 
-/// Object with the content of a clone.
-pub(crate) struct Found {
-    record: SourceRecord,
-    pub object: ObjectId,
-    name: String,
-}
-
 /// Source of a clone.
 struct Source {
     found: Found,
@@ -268,25 +262,4 @@ fn check_same(control: &Control, existing: &VolumeRecord, create: &VolumeCreate)
         return Ok(());
     };
     Err(ControlError::Exists { noun: Noun::Volume, name: existing.name.clone(), difference: Some(difference) })
-}
-
-/// Finds a clone's source: a volume by name or id, else a snapshot.
-pub(crate) fn find_source(directory: &Directory, name: &str) -> Result<Found, ControlError> {
-    let source = |record, object, name| Found { record, object, name };
-    if let Ok(volume) = directory.volume(name) {
-        return Ok(source(SourceRecord::Volume(volume.id), volume.object, volume.name.clone()));
-    }
-    if directory.share(name).is_ok() {
-        return Err(VolumeError::SourceIsShare { name: name.to_owned() }.into());
-    }
-    match directory.snapshot(name) {
-        Ok(snapshot) if directory.share_by_id(snapshot.volume).is_some() => {
-            Err(VolumeError::SourceIsShare { name: directory.full_name(snapshot) }.into())
-        }
-        Ok(snapshot) => Ok(source(SourceRecord::Snapshot(snapshot.id), snapshot.object, directory.full_name(snapshot))),
-        Err(ControlError::NotFound { noun: Noun::Snapshot, name }) if !name.contains('@') => {
-            Err(ControlError::NotFound { noun: Noun::Volume, name })
-        }
-        Err(error) => Err(error),
-    }
 }

@@ -8,7 +8,6 @@ mod rollback;
 mod set;
 mod space;
 
-pub(crate) use create::find_source;
 pub use create::{Reserve, VolumeCreate};
 pub use delete::VolumeDelete;
 pub use error::VolumeError;
