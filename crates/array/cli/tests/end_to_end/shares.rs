@@ -42,6 +42,31 @@ fn shares_from_creation_to_deletion() {
     assert_eq!(array.ok(&["share", "list", "-o", "json"]), "[]\n");
 }
 
+/// The array in memory serves no files: commands for them get as far as its file systems.
+#[test]
+fn files_are_named_by_share_and_path() {
+    let array = Array::start();
+    array.ok(&["share", "create", "vms"]);
+    for (words, status, part) in [
+        (&["file", "list", "vms/dir", "--space"][..], 4, "the array serves no files at present"),
+        (&["file", "stat", "vms/dir/a.img"], 4, "configure NFS"),
+        (&["file", "stat", "vms"], 2, "write SHARE/PATH"),
+        (&["file", "clone", "vms/t.img", "vms/a.img"], 4, "share-not-open"),
+        (&["file", "clone", "vms/t.img", "volume:vm1"], 4, "share-not-open"),
+        (&["file", "clone", "volume:vm1", "vms/a.img"], 4, "share-not-open"),
+        (&["file", "clone", "volume:v1", "volume:v2"], 2, "windlass volume clone v1 v2"),
+        (&["file", "clone", "vms/t.img", "volume:vm1", "--mode", "0600"], 2, "not about a volume"),
+        (&["file", "clone", "vms/t.img", "vms"], 2, "write SHARE/PATH"),
+        (&["file", "reserve", "vms/a.img"], 4, "share-not-open"),
+        (&["file", "punch", "vms/a.img", "1G-2G", "--yes"], 2, "OFFSET+LENGTH"),
+        (&["file", "punch", "vms/a.img", "1G+64M", "--yes"], 4, "share-not-open"),
+        (&["file", "list", "none"], 3, "windlass share list"),
+    ] {
+        let refused = array.run(words);
+        assert!(refused.status == status && refused.err.contains(part), "{words:?}: {refused:?}");
+    }
+}
+
 #[test]
 fn access_is_granted_by_the_noun_that_has_the_name() {
     let array = Array::start();
