@@ -221,6 +221,13 @@ impl ControlError {
             PoolError::NoRoomForReservation { needed_bytes, available_bytes } => {
                 PoolRefusal::NoRoomForReservation { needed_bytes, available_bytes }.into()
             }
+            PoolError::AboveCeiling { needed_bytes, available_bytes } => {
+                let (needed_bytes, available_bytes) = (Some(needed_bytes), Some(available_bytes));
+                ShareError::QuotaExceeded { needed_bytes, available_bytes }.into()
+            }
+            PoolError::BadCeiling { ceiling_bytes, .. } => {
+                ShareError::InvalidQuota { quota_bytes: ceiling_bytes }.into()
+            }
             PoolError::BadReservation { percent } => VolumeError::BadReservation { percent }.into(),
             PoolError::CannotGrow(reason) => PoolRefusal::CannotGrow { reason }.into(),
             PoolError::Stopped(reason) => PoolRefusal::Stopped { reason }.into(),

@@ -64,6 +64,8 @@ pub trait Live {
 pub enum ShareRollbackError {
     /// The running array has not opened the share: it serves no files.
     NotOpen,
+    /// The content of the snapshot is more than the quota allows.
+    Quota,
     /// Error of the pool.
     Pool(PoolError),
 }

@@ -12,8 +12,8 @@ use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use pool::{
-    BlockId, Catalog, CatalogChange, CheckReport, CheckStep, Growth, Incident, ObjectId, ObjectInfo, ObjectKind, Place,
-    PoolError, PoolSpace, Revision, ScanStep,
+    BlockId, CEILING_UNIT_BYTES, Catalog, CatalogChange, CheckReport, CheckStep, Growth, Incident, MAX_CEILING_BYTES,
+    ObjectId, ObjectInfo, ObjectKind, Place, PoolError, PoolSpace, Revision, ScanStep,
 };
 use random::Random;
 use std::cell::{Cell, RefCell};
@@ -87,6 +87,7 @@ const fn new_object(id: ObjectId, kind: ObjectKind, size_bytes: u64) -> ObjectIn
         zero_detection: true,
         reservation: None,
         promised_bytes: 0,
+        ceiling_bytes: None,
     }
 }
 
@@ -166,7 +167,13 @@ impl State {
             }
             CatalogChange::CloneObject { source, id, kind } => {
                 let parent = *self.object(source)?;
-                let thin = ObjectInfo { reservation: None, promised_bytes: 0, zero_detection: true, ..parent };
+                let thin = ObjectInfo {
+                    reservation: None,
+                    promised_bytes: 0,
+                    ceiling_bytes: None,
+                    zero_detection: true,
+                    ..parent
+                };
                 self.insert(ObjectInfo { id, kind, parent: Some(source), write_cache: false, ..thin })
             }
             CatalogChange::DeleteObject { id } => self.object(id).copied().map(|info| {
@@ -188,6 +195,16 @@ impl State {
             }
             CatalogChange::SetZeroDetection { id, enabled } => {
                 self.object(id)?.zero_detection = enabled;
+                Ok(())
+            }
+            CatalogChange::SetCeiling { id, ceiling_bytes } => {
+                let valid = |bytes: u64| bytes > 0 && bytes <= MAX_CEILING_BYTES && bytes % CEILING_UNIT_BYTES == 0;
+                if !ceiling_bytes.is_none_or(valid) {
+                    let (unit_bytes, max_bytes) = (CEILING_UNIT_BYTES, MAX_CEILING_BYTES);
+                    let ceiling_bytes = ceiling_bytes.unwrap_or(0);
+                    return Err(PoolError::BadCeiling { ceiling_bytes, unit_bytes, max_bytes });
+                }
+                self.object(id)?.ceiling_bytes = ceiling_bytes;
                 Ok(())
             }
             CatalogChange::Rollback { id, source } => {

@@ -44,6 +44,9 @@ impl Request for ShareRollback {
         match control.live().roll_back_share(share.object, snapshot.object).await {
             Ok(()) => control.show_share(share).await,
             Err(ShareRollbackError::NotOpen) => Err(ShareError::NotOpen { name: share.name }.into()),
+            Err(ShareRollbackError::Quota) => {
+                Err(ShareError::QuotaExceeded { needed_bytes: None, available_bytes: None }.into())
+            }
             Err(ShareRollbackError::Pool(error)) => Err(control.pool_error(error)),
         }
     }

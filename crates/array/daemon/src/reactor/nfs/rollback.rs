@@ -38,9 +38,10 @@ pub(in super::super) fn roll_back<M: Media + 'static>(
 }
 
 fn refused(error: FsError) -> ShareRollbackError {
-    ShareRollbackError::Pool(match error {
-        FsError::NoSpace(_) | FsError::Quota => PoolError::PoolFull,
-        FsError::Stopped { reason } => PoolError::Stopped(reason),
-        error => PoolError::Damaged(error.to_string()),
-    })
+    match error {
+        FsError::Quota => ShareRollbackError::Quota,
+        FsError::NoSpace(_) => ShareRollbackError::Pool(PoolError::PoolFull),
+        FsError::Stopped { reason } => ShareRollbackError::Pool(PoolError::Stopped(reason)),
+        error => ShareRollbackError::Pool(PoolError::Damaged(error.to_string())),
+    }
 }
