@@ -168,7 +168,7 @@ pub enum Change {
         /// The share.
         object: ObjectId,
     },
-    /// Name, protocols or epoch of a share changed.
+    /// Name, protocols or epoch of a share changed, or it got or lost a snapshot.
     ShareChanged {
         /// The share.
         object: ObjectId,

@@ -6,7 +6,7 @@ use crate::directory::Directory;
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
-use crate::live::ShareRollbackError;
+use crate::live::{Change, ShareRollbackError};
 use crate::names::check_name;
 use crate::record::Document;
 use crate::request::Request;
@@ -76,7 +76,8 @@ async fn keep(control: &Control, share: &ShareRecord, name: &str) -> Result<(), 
         group: None,
     };
     let clone = CatalogChange::CloneObject { source: share.object, id: object, kind: ObjectKind::Snapshot };
-    control.commit(vec![clone, record.put()?], vec![record.into()], &[]).await
+    let published = [Change::ShareChanged { object: share.object }];
+    control.commit(vec![clone, record.put()?], vec![record.into()], &published).await
 }
 
 /// Finds a snapshot of the share by its short name, its full name or its id.

@@ -4,5 +4,7 @@
 mod hostile;
 mod kill;
 mod kit;
+mod quota;
 mod restart;
 mod shares;
+mod snapshots;

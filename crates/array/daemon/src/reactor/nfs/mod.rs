@@ -24,10 +24,12 @@ use control::{Change, ConnectionCounters, Control, Directory, PoolRefusal, Refus
 use file_system::ShareFiles;
 use futures_util::future::LocalBoxFuture;
 use media::Media;
+use pool::ObjectId;
 use registry::Order;
 use service::{Service, Surroundings};
 use start::Start;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +47,8 @@ const ACCESS_TIMES: Duration = Duration::from_secs(3600);
 pub(crate) struct Nfs<M: Media + 'static> {
     reactor: Rc<Reactor<M>>,
     service: Rc<Service<ShareFiles<M>>>,
+    /// Published snapshots of each share.
+    snapshots: RefCell<BTreeMap<ObjectId, BTreeSet<ObjectId>>>,
     /// True if calls may be in progress that are no longer allowed.
     unsettled: Cell<bool>,
 }
@@ -77,7 +81,7 @@ impl<M: Media + 'static> Nfs<M> {
             measurements: Arc::clone(&reactor.measurements),
         };
         let service = Rc::new(Service::new(start, port, surroundings, Box::new(store)));
-        Self { reactor, service, unsettled: Cell::default() }
+        Self { reactor, service, snapshots: RefCell::default(), unsettled: Cell::default() }
     }
 
     /// Accepts connections, until it is dropped.
