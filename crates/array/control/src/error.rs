@@ -9,6 +9,7 @@ use crate::condition::{Class, Condition, Noun, Space, User, UserKind};
 use crate::difference::Difference;
 use crate::hosts::error::HostError;
 use crate::jobs::error::JobError;
+use crate::nfs_clients::error::NfsClientError;
 use crate::pools::error::PoolRefusal;
 use crate::ports::error::PortError;
 use crate::shares::error::ShareError;
@@ -45,6 +46,9 @@ pub enum ControlError {
     /// Condition of a job.
     #[error(transparent)]
     Job(#[from] JobError),
+    /// Condition of clients of NFS.
+    #[error(transparent)]
+    NfsClient(#[from] NfsClientError),
     /// No such object.
     #[error("there is no {noun} {name}")]
     NotFound {
@@ -126,6 +130,7 @@ impl ControlError {
             Self::Port(error) => Some(error),
             Self::Pool(error) => Some(error),
             Self::Job(error) => Some(error),
+            Self::NfsClient(error) => Some(error),
             _ => None,
         }
     }
@@ -141,6 +146,7 @@ impl ControlError {
             Self::Port(error) => (error.code(), error.class()),
             Self::Pool(error) => (error.code(), error.class()),
             Self::Job(error) => (error.code(), error.class()),
+            Self::NfsClient(error) => (error.code(), error.class()),
             Self::NotFound { .. } => ("not-found", Class::NotFound),
             Self::DeletedMeanwhile { .. } => ("deleted", Class::Conflict),
             Self::Exists { .. } => ("exists", Class::Conflict),

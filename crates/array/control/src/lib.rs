@@ -69,7 +69,8 @@ pub use host_groups::*;
 pub use hosts::*;
 pub use jobs::*;
 pub use live::{
-    Change, ConnectionCounters, Level, Live, OffloadRow, Portal, RefusedLogins, Registration, Reservations,
+    Change, ConnectionCounters, Level, Live, NfsClientInfo, NfsClientStanding, NfsFacts, NfsGrace, NfsLockInfo,
+    NfsPart, OffloadRow, Portal, RefusedLogins, Registration, Reservations,
     SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
 };
 pub use mirror::Mirror;

@@ -5,7 +5,7 @@
 use crate::directory::Directory;
 use crate::environment::Environment;
 use crate::live::{
-    Change, ConnectionCounters, Live, OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo, ShareRollbackError,
+    Change, ConnectionCounters, Live, NfsClientInfo, NfsFacts, NfsGrace, NfsLockInfo, NfsPart, OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo, ShareRollbackError,
     UnitFacts, VolumeCounters,
 };
 use bytes::Bytes;
@@ -443,6 +443,8 @@ pub struct MemoryLive {
     pub reservations: RefCell<BTreeMap<u64, Reservations>>,
     /// Connections to report.
     pub connections: Cell<ConnectionCounters>,
+    /// State of the NFS server to report; none if there is none.
+    pub nfs: RefCell<Option<NfsFacts>>,
     /// True if hosts send a command between any two reads of the command counter.
     pub busy: Cell<bool>,
     commands: Cell<u64>,
@@ -495,6 +497,26 @@ impl Live for MemoryLive {
         self.portals.borrow().clone()
     }
 
+    /// Elements have their index as position.
+    fn nfs_clients(&self, from: u64, most: usize) -> NfsPart<NfsClientInfo> {
+        self.nfs.borrow().as_ref().map_or_else(|| part(&[], from, most), |nfs| part(&nfs.clients, from, most))
+    }
+
+    fn nfs_locks(&self, from: u64, most: usize) -> NfsPart<NfsLockInfo> {
+        self.nfs.borrow().as_ref().map_or_else(|| part(&[], from, most), |nfs| part(&nfs.locks, from, most))
+    }
+
+    fn nfs_grace(&self) -> Option<NfsGrace> {
+        self.nfs.borrow().as_ref().map(|nfs| nfs.grace)
+    }
+
+    fn expire_nfs_client(&self, id: u64) -> Option<bool> {
+        let mut nfs = self.nfs.borrow_mut();
+        let nfs = nfs.as_mut()?;
+        nfs.locks.retain(|lock| lock.client != id);
+        Some(nfs.clients.iter().any(|client| client.id == id))
+    }
+
     fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)> {
         let now: BTreeMap<u64, SessionInfo> =
             self.sessions.borrow().iter().map(|session| (session.id, session.clone())).collect();
@@ -545,6 +567,14 @@ impl Live for MemoryLive {
     fn pool_stopped(&self) -> Option<String> {
         self.stopped.borrow().clone()
     }
+}
+
+/// Part of a list of elements that have their index as position.
+fn part<T: Clone>(all: &[T], from: u64, most: usize) -> NfsPart<T> {
+    let from = usize::try_from(from).unwrap_or(usize::MAX).min(all.len());
+    let elements: Vec<T> = all[from..].iter().take(most).cloned().collect();
+    let next = from + elements.len();
+    NfsPart { next: (next < all.len()).then_some(next as u64), elements }
 }
 
 /// Clock that advances one second at every read (one millisecond for monotonic time), and numbers

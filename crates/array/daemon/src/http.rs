@@ -17,6 +17,7 @@ mod hosts;
 mod jobs;
 mod listener;
 mod lists;
+mod nfs;
 mod offload;
 mod openapi;
 mod peer;
@@ -62,6 +63,7 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(portals::routes())
         .merge(reservations::routes())
         .merge(sessions::routes())
+        .merge(nfs::routes())
         .merge(jobs::routes())
         .merge(events::routes())
         .merge(lists::routes())

@@ -39,7 +39,7 @@ const GAP: u64 = 10_000;
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Codes of all events, by name.
-pub(crate) const CODES: [&str; 46] = [
+pub(crate) const CODES: [&str; 47] = [
     "access-granted",
     "access-revoked",
     "array-started",
@@ -61,6 +61,7 @@ pub(crate) const CODES: [&str; 46] = [
     "job-started",
     "login-refused",
     "metadata-damaged",
+    "nfs-client-expired",
     "pool-changed",
     "pool-full",
     "pool-grown",

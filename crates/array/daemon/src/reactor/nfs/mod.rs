@@ -1,5 +1,6 @@
 //! NFS as a [`Frontend`]: listeners, connections and the server behind them, over the shares of the pool.
 
+mod administration;
 mod connection;
 mod epochs;
 mod file_system;
