@@ -8,11 +8,13 @@ mod nfs;
 pub use nfs::{NfsClientInfo, NfsClientStanding, NfsFacts, NfsGrace, NfsLockInfo, NfsPart};
 
 use crate::directory::Directory;
+use crate::live_files::LiveFiles;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use pool::{ObjectId, PoolError};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
+use std::rc::Rc;
 use unit::{IoLatency, IoStatistics, LogEntry, OffloadStatistics, Primitive, ReservationType};
 use uuid::Uuid;
 
@@ -32,6 +34,8 @@ pub trait Live {
         share: ObjectId,
         snapshot: ObjectId,
     ) -> LocalBoxFuture<'static, Result<(), ShareRollbackError>>;
+    /// File systems of the shares; absent if the array serves no files.
+    fn files(&self) -> Option<Rc<dyn LiveFiles>>;
     /// Ready when no command can take effect any more that the published changes forbid: commands
     /// on volumes that were revoked or rolled back.
     fn settled(&self) -> LocalBoxFuture<'static, ()>;

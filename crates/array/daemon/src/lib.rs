@@ -9,7 +9,7 @@
 //! [`serve`] runs an array until a signal stops it.
 #![forbid(unsafe_code)]
 #![cfg_attr(
-    feature = "mutations",
+    any(test, feature = "mutations"),
     expect(dead_code, unused_imports, reason = "what only a served array uses is not compiled")
 )]
 
@@ -48,11 +48,13 @@ pub use config::{
 pub use environment::SystemEnvironment;
 pub use error::ServeError;
 pub use portal::advertised;
+#[cfg(not(any(test, feature = "mutations")))]
+pub use reactor::run_reactor;
 #[cfg(feature = "simulation")]
 pub use reactor::simulation;
 pub use starter::{ReactorChannels, ReactorConfiguration, ReactorStarter, Ready};
 #[cfg(not(feature = "mutations"))]
-pub use {http::openapi_json, lifecycle::serve, reactor::run_reactor};
+pub use {http::openapi_json, lifecycle::serve};
 
 /// Version of the program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

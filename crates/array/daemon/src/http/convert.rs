@@ -1,5 +1,6 @@
 //! Conversion of `control`'s views to types of `api`.
 
+mod files;
 mod nfs;
 mod offload;
 mod shares;
@@ -15,6 +16,7 @@ use control::{
     AccessView, AlertView, CheckRecord, Commitment, HostView, JobReport, JobView, PoolView, PortGroupView, PortalView,
     Primitive, RegistrationView, ReservationView, ReservationsView, ScrubRecord, Secret, SessionView, StatusView,
 };
+pub(super) use files::{file, file_range, file_view, segment};
 pub(super) use nfs::{nfs_client, nfs_client_id, nfs_grace, nfs_lock};
 pub(super) use offload::{offload, refusal};
 use pool::Growth;

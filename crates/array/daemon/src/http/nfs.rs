@@ -15,11 +15,7 @@ use utoipa_axum::routes;
 
 /// Resources of this file.
 pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(expire))
-        .routes(routes!(locks))
-        .routes(routes!(grace))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(expire)).routes(routes!(locks)).routes(routes!(grace))
 }
 
 listing! {

@@ -80,7 +80,8 @@ fn a_snapshot_is_mounted_read_only_beside_its_share() {
         // The same number of the file, in another file system.
         let (one, other) = (share.lookup(&["a"]).await.unwrap(), snapshot.lookup(&["a"]).await.unwrap());
         let [one, other] = [(&share, one.handle), (&snapshot, other.handle)];
-        let of = async |(share, handle): (&Share, nfs::v4::Filehandle)| share.attributes(&handle, &[8, 20]).await.unwrap();
+        let of =
+            async |(share, handle): (&Share, nfs::v4::Filehandle)| share.attributes(&handle, &[8, 20]).await.unwrap();
         let (one, other) = (of(one).await, of(other).await);
         assert!(one[0] != other[0] && one[1] == other[1], "{one:?} {other:?}");
         assert_eq!(content(&share, "a").await, b"friday");
@@ -116,11 +117,8 @@ fn snapshots_follow_the_name_the_access_and_the_roll_back_of_their_share() {
     client(async {
         let (session, share) = furnish(&array).await;
         let monday = Share::find(&session, "vms@monday").await.unwrap();
-        let rollback = ShareRollback {
-            share: "vms".to_owned(),
-            snapshot: "monday".to_owned(),
-            keep: Some("friday".to_owned()),
-        };
+        let rollback =
+            ShareRollback { share: "vms".to_owned(), snapshot: "monday".to_owned(), keep: Some("friday".to_owned()) };
         array.handle.call(rollback).await.unwrap();
         let friday = Share::find(&session, "vms@friday").await.unwrap();
         for (share, expected) in [(&share, b"monday"), (&monday, b"monday"), (&friday, b"friday")] {

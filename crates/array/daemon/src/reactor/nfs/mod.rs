@@ -4,6 +4,7 @@ mod administration;
 mod connection;
 mod epochs;
 mod file_system;
+pub(super) mod files;
 mod incoming;
 pub(super) mod listener;
 mod outgoing;

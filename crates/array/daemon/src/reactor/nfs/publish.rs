@@ -117,7 +117,8 @@ impl<M: Media + 'static> Nfs<M> {
 
     /// File system of a share: the one that is published, so that its open files stay open.
     pub(super) fn file_system(&self, record: &ShareRecord) -> Rc<ShareFiles<M>> {
-        self.published(record.object).unwrap_or_else(|| file_system::open(&self.reactor.pool, &self.reactor.environment, record))
+        self.published(record.object)
+            .unwrap_or_else(|| file_system::open(&self.reactor.pool, &self.reactor.environment, record))
     }
 }
 
