@@ -5,8 +5,8 @@
 use crate::directory::Directory;
 use crate::environment::Environment;
 use crate::live::{
-    Change, ConnectionCounters, Live, NfsClientInfo, NfsFacts, NfsGrace, NfsLockInfo, NfsPart, OffloadRow, Portal,
-    RefusedLogins, Reservations, SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
+    Change, ClientOffloadRow, ConnectionCounters, Live, NfsClientInfo, NfsFacts, NfsGrace, NfsLockInfo, NfsPart,
+    OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
 };
 use crate::live_files::LiveFiles;
 use bytes::Bytes;
@@ -437,6 +437,8 @@ pub struct MemoryLive {
     pub portals: RefCell<Vec<Portal>>,
     /// Offload rows to report.
     pub offload: RefCell<Vec<OffloadRow>>,
+    /// Answer for the clients of a share, by object.
+    pub offload_by_client: RefCell<BTreeMap<u64, Vec<ClientOffloadRow>>>,
     /// Refusals to report.
     pub refusals: RefCell<Vec<LogEntry>>,
     /// Volume counters to report.
@@ -538,6 +540,7 @@ impl Live for MemoryLive {
         UnitFacts {
             counters: self.counters.borrow().iter().find(|counters| counters.volume == volume).cloned(),
             offload: self.offload.borrow().iter().filter(|row| row.volume == volume).cloned().collect(),
+            offload_by_client: self.offload_by_client.borrow().get(&volume.0).cloned().unwrap_or_default(),
             reservations: self.reservations.borrow().get(&volume.0).cloned().unwrap_or_default(),
         }
     }

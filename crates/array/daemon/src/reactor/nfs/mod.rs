@@ -26,6 +26,7 @@ use control::{Change, ConnectionCounters, Control, Directory, PoolRefusal, Refus
 use file_system::ShareFiles;
 use futures_util::future::LocalBoxFuture;
 use media::Media;
+use nfs_server::Statistics;
 use pool::ObjectId;
 use registry::Order;
 use service::{Service, Surroundings};
@@ -81,6 +82,10 @@ impl<M: Media + 'static> Nfs<M> {
             environment: Rc::clone(&reactor.environment),
             calls: reactor.calls.clone(),
             measurements: Arc::clone(&reactor.measurements),
+            log: {
+                let units = Rc::clone(&reactor.units);
+                Box::new(move |entry| units.log_refusal(entry))
+            },
         };
         let service = Rc::new(Service::new(start, port, surroundings, Box::new(store)));
         Self { reactor, service, snapshots: RefCell::default(), unsettled: Cell::default() }
@@ -89,6 +94,11 @@ impl<M: Media + 'static> Nfs<M> {
     /// Accepts connections, until it is dropped.
     pub async fn accept(self: Rc<Self>, listener: TcpListener) {
         accept_each(listener, |stream, peer| self.service.connected(stream, peer)).await;
+    }
+
+    /// Statistics of shares and clients.
+    pub fn statistics(&self) -> &Statistics {
+        &self.service.statistics
     }
 
     /// Asks all connections to give way to those that wait for memory.

@@ -29,7 +29,8 @@ impl<M: Media + 'static> Nfs<M> {
             }
             Change::ShareRemoved { object } => {
                 let snapshots = self.snapshots.borrow_mut().remove(object).unwrap_or_default();
-                snapshots.into_iter().chain([*object]).for_each(|object| self.withdraw(object));
+                snapshots.into_iter().for_each(|object| self.withdraw(object));
+                self.withdraw(*object);
             }
             // Changes of volumes, and of hosts without exports.
             Change::VolumeAdded { .. }
@@ -102,7 +103,7 @@ impl<M: Media + 'static> Nfs<M> {
     /// Makes all handles of a share or snapshot stale, and ends its opens and locks.
     fn withdraw(&self, object: ObjectId) {
         self.service.shares().borrow_mut().withdraw(object.0, self.service.now());
-        self.service.content_replaced(object.0, true);
+        self.service.share_deleted(object.0);
     }
 
     /// File system of a snapshot: the one that is published, or a new one.
