@@ -31,6 +31,10 @@ pub struct Share {
     pub snapshots: u64,
     /// Bytes of the pool kept free for this share.
     pub promised_bytes: u64,
+    /// Largest space of the share: `mapped_bytes` and `promised_bytes` together do not grow beyond it. `null`: the
+    /// pool is the limit.
+    #[serde(default)]
+    pub quota_bytes: Option<u64>,
     /// Versions of NFS that serve the share.
     pub protocols: Vec<NfsVersion>,
     /// Copy policy.
@@ -160,7 +164,7 @@ pub struct ShareCreate {
     /// Copy policy. Default: `share`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<CopyPolicy>,
-    /// Largest space of the share. Not supported.
+    /// Largest space of the share, a multiple of 1 MiB; 0: none. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_bytes: Option<u64>,
 }
@@ -175,6 +179,10 @@ pub struct ShareSet {
     /// Versions of NFS that serve the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocols: Option<Vec<NfsVersion>>,
+    /// Largest space of the share, a multiple of 1 MiB; 0: none. A quota below what is used refuses growth, and
+    /// nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_bytes: Option<u64>,
     /// Make the filehandles of all clients stale.
     #[serde(default)]
     pub new_handles: bool,

@@ -19,6 +19,7 @@ mod host;
 mod host_group;
 mod job;
 mod lists;
+mod nfs;
 mod offload;
 mod output;
 mod percent;
@@ -143,6 +144,9 @@ pub enum Noun {
     /// Sessions of hosts
     #[command(alias = "sessions", subcommand)]
     Session(session::Verb),
+    /// NFS: clients, locks, and the grace period after a restart
+    #[command(subcommand)]
+    Nfs(nfs::Verb),
 }
 
 /// Runs one command and returns the exit status.
@@ -187,5 +191,6 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::PortalGroup(verb) => portal::run_group(verb, &client, &mut output).await,
         Noun::Reservation(verb) => reservation::run(verb, &client, &mut output).await,
         Noun::Session(verb) => session::run(verb, &client, &mut output).await,
+        Noun::Nfs(verb) => nfs::run(verb, &client, &mut output).await,
     }
 }

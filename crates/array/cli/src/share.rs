@@ -30,7 +30,7 @@ pub enum Verb {
     },
     /// Create an empty share; no host may use it before it has access
     #[command(
-        after_help = "Examples:\n  windlass share create vms\n  windlass share create home --owner 1000:1000 --mode 0750 --protocols v4\n\nRepeating the command with the same parameters succeeds and changes nothing: the share keeps the files that it has by then."
+        after_help = "Examples:\n  windlass share create vms\n  windlass share create home --owner 1000:1000 --mode 0750 --protocols v4\n  windlass share create vms2 --quota 200G\n\nRepeating the command with the same parameters succeeds and changes nothing: the share keeps the files that it has by then."
     )]
     Create(Create),
     /// Create a share with the files of a share or of its snapshot; takes no time and no space
@@ -45,7 +45,7 @@ pub enum Verb {
     },
     /// Change the name and settings of a share
     #[command(
-        after_help = "Examples:\n  windlass share set vms --name machines\n  windlass share set vms --protocols v4\n  windlass share set vms --new-handles"
+        after_help = "Examples:\n  windlass share set vms --name machines\n  windlass share set vms --protocols v4\n  windlass share set vms --quota 2T\n  windlass share set vms --new-handles"
     )]
     Set {
         /// Name or id
@@ -56,6 +56,9 @@ pub enum Verb {
         /// Versions of NFS that serve the share: v3, v4 or v3,v4
         #[arg(long, value_name = "VERSIONS", value_enum, value_delimiter = ',', hide_possible_values = true)]
         protocols: Vec<Version>,
+        /// Largest space of the share, in whole MiB; less than it uses refuses growth, and nothing else
+        #[arg(long, value_name = "SIZE|none", value_parser = parse_quota)]
+        quota: Option<u64>,
         /// Make the filehandles of all hosts stale, so that they have to mount the share again
         #[arg(long)]
         new_handles: bool,
@@ -107,8 +110,8 @@ pub struct Create {
     /// Copy policy: share (source and copy share blocks until one changes) [default: share]
     #[arg(long, value_name = "share|physical", value_enum, hide_possible_values = true)]
     copy: Option<Copying>,
-    /// Largest space of the share; not supported
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    /// Largest space of the share, in whole MiB [default: none]
+    #[arg(long, value_name = "SIZE|none", value_parser = parse_quota)]
     quota: Option<u64>,
 }
 
@@ -143,6 +146,7 @@ impl Resource for Share {
         wide("pool", |share| share.pool.as_str().into()),
         wide("shared", |share| share.shared_bytes.map(Value::Bytes).into()),
         wide("snapshots", |share| Value::Number(share.snapshots)),
+        wide("quota", |share| share.quota_bytes.map(Value::Bytes).into()),
         wide("promised", |share| Value::Bytes(share.promised_bytes)),
         wide("owner", |share| format!("{}:{}", share.owner_uid, share.owner_gid).into()),
         wide("mode", |share| share.mode.as_str().into()),
@@ -230,8 +234,9 @@ const fn copy(policy: CopyPolicy) -> &'static str {
     }
 }
 
-fn parse_size(text: &str) -> Result<u64, SizeError> {
-    api::size::parse(text)
+/// Parses a size, or `none`, which is 0.
+fn parse_quota(text: &str) -> Result<u64, SizeError> {
+    if text == "none" { Ok(0) } else { api::size::parse(text) }
 }
 
 /// Parses `UID:GID`.
@@ -278,10 +283,15 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let (name, source) = (name.clone(), Some(source.clone()));
             make(&ShareCreate { name, source, ..ShareCreate::default() }, client, output).await
         }
-        Verb::Set { name, new_name, protocols, new_handles } => {
-            let set = ShareSet { name: new_name.clone(), protocols: versions(protocols), new_handles: *new_handles };
+        Verb::Set { name, new_name, protocols, quota, new_handles } => {
+            let set = ShareSet {
+                name: new_name.clone(),
+                protocols: versions(protocols),
+                quota_bytes: *quota,
+                new_handles: *new_handles,
+            };
             if set == ShareSet::default() {
-                let message = "nothing to change: give --name, --protocols or --new-handles";
+                let message = "nothing to change: give --name, --protocols, --quota or --new-handles";
                 return Err(CliError::usage(message.to_owned()));
             }
             if *new_handles {

@@ -3,6 +3,10 @@
 //! Counters are snapshots: plain numbers copied at the call. Objects are identified by their
 //! [`ObjectId`], so that renaming a volume does not touch the data path.
 
+mod nfs;
+
+pub use nfs::{NfsClientInfo, NfsClientStanding, NfsFacts, NfsGrace, NfsLockInfo, NfsPart};
+
 use crate::directory::Directory;
 use crate::live_files::LiveFiles;
 use futures_util::future::LocalBoxFuture;
@@ -43,6 +47,14 @@ pub trait Live {
     fn portals(&self) -> Vec<Portal>;
     /// Sessions that began, ended (`None`) or received commands since the last call.
     fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)>;
+    /// At most `most` clients of NFSv4, from a position on: 0, or that of an earlier part.
+    fn nfs_clients(&self, from: u64, most: usize) -> NfsPart<NfsClientInfo>;
+    /// At most `most` locked ranges of files, from a position on: 0, or that of an earlier part.
+    fn nfs_locks(&self, from: u64, most: usize) -> NfsPart<NfsLockInfo>;
+    /// Grace period of NFSv4; `None` if NFS is not served.
+    fn nfs_grace(&self) -> Option<NfsGrace>;
+    /// Revokes what a client of NFSv4 has. False if there is no such client; `None` if NFS is not served.
+    fn expire_nfs_client(&self, id: u64) -> Option<bool>;
     /// Statistics of a volume's unit or of a share since the start, and reservations.
     fn unit(&self, volume: ObjectId) -> UnitFacts;
     /// Takes at most `most` volumes and shares whose [`Live::unit`] may have changed since this last returned
@@ -68,6 +80,8 @@ pub trait Live {
 pub enum ShareRollbackError {
     /// The running array has not opened the share: it serves no files.
     NotOpen,
+    /// The content of the snapshot is more than the quota allows.
+    Quota,
     /// Error of the pool.
     Pool(PoolError),
 }
@@ -170,7 +184,7 @@ pub enum Change {
         /// The share.
         object: ObjectId,
     },
-    /// Name, protocols or epoch of a share changed.
+    /// Name, protocols or epoch of a share changed, or it got or lost a snapshot.
     ShareChanged {
         /// The share.
         object: ObjectId,

@@ -308,7 +308,7 @@ fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Re
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.
-const ALERTS: [(&str, &str); 13] = [
+const ALERTS: [(&str, &str); 15] = [
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
     ("check-findings", "critical"),
@@ -320,6 +320,8 @@ const ALERTS: [(&str, &str); 13] = [
     ("pool-threshold", "warning"),
     ("portal-unrecorded", "critical"),
     ("sanitize-failed", "critical"),
+    ("share-threshold", "critical"),
+    ("share-threshold", "warning"),
     ("volume-threshold", "critical"),
     ("volume-threshold", "warning"),
 ];

@@ -11,7 +11,7 @@ fn shares_from_creation_to_deletion() {
     );
     for (words, status, part) in [
         (&["share", "create", "vms"][..], 4, "share vms exists already with the owner 1000:100"),
-        (&["share", "create", "x", "--quota", "1T"], 2, "a quota is not supported"),
+        (&["share", "create", "x", "--quota", "1000K"], 2, "multiples of 1 MiB"),
         (&["share", "create", "x", "--copy", "physical"], 2, "physical copies are not supported"),
         (&["share", "create", "x", "--mode", "9"], 2, "octal digits, such as 0755"),
         (&["share", "create", "x", "--owner", "me"], 2, "such as 1000:1000"),
@@ -22,6 +22,13 @@ fn shares_from_creation_to_deletion() {
         let refused = array.run(words);
         assert!(refused.status == status && refused.err.contains(part), "{words:?}: {refused:?}");
     }
+    let quota = |words: &[&str]| {
+        array.ok(&[&["share", "set", "vms", "--quota"], words].concat());
+        array.ok(&["share", "list", "--columns", "name,quota"])
+    };
+    assert_eq!(quota(&["2T"]), "NAME  QUOTA\nvms   2 TiB\n");
+    assert!(array.ok(&["share", "show", "vms"]).contains("2 TiB"));
+    assert_eq!(quota(&["none"]), "NAME  QUOTA\nvms   –\n");
     array.ok(&["snapshot", "create", "vms", "monday"]);
     let list = array.ok(&["snapshot", "list", "vms", "--columns", "volume,name,size"]);
     assert_eq!(list, "VOLUME  NAME    SIZE\nvms     monday  –\n");

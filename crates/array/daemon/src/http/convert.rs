@@ -1,6 +1,7 @@
 //! Conversion of `control`'s views to types of `api`.
 
 mod files;
+mod nfs;
 mod offload;
 mod shares;
 mod volumes;
@@ -16,6 +17,7 @@ use control::{
     Primitive, RegistrationView, ReservationView, ReservationsView, ScrubRecord, Secret, SessionView, StatusView,
 };
 pub(super) use files::{file, file_range, file_view, segment};
+pub(super) use nfs::{nfs_client, nfs_client_id, nfs_grace, nfs_lock};
 pub(super) use offload::{offload, refusal};
 use pool::Growth;
 pub(super) use shares::{export, mode, protocols, share, share_io, share_space};

@@ -77,7 +77,7 @@ fn empty(body: ShareCreate) -> Result<control::ShareCreate, Fault> {
         mode: mode.as_deref().map_or(Ok(defaults.mode), convert::mode)?,
         protocols: protocols.as_deref().map_or(defaults.protocols, convert::protocols),
         copy: copy.map_or(defaults.copy, convert::wanted_copy_policy),
-        quota_bytes,
+        quota_bytes: quota_bytes.filter(|bytes| *bytes > 0),
         ..defaults
     })
 }
@@ -137,7 +137,7 @@ pub(super) async fn offload(
     answer::list(&array, request, convert::offload).await
 }
 
-/// Changes name, protocols and filehandles of a share, atomically.
+/// Changes name, protocols, quota and filehandles of a share, atomically.
 #[utoipa::path(
     patch,
     path = "/api/v1/shares/{share}",
@@ -149,10 +149,12 @@ pub(super) async fn offload(
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
     Path(share): Path<String>,
-    Body(ShareSet { name, protocols, new_handles }): Body<ShareSet>,
+    Body(ShareSet { name, protocols, quota_bytes, new_handles }): Body<ShareSet>,
 ) -> Result<Json<Share>, Fault> {
     let protocols = protocols.as_deref().map(convert::protocols);
-    answer::change(&array, control::ShareSet { share, name, protocols, new_handles }, convert::share).await
+    let quota_bytes = quota_bytes.map(|bytes| (bytes != 0).then_some(bytes));
+    let set = control::ShareSet { share, name, protocols, quota_bytes, new_handles };
+    answer::change(&array, set, convert::share).await
 }
 
 /// Deletes a share that no host may use.

@@ -579,7 +579,7 @@ async fn shares_are_resources_like_volumes() {
 async fn what_a_share_cannot_be_is_refused() {
     let app = app();
     for (body, status, code) in [
-        (json!({ "name": "vms", "quota_bytes": 1 }), 422, "quota-unsupported"),
+        (json!({ "name": "vms", "quota_bytes": 1 }), 422, "invalid-quota"),
         (json!({ "name": "vms", "copy": "physical" }), 422, "physical-copy-unsupported"),
         (json!({ "name": "vms", "mode": "0888" }), 422, "invalid-request"),
         (json!({ "name": "vms", "mode": "" }), 422, "invalid-request"),

@@ -21,6 +21,7 @@ pub(in crate::http) fn share(view: ShareView) -> Share {
         snapshot_bytes: view.snapshot_bytes,
         snapshots: view.snapshots,
         promised_bytes: view.object.promised_bytes,
+        quota_bytes: view.object.ceiling_bytes,
         protocols: versions(view.record.protocols),
         copy: copy_policy(view.record.copy),
         owner_uid: root.uid,

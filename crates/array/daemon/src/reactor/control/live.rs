@@ -9,8 +9,9 @@ use super::super::nfs::rollback::roll_back;
 use super::super::state::Reactor;
 use block::VolumeId;
 use control::{
-    Change, ClientOffloadRow, ConnectionCounters, Directory, Live, LiveFiles, OffloadRow, Portal, RefusedLogins,
-    Registration, Reservations, SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
+    Change, ClientOffloadRow, ConnectionCounters, Directory, Live, LiveFiles, NfsClientInfo, NfsGrace, NfsLockInfo,
+    NfsPart, OffloadRow, Portal, RefusedLogins, Registration, Reservations, SessionInfo, ShareRollbackError, UnitFacts,
+    VolumeCounters,
 };
 use futures_util::future::LocalBoxFuture;
 use media::Media;
@@ -186,6 +187,24 @@ impl<M: Media + 'static> Live for LiveArray<M> {
 
     fn drop_session(&self, id: u64) -> bool {
         self.frontends.iter().any(|frontend| frontend.drop_session(id))
+    }
+
+    fn nfs_clients(&self, from: u64, most: usize) -> NfsPart<NfsClientInfo> {
+        let nfs = self.frontends.nfs.as_ref();
+        nfs.map_or(NfsPart { elements: Vec::new(), next: None }, |nfs| nfs.clients(from, most))
+    }
+
+    fn nfs_locks(&self, from: u64, most: usize) -> NfsPart<NfsLockInfo> {
+        let nfs = self.frontends.nfs.as_ref();
+        nfs.map_or(NfsPart { elements: Vec::new(), next: None }, |nfs| nfs.locks(from, most))
+    }
+
+    fn nfs_grace(&self) -> Option<NfsGrace> {
+        self.frontends.nfs.as_ref().map(|nfs| nfs.grace())
+    }
+
+    fn expire_nfs_client(&self, id: u64) -> Option<bool> {
+        self.frontends.nfs.as_ref().map(|nfs| nfs.expire_client(id))
     }
 
     fn portals(&self) -> Vec<Portal> {

@@ -126,7 +126,7 @@ impl<F: FileSystem + 'static> Service<F> {
     }
 
     /// Time since the start.
-    fn uptime(&self) -> Duration {
+    pub fn uptime(&self) -> Duration {
         self.environment.monotonic().saturating_sub(self.started)
     }
 
@@ -196,6 +196,18 @@ impl<F: FileSystem + 'static> Service<F> {
         if !deleted {
             v4.rolled_back(object);
         }
+    }
+
+    /// Server of NFSv4, if it is served.
+    pub fn version_4(&self) -> Option<&Server4<F>> {
+        self.v4.as_deref()
+    }
+
+    /// Revokes what a client of NFSv4 has, and its record. False if there is no such client.
+    pub fn expire_client(&self, id: u64) -> bool {
+        let found = self.v4.as_ref().is_some_and(|v4| v4.state().revoke_client(id, self.uptime()).is_ok());
+        self.take_records();
+        found
     }
 
     /// A share was deleted.

@@ -6,7 +6,7 @@ mod path;
 mod refusal;
 
 use super::Nfs;
-use super::file_system::{self, ShareFiles};
+use super::file_system::ShareFiles;
 use super::service::timestamp;
 use control::{
     CapturedFile, FileAttributes, FileCall, FileError, FileInfo, FileListing, FilePart, FilePlace, FileRange,
@@ -48,9 +48,7 @@ impl<M: Media + 'static> AllFiles<M> {
         let record = reactor.directory().share_of(place.share).cloned().ok_or(FileRefusal::Gone)?;
         Ok(match place.snapshot {
             None => self.0.file_system(&record),
-            Some(snapshot) => {
-                Rc::new(file_system::open_snapshot(&reactor.pool, &reactor.environment, &record, snapshot))
-            }
+            Some(snapshot) => self.0.snapshot_file_system(&record, snapshot),
         })
     }
 

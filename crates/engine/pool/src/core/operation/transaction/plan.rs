@@ -17,6 +17,8 @@ use media::{BLOCK_BYTES, Media};
 /// Space for all changes of a transaction.
 pub(super) struct Plan {
     pub ask: Ask,
+    /// Promises of allotments.
+    pub raises: Raises,
 }
 
 /// Space for the changes of one object.
@@ -100,7 +102,7 @@ impl<M: Media> Core<M> {
             }
         }
         let promise = promise + raises.blocks();
-        complete.then(|| Plan { ask: Ask { promise, ..self.ask_for_all(changes, &shares, fresh) } })
+        complete.then(|| Plan { ask: Ask { promise, ..self.ask_for_all(changes, &shares, fresh) }, raises })
     }
 
     fn plan_range(&mut self, changes: &Changes, number: usize, disturbed: bool) -> bool {
