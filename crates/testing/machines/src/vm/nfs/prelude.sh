@@ -89,3 +89,43 @@ wait_until() {
         sleep 0.5
     done
 }
+
+# hold NAME FILE: starts a process that keeps a file open for reading and writing until end_held.
+hold() {
+    mkfifo /tmp/held-$1.ask /tmp/held-$1.answer
+    python3 - "$1" "$2" >/tmp/held-$1.log 2>&1 <<'PYTHON' &
+import errno, fcntl, os, sys
+name = sys.argv[1]
+f = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT)
+while True:
+    with open(f'/tmp/held-{name}.ask') as ask:
+        words = ask.read()
+    if words == 'end':
+        break
+    try:
+        answer = repr(eval(words))
+    except OSError as error:
+        answer = errno.errorcode[error.errno]
+    with open(f'/tmp/held-{name}.answer', 'w') as out:
+        out.write(answer)
+try:
+    os.close(f)
+except OSError:
+    pass
+os.unlink(f'/tmp/held-{name}.ask')
+os.unlink(f'/tmp/held-{name}.answer')
+PYTHON
+    wait_until 30 test -e "$2"
+}
+
+# held NAME EXPRESSION: value of an expression of Python about the open file f, or the name of its error.
+held() {
+    printf %s "$2" >/tmp/held-$1.ask
+    cat /tmp/held-$1.answer
+}
+
+# end_held NAME: closes the file and ends the process.
+end_held() {
+    printf end >/tmp/held-$1.ask
+    wait_until 30 test ! -e /tmp/held-$1.ask
+}

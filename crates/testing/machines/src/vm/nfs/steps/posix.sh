@@ -3,7 +3,14 @@
 
 ### pjdfstest
 getent passwd tests >/dev/null || useradd --no-create-home tests
-cat >/tmp/pjdfstest.toml <<'END'
+fallocate=
+[ $VERSION = 3 ] || fallocate='posix_fallocate = {}'
+cat >/tmp/pjdfstest.toml <<END
+[features]
+rename_ctime = {}
+utimensat = {}
+utime_now = {}
+$fallocate
 [settings]
 naptime = 0.05
 allow_remount = false
