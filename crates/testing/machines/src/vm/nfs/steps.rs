@@ -2,12 +2,17 @@
 
 mod copies;
 mod exercisers;
+mod exports;
 mod files;
+mod full_pool;
 mod killed;
 mod mounts;
 mod refusals;
+mod restarted;
 mod sharing;
+mod snapshots;
 mod software;
+mod trimmed;
 mod wire;
 
 pub(super) use exercisers::archive;
@@ -30,6 +35,11 @@ pub(super) const ALL: &[Step<Lab>] = &[
     Step { name: "software", asks: "git, sqlite3, tar, rsync and others", run: software::run },
     Step { name: EXERCISERS, asks: "random operations: fsx, and fio, which verifies", run: exercisers::run },
     Step { name: POSIX, asks: "the rules of POSIX: pjdfstest", run: exercisers::posix },
+    Step { name: "exports", asks: "rules of access change under a mount", run: exports::run },
+    Step { name: "full-pool", asks: "the pool fills up under a share, and has room again", run: full_pool::run },
+    Step { name: "trimmed", asks: "fstrim in a file gives blocks back to the pool", run: trimmed::run },
+    Step { name: "snapshots", asks: "a snapshot, a clone of it and roll-back under a mount", run: snapshots::run },
+    Step { name: "restarted", asks: "the array starts again under open files and locks", run: restarted::run },
     Step { name: "killed", asks: "kill -9 of the server under eight writers with journals", run: killed::run },
     Step { name: "wire", asks: "packets: nothing malformed, nothing sent again", run: wire::run },
 ];
