@@ -181,6 +181,9 @@ fn build(suite: &str, recipe: &Recipe, directory: &Path) -> Result<()> {
         remove(&modules.join("kernel").join(unused))?;
     }
     run("chroot", &[text, "depmod", &version])?;
+    if unpack(&modules)? {
+        run("chroot", &[text, "depmod", &version])?;
+    }
     write_initramfs(&modules, &image.join("initramfs"))?;
     let init = root.join("usr/local/sbin/guest-init");
     std::fs::write(&init, INIT)?;
@@ -204,6 +207,20 @@ fn add_backports(suite: &str) -> Result<String> {
         "--setup-hook=mkdir -p \"$1/etc/apt/sources.list.d\" && echo 'deb {archive} {suite}-backports main' \
          >\"$1/etc/apt/sources.list.d/backports.list\""
     ))
+}
+
+/// Unpacks the modules that the first root file system loads: busybox reads no compressed ones. Returns
+/// whether there were any.
+fn unpack(tree: &Path) -> Result<bool> {
+    let modules = modules::needed(tree, &MODULES)?;
+    let packed = modules.iter().filter(|(_, path)| path.extension().is_some_and(|extension| extension == "xz"));
+    let packed: Vec<_> = packed.map(|(_, path)| path.as_os_str()).collect();
+    if packed.is_empty() {
+        return Ok(false);
+    }
+    let xz = program::find("xz").context("xz is not installed; it is in the package xz-utils")?;
+    program::require(&xz, &[&["--decompress".as_ref()], packed.as_slice()].concat(), LIMIT)?;
+    Ok(true)
 }
 
 /// Removes a directory, if it exists.

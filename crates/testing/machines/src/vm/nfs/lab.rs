@@ -169,7 +169,9 @@ impl Laboratory for Lab {
 
     fn clean_up(&mut self) -> Result<()> {
         self.run.require(
-            "set -e
+            "pkill -f '^python3 - held '
+            rm -f /tmp/held-*
+            set -e
             for place in /mnt/loop /mnt/other /mnt/t /mnt/s; do
                 while mountpoint -q $place; do umount $place; done
             done",

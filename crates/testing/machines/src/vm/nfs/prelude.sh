@@ -93,10 +93,10 @@ wait_until() {
 # hold NAME FILE: starts a process that keeps a file open for reading and writing until end_held.
 hold() {
     mkfifo /tmp/held-$1.ask /tmp/held-$1.answer
-    python3 - "$1" "$2" >/tmp/held-$1.log 2>&1 <<'PYTHON' &
+    python3 - held "$1" "$2" >/tmp/held-$1.log 2>&1 <<'PYTHON' &
 import errno, fcntl, os, sys
-name = sys.argv[1]
-f = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT)
+name = sys.argv[2]
+f = os.open(sys.argv[3], os.O_RDWR | os.O_CREAT)
 while True:
     with open(f'/tmp/held-{name}.ask') as ask:
         words = ask.read()
@@ -120,12 +120,14 @@ PYTHON
 
 # held NAME EXPRESSION: value of an expression of Python about the open file f, or the name of its error.
 held() {
+    [ -p /tmp/held-$1.ask ] || return
     printf %s "$2" >/tmp/held-$1.ask
     cat /tmp/held-$1.answer
 }
 
 # end_held NAME: closes the file and ends the process.
 end_held() {
+    [ -p /tmp/held-$1.ask ] || return
     printf end >/tmp/held-$1.ask
     wait_until 30 test ! -e /tmp/held-$1.ask
 }

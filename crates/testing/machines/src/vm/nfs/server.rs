@@ -131,8 +131,8 @@ struct Served {
 
 /// Size of the pool.
 const POOL_SIZE: &str = "2G";
-/// Room that a full pool has left.
-const LITTLE_BYTES: u64 = 12 << 20;
+/// Room that a full pool has left, and the pages of the map that the volume which fills it up promises too.
+const LITTLE_BYTES: u64 = 20 << 20;
 /// Volume that fills the pool up.
 const BALLAST: &str = "ballast";
 /// Time limit of `pool check`.

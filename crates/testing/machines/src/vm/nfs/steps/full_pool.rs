@@ -5,6 +5,8 @@ use crate::vm::nfs::lab::{Lab, Version};
 use anyhow::Result;
 
 const FULL: &str = include_str!("full_pool.sh");
+const PROMISED: &str = include_str!("promised.sh");
+const TRYING: &str = include_str!("trying.sh");
 const ROOM: &str = include_str!("room_again.sh");
 const PLACE: &str = "/mnt/t/full";
 
@@ -23,7 +25,11 @@ pub(in crate::vm::nfs) fn run(lab: &mut Lab) -> Result<()> {
         );
         lab.run.require(&files)?;
         lab.server.limit_room(true)?;
-        lab.checks(&prefix, PLACE, &FULL.replace("$VERSION", number))?;
+        lab.checks(&prefix, PLACE, FULL)?;
+        if version == Version::V42 {
+            lab.checks(&prefix, PLACE, PROMISED)?;
+        }
+        lab.checks(&prefix, PLACE, TRYING)?;
         lab.server.limit_room(false)?;
         lab.checks(&prefix, PLACE, ROOM)?;
         lab.run.require(&format!("rm -r {PLACE} && umount /mnt/t"))?;

@@ -1,15 +1,5 @@
-# A directory of a share whose pool has little room, mounted with version $VERSION. It has the files kept and
-# overwritten, with the content of /tmp/kept, and with NFSv4.2 allocated, whose 2 MiB are promised.
-
-### more than there is room for is not allocated, and nothing of it is
-if [ $VERSION = 4.2 ]; then
-    touch unallocated
-    before=$(room .)
-    fails 'No space left' fallocate -l 64M unallocated
-    drop
-    equal $(stat -c %s:%b unallocated) 0:0
-    [ $(room .) -ge $((before - 65536)) ]
-fi
+# A directory of a share whose pool has little room. It has the files kept and overwritten, with the content of
+# /tmp/kept.
 
 ### files are created until there is no room
 mkdir many
@@ -70,13 +60,6 @@ assert found[(done + 1) * 65536:] == kept[(done + 1) * 65536:], 'a write went be
 print(done)
 PYTHON
 
-### what was allocated is written
-if [ $VERSION = 4.2 ]; then
-    head -c 2M /tmp/kept | dd of=allocated conv=notrunc,fsync bs=64k iflag=fullblock status=none
-    drop
-    cmp -n 2097152 /tmp/kept allocated
-fi
-
 ### nothing else has changed
 cmp /tmp/kept kept
 ls -l >/dev/null
@@ -86,27 +69,3 @@ mv kept renamed
 mv renamed kept
 rm many/0 many/1
 [ ! -e many/0 ]
-
-### a process goes on trying
-rm -f /tmp/trying.*
-cat >/tmp/trying.py <<'PYTHON'
-import errno, os, time
-content = open('/tmp/kept', 'rb').read() * 4
-f = os.open('tried', os.O_RDWR | os.O_CREAT)
-refused = 0
-while True:
-    try:
-        assert os.pwrite(f, content, 0) == len(content)
-        os.fsync(f)
-        break
-    except OSError as error:
-        assert error.errno == errno.ENOSPC, error
-        refused += 1
-        open('/tmp/trying.refused', 'w').write(str(refused))
-        time.sleep(0.5)
-os.close(f)
-open('/tmp/trying.done', 'w').write(str(refused))
-PYTHON
-python3 /tmp/trying.py >/tmp/trying.log 2>&1 &
-wait_until 120 test -s /tmp/trying.refused
-[ ! -e /tmp/trying.done ]

@@ -1,4 +1,4 @@
-# The pool has room again, under the mount and the process of full_pool.sh.
+# The pool has room again, under the mount of full_pool.sh and the process of trying.sh.
 
 ### the process writes all that it has
 wait_until 120 test -s /tmp/trying.done
