@@ -52,6 +52,11 @@ sent_again() {
         END { print again + 0 }' /proc/self/mountstats
 }
 
+# complaints: what the kernel's log says about NFS, and hung tasks; false when there is nothing.
+complaints() {
+    dmesg | grep -E '^[^]]*\] (NFS|nfs|RPC|rpc|lockd)|hung_task|blocked for more|BUG:|WARNING:' | grep -vE 'Registered|Registering|module'
+}
+
 # drop: forgets cached data and attributes of files.
 drop() {
     sync

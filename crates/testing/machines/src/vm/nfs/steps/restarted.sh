@@ -38,7 +38,7 @@ import fcntl, os
 other = os.open(os.environ['OTHER'] + '/file', os.O_RDWR)
 fcntl.lockf(other, fcntl.LOCK_EX | fcntl.LOCK_NB)"
 end_held file
-pkill -f 'sleep 1000'
+pkill -x sleep
 wait_until 60 flock -n $OTHER/file.lock true
 drop
 equal "$(head -c 6 $OTHER/file)" 'after '

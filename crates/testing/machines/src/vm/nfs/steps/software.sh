@@ -1,7 +1,7 @@
 # Programs that people use, in an empty directory of a share.
 
 ### git: init, commit, clone, branches, gc, fsck
-git init -q one
+git init -q -b main one
 cd one
 for n in $(seq 5); do
     seq $((n * 100)) >file
