@@ -21,7 +21,7 @@ pub(in crate::vm::nfs) fn run(lab: &mut Lab) -> Result<()> {
     for version in [Version::V42, Version::V3] {
         lab.work(version, &[])?;
         lab.run.require(
-            "rm -rf /tmp/journals /tmp/stop /tmp/writers.*; mkdir /tmp/journals
+            "rm -rf /tmp/journals /tmp/stop /tmp/writers.out /tmp/writers.status; mkdir /tmp/journals
             (cd /mnt/s/work; python3 /tmp/writers.py write >/tmp/writers.out 2>&1; echo $? >/tmp/writers.status) >/dev/null 2>&1 </dev/null &
             wait_until 60 eval '[ $(cat /tmp/journals/* | wc -l) -gt 8 ]'",
         )?;
