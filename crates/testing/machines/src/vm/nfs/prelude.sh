@@ -8,6 +8,23 @@ mount_share() {
     esac
 }
 
+# mount_as_other_client VERSION SHARE PLACE: mounts as a second client, with a network and a name of its own.
+mount_as_other_client() {
+    if [ ! -e /run/netns/other ]; then
+        ip netns add other
+        ip link add outer type veth peer name inner
+        ip link set inner netns other
+        ip addr add 10.9.0.1/24 dev outer
+        ip link set outer up
+        nsenter --net=/run/netns/other ip addr add 10.9.0.2/24 dev inner
+        nsenter --net=/run/netns/other ip link set inner up
+        nsenter --net=/run/netns/other ip route add default via 10.9.0.1
+        echo 1 >/proc/sys/net/ipv4/ip_forward
+        nft 'add table ip other; add chain ip other out { type nat hook postrouting priority 100; }; add rule ip other out ip saddr 10.9.0.2 masquerade'
+    fi
+    nsenter --net=/run/netns/other unshare --uts sh -c "hostname other-client && mount -t nfs4 -o vers=$1,port=$PORT,proto=tcp,nosharecache $HOST:/$2 $3"
+}
+
 # fails ERROR COMMAND...: true when the command fails and prints this error.
 fails() {
     local error=$1 text

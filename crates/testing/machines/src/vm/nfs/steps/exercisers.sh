@@ -34,9 +34,9 @@ grep -E 'err= 0' /tmp/fio.log
 rm verified.*
 
 ### fio: buffered writes and fsync, verified after the cache was dropped
-fio --name=buffered --directory=$PWD --ioengine=psync --rw=randwrite --bs=3k --size=2M --numjobs=2 --fsync=32 --verify=crc32c \
+fio --name=buffered --directory=$PWD --ioengine=psync --rw=randwrite --bs=3k --size=1536k --numjobs=2 --fsync=32 --verify=crc32c \
     --do_verify=0 >/tmp/fio.log 2>&1 || { tail -20 /tmp/fio.log; exit 1; }
 drop
-fio --name=buffered --directory=$PWD --ioengine=psync --rw=randwrite --bs=3k --size=2M --numjobs=2 --verify=crc32c --verify_only \
+fio --name=buffered --directory=$PWD --ioengine=psync --rw=randwrite --bs=3k --size=1536k --numjobs=2 --verify=crc32c --verify_only \
     --verify_fatal=1 >/tmp/fio.log 2>&1 || { tail -20 /tmp/fio.log; exit 1; }
 rm buffered.*

@@ -1,5 +1,5 @@
-//! The array starts again under open files and locks, after a clean stop and after a kill. The client
-//! reclaims them, and another owner of locks gets none of them meanwhile.
+//! The array starts again under open files and locks, after a clean stop and after a kill. Their client
+//! reclaims them, and another client, which asks first, gets none of them.
 
 use crate::vm::nfs::lab::{Lab, Version};
 use crate::vm::nfs::script::End;
@@ -13,7 +13,7 @@ pub(in crate::vm::nfs) fn run(lab: &mut Lab) -> Result<()> {
     }
     for version in [Version::V42, Version::V41] {
         for end in End::ALL {
-            lab.run.require(&format!("mount_share {} s /mnt/other nosharecache", version.number()))?;
+            lab.run.require(&format!("mount_as_other_client {} s /mnt/other", version.number()))?;
             lab.work(version, &[&RESTARTED.replace("$END", end.title())])?;
             lab.remove_work()?;
             lab.run.require("umount /mnt/other")?;

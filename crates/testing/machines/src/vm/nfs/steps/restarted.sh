@@ -1,5 +1,5 @@
 # The array ends and starts under open files and locks. The shell is in an empty directory of /mnt/s; $OTHER is the
-# same directory through a mount that shares no cache.
+# same directory through the mount of another client.
 
 ### a file is open, with locks of two kinds
 echo before >file
