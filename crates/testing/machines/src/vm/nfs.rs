@@ -41,7 +41,7 @@ pub(super) struct Options {
     #[arg(long, value_enum, default_value_t = Accelerator::Auto)]
     accelerator: Accelerator,
     /// End after this many minutes, even if steps are left.
-    #[arg(long, default_value_t = 30, value_name = "MINUTES")]
+    #[arg(long, default_value_t = 90, value_name = "MINUTES")]
     limit: u64,
     /// Print the output of every script in the guest.
     #[arg(long)]
