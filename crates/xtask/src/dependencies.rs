@@ -56,7 +56,7 @@ const LAYERS: &[Layer] = &[
         folder: "front",
         uses: &["protocol", "engine", "front"],
         crates: &[
-            ("nfs_server", &["nfs", "nfs_state", "onc_rpc", "vfs", "xdr"]),
+            ("nfs_server", &["nfs", "nfs_state", "onc_rpc", "unit", "vfs", "xdr"]),
             ("scsi_target", &["block", "scsi", "unit"]),
             ("unit", &["block"]),
         ],

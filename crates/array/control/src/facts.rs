@@ -37,9 +37,9 @@ pub trait Facts {
     fn pool(&self) -> PoolFacts;
     /// Name of the pool of a volume, share or snapshot.
     fn pool_name(&self) -> &str;
-    /// Statistics and reservations of a volume's unit; empty if the volume has no unit.
+    /// Statistics and reservations of a volume's unit, or statistics of a share; empty if there is none.
     fn unit(&self, volume: ObjectId) -> UnitFacts;
-    /// Offload rows of recently deleted volumes.
+    /// Offload rows of recently deleted volumes and shares.
     fn deleted_offload(&self) -> Vec<OffloadRow>;
     /// Refused commands in memory, oldest first.
     fn refusals(&self) -> Vec<LogEntry>;

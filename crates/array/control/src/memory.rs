@@ -5,9 +5,10 @@
 use crate::directory::Directory;
 use crate::environment::Environment;
 use crate::live::{
-    Change, ConnectionCounters, Live, OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo, ShareRollbackError,
-    UnitFacts, VolumeCounters,
+    Change, ClientOffloadRow, ConnectionCounters, Live, OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo,
+    ShareRollbackError, UnitFacts, VolumeCounters,
 };
+use crate::live_files::LiveFiles;
 use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
@@ -18,6 +19,7 @@ use pool::{
 use random::Random;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 use unit::LogEntry;
@@ -418,6 +420,8 @@ pub struct MemoryLive {
     pub portals: RefCell<Vec<Portal>>,
     /// Offload rows to report.
     pub offload: RefCell<Vec<OffloadRow>>,
+    /// Answer for the clients of a share, by object.
+    pub offload_by_client: RefCell<BTreeMap<u64, Vec<ClientOffloadRow>>>,
     /// Refusals to report.
     pub refusals: RefCell<Vec<LogEntry>>,
     /// Volume counters to report.
@@ -436,6 +440,8 @@ pub struct MemoryLive {
     pub rolled_back: RefCell<Vec<(ObjectId, ObjectId)>>,
     /// Result of the next [`Live::roll_back_share`], if it fails.
     pub fail_rollback: RefCell<Option<ShareRollbackError>>,
+    /// File systems; absent if no files are served.
+    pub files: RefCell<Option<Rc<dyn LiveFiles>>>,
     /// Reason why the pool stopped.
     pub stopped: RefCell<Option<String>>,
 }
@@ -457,6 +463,10 @@ impl Live for MemoryLive {
         let result = self.fail_rollback.take().map_or(Ok(()), Err);
         self.rolled_back.borrow_mut().extend(result.is_ok().then_some((share, snapshot)));
         Box::pin(std::future::ready(result))
+    }
+
+    fn files(&self) -> Option<Rc<dyn LiveFiles>> {
+        self.files.borrow().clone()
     }
 
     fn settled(&self) -> LocalBoxFuture<'static, ()> {
@@ -491,6 +501,7 @@ impl Live for MemoryLive {
         UnitFacts {
             counters: self.counters.borrow().iter().find(|counters| counters.volume == volume).cloned(),
             offload: self.offload.borrow().iter().filter(|row| row.volume == volume).cloned().collect(),
+            offload_by_client: self.offload_by_client.borrow().get(&volume.0).cloned().unwrap_or_default(),
             reservations: self.reservations.borrow().get(&volume.0).cloned().unwrap_or_default(),
         }
     }

@@ -101,3 +101,23 @@ fn access_is_granted_by_the_noun_that_has_the_name() {
     let addresses = array.ok(&["host", "set", "pve1", "--address", "10.0.0.12", "--columns", "addresses"]);
     assert_eq!(addresses, "ADDRESSES\n10.0.0.12\n");
 }
+
+/// The table of VNX and the clients of a share need no array with shares that were used: all numbers are 0.
+#[test]
+fn statistics_of_shares_have_their_tables() {
+    let array = Array::start();
+    array.ok(&["share", "create", "vms"]);
+    let stat = array.ok(&["share", "stat", "vms"]);
+    for part in ["used", "unique", "snaps", "reads", "write-p99"] {
+        assert!(stat.lines().any(|line| line.split_whitespace().next() == Some(part)), "{part}: {stat}");
+    }
+    let json = array.ok(&["share", "stat", "vms", "-o", "json"]);
+    assert!(json.contains("\"mapped_bytes\": 0") && json.contains("\"written_bytes\": 0"), "{json}");
+    assert_eq!(array.run(&["share", "stat", "nosuch"]).status, 3);
+    assert_eq!(array.ok(&["offload", "stats", "--by", "client", "-o", "json"]), "[]\n");
+    let table = array.ok(&["offload", "stats", "--layout", "vnx"]);
+    let rows: Vec<_> = table.lines().map(|line| line.split_whitespace().rev().take(4).count()).collect();
+    assert_eq!((rows.len(), table.contains("vaaiReserveSpace")), (7, true), "{table}");
+    let usage = array.run(&["offload", "stats", "vms", "--interval", "1"]);
+    assert!(usage.status == 2 && usage.err.contains("--layout"), "{usage:?}");
+}

@@ -40,7 +40,9 @@ impl Control {
         publisher.pool.replace(Some(pool.clone()));
         let directory = self.directory().clone();
         let objects = directory.objects().filter_map(|id| Some((id, self.catalog().object(id)?))).collect();
-        let units = directory.volumes().map(|volume| (volume.object, self.live().unit(volume.object))).collect();
+        let volumes = directory.volumes().map(|volume| volume.object);
+        let used = volumes.chain(directory.shares().map(|share| share.object));
+        let units = used.map(|object| (object, self.live().unit(object))).collect();
         let view = View {
             directory,
             started: self.started(),
@@ -93,8 +95,8 @@ impl Control {
     }
 
     pub(crate) fn publish_edit(&self, edit: &Edit) {
-        if matches!(edit, Edit::Volume(_, None)) {
-            self.publisher().volume_deleted.set(true);
+        if matches!(edit, Edit::Volume(_, None) | Edit::Share(_, None)) {
+            self.publisher().content_deleted.set(true);
         }
         let mut deltas = vec![Delta::Edit(edit.clone())];
         // The change of the object may have been found before the directory had its document.
@@ -161,7 +163,7 @@ impl Control {
         if publisher.connections.replace(Some(connections)) != Some(connections) {
             deltas.push(Delta::Connections(connections));
         }
-        if publisher.volume_deleted.take() {
+        if publisher.content_deleted.take() {
             deltas.push(Delta::DeletedOffload(self.live().deleted_offload()));
         }
         let refusals = self.live().refusals(publisher.next_refusal.get());

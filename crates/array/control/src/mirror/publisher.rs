@@ -24,8 +24,8 @@ pub(crate) struct Publisher {
     /// Objects and units that changed and are not published yet, in the order of their changes.
     pub(super) waiting: RefCell<VecDeque<Waiting>>,
     pub(super) counts: RefCell<BTreeMap<Vec<ObjectId>, Count>>,
-    /// True if a volume was deleted since the last publication.
-    pub(super) volume_deleted: Cell<bool>,
+    /// True if a volume or share was deleted since the last publication.
+    pub(super) content_deleted: Cell<bool>,
     /// Number of the last event.
     pub(super) last_event: Cell<u64>,
     /// Number of the next refusal.

@@ -87,8 +87,8 @@ impl View {
             Delta::Captures(captures) => self.captures = captures,
             Delta::Pool(pool) => self.pool = *pool,
             Delta::Unit(id, unit) => {
-                // A unit may have been used just before its volume was deleted.
-                if self.directory.volume_of(id).is_some() {
+                // A unit may have been used just before its volume or share was deleted.
+                if self.directory.name_of(id).is_some() {
                     self.units.insert(id, *unit);
                 }
             }

@@ -135,6 +135,7 @@ async fn every_resource_answers() {
         ("/api/v1/portals", 1),
         ("/api/v1/offload/stats", 0),
         ("/api/v1/offload/log?limit=5", 0),
+        ("/api/v1/offload/stats?by=client", 0),
         ("/api/v1/volumes/v1/offload", 0),
     ] {
         let (status, list) = send(&app, "GET", path, None).await;
@@ -251,13 +252,16 @@ async fn metrics_name_what_there_is() {
         counters.refusals.add(Reason::Misaligned);
         (0..2).for_each(|_| counters.ineffective.add(Reason::BelowGrain));
         let row = OffloadRow { volume: ObjectId(1), name: "v1".to_owned(), primitive: Primitive::Xcopy, counters };
-        live.offload.replace(vec![row]);
-        live.counters.replace(vec![VolumeCounters {
-            volume: ObjectId(1),
+        let counters = OffloadCounters { commands: 2, ok: 2, cloned_bytes: 8192, ..OffloadCounters::default() };
+        let clones = OffloadRow { volume: ObjectId(2), name: "s1".to_owned(), primitive: Primitive::Clone, counters };
+        live.offload.replace(vec![row, clones]);
+        let counters = |object, queue_depth| VolumeCounters {
+            volume: ObjectId(object),
             io: IoStatistics { reads: 4, read_bytes: 16384, ..IoStatistics::default() },
-            queue_depth: 2,
+            queue_depth,
             latency: IoLatency { read: histogram(), ..IoLatency::default() },
-        }]);
+        };
+        live.counters.replace(vec![counters(1, 2), counters(2, 0)]);
         live.reservations.borrow_mut().insert(1, reservations());
         live.connections.set(ConnectionCounters {
             without_session: 3,
@@ -279,6 +283,7 @@ async fn metrics_name_what_there_is() {
         }]);
     }));
     post(&app, "/api/v1/volumes", json!({ "name": "v1", "size_bytes": 1 << 20 })).await;
+    assert_eq!(post(&app, "/api/v1/shares", json!({ "name": "s1" })).await.0, 201);
     post(&app, "/api/v1/hosts", json!({ "name": "esx01", "iqns": ["iqn.1998-01.com.vmware:esx01"] })).await;
     let request = Request::builder().uri("/metrics").body(Body::empty()).unwrap();
     let response = app.oneshot(request).await.unwrap();
@@ -298,6 +303,10 @@ async fn metrics_name_what_there_is() {
         r#"windlass_offload_ineffective_total{volume="v1",primitive="xcopy",reason="below-grain"} 2"#,
         r#"windlass_offload_duration_seconds_count{volume="v1",primitive="xcopy"} 4"#,
         r#"windlass_queue_depth{volume="v1"} 2"#,
+        r#"windlass_share_used_bytes{share="s1"} 0"#,
+        r#"windlass_io_operations_total{share="s1",op="read",protocol="nfs"} 4"#,
+        r#"windlass_io_duration_seconds_count{share="s1",op="read"} 4"#,
+        r#"windlass_offload_commands_total{share="s1",primitive="clone",outcome="ok"} 2"#,
         r#"windlass_offload_host_bytes_avoided_total{volume="v1",primitive="xcopy"} 8192"#,
         r#"windlass_host_sessions{host="esx01",portal="127.0.0.1:3260"} 1"#,
         r#"windlass_job_running{kind="scrub"} 0"#,

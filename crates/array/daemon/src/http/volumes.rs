@@ -13,6 +13,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use control::Noun;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -33,7 +34,7 @@ listing! {
     list, "/api/v1/volumes", "volumes", Volume, control::VolumeList, convert::volume
 }
 
-/// Creates a volume, or a clone if `source` is given.
+/// Creates a volume, or a clone if `source` or `source_file` is given.
 ///
 /// Repeating the request for an empty volume has no effect: the volume keeps the content that it has
 /// by then. The name of an existing volume is refused for a clone (`exists`), also with the same
@@ -45,7 +46,7 @@ listing! {
     request_body = VolumeCreate,
     responses(
         (status = 201, description = "Made", body = Volume),
-        (status = 200, description = "It already existed, with the same parameters and without `source`", body = Volume)
+        (status = 200, description = "It already existed, with the same parameters and without a source", body = Volume)
     )
 )]
 pub(super) async fn create(
@@ -56,6 +57,7 @@ pub(super) async fn create(
         name,
         size_bytes,
         source,
+        source_file,
         pool,
         write_cache,
         reserve,
@@ -66,6 +68,7 @@ pub(super) async fn create(
         name,
         size_bytes,
         source,
+        source_file,
         pool,
         write_cache,
         reserve: reserve.map(convert::reserve),
@@ -157,7 +160,8 @@ pub(super) async fn offload(
     State(array): State<ArrayHandle>,
     Path(volume): Path<String>,
 ) -> Result<Json<List<OffloadStatistics>>, Fault> {
-    answer::list(&array, control::OffloadStatistics { volume: Some(volume) }, convert::offload).await
+    let request = control::OffloadStatistics { volume: Some(volume), noun: Some(Noun::Volume), by_client: false };
+    answer::list(&array, request, convert::offload).await
 }
 
 /// Returns the space used by a volume, and the space that hosts have unmapped.

@@ -3,6 +3,7 @@
 mod connection;
 mod epochs;
 mod file_system;
+pub(super) mod files;
 mod incoming;
 pub(super) mod listener;
 mod outgoing;
@@ -24,6 +25,7 @@ use control::{Change, ConnectionCounters, Control, Directory, PoolRefusal, Refus
 use file_system::ShareFiles;
 use futures_util::future::LocalBoxFuture;
 use media::Media;
+use nfs_server::Statistics;
 use registry::Order;
 use service::{Service, Surroundings};
 use start::Start;
@@ -75,6 +77,10 @@ impl<M: Media + 'static> Nfs<M> {
             environment: Rc::clone(&reactor.environment),
             calls: reactor.calls.clone(),
             measurements: Arc::clone(&reactor.measurements),
+            log: {
+                let units = Rc::clone(&reactor.units);
+                Box::new(move |entry| units.log_refusal(entry))
+            },
         };
         let service = Rc::new(Service::new(start, port, surroundings, Box::new(store)));
         Self { reactor, service, unsettled: Cell::default() }
@@ -83,6 +89,11 @@ impl<M: Media + 'static> Nfs<M> {
     /// Accepts connections, until it is dropped.
     pub async fn accept(self: Rc<Self>, listener: TcpListener) {
         accept_each(listener, |stream, peer| self.service.connected(stream, peer)).await;
+    }
+
+    /// Statistics of shares and clients.
+    pub fn statistics(&self) -> &Statistics {
+        &self.service.statistics
     }
 
     /// Asks all connections to give way to those that wait for memory.

@@ -24,7 +24,7 @@ impl<M: Media + 'static> Nfs<M> {
             }
             Change::ShareRemoved { object } => {
                 self.service.shares().borrow_mut().withdraw(object.0, self.service.now());
-                self.service.content_replaced(object.0, true);
+                self.service.share_deleted(object.0);
             }
             // Changes of volumes, and of hosts without exports.
             Change::VolumeAdded { .. }
