@@ -65,6 +65,10 @@ const fn blocks_of(bytes: &Range<u64>) -> Range<u64> {
     bytes.start / BLOCK_BYTES..bytes.end.div_ceil(BLOCK_BYTES)
 }
 
+fn gave_up() -> EngineError {
+    EngineError::Internal { reason: "an attempt ended although nothing is missing".to_owned() }
+}
+
 impl<'v, 'p> PoolView<'v, 'p> {
     pub(crate) const fn new(view: &'v mut pool::View<'p>, known: &'v mut Known) -> Self {
         Self { view, known, held: None, missing: None }
@@ -81,10 +85,17 @@ impl<'v, 'p> PoolView<'v, 'p> {
             (Err(Missing::Damaged), Some((object, block))) => {
                 Ok(Attempted::Failed(EngineError::Damaged { object: Object(object.0), block: block.get() }))
             }
-            (Err(_), _) => {
-                let reason = "an attempt ended although nothing is missing".to_owned();
-                Ok(Attempted::Failed(EngineError::Internal { reason }))
-            }
+            (Err(_), _) => Ok(Attempted::Failed(gave_up())),
+        }
+    }
+
+    /// What a look without a transaction found.
+    pub(crate) fn seen<T>(self, found: Result<T, Missing>) -> Result<Result<T, EngineError>, pool::Missing> {
+        match (self.missing, found) {
+            // Also where the look went on.
+            (Some(missing), _) => Err(missing),
+            (None, Ok(found)) => Ok(Ok(found)),
+            (None, Err(_)) => Ok(Err(gave_up())),
         }
     }
 
