@@ -193,20 +193,21 @@ impl<E: Engine> Files<E> {
         &self,
         look: &mut impl FnMut(&mut Share<'_>) -> Step<T>,
     ) -> Option<Result<Step<T>, EngineError>> {
+        let mut effects = None;
         let found = self.engine.try_look(|view| {
             let mut share = Share::new(view, &self.memory);
             match look(&mut share) {
-                Ok(value) => Ok(Ok((value, share.into_effects()))),
+                Ok(value) => {
+                    effects = share.into_effects();
+                    Ok(Ok(value))
+                }
                 Err(Halt::Wait) => Err(Missing::Wait),
                 Err(halt) => Ok(Err(halt)),
             }
         })?;
-        let found = found.map(|found| {
-            found.map(|(value, effects)| {
-                self.memory.apply(&effects);
-                value
-            })
-        });
+        if let (Ok(Ok(_)), Some(effects)) = (&found, effects) {
+            self.memory.apply(&effects);
+        }
         Some(found)
     }
 

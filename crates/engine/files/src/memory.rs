@@ -70,6 +70,13 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
+    /// True if nothing changes.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { files, changes, latest, holds, accessed, moves, super_block, hints } = self;
+        let counts = *files == 0 && *changes == 0 && *moves == 0 && *latest == Timestamp::default() && !super_block;
+        counts && holds.is_empty() && accessed.is_empty() && hints.is_empty()
+    }
+
     /// Takes a hold, or ends one.
     pub(crate) fn hold(&mut self, file: FileId, takes: bool) {
         self.holds.push((file, takes));

@@ -58,9 +58,9 @@ impl<'a> Share<'a> {
         Share::new(&mut *self.view, memory)
     }
 
-    /// Effects of a look.
-    pub(crate) fn into_effects(self) -> Effects {
-        self.effects
+    /// Effects of a look, if it has any. Few have.
+    pub(crate) fn into_effects(self) -> Option<Effects> {
+        (!self.effects.is_empty()).then_some(self.effects)
     }
 
     /// End of the attempt, with its effects.

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use vfs::{
-    Call, Caller, Exclusive, FileId, FileSystem, FsError, Name, NameError, New, NewKind, SetAttributes, Source,
+    Call, Caller, Cookie, Exclusive, FileId, FileSystem, FsError, Name, NameError, New, NewKind, SetAttributes, Source,
     Stability, Timestamp,
 };
 
@@ -119,6 +119,18 @@ fn prepare(disk: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Lists the root, so that all nodes of its tree are in memory.
+fn list(share: &Share) -> Result<(), FsError> {
+    let mut after = Cookie(0);
+    loop {
+        let listed = share.end(share.files.read_directory(share.call(), share.files.root(), after, 64, false))?;
+        match listed.entries.last() {
+            Some(last) if !listed.end => after = last.cookie,
+            _ => return Ok(()),
+        }
+    }
+}
+
 fn make_calls(kind: &str, count: u64, share: &Share) -> Result<(), Box<dyn Error>> {
     let (root, call) = (share.files.root(), share.call());
     let step = ENTRIES / USED;
@@ -126,6 +138,7 @@ fn make_calls(kind: &str, count: u64, share: &Share) -> Result<(), Box<dyn Error
     let found = |name: &Name| share.end(share.files.lookup(call, root, name)).map(|found| found.file.file);
     let files: Vec<FileId> = names.iter().map(found).collect::<Result<_, _>>()?;
     let (source, destination) = (found(&Name::try_from("source")?)?, found(&Name::try_from("destination")?)?);
+    list(share)?;
     let block = Bytes::from(vec![7; 4096]);
     // The first change of a page in an epoch copies it, and the first write of a file of this run raises counters.
     for at in (0..FILE_BYTES).step_by(4096) {

@@ -8,6 +8,8 @@ use std::ops::Range;
 use vfs::{Payload, Segment};
 
 const BLOCK_BYTES: u64 = files::BLOCK_BYTES;
+/// Most blocks that a view holds.
+const MOST_HELD: usize = 8;
 
 /// What attempts of one transaction have in common.
 #[derive(Debug, Default)]
@@ -48,8 +50,10 @@ pub(crate) enum Attempted<T> {
 pub(crate) struct PoolView<'v, 'p> {
     view: &'v mut pool::View<'p>,
     known: &'v mut Known,
-    /// Block that was looked at last.
-    held: Option<BlockContent>,
+    /// Blocks that were looked at, and not edited since.
+    held: SmallVec<[(Object, u64, BlockContent); MOST_HELD]>,
+    /// Number of looks that were not held.
+    looks: usize,
     missing: Option<pool::Missing>,
 }
 
@@ -70,12 +74,12 @@ fn gave_up() -> EngineError {
 }
 
 impl<'v, 'p> PoolView<'v, 'p> {
-    pub(crate) const fn new(view: &'v mut pool::View<'p>, known: &'v mut Known) -> Self {
-        Self { view, known, held: None, missing: None }
+    pub(crate) fn new(view: &'v mut pool::View<'p>, known: &'v mut Known) -> Self {
+        Self { view, known, held: SmallVec::new(), looks: 0, missing: None }
     }
 
     /// End of the attempt, from what `files` returned.
-    pub(crate) fn end<T>(mut self, outcome: Result<Outcome<T>, Missing>) -> Result<Attempted<T>, pool::Missing> {
+    pub(crate) fn end<T>(&mut self, outcome: Result<Outcome<T>, Missing>) -> Result<Attempted<T>, pool::Missing> {
         if let Some(missing) = self.missing.take() {
             // Also where the attempt went on, because a change lacks something.
             return Err(missing);
@@ -89,9 +93,24 @@ impl<'v, 'p> PoolView<'v, 'p> {
         }
     }
 
+    /// Looks at a block. Returns where it is held.
+    fn hold(&mut self, object: Object, block: u64) -> Result<usize, Missing> {
+        self.known.look(id(object), &(block..block + 1))?;
+        let content = self.view.block(id(object), BlockNumber::new(block));
+        let content = self.found(content)?;
+        let at = if self.held.len() < MOST_HELD { self.held.len() } else { self.looks % MOST_HELD };
+        if let Some(place) = self.held.get_mut(at) {
+            *place = (object, block, content);
+        } else {
+            self.held.push((object, block, content));
+        }
+        self.looks += 1;
+        Ok(at)
+    }
+
     /// What a look without a transaction found.
-    pub(crate) fn seen<T>(self, found: Result<T, Missing>) -> Result<Result<T, EngineError>, pool::Missing> {
-        match (self.missing, found) {
+    pub(crate) fn seen<T>(&mut self, found: Result<T, Missing>) -> Result<Result<T, EngineError>, pool::Missing> {
+        match (self.missing.take(), found) {
             // Also where the look went on.
             (Some(missing), _) => Err(missing),
             (None, Ok(found)) => Ok(Ok(found)),
@@ -117,14 +136,17 @@ impl<'v, 'p> PoolView<'v, 'p> {
 
 impl View for PoolView<'_, '_> {
     fn block(&mut self, object: Object, block: u64) -> Result<&Block, Missing> {
-        self.known.look(id(object), &(block..block + 1))?;
-        let content = self.view.block(id(object), BlockNumber::new(block));
-        let content = self.found(content)?;
-        Ok(self.held.insert(content))
+        let held = self.held.iter().position(|(of, number, _)| *number == block && *of == object);
+        let at = match held {
+            Some(at) => at,
+            None => self.hold(object, block)?,
+        };
+        self.held.get(at).map(|(_, _, content)| &**content).ok_or(Missing::Wait)
     }
 
     fn edit(&mut self, object: Object, block: u64, bytes: Range<usize>) -> Result<&mut [u8], Missing> {
         self.known.look(id(object), &(block..block + 1))?;
+        self.held.retain(|(of, number, _)| *number != block || *of != object);
         match self.view.edit(id(object), BlockNumber::new(block), bytes) {
             Ok(bytes) => Ok(bytes),
             Err(missing) => {
