@@ -9,6 +9,7 @@
 
 mod access;
 mod event;
+mod file;
 mod host;
 mod host_group;
 mod job;
@@ -29,6 +30,7 @@ pub use text::size;
 
 pub use access::*;
 pub use event::*;
+pub use file::*;
 pub use host::*;
 pub use host_group::*;
 pub use job::*;

@@ -103,7 +103,7 @@ pub enum SourceKind {
     Volume,
     /// A snapshot.
     Snapshot,
-    /// A share, as it was at the instant of the clone.
+    /// A share, as it was at the instant of the clone; of a volume: one of its files.
     Share,
 }
 
@@ -131,6 +131,10 @@ pub struct VolumeCreate {
     /// Volume (`name` or id) or snapshot of a volume (`volume@name` or id) to clone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// File whose content the volume shares: `share/path` or `share@snapshot/path`. Excludes `source`. The size is
+    /// rounded up to 4 096 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_file: Option<String>,
     /// Pool of the volume, by name; a clone is in the pool of its source. Default: the array's
     /// default pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]

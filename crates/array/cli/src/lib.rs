@@ -13,6 +13,7 @@ mod console;
 mod error;
 mod event;
 mod export;
+mod file;
 mod host;
 mod host_group;
 mod job;
@@ -99,6 +100,9 @@ pub enum Noun {
     /// Shares: files that hosts use over NFS
     #[command(alias = "shares", subcommand)]
     Share(share::Verb),
+    /// Files of shares: clones, also from and to volumes, and their space
+    #[command(alias = "files", subcommand)]
+    File(file::Verb),
     /// Snapshots: read-only copies of volumes and shares at one instant
     #[command(alias = "snapshots", subcommand)]
     Snapshot(snapshot::Verb),
@@ -165,6 +169,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Pool(verb) => pool::run(verb, &client, &mut output).await,
         Noun::Volume(verb) => volume::run(verb, &client, &mut output).await,
         Noun::Share(verb) => share::run(verb, &client, &mut output).await,
+        Noun::File(verb) => file::run(verb, &client, &mut output).await,
         Noun::Snapshot(verb) => snapshot::run(verb, &client, &mut output).await,
         Noun::Host(verb) => host::run(verb, &client, &mut output).await,
         Noun::HostGroup(verb) => host_group::run(verb, &client, &mut output).await,

@@ -447,6 +447,7 @@ fn new(name: &str, size: Option<u64>, source: Option<&String>, write_cache: Swit
         name: name.to_owned(),
         size_bytes: size,
         source: source.cloned(),
+        source_file: None,
         pool: None,
         write_cache: write_cache == Switch::On,
         reserve: space.reserve(),

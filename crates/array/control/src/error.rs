@@ -7,6 +7,7 @@
 use crate::access::error::AccessError;
 use crate::condition::{Class, Condition, Noun, Space, User, UserKind};
 use crate::difference::Difference;
+use crate::files::error::FileError;
 use crate::hosts::error::HostError;
 use crate::jobs::error::JobError;
 use crate::pools::error::PoolRefusal;
@@ -27,6 +28,9 @@ pub enum ControlError {
     /// Condition of a share.
     #[error(transparent)]
     Share(#[from] ShareError),
+    /// Condition of a file.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Condition of a snapshot.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
@@ -120,6 +124,7 @@ impl ControlError {
         match self {
             Self::Volume(error) => Some(error),
             Self::Share(error) => Some(error),
+            Self::File(error) => Some(error),
             Self::Snapshot(error) => Some(error),
             Self::Access(error) => Some(error),
             Self::Host(error) => Some(error),
@@ -135,6 +140,7 @@ impl ControlError {
         match self {
             Self::Volume(error) => (error.code(), error.class()),
             Self::Share(error) => (error.code(), error.class()),
+            Self::File(error) => (error.code(), error.class()),
             Self::Snapshot(error) => (error.code(), error.class()),
             Self::Access(error) => (error.code(), error.class()),
             Self::Host(error) => (error.code(), error.class()),

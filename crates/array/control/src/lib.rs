@@ -18,6 +18,7 @@
 
 mod access;
 mod catalog;
+mod clone_source;
 mod condition;
 mod control;
 mod difference;
@@ -27,10 +28,13 @@ mod error;
 mod events;
 mod exports;
 mod facts;
+mod file_places;
+mod files;
 mod host_groups;
 mod hosts;
 mod jobs;
 mod live;
+mod live_files;
 #[cfg(any(test, feature = "memory"))]
 pub mod memory;
 mod mirror;
@@ -65,12 +69,17 @@ pub use error::ControlError;
 pub use events::*;
 pub use exports::*;
 pub use facts::{Facts, PoolFacts};
+pub use files::*;
 pub use host_groups::*;
 pub use hosts::*;
 pub use jobs::*;
 pub use live::{
     Change, ConnectionCounters, Level, Live, OffloadRow, Portal, RefusedLogins, Registration, Reservations,
     SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
+};
+pub use live_files::{
+    CapturedFile, FileAttributes, FileCall, FileInfo, FileKind, FileListing, FilePart, FilePlace, FileRange,
+    FileRefusal, FileSource, FileSpace, LiveFiles,
 };
 pub use mirror::Mirror;
 pub use naa::Naa;

@@ -4,11 +4,13 @@
 //! [`ObjectId`], so that renaming a volume does not touch the data path.
 
 use crate::directory::Directory;
+use crate::live_files::LiveFiles;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use pool::{ObjectId, PoolError};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
+use std::rc::Rc;
 use unit::{IoLatency, IoStatistics, LogEntry, OffloadStatistics, Primitive, ReservationType};
 use uuid::Uuid;
 
@@ -28,6 +30,8 @@ pub trait Live {
         share: ObjectId,
         snapshot: ObjectId,
     ) -> LocalBoxFuture<'static, Result<(), ShareRollbackError>>;
+    /// File systems of the shares; absent if the array serves no files.
+    fn files(&self) -> Option<Rc<dyn LiveFiles>>;
     /// Ready when no command can take effect any more that the published changes forbid: commands
     /// on volumes that were revoked or rolled back.
     fn settled(&self) -> LocalBoxFuture<'static, ()>;

@@ -8,6 +8,7 @@ use crate::live::{
     Change, ConnectionCounters, Live, OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo, ShareRollbackError,
     UnitFacts, VolumeCounters,
 };
+use crate::live_files::LiveFiles;
 use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
@@ -18,6 +19,7 @@ use pool::{
 use random::Random;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 use unit::LogEntry;
@@ -436,6 +438,8 @@ pub struct MemoryLive {
     pub rolled_back: RefCell<Vec<(ObjectId, ObjectId)>>,
     /// Result of the next [`Live::roll_back_share`], if it fails.
     pub fail_rollback: RefCell<Option<ShareRollbackError>>,
+    /// File systems; absent if no files are served.
+    pub files: RefCell<Option<Rc<dyn LiveFiles>>>,
     /// Reason why the pool stopped.
     pub stopped: RefCell<Option<String>>,
 }
@@ -457,6 +461,10 @@ impl Live for MemoryLive {
         let result = self.fail_rollback.take().map_or(Ok(()), Err);
         self.rolled_back.borrow_mut().extend(result.is_ok().then_some((share, snapshot)));
         Box::pin(std::future::ready(result))
+    }
+
+    fn files(&self) -> Option<Rc<dyn LiveFiles>> {
+        self.files.borrow().clone()
     }
 
     fn settled(&self) -> LocalBoxFuture<'static, ()> {

@@ -5,6 +5,7 @@
 mod access;
 mod events;
 mod exports;
+mod files;
 mod host_groups;
 mod hosts;
 mod jobs;

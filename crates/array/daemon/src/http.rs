@@ -12,6 +12,7 @@ mod convert;
 mod events;
 mod exports;
 mod extract;
+mod files;
 mod host_groups;
 mod hosts;
 mod jobs;
@@ -53,6 +54,7 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(pools::routes())
         .merge(volumes::routes())
         .merge(shares::routes())
+        .merge(files::routes())
         .merge(snapshots::routes())
         .merge(hosts::routes())
         .merge(host_groups::routes())

@@ -9,7 +9,7 @@
 //! [`serve`] runs an array until a signal stops it.
 #![forbid(unsafe_code)]
 #![cfg_attr(
-    feature = "mutations",
+    any(test, feature = "mutations"),
     expect(dead_code, unused_imports, reason = "what only a served array uses is not compiled")
 )]
 
@@ -51,8 +51,10 @@ pub use portal::advertised;
 #[cfg(feature = "simulation")]
 pub use reactor::simulation;
 pub use starter::{ReactorChannels, ReactorConfiguration, ReactorStarter, Ready};
+#[cfg(not(any(test, feature = "mutations")))]
+pub use reactor::run_reactor;
 #[cfg(not(feature = "mutations"))]
-pub use {http::openapi_json, lifecycle::serve, reactor::run_reactor};
+pub use {http::openapi_json, lifecycle::serve};
 
 /// Version of the program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

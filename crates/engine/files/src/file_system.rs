@@ -1,5 +1,9 @@
 //! A share as a file system: each call is one transaction.
 
+mod whole;
+
+pub use whole::WholeSource;
+
 use crate::content::{self, From, LIMITS};
 use crate::engine::{Durability, Engine, EngineError, Missing, Object, Outcome, View};
 use crate::halt::{Halt, Step, damaged};
@@ -31,6 +35,11 @@ impl<E: Engine> Files<E> {
     /// Opens a share. An object without content is an empty one, whose root has these attributes.
     pub fn open(engine: E, object: Object, root: Root, read_only: bool) -> Self {
         Self { engine, memory: Rc::new(Memory::new(object, root, read_only)) }
+    }
+
+    /// Engine below.
+    pub const fn engine(&self) -> &E {
+        &self.engine
     }
 
     /// Object of the share.
@@ -108,9 +117,10 @@ impl<E: Engine> Files<E> {
         self.look(|share| finish(share, draft.clone())).await
     }
 
-    /// Runs a durable change that follows the way to the root before: in parts, of which each is a transaction.
+    /// Runs a change that follows the way to the root before: in parts, of which each is a transaction.
     async fn run_climbing<D: Clone, T>(
         &self,
+        kind: (Durability, SpaceReason),
         mut attempt: impl FnMut(&mut Share<'_>, Option<Climb>) -> Step<Climbing<D>>,
         finish: impl Fn(&mut Share<'_>, D) -> Step<T>,
     ) -> Result<T, FsError> {
@@ -120,7 +130,7 @@ impl<E: Engine> Files<E> {
                 Ok(draft) => finish(share, draft).map(Ok),
                 Err(climb) => Ok(Err(climb)),
             };
-            match self.run(DURABLE, |share| attempt(share, known), finish).await? {
+            match self.run(kind, |share| attempt(share, known), finish).await? {
                 Ok(done) => return Ok(done),
                 Err(climb) => known = Some(climb),
             }
@@ -300,7 +310,7 @@ impl<E: Engine> FileSystem for Files<E> {
 
     async fn create(&self, call: Call<'_>, directory: FileId, name: &Name, new: &New) -> Result<Created, FsError> {
         let attempt = |share: &mut Share<'_>, known: Option<Climb>| share.create(call, directory, name, new, known);
-        self.run_climbing(attempt, |share, draft| draft.finish(share)).await
+        self.run_climbing(DURABLE, attempt, |share, draft| draft.finish(share)).await
     }
 
     async fn link(&self, call: Call<'_>, file: FileId, to: Place<'_>) -> Result<Linked, FsError> {
@@ -320,7 +330,7 @@ impl<E: Engine> FileSystem for Files<E> {
 
     async fn rename(&self, call: Call<'_>, from: Place<'_>, to: Place<'_>, expect: Expect) -> Result<Renamed, FsError> {
         let attempt = |share: &mut Share<'_>, known: Option<Climb>| share.rename(call, (from, to), expect, known);
-        self.run_climbing(attempt, |share, draft| draft.finish(share)).await
+        self.run_climbing(DURABLE, attempt, |share, draft| draft.finish(share)).await
     }
 
     async fn read_link(&self, file: FileId) -> Result<(LinkTarget, Attributes), FsError> {

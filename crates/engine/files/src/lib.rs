@@ -34,5 +34,5 @@ mod xattrs;
 
 pub use check::{Finding, Problem};
 pub use engine::{Attempt, BLOCK_BYTES, Block, Durability, Engine, EngineError, Missing, Object, Outcome, Room, View};
-pub use file_system::Files;
+pub use file_system::{Files, WholeSource};
 pub use memory::Root;

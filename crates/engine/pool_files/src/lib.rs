@@ -5,6 +5,7 @@
 //! reasons for failure come back. It keeps no state of a share.
 #![forbid(unsafe_code)]
 
+mod capture;
 mod engine;
 mod failure;
 mod payload;
@@ -12,6 +13,7 @@ mod payload;
 mod tests;
 mod view;
 
+pub use capture::{Captured, capture_file};
 pub use engine::PoolEngine;
 
 /// Share in a pool.

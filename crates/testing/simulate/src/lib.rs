@@ -101,7 +101,7 @@ impl Options {
         Self {
             what: What::Crashes,
             seed: None,
-            count: Some(2_000),
+            count: Some(1_000),
             steps: 2_000,
             crash_every: None,
             limit: 200,

@@ -39,7 +39,7 @@ const GAP: u64 = 10_000;
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Codes of all events, by name.
-pub(crate) const CODES: [&str; 46] = [
+pub(crate) const CODES: [&str; 49] = [
     "access-granted",
     "access-revoked",
     "array-started",
@@ -47,6 +47,9 @@ pub(crate) const CODES: [&str; 46] = [
     "bad-block",
     "below-full",
     "below-has-room",
+    "file-cloned",
+    "file-punched",
+    "file-reserved",
     "host-changed",
     "host-created",
     "host-deleted",

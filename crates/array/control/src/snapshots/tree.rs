@@ -81,12 +81,13 @@ impl Read for SnapshotTree {
 
 /// The root and its descendants, each after its parent, in order of creation.
 fn nodes(directory: &Directory, root: &Content) -> Vec<Node> {
-    let of_share = root.is_share;
     let mut nodes = Vec::new();
     let mut seen = BTreeSet::new();
-    let mut waiting =
-        vec![(0, None, if of_share { SourceRecord::Share(root.id) } else { SourceRecord::Volume(root.id) })];
-    while let Some((depth, parent, source)) = waiting.pop() {
+    let first = if root.is_share { SourceRecord::Share(root.id) } else { SourceRecord::Volume(root.id) };
+    let mut waiting = vec![(0, None, first, root.is_share)];
+    while let Some((depth, parent, source, above)) = waiting.pop() {
+        // A volume may have the content of a file.
+        let of_share = above && !matches!(source, SourceRecord::Volume(_));
         let (id, snapshot) = match source {
             SourceRecord::Volume(id) | SourceRecord::Share(id) => (id, false),
             SourceRecord::Snapshot(id) => (id, true),
@@ -116,7 +117,7 @@ fn nodes(directory: &Directory, root: &Content) -> Vec<Node> {
         children.sort_unstable_by_key(|(created, id, _)| std::cmp::Reverse((*created, *id)));
         let dependents = count(children.len());
         nodes.push(Node { depth, id, parent, snapshot, of_share, name, object, created, dependents });
-        waiting.extend(children.into_iter().map(|(_, _, child)| (depth + 1, Some(id), child)));
+        waiting.extend(children.into_iter().map(|(_, _, child)| (depth + 1, Some(id), child, of_share)));
     }
     nodes
 }

@@ -2,14 +2,17 @@
 //! a snapshot.
 
 use super::{check_size, wanted_reservation};
+use crate::clone_source::{Found, find_source};
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::difference::Difference;
-use crate::directory::Directory;
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
+use crate::file_places::Named;
+use crate::files::error::FileError;
 use crate::live::Change;
+use crate::live_files::{CapturedFile, LiveFiles};
 use crate::naa::Naa;
 use crate::names::check_name;
 use crate::record::Document;
@@ -18,6 +21,10 @@ use crate::volumes::VolumeView;
 use crate::volumes::error::VolumeError;
 use crate::volumes::record::{SourceRecord, VolumeRecord};
 use pool::{CatalogChange, ObjectId, ObjectKind, Reservation};
+use std::rc::Rc;
+
+/// Unit in which files share content with volumes.
+const FILE_GRAIN_BYTES: u64 = 4096;
 
 /// Creates a volume. An empty volume of an existing name and the same parameters is not created
 /// again; it has the content that hosts have written since. A clone of an existing name is refused:
@@ -30,6 +37,8 @@ pub struct VolumeCreate {
     pub size_bytes: Option<u64>,
     /// Volume or snapshot to clone.
     pub source: Option<String>,
+    /// File whose content the volume shares, as `SHARE/PATH`; excludes `source`.
+    pub source_file: Option<String>,
     /// Pool, by name; the default pool if absent. A clone is in the pool of its source.
     pub pool: Option<String>,
     /// True to acknowledge writes before they are durable.
@@ -60,11 +69,12 @@ impl Request for VolumeCreate {
         check_name(Noun::Volume, &self.name)?;
         control.pool_named(self.pool.as_deref())?;
         self.size_bytes.map_or(Ok(()), check_size)?;
+        let reservation = || wanted_reservation(None, self.reserve, self.overwrite_reserve_percent, &self.name);
         let _changes = control.lock_changes().await;
-        let source = self.source.as_deref().map(|name| find_source(&control.directory(), name)).transpose()?;
+        let origin = self.origin(control)?;
         let existing = control.directory().volume(&self.name).ok().cloned();
         if let Some(existing) = existing {
-            if source.is_some() {
+            if origin.is_some() {
                 let difference = Some(Difference::Created(existing.created));
                 return Err(ControlError::Exists { noun: Noun::Volume, name: existing.name, difference });
             }
@@ -72,9 +82,60 @@ impl Request for VolumeCreate {
             return Ok(Outcome::unchanged(control.show_volume(existing).await?));
         }
         control.directory().check_name_free(&self.name)?;
-        let reservation = wanted_reservation(None, self.reserve, self.overwrite_reserve_percent, &self.name)?;
+        let reservation = reservation()?;
+        let source = match origin {
+            None => None,
+            Some(Origin::Object(source)) => Some(source),
+            Some(Origin::File(file)) => Some(file.capture(control).await?),
+        };
+        let made = self.make(control, source.as_ref(), reservation).await;
+        if let (Err(_), Some(Source { found, is_capture: true, .. })) = (&made, &source) {
+            // A stopped pool keeps it until the next start.
+            let _deleted = control.catalog().commit(vec![CatalogChange::DeleteObject { id: found.object }]).await;
+        }
+        let mut view = control.show_volume(made?).await?;
+        view.warnings = control.space_warnings();
+        Ok(Outcome::changed(view))
+    }
+
+    fn event(&self, outcome: &Outcome<VolumeView>) -> Option<Draft> {
+        let source = self.source.as_ref().or(self.source_file.as_ref());
+        let from = source.map(|source| format!(" as a clone of {source}")).unwrap_or_default();
+        let event = || Draft::info("volume-created", &self.name, format!("volume {} created{from}", self.name));
+        outcome.changed.then(event)
+    }
+}
+
+impl VolumeCreate {
+    /// Finds the source of a clone.
+    fn origin(&self, control: &Control) -> Result<Option<Origin>, ControlError> {
+        match (&self.source, &self.source_file) {
+            (None, None) => Ok(None),
+            (Some(name), None) => {
+                let found = find_source(&control.directory(), name)?;
+                let size_bytes = control.object(found.object)?.size_bytes;
+                Ok(Some(Origin::Object(Source { found, size_bytes, is_capture: false })))
+            }
+            (None, Some(path)) => {
+                let (named, files) = control.file(path)?;
+                Ok(Some(Origin::File(FileOrigin { named, files })))
+            }
+            (Some(_), Some(_)) => {
+                let reason = format!("volume {} has one source: a volume or snapshot, or a file", self.name);
+                Err(ControlError::InvalidSetting(reason))
+            }
+        }
+    }
+
+    /// Creates the volume, in one commit.
+    async fn make(
+        &self,
+        control: &Control,
+        source: Option<&Source>,
+        reservation: Option<Reservation>,
+    ) -> Result<VolumeRecord, ControlError> {
         let object = control.catalog().new_object_id();
-        let mut changes = content(control, object, source.as_ref(), self)?;
+        let mut changes = content(control, object, source, self)?;
         changes.extend(settings(object, reservation, source.is_some(), self));
         let record = VolumeRecord {
             id: new_id(&**control.environment()),
@@ -82,29 +143,46 @@ impl Request for VolumeCreate {
             name: self.name.clone(),
             naa: Naa::of(control.directory().array().id, object),
             created: control.environment().now(),
-            source: source.map(|source| source.record),
+            source: source.map(|source| source.found.record),
             warn_percent: None,
             critical_percent: None,
         };
         changes.push(record.put()?);
         control.commit(changes, vec![record.clone().into()], &[Change::VolumeAdded { object }]).await?;
-        let mut view = control.show_volume(record).await?;
-        view.warnings = control.space_warnings();
-        Ok(Outcome::changed(view))
+        Ok(record)
     }
+}
 
-    fn event(&self, outcome: &Outcome<VolumeView>) -> Option<Draft> {
-        let from = self.source.as_ref().map(|source| format!(" as a clone of {source}")).unwrap_or_default();
-        let event = || Draft::info("volume-created", &self.name, format!("volume {} created{from}", self.name));
-        outcome.changed.then(event)
+/// Source that a request names.
+enum Origin {
+    Object(Source),
+    File(FileOrigin),
+}
+
+/// File whose content a volume shares.
+struct FileOrigin {
+    named: Named,
+    files: Rc<dyn LiveFiles>,
+}
+
+impl FileOrigin {
+    /// Captures the content of the file. A volume consists of whole blocks: what is behind the end is zero.
+    async fn capture(&self, control: &Control) -> Result<Source, ControlError> {
+        let captured = self.files.capture(self.named.place.clone()).await;
+        let CapturedFile { capture, size_bytes } = captured.map_err(|refusal| self.named.refused(control, refusal))?;
+        let (record, name) = (SourceRecord::Share(self.named.share.id), self.named.place.shown.clone());
+        let found = Found { record, object: capture, name };
+        Ok(Source { found, size_bytes: size_bytes.next_multiple_of(FILE_GRAIN_BYTES), is_capture: true })
     }
 }
 
 /// Source of a clone.
 struct Source {
-    record: SourceRecord,
-    object: ObjectId,
-    name: String,
+    found: Found,
+    /// Size of the content.
+    size_bytes: u64,
+    /// True if the object is a capture, which the volume replaces.
+    is_capture: bool,
 }
 
 /// Changes that create the object, empty or as a clone.
@@ -121,15 +199,21 @@ fn content(
         control.check_commitment(size_bytes)?;
         return Ok(vec![CatalogChange::CreateVolume { id, size_bytes }]);
     };
-    let present_bytes = control.object(source.object)?.size_bytes;
+    let present_bytes = source.size_bytes;
+    if source.is_capture && present_bytes == 0 {
+        return Err(FileError::Empty { path: source.found.name.clone() }.into());
+    }
     let size_bytes = create.size_bytes.unwrap_or(present_bytes);
     check_size(size_bytes)?;
     if size_bytes < present_bytes {
-        let (name, parent) = (create.name.clone(), Some(source.name.clone()));
+        let (name, parent) = (create.name.clone(), Some(source.found.name.clone()));
         return Err(VolumeError::WouldShrink { name, size_bytes, present_bytes, parent }.into());
     }
     control.check_commitment(size_bytes)?;
-    let mut changes = vec![CatalogChange::CloneObject { source: source.object, id, kind: ObjectKind::Volume }];
+    let mut changes = match source.is_capture {
+        true => CatalogChange::capture_becomes_volume(source.found.object, id, present_bytes).to_vec(),
+        false => vec![CatalogChange::CloneObject { source: source.found.object, id, kind: ObjectKind::Volume }],
+    };
     changes.extend((size_bytes > present_bytes).then_some(CatalogChange::Resize { id, size_bytes }));
     Ok(changes)
 }
@@ -178,29 +262,4 @@ fn check_same(control: &Control, existing: &VolumeRecord, create: &VolumeCreate)
         return Ok(());
     };
     Err(ControlError::Exists { noun: Noun::Volume, name: existing.name.clone(), difference: Some(difference) })
-}
-
-/// Finds a clone's source: a volume by name or id, else a snapshot.
-fn find_source(directory: &Directory, name: &str) -> Result<Source, ControlError> {
-    if let Ok(volume) = directory.volume(name) {
-        let record = SourceRecord::Volume(volume.id);
-        return Ok(Source { record, object: volume.object, name: volume.name.clone() });
-    }
-    if directory.share(name).is_ok() {
-        return Err(VolumeError::SourceIsShare { name: name.to_owned() }.into());
-    }
-    match directory.snapshot(name) {
-        Ok(snapshot) if directory.share_by_id(snapshot.volume).is_some() => {
-            Err(VolumeError::SourceIsShare { name: directory.full_name(snapshot) }.into())
-        }
-        Ok(snapshot) => Ok(Source {
-            record: SourceRecord::Snapshot(snapshot.id),
-            object: snapshot.object,
-            name: directory.full_name(snapshot),
-        }),
-        Err(ControlError::NotFound { noun: Noun::Snapshot, name }) if !name.contains('@') => {
-            Err(ControlError::NotFound { noun: Noun::Volume, name })
-        }
-        Err(error) => Err(error),
-    }
 }

@@ -1,12 +1,12 @@
 //! Common forms of handlers: they execute a request and convert its view to a type of `api`.
 
 use crate::ArrayHandle;
+use crate::http::convert;
 use crate::http::problem::Fault;
 use api::{List, PageQuery};
 use axum::Json;
 use axum::http::{StatusCode, Uri};
 use control::{Listed, Page, Read, Request};
-use std::fmt::Write;
 
 /// Largest number of elements of a part.
 const MAX_LIMIT: u32 = 10_000;
@@ -67,21 +67,13 @@ pub(super) async fn page<L: Listed, T>(
 }
 
 /// Path and query of the request with another start.
-fn next_part(uri: &Uri, after: &str) -> String {
+pub(super) fn next_part(uri: &Uri, after: &str) -> String {
     let query = uri.query().unwrap_or_default().split('&');
     let mut link = uri.path().to_owned() + "?";
     for parameter in query.filter(|parameter| !parameter.is_empty() && !parameter.starts_with("after=")) {
         link.extend([parameter, "&"]);
     }
-    link += "after=";
-    for byte in after.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            link.push(char::from(byte));
-        } else {
-            let _infallible = write!(link, "%{byte:02X}");
-        }
-    }
-    link
+    link + "after=" + &convert::segment(after)
 }
 
 /// Reads one resource.

@@ -1,5 +1,6 @@
 //! Conversion of `control`'s views to types of `api`.
 
+mod files;
 mod offload;
 mod shares;
 mod volumes;
@@ -14,6 +15,7 @@ use control::{
     AccessView, AlertView, CheckRecord, Commitment, HostView, JobReport, JobView, PoolView, PortGroupView, PortalView,
     Primitive, RegistrationView, ReservationView, ReservationsView, ScrubRecord, Secret, SessionView, StatusView,
 };
+pub(super) use files::{file, file_range, file_view, segment};
 pub(super) use offload::{offload, refusal};
 use pool::Growth;
 pub(super) use shares::{export, mode, protocols, share};

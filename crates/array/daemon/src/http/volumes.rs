@@ -33,7 +33,7 @@ listing! {
     list, "/api/v1/volumes", "volumes", Volume, control::VolumeList, convert::volume
 }
 
-/// Creates a volume, or a clone if `source` is given.
+/// Creates a volume, or a clone if `source` or `source_file` is given.
 ///
 /// Repeating the request for an empty volume has no effect: the volume keeps the content that it has
 /// by then. The name of an existing volume is refused for a clone (`exists`), also with the same
@@ -45,7 +45,7 @@ listing! {
     request_body = VolumeCreate,
     responses(
         (status = 201, description = "Made", body = Volume),
-        (status = 200, description = "It already existed, with the same parameters and without `source`", body = Volume)
+        (status = 200, description = "It already existed, with the same parameters and without a source", body = Volume)
     )
 )]
 pub(super) async fn create(
@@ -56,6 +56,7 @@ pub(super) async fn create(
         name,
         size_bytes,
         source,
+        source_file,
         pool,
         write_cache,
         reserve,
@@ -66,6 +67,7 @@ pub(super) async fn create(
         name,
         size_bytes,
         source,
+        source_file,
         pool,
         write_cache,
         reserve: reserve.map(convert::reserve),

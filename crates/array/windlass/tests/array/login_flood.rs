@@ -60,6 +60,15 @@ fn log_in_again_and_again(url: &Url, stop: &AtomicBool) -> Logins {
     logins
 }
 
+/// Waits until the number of sessions is `count`.
+fn wait_for_sessions(fixture: &Fixture, count: usize) {
+    let started = Instant::now();
+    while fixture.metric("windlass_connections{session=\"yes\"}") < count as f64 {
+        assert!(started.elapsed() < PATIENCE, "{count} hosts have not logged in within {PATIENCE:?}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// Floods from an address while two hosts work and a third one logs in repeatedly.
 fn flood_from(fixture: &Fixture, from: Ipv4Addr) -> Logins {
     let url = |volume: &str| fixture.array.volume(volume).unwrap().url().parse::<Url>().unwrap();
@@ -81,6 +90,8 @@ fn flood_from(fixture: &Fixture, from: Ipv4Addr) -> Logins {
             scope.spawn(move || witness::run(url, &name, 1, PATIENCE, stop))
         };
         let witnesses = [behaved(&one, "one"), behaved(&other, "other")];
+        // Of connections that are still in login, a flood from the same address may displace some.
+        wait_for_sessions(fixture, witnesses.len());
         let newcomer = scope.spawn(|| log_in_again_and_again(&other, &stop));
         let flood = scope.spawn(|| flood::run(&options, &stop));
         let mut resident = 0;

@@ -6,9 +6,11 @@ mod read;
 mod size;
 mod space;
 mod transfer;
+mod whole;
 mod write;
 
 pub(crate) use transfer::From;
+pub(crate) use whole::Whole;
 
 use crate::engine::BLOCK_BYTES;
 use crate::halt::Step;

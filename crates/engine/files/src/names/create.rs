@@ -22,6 +22,11 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
+    /// File that is created, or the one that exists.
+    pub(super) const fn file(&self) -> FileId {
+        self.file
+    }
+
     /// Result after the execution.
     pub(crate) fn finish(self, share: &mut Share<'_>) -> Step<Created> {
         let (_, file) = share.both(self.file)?;

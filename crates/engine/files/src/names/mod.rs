@@ -2,6 +2,7 @@
 
 mod climb;
 mod create;
+mod create_sharing;
 mod holds;
 mod link;
 mod list;

@@ -9,6 +9,7 @@ mod directories;
 mod full;
 mod share;
 mod simulation;
+mod whole;
 
 use crate::engine::Engine;
 use crate::testing::MemoryEngine;

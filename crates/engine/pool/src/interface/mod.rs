@@ -194,6 +194,18 @@ pub enum CatalogChange {
     },
 }
 
+impl CatalogChange {
+    /// Changes that make a capture the new volume `id` of `size_bytes`, which is at most the size of the capture.
+    /// The capture has no content behind it.
+    pub const fn capture_becomes_volume(capture: ObjectId, id: ObjectId, size_bytes: u64) -> [Self; 3] {
+        [
+            Self::Resize { id: capture, size_bytes },
+            Self::CloneObject { source: capture, id, kind: ObjectKind::Volume },
+            Self::DeleteObject { id: capture },
+        ]
+    }
+}
+
 /// Properties of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectInfo {

@@ -146,12 +146,17 @@ impl<'a> View<'a> {
 
     /// Checks that bytes are inside of an object, and may change.
     fn changeable(&mut self, object: ObjectId, offset: u64, length: u64) -> Result<(), Missing> {
+        self.inside(object, offset, length)?;
+        self.may_change(object, |kind| kind == ObjectKind::Volume)
+    }
+
+    /// Checks that the transaction may change an object of this kind.
+    fn may_change(&mut self, object: ObjectId, kinds: impl FnOnce(ObjectKind) -> bool) -> Result<(), Missing> {
         if !self.writable {
             return Err(self.internal("a look at the pool cannot change it"));
         }
-        self.inside(object, offset, length)?;
         match self.present.object(object) {
-            Some((ObjectKind::Volume, _)) => Ok(()),
+            Some((kind, _)) if kinds(kind) => Ok(()),
             _ => Err(self.refuse(BlockError::ReadOnly)),
         }
     }
@@ -297,15 +302,17 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Makes `blocks` blocks of one place share those of another, which may overlap it.
+    /// Makes `blocks` blocks of one place share those of another, which may overlap it. The last block of the
+    /// source may reach beyond its end. The destination may be a capture, too.
     pub fn clone_blocks(
         &mut self,
         from: (ObjectId, BlockNumber),
         to: (ObjectId, BlockNumber),
         blocks: u64,
     ) -> Result<(), Missing> {
-        self.inside(from.0, from.1.get().saturating_mul(B), blocks.saturating_mul(B))?;
-        self.changeable(to.0, to.1.get().saturating_mul(B), blocks.saturating_mul(B))?;
+        self.has_blocks(from.0, BlockRange::new(from.1, blocks))?;
+        self.inside(to.0, to.1.get().saturating_mul(B), blocks.saturating_mul(B))?;
+        self.may_change(to.0, |kind| kind != ObjectKind::Snapshot)?;
         if blocks > 0 && from != to {
             self.changes.share(from, to, blocks);
         }

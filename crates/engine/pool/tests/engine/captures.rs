@@ -1,7 +1,10 @@
 //! Captures: ranges of a volume kept as they were at one instant.
 use crate::common::{BLOCK, Rig};
 use block::BlockError;
-use pool::{BlockNumber, BlockRange, CatalogChange, Failure, ObjectId, ObjectKind, Operation};
+use pool::{
+    BlockNumber, BlockRange, CatalogChange, Failure, Missing, ObjectId, ObjectKind, Operation, Outcome, Output,
+    Stability, View,
+};
 use random::Random;
 
 fn range(first: u64, count: u64) -> BlockRange {
@@ -51,6 +54,74 @@ fn a_capture_holds_its_ranges_whatever_happens_to_the_source() {
     rig.delete(captured);
     rig.settle();
     assert_eq!(rig.unique(&[source]), rig.data_blocks());
+    rig.assert_clean();
+}
+
+/// Shares blocks in a transaction.
+fn share(rig: &mut Rig, from: (ObjectId, u64), to: (ObjectId, u64), blocks: u64) -> Result<(), Failure> {
+    let attempt = move |view: &mut View<'_>| -> Result<Outcome<()>, Missing> {
+        let at = |(object, block): (ObjectId, u64)| (object, BlockNumber::new(block));
+        view.clone_blocks(at(from), at(to), blocks)?;
+        Ok(Outcome::Commit(()))
+    };
+    let (id, _) = rig.core.transact(attempt, Stability::Unstable);
+    for _ in 0..100_000 {
+        if let Some((_, result)) = rig.take(id) {
+            return result.map(|output| assert_eq!(output, Output::Done));
+        }
+        rig.core.pump(1);
+    }
+    panic!("a transaction never finishes");
+}
+
+/// A capture that is filled from another place becomes a volume in one commit, or there is none.
+#[test]
+fn a_capture_becomes_a_volume_in_one_commit() {
+    let mut rig = Rig::new(20_000);
+    let (source, capture, id) = (rig.create(4096), rig.core.new_object_id(), rig.core.new_object_id());
+    for first in (1024..3072).step_by(128) {
+        rig.write(source, first, 100, (first / 128) as u8).unwrap();
+    }
+    rig.change(CatalogChange::CreateCapture { id: capture, size_bytes: 65_536 * BLOCK }).unwrap();
+    share(&mut rig, (source, 1024), (capture, 0), 2000).unwrap();
+    let expected = rig.read(source, 1024, 2000).unwrap();
+    let used = rig.data_blocks();
+    let size_bytes = 2000 * BLOCK;
+    let becomes = CatalogChange::capture_becomes_volume(capture, id, size_bytes);
+    rig.run(Operation::Catalog(becomes.to_vec())).unwrap();
+    rig.write(source, 1024, 1, 99).unwrap();
+    let mut rig = rig.crash();
+    let volume = rig.core.object(id).unwrap();
+    assert_eq!((volume.kind, volume.size_bytes, rig.core.object(capture)), (ObjectKind::Volume, size_bytes, None));
+    assert!(rig.read(id, 0, 2000).unwrap() == expected);
+    rig.settle();
+    assert_eq!(rig.data_blocks(), used + 1, "one block was written");
+    rig.write(id, 0, 1, 98).unwrap();
+    rig.assert_clean();
+}
+
+#[test]
+fn a_transaction_shares_into_captures_and_not_into_snapshots() {
+    let mut rig = Rig::new(8_000);
+    let odd = rig.core.new_object_id();
+    rig.change(CatalogChange::CreateVolume { id: odd, size_bytes: 2 * BLOCK + 512 }).unwrap();
+    rig.write(odd, 1, 1, 7).unwrap();
+    rig.run(Operation::Write { object: odd, offset: 2 * BLOCK, data: bytes::Bytes::from(vec![8; 512]), forced: false })
+        .unwrap();
+    let captured = rig.core.new_object_id();
+    rig.change(CatalogChange::CreateCapture { id: captured, size_bytes: 4 * BLOCK }).unwrap();
+    share(&mut rig, (odd, 0), (captured, 1), 3).unwrap();
+    let found = rig.read(captured, 0, 4).unwrap();
+    let firsts = [0, 1, 2, 3].map(|block| found[block * BLOCK as usize]);
+    assert_eq!((firsts, found[3 * BLOCK as usize + 511..][..2].to_vec()), ([0, 0, 7, 8], vec![8, 0]));
+    // The last block of a source may be short, that of a destination not.
+    for (from, to, blocks) in [((odd, 1), (captured, 0), 3), ((captured, 1), (odd, 0), 3), ((odd, 4), (captured, 0), 0)]
+    {
+        let refused = share(&mut rig, from, to, blocks);
+        assert!(matches!(refused, Err(Failure::Block(BlockError::OutOfRange { .. }))), "{refused:?}");
+    }
+    let snapshot = rig.clone_of(odd, ObjectKind::Snapshot).unwrap();
+    assert_eq!(share(&mut rig, (odd, 1), (snapshot, 0), 1), Err(Failure::Block(BlockError::ReadOnly)));
     rig.assert_clean();
 }
 

@@ -4,3 +4,4 @@ mod contract;
 mod engine;
 mod rig;
 mod simulation;
+mod whole;

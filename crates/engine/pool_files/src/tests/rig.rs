@@ -94,7 +94,7 @@ impl Rig {
         None
     }
 
-    fn commit(&self, change: CatalogChange) -> Result<(), PoolError> {
+    pub(super) fn commit(&self, change: CatalogChange) -> Result<(), PoolError> {
         self.end(self.pool().commit(vec![change]))
     }
 

@@ -2,7 +2,7 @@
 
 use super::{kept, warning};
 use api::{Reserve, Snapshot, Source, SourceKind, TreeNode, Unmapped, Volume, VolumeLun, VolumeSpace};
-use control::{SnapshotView, SpaceView, TreeView, VolumeView};
+use control::{SnapshotView, SourceRecord, SpaceView, TreeView, VolumeView};
 use pool::ObjectInfo;
 
 pub(in crate::http) fn volume(view: VolumeView) -> Volume {
@@ -26,7 +26,11 @@ pub(in crate::http) fn volume(view: VolumeView) -> Volume {
         critical_percent: view.record.critical_percent,
         write_cache: view.object.write_cache,
         source: view.source.map(|source| Source {
-            kind: if source.snapshot { SourceKind::Snapshot } else { SourceKind::Volume },
+            kind: match view.record.source {
+                _ if source.snapshot => SourceKind::Snapshot,
+                Some(SourceRecord::Share(_)) => SourceKind::Share,
+                _ => SourceKind::Volume,
+            },
             id: source.id,
             name: source.name,
         }),

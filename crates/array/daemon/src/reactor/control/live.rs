@@ -3,12 +3,13 @@
 
 use super::super::ArrayUnits;
 use super::super::frontends::Frontends;
+use super::super::nfs::files::AllFiles;
 use super::super::nfs::rollback::roll_back;
 use super::super::state::Reactor;
 use block::VolumeId;
 use control::{
-    Change, ConnectionCounters, Directory, Live, OffloadRow, Portal, RefusedLogins, Registration, Reservations,
-    SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
+    Change, ConnectionCounters, Directory, Live, LiveFiles, OffloadRow, Portal, RefusedLogins, Registration,
+    Reservations, SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
 };
 use futures_util::future::LocalBoxFuture;
 use media::Media;
@@ -153,6 +154,10 @@ impl<M: Media + 'static> Live for LiveArray<M> {
         snapshot: ObjectId,
     ) -> LocalBoxFuture<'static, Result<(), ShareRollbackError>> {
         roll_back(&self.reactor, self.frontends.nfs.as_ref(), share, snapshot)
+    }
+
+    fn files(&self) -> Option<Rc<dyn LiveFiles>> {
+        self.frontends.nfs.as_ref().map(|nfs| Rc::new(AllFiles(Rc::clone(nfs))) as Rc<dyn LiveFiles>)
     }
 
     fn settled(&self) -> LocalBoxFuture<'static, ()> {

@@ -3,6 +3,7 @@
 mod connection;
 mod epochs;
 mod file_system;
+pub(super) mod files;
 mod incoming;
 pub(super) mod listener;
 mod outgoing;
