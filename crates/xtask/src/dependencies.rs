@@ -118,7 +118,7 @@ const LAYERS: &[Layer] = &[
             ("conformance", &["initiator", "iscsi", "random", "verdict"]),
             ("data_mover", &[]),
             ("datastore", &["data_mover"]),
-            ("demo", &["array_process", "conformance", "text"]),
+            ("demo", &["array_process", "conformance", "nfs", "nfs_client", "text"]),
             ("initiator", &["data_mover", "iscsi"]),
             ("lab", &["data_mover", "datastore", "initiator", "iscsi", "nfs", "nfs_client", "random", "text"]),
             ("lab_report", &["lab", "text"]),

@@ -9,6 +9,7 @@
 mod access;
 mod advice;
 mod client;
+mod connect;
 mod console;
 mod error;
 mod event;
@@ -116,6 +117,9 @@ pub enum Noun {
     /// Access: which host sees which volume, at which LUN, and may use which share
     #[command(alias = "accesses", subcommand)]
     Access(access::Verb),
+    /// Connect: what an administrator of a host enters there
+    #[command(subcommand)]
+    Connect(connect::Verb),
     /// Offload: statistics of each primitive, and refused commands with their reasons
     #[command(alias = "offloads", subcommand)]
     Offload(offload::Verb),
@@ -178,6 +182,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Host(verb) => host::run(verb, &client, &mut output).await,
         Noun::HostGroup(verb) => host_group::run(verb, &client, &mut output).await,
         Noun::Access(verb) => access::run(verb, &client, &mut output).await,
+        Noun::Connect(verb) => connect::run(verb, &client, &mut output).await,
         Noun::Offload(verb) => offload::run(verb, &client, &mut output).await,
         Noun::Job(verb) => job::run(verb, &client, &mut output).await,
         Noun::Event(verb) => event::run(verb, &client, &mut output).await,

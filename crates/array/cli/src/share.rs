@@ -4,7 +4,7 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
 use api::size::SizeError;
-use api::{CopyPolicy, NfsVersion, Share, ShareCreate, ShareIo, ShareRollback, ShareSet, ShareSpace};
+use api::{CopyPolicy, Latency, NfsVersion, Share, ShareCreate, ShareIo, ShareRollback, ShareSet, ShareSpace};
 use serde::Serialize;
 
 /// Verbs of `windlass share`.
@@ -183,19 +183,24 @@ impl Resource for Statistics {
         column("deallocated", |of| Value::Bytes(of.space.deallocated.deallocated_bytes)),
         column("reads", |of| Value::Number(of.io.reads)),
         column("read-bytes", |of| Value::Bytes(of.io.read_bytes)),
-        column("read-avg", |of| Value::Microseconds(of.io.read_latency.average_us)),
-        column("read-p99", |of| Value::Microseconds(of.io.read_latency.p99_us)),
-        column("read-max", |of| Value::Microseconds(of.io.read_latency.max_us)),
+        column("read-avg", |of| time(&of.io.read_latency, of.io.read_latency.average_us)),
+        column("read-p99", |of| time(&of.io.read_latency, of.io.read_latency.p99_us)),
+        column("read-max", |of| time(&of.io.read_latency, of.io.read_latency.max_us)),
         column("writes", |of| Value::Number(of.io.writes)),
         column("written-bytes", |of| Value::Bytes(of.io.written_bytes)),
-        column("write-avg", |of| Value::Microseconds(of.io.write_latency.average_us)),
-        column("write-p99", |of| Value::Microseconds(of.io.write_latency.p99_us)),
-        column("write-max", |of| Value::Microseconds(of.io.write_latency.max_us)),
+        column("write-avg", |of| time(&of.io.write_latency, of.io.write_latency.average_us)),
+        column("write-p99", |of| time(&of.io.write_latency, of.io.write_latency.p99_us)),
+        column("write-max", |of| time(&of.io.write_latency, of.io.write_latency.max_us)),
     ];
 
     fn name(&self) -> String {
         self.space.share.clone()
     }
+}
+
+/// A latency; none without commands.
+const fn time(latency: &Latency, us: u64) -> Value {
+    if latency.count > 0 { Value::Microseconds(us) } else { Value::None }
 }
 
 /// `v3,v4`.

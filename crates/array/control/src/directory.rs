@@ -8,6 +8,7 @@ mod index;
 mod ports;
 mod shared;
 mod shares;
+pub(crate) mod sources;
 mod table;
 
 pub use configured::ConfiguredPorts;

@@ -18,7 +18,6 @@
 
 mod access;
 mod catalog;
-mod clone_source;
 mod condition;
 mod control;
 mod difference;

@@ -184,6 +184,10 @@ pub trait Engine: Clone + 'static {
         after: impl FnOnce(&mut dyn View, T) -> U,
     ) -> Result<U, EngineError>;
 
+    /// Calls `look` at once, with the present state. `None` if something that it looks at is not in memory; a
+    /// transaction with the same look reads it.
+    fn try_look<T>(&self, look: impl FnOnce(&mut dyn View) -> Result<T, Missing>) -> Option<Result<T, EngineError>>;
+
     /// Number of mapped blocks in a range that nothing outside of it maps. Takes time in proportion to the blocks, so
     /// that it is no part of a transaction: it is exact if nothing changes meanwhile.
     async fn unique(&self, object: Object, blocks: Range<u64>) -> Result<u64, EngineError>;

@@ -186,13 +186,39 @@ impl<E: Engine> Files<E> {
     }
 
     /// Runs a call that changes nothing durable.
-    pub(crate) async fn look<T>(&self, look: impl FnMut(&mut Share<'_>) -> Step<T>) -> Result<T, FsError> {
-        let found = self.run_once(Durability::Unstable, look, same).await;
+    pub(crate) async fn look<T>(&self, mut look: impl FnMut(&mut Share<'_>) -> Step<T>) -> Result<T, FsError> {
+        let found = match self.look_at_once(&mut look) {
+            Some(found) => found,
+            None => self.run_once(Durability::Unstable, look, same).await,
+        };
         match found.map_err(|error| self.error(error, SpaceReason::Pool))? {
             Ok(value) => Ok(value),
             Err(Halt::Refused(error)) => Err(error),
             Err(Halt::Exhausted | Halt::Wait) => Err(internal("a look has ended without a result")),
         }
+    }
+
+    /// Looks without a transaction. `None` if something is not in memory.
+    fn look_at_once<T>(
+        &self,
+        look: &mut impl FnMut(&mut Share<'_>) -> Step<T>,
+    ) -> Option<Result<Step<T>, EngineError>> {
+        let mut effects = None;
+        let found = self.engine.try_look(|view| {
+            let mut share = Share::new(view, &self.memory);
+            match look(&mut share) {
+                Ok(value) => {
+                    effects = share.into_effects();
+                    Ok(Ok(value))
+                }
+                Err(Halt::Wait) => Err(Missing::Wait),
+                Err(halt) => Ok(Err(halt)),
+            }
+        })?;
+        if let (Ok(Ok(_)), Some(effects)) = (&found, effects) {
+            self.memory.apply(&effects);
+        }
+        Some(found)
     }
 
     /// Source of a clone or copy.

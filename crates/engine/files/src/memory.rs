@@ -3,6 +3,7 @@
 
 use crate::engine::Object;
 use crate::layout::address::Class;
+use crate::layout::super_block::SuperBlock;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
@@ -46,6 +47,8 @@ pub(crate) struct Memory {
     accessed: RefCell<FxHashMap<FileId, Timestamp>>,
     /// Directories that got another parent.
     moves: Cell<u64>,
+    /// Super block as it is stored, when it was read.
+    super_block: Cell<Option<SuperBlock>>,
     /// For each class with a bitmap: no smaller region is free, as far as is known.
     hints: Cell<[u64; Class::ALLOCATED.len()]>,
 }
@@ -62,10 +65,18 @@ pub(crate) struct Effects {
     accessed: SmallVec<[(FileId, Option<Timestamp>); 4]>,
     /// Directories that get another parent.
     moves: u64,
+    super_block: bool,
     hints: SmallVec<[(usize, u64); 2]>,
 }
 
 impl Effects {
+    /// True if nothing changes.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { files, changes, latest, holds, accessed, moves, super_block, hints } = self;
+        let counts = *files == 0 && *changes == 0 && *moves == 0 && *latest == Timestamp::default() && !super_block;
+        counts && holds.is_empty() && accessed.is_empty() && hints.is_empty()
+    }
+
     /// Takes a hold, or ends one.
     pub(crate) fn hold(&mut self, file: FileId, takes: bool) {
         self.holds.push((file, takes));
@@ -79,6 +90,11 @@ impl Effects {
     /// Notes that a directory gets another parent.
     pub(crate) const fn move_directory(&mut self) {
         self.moves += 1;
+    }
+
+    /// Notes that the super block changes.
+    pub(crate) const fn change_super_block(&mut self) {
+        self.super_block = true;
     }
 
     pub(crate) fn hint(&mut self, class: Class, region: u64) {
@@ -104,6 +120,7 @@ impl Memory {
             holds: RefCell::default(),
             accessed: RefCell::default(),
             moves: Cell::default(),
+            super_block: Cell::default(),
             hints: Cell::default(),
         }
     }
@@ -151,6 +168,16 @@ impl Memory {
         self.counters.set(counters);
     }
 
+    /// Super block, if it was read and has not changed since.
+    pub(crate) fn super_block(&self) -> Option<SuperBlock> {
+        self.super_block.get()
+    }
+
+    /// Takes note of the stored super block.
+    pub(crate) fn know_super_block(&self, stored: SuperBlock) {
+        self.super_block.set(Some(stored));
+    }
+
     /// Number of holds.
     pub(crate) fn holds(&self, file: FileId) -> u64 {
         self.holds.borrow().get(&file).copied().unwrap_or(0)
@@ -193,6 +220,7 @@ impl Memory {
         self.holds.take();
         self.accessed.take();
         self.moves.update(|moves| moves + 1);
+        self.super_block.take();
         self.hints.take();
     }
 
@@ -203,6 +231,9 @@ impl Memory {
         counters.next_change += effects.changes;
         counters.latest = counters.latest.max(effects.latest);
         self.counters.set(counters);
+        if effects.super_block {
+            self.super_block.take();
+        }
         let mut holds = self.holds.borrow_mut();
         for (file, takes) in &effects.holds {
             let count = holds.entry(*file).or_default();

@@ -55,13 +55,14 @@ impl Share<'_> {
     /// Marks a region as used or free.
     fn set_region(&mut self, region: Region, used: bool) -> Step<()> {
         let (block, at) = region.bit();
-        let mut bitmap = *self.block(block, ROOT)?;
-        if bit(&bitmap, at as u32) == used {
+        let byte = at as usize / 8;
+        let mut bits = [self.block(block, ROOT)?[byte]];
+        if bit(&bits, at as u32 % 8) == used {
             let reason = format!("region {} of class {:?} is not what the bitmap says", region.number, region.class);
             return Err(FsError::Internal { reason }.into());
         }
-        set_bit(&mut bitmap, at as u32, used);
-        self.store(block, &bitmap, ROOT)
+        set_bit(&mut bits, at as u32 % 8, used);
+        self.put_bytes(block, byte, &bits, ROOT)
     }
 
     /// Frees a region with everything in it.

@@ -28,6 +28,7 @@ impl Share<'_> {
             ..old
         };
         self.store(SUPER_BLOCK, &new.encode(), ROOT)?;
+        self.effects().change_super_block();
         Ok(((old.file_high, old.change_high), (new.file_high, new.change_high)))
     }
 
@@ -49,6 +50,7 @@ impl Share<'_> {
         let (object, block) = (self.object(), Bytes::copy_from_slice(&new.encode()));
         self.name().replace(object, to.object());
         self.name().write(object, SUPER_BLOCK * BLOCK_BYTES, block.into());
+        self.effects().change_super_block();
         Ok(())
     }
 }

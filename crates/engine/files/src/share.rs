@@ -20,13 +20,12 @@ pub(crate) struct Share<'a> {
     view: &'a mut (dyn View + 'a),
     memory: &'a Memory,
     effects: Effects,
-    super_block: Option<SuperBlock>,
     changes: bool,
 }
 
 impl<'a> Share<'a> {
     pub(crate) fn new(view: &'a mut (dyn View + 'a), memory: &'a Memory) -> Self {
-        Self { view, memory, effects: Effects::default(), super_block: None, changes: false }
+        Self { view, memory, effects: Effects::default(), changes: false }
     }
 
     pub(crate) const fn object(&self) -> Object {
@@ -59,6 +58,11 @@ impl<'a> Share<'a> {
         Share::new(&mut *self.view, memory)
     }
 
+    /// Effects of a look, if it has any. Few have.
+    pub(crate) fn into_effects(self) -> Option<Effects> {
+        (!self.effects.is_empty()).then_some(self.effects)
+    }
+
     /// End of the attempt, with its effects.
     pub(crate) fn outcome<T>(self, value: T) -> Outcome<(T, Effects)> {
         if self.changes { Outcome::Commit((value, self.effects)) } else { Outcome::Nothing((value, self.effects)) }
@@ -69,12 +73,13 @@ impl<'a> Share<'a> {
         if self.memory.read_only() { Err(Halt::Refused(FsError::ReadOnly)) } else { Ok(()) }
     }
 
+    /// Super block before the attempt.
     pub(crate) fn super_block(&mut self) -> Step<SuperBlock> {
-        if let Some(known) = self.super_block {
+        if let Some(known) = self.memory.super_block() {
             return Ok(known);
         }
         let found = self.stored_super_block()?.unwrap_or_default();
-        self.super_block = Some(found);
+        self.memory.know_super_block(found);
         Ok(found)
     }
 
@@ -91,11 +96,19 @@ impl<'a> Share<'a> {
     /// Changes a block where it differs.
     pub(crate) fn store(&mut self, block: u64, new: &Block, of: FileId) -> Step<()> {
         let old = *self.block(block, of)?;
-        for range in differences(&old, new) {
-            let source = new.get(range.clone()).unwrap_or_default();
-            self.changes = true;
-            let bytes = self.view.edit(self.memory.object(), block, range).map_err(|missing| missing.of(of))?;
-            bytes.copy_from_slice(source);
+        self.store_ranges(block, new, differences(&old, new), of)
+    }
+
+    /// Stores these ranges of a block.
+    pub(crate) fn store_ranges(
+        &mut self,
+        block: u64,
+        new: &Block,
+        ranges: impl IntoIterator<Item = Range<usize>>,
+        of: FileId,
+    ) -> Step<()> {
+        for range in ranges {
+            self.put_bytes(block, range.start, new.get(range).unwrap_or_default(), of)?;
         }
         Ok(())
     }
@@ -148,19 +161,25 @@ impl<'a> Share<'a> {
 
     /// Stores an inode.
     pub(crate) fn put(&mut self, file: FileId, inode: &Inode) -> Step<()> {
-        self.put_bytes(file, &inode.encode(file))
+        self.put_inode(file, &inode.encode(file))
     }
 
     /// Frees an inode.
     pub(crate) fn free_inode(&mut self, file: FileId) -> Step<()> {
         self.effects.access(file, None);
-        self.put_bytes(file, &[0; INODE_BYTES])
+        self.put_inode(file, &[0; INODE_BYTES])
     }
 
-    fn put_bytes(&mut self, file: FileId, bytes: &[u8; INODE_BYTES]) -> Step<()> {
+    fn put_inode(&mut self, file: FileId, bytes: &[u8; INODE_BYTES]) -> Step<()> {
         let (block, range) = inode_at(file);
+        self.put_bytes(block, range.start, bytes, file)
+    }
+
+    /// Stores bytes of a block.
+    pub(crate) fn put_bytes(&mut self, block: u64, at: usize, bytes: &[u8], of: FileId) -> Step<()> {
         self.changes = true;
-        let stored = self.view.edit(self.memory.object(), block, range).map_err(|missing| missing.of(file))?;
+        let range = at..at + bytes.len();
+        let stored = self.view.edit(self.memory.object(), block, range).map_err(|missing| missing.of(of))?;
         stored.copy_from_slice(bytes);
         Ok(())
     }

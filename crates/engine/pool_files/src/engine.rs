@@ -87,6 +87,19 @@ impl<M: Media + 'static> Engine for PoolEngine<M> {
         }
     }
 
+    fn try_look<T>(
+        &self,
+        look: impl FnOnce(&mut dyn View) -> Result<T, files::Missing>,
+    ) -> Option<Result<T, EngineError>> {
+        let mut known = Known::default();
+        let found = self.pool.try_view(|view| {
+            let mut adapted = PoolView::new(view, &mut known);
+            let found = look(&mut adapted);
+            adapted.seen(found)
+        })?;
+        Some(found.unwrap_or_else(|error| Err(engine_error(error.into()))))
+    }
+
     async fn unique(&self, object: Object, blocks: Range<u64>) -> Result<u64, EngineError> {
         let range = BlockRange::new(BlockNumber::new(blocks.start), blocks.end.saturating_sub(blocks.start));
         self.pool.unique_blocks(ObjectId(object.0), range).await.map_err(engine_error)

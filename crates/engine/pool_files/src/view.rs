@@ -8,6 +8,8 @@ use std::ops::Range;
 use vfs::{Payload, Segment};
 
 const BLOCK_BYTES: u64 = files::BLOCK_BYTES;
+/// Most blocks that a view holds.
+const MOST_HELD: usize = 8;
 
 /// What attempts of one transaction have in common.
 #[derive(Debug, Default)]
@@ -48,8 +50,10 @@ pub(crate) enum Attempted<T> {
 pub(crate) struct PoolView<'v, 'p> {
     view: &'v mut pool::View<'p>,
     known: &'v mut Known,
-    /// Block that was looked at last.
-    held: Option<BlockContent>,
+    /// Blocks that were looked at, and not edited since.
+    held: SmallVec<[(Object, u64, BlockContent); MOST_HELD]>,
+    /// Number of looks that were not held.
+    looks: usize,
     missing: Option<pool::Missing>,
 }
 
@@ -65,13 +69,17 @@ const fn blocks_of(bytes: &Range<u64>) -> Range<u64> {
     bytes.start / BLOCK_BYTES..bytes.end.div_ceil(BLOCK_BYTES)
 }
 
+fn gave_up() -> EngineError {
+    EngineError::Internal { reason: "an attempt ended although nothing is missing".to_owned() }
+}
+
 impl<'v, 'p> PoolView<'v, 'p> {
-    pub(crate) const fn new(view: &'v mut pool::View<'p>, known: &'v mut Known) -> Self {
-        Self { view, known, held: None, missing: None }
+    pub(crate) fn new(view: &'v mut pool::View<'p>, known: &'v mut Known) -> Self {
+        Self { view, known, held: SmallVec::new(), looks: 0, missing: None }
     }
 
     /// End of the attempt, from what `files` returned.
-    pub(crate) fn end<T>(mut self, outcome: Result<Outcome<T>, Missing>) -> Result<Attempted<T>, pool::Missing> {
+    pub(crate) fn end<T>(&mut self, outcome: Result<Outcome<T>, Missing>) -> Result<Attempted<T>, pool::Missing> {
         if let Some(missing) = self.missing.take() {
             // Also where the attempt went on, because a change lacks something.
             return Err(missing);
@@ -81,10 +89,32 @@ impl<'v, 'p> PoolView<'v, 'p> {
             (Err(Missing::Damaged), Some((object, block))) => {
                 Ok(Attempted::Failed(EngineError::Damaged { object: Object(object.0), block: block.get() }))
             }
-            (Err(_), _) => {
-                let reason = "an attempt ended although nothing is missing".to_owned();
-                Ok(Attempted::Failed(EngineError::Internal { reason }))
-            }
+            (Err(_), _) => Ok(Attempted::Failed(gave_up())),
+        }
+    }
+
+    /// Looks at a block. Returns where it is held.
+    fn hold(&mut self, object: Object, block: u64) -> Result<usize, Missing> {
+        self.known.look(id(object), &(block..block + 1))?;
+        let content = self.view.block(id(object), BlockNumber::new(block));
+        let content = self.found(content)?;
+        let at = if self.held.len() < MOST_HELD { self.held.len() } else { self.looks % MOST_HELD };
+        if let Some(place) = self.held.get_mut(at) {
+            *place = (object, block, content);
+        } else {
+            self.held.push((object, block, content));
+        }
+        self.looks += 1;
+        Ok(at)
+    }
+
+    /// What a look without a transaction found.
+    pub(crate) fn seen<T>(&mut self, found: Result<T, Missing>) -> Result<Result<T, EngineError>, pool::Missing> {
+        match (self.missing.take(), found) {
+            // Also where the look went on.
+            (Some(missing), _) => Err(missing),
+            (None, Ok(found)) => Ok(Ok(found)),
+            (None, Err(_)) => Ok(Err(gave_up())),
         }
     }
 
@@ -106,14 +136,17 @@ impl<'v, 'p> PoolView<'v, 'p> {
 
 impl View for PoolView<'_, '_> {
     fn block(&mut self, object: Object, block: u64) -> Result<&Block, Missing> {
-        self.known.look(id(object), &(block..block + 1))?;
-        let content = self.view.block(id(object), BlockNumber::new(block));
-        let content = self.found(content)?;
-        Ok(self.held.insert(content))
+        let held = self.held.iter().position(|(of, number, _)| *number == block && *of == object);
+        let at = match held {
+            Some(at) => at,
+            None => self.hold(object, block)?,
+        };
+        self.held.get(at).map(|(_, _, content)| &**content).ok_or(Missing::Wait)
     }
 
     fn edit(&mut self, object: Object, block: u64, bytes: Range<usize>) -> Result<&mut [u8], Missing> {
         self.known.look(id(object), &(block..block + 1))?;
+        self.held.retain(|(of, number, _)| *number != block || *of != object);
         match self.view.edit(id(object), BlockNumber::new(block), bytes) {
             Ok(bytes) => Ok(bytes),
             Err(missing) => {

@@ -595,6 +595,41 @@ async fn what_a_share_cannot_be_is_refused() {
     assert_eq!(send(&app, "GET", "/api/v1/shares", None).await.1["items"], json!([]));
 }
 
+/// The array in memory serves no files: requests for them get as far as its file systems.
+#[tokio::test]
+async fn requests_for_files_are_checked_and_reach_the_file_systems() {
+    let app = app();
+    post(&app, "/api/v1/shares", json!({ "name": "vms" })).await;
+    let clone = json!({ "path": "dir/b", "source_file": "vms/a" });
+    let both = json!({ "path": "b", "source_file": "vms/a", "source_volume": "v1" });
+    let range = json!({ "offset_bytes": 0, "length_bytes": 4096 });
+    let (files, file) = ("/api/v1/shares/vms/files", "/api/v1/shares/vms/files/dir%2Fa");
+    for (method, path, body, status, code) in [
+        ("GET", "/api/v1/shares/vms/files?path=dir&space=true&limit=1000", None, 409, "share-not-open"),
+        ("GET", "/api/v1/shares/none/files", None, 404, "not-found"),
+        ("GET", "/api/v1/shares/vms/files?limit=1001", None, 400, "invalid-request"),
+        ("GET", "/api/v1/shares/vms/files?limit=0", None, 400, "invalid-request"),
+        ("GET", "/api/v1/shares/vms/files?after=x", None, 400, "invalid-request"),
+        ("GET", file, None, 409, "share-not-open"),
+        ("POST", files, Some(clone.clone()), 409, "share-not-open"),
+        ("POST", files, Some(json!({ "path": "b" })), 422, "invalid-request"),
+        ("POST", files, Some(both), 422, "invalid-request"),
+        ("POST", files, Some(json!({ "path": "b", "source_file": "vms/a", "owner_uid": 1 })), 422, "invalid-request"),
+        ("POST", files, Some(json!({ "path": "b", "source_file": "vms/a", "mode": "9" })), 422, "invalid-request"),
+        ("POST", files, Some(json!({ "path": "b", "source_volume": "v1", "mode": "10000" })), 422, "invalid-mode"),
+        ("POST", files, Some(json!({ "path": "b", "source_volume": "v1" })), 409, "share-not-open"),
+        ("PATCH", file, Some(json!({ "punch": range.clone() })), 409, "share-not-open"),
+        ("PATCH", file, Some(json!({ "reserve": {} })), 409, "share-not-open"),
+        ("PATCH", file, Some(json!({})), 422, "invalid-request"),
+        ("PATCH", file, Some(json!({ "reserve": range.clone(), "punch": range })), 422, "invalid-request"),
+        ("POST", "/api/v1/volumes", Some(json!({ "name": "v1", "source_file": "vms/a" })), 409, "share-not-open"),
+        ("POST", "/api/v1/volumes", Some(json!({ "name": "v1", "source_file": "/a" })), 422, "invalid-path"),
+    ] {
+        let (answered, problem) = send(&app, method, path, body.clone()).await;
+        assert_eq!((answered.as_u16(), problem["code"].as_str()), (status, Some(code)), "{method} {path} {body:?}");
+    }
+}
+
 #[tokio::test]
 async fn export_rules_are_granted_and_revoked() {
     let app = app();

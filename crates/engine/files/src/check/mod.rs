@@ -50,7 +50,9 @@ impl<E: Engine> Files<E> {
     ///
     /// Errors are those of the engine. Damage is a finding. At most 1 000 findings are reported.
     pub async fn check(&self) -> Result<Vec<Finding>, FsError> {
-        let Found::Fine(super_block) = self.look(|share| found(share.super_block())).await? else {
+        let Found::Fine(super_block) =
+            self.look(|share| found(share.stored_super_block().map(Option::unwrap_or_default))).await?
+        else {
             return Ok(vec![Finding { path: "/".to_owned(), problem: Problem::SuperBlock }]);
         };
         let (known, regions, findings) = (BTreeMap::new(), Vec::new(), Vec::new());

@@ -9,23 +9,24 @@ const PAIR: usize = 12;
 /// Most children.
 pub(crate) const FAN_OUT: usize = (NODE_BYTES - HEAD) / PAIR;
 
-/// Interior node whose bytes were checked.
+/// Interior node whose level and count were checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Interior<B>(B);
 
 impl<B: Borrow<Block>> Interior<B> {
-    /// Checks count, order and level.
-    pub(crate) fn decode(bytes: B, place: Place, level: u8) -> Result<Self, ()> {
+    /// Checks level and count. Any order of the keys leads to some child.
+    pub(crate) fn open(bytes: B, place: Place, level: u8) -> Result<Self, ()> {
         let block: &Block = bytes.borrow();
-        if !is_at(block, place, INTERIOR) || block[1] != level || level == 0 {
-            return Err(());
-        }
-        let node = Self(bytes);
-        let keys = (0..node.count()).map(|index| node.key(index));
-        if node.count() == 0 || node.count() > FAN_OUT || !keys.is_sorted_by(|one, next| one < next) {
-            return Err(());
-        }
-        Ok(node)
+        let count = usize::from(u16_at(block, 2));
+        let fine = is_at(block, place, INTERIOR) && block[1] == level && level > 0 && count > 0 && count <= FAN_OUT;
+        if fine { Ok(Self(bytes)) } else { Err(()) }
+    }
+
+    /// Checks level, count and order.
+    pub(crate) fn decode(bytes: B, place: Place, level: u8) -> Result<Self, ()> {
+        let node = Self::open(bytes, place, level)?;
+        let sorted = (0..node.count()).map(|index| node.key(index)).is_sorted_by(|one, next| one < next);
+        if sorted { Ok(node) } else { Err(()) }
     }
 
     fn block(&self) -> &Block {

@@ -4,7 +4,9 @@
 use crate::engine::Block;
 use crate::layout::inode::{kind_number, kind_of};
 use crate::layout::nodes::{HEAD, LEAF, NODE_BYTES, Place, begin, is_at, put, u16_at, u64_at};
+use smallvec::{SmallVec, smallvec};
 use std::borrow::{Borrow, BorrowMut};
+use std::ops::Range;
 use vfs::{FileId, Kind};
 
 /// Bytes of an entry without its name.
@@ -25,17 +27,19 @@ pub(crate) struct Entry<'a> {
     pub name: &'a [u8],
 }
 
-/// Leaf whose bytes were checked.
+/// Places of a node that a change has written.
+pub(crate) type Written = SmallVec<[Range<usize>; 3]>;
+
+/// Leaf whose head was checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf<B>(B);
 
 impl<B: Borrow<Block>> Leaf<B> {
-    /// Checks bounds, kinds and order.
-    pub(crate) fn decode(bytes: B, place: Place) -> Result<Self, ()> {
+    /// Checks the head. Entries are checked when they are read.
+    pub(crate) fn open(bytes: B, place: Place) -> Result<Self, ()> {
         let block: &Block = bytes.borrow();
-        let empty = place.node == 0 && block.iter().all(|byte| *byte == 0);
         let is_leaf = is_at(block, place, LEAF) && block[1] == 0;
-        if !empty && !is_leaf {
+        if !is_leaf && (place.node != 0 || block.iter().any(|byte| *byte != 0)) {
             return Err(());
         }
         let leaf = Self(bytes);
@@ -43,6 +47,12 @@ impl<B: Borrow<Block>> Leaf<B> {
         if leaf.lowest() > NODE_BYTES || slots_end > leaf.lowest() {
             return Err(());
         }
+        Ok(leaf)
+    }
+
+    /// Checks bounds, kinds and order.
+    pub(crate) fn decode(bytes: B, place: Place) -> Result<Self, ()> {
+        let leaf = Self::open(bytes, place)?;
         let mut last = 0;
         for index in 0..leaf.count() {
             let key = leaf.checked(index).ok_or(())?.key;
@@ -140,18 +150,23 @@ impl Leaf<Block> {
         self.put(index, entry);
     }
 
-    /// Adds an entry. False if there is no room.
-    pub(crate) fn insert(&mut self, place: Place, entry: &Entry<'_>) -> bool {
-        if self.used() + size(entry) > CAPACITY {
-            return false;
+    /// Adds an entry. `None` if there is no room.
+    pub(crate) fn insert(&mut self, place: Place, entry: &Entry<'_>) -> Option<Written> {
+        let fits = HEAD + self.count() * SLOT + size(entry) <= self.lowest();
+        if !fits && self.used() + size(entry) > CAPACITY {
+            return None;
         }
-        let fresh = self.block()[0] == 0;
-        if fresh || HEAD + self.count() * SLOT + size(entry) > self.lowest() {
+        let packed = !fits || self.block()[0] == 0;
+        if packed {
             *self = self.at(place);
         }
         let index = self.position(entry.key);
         self.put(index, entry);
-        true
+        if packed {
+            return Some(smallvec![0..NODE_BYTES]);
+        }
+        let (slots, start) = (HEAD + index * SLOT..HEAD + self.count() * SLOT, self.lowest());
+        Some(smallvec![0..HEAD, slots, start..start + FIXED + entry.name.len()])
     }
 
     /// Adds an entry at an index; there is room between slots and entries.
@@ -238,7 +253,13 @@ mod tests {
                 } else {
                     let room = leaf.used() + 17 + name.len() <= CAPACITY;
                     let entry = Entry { key, file: FileId(1 << 39), kind: Kind::Fifo, name: &name };
-                    assert_eq!(leaf.insert(PLACE, &entry), room);
+                    let mut before = *leaf.bytes();
+                    let written = leaf.insert(PLACE, &entry);
+                    assert_eq!(written.is_some(), room);
+                    for range in written.into_iter().flatten() {
+                        before[range.clone()].copy_from_slice(&leaf.bytes()[range]);
+                    }
+                    assert_eq!(before, *leaf.bytes(), "what changes is said");
                     if room {
                         model.insert(key, name);
                     }
@@ -258,7 +279,7 @@ mod tests {
             loop {
                 key += 2;
                 let name = vec![b'n'; random.index(255) + 1];
-                if !leaf.insert(PLACE, &Entry { key, file: FileId(16), kind: Kind::File, name: &name }) {
+                if leaf.insert(PLACE, &Entry { key, file: FileId(16), kind: Kind::File, name: &name }).is_none() {
                     break;
                 }
             }

@@ -78,6 +78,24 @@ pub(crate) fn is_at(bytes: &Block, place: Place, kind: u8) -> bool {
         && u64_at(bytes, 16) == place.directory.0
 }
 
+/// What every call needs of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub root: u32,
+    /// Level of the root, at least 1.
+    pub level: u8,
+    /// Nodes in use, without header and bitmaps.
+    pub nodes: u32,
+}
+
+impl Head {
+    pub(crate) fn decode(bytes: &Block, directory: FileId) -> Result<Self, ()> {
+        let head = Self { root: u32_at(bytes, HEAD), level: bytes[1], nodes: u32_at(bytes, HEAD + 4) };
+        let fine = is_at(bytes, Place { directory, node: 0 }, HEADER) && head.level > 0 && head.root > 0;
+        if fine { Ok(head) } else { Err(()) }
+    }
+}
+
 /// Header of a directory that has more than one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header(Box<Block>);
@@ -91,9 +109,11 @@ impl Header {
     }
 
     pub(crate) fn decode(bytes: &Block, directory: FileId) -> Result<Self, ()> {
-        let header = Self(Box::new(*bytes));
-        let fine = is_at(bytes, Place { directory, node: 0 }, HEADER) && header.level() > 0 && header.root() > 0;
-        if fine { Ok(header) } else { Err(()) }
+        Head::decode(bytes, directory).map(|_| Self(Box::new(*bytes)))
+    }
+
+    pub(crate) fn head(&self) -> Head {
+        Head { root: self.root(), level: self.level(), nodes: self.nodes() }
     }
 
     pub(crate) fn bytes(&self) -> &Block {

@@ -166,6 +166,13 @@ impl Engine for MemoryEngine {
         }
     }
 
+    fn try_look<T>(&self, look: impl FnOnce(&mut dyn View) -> Result<T, Missing>) -> Option<Result<T, EngineError>> {
+        let state = self.0.state.borrow();
+        let random = self.0.misses.get().then_some(&self.0.random);
+        let mut loaded = Loaded { random, ..Loaded::default() };
+        look(&mut MemoryView::new(&state, &mut loaded)).ok().map(Ok)
+    }
+
     async fn unique(&self, object: Object, blocks: Range<u64>) -> Result<u64, EngineError> {
         self.pause().await;
         Ok(self.0.state.borrow().unique(object, blocks))

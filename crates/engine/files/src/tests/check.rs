@@ -159,7 +159,7 @@ fn wrong_entries_are_found() {
         leaf.remove(index_of(leaf, rig.small));
         let name = name(3);
         let entry = crate::layout::leaf::Entry { key: 300, file: rig.small, kind: Kind::File, name: name.as_bytes() };
-        assert!(leaf.insert(place, &entry));
+        assert!(leaf.insert(place, &entry).is_some());
     });
     rig.finds(&[("/n1", Problem::EntryKey { name: "n3".to_owned() })]);
 }

@@ -20,13 +20,12 @@ impl Tree<'_, '_> {
         let path = self.path(entry.key)?;
         let (node, place) = (path.leaf, self.place(path.leaf));
         let mut leaf = self.own_leaf(node)?;
-        if leaf.insert(place, entry) {
-            self.store(node, leaf.bytes())?;
-        } else {
-            self.split(&path, &leaf, entry)?;
+        match leaf.insert(place, entry) {
+            Some(written) => self.store_written(node, leaf.bytes(), written)?,
+            None => self.split(&path, &leaf, entry)?,
         }
         self.store_header()?;
-        self.grow(leaf.used())
+        self.grow(&leaf)
     }
 
     /// Nodes from the root to the leaf of a key.
@@ -56,7 +55,7 @@ impl Tree<'_, '_> {
         let separator = right.entry(0).map(|entry| entry.key).ok_or(self.damage())?;
         let inserted =
             if entry.key < separator { left.insert(left_place, entry) } else { right.insert(right_place, entry) };
-        debug_assert!(inserted, "each half takes any entry");
+        debug_assert!(inserted.is_some(), "each half takes any entry");
         self.store(left_node, left.bytes())?;
         self.store(right_node, right.bytes())?;
         if single {
@@ -100,13 +99,13 @@ impl Tree<'_, '_> {
     }
 
     /// Moves the nodes to a larger region while the present one has too little left for the next entry.
-    fn grow(&mut self, used: usize) -> Step<()> {
+    fn grow(&mut self, leaf: &Leaf<Block>) -> Step<()> {
         let Some(region) = self.region else { return Ok(()) };
         let (_, level) = self.root()?;
         let tight = if region.class == Class::T {
-            used + LONGEST > CAPACITY
+            leaf.used() + LONGEST > CAPACITY
         } else {
-            let in_use = self.header()?.map_or(0, |header| u64::from(header.nodes()));
+            let in_use = self.head()?.map_or(0, |head| u64::from(head.nodes));
             let bitmaps =
                 1 + region.class.blocks().saturating_sub(u64::from(HEADER_NODES)).div_ceil(GROUP_NODES.into());
             // A split of every level, and a new root.

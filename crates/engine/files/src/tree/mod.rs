@@ -9,7 +9,7 @@ mod remove;
 pub(crate) use read::Found;
 
 use crate::layout::address::Region;
-use crate::layout::nodes::Header;
+use crate::layout::nodes::{Head, Header};
 use crate::share::Share;
 use siphasher::sip::SipHasher24;
 use vfs::{FileId, FsError};
@@ -29,13 +29,15 @@ pub(crate) struct Tree<'s, 'v> {
     directory: FileId,
     /// Region of the nodes; `None` before the first entry.
     region: Option<Region>,
-    /// Header, when it was read: `None` inside for a tree of one leaf.
-    header: Option<Option<Header>>,
+    /// What the header says, when it was read: `None` inside for a tree of one leaf, or none.
+    head: Option<Option<Head>>,
+    /// Header, when it was read to be changed.
+    header: Option<Header>,
 }
 
 impl<'s, 'v> Tree<'s, 'v> {
     pub(crate) const fn new(share: &'s mut Share<'v>, directory: FileId, region: Option<Region>) -> Self {
-        Self { share, directory, region, header: None }
+        Self { share, directory, region, head: None, header: None }
     }
 
     /// Region after changes.

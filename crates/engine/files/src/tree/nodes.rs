@@ -4,8 +4,10 @@ use super::Tree;
 use crate::engine::Block;
 use crate::halt::Step;
 use crate::layout::interior::Interior;
-use crate::layout::leaf::Leaf;
-use crate::layout::nodes::{GROUP_NODES, HEADER_NODES, Header, LEAF, NODE_BYTES, Place, group_of, set_bit, zero_bit};
+use crate::layout::leaf::{Leaf, Written};
+use crate::layout::nodes::{
+    GROUP_NODES, HEADER_NODES, Head, Header, LEAF, NODE_BYTES, Place, group_of, set_bit, zero_bit,
+};
 use vfs::{FsError, SpaceReason};
 
 impl Tree<'_, '_> {
@@ -31,15 +33,26 @@ impl Tree<'_, '_> {
         self.share.store(block, bytes, directory)
     }
 
-    /// Header of the tree; `None` if it is one leaf, or none.
-    pub(super) fn header(&mut self) -> Step<Option<&mut Header>> {
-        if self.header.is_none() {
-            self.header = Some(self.read_header()?);
-        }
-        Ok(self.header.as_mut().and_then(Option::as_mut))
+    /// Stores the parts of a node that were written.
+    pub(super) fn store_written(&mut self, node: u32, bytes: &Block, written: Written) -> Step<()> {
+        let (block, directory) = (self.at(node)?, self.directory);
+        self.share.store_ranges(block, bytes, written, directory)
     }
 
-    fn read_header(&mut self) -> Step<Option<Header>> {
+    /// What the header says; `None` if the tree is one leaf, or none.
+    pub(super) fn head(&mut self) -> Step<Option<Head>> {
+        if let Some(header) = &self.header {
+            return Ok(Some(header.head()));
+        }
+        if let Some(known) = self.head {
+            return Ok(known);
+        }
+        let head = self.read_head()?;
+        self.head = Some(head);
+        Ok(head)
+    }
+
+    fn read_head(&mut self) -> Step<Option<Head>> {
         if self.region.is_none() {
             return Ok(None);
         }
@@ -48,46 +61,59 @@ impl Tree<'_, '_> {
         if bytes[0] == LEAF || bytes.iter().all(|byte| *byte == 0) {
             return Ok(None);
         }
-        Ok(Some(Header::decode(bytes, directory).map_err(|()| damage)?))
+        Ok(Some(Head::decode(bytes, directory).map_err(|()| damage)?))
+    }
+
+    /// Header of the tree, to be changed; `None` if it is one leaf, or none.
+    pub(super) fn header(&mut self) -> Step<Option<&mut Header>> {
+        if self.header.is_none() && self.head()?.is_some() {
+            let (directory, damage) = (self.directory, self.damage());
+            let header = Header::decode(self.bytes(0)?, directory).map_err(|()| damage)?;
+            self.header = Some(header);
+        }
+        Ok(self.header.as_mut())
     }
 
     /// Root and its level.
     pub(super) fn root(&mut self) -> Step<(u32, u8)> {
-        Ok(self.header()?.map_or((0, 0), |header| (header.root(), header.level())))
+        Ok(self.head()?.map_or((0, 0), |head| (head.root, head.level)))
     }
 
     pub(super) fn set_header(&mut self, header: Option<Header>) {
-        self.header = Some(header);
+        (self.head, self.header) = (Some(None), header);
     }
 
-    /// Stores the header, if the tree has one.
+    /// Stores the header, if it may have changed.
     pub(super) fn store_header(&mut self) -> Step<()> {
         match self.header.take() {
-            Some(Some(header)) => self.store(0, header.bytes()),
-            _ => Ok(()),
+            Some(header) => {
+                self.head = Some(Some(header.head()));
+                self.store(0, header.bytes())
+            }
+            None => Ok(()),
         }
     }
 
     pub(super) fn leaf(&mut self, node: u32) -> Step<Leaf<&Block>> {
         let (place, damage) = (self.place(node), self.damage());
-        Ok(Leaf::decode(self.bytes(node)?, place).map_err(|()| damage)?)
+        Ok(Leaf::open(self.bytes(node)?, place).map_err(|()| damage)?)
     }
 
     /// A leaf to change.
     pub(super) fn own_leaf(&mut self, node: u32) -> Step<Leaf<Block>> {
         let (place, damage) = (self.place(node), self.damage());
-        Ok(Leaf::decode(*self.bytes(node)?, place).map_err(|()| damage)?)
+        Ok(Leaf::open(*self.bytes(node)?, place).map_err(|()| damage)?)
     }
 
     pub(super) fn interior(&mut self, node: u32, level: u8) -> Step<Interior<&Block>> {
         let (place, damage) = (self.place(node), self.damage());
-        Ok(Interior::decode(self.bytes(node)?, place, level).map_err(|()| damage)?)
+        Ok(Interior::open(self.bytes(node)?, place, level).map_err(|()| damage)?)
     }
 
     /// An interior node to change.
     pub(super) fn own_interior(&mut self, node: u32, level: u8) -> Step<Interior<Block>> {
         let (place, damage) = (self.place(node), self.damage());
-        Ok(Interior::decode(*self.bytes(node)?, place, level).map_err(|()| damage)?)
+        Ok(Interior::open(*self.bytes(node)?, place, level).map_err(|()| damage)?)
     }
 
     /// Nodes of the region.

@@ -38,9 +38,14 @@ impl Tree<'_, '_> {
         let mut from = from;
         loop {
             let (node, bound) = self.leaf_of(from)?;
+            let damage = self.damage();
             let leaf = self.leaf(node)?;
+            let mut least = from;
             for index in leaf.position(from)..leaf.count() {
-                if leaf.entry(index).is_some_and(|entry| !visit(entry)) {
+                // Also keys out of order are damage.
+                let entry = leaf.entry(index).filter(|entry| entry.key >= least).ok_or_else(|| damage.clone())?;
+                least = entry.key.saturating_add(1);
+                if !visit(entry) {
                     return Ok(false);
                 }
             }

@@ -62,7 +62,33 @@ impl Map {
         match from..to {
             _ if root.is_empty() || from == to => Some(0),
             all if all == (0..span) => Some(mapped),
-            part => self.mapped_below(root, part),
+            part if part.end - part.start == 1 => {
+                self.lookup(object, range.first).map(|entry| u64::from(!entry.is_empty()))
+            }
+            part => self.mapped_in_part(root, part),
+        }
+    }
+
+    /// [`Self::mapped_below`], which first descends as long as the range is below one entry.
+    fn mapped_in_part(&mut self, root: Pointer, mut range: Range<u64>) -> Option<u64> {
+        let mut pointer = root;
+        loop {
+            let (level, span) = (pointer.level, entry_span(pointer.level));
+            let at = range.start / span;
+            if level == 0 || range == (0..page_span(level)) || range.end > (at + 1) * span {
+                return self.mapped_below(pointer, range);
+            }
+            let Some(page) = self.pages.get(pointer) else {
+                self.note_missing(pointer);
+                return None;
+            };
+            let entry = page.entries[at as usize];
+            range = range.start - at * span..range.end - at * span;
+            match level {
+                _ if entry.is_empty() => return Some(0),
+                1..=NARROW_LEVEL if range == (0..span) => return Some(entry.mapped(level)),
+                _ => pointer = entry.child_pointer(level),
+            }
         }
     }
 

@@ -16,6 +16,7 @@ pub(crate) mod counts;
 pub(crate) mod documents;
 pub(crate) mod drops;
 pub(crate) mod due;
+mod leaves;
 pub(crate) mod need;
 mod objects;
 pub(crate) mod page;
@@ -38,6 +39,7 @@ use crate::content::blocks::Blocks;
 use crate::map::checkpoint::Phase;
 use crate::map::documents::DocumentPages;
 use crate::map::drops::Drops;
+use crate::map::leaves::Leaves;
 use crate::map::need::Need;
 use crate::map::page::Page;
 use crate::map::pages::Pages;
@@ -60,6 +62,7 @@ pub(crate) struct Map {
     /// Length of the drop queue in the last checkpoint, in bytes.
     stored_bytes: u64,
     need: Need,
+    leaves: Leaves,
     pins: Pins,
     /// What is to be sealed next of the epoch that has ended.
     sealing: Option<Phase>,
@@ -79,6 +82,7 @@ impl Map {
             metadata_blocks,
             stored_bytes: 0,
             need: Need::default(),
+            leaves: Leaves::default(),
             pins: Pins::default(),
             sealing: None,
         }

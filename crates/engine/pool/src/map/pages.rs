@@ -55,6 +55,8 @@ pub(crate) struct Pages {
     sealing: Option<Box<Sealing>>,
     /// Paths to leaves that this epoch owns, by object and number of the leaf.
     owned: FxHashMap<(ObjectId, u64), Path>,
+    /// Number of changes of interior pages.
+    changes: u64,
     epoch: u64,
     /// Epoch of the last durable checkpoint.
     committed_epoch: u64,
@@ -69,6 +71,7 @@ impl Pages {
             dirty: PlacedPages::default(),
             sealing: None,
             owned: FxHashMap::default(),
+            changes: 0,
             epoch: committed_epoch + 1,
             committed_epoch,
         }
@@ -117,7 +120,16 @@ impl Pages {
     /// Returns the page at `address` for a change. It must be owned.
     #[inline]
     pub fn page_mut(&mut self, address: BlockAddress) -> Option<&mut Page> {
-        Some(Rc::make_mut(&mut self.by_address.get_mut(&address)?.page))
+        let page = &mut self.by_address.get_mut(&address)?.page;
+        self.changes += u64::from(page.level() > 0);
+        Some(Rc::make_mut(page))
+    }
+
+    /// Number of changes of interior pages: as long as it and the root page of an object stay, so does each pointer
+    /// to its pages, but for the checksum.
+    #[inline]
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Adds a page that was read or created.

@@ -36,7 +36,7 @@ impl Map {
     /// the pool is damaged: wrong reference counts can give the block of a page to a second page.
     #[cold]
     #[inline(never)]
-    fn note_missing(&mut self, pointer: Pointer) {
+    pub(super) fn note_missing(&mut self, pointer: Pointer) {
         let Pointer { address, level, .. } = pointer;
         match self.pages.peek(address) {
             Some(_) => {
@@ -76,10 +76,35 @@ impl Map {
     /// notes in `need`.
     #[inline]
     pub(crate) fn lookup(&mut self, object: ObjectId, block: BlockNumber) -> Option<Entry> {
-        let mut pointer = self.root_of(object)?;
+        let root = self.root_of(object)?;
+        if root.level == MAX_LEVEL {
+            return self.lookup_far(object, block, root);
+        }
+        self.descend(root, block).map(|(entry, _)| entry)
+    }
+
+    /// [`Self::lookup`] in an address space, which knows leaves that were found before.
+    fn lookup_far(&mut self, object: ObjectId, block: BlockNumber, root: Pointer) -> Option<Entry> {
+        let (number, changes) = (block.page(0), self.pages.changes());
+        if let Some(leaf) = self.leaves.find(object, number, root, changes)
+            && let Some(page) = self.pages.get(leaf)
+        {
+            return Some(page.entries[index_in(block, 0)]);
+        }
+        let (entry, leaf) = self.descend(root, block)?;
+        if !leaf.is_empty() {
+            self.leaves.note(object, number, root, changes, leaf);
+        }
+        Some(entry)
+    }
+
+    /// Entry that maps `block` below a page, and the pointer to its leaf, which is empty where nothing is mapped.
+    #[inline]
+    fn descend(&mut self, root: Pointer, block: BlockNumber) -> Option<(Entry, Pointer)> {
+        let mut pointer = root;
         loop {
             if pointer.is_empty() {
-                return Some(Entry::EMPTY);
+                return Some((Entry::EMPTY, pointer));
             }
             let Some(page) = self.pages.get(pointer) else {
                 self.note_missing(pointer);
@@ -87,7 +112,7 @@ impl Map {
             };
             let entry = page.entries[index_in(block, pointer.level)];
             if pointer.level == 0 {
-                return Some(entry);
+                return Some((entry, pointer));
             }
             pointer = entry.child_pointer(pointer.level);
         }

@@ -109,6 +109,16 @@ impl Changes {
         })
     }
 
+    /// True if a change of a range changes or shares one of `count` blocks.
+    pub fn reaches(&self, of: ObjectId, from: BlockNumber, blocks: u64) -> bool {
+        let shares = self.ranges.iter().any(|range| {
+            let (_, _, count) = range.changed();
+            let meets = |(object, first)| object == of && first < from + blocks && from < first + count;
+            range.source().is_some_and(meets)
+        });
+        shares || self.range_reaches(of, from, blocks)
+    }
+
     /// Content that goes straight to its place: object, first block and bytes.
     pub fn payload(&self) -> Option<(ObjectId, BlockNumber, &Bytes)> {
         self.ranges.iter().find_map(|range| match range {

@@ -4,8 +4,8 @@ use crate::common::{BLOCK, Rig, options};
 use block::BlockError;
 use bytes::Bytes;
 use pool::{
-    ADDRESS_SPACE_BYTES, BlockNumber, BlockRange, ByteRange, Failure, Missing, ObjectId, Operation, Options, Outcome,
-    Segment, Stability, View,
+    ADDRESS_SPACE_BYTES, BlockNumber, BlockRange, ByteRange, Failure, Missing, ObjectId, ObjectKind, Operation,
+    Options, Outcome, Segment, Stability, View,
 };
 use random::Random;
 use std::cell::Cell;
@@ -274,4 +274,33 @@ fn neighbours_that_a_look_lacks_are_read_with_one_request() {
     assert_eq!(found.len(), 256);
     let reads = rig.disk.counters().reads - before;
     assert!(reads < 20, "{reads} requests for one run of blocks and its map");
+}
+
+#[test]
+fn a_look_finds_the_leaf_that_a_change_has_put_above_a_block() {
+    let mut rig = Rig::new(8192);
+    let a = rig.create(ALL);
+    let (first, second) = (1 << 45, (1 << 45) + 256);
+    rig.write(a, first, 1, 1).unwrap();
+    rig.write(a, second, 1, 2).unwrap();
+    let seen = |rig: &mut Rig, object| {
+        let bytes =
+            rig.core.try_view(|view| Ok([first, second].map(|block| Some(view.block(object, at(block)).ok()?[0]))));
+        bytes.unwrap().unwrap()
+    };
+    assert_eq!(seen(&mut rig, a), [Some(1), Some(2)]);
+    rig.copy((a, second), (a, first), 256).unwrap();
+    assert_eq!(seen(&mut rig, a), [Some(2), Some(2)]);
+    rig.write(a, first, 1, 3).unwrap();
+    assert_eq!(seen(&mut rig, a), [Some(3), Some(2)], "the shared leaf was copied");
+    let snapshot = rig.clone_of(a, ObjectKind::Snapshot).unwrap();
+    rig.write(a, second, 1, 4).unwrap();
+    assert_eq!((seen(&mut rig, a), seen(&mut rig, snapshot)), ([Some(3), Some(4)], [Some(3), Some(2)]));
+    rig.zero(a, first, 256).unwrap();
+    assert_eq!(seen(&mut rig, a), [Some(0), Some(4)]);
+    rig.write(a, first, 1, 5).unwrap();
+    rig.core.checkpoint().unwrap();
+    rig.write(a, second, 1, 6).unwrap();
+    assert_eq!(seen(&mut rig, a)[1], Some(6), "the leaf has moved");
+    assert_eq!(rig.read(a, first, 1).unwrap()[0], 5);
 }

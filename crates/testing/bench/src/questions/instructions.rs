@@ -1,19 +1,21 @@
-//! How many instructions does the pool's core execute? Valgrind's callgrind counts those of
+//! How many instructions do the pool's core and a share execute? Valgrind's callgrind counts those of
 //! `pool/examples/instructions.rs` for two numbers of operations; the difference belongs to the
-//! operations alone. Checksums (CRC) and copies of the 4 KiB of a write are counted separately:
+//! operations alone. Of `pool_files/examples/share_instructions.rs`, it counts those inside of the calls, on a share
+//! whose root has 100 000 entries. Checksums (CRC) and copies of content are counted separately:
 //! they depend on the processor, and Valgrind supports only the older instructions for them.
 //! Instructions per operation: lower is better. Equal for both sizes; it needs no quiet machine.
 
-use super::pool_example;
+use super::{example_of, pool_example};
 use crate::Options;
 use crate::report::Report;
+use crate::targets::memory_directory;
 use anyhow::{Result, ensure};
 use array_process::program;
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-pub(super) const ASKS: &str = "instructions of a map lookup, a 4 KiB write and a 16 MiB clone";
+pub(super) const ASKS: &str = "instructions of a map lookup, a 4 KiB write and a 16 MiB clone, and of calls of a share";
 
 /// Kind, description, two numbers of operations, and the budget, if any.
 const KINDS: [(&str, &str, [u64; 2], Option<f64>); 4] = [
@@ -22,6 +24,19 @@ const KINDS: [(&str, &str, [u64; 2], Option<f64>); 4] = [
     ("steady", "4 KiB write that goes on to its place, checkpoints included", [6400, 12800], None),
     ("clone", "aligned 16 MiB clone", [800, 4000], Some(5000.0)),
 ];
+
+/// Kind, description and budget of calls of a share.
+const CALLS: [(&str, &str, Option<f64>); 5] = [
+    ("attributes", "look at the attributes of a file", Some(2000.0)),
+    ("lookup", "look-up of a name among 100 000", Some(8000.0)),
+    ("create", "creation of a file among 100 000", Some(32_000.0)),
+    ("write", "4 KiB write into a file", Some(16_000.0)),
+    ("clone", "clone of a file of 16 MiB", Some(41_000.0)),
+];
+/// Number of counted calls of a share.
+const COUNTED_CALLS: u32 = 400;
+/// Function of `share_instructions` whose instructions count.
+const COUNTED: &str = "share_instructions::measured";
 
 /// Functions that process content and not the map.
 const CONTENT: [&str; 4] = ["crc_fast", "memcpy", "memmove", "memset"];
@@ -34,33 +49,61 @@ pub(super) fn answer(_windlass: &Path, _options: &Options, report: &mut Report) 
         return Ok(());
     };
     let example = pool_example("instructions", LIMIT)?.display().to_string();
-    let directory = tempfile::tempdir()?;
+    let directory = tempfile::tempdir_in(memory_directory()?)?;
+    let out = directory.path().join("out");
     for (kind, what, counts, budget) in KINDS {
         let mut costs = Vec::new();
         for count in counts {
-            let out = directory.path().join(format!("{kind}.{count}"));
-            let option = format!("--callgrind-out-file={}", out.display());
-            let count = count.to_string();
-            program::require(&valgrind, &["--tool=callgrind", &option, &example, kind, &count], LIMIT)?;
-            costs.push(costs_by_function(&std::fs::read_to_string(&out)?));
+            costs.push(Cost::of(&valgrind, &out, &[], &[&example, kind, &count.to_string()])?);
         }
         let [less, more] = &costs[..] else { continue };
-        let sum = |costs: &HashMap<String, u64>, content: bool| -> u64 {
-            let touches = |name: &str| CONTENT.iter().any(|part| name.contains(part));
-            costs.iter().filter(|(name, _)| touches(name) == content).map(|(_, cost)| cost).sum()
-        };
-        let each = |content: bool| {
-            let difference = sum(more, content).saturating_sub(sum(less, content));
-            difference as f64 / (counts[1] - counts[0]) as f64
-        };
-        ensure!(each(false) > 0.0, "{kind}: callgrind counted nothing");
-        match budget {
-            Some(budget) => report.at_most(&format!("instructions of a {what}"), each(false), budget, "instructions"),
-            None => report.fact(format!("{what}: {:.0} instructions", each(false))),
-        }
-        if each(true) > 100.0 {
-            report.fact(format!("{what}: checksums and copies of its content take {:.0} more", each(true)));
-        }
+        tell(report, (kind, what, budget), more.less(less), (counts[1] - counts[0]) as f64)?;
+    }
+    let example = example_of("pool_files", "share_instructions", LIMIT)?.display().to_string();
+    let disk = directory.path().join("disk").display().to_string();
+    program::require(Path::new(&example), &["prepare", &disk], LIMIT)?;
+    for (kind, what, budget) in CALLS {
+        let counted = format!("--toggle-collect={COUNTED}*");
+        let cost = Cost::of(&valgrind, &out, &[&counted], &[&example, kind, &COUNTED_CALLS.to_string(), &disk])?;
+        tell(report, (kind, what, budget), cost, COUNTED_CALLS.into())?;
+    }
+    Ok(())
+}
+
+/// Instructions of a run.
+#[derive(Clone, Copy)]
+struct Cost {
+    /// Those that process content.
+    content: u64,
+    others: u64,
+}
+
+impl Cost {
+    /// Counts the instructions of a program, with options of callgrind.
+    fn of(valgrind: &Path, out: &Path, options: &[&str], program: &[&str]) -> Result<Self> {
+        let file = format!("--callgrind-out-file={}", out.display());
+        program::require(valgrind, &[&["--tool=callgrind", &file], options, program].concat(), LIMIT)?;
+        let costs = costs_by_function(&std::fs::read_to_string(out)?);
+        let touches = |name: &str| CONTENT.iter().any(|part| name.contains(part));
+        let sum = |content: bool| costs.iter().filter(|(name, _)| touches(name) == content).map(|(_, cost)| cost).sum();
+        Ok(Self { content: sum(true), others: sum(false) })
+    }
+
+    fn less(self, other: &Self) -> Self {
+        Self { content: self.content.saturating_sub(other.content), others: self.others.saturating_sub(other.others) }
+    }
+}
+
+/// Reports the cost of each of `count` operations.
+fn tell(report: &mut Report, (kind, what, budget): (&str, &str, Option<f64>), cost: Cost, count: f64) -> Result<()> {
+    let (others, content) = (cost.others as f64 / count, cost.content as f64 / count);
+    ensure!(others > 0.0, "{kind}: callgrind counted nothing");
+    match budget {
+        Some(budget) => report.at_most(&format!("instructions of a {what}"), others, budget, "instructions"),
+        None => report.fact(format!("{what}: {others:.0} instructions")),
+    }
+    if content > 100.0 {
+        report.fact(format!("{what}: checksums and copies of its content take {content:.0} more"));
     }
     Ok(())
 }

@@ -76,10 +76,15 @@ const SEGMENT_BYTES: u64 = 4 * MIB;
 
 /// Builds an example of the pool; returns the path of its program.
 fn pool_example(name: &str, limit: Duration) -> Result<PathBuf> {
+    example_of("pool", name, limit)
+}
+
+/// Builds an example of a crate; returns the path of its program.
+fn example_of(of: &str, name: &str, limit: Duration) -> Result<PathBuf> {
     let cargo = program::find("cargo").context("cargo is not there to build the example")?;
     let manifest = workspace::root().join("Cargo.toml");
     let manifest = manifest.to_str().context("the path of the workspace is not UTF-8")?;
-    let build = ["build", "--release", "--quiet", "--package", "pool", "--example", name, "--manifest-path", manifest];
+    let build = ["build", "--release", "--quiet", "--package", of, "--example", name, "--manifest-path", manifest];
     program::require(&cargo, &build, limit)?;
     Ok(workspace::target().join("release/examples").join(name))
 }

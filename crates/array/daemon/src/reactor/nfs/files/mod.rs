@@ -1,7 +1,7 @@
 //! Files of the shares as administration sees them ([`LiveFiles`]), over the file systems that the NFS server has
 //! open.
 
-mod located;
+mod description;
 mod path;
 mod refusal;
 
@@ -12,8 +12,8 @@ use control::{
     CapturedFile, FileAttributes, FileCall, FileError, FileInfo, FileListing, FilePart, FilePlace, FileRange,
     FileRefusal, FileSource, LiveFiles,
 };
+use description::{info, list};
 use files::{Object, WholeSource};
-use located::{Located, info, list};
 use media::Media;
 use path::{Target, locate, locate_new, regular};
 use pool_files::{Captured, capture_file};
@@ -115,7 +115,7 @@ impl<M: Media + 'static> LiveFiles for AllFiles<M> {
                 }
             };
             let created = created.map_err(|error| refused(error, &at.shown))?;
-            info(&*files, &at, &Located::from(created.file), true).await
+            info(&*files, &at, &created.file, true).await
         })
     }
 
@@ -138,7 +138,7 @@ impl<M: Media + 'static> LiveFiles for AllFiles<M> {
             let length = length_of(range, &found, &at)?;
             let changed = files.allocate(call, found.file, range.offset_bytes, length).await;
             let after = changed.map_err(|error| of_range(error, range, &at))?.after;
-            info(&*files, &at, &Located::from(after), true).await
+            info(&*files, &at, &after, true).await
         })
     }
 
@@ -150,7 +150,7 @@ impl<M: Media + 'static> LiveFiles for AllFiles<M> {
             let length = length_of(range, &found, &at)?;
             let changed = files.deallocate(call, found.file, range.offset_bytes, length).await;
             let after = changed.map_err(|error| of_range(error, range, &at))?.after;
-            info(&*files, &at, &Located::from(after), true).await
+            info(&*files, &at, &after, true).await
         })
     }
 }

@@ -1,7 +1,8 @@
 //! Execution of a planned transaction: all changes, and all records, in one step. The log closes frames
 //! between steps only, so the records are in one frame.
 
-use super::plan::{Run, runs};
+use super::plan::Run;
+use crate::content::data::Data;
 use crate::core::Core;
 use crate::core::operation::write::inline_source;
 use crate::core::progress::{Placed, Progress};
@@ -10,6 +11,7 @@ use crate::map::assign::Source;
 use crate::mutations::{Mutation, leaves_out};
 use crate::transaction::changes::{Changes, RangeChange};
 use media::{BLOCK_BYTES, Media};
+use smallvec::SmallVec;
 
 /// Bytes of the record of a range without content.
 const RANGE_BYTES: usize = 48;
@@ -26,7 +28,12 @@ impl<M: Media> Core<M> {
     }
 
     /// Carries all changes out and logs them. `None` if the map contradicts itself.
-    pub(super) fn commit_transaction(&mut self, changes: &Changes, placed: Option<&Placed>) -> Option<()> {
+    pub(super) fn commit_transaction(
+        &mut self,
+        changes: &Changes,
+        runs: &[Run],
+        placed: Option<&Placed>,
+    ) -> Option<()> {
         for range in &changes.ranges {
             self.commit_range(range, placed)?;
             if leaves_out(Mutation::OneFrame) {
@@ -34,15 +41,13 @@ impl<M: Media> Core<M> {
             }
         }
         // Zeros come last: no page becomes empty before another block of it gets content.
-        for zero in [false, true] {
-            for Run { object, first, count } in runs(changes, zero, |object| self.detects_zeros(object)) {
-                let blocks = changes.contents.range((object, first)..(object, first + count));
-                let detect = self.detects_zeros(object);
-                let sources: Vec<Source> = blocks.map(|(_, data)| inline_source(data.clone(), detect)).collect();
-                self.commit_inline(object, first, &sources)?;
-                if leaves_out(Mutation::OneFrame) {
-                    self.log.close();
-                }
+        for Run { object, first, count, zero } in runs {
+            let blocks = changes.contents.range((*object, *first)..(*object, *first + *count));
+            let source = |data: &Data| if *zero { Source::Zero } else { inline_source(data.clone(), false) };
+            let sources: SmallVec<[Source; 4]> = blocks.map(|(_, data)| source(data)).collect();
+            self.commit_inline(*object, *first, &sources)?;
+            if leaves_out(Mutation::OneFrame) {
+                self.log.close();
             }
         }
         self.commit_allotments(&changes.allotments)

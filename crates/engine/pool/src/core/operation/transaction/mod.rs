@@ -263,7 +263,7 @@ impl<M: Media> Core<M> {
             self.no_longer_in_flight(placed);
         }
         let available = self.map.space().available();
-        if self.commit_transaction(&running.changes, placed.as_ref()).is_none() {
+        if self.commit_transaction(&running.changes, &plan.runs, placed.as_ref()).is_none() {
             self.stop("the map contradicts itself (transaction)");
             return super::broken();
         }

@@ -13,12 +13,14 @@ use crate::map::reserves::{Ask, Purpose};
 use crate::mutations::{Mutation, leaves_out};
 use crate::transaction::changes::{Changes, RangeChange};
 use media::{BLOCK_BYTES, Media};
+use smallvec::SmallVec;
 
-/// Space for all changes of a transaction.
+/// Space for all changes of a transaction, and the order of those of single blocks.
 pub(super) struct Plan {
     pub ask: Ask,
     /// Promises of allotments.
     pub raises: Raises,
+    pub runs: Runs,
 }
 
 /// Space for the changes of one object.
@@ -35,6 +37,9 @@ struct Share {
     /// New blocks of content without a promise.
     unpromised: u64,
 }
+
+/// Space for the changes of each object.
+type Shares = SmallVec<[(ObjectId, Share); 2]>;
 
 impl Share {
     fn add(&mut self, disturbed: bool, counts: Counts, new: u64) {
@@ -54,27 +59,32 @@ pub(super) struct Run {
     pub object: ObjectId,
     pub first: BlockNumber,
     pub count: u64,
+    /// All of it is zero, and the object detects zeros.
+    pub zero: bool,
 }
 
-/// Splits the content of blocks into runs: those that are zero, or those that are not.
-pub(super) fn runs(changes: &Changes, zero: bool, detects: impl Fn(ObjectId) -> bool) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+/// Runs of content, those that are zero last.
+pub(super) type Runs = SmallVec<[Run; 6]>;
+
+/// Splits the content of blocks into runs.
+fn runs(changes: &Changes, detects: impl Fn(ObjectId) -> bool) -> Runs {
+    let (mut runs, mut zeros) = (Runs::new(), Runs::new());
     for ((object, block), data) in &changes.contents {
-        if (detects(*object) && is_zero(&data[..])) != zero {
-            continue;
-        }
+        let zero = is_zero(&data[..]) && detects(*object);
+        let runs = if zero { &mut zeros } else { &mut runs };
         match runs.last_mut() {
             Some(run) if run.object == *object && run.first + run.count == *block => run.count += 1,
-            _ => runs.push(Run { object: *object, first: *block, count: 1 }),
+            _ => runs.push(Run { object: *object, first: *block, count: 1, zero }),
         }
     }
+    runs.append(&mut zeros);
     runs
 }
 
 impl<M: Media> Core<M> {
     /// Plans all changes. `None` if something is missing, which is in the map's need.
     pub(super) fn plan_transaction(&mut self, changes: &Changes) -> Option<Plan> {
-        let mut shares: Vec<(ObjectId, Share)> = Vec::new();
+        let mut shares = Shares::new();
         let mut raises = Raises::default();
         let mut promise = 0;
         self.map.forget_need();
@@ -89,20 +99,36 @@ impl<M: Media> Core<M> {
             }
         }
         let mut fresh = 0;
-        for zero in [false, true] {
-            for run in runs(changes, zero, |object| self.detects_zeros(object)) {
-                let disturbed = changes.ranges.iter().any(|range| range.disturbs(run.object));
-                let Some(new) = self.plan_run(changes, run, zero, disturbed) else {
-                    complete = false;
-                    continue;
-                };
-                let counts = self.map.take_run_counts();
-                fresh += counts.fresh;
-                share_of(&mut shares, run.object).add(disturbed, counts, if zero { 0 } else { new });
-            }
+        let runs = runs(changes, |object| self.detects_zeros(object));
+        for run in &runs {
+            let disturbed = self.is_run_disturbed(changes, run);
+            let Some(new) = self.plan_run(changes, *run, disturbed) else {
+                complete = false;
+                continue;
+            };
+            let counts = self.map.take_run_counts();
+            fresh += counts.fresh;
+            share_of(&mut shares, run.object).add(disturbed, counts, if run.zero { 0 } else { new });
         }
         let promise = promise + raises.blocks();
-        complete.then(|| Plan { ask: Ask { promise, ..self.ask_for_all(changes, &shares, fresh) }, raises })
+        complete.then(|| Plan { ask: Ask { promise, ..self.ask_for_all(changes, &shares, fresh) }, raises, runs })
+    }
+
+    /// True if a run may find what changes of ranges have shared or freed.
+    ///
+    /// Pages above mapped blocks stay, and are not shared, if all ranges of the object are elsewhere: a clone shares
+    /// what is below the entries of its range, and zeros free pages without mapped blocks. A promise of an allotment may
+    /// change with any of its parts.
+    fn is_run_disturbed(&mut self, changes: &Changes, run: &Run) -> bool {
+        if !changes.ranges.iter().any(|range| range.disturbs(run.object)) {
+            return false;
+        }
+        let reached = changes.reaches(run.object, run.first, run.count);
+        if run.zero || reached || self.map.allotments().has(run.object) {
+            return true;
+        }
+        let mut blocks = (0..run.count).map(|offset| run.first + offset);
+        !blocks.all(|block| self.map.lookup(run.object, block).is_some_and(|entry| !entry.is_empty()))
     }
 
     fn plan_range(&mut self, changes: &Changes, number: usize, disturbed: bool) -> bool {
@@ -128,8 +154,8 @@ impl<M: Media> Core<M> {
         }
     }
 
-    fn plan_run(&mut self, changes: &Changes, run: Run, zero: bool, disturbed: bool) -> Option<u64> {
-        let Run { object, first, count } = run;
+    fn plan_run(&mut self, changes: &Changes, run: Run, disturbed: bool) -> Option<u64> {
+        let Run { object, first, count, zero } = run;
         match disturbed {
             true => self
                 .map
@@ -140,7 +166,7 @@ impl<M: Media> Core<M> {
     }
 
     /// Sum of the space for all objects.
-    fn ask_for_all(&self, changes: &Changes, shares: &[(ObjectId, Share)], fresh: u64) -> Ask {
+    fn ask_for_all(&self, changes: &Changes, shares: &Shares, fresh: u64) -> Ask {
         let mut sum = Ask::default();
         let mut new = 0;
         for (object, share) in shares {
@@ -192,7 +218,7 @@ fn is_disturbed(earlier: &[RangeChange], range: &RangeChange) -> bool {
     objects.into_iter().flatten().any(|object| earlier.iter().any(|earlier| earlier.disturbs(object)))
 }
 
-fn share_of(shares: &mut Vec<(ObjectId, Share)>, object: ObjectId) -> &mut Share {
+fn share_of(shares: &mut Shares, object: ObjectId) -> &mut Share {
     let at = shares.iter().position(|(known, _)| *known == object).unwrap_or_else(|| {
         shares.push((object, Share::default()));
         shares.len() - 1
