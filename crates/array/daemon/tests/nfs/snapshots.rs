@@ -39,8 +39,8 @@ async fn content(share: &Share, name: &str) -> Vec<u8> {
     content.to_vec()
 }
 
-fn status<T: std::fmt::Debug>(result: Result<T, ClientError>) -> Option<Status> {
-    result.unwrap_err().status()
+fn status<T>(result: Result<T, ClientError>) -> Option<Status> {
+    result.err().unwrap().status()
 }
 
 /// Array with the share `vms`, whose snapshot `monday` has the file `a` with other content.
@@ -144,9 +144,7 @@ fn snapshots_are_served_after_a_restart() {
     let handle = client(async {
         let (session, _) = furnish(&array).await;
         let snapshot = Share::find(&session, "vms@monday").await.unwrap();
-        let handle = snapshot.root().clone();
-        session.end().await.unwrap();
-        handle
+        snapshot.root().clone()
     });
     array.stop();
     let array = Array::start(directory.path());
