@@ -281,7 +281,7 @@ fn a_capture_is_of_one_instant_while_writers_write() {
             rig.turn();
         }
         for round in 2..5_u8 {
-            let data = vec![round; 16 * 4096 << (round - 2)].into_payload();
+            let data = vec![round; (16 * 4096) << (round - 2)].into_payload();
             let mut writing = pin!(share.write(call, file, 0, data, Stability::Durable));
             let mut written = None;
             while written.is_none() {
@@ -298,7 +298,7 @@ fn a_capture_is_of_one_instant_while_writers_write() {
         let read = read.unwrap_or_else(|error| panic!("{error}"));
         let round = read[0];
         assert!(read.iter().all(|byte| *byte == round), "turns {turns}: parts of two writes");
-        assert_eq!(size_bytes, 16 * 4096 << round.saturating_sub(2), "turns {turns}, round {round}");
+        assert_eq!(size_bytes, (16 * 4096) << round.saturating_sub(2), "turns {turns}, round {round}");
         assert_eq!(rig.pool().captures(), [capture], "an attempt that was too small leaves nothing");
     }
 }
@@ -343,7 +343,7 @@ fn a_crash_leaves_all_or_nothing() {
                 Some(_) => assert!(volume_content(&rig, second)[..expected.len()] == expected),
                 None => assert!(!ended.1, "polls {polls}"),
             }
-            assert_eq!(rig.pool().document("volume").is_some(), true, "that of the first volume");
+            assert!(rig.pool().document("volume").is_some(), "that of the first volume");
             assert!(made.is_none_or(|info| info.size_bytes == size_bytes));
             assert_eq!(rig.end(share.check()), Ok(vec![]), "polls {polls}");
             // A name, an inode or a bitmap fit into blocks that exist.

@@ -90,7 +90,7 @@ pub(super) async fn locate_new<F: FileSystem>(
     let (parent, name) = place.path.rsplit_once('/').unwrap_or(("", &place.path));
     let name = name_of(name, &place.shown)?;
     let directory = follow(files, call, place, names(parent)).await?;
-    check_directory(directory.kind, &shown(place, parent.len()).trim_end_matches('/'))?;
+    check_directory(directory.kind, shown(place, parent.len()).trim_end_matches('/'))?;
     Ok(Target { directory, name })
 }
 
