@@ -11,6 +11,7 @@ use nfs::v4::{Stable, Status};
 use nfs_client::{CALL_BYTES, ClientError, File, Identity, Options, Session, Share};
 use std::path::Path;
 use tokio::runtime::Runtime;
+use tokio::task::LocalSet;
 
 /// Name of the share.
 pub(crate) const SHARE: &str = "demo";
@@ -34,6 +35,8 @@ type Say<'a> = &'a mut dyn FnMut(&str) -> Result<()>;
 struct Files<'a> {
     stage: &'a Stage<'a>,
     runtime: Runtime,
+    /// Tasks of the client's session.
+    tasks: LocalSet,
     share: Share,
 }
 
@@ -44,11 +47,12 @@ pub(crate) fn run(stage: &Stage<'_>, image: &Path, server: &str, report: &mut Re
     stage.array.command(&["access", "grant", SHARE, "--any", "--squash", "none"])?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let identity = Identity::root("windlass-demo", [0; 8]);
-    let share = runtime.block_on(async {
+    let tasks = LocalSet::new();
+    let share = tasks.block_on(&runtime, async {
         let session = Session::connect(server, &identity, Options::default()).await?;
         Share::find(&session, SHARE).await
     })?;
-    let files = Files { stage, runtime, share };
+    let files = Files { stage, runtime, tasks, share };
     let template = files.fill_template(image, report, say)?;
     let (host_copy, array_copy) = files.copy(&template, report, say)?;
     files.clone_many(&template, report, say)?;
@@ -60,7 +64,7 @@ pub(crate) fn run(stage: &Stage<'_>, image: &Path, server: &str, report: &mut Re
 impl Files<'_> {
     fn wait<T>(&self, work: impl Future<Output = Result<T, ClientError>>) -> Result<T> {
         self.stage.check_interrupted()?;
-        Ok(self.runtime.block_on(work)?)
+        Ok(self.tasks.block_on(&self.runtime, work)?)
     }
 
     fn create(&self, name: &str) -> Result<File> {
@@ -168,7 +172,7 @@ impl Files<'_> {
     /// First data from an offset on; `None` when there is none.
     fn next_data(&self, file: &File, at: u64) -> Result<Option<u64>> {
         self.stage.check_interrupted()?;
-        match self.runtime.block_on(self.share.seek(file, at, Content::DATA)) {
+        match self.tasks.block_on(&self.runtime, self.share.seek(file, at, Content::DATA)) {
             Ok(found) => Ok((!found.eof).then_some(found.offset_bytes)),
             Err(ClientError::Status { status: Status::NXIO, .. }) => Ok(None),
             Err(error) => Err(error.into()),
