@@ -33,10 +33,11 @@ test:       ## install what is missing and run everything that a change must pas
 	@cargo test --quiet --workspace --lib --bins --tests --no-run
 	@$${CARGO_TARGET_DIR:-target}/debug/xtask ci $(ARGS)
 
-test-vm:    ## the Linux kernel as a host, in a virtual machine: multipath, reservations, file systems, LIO beside the array
+test-vm:    ## the Linux kernel as a host, in a virtual machine: multipath, reservations, file systems, LIO beside the array; its NFS client
 	@scripts/need build
 	cargo build --release --package windlass
 	@cargo xtask vm $(ARGS)
+	@$(if $(ARGS),,cargo xtask vm nfs)
 
 bench:      ## measure, side by side with tgt where it has the feature; docs/benchmarks.md says more
 	@scripts/need bench

@@ -56,7 +56,7 @@ const LAYERS: &[Layer] = &[
         folder: "front",
         uses: &["protocol", "engine", "front"],
         crates: &[
-            ("nfs_server", &["nfs", "nfs_state", "onc_rpc", "vfs", "xdr"]),
+            ("nfs_server", &["nfs", "nfs_state", "onc_rpc", "unit", "vfs", "xdr"]),
             ("scsi_target", &["block", "scsi", "unit"]),
             ("unit", &["block"]),
         ],
@@ -118,7 +118,7 @@ const LAYERS: &[Layer] = &[
             ("conformance", &["initiator", "iscsi", "random", "verdict"]),
             ("data_mover", &[]),
             ("datastore", &["data_mover"]),
-            ("demo", &["array_process", "conformance", "text"]),
+            ("demo", &["array_process", "conformance", "nfs", "nfs_client", "text"]),
             ("initiator", &["data_mover", "iscsi"]),
             ("lab", &["data_mover", "datastore", "initiator", "iscsi", "nfs", "nfs_client", "random", "text"]),
             ("lab_report", &["lab", "text"]),

@@ -1,18 +1,29 @@
-//! Offload: statistics of each primitive for each volume, and the log of refused commands.
+//! Offload: statistics of each primitive for each volume and share, and the log of refused commands.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// Statistics of one primitive on one volume since the array started.
+/// Statistics of one primitive on one volume or share since the array started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OffloadStatistics {
-    /// Name of the volume; for a deleted volume, its last name.
+    /// Name of the volume or share; after its deletion, its last name.
     pub volume: String,
-    /// True if the volume was deleted. Rows of recently deleted volumes are kept.
+    /// True if it was deleted. Rows of recently deleted volumes and shares are kept.
     #[serde(default)]
     pub deleted: bool,
-    /// `ats`, `xcopy`, `zero` or `unmap`.
+    /// What it is.
+    #[serde(default)]
+    pub kind: ContentKind,
+    /// Address of the client that the row is about, or `others`: all clients that were not active lately. Absent in
+    /// rows about all clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// Host with that address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Of volumes: `ats`, `xcopy`, `zero`, `unmap`. Of shares: `clone`, `copy`, `reserve`, `free`, `seek`, `read-plus`,
+    /// `write-same`, `extstat`, `offload-status`, `offload-abort`.
     pub primitive: String,
     /// Commands received.
     pub commands: u64,
@@ -52,10 +63,30 @@ pub struct OffloadStatistics {
     pub ineffective: Vec<OffloadRefusalCount>,
 }
 
+/// Kind of what hosts use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContentKind {
+    /// A volume.
+    #[default]
+    Volume,
+    /// A share.
+    Share,
+}
+
 /// Latency in microseconds. Percentiles come from the histogram and are the upper bound of their
 /// bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Latency {
+    /// Number of commands.
+    #[serde(default)]
+    pub count: u64,
+    /// Sum of all latencies.
+    #[serde(default)]
+    pub total_us: u64,
+    /// Longest latency.
+    #[serde(default)]
+    pub max_us: u64,
     /// Mean.
     pub average_us: u64,
     /// Half of the commands took at most this long.
@@ -110,17 +141,23 @@ pub struct OffloadRefusal {
     /// Time of the entry.
     #[schema(value_type = String, format = DateTime)]
     pub time: Timestamp,
-    /// Name of the volume; for a deleted volume, its name at the time of the command.
+    /// Name of the volume or share; after its deletion, its name at the time of the command.
     pub volume: String,
-    /// True if the volume was deleted.
+    /// True if it was deleted.
     #[serde(default)]
     pub deleted: bool,
-    /// Name of the initiator.
+    /// What it is.
+    #[serde(default)]
+    pub kind: ContentKind,
+    /// Name of the initiator; of a client of NFS, its address.
     pub initiator: String,
-    /// Host of the initiator, if it belongs to one.
+    /// Host of the initiator or client, if it belongs to one.
     pub host: Option<String>,
-    /// `ats`, `xcopy`, `zero` or `unmap`.
+    /// Primitive, as in the statistics.
     pub primitive: String,
+    /// Name of the command or operation in its standard.
+    #[serde(default)]
+    pub command: String,
     /// Outcome of the command.
     #[serde(default)]
     pub ending: OffloadEnding,
@@ -132,14 +169,26 @@ pub struct OffloadRefusal {
     pub detail: String,
 }
 
+/// Division of the statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OffloadBy {
+    /// By client.
+    Client,
+}
+
 /// Filter of the statistics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct OffloadQuery {
-    /// Only rows of this volume.
+    /// Only rows of this volume or share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
+    /// `client`: a row for each client of each share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(inline)]
+    pub by: Option<OffloadBy>,
     /// Maximum number of rows, 1 to 10 000; default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
@@ -153,7 +202,7 @@ pub struct OffloadQuery {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct RefusalQuery {
-    /// Only commands to this volume.
+    /// Only commands to this volume or share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
     /// Only commands with this outcome.

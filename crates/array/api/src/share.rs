@@ -1,6 +1,6 @@
 //! Shares: files that hosts use over NFS, and the hosts that may use them.
 
-use crate::{Source, Warning};
+use crate::{KeptBySnapshot, Latency, Source, Warning};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -31,6 +31,10 @@ pub struct Share {
     pub snapshots: u64,
     /// Bytes of the pool kept free for this share.
     pub promised_bytes: u64,
+    /// Largest space of the share: `mapped_bytes` and `promised_bytes` together do not grow beyond it. `null`: the
+    /// pool is the limit.
+    #[serde(default)]
+    pub quota_bytes: Option<u64>,
     /// Versions of NFS that serve the share.
     pub protocols: Vec<NfsVersion>,
     /// Copy policy.
@@ -55,6 +59,61 @@ pub struct Share {
     /// Warnings about the change that this is the reply to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+}
+
+/// Space used by a share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ShareSpace {
+    /// Name of the share.
+    pub share: String,
+    /// Bytes of stored files and their metadata: `unique + shared`.
+    pub mapped_bytes: u64,
+    /// Bytes that deleting the share would free.
+    pub unique_bytes: Option<u64>,
+    /// Mapped bytes that a snapshot, a clone or a copied range also refers to.
+    pub shared_bytes: Option<u64>,
+    /// Bytes that deleting all snapshots of the share together would free.
+    pub snapshot_bytes: Option<u64>,
+    /// Bytes of the pool kept free for the share.
+    pub promised_bytes: u64,
+    /// Statistics of DEALLOCATE operations since the array started.
+    pub deallocated: Deallocated,
+    /// Bytes that each snapshot alone keeps, the largest first.
+    pub kept: Vec<KeptBySnapshot>,
+}
+
+/// Statistics of DEALLOCATE operations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Deallocated {
+    /// Number of completed operations.
+    pub operations: u64,
+    /// Bytes inside files that they were about.
+    pub requested_bytes: u64,
+    /// Deallocated bytes; they are free unless a snapshot or clone keeps them.
+    pub deallocated_bytes: u64,
+    /// Bytes at the edges; they read as zeros and may stay allocated.
+    pub unaligned_bytes: u64,
+    /// Number of operations whose range was smaller than the allocation unit.
+    pub below_grain_operations: u64,
+}
+
+/// Reads and writes of a share since the array started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ShareIo {
+    /// Name of the share.
+    pub share: String,
+    /// Completed reads: READ and READ_PLUS.
+    pub reads: u64,
+    /// Bytes that they returned, without holes.
+    pub read_bytes: u64,
+    /// Completed writes.
+    pub writes: u64,
+    /// Bytes that they stored.
+    pub written_bytes: u64,
+    /// Latency of reads.
+    pub read_latency: Latency,
+    /// Latency of writes.
+    pub write_latency: Latency,
 }
 
 /// Version of NFS.
@@ -105,7 +164,7 @@ pub struct ShareCreate {
     /// Copy policy. Default: `share`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<CopyPolicy>,
-    /// Largest space of the share. Not supported.
+    /// Largest space of the share, a multiple of 1 MiB; 0: none. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_bytes: Option<u64>,
 }
@@ -120,6 +179,10 @@ pub struct ShareSet {
     /// Versions of NFS that serve the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocols: Option<Vec<NfsVersion>>,
+    /// Largest space of the share, a multiple of 1 MiB; 0: none. A quota below what is used refuses growth, and
+    /// nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_bytes: Option<u64>,
     /// Make the filehandles of all clients stale.
     #[serde(default)]
     pub new_handles: bool,

@@ -9,6 +9,7 @@
 mod access;
 mod advice;
 mod client;
+mod connect;
 mod console;
 mod error;
 mod event;
@@ -18,6 +19,7 @@ mod host;
 mod host_group;
 mod job;
 mod lists;
+mod nfs;
 mod offload;
 mod output;
 mod percent;
@@ -115,6 +117,9 @@ pub enum Noun {
     /// Access: which host sees which volume, at which LUN, and may use which share
     #[command(alias = "accesses", subcommand)]
     Access(access::Verb),
+    /// Connect: what an administrator of a host enters there
+    #[command(subcommand)]
+    Connect(connect::Verb),
     /// Offload: statistics of each primitive, and refused commands with their reasons
     #[command(alias = "offloads", subcommand)]
     Offload(offload::Verb),
@@ -139,6 +144,9 @@ pub enum Noun {
     /// Sessions of hosts
     #[command(alias = "sessions", subcommand)]
     Session(session::Verb),
+    /// NFS: clients, locks, and the grace period after a restart
+    #[command(subcommand)]
+    Nfs(nfs::Verb),
 }
 
 /// Runs one command and returns the exit status.
@@ -174,6 +182,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Host(verb) => host::run(verb, &client, &mut output).await,
         Noun::HostGroup(verb) => host_group::run(verb, &client, &mut output).await,
         Noun::Access(verb) => access::run(verb, &client, &mut output).await,
+        Noun::Connect(verb) => connect::run(verb, &client, &mut output).await,
         Noun::Offload(verb) => offload::run(verb, &client, &mut output).await,
         Noun::Job(verb) => job::run(verb, &client, &mut output).await,
         Noun::Event(verb) => event::run(verb, &client, &mut output).await,
@@ -182,5 +191,6 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::PortalGroup(verb) => portal::run_group(verb, &client, &mut output).await,
         Noun::Reservation(verb) => reservation::run(verb, &client, &mut output).await,
         Noun::Session(verb) => session::run(verb, &client, &mut output).await,
+        Noun::Nfs(verb) => nfs::run(verb, &client, &mut output).await,
     }
 }

@@ -1,21 +1,37 @@
 //! `windlass offload`: statistics of each primitive, and the log of refused commands.
 
+mod vnx;
+
 use crate::client::{Client, query};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
-use api::{OffloadEnding, OffloadRefusal, OffloadStatistics};
+use api::{ContentKind, OffloadEnding, OffloadRefusal, OffloadStatistics};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Verbs of `windlass offload`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
-    /// Show statistics of each primitive for each volume since the array started
+    /// Show statistics of each primitive for each volume and share since the array started
     #[command(
         alias = "stat",
-        after_help = "Examples:\n  windlass offload stats\n  windlass offload stats win-dc1 -o json\n\nPrimitives: ats (COMPARE AND WRITE), xcopy (EXTENDED COPY), zero (WRITE SAME), unmap (UNMAP)"
+        after_help = "Examples:\n  windlass offload stats\n  windlass offload stats win-dc1 -o json\n  windlass offload stats vms --by client\n  windlass offload stats --layout vnx --interval 5 --count 3\n\nPrimitives of volumes: ats (COMPARE AND WRITE), xcopy (EXTENDED COPY), zero (WRITE SAME), unmap (UNMAP)\nPrimitives of shares: clone (CLONE), copy (COPY), reserve (ALLOCATE), free (DEALLOCATE), seek (SEEK), read-plus (READ_PLUS), write-same (WRITE_SAME), extstat (space_freed and the attributes windlass.*), offload-status, offload-abort\n\nLayout vnx: operations of shares as EMC VNX prints them. vaaiFullClone counts COPY, vaaiFastClone CLONE, vaaiVxAttrs extstat, vaaiReserveSpace ALLOCATE. In an interval, max µs is an upper bound, exact if it is the longest since the start."
     )]
     Stats {
-        /// Only this volume
+        /// Only this volume or share
         volume: Option<String>,
+        /// A row for each client of each share
+        #[arg(long, value_enum, value_name = "client")]
+        by: Option<By>,
+        /// Layout of the table: vnx
+        #[arg(long, value_enum, value_name = "vnx", conflicts_with = "by")]
+        layout: Option<Layout>,
+        /// Seconds between two tables; without it, one table since the start
+        #[arg(long, value_name = "SECONDS", requires = "layout", value_parser = clap::value_parser!(u32).range(1..))]
+        interval: Option<u32>,
+        /// Number of tables [default: 1]
+        #[arg(long, value_name = "N", requires = "interval", value_parser = clap::value_parser!(u32).range(1..))]
+        count: Option<u32>,
     },
     /// Show commands that were refused, failed, or succeeded without the benefit of the offload,
     /// with the reasons; oldest first
@@ -23,7 +39,7 @@ pub enum Verb {
         after_help = "Examples:\n  windlass offload log\n  windlass offload log --ending refused\n  windlass offload log win-dc1 --limit 20\n\nEndings: refused (the host asked for what it cannot have), failed (inside the array), ineffective (done, but data had to be moved, or nothing could be freed)"
     )]
     Log {
-        /// Only this volume
+        /// Only this volume or share
         volume: Option<String>,
         /// Only commands with this outcome
         #[arg(long, value_enum)]
@@ -32,6 +48,20 @@ pub enum Verb {
         #[arg(long, value_name = "N", default_value_t = 100)]
         limit: u32,
     },
+}
+
+/// Division of the statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum By {
+    /// A row for each client of each share
+    Client,
+}
+
+/// Layout of the statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Layout {
+    /// The table of EMC VNX
+    Vnx,
 }
 
 /// Outcome of a command in the log.
@@ -63,7 +93,7 @@ impl Ending {
     }
 }
 
-/// Name of a volume, with a mark if it was deleted.
+/// Name of a volume or share, with a mark if it was deleted.
 fn volume(name: &str, deleted: bool) -> Value {
     if deleted { format!("{name} (deleted)").into() } else { name.into() }
 }
@@ -72,6 +102,7 @@ impl Resource for OffloadStatistics {
     const WHEN_EMPTY: &'static str = "no host has used an offload since the array started";
     const COLUMNS: &'static [Column<Self>] = &[
         column("volume", |row| volume(&row.volume, row.deleted)),
+        wide("kind", |row| kind(row.kind).into()),
         column("primitive", |row| row.primitive.to_uppercase().into()),
         column("commands", |row| Value::Number(row.commands)),
         column("ok", |row| Value::Number(row.ok)),
@@ -79,22 +110,63 @@ impl Resource for OffloadStatistics {
         wide("miscompares", |row| Value::Number(row.miscompares)),
         wide("errors", |row| Value::Number(row.errors)),
         column("bytes", |row| Value::Bytes(row.bytes)),
-        column("host-bytes-avoided", |row| match row.primitive.as_str() {
-            // The other primitives transfer no data in the first place.
-            "xcopy" | "zero" => Value::Bytes(row.host_bytes_avoided),
-            _ => Value::None,
-        }),
+        column("host-bytes-avoided", avoided),
         wide("ineffective", |row| Value::Number(row.ineffective.iter().map(|reason| reason.count).sum())),
         wide("cloned", |row| Value::Bytes(row.cloned_bytes)),
         wide("copied", |row| Value::Bytes(row.copied_bytes)),
         column("avg", |row| Value::Microseconds(row.latency.average_us)),
         wide("p50", |row| Value::Microseconds(row.latency.p50_us)),
         column("p99", |row| Value::Microseconds(row.latency.p99_us)),
+        wide("max", |row| Value::Microseconds(row.latency.max_us)),
         column("top-refusal", |row| top_refusal(row).into()),
     ];
 
     fn name(&self) -> String {
         format!("{}:{}", self.volume, self.primitive)
+    }
+}
+
+/// Bytes that hosts did not have to transfer, of a primitive that transfers data otherwise.
+fn avoided(row: &OffloadStatistics) -> Value {
+    match row.primitive.as_str() {
+        "xcopy" | "zero" | "clone" | "copy" | "write-same" | "read-plus" => Value::Bytes(row.host_bytes_avoided),
+        _ => Value::None,
+    }
+}
+
+const fn kind(kind: ContentKind) -> &'static str {
+    match kind {
+        ContentKind::Volume => "volume",
+        ContentKind::Share => "share",
+    }
+}
+
+/// Statistics of one client of a share.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+struct OfClient(OffloadStatistics);
+
+impl Resource for OfClient {
+    const WHEN_EMPTY: &'static str = "no client of a share has used an offload since the array started";
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("share", |row| row.0.volume.as_str().into()),
+        column("client", |row| row.0.client.as_deref().into()),
+        column("host", |row| row.0.host.as_deref().into()),
+        column("primitive", |row| row.0.primitive.to_uppercase().into()),
+        column("calls", |row| Value::Number(row.0.commands)),
+        column("ok", |row| Value::Number(row.0.ok)),
+        column("refused", |row| Value::Number(row.0.refused)),
+        wide("errors", |row| Value::Number(row.0.errors)),
+        column("bytes", |row| Value::Bytes(row.0.bytes)),
+        column("host-bytes-avoided", |row| avoided(&row.0)),
+        column("avg", |row| Value::Microseconds(row.0.latency.average_us)),
+        column("p99", |row| Value::Microseconds(row.0.latency.p99_us)),
+        wide("max", |row| Value::Microseconds(row.0.latency.max_us)),
+        column("top-refusal", |row| top_refusal(&row.0).into()),
+    ];
+
+    fn name(&self) -> String {
+        format!("{}:{}:{}", self.0.volume, self.0.client.as_deref().unwrap_or_default(), self.0.primitive)
     }
 }
 
@@ -124,7 +196,9 @@ impl Resource for OffloadRefusal {
         wide("sequence", |refusal| Value::Number(refusal.sequence)),
         column("time", |refusal| format!("{:.0}", refusal.time).into()),
         column("volume", |refusal| volume(&refusal.volume, refusal.deleted)),
+        wide("kind", |refusal| kind(refusal.kind).into()),
         column("primitive", |refusal| refusal.primitive.to_uppercase().into()),
+        wide("command", |refusal| refusal.command.as_str().into()),
         column("host", |refusal| who(refusal).into()),
         wide("initiator", |refusal| refusal.initiator.as_str().into()),
         column("ending", |refusal| Ending::of(refusal.ending).name().into()),
@@ -140,9 +214,15 @@ impl Resource for OffloadRefusal {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::Stats { volume } => {
-            let query = query(&[("volume", volume.as_deref())]);
-            output.list(&client.long_list::<OffloadStatistics>(&format!("/api/v1/offload/stats{query}")).await?)
+        Verb::Stats { volume, layout: Some(Layout::Vnx), interval, count, .. } => {
+            let interval = interval.map(|seconds| Duration::from_secs(seconds.into()));
+            vnx::run(volume.as_deref(), interval, count.unwrap_or(1), client, output).await
+        }
+        Verb::Stats { volume, by: Some(By::Client), .. } => {
+            output.list(&client.long_list::<OfClient>(&path(volume.as_deref(), Some("client"))).await?)
+        }
+        Verb::Stats { volume, .. } => {
+            output.list(&client.long_list::<OffloadStatistics>(&path(volume.as_deref(), None)).await?)
         }
         Verb::Log { volume, ending, limit } => {
             let limit = limit.to_string();
@@ -153,10 +233,15 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     }
 }
 
+/// Path of the statistics.
+fn path(volume: Option<&str>, by: Option<&str>) -> String {
+    format!("/api/v1/offload/stats{}", query(&[("volume", volume), ("by", by)]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::top_refusal;
-    use api::{Latency, OffloadRefusalCount, OffloadStatistics};
+    use api::{ContentKind, Latency, OffloadRefusalCount, OffloadStatistics};
 
     fn reasons(code: &str, count: u64) -> Vec<OffloadRefusalCount> {
         vec![OffloadRefusalCount { reason_code: code.to_owned(), reason: String::new(), count }]
@@ -169,6 +254,9 @@ mod tests {
         let row = OffloadStatistics {
             volume: "v1".to_owned(),
             deleted: false,
+            kind: ContentKind::Volume,
+            client: None,
+            host: None,
             primitive: "ats".to_owned(),
             commands: 10,
             ok: 5,

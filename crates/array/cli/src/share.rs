@@ -4,7 +4,8 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
 use api::size::SizeError;
-use api::{CopyPolicy, NfsVersion, Share, ShareCreate, ShareRollback, ShareSet};
+use api::{CopyPolicy, Latency, NfsVersion, Share, ShareCreate, ShareIo, ShareRollback, ShareSet, ShareSpace};
+use serde::Serialize;
 
 /// Verbs of `windlass share`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -18,9 +19,18 @@ pub enum Verb {
         /// Name or id
         name: String,
     },
+    /// Show the space of a share, and its reads and writes since the array started
+    #[command(
+        alias = "stats",
+        after_help = "Examples:\n  windlass share stat vms\n  windlass share stat vms -o json\n\nunique: what deleting the share would free. snaps: what deleting all its snapshots would free.\nThe same of one file: windlass disk stat --extendedstat nfs://HOST/SHARE/FILE"
+    )]
+    Stat {
+        /// Name or id
+        name: String,
+    },
     /// Create an empty share; no host may use it before it has access
     #[command(
-        after_help = "Examples:\n  windlass share create vms\n  windlass share create home --owner 1000:1000 --mode 0750 --protocols v4\n\nRepeating the command with the same parameters succeeds and changes nothing: the share keeps the files that it has by then."
+        after_help = "Examples:\n  windlass share create vms\n  windlass share create home --owner 1000:1000 --mode 0750 --protocols v4\n  windlass share create vms2 --quota 200G\n\nRepeating the command with the same parameters succeeds and changes nothing: the share keeps the files that it has by then."
     )]
     Create(Create),
     /// Create a share with the files of a share or of its snapshot; takes no time and no space
@@ -35,7 +45,7 @@ pub enum Verb {
     },
     /// Change the name and settings of a share
     #[command(
-        after_help = "Examples:\n  windlass share set vms --name machines\n  windlass share set vms --protocols v4\n  windlass share set vms --new-handles"
+        after_help = "Examples:\n  windlass share set vms --name machines\n  windlass share set vms --protocols v4\n  windlass share set vms --quota 2T\n  windlass share set vms --new-handles"
     )]
     Set {
         /// Name or id
@@ -46,6 +56,9 @@ pub enum Verb {
         /// Versions of NFS that serve the share: v3, v4 or v3,v4
         #[arg(long, value_name = "VERSIONS", value_enum, value_delimiter = ',', hide_possible_values = true)]
         protocols: Vec<Version>,
+        /// Largest space of the share, in whole MiB; less than it uses refuses growth, and nothing else
+        #[arg(long, value_name = "SIZE|none", value_parser = parse_quota)]
+        quota: Option<u64>,
         /// Make the filehandles of all hosts stale, so that they have to mount the share again
         #[arg(long)]
         new_handles: bool,
@@ -97,8 +110,8 @@ pub struct Create {
     /// Copy policy: share (source and copy share blocks until one changes) [default: share]
     #[arg(long, value_name = "share|physical", value_enum, hide_possible_values = true)]
     copy: Option<Copying>,
-    /// Largest space of the share; not supported
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    /// Largest space of the share, in whole MiB [default: none]
+    #[arg(long, value_name = "SIZE|none", value_parser = parse_quota)]
     quota: Option<u64>,
 }
 
@@ -133,6 +146,7 @@ impl Resource for Share {
         wide("pool", |share| share.pool.as_str().into()),
         wide("shared", |share| share.shared_bytes.map(Value::Bytes).into()),
         wide("snapshots", |share| Value::Number(share.snapshots)),
+        wide("quota", |share| share.quota_bytes.map(Value::Bytes).into()),
         wide("promised", |share| Value::Bytes(share.promised_bytes)),
         wide("owner", |share| format!("{}:{}", share.owner_uid, share.owner_gid).into()),
         wide("mode", |share| share.mode.as_str().into()),
@@ -149,6 +163,44 @@ impl Resource for Share {
     fn name(&self) -> String {
         self.name.clone()
     }
+}
+
+/// Space of a share, and its reads and writes.
+#[derive(Serialize)]
+struct Statistics {
+    space: ShareSpace,
+    io: ShareIo,
+}
+
+impl Resource for Statistics {
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("name", |of| of.space.share.as_str().into()),
+        column("used", |of| Value::Bytes(of.space.mapped_bytes)),
+        column("unique", |of| of.space.unique_bytes.map(Value::Bytes).into()),
+        column("shared", |of| of.space.shared_bytes.map(Value::Bytes).into()),
+        column("snaps", |of| of.space.snapshot_bytes.map(Value::Bytes).into()),
+        column("promised", |of| Value::Bytes(of.space.promised_bytes)),
+        column("deallocated", |of| Value::Bytes(of.space.deallocated.deallocated_bytes)),
+        column("reads", |of| Value::Number(of.io.reads)),
+        column("read-bytes", |of| Value::Bytes(of.io.read_bytes)),
+        column("read-avg", |of| time(&of.io.read_latency, of.io.read_latency.average_us)),
+        column("read-p99", |of| time(&of.io.read_latency, of.io.read_latency.p99_us)),
+        column("read-max", |of| time(&of.io.read_latency, of.io.read_latency.max_us)),
+        column("writes", |of| Value::Number(of.io.writes)),
+        column("written-bytes", |of| Value::Bytes(of.io.written_bytes)),
+        column("write-avg", |of| time(&of.io.write_latency, of.io.write_latency.average_us)),
+        column("write-p99", |of| time(&of.io.write_latency, of.io.write_latency.p99_us)),
+        column("write-max", |of| time(&of.io.write_latency, of.io.write_latency.max_us)),
+    ];
+
+    fn name(&self) -> String {
+        self.space.share.clone()
+    }
+}
+
+/// A latency; none without commands.
+const fn time(latency: &Latency, us: u64) -> Value {
+    if latency.count > 0 { Value::Microseconds(us) } else { Value::None }
 }
 
 /// `v3,v4`.
@@ -182,8 +234,9 @@ const fn copy(policy: CopyPolicy) -> &'static str {
     }
 }
 
-fn parse_size(text: &str) -> Result<u64, SizeError> {
-    api::size::parse(text)
+/// Parses a size, or `none`, which is 0.
+fn parse_quota(text: &str) -> Result<u64, SizeError> {
+    if text == "none" { Ok(0) } else { api::size::parse(text) }
 }
 
 /// Parses `UID:GID`.
@@ -204,6 +257,11 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     match verb {
         Verb::List => output.list(&client.long_list::<Share>("/api/v1/shares").await?),
         Verb::Show { name } => output.show(&client.get::<Share>(&path(name)).await?),
+        Verb::Stat { name } => {
+            let space = client.get(&format!("{}/space", path(name))).await?;
+            let io = client.get(&format!("{}/io", path(name))).await?;
+            output.show(&Statistics { space, io })
+        }
         Verb::Create(create) => {
             let create = ShareCreate {
                 name: create.name.clone(),
@@ -225,10 +283,15 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let (name, source) = (name.clone(), Some(source.clone()));
             make(&ShareCreate { name, source, ..ShareCreate::default() }, client, output).await
         }
-        Verb::Set { name, new_name, protocols, new_handles } => {
-            let set = ShareSet { name: new_name.clone(), protocols: versions(protocols), new_handles: *new_handles };
+        Verb::Set { name, new_name, protocols, quota, new_handles } => {
+            let set = ShareSet {
+                name: new_name.clone(),
+                protocols: versions(protocols),
+                quota_bytes: *quota,
+                new_handles: *new_handles,
+            };
             if set == ShareSet::default() {
-                let message = "nothing to change: give --name, --protocols or --new-handles";
+                let message = "nothing to change: give --name, --protocols, --quota or --new-handles";
                 return Err(CliError::usage(message.to_owned()));
             }
             if *new_handles {

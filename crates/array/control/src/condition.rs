@@ -27,6 +27,8 @@ pub enum Noun {
     Access,
     /// A session.
     Session,
+    /// A client of NFS.
+    NfsClient,
     /// A job.
     Job,
     /// A network portal.
@@ -46,6 +48,7 @@ impl fmt::Display for Noun {
             Self::HostGroup => "host-group",
             Self::Access => "access",
             Self::Session => "session",
+            Self::NfsClient => "nfs-client",
             Self::Job => "job",
             Self::Portal => "portal",
             Self::PortGroup => "portal-group",
@@ -65,6 +68,7 @@ impl Noun {
             Self::HostGroup => "host groups",
             Self::Access => "grants",
             Self::Session => "sessions",
+            Self::NfsClient => "NFS clients",
             Self::Job => "jobs",
             Self::Portal => "portals",
             Self::PortGroup => "portal groups",

@@ -82,6 +82,7 @@ fn resized_object(change: &CatalogChange) -> Option<ObjectId> {
         CatalogChange::SetWriteCache { .. }
         | CatalogChange::SetReservation { .. }
         | CatalogChange::SetZeroDetection { .. }
+        | CatalogChange::SetCeiling { .. }
         | CatalogChange::PutDocument { .. }
         | CatalogChange::DeleteDocument { .. } => None,
     }

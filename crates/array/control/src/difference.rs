@@ -30,6 +30,8 @@ pub enum Difference {
     Mode(u32),
     /// Names of the protocols of the existing share.
     Protocols(&'static str),
+    /// Quota of the existing share in bytes.
+    Quota(Option<u64>),
     /// The existing host has other initiator names.
     InitiatorNames,
     /// The existing host has other addresses.
@@ -56,6 +58,8 @@ impl fmt::Display for Difference {
             Self::Owner(uid, gid) => write!(formatter, " with the owner {uid}:{gid}"),
             Self::Mode(mode) => write!(formatter, " with mode {mode:04o}"),
             Self::Protocols(protocols) => write!(formatter, " with the protocols {protocols}"),
+            Self::Quota(Some(bytes)) => write!(formatter, " with a quota of {}", exact(*bytes)),
+            Self::Quota(None) => formatter.write_str(" without a quota"),
             Self::Addresses => formatter.write_str(" with other addresses"),
             Self::InitiatorNames => formatter.write_str(" with other initiator names"),
             Self::ChapCredentials => formatter.write_str(" with other CHAP credentials"),

@@ -8,6 +8,7 @@ mod index;
 mod ports;
 mod shared;
 mod shares;
+pub(crate) mod sources;
 mod table;
 
 pub use configured::ConfiguredPorts;
@@ -435,7 +436,7 @@ impl Directory {
     }
 
     /// Snapshots of a volume or share.
-    pub(crate) fn snapshots_of(&self, source: Uuid) -> impl Iterator<Item = &SnapshotRecord> {
+    pub fn snapshots_of(&self, source: Uuid) -> impl Iterator<Item = &SnapshotRecord> {
         self.index.snapshots_of(source).filter_map(|id| self.snapshots.get(&id))
     }
 

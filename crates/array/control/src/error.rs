@@ -10,6 +10,7 @@ use crate::difference::Difference;
 use crate::files::error::FileError;
 use crate::hosts::error::HostError;
 use crate::jobs::error::JobError;
+use crate::nfs_clients::error::NfsClientError;
 use crate::pools::error::PoolRefusal;
 use crate::ports::error::PortError;
 use crate::shares::error::ShareError;
@@ -49,6 +50,9 @@ pub enum ControlError {
     /// Condition of a job.
     #[error(transparent)]
     Job(#[from] JobError),
+    /// Condition of clients of NFS.
+    #[error(transparent)]
+    NfsClient(#[from] NfsClientError),
     /// No such object.
     #[error("there is no {noun} {name}")]
     NotFound {
@@ -131,6 +135,7 @@ impl ControlError {
             Self::Port(error) => Some(error),
             Self::Pool(error) => Some(error),
             Self::Job(error) => Some(error),
+            Self::NfsClient(error) => Some(error),
             _ => None,
         }
     }
@@ -147,6 +152,7 @@ impl ControlError {
             Self::Port(error) => (error.code(), error.class()),
             Self::Pool(error) => (error.code(), error.class()),
             Self::Job(error) => (error.code(), error.class()),
+            Self::NfsClient(error) => (error.code(), error.class()),
             Self::NotFound { .. } => ("not-found", Class::NotFound),
             Self::DeletedMeanwhile { .. } => ("deleted", Class::Conflict),
             Self::Exists { .. } => ("exists", Class::Conflict),
@@ -226,6 +232,13 @@ impl ControlError {
             PoolError::PoolFull => PoolRefusal::NoSpace { available_bytes: space.free_bytes }.into(),
             PoolError::NoRoomForReservation { needed_bytes, available_bytes } => {
                 PoolRefusal::NoRoomForReservation { needed_bytes, available_bytes }.into()
+            }
+            PoolError::AboveCeiling { needed_bytes, available_bytes } => {
+                let (needed_bytes, available_bytes) = (Some(needed_bytes), Some(available_bytes));
+                ShareError::QuotaExceeded { needed_bytes, available_bytes }.into()
+            }
+            PoolError::BadCeiling { ceiling_bytes, .. } => {
+                ShareError::InvalidQuota { quota_bytes: ceiling_bytes }.into()
             }
             PoolError::BadReservation { percent } => VolumeError::BadReservation { percent }.into(),
             PoolError::CannotGrow(reason) => PoolRefusal::CannotGrow { reason }.into(),

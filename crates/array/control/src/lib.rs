@@ -18,7 +18,6 @@
 
 mod access;
 mod catalog;
-mod clone_source;
 mod condition;
 mod control;
 mod difference;
@@ -74,8 +73,9 @@ pub use host_groups::*;
 pub use hosts::*;
 pub use jobs::*;
 pub use live::{
-    Change, ConnectionCounters, Level, Live, OffloadRow, Portal, RefusedLogins, Registration, Reservations,
-    SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
+    Change, ClientOffloadRow, ConnectionCounters, Level, Live, NfsClientInfo, NfsClientStanding, NfsFacts, NfsGrace,
+    NfsLockInfo, NfsPart, OffloadRow, Portal, RefusedLogins, Registration, Reservations, SessionInfo,
+    ShareRollbackError, UnitFacts, VolumeCounters,
 };
 pub use live_files::{
     CapturedFile, FileAttributes, FileCall, FileInfo, FileKind, FileListing, FilePart, FilePlace, FileRange,

@@ -3,13 +3,17 @@
 //! Counters are snapshots: plain numbers copied at the call. Objects are identified by their
 //! [`ObjectId`], so that renaming a volume does not touch the data path.
 
+mod nfs;
+
+pub use nfs::{NfsClientInfo, NfsClientStanding, NfsFacts, NfsGrace, NfsLockInfo, NfsPart};
+
 use crate::directory::Directory;
 use crate::live_files::LiveFiles;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use pool::{ObjectId, PoolError};
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use unit::{IoLatency, IoStatistics, LogEntry, OffloadStatistics, Primitive, ReservationType};
 use uuid::Uuid;
@@ -43,12 +47,20 @@ pub trait Live {
     fn portals(&self) -> Vec<Portal>;
     /// Sessions that began, ended (`None`) or received commands since the last call.
     fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)>;
-    /// Statistics of a volume's unit since the start, and its reservations.
+    /// At most `most` clients of NFSv4, from a position on: 0, or that of an earlier part.
+    fn nfs_clients(&self, from: u64, most: usize) -> NfsPart<NfsClientInfo>;
+    /// At most `most` locked ranges of files, from a position on: 0, or that of an earlier part.
+    fn nfs_locks(&self, from: u64, most: usize) -> NfsPart<NfsLockInfo>;
+    /// Grace period of NFSv4; `None` if NFS is not served.
+    fn nfs_grace(&self) -> Option<NfsGrace>;
+    /// Revokes what a client of NFSv4 has. False if there is no such client; `None` if NFS is not served.
+    fn expire_nfs_client(&self, id: u64) -> Option<bool>;
+    /// Statistics of a volume's unit or of a share since the start, and reservations.
     fn unit(&self, volume: ObjectId) -> UnitFacts;
-    /// Takes at most `most` volumes whose [`Live::unit`] may have changed since this last returned
+    /// Takes at most `most` volumes and shares whose [`Live::unit`] may have changed since this last returned
     /// them.
     fn take_used_units(&self, most: usize) -> Vec<ObjectId>;
-    /// Offload rows of recently deleted volumes.
+    /// Offload rows of recently deleted volumes and shares.
     fn deleted_offload(&self) -> Vec<OffloadRow>;
     /// Refusals in memory from this number on, oldest first.
     fn refusals(&self, since: u64) -> Vec<LogEntry>;
@@ -68,6 +80,8 @@ pub trait Live {
 pub enum ShareRollbackError {
     /// The running array has not opened the share: it serves no files.
     NotOpen,
+    /// The content of the snapshot is more than the quota allows.
+    Quota,
     /// Error of the pool.
     Pool(PoolError),
 }
@@ -170,7 +184,7 @@ pub enum Change {
         /// The share.
         object: ObjectId,
     },
-    /// Name, protocols or epoch of a share changed.
+    /// Name, protocols or epoch of a share changed, or it got or lost a snapshot.
     ShareChanged {
         /// The share.
         object: ObjectId,
@@ -311,12 +325,12 @@ pub struct Portal {
     pub advertised: String,
 }
 
-/// Counters of one primitive on one volume.
+/// Counters of one primitive on one volume or share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffloadRow {
-    /// Destination volume.
+    /// Destination volume, or share.
     pub volume: ObjectId,
-    /// Name of the volume; of a deleted volume, its last one.
+    /// Its name; after its deletion, its last one.
     pub name: String,
     /// The primitive.
     pub primitive: Primitive,
@@ -324,26 +338,39 @@ pub struct OffloadRow {
     pub counters: OffloadStatistics,
 }
 
-/// Counters of reads and writes of one volume.
+/// Counters of one primitive on one share, of one client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientOffloadRow {
+    /// Address of the client; absent: all clients that were not active lately, together.
+    pub client: Option<IpAddr>,
+    /// The primitive.
+    pub primitive: Primitive,
+    /// Counters.
+    pub counters: OffloadStatistics,
+}
+
+/// Counters of reads and writes of one volume or share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeCounters {
-    /// The volume.
+    /// The volume or share.
     pub volume: ObjectId,
     /// Numbers of reads and writes.
     pub io: IoStatistics,
-    /// Commands in flight.
+    /// Commands in flight; 0 for a share.
     pub queue_depth: u64,
     /// Latencies of reads and writes.
     pub latency: IoLatency,
 }
 
-/// Statistics of a volume's unit since the start, and its reservations.
+/// Statistics of a volume's unit or of a share since the start, and reservations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnitFacts {
     /// Counters; absent until it is read or written.
     pub counters: Option<VolumeCounters>,
     /// Rows of the primitives that were used.
     pub offload: Vec<OffloadRow>,
+    /// The same for each client of a share; empty for a volume.
+    pub offload_by_client: Vec<ClientOffloadRow>,
     /// Registrations and reservation.
     pub reservations: Reservations,
 }

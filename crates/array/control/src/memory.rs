@@ -5,16 +5,16 @@
 use crate::directory::Directory;
 use crate::environment::Environment;
 use crate::live::{
-    Change, ConnectionCounters, Live, OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo, ShareRollbackError,
-    UnitFacts, VolumeCounters,
+    Change, ClientOffloadRow, ConnectionCounters, Live, NfsClientInfo, NfsFacts, NfsGrace, NfsLockInfo, NfsPart,
+    OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
 };
 use crate::live_files::LiveFiles;
 use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use pool::{
-    BlockId, Catalog, CatalogChange, CheckReport, CheckStep, Growth, Incident, ObjectId, ObjectInfo, ObjectKind, Place,
-    PoolError, PoolSpace, Revision, ScanStep,
+    BlockId, CEILING_UNIT_BYTES, Catalog, CatalogChange, CheckReport, CheckStep, Growth, Incident, MAX_CEILING_BYTES,
+    ObjectId, ObjectInfo, ObjectKind, Place, PoolError, PoolSpace, Revision, ScanStep,
 };
 use random::Random;
 use std::cell::{Cell, RefCell};
@@ -89,6 +89,7 @@ const fn new_object(id: ObjectId, kind: ObjectKind, size_bytes: u64) -> ObjectIn
         zero_detection: true,
         reservation: None,
         promised_bytes: 0,
+        ceiling_bytes: None,
     }
 }
 
@@ -168,7 +169,13 @@ impl State {
             }
             CatalogChange::CloneObject { source, id, kind } => {
                 let parent = *self.object(source)?;
-                let thin = ObjectInfo { reservation: None, promised_bytes: 0, zero_detection: true, ..parent };
+                let thin = ObjectInfo {
+                    reservation: None,
+                    promised_bytes: 0,
+                    ceiling_bytes: None,
+                    zero_detection: true,
+                    ..parent
+                };
                 self.insert(ObjectInfo { id, kind, parent: Some(source), write_cache: false, ..thin })
             }
             CatalogChange::DeleteObject { id } => self.object(id).copied().map(|info| {
@@ -190,6 +197,16 @@ impl State {
             }
             CatalogChange::SetZeroDetection { id, enabled } => {
                 self.object(id)?.zero_detection = enabled;
+                Ok(())
+            }
+            CatalogChange::SetCeiling { id, ceiling_bytes } => {
+                let valid = |bytes: u64| bytes > 0 && bytes <= MAX_CEILING_BYTES && bytes % CEILING_UNIT_BYTES == 0;
+                if !ceiling_bytes.is_none_or(valid) {
+                    let (unit_bytes, max_bytes) = (CEILING_UNIT_BYTES, MAX_CEILING_BYTES);
+                    let ceiling_bytes = ceiling_bytes.unwrap_or(0);
+                    return Err(PoolError::BadCeiling { ceiling_bytes, unit_bytes, max_bytes });
+                }
+                self.object(id)?.ceiling_bytes = ceiling_bytes;
                 Ok(())
             }
             CatalogChange::Rollback { id, source } => {
@@ -420,6 +437,8 @@ pub struct MemoryLive {
     pub portals: RefCell<Vec<Portal>>,
     /// Offload rows to report.
     pub offload: RefCell<Vec<OffloadRow>>,
+    /// Answer for the clients of a share, by object.
+    pub offload_by_client: RefCell<BTreeMap<u64, Vec<ClientOffloadRow>>>,
     /// Refusals to report.
     pub refusals: RefCell<Vec<LogEntry>>,
     /// Volume counters to report.
@@ -428,6 +447,8 @@ pub struct MemoryLive {
     pub reservations: RefCell<BTreeMap<u64, Reservations>>,
     /// Connections to report.
     pub connections: Cell<ConnectionCounters>,
+    /// State of the NFS server to report; none if there is none.
+    pub nfs: RefCell<Option<NfsFacts>>,
     /// True if hosts send a command between any two reads of the command counter.
     pub busy: Cell<bool>,
     commands: Cell<u64>,
@@ -486,6 +507,26 @@ impl Live for MemoryLive {
         self.portals.borrow().clone()
     }
 
+    /// Elements have their index as position.
+    fn nfs_clients(&self, from: u64, most: usize) -> NfsPart<NfsClientInfo> {
+        self.nfs.borrow().as_ref().map_or_else(|| part(&[], from, most), |nfs| part(&nfs.clients, from, most))
+    }
+
+    fn nfs_locks(&self, from: u64, most: usize) -> NfsPart<NfsLockInfo> {
+        self.nfs.borrow().as_ref().map_or_else(|| part(&[], from, most), |nfs| part(&nfs.locks, from, most))
+    }
+
+    fn nfs_grace(&self) -> Option<NfsGrace> {
+        self.nfs.borrow().as_ref().map(|nfs| nfs.grace)
+    }
+
+    fn expire_nfs_client(&self, id: u64) -> Option<bool> {
+        let mut nfs = self.nfs.borrow_mut();
+        let nfs = nfs.as_mut()?;
+        nfs.locks.retain(|lock| lock.client != id);
+        Some(nfs.clients.iter().any(|client| client.id == id))
+    }
+
     fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)> {
         let now: BTreeMap<u64, SessionInfo> =
             self.sessions.borrow().iter().map(|session| (session.id, session.clone())).collect();
@@ -499,6 +540,7 @@ impl Live for MemoryLive {
         UnitFacts {
             counters: self.counters.borrow().iter().find(|counters| counters.volume == volume).cloned(),
             offload: self.offload.borrow().iter().filter(|row| row.volume == volume).cloned().collect(),
+            offload_by_client: self.offload_by_client.borrow().get(&volume.0).cloned().unwrap_or_default(),
             reservations: self.reservations.borrow().get(&volume.0).cloned().unwrap_or_default(),
         }
     }
@@ -536,6 +578,14 @@ impl Live for MemoryLive {
     fn pool_stopped(&self) -> Option<String> {
         self.stopped.borrow().clone()
     }
+}
+
+/// Part of a list of elements that have their index as position.
+fn part<T: Clone>(all: &[T], from: u64, most: usize) -> NfsPart<T> {
+    let from = usize::try_from(from).unwrap_or(usize::MAX).min(all.len());
+    let elements: Vec<T> = all[from..].iter().take(most).cloned().collect();
+    let next = from + elements.len();
+    NfsPart { next: (next < all.len()).then_some(next as u64), elements }
 }
 
 /// Clock that advances one second at every read (one millisecond for monotonic time), and numbers

@@ -1,27 +1,34 @@
 //! Offload statistics, and the log of commands without success or benefit, with names of the
 //! objects.
 
+use crate::condition::Noun;
 use crate::directory::Directory;
 use crate::error::ControlError;
 use crate::facts::Facts;
-use crate::live::OffloadRow;
+use crate::live::{ClientOffloadRow, OffloadRow};
 use crate::page::Listed;
 use crate::read::Read;
+use crate::shares::ShareRecord;
 use pool::ObjectId;
+use std::net::IpAddr;
 use unit::{Ending, LogEntry, Primitive};
 
-/// Lists the counters of each primitive by volume.
+/// Lists the counters of each primitive by volume and share.
 #[derive(Clone, Debug, Default)]
 pub struct OffloadStatistics {
-    /// Only this volume, by name or id; also one deleted recently, by its last name.
+    /// Only this volume or share, by name or id; also one deleted recently, by its last name.
     pub volume: Option<String>,
+    /// The name is that of a volume, or that of a share; absent: of either.
+    pub noun: Option<Noun>,
+    /// Counters of each client of each share, instead of the sums.
+    pub by_client: bool,
 }
 
 /// Lists commands that were refused, failed, or succeeded without the benefit; oldest first. There
 /// are never more than the log holds (`MAX_REFUSALS` of the mirror), so that the list has no parts.
 #[derive(Clone, Debug)]
 pub struct OffloadLog {
-    /// Only commands on this volume, as in [`OffloadStatistics`].
+    /// Only commands on this volume or share, as in [`OffloadStatistics`].
     pub volume: Option<String>,
     /// Only commands with this outcome.
     pub ending: Option<Ending>,
@@ -29,25 +36,36 @@ pub struct OffloadLog {
     pub limit: usize,
 }
 
-/// Offload row with the volume's name.
+/// Offload row with the name of its volume or share.
 #[derive(Clone, Debug)]
 pub struct OffloadView {
-    /// Name of the volume; of a deleted volume, its last one.
+    /// Name of the volume or share; after its deletion, its last one.
     pub volume: String,
-    /// True if the volume was deleted.
+    /// True if it was deleted.
     pub deleted: bool,
+    /// Client, if the row is about one.
+    pub client: Option<ClientView>,
     /// Counters.
     pub row: OffloadRow,
+}
+
+/// Client of a share.
+#[derive(Clone, Debug)]
+pub struct ClientView {
+    /// Address; absent: all clients that were not active lately, together.
+    pub address: Option<IpAddr>,
+    /// Host with that address.
+    pub host: Option<String>,
 }
 
 /// Log entry with names.
 #[derive(Clone, Debug)]
 pub struct RefusalView {
-    /// Name of the volume; of a deleted volume, its name at the time of the command.
+    /// Name of the volume or share; after its deletion, its name at the time of the command.
     pub volume: String,
-    /// True if the volume was deleted.
+    /// True if it was deleted.
     pub deleted: bool,
-    /// Host of the initiator.
+    /// Host of the initiator or client.
     pub host: Option<String>,
     /// Log entry.
     pub entry: LogEntry,
@@ -68,11 +86,14 @@ impl Listed for OffloadStatistics {
 
     /// Keys sort as `order` does. Names of volumes contain no space.
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, OffloadView)>, ControlError> {
-        let mut views = facts.offload_statistics();
-        keep_wanted(facts.directory(), &mut views, self.volume.as_deref(), |view| (view.row.volume, &view.row.name))?;
+        let mut views = if self.by_client { facts.offload_of_clients() } else { facts.offload_statistics() };
+        let named = self.volume.as_deref().map(|name| (name, self.noun));
+        keep_wanted(facts.directory(), &mut views, named, |view| (view.row.volume, &view.row.name))?;
         let key = |view: &OffloadView| {
             let (deleted, name, object, primitive) = order(view);
-            format!("{} {name} {:020} {:02}", u8::from(deleted), object.0, primitive as u8)
+            let client = view.client.as_ref().map(|client| client.address.map_or("~".to_owned(), |is| is.to_string()));
+            let client = client.unwrap_or_default();
+            format!("{} {name} {:020} {client} {:02}", u8::from(deleted), object.0, primitive as u8)
         };
         Ok(views.into_iter().map(|view| (key(&view), view)).collect())
     }
@@ -89,12 +110,16 @@ impl Read for OffloadLog {
     fn answer(&self, facts: &dyn Facts) -> Result<Vec<RefusalView>, ControlError> {
         let directory = facts.directory();
         let mut entries = facts.refusals();
-        keep_wanted(directory, &mut entries, self.volume.as_deref(), |entry| (object(entry), &entry.volume_name))?;
+        let named = self.volume.as_deref().map(|name| (name, None));
+        keep_wanted(directory, &mut entries, named, |entry| (object(entry), &entry.volume_name))?;
         entries.retain(|entry| self.ending.is_none_or(|ending| entry.ending == ending));
         let skipped = entries.len().saturating_sub(self.limit);
         let view = |entry: LogEntry| {
             let (volume, deleted) = name_or_last(directory, object(&entry), &entry.volume_name);
-            let host = directory.host_of(&entry.initiator).map(|host| host.name.clone());
+            let address: Option<IpAddr> = entry.initiator.parse().ok();
+            let host =
+                address.map_or_else(|| directory.host_of(&entry.initiator), |address| directory.host_at(address));
+            let host = host.map(|host| host.name.clone());
             RefusalView { volume, deleted, host, entry }
         };
         Ok(entries.into_iter().skip(skipped).map(view).collect())
@@ -102,22 +127,43 @@ impl Read for OffloadLog {
 }
 
 impl dyn Facts + '_ {
-    /// All rows by name; those of deleted volumes last.
+    /// All rows by name; those of deleted volumes and shares last.
     pub(crate) fn offload_statistics(&self) -> Vec<OffloadView> {
         let directory = self.directory();
         let view = |row: OffloadRow| {
             let (volume, deleted) = name_or_last(directory, row.volume, &row.name);
-            OffloadView { volume, deleted, row }
+            OffloadView { volume, deleted, client: None, row }
         };
-        let present = directory.volumes().flat_map(|volume| self.unit(volume.object).offload);
-        let deleted = self.deleted_offload().into_iter().filter(|row| directory.volume_of(row.volume).is_none());
+        let objects = directory.volumes().map(|volume| volume.object);
+        let objects = objects.chain(directory.shares().map(|share| share.object));
+        let present = objects.flat_map(|object| self.unit(object).offload);
+        let deleted = self.deleted_offload().into_iter().filter(|row| directory.name_of(row.volume).is_none());
         let mut views: Vec<OffloadView> = present.chain(deleted).map(view).collect();
         views.sort_by(|one, other| order(one).cmp(&order(other)));
         views
     }
+
+    /// Rows of the clients of all shares.
+    fn offload_of_clients(&self) -> Vec<OffloadView> {
+        let directory = self.directory();
+        let of_share = |share: &ShareRecord| {
+            let (object, name) = (share.object, share.name.clone());
+            let view = move |ClientOffloadRow { client, primitive, counters }| OffloadView {
+                volume: name.clone(),
+                deleted: false,
+                client: Some(ClientView {
+                    address: client,
+                    host: client.and_then(|address| directory.host_at(address)).map(|host| host.name.clone()),
+                }),
+                row: OffloadRow { volume: object, name: name.clone(), primitive, counters },
+            };
+            self.unit(object).offload_by_client.into_iter().map(view)
+        };
+        directory.shares().flat_map(of_share).collect()
+    }
 }
 
-/// Object of the volume that a log entry is about.
+/// Object of the volume or share that a log entry is about.
 const fn object(entry: &LogEntry) -> ObjectId {
     ObjectId(entry.volume.0)
 }
@@ -127,31 +173,36 @@ fn order(view: &OffloadView) -> (bool, &str, ObjectId, Primitive) {
     (view.deleted, &view.volume, view.row.volume, view.row.primitive)
 }
 
-/// Name of a volume, and whether it was deleted; a deleted volume keeps the name `last`.
-fn name_or_last(directory: &Directory, volume: ObjectId, last: &str) -> (String, bool) {
-    match directory.volume_of(volume) {
-        Some(volume) => (volume.name.clone(), false),
+/// Name of a volume or share, and whether it was deleted; then it keeps the name `last`.
+fn name_or_last(directory: &Directory, object: ObjectId, last: &str) -> (String, bool) {
+    match directory.name_of(object) {
+        Some(name) => (name.to_owned(), false),
         None => (last.to_owned(), true),
     }
 }
 
-/// Retains the rows of a volume: of an existing one by name or id, else of deleted ones with this
-/// last name.
+/// Retains the rows of a volume or share, by name, of this noun or of either: of an existing one by name or id, else
+/// of deleted ones with this last name.
 ///
 /// Errors: `NotFound` if neither exists.
 fn keep_wanted<T>(
     directory: &Directory,
     rows: &mut Vec<T>,
-    volume: Option<&str>,
+    named: Option<(&str, Option<Noun>)>,
     volume_of: impl Fn(&T) -> (ObjectId, &String),
 ) -> Result<(), ControlError> {
-    let Some(name) = volume else { return Ok(()) };
-    match directory.volume(name) {
-        Ok(volume) => rows.retain(|row| volume_of(row).0 == volume.object),
+    let Some((name, noun)) = named else { return Ok(()) };
+    let present = match noun {
+        Some(Noun::Share) => directory.share(name).map(|share| share.object),
+        Some(_) => directory.volume(name).map(|volume| volume.object),
+        None => directory.content(name).map(|content| content.object),
+    };
+    match present {
+        Ok(present) => rows.retain(|row| volume_of(row).0 == present),
         Err(unknown) => {
             let is_last_name = |row: &T| {
                 let (object, last) = volume_of(row);
-                last == name && directory.volume_of(object).is_none()
+                last == name && directory.name_of(object).is_none()
             };
             rows.retain(is_last_name);
             if rows.is_empty() {

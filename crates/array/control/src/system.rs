@@ -19,6 +19,7 @@ use crate::pools::state::PoolState;
 use crate::pools::{PoolView, count};
 use crate::ports::portals::PortalView;
 use crate::read::Read;
+use crate::shares::ShareRecord;
 use crate::volumes::record::VolumeRecord;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
@@ -84,9 +85,11 @@ pub struct MetricsView {
     pub pool: PoolView,
     /// Volumes.
     pub volumes: Vec<VolumeMetrics>,
+    /// Shares.
+    pub shares: Vec<ShareMetrics>,
     /// Hosts.
     pub hosts: Vec<HostMetrics>,
-    /// Offload rows, by volume.
+    /// Offload rows, by volume and share.
     pub offload: Vec<OffloadView>,
     /// Connections to the portals.
     pub connections: ConnectionCounters,
@@ -107,6 +110,21 @@ pub struct VolumeMetrics {
     pub counters: Option<VolumeCounters>,
     /// Registrations and reservation.
     pub reservations: Reservations,
+    /// Bytes that deleting it would free, as last counted.
+    pub unique_bytes: Option<u64>,
+    /// Bytes that deleting its snapshots would free, as last counted.
+    pub snapshot_bytes: Option<u64>,
+}
+
+/// Share in a scrape.
+#[derive(Clone, Debug)]
+pub struct ShareMetrics {
+    /// Document.
+    pub record: ShareRecord,
+    /// Object.
+    pub object: ObjectInfo,
+    /// Counters; absent until it is read or written.
+    pub counters: Option<VolumeCounters>,
     /// Bytes that deleting it would free, as last counted.
     pub unique_bytes: Option<u64>,
     /// Bytes that deleting its snapshots would free, as last counted.
@@ -177,6 +195,15 @@ impl Read for MetricsShow {
                 snapshot_bytes: facts.snapshot_bytes(record.id),
             });
         }
+        let share = |record: &ShareRecord| {
+            Some(ShareMetrics {
+                record: record.clone(),
+                object: facts.object(record.object)?,
+                counters: facts.unit(record.object).counters,
+                unique_bytes: facts.unique_bytes(&[record.object]),
+                snapshot_bytes: facts.snapshot_bytes(record.id),
+            })
+        };
         let mut sessions: BTreeMap<Uuid, BTreeMap<String, u64>> = BTreeMap::new();
         for session in facts.sessions() {
             if let Some(host) = directory.host_of(&session.initiator) {
@@ -194,6 +221,7 @@ impl Read for MetricsShow {
         Ok(MetricsView {
             pool: facts.pool_view(),
             volumes,
+            shares: directory.shares_by_name().filter_map(share).collect(),
             hosts,
             offload: facts.offload_statistics(),
             connections: facts.connections(),

@@ -10,6 +10,7 @@ mod host_groups;
 mod hosts;
 mod jobs;
 mod mirror;
+mod nfs_clients;
 mod offload;
 mod pages;
 mod ports;

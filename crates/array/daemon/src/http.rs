@@ -18,6 +18,7 @@ mod hosts;
 mod jobs;
 mod listener;
 mod lists;
+mod nfs;
 mod offload;
 mod openapi;
 mod peer;
@@ -64,6 +65,7 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(portals::routes())
         .merge(reservations::routes())
         .merge(sessions::routes())
+        .merge(nfs::routes())
         .merge(jobs::routes())
         .merge(events::routes())
         .merge(lists::routes())

@@ -48,11 +48,11 @@ pub use config::{
 pub use environment::SystemEnvironment;
 pub use error::ServeError;
 pub use portal::advertised;
+#[cfg(not(any(test, feature = "mutations")))]
+pub use reactor::run_reactor;
 #[cfg(feature = "simulation")]
 pub use reactor::simulation;
 pub use starter::{ReactorChannels, ReactorConfiguration, ReactorStarter, Ready};
-#[cfg(not(any(test, feature = "mutations")))]
-pub use reactor::run_reactor;
 #[cfg(not(feature = "mutations"))]
 pub use {http::openapi_json, lifecycle::serve};
 

@@ -2,14 +2,14 @@
 //! scrape.
 //!
 //! One prefix, base units in the names, counters end in `_total`, states are one series per state
-//! with 0 or 1. Labels are volumes, hosts, portals, primitives and reasons, never commands.
+//! with 0 or 1. Labels are volumes, shares, hosts, portals, primitives and reasons, never commands.
 
 mod nfs;
 
 use crate::VERSION;
 use crate::measurements::Measurements;
 use crate::turns::Turns;
-use control::{MetricsView, PoolState, Primitive, Reservations};
+use control::{IoStatistics, MetricsView, PoolState, Primitive, Reservations, VolumeCounters};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
@@ -48,6 +48,7 @@ impl Collector for Scrape {
         self.info(&mut encoder)?;
         self.pool(&mut encoder)?;
         self.volumes(&mut encoder)?;
+        self.shares(&mut encoder)?;
         self.io(&mut encoder)?;
         self.offload(&mut encoder)?;
         self.primitives(&mut encoder)?;
@@ -127,42 +128,56 @@ impl Scrape {
         gauge(encoder, "volume_reserved", "1 when an initiator holds a reservation of the volume", reserved)
     }
 
+    fn shares(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let rows = |value: fn(&control::ShareMetrics) -> Option<u64>| -> Vec<(Labels<'_>, u64)> {
+            let row = |share| Some((of_share(share), value(share)?));
+            self.0.shares.iter().filter_map(row).collect()
+        };
+        let used = rows(|share| Some(share.object.mapped_bytes));
+        gauge(encoder, "share_used_bytes", "Bytes of stored files and their metadata", used)?;
+        let unique = rows(|share| share.unique_bytes);
+        gauge(encoder, "share_unique_bytes", "Bytes that deleting the share would free", unique)?;
+        let snapshots = rows(|share| share.snapshot_bytes);
+        gauge(encoder, "share_snapshot_bytes", "Bytes that deleting the share's snapshots would free", snapshots)?;
+        let promised = rows(|share| Some(share.object.promised_bytes));
+        gauge(encoder, "share_promised_bytes", "Bytes kept free for the share", promised)
+    }
+
+    /// Counters of volumes that were used, then of shares, with their labels.
+    fn used(&self) -> impl Iterator<Item = (Labels<'_>, &'static str, &VolumeCounters)> {
+        let volumes = self.0.volumes.iter().filter_map(|of| Some((label(of), "iscsi", of.counters.as_ref()?)));
+        volumes.chain(self.0.shares.iter().filter_map(|of| Some((of_share(of), "nfs", of.counters.as_ref()?))))
+    }
+
     fn io(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
-        let used = || self.0.volumes.iter().filter_map(|volume| Some((volume, volume.counters.as_ref()?)));
-        let labels = |volume, op| {
-            let mut labels: Labels<'_> = label(volume);
-            labels.push(("op", op));
-            labels
+        let rows = |value: fn(&IoStatistics) -> [u64; 2]| {
+            let mut rows = Vec::new();
+            for (labels, protocol, counters) in self.used() {
+                for (op, number) in ["read", "write"].into_iter().zip(value(&counters.io)) {
+                    rows.push((with_op(&labels, op, Some(protocol)), number));
+                }
+            }
+            rows
         };
-        let with_protocol = |volume, op| {
-            let mut labels = labels(volume, op);
-            labels.push(("protocol", "iscsi"));
-            labels
-        };
-        let rows = used().flat_map(|(volume, counters)| {
-            [(with_protocol(volume, "read"), counters.io.reads), (with_protocol(volume, "write"), counters.io.writes)]
-        });
-        counter(encoder, "io_operations", "Read and write commands", rows.collect())?;
-        let rows = used().flat_map(|(volume, counters)| {
-            [
-                (with_protocol(volume, "read"), counters.io.read_bytes),
-                (with_protocol(volume, "write"), counters.io.written_bytes),
-            ]
-        });
-        counter(encoder, "io_bytes", "Bytes read and written", rows.collect())?;
-        let rows = used().flat_map(|(volume, counters)| {
-            [(labels(volume, "read"), &counters.latency.read), (labels(volume, "write"), &counters.latency.write)]
-        });
-        histogram(encoder, "io_duration_seconds", "From a command's arrival to its status", rows.collect())?;
-        let rows = used().map(|(volume, counters)| (label(volume), counters.queue_depth));
+        counter(encoder, "io_operations", "Read and write commands", rows(|io| [io.reads, io.writes]))?;
+        counter(encoder, "io_bytes", "Bytes read and written", rows(|io| [io.read_bytes, io.written_bytes]))?;
+        let mut rows = Vec::new();
+        for (labels, _, VolumeCounters { latency, .. }) in self.used() {
+            rows.push((with_op(&labels, "read", None), &latency.read));
+            rows.push((with_op(&labels, "write", None), &latency.write));
+        }
+        histogram(encoder, "io_duration_seconds", "From a command's arrival to its status", rows)?;
+        let volumes = self.0.volumes.iter();
+        let rows = volumes.filter_map(|volume| Some((label(volume), volume.counters.as_ref()?.queue_depth)));
         gauge(encoder, "queue_depth", "Commands in flight", rows.collect())
     }
 
     fn offload(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
         let labels = |view: &'_ control::OffloadView| -> Vec<(&'static str, String)> {
-            vec![("volume", view.volume.clone()), ("primitive", view.row.primitive.name().to_owned())]
+            let kind = if view.row.primitive.is_of_volumes() { "volume" } else { "share" };
+            vec![(kind, view.volume.clone()), ("primitive", view.row.primitive.name().to_owned())]
         };
-        // The series of a deleted volume end with it; another volume may have its name by now.
+        // The series of a deleted volume or share end with it; another one may have its name by now.
         let present = self.0.offload.iter().filter(|view| !view.deleted);
         let owned: Vec<_> = present.map(|view| (labels(view), &view.row.counters)).collect();
         let mut rows = Vec::new();
@@ -293,7 +308,7 @@ fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Re
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.
-const ALERTS: [(&str, &str); 13] = [
+const ALERTS: [(&str, &str); 15] = [
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
     ("check-findings", "critical"),
@@ -305,12 +320,26 @@ const ALERTS: [(&str, &str); 13] = [
     ("pool-threshold", "warning"),
     ("portal-unrecorded", "critical"),
     ("sanitize-failed", "critical"),
+    ("share-threshold", "critical"),
+    ("share-threshold", "warning"),
     ("volume-threshold", "critical"),
     ("volume-threshold", "warning"),
 ];
 
 fn label(volume: &control::VolumeMetrics) -> Labels<'_> {
     vec![("volume", volume.record.name.as_str())]
+}
+
+/// Labels of one direction, and of a protocol if it counts.
+fn with_op<'a>(labels: &Labels<'a>, op: &'a str, protocol: Option<&'a str>) -> Labels<'a> {
+    let mut labels = labels.clone();
+    labels.push(("op", op));
+    labels.extend(protocol.map(|protocol| ("protocol", protocol)));
+    labels
+}
+
+fn of_share(share: &control::ShareMetrics) -> Labels<'_> {
+    vec![("share", share.record.name.as_str())]
 }
 
 /// Encodes a family of gauges.

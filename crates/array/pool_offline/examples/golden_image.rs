@@ -29,6 +29,7 @@ struct Object {
     parent: u64,
     size_bytes: u64,
     write_cache: bool,
+    ceiling_bytes: Option<u64>,
     blocks: BTreeMap<u64, u64>,
 }
 
@@ -87,6 +88,7 @@ impl Story {
         story.write(space, 3, 4);
         story.write(space, SPACE_PLACE + 9, 3);
         story.share(a, 0, space, SPACE_PLACE + 512, 256);
+        story.limit(space, 300 << 20);
         let gone = story.create(1 << 44);
         story.write(gone, 1 << 31, 40);
         story.checkpoint();
@@ -122,6 +124,9 @@ impl Story {
             story.document("snapshot/21", r#"{"of":"b"}"#);
             story.run(Operation::Catalog(vec![CatalogChange::DeleteDocument { key: "volume/16".to_owned() }]));
             story.documents.remove("volume/16");
+            let limited = story.create(pool::ADDRESS_SPACE_BYTES);
+            story.limit(limited, 5 << 40);
+            story.limit(space, 7 << 20);
             story.document("host/20", &"h".repeat(1500));
             assert!(story.objects.contains_key(&second.0));
         }
@@ -140,6 +145,7 @@ impl Story {
                     "parent": object.parent,
                     "size_bytes": object.size_bytes,
                     "write_cache": object.write_cache,
+                    "ceiling_bytes": object.ceiling_bytes,
                     "blocks": blocks,
                 })
             })
@@ -166,8 +172,14 @@ impl Story {
     fn create(&mut self, size_bytes: u64) -> ObjectId {
         let id = self.core.new_object_id();
         self.run(Operation::Catalog(vec![CatalogChange::CreateVolume { id, size_bytes }]));
-        let object =
-            Object { kind: ObjectKind::Volume, parent: 0, size_bytes, write_cache: false, blocks: BTreeMap::new() };
+        let object = Object {
+            kind: ObjectKind::Volume,
+            parent: 0,
+            size_bytes,
+            write_cache: false,
+            ceiling_bytes: None,
+            blocks: BTreeMap::new(),
+        };
         self.objects.insert(id.0, object);
         id
     }
@@ -175,7 +187,13 @@ impl Story {
     fn copy(&mut self, source: ObjectId, kind: ObjectKind) -> ObjectId {
         let id = self.core.new_object_id();
         self.run(Operation::Catalog(vec![CatalogChange::CloneObject { source, id, kind }]));
-        let object = Object { kind, parent: source.0, write_cache: false, ..self.objects[&source.0].clone() };
+        let object = Object {
+            kind,
+            parent: source.0,
+            write_cache: false,
+            ceiling_bytes: None,
+            ..self.objects[&source.0].clone()
+        };
         self.objects.insert(id.0, object);
         id
     }
@@ -199,6 +217,12 @@ impl Story {
     fn cache(&mut self, id: ObjectId, enabled: bool) {
         self.run(Operation::Catalog(vec![CatalogChange::SetWriteCache { id, enabled }]));
         self.object(id).write_cache = enabled;
+    }
+
+    fn limit(&mut self, id: ObjectId, ceiling_bytes: u64) {
+        let ceiling_bytes = Some(ceiling_bytes);
+        self.run(Operation::Catalog(vec![CatalogChange::SetCeiling { id, ceiling_bytes }]));
+        self.object(id).ceiling_bytes = ceiling_bytes;
     }
 
     fn document(&mut self, key: &str, value: &str) {

@@ -96,6 +96,8 @@ pub struct Room {
     pub total_blocks: u64,
     /// Blocks that are neither mapped nor promised.
     pub free_blocks: u64,
+    /// Blocks that count against the ceiling of the object: those that it maps, and those promised to it.
+    pub used_blocks: u64,
 }
 
 /// Objects as a transaction reads them, and the changes that it names.
@@ -134,6 +136,10 @@ pub trait View {
 
     /// Space of the pool.
     fn room(&mut self, object: Object) -> Result<Room, Missing>;
+
+    /// Says that the transaction serves to free space: the few blocks that it needs for that are admitted above a
+    /// ceiling.
+    fn frees_space(&mut self);
 
     /// Writes bytes at any offset.
     fn write(&mut self, object: Object, offset_bytes: u64, data: Payload);

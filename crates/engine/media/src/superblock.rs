@@ -63,9 +63,11 @@ pub const FEATURE_INDEX: u64 = 1 << 9;
 pub const FEATURE_ALLOTMENTS: u64 = 1 << 11;
 /// The log may hold write records whose content replay has to verify.
 pub const FEATURE_UNCONFIRMED: u64 = 1 << 12;
+/// The pool has, or has had, an address space with a ceiling.
+pub const FEATURE_CEILING: u64 = 1 << 13;
 /// Incompatible features that this build supports.
 const KNOWN_INCOMPATIBLE: u64 =
-    FEATURE_MEMBERS | FEATURE_WIDE | FEATURE_INDEX | FEATURE_ALLOTMENTS | FEATURE_UNCONFIRMED;
+    FEATURE_MEMBERS | FEATURE_WIDE | FEATURE_INDEX | FEATURE_ALLOTMENTS | FEATURE_UNCONFIRMED | FEATURE_CEILING;
 /// Features that this build may ignore while it does not write: none yet.
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 

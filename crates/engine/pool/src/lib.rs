@@ -33,8 +33,8 @@ pub use crate::core::{Core, Counters, DataCache, TurnWork};
 pub use handle::Pool;
 pub use interface::check::CheckReport;
 pub use interface::operation::{
-    ADDRESS_SPACE_BYTES, CopyOutcome, Failure, MAX_DOCUMENT_BYTES, MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation,
-    OperationId, Options, Output, TransactionMark,
+    ADDRESS_SPACE_BYTES, CEILING_UNIT_BYTES, CopyOutcome, Failure, MAX_CEILING_BYTES, MAX_DOCUMENT_BYTES,
+    MAX_VOLUME_BYTES, MAX_WRITE_BYTES, Operation, OperationId, Options, Output, TransactionMark,
 };
 pub use interface::range::{BlockNumber, BlockRange, ByteRange};
 pub use interface::*;

@@ -108,6 +108,8 @@ mutations! {
         ReleasedWithBlock: "released-with-block", "a block that becomes unmapped takes its promise along";
         /// A map page that leaves an allotted range is promised again.
         PagesAllotted: "pages-allotted", "a map page that is freed takes its promise along";
+        /// A transaction does not make an address space grow beyond its ceiling.
+        Ceiling: "ceiling", "a clone does not count against the ceiling of an address space";
         /// A submit that finishes other operations wakes the future of each.
         WakeEach: "wake-each", "a submit that finishes other operations does not wake the first of them";
     }

@@ -31,12 +31,14 @@ fn of_block(error: BlockError) -> EngineError {
 fn of_pool(error: PoolError) -> EngineError {
     match error {
         PoolError::PoolFull | PoolError::NoRoomForReservation { .. } => EngineError::NoSpace,
+        PoolError::AboveCeiling { .. } => EngineError::Ceiling,
         PoolError::NoSuchObject(_) => EngineError::Gone,
         PoolError::Stopped(reason) => EngineError::Stopped { reason },
         PoolError::ObjectExists(_)
         | PoolError::BadSize { .. }
         | PoolError::BadDocument { .. }
         | PoolError::BadReservation { .. }
+        | PoolError::BadCeiling { .. }
         | PoolError::CannotGrow(_)
         | PoolError::Busy(_)
         | PoolError::Damaged(_) => EngineError::Internal { reason: error.to_string() },

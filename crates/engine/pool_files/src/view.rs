@@ -204,8 +204,12 @@ impl View for PoolView<'_, '_> {
 
     fn room(&mut self, object: Object) -> Result<Room, Missing> {
         let room = self.view.room(id(object));
-        let pool::Room { total_blocks, free_blocks } = self.found(room)?;
-        Ok(Room { total_blocks, free_blocks })
+        let pool::Room { total_blocks, free_blocks, used_blocks } = self.found(room)?;
+        Ok(Room { total_blocks, free_blocks, used_blocks })
+    }
+
+    fn frees_space(&mut self) {
+        self.view.frees_space();
     }
 
     fn write(&mut self, object: Object, offset_bytes: u64, data: Payload) {

@@ -189,6 +189,8 @@ pub struct Capacity {
     pub free_bytes: u64,
     /// Bytes of them that callers can use.
     pub available_bytes: u64,
+    /// Bytes that count against its quota: those that are used or promised.
+    pub used_bytes: u64,
     /// Files that it can have.
     pub files: u64,
     /// Files that it can still have.

@@ -1,8 +1,7 @@
 //! Attributes of NFSv4: from those of a file to the wire, and back to what a file system can set.
 //!
 //! Served are those that have a value in [`Subject::value`], and those in [`SETTABLE`]. Without a value
-//! on purpose: ACLs, quotas (a file system does not tell its ceiling apart from the pool), and the capabilities of the
-//! character set.
+//! on purpose: ACLs, and the capabilities of the character set.
 
 use nfs::v4::attributes::{Attribute, ChangeType, Direction, Fattr, row};
 use nfs::v4::{Bitmap, Device, FileSystemId, FileType, Status, Time};
@@ -19,6 +18,9 @@ pub(crate) mod number {
     pub const MODE: u32 = 33;
     pub const OWNER: u32 = 36;
     pub const OWNER_GROUP: u32 = 37;
+    pub const QUOTA_AVAILABLE_HARD: u32 = 38;
+    pub const QUOTA_AVAILABLE_SOFT: u32 = 39;
+    pub const QUOTA_USED: u32 = 40;
     pub const SPACE_AVAILABLE: u32 = 42;
     pub const SPACE_FREE: u32 = 43;
     pub const SPACE_TOTAL: u32 = 44;
@@ -32,9 +34,9 @@ const SETTABLE: [u32; 6] =
     [number::SIZE, number::MODE, number::OWNER, number::OWNER_GROUP, number::TIME_ACCESS_SET, number::TIME_MODIFY_SET];
 
 /// Attributes that have a value for every file.
-const READABLE: [u32; 45] = [
+const READABLE: [u32; 48] = [
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 15, 16, 17, 18, 19, 20, 21, 22, 23, 26, 27, 28, 29, 30, 31, 33, 34, 35, 36,
-    37, 41, 42, 43, 44, 45, 47, 50, 51, 52, 53, 55, 75, 77,
+    37, 38, 39, 40, 41, 42, 43, 44, 45, 47, 50, 51, 52, 53, 55, 75, 77,
 ];
 
 /// Readable attributes of NFSv4.2: RFC 7862 §12.2, RFC 8276 §8.2.
@@ -49,9 +51,10 @@ pub(crate) fn supported(minor: u32) -> Bitmap {
 /// Whether any of these attributes needs [`vfs::FileSystem::capacity`].
 pub(crate) fn needs_capacity(wanted: &Bitmap) -> bool {
     use number::{FILES_AVAILABLE, FILES_FREE, FILES_TOTAL, SPACE_AVAILABLE, SPACE_FREE, SPACE_TOTAL};
-    [FILES_AVAILABLE, FILES_FREE, FILES_TOTAL, SPACE_AVAILABLE, SPACE_FREE, SPACE_TOTAL]
-        .into_iter()
-        .any(|number| wanted.contains(number))
+    use number::{QUOTA_AVAILABLE_HARD, QUOTA_AVAILABLE_SOFT, QUOTA_USED};
+    let of_files = [FILES_AVAILABLE, FILES_FREE, FILES_TOTAL];
+    let of_space = [SPACE_AVAILABLE, SPACE_FREE, SPACE_TOTAL, QUOTA_AVAILABLE_HARD, QUOTA_AVAILABLE_SOFT, QUOTA_USED];
+    of_files.into_iter().chain(of_space).any(|number| wanted.contains(number))
 }
 
 /// Whether the attributes need [`vfs::FileSystem::space`], which may take a walk of the file's map.
@@ -158,7 +161,7 @@ impl Subject<'_> {
 impl Place {
     fn value(&self, number: u32) -> Option<Attribute> {
         use Attribute as A;
-        let Capacity { total_bytes, free_bytes, available_bytes, files, free_files } = self.capacity;
+        let Capacity { total_bytes, free_bytes, available_bytes, used_bytes, files, free_files } = self.capacity;
         Some(match number {
             0 => A::SupportedAttributes(supported(self.minor)),
             2 => A::HandleExpireType(0), // FH4_PERSISTENT
@@ -182,6 +185,10 @@ impl Place {
             30 => A::MaxRead(self.limits.io_bytes.into()),
             31 => A::MaxWrite(self.limits.io_bytes.into()),
             34 => A::NoTruncation(true),
+            // Of a share without a quota, the pool is the limit. Nothing warns before it, RFC 8881 §5.8.2.
+            number::QUOTA_AVAILABLE_HARD => A::QuotaAvailableHard(available_bytes),
+            number::QUOTA_AVAILABLE_SOFT => A::QuotaAvailableSoft(available_bytes),
+            number::QUOTA_USED => A::QuotaUsed(used_bytes),
             number::SPACE_AVAILABLE => A::SpaceAvailable(available_bytes),
             number::SPACE_FREE => A::SpaceFree(free_bytes),
             number::SPACE_TOTAL => A::SpaceTotal(total_bytes),

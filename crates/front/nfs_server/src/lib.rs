@@ -5,6 +5,7 @@
 //! * [`Server4`]: NFSv4, with the state of its clients: COMPOUND, and a file for each operation.
 //! * [`Shares`]: what is exported; [`access`]: to whom. The pseudo root lists the shares.
 //! * [`handle`]: filehandles, sealed under a key of the pool.
+//! * [`Statistics`]: reads, writes and offload of each share; offload of each client; refusals with their reasons.
 //! * `status.rs`: where an error of a file system becomes a status.
 //! * `attributes.rs`: attributes of a file on the wire.
 //!
@@ -27,6 +28,7 @@ mod reply_bound;
 mod reservations;
 mod rpc;
 mod shares;
+mod statistics;
 mod status;
 #[cfg(test)]
 mod testing;
@@ -42,4 +44,5 @@ pub use reply_bound::reply_bound;
 pub use reservations::{Access, Opens};
 pub use rpc::{Answer, NoResults, Rpc, Settings, Version4};
 pub use shares::{Protocols, PublishError, Share, Shares};
+pub use statistics::{ClientOffload, ShareStatistics, Statistics};
 pub use v4::server::Server as Server4;

@@ -13,6 +13,7 @@ use crate::portmap::{self, registrations};
 use crate::replies::{Begin, Key, Replies, ReplyCounts};
 use crate::reservations::{Access, NoOpens, Opens};
 use crate::shares::Shares;
+use crate::statistics::Statistics;
 use crate::v3::context::Context;
 use crate::v3::{self, failure::Unknown};
 use bytes::Bytes;
@@ -108,6 +109,7 @@ pub struct Rpc<F, V = Infallible> {
     /// Executed procedures of NFSv3.
     executed: Counts,
     v4: Option<V>,
+    statistics: Option<Rc<Statistics>>,
 }
 
 impl<F: FileSystem, V: Version4> Rpc<F, V> {
@@ -122,7 +124,14 @@ impl<F: FileSystem, V: Version4> Rpc<F, V> {
             mounts: RefCell::default(),
             executed: Counts::default(),
             v4,
+            statistics: None,
         }
+    }
+
+    /// Keeps statistics of the procedures of NFSv3.
+    #[must_use]
+    pub fn with_statistics(self, statistics: Rc<Statistics>) -> Self {
+        Self { statistics: Some(statistics), ..self }
     }
 
     /// Bytes of memory that kept replies of NFSv3 take.
@@ -222,8 +231,15 @@ impl<F: FileSystem, V: Version4> Rpc<F, V> {
         facts: CallFacts<'_>,
         request: &nfs::v3::Request,
     ) -> Result<(Writer, bool), Unknown> {
-        let results = v3::execute(&self.context(facts), request).await?;
-        self.executed.note(call.procedure, v3::failure(&results).is_none());
+        let context = self.context(facts);
+        let begun_ns = self.statistics.as_ref().map(|statistics| statistics.now_ns());
+        let results = v3::execute(&context, request).await?;
+        let duration_ns = self.statistics.as_ref().zip(begun_ns).map(|(statistics, begun_ns)| {
+            let duration_ns = statistics.now_ns().saturating_sub(begun_ns);
+            v3::count(statistics, &context, request, &results, duration_ns);
+            duration_ns
+        });
+        self.executed.note(call.procedure, v3::failure(&results).is_none(), duration_ns);
         let mut writer = Writer::with_capacity(512);
         Reply::accepted(call.xid, AcceptStatus::Success).encode(&mut writer);
         results.encode(&mut writer);

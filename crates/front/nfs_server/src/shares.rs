@@ -52,13 +52,15 @@ pub enum PublishError {
 pub struct Shares<F> {
     by_object: BTreeMap<u64, Rc<Share<F>>>,
     objects: BTreeMap<Name, u64>,
+    /// Objects by both halves of their fsid.
+    fsids: BTreeMap<(u64, u64), u64>,
     changed: Timestamp,
 }
 
 impl<F> Shares<F> {
     /// No shares, as of `now`.
     pub const fn new(now: Timestamp) -> Self {
-        Self { by_object: BTreeMap::new(), objects: BTreeMap::new(), changed: now }
+        Self { by_object: BTreeMap::new(), objects: BTreeMap::new(), fsids: BTreeMap::new(), changed: now }
     }
 
     /// Publishes a share, or the new facts of one that is published. Operations in progress keep the
@@ -68,11 +70,12 @@ impl<F> Shares<F> {
         if let Some(&object) = self.objects.get(&share.name).filter(|object| **object != share.object) {
             return Err(PublishError::NameTaken { object });
         }
-        let same = |other: &Rc<Share<F>>| other.object != share.object && other.fsid == share.fsid;
-        if (share.fsid.major, share.fsid.minor) == (0, 0) || self.by_object.values().any(same) {
+        let fsid = (share.fsid.major, share.fsid.minor);
+        if fsid == (0, 0) || self.fsids.get(&fsid).is_some_and(|object| *object != share.object) {
             return Err(PublishError::FsidTaken);
         }
         self.remove(share.object);
+        self.fsids.insert(fsid, share.object);
         self.objects.insert(share.name.clone(), share.object);
         self.by_object.insert(share.object, Rc::new(share));
         self.changed = self.changed.next().max(now);
@@ -89,8 +92,9 @@ impl<F> Shares<F> {
     }
 
     fn remove(&mut self, object: u64) -> bool {
-        let old = self.by_object.remove(&object);
-        old.is_some_and(|share| self.objects.remove(&share.name).is_some())
+        let Some(old) = self.by_object.remove(&object) else { return false };
+        self.fsids.remove(&(old.fsid.major, old.fsid.minor));
+        self.objects.remove(&old.name).is_some()
     }
 
     /// Share with that object.

@@ -186,6 +186,11 @@ impl Bench {
         Self { engine, files, shares, v4, rpc, connection, credential, seconds: Cell::new(2000), xid: Cell::new(1) }
     }
 
+    /// Keeps statistics.
+    pub fn measured(self, statistics: Rc<crate::Statistics>) -> Self {
+        Self { rpc: self.rpc.with_statistics(statistics), ..self }
+    }
+
     /// Replaces the facts of a share.
     pub fn change_share(&self, object: u64, change: impl FnOnce(&mut Share<MemoryFileSystem>)) {
         let share = self.shares.borrow().by_object(object).map(|share| Share::clone(share));

@@ -276,17 +276,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
         let work = reply.offload.as_deref();
         let unit = work.and_then(|work| work.volume).and_then(|volume| self.logical_unit(volume));
         let unit = unit.as_ref().map_or(receiver, |logical_unit| logical_unit.unit());
-        unit.statistics.account(origin.primitive, |statistics| {
-            statistics.commands += 1;
-            statistics.ok += 1;
-            statistics.latency.record(origin.latency_ns);
-            if let Some(work) = work {
-                statistics.add(work);
-                if let Some((reason, _)) = &work.not_offloaded {
-                    statistics.ineffective.add(*reason);
-                }
-            }
-        });
+        unit.statistics.account(origin.primitive, |statistics| statistics.succeeded(origin.latency_ns, work));
         if let Some((reason, detail)) = work.and_then(|work| work.not_offloaded.as_ref()) {
             self.write_log(origin, unit, Ending::Ineffective, (*reason, detail.clone()));
         }
@@ -307,7 +297,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
             }
             Err(fault) => {
                 if let Some(reason) = refusal::reason(fault) {
-                    self.write_log(&origin, call.unit(), ending(reason), (reason, refusal::detail(fault)));
+                    self.write_log(&origin, call.unit(), reason.ending(), (reason, refusal::detail(fault)));
                 }
             }
         }
@@ -315,23 +305,9 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
 
     fn account_failure(&self, origin: &Origin<'_, D>, unit: &Unit<D>, fault: &Fault) {
         let reason = refusal::reason(fault);
-        unit.statistics.account(origin.primitive, |statistics| {
-            statistics.commands += 1;
-            statistics.latency.record(origin.latency_ns);
-            match reason {
-                None => statistics.miscompares += 1,
-                Some(reason) if reason.is_failure() => {
-                    statistics.errors += 1;
-                    statistics.failures.add(reason);
-                }
-                Some(reason) => {
-                    statistics.refused += 1;
-                    statistics.refusals.add(reason);
-                }
-            }
-        });
+        unit.statistics.account(origin.primitive, |statistics| statistics.not_succeeded(origin.latency_ns, reason));
         if let Some(reason) = reason {
-            self.write_log(origin, unit, ending(reason), (reason, refusal::detail(fault)));
+            self.write_log(origin, unit, reason.ending(), (reason, refusal::detail(fault)));
         }
     }
 
@@ -349,11 +325,6 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
             detail,
         });
     }
-}
-
-/// How a command ended that did not complete for this reason.
-const fn ending(reason: Reason) -> Ending {
-    if reason.is_failure() { Ending::Failed } else { Ending::Refused }
 }
 
 /// Source of an offload command, with its latency.

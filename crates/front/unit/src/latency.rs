@@ -10,6 +10,8 @@ pub struct LatencyHistogram {
     pub count: u64,
     /// Sum of the latencies in nanoseconds.
     pub sum_ns: u64,
+    /// Longest latency in nanoseconds.
+    pub max_ns: u64,
 }
 
 impl LatencyHistogram {
@@ -30,6 +32,15 @@ impl LatencyHistogram {
         }
         self.count += 1;
         self.sum_ns = self.sum_ns.saturating_add(latency_ns);
+        self.max_ns = self.max_ns.max(latency_ns);
+    }
+
+    /// Adds the latencies of another histogram.
+    pub fn merge(&mut self, other: &Self) {
+        self.buckets.iter_mut().zip(other.buckets).for_each(|(count, more)| *count += more);
+        self.count += other.count;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
     }
 
     /// Buckets with an upper bound, ascending: the bound in microseconds and the count.
@@ -45,6 +56,11 @@ impl LatencyHistogram {
     /// Sum of the latencies in microseconds.
     pub const fn sum_us(&self) -> u64 {
         self.sum_ns / 1000
+    }
+
+    /// Longest latency in microseconds; 0 if there are none.
+    pub const fn max_us(&self) -> u64 {
+        self.max_ns / 1000
     }
 
     /// Mean in microseconds; 0 if there are no latencies.
@@ -74,7 +90,7 @@ impl LatencyHistogram {
 
 impl Default for LatencyHistogram {
     fn default() -> Self {
-        Self { buckets: [0; Self::BUCKETS], count: 0, sum_ns: 0 }
+        Self { buckets: [0; Self::BUCKETS], count: 0, sum_ns: 0, max_ns: 0 }
     }
 }
 
@@ -92,6 +108,23 @@ mod tests {
         assert_eq!(histogram.buckets.get(10), Some(&1));
         assert_eq!(histogram.buckets.last(), Some(&1));
         assert_eq!((histogram.quantile_us(500), histogram.above()), (2, 1));
+        assert_eq!(histogram.max_ns, u64::MAX);
+    }
+
+    #[test]
+    fn a_merged_histogram_has_the_latencies_of_both() {
+        let (mut one, mut other, mut both) =
+            (LatencyHistogram::default(), LatencyHistogram::default(), LatencyHistogram::default());
+        for (index, ns) in [500, 3_000, 9_000, 4_000_000].into_iter().enumerate() {
+            if index % 2 == 0 {
+                one.record(ns)
+            } else {
+                other.record(ns)
+            }
+            both.record(ns);
+        }
+        one.merge(&other);
+        assert_eq!((&one, one.max_us()), (&both, 4_000));
     }
 
     #[test]

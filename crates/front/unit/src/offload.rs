@@ -4,12 +4,13 @@ use crate::latency::LatencyHistogram;
 use crate::primitive::Primitive;
 use crate::refusals::{Reason, ReasonCounts};
 use block::VolumeId;
+use std::collections::VecDeque;
 
-/// Counters of one primitive on one volume, since the logical unit was added. `commands` = `ok` +
+/// Counters of one primitive on one volume or share, since the start. `commands` = `ok` +
 /// `refused` + `miscompares` + `errors`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OffloadStatistics {
-    /// Commands that reached the logical unit and were answered, without those in whose place a
+    /// Commands that reached the volume or share and were answered, without those in whose place a
     /// pending unit attention was reported.
     pub commands: u64,
     /// Commands that completed with GOOD status.
@@ -25,13 +26,13 @@ pub struct OffloadStatistics {
     /// Bytes that the host did not have to transfer: both ways for a copy, one way less the payload
     /// for WRITE SAME.
     pub host_bytes_avoided: u64,
-    /// EXTENDED COPY: bytes that now share storage with their source.
+    /// Copies: bytes that now share storage with their source.
     pub cloned_bytes: u64,
-    /// EXTENDED COPY: bytes that were read and written.
+    /// Copies: bytes that were read and written.
     pub copied_bytes: u64,
-    /// UNMAP: bytes in whole mapping units.
+    /// UNMAP, DEALLOCATE: bytes in whole mapping units.
     pub deallocated_bytes: u64,
-    /// UNMAP: bytes at the edges, which read as zeros but may stay allocated.
+    /// UNMAP, DEALLOCATE: bytes at the edges, which read as zeros but may stay allocated.
     pub unaligned_bytes: u64,
     /// Latency from admission to completion.
     pub latency: LatencyHistogram,
@@ -47,12 +48,81 @@ pub struct OffloadStatistics {
 impl OffloadStatistics {
     /// Adds the work of one command.
     pub fn add(&mut self, work: &OffloadWork) {
-        self.bytes += work.bytes;
+        self.bytes = self.bytes.saturating_add(work.bytes);
         self.host_bytes_avoided += work.host_bytes_avoided;
-        self.cloned_bytes += work.cloned_bytes;
-        self.copied_bytes += work.copied_bytes;
-        self.deallocated_bytes += work.deallocated_bytes;
-        self.unaligned_bytes += work.unaligned_bytes;
+        self.cloned_bytes = self.cloned_bytes.saturating_add(work.cloned_bytes);
+        self.copied_bytes = self.copied_bytes.saturating_add(work.copied_bytes);
+        self.deallocated_bytes = self.deallocated_bytes.saturating_add(work.deallocated_bytes);
+        self.unaligned_bytes = self.unaligned_bytes.saturating_add(work.unaligned_bytes);
+    }
+
+    /// Counts a command that succeeded, with its work if it is known.
+    pub fn succeeded(&mut self, latency_ns: u64, work: Option<&OffloadWork>) {
+        self.commands += 1;
+        self.ok += 1;
+        self.latency.record(latency_ns);
+        let Some(work) = work else { return };
+        self.add(work);
+        if let Some((reason, _)) = &work.not_offloaded {
+            self.ineffective.add(*reason);
+        }
+    }
+
+    /// Counts a command that did not succeed. `None`: a COMPARE AND WRITE found other content.
+    pub fn not_succeeded(&mut self, latency_ns: u64, reason: Option<Reason>) {
+        self.commands += 1;
+        self.latency.record(latency_ns);
+        match reason {
+            None => self.miscompares += 1,
+            Some(reason) if reason.is_failure() => {
+                self.errors += 1;
+                self.failures.add(reason);
+            }
+            Some(reason) => {
+                self.refused += 1;
+                self.refusals.add(reason);
+            }
+        }
+    }
+
+    /// Adds the counters of another volume, share or client.
+    pub fn merge(&mut self, other: &Self) {
+        self.commands = self.commands.saturating_add(other.commands);
+        self.ok = self.ok.saturating_add(other.ok);
+        self.refused = self.refused.saturating_add(other.refused);
+        self.miscompares = self.miscompares.saturating_add(other.miscompares);
+        self.errors = self.errors.saturating_add(other.errors);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.host_bytes_avoided += other.host_bytes_avoided;
+        self.cloned_bytes = self.cloned_bytes.saturating_add(other.cloned_bytes);
+        self.copied_bytes = self.copied_bytes.saturating_add(other.copied_bytes);
+        self.deallocated_bytes = self.deallocated_bytes.saturating_add(other.deallocated_bytes);
+        self.unaligned_bytes = self.unaligned_bytes.saturating_add(other.unaligned_bytes);
+        self.latency.merge(&other.latency);
+        self.refusals.merge(&other.refusals);
+        self.failures.merge(&other.failures);
+        self.ineffective.merge(&other.ineffective);
+    }
+}
+
+/// Offload counters of deleted volumes or shares, the oldest first; bounded.
+#[derive(Debug, Default)]
+pub struct DeletedOffload(VecDeque<VolumeOffload>);
+
+impl DeletedOffload {
+    /// Rows that are kept: those of at least 64 volumes or shares.
+    const ROWS: usize = 64 * Primitive::COUNT;
+
+    /// Adds the rows of a volume or share that was deleted.
+    pub fn keep(&mut self, rows: Vec<VolumeOffload>) {
+        self.0.extend(rows.into_iter().filter(|row| row.statistics.commands > 0));
+        let surplus = self.0.len().saturating_sub(Self::ROWS);
+        self.0.drain(..surplus);
+    }
+
+    /// All rows.
+    pub fn rows(&self) -> Vec<VolumeOffload> {
+        self.0.iter().cloned().collect()
     }
 }
 
@@ -77,14 +147,14 @@ pub struct OffloadWork {
     pub not_offloaded: Option<(Reason, String)>,
 }
 
-/// Counters of one primitive on one volume, with names.
+/// Counters of one primitive on one volume or share, with names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeOffload {
-    /// The volume.
+    /// The volume or share.
     pub volume: VolumeId,
-    /// Name of the volume; of a deleted volume, its last name.
+    /// Its name; after its deletion, its last name.
     pub name: String,
-    /// True when the volume was deleted.
+    /// True when it was deleted.
     pub deleted: bool,
     /// Primitive.
     pub primitive: Primitive,

@@ -1,6 +1,6 @@
 //! Refusals of offload commands: reasons, counts, and the bounded log of the latest ones.
 //!
-//! A refusal is never silent: every command of the four primitives that reaches its logical unit, and is
+//! A refusal is never silent: every command of a primitive that reaches its volume or share, and is
 //! answered without completing, leaves an entry with its reason in the log. So does a command that
 //! completes without the benefit (a copy that had to move data, an UNMAP below the mapping unit). A
 //! miscompare of COMPARE AND WRITE is ordinary contention and is only counted. A pending unit attention
@@ -8,7 +8,7 @@
 
 use crate::primitive::Primitive;
 use block::VolumeId;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 /// Reason why an offload command was refused, or had no benefit.
@@ -52,6 +52,38 @@ pub enum Reason {
     Aborted,
     /// The content of the volume changed after the command arrived: by a roll-back or a sanitize operation.
     Cleared,
+    /// A range does not lie in the file.
+    BeyondEnd,
+    /// Source and destination overlap.
+    Overlap,
+    /// Source and destination are in different shares.
+    CrossShare,
+    /// The share, or the client's access to it, is read-only.
+    ReadOnly,
+    /// The user may not do this to the file.
+    PermissionDenied,
+    /// The pool cannot promise the space.
+    NoSpaceForReservation,
+    /// The share has used its quota.
+    Quota,
+    /// The file would become larger than a file can be.
+    FileTooLarge,
+    /// The file has too many allocations that do not touch.
+    TooManyAllocations,
+    /// The file is not open for this.
+    OpenMode,
+    /// The stateid names no open, lock or copy.
+    BadStateid,
+    /// Another client has locked the range, or denies the access.
+    Locked,
+    /// The operation needs a regular file.
+    WrongType,
+    /// The file or its share no longer exists.
+    StaleHandle,
+    /// Not at present: after a restart, or while another change is in progress.
+    TryLater,
+    /// The server does not support it.
+    Unsupported,
     /// Stored data could not be read.
     MediaError,
     /// The pool stopped.
@@ -62,7 +94,7 @@ pub enum Reason {
 
 impl Reason {
     /// Number of reasons.
-    pub const COUNT: usize = 22;
+    pub const COUNT: usize = 38;
     /// All reasons, in declaration order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::InvalidField,
@@ -84,6 +116,22 @@ impl Reason {
         Self::InvalidToken,
         Self::Aborted,
         Self::Cleared,
+        Self::BeyondEnd,
+        Self::Overlap,
+        Self::CrossShare,
+        Self::ReadOnly,
+        Self::PermissionDenied,
+        Self::NoSpaceForReservation,
+        Self::Quota,
+        Self::FileTooLarge,
+        Self::TooManyAllocations,
+        Self::OpenMode,
+        Self::BadStateid,
+        Self::Locked,
+        Self::WrongType,
+        Self::StaleHandle,
+        Self::TryLater,
+        Self::Unsupported,
         Self::MediaError,
         Self::PoolStopped,
         Self::InternalError,
@@ -111,6 +159,22 @@ impl Reason {
             Self::InvalidToken => "invalid-token",
             Self::Aborted => "aborted",
             Self::Cleared => "cleared",
+            Self::BeyondEnd => "beyond-end",
+            Self::Overlap => "overlap",
+            Self::CrossShare => "cross-share",
+            Self::ReadOnly => "read-only",
+            Self::PermissionDenied => "permission-denied",
+            Self::NoSpaceForReservation => "no-space-for-reservation",
+            Self::Quota => "quota",
+            Self::FileTooLarge => "file-too-large",
+            Self::TooManyAllocations => "too-many-allocations",
+            Self::OpenMode => "open-mode",
+            Self::BadStateid => "bad-stateid",
+            Self::Locked => "locked",
+            Self::WrongType => "wrong-type",
+            Self::StaleHandle => "stale-handle",
+            Self::TryLater => "try-later",
+            Self::Unsupported => "unsupported",
             Self::MediaError => "media-error",
             Self::PoolStopped => "pool-stopped",
             Self::InternalError => "internal-error",
@@ -141,6 +205,22 @@ impl Reason {
             Self::InvalidToken => "the token cannot be used",
             Self::Aborted => "another command aborted it",
             Self::Cleared => "the volume was rolled back or sanitized meanwhile",
+            Self::BeyondEnd => "the range does not lie in the file",
+            Self::Overlap => "source and destination overlap",
+            Self::CrossShare => "source and destination are in different shares",
+            Self::ReadOnly => "the share, or the access to it, is read-only",
+            Self::PermissionDenied => "the user has no permission",
+            Self::NoSpaceForReservation => "the pool cannot promise the space",
+            Self::Quota => "the share has used its quota",
+            Self::FileTooLarge => "larger than a file can be",
+            Self::TooManyAllocations => "too many separate reservations in one file",
+            Self::OpenMode => "the file is not open for this",
+            Self::BadStateid => "the stateid names no open, lock or copy",
+            Self::Locked => "locked by another client",
+            Self::WrongType => "not a regular file",
+            Self::StaleHandle => "the file or the share no longer exists",
+            Self::TryLater => "not at present; the client tries again",
+            Self::Unsupported => "not supported",
             Self::MediaError => "stored data could not be read",
             Self::PoolStopped => "the pool stopped",
             Self::InternalError => "the engine could not carry it out",
@@ -158,6 +238,11 @@ impl Reason {
     /// True when the array could not do what it should have: a failure and no refusal.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::MediaError | Self::PoolStopped | Self::InternalError)
+    }
+
+    /// Ending of a command that did not complete for this reason.
+    pub const fn ending(self) -> Ending {
+        if self.is_failure() { Ending::Failed } else { Ending::Refused }
     }
 }
 
@@ -183,21 +268,26 @@ impl Ending {
     }
 }
 
-/// Count of each reason since the logical unit was added. Unlike the log it is not bounded.
+/// Count of each reason since the volume or share was added. Unlike the log it is not bounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReasonCounts([u64; Reason::COUNT]);
+pub struct ReasonCounts(BTreeMap<Reason, u64>);
 
 impl ReasonCounts {
     /// Adds one refusal.
     pub fn add(&mut self, reason: Reason) {
-        if let Some(count) = self.0.get_mut(reason as usize) {
-            *count += 1;
+        *self.0.entry(reason).or_default() += 1;
+    }
+
+    /// Adds the counts of another.
+    pub fn merge(&mut self, other: &Self) {
+        for (reason, count) in other.given() {
+            *self.0.entry(reason).or_default() += count;
         }
     }
 
     /// Number of one reason.
     pub fn of(&self, reason: Reason) -> u64 {
-        self.0.get(reason as usize).copied().unwrap_or(0)
+        self.0.get(&reason).copied().unwrap_or(0)
     }
 
     /// Reasons with a count above 0, with their counts, the most frequent first.
@@ -209,9 +299,10 @@ impl ReasonCounts {
 
     /// Reasons with a count above 0, with their counts.
     pub fn given(&self) -> impl Iterator<Item = (Reason, u64)> {
-        Reason::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
+        self.0.iter().map(|(reason, count)| (*reason, *count))
     }
 }
+
 /// An entry of the refusal log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
@@ -219,11 +310,11 @@ pub struct LogEntry {
     pub sequence: u64,
     /// Time in milliseconds since 1970 (UTC).
     pub unix_ms: u64,
-    /// Volume that received the command.
+    /// Volume or share that received the command.
     pub volume: VolumeId,
-    /// Name of the volume at that time.
+    /// Name of the volume or share at that time.
     pub volume_name: String,
-    /// Name of the initiator.
+    /// Name of the initiator; for NFS, the address of the client.
     pub initiator: String,
     /// Offload primitive.
     pub primitive: Primitive,

@@ -1,10 +1,11 @@
-//! Counters and latencies of a volume's commands.
+//! Counters and latencies of the commands of a volume or share.
 
 use crate::latency::LatencyHistogram;
-use crate::offload::OffloadStatistics;
+use crate::offload::{OffloadStatistics, VolumeOffload};
 use crate::primitive::Primitive;
 use block::VolumeId;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Counters of a volume's reads and writes since it was added.
@@ -63,7 +64,7 @@ impl UsedUnits {
     }
 }
 
-/// All counters of one volume.
+/// All counters of one volume or share.
 #[derive(Debug)]
 pub struct Statistics {
     volume: VolumeId,
@@ -74,7 +75,7 @@ pub struct Statistics {
     latency: RefCell<IoLatency>,
     /// Commands of any kind in flight.
     in_flight: Cell<u64>,
-    offload: RefCell<[OffloadStatistics; Primitive::COUNT]>,
+    offload: RefCell<BTreeMap<Primitive, OffloadStatistics>>,
 }
 
 /// Command in flight, from [`Statistics::enter`] until it is dropped.
@@ -89,8 +90,8 @@ impl Drop for CommandInFlight<'_> {
 }
 
 impl Statistics {
-    /// The counters of a volume, which is named in `used` when they change.
-    pub(crate) fn new(volume: VolumeId, used: UsedUnits) -> Self {
+    /// The counters of a volume or share, which is named in `used` when they change.
+    pub fn new(volume: VolumeId, used: UsedUnits) -> Self {
         Self {
             volume,
             used,
@@ -125,9 +126,21 @@ impl Statistics {
         self.latency.borrow().clone()
     }
 
-    /// Counters of each offload primitive, in the order of [`Primitive::ALL`].
-    pub fn offload(&self) -> [OffloadStatistics; Primitive::COUNT] {
+    /// Counters of each offload primitive that was used, in the order of [`Primitive::ALL`].
+    pub fn offload(&self) -> BTreeMap<Primitive, OffloadStatistics> {
         self.offload.borrow().clone()
+    }
+
+    /// Counters of each offload primitive that was used, with the name of the volume or share.
+    pub fn offload_rows(&self, name: &str, deleted: bool) -> Vec<VolumeOffload> {
+        let row = |(primitive, statistics)| VolumeOffload {
+            volume: self.volume,
+            name: name.to_owned(),
+            deleted,
+            primitive,
+            statistics,
+        };
+        self.offload().into_iter().map(row).collect()
     }
 
     /// Commands in flight.
@@ -178,6 +191,6 @@ impl Statistics {
     /// Changes the counters of a primitive.
     pub fn account(&self, primitive: Primitive, change: impl FnOnce(&mut OffloadStatistics)) {
         self.note_use();
-        change(primitive.of_mut(&mut self.offload.borrow_mut()));
+        change(self.offload.borrow_mut().entry(primitive).or_default());
     }
 }

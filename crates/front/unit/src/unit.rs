@@ -3,7 +3,6 @@
 use crate::extents::ExtentLocks;
 use crate::in_flight::InFlight;
 use crate::offload::VolumeOffload;
-use crate::primitive::Primitive;
 use crate::reservations::{ReservationReport, Reservations};
 use crate::sanitize::{Begun, Sanitize, SanitizeError};
 use crate::statistics::{Statistics, UsedUnits};
@@ -60,13 +59,9 @@ impl<D> Unit<D> {
         self.content_generation.set(self.content_generation.get() + 1);
     }
 
-    /// Offload counters, a row for each primitive. `deleted`: the volume was deleted.
+    /// Offload counters, a row for each primitive that was used. `deleted`: the volume was deleted.
     pub fn offload(&self, deleted: bool) -> Vec<VolumeOffload> {
-        let (volume, name) = (self.volume, self.name().to_string());
-        let rows = Primitive::ALL.into_iter().zip(self.statistics.offload());
-        let row =
-            |(primitive, statistics)| VolumeOffload { volume, name: name.clone(), deleted, primitive, statistics };
-        rows.map(row).collect()
+        self.statistics.offload_rows(&self.name(), deleted)
     }
 
     /// Registrations and reservations, for display.

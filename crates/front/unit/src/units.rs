@@ -7,8 +7,7 @@
 
 use crate::adapter::Adapter;
 use crate::clock::Clock;
-use crate::offload::VolumeOffload;
-use crate::primitive::Primitive;
+use crate::offload::{DeletedOffload, VolumeOffload};
 use crate::refusals::{LogEntry, RefusalLog};
 use crate::registrant::Registrant;
 use crate::reservations::Notice;
@@ -20,11 +19,8 @@ use crate::working_memory::WorkingMemory;
 use block::{BlockDevice, VolumeId};
 use futures_util::future::join_all;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
-
-/// Rows of offload counters that are kept of deleted volumes: those of at least 64 volumes.
-const DELETED_ROWS: usize = 64 * Primitive::COUNT;
 
 /// Parameters of [`Units::new`].
 pub struct UnitsOptions {
@@ -47,7 +43,7 @@ pub struct Units<D> {
     working_memory: WorkingMemory,
     log: RefCell<RefusalLog>,
     /// Offload counters of volumes that were deleted, the oldest first.
-    deleted: RefCell<VecDeque<VolumeOffload>>,
+    deleted: RefCell<DeletedOffload>,
     used: UsedUnits,
 }
 
@@ -99,10 +95,7 @@ impl<D> Units<D> {
         let removed = self.units.borrow_mut().remove(&volume);
         let Some(unit) = removed else { return false };
         unit.sanitize.abandon();
-        let mut deleted = self.deleted.borrow_mut();
-        deleted.extend(unit.offload(true).into_iter().filter(|row| row.statistics.commands > 0));
-        let surplus = deleted.len().saturating_sub(DELETED_ROWS);
-        deleted.drain(..surplus);
+        self.deleted.borrow_mut().keep(unit.offload(true));
         true
     }
 
@@ -196,7 +189,7 @@ impl<D> Units<D> {
         used
     }
 
-    /// Offload counters of every volume and primitive, by volume; then those of volumes deleted
+    /// Offload counters of every volume and each primitive used there, by volume; then those of volumes deleted
     /// lately, the oldest first.
     pub fn offload(&self) -> Vec<VolumeOffload> {
         let present = self.all().into_iter().flat_map(|unit| unit.offload(false));
@@ -205,7 +198,7 @@ impl<D> Units<D> {
 
     /// Offload counters of volumes deleted lately, the oldest first.
     pub fn deleted_offload(&self) -> Vec<VolumeOffload> {
-        self.deleted.borrow().iter().cloned().collect()
+        self.deleted.borrow().rows()
     }
 
     /// Adds an entry to the log of refusals, which numbers and dates it.

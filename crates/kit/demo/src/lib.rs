@@ -1,13 +1,14 @@
 //! `windlass demo`: a temporary array, a template disk with a real file system, and the same work done by the host
-//! and by the array.
+//! and by the array. Then the same with files of a share.
 //!
 //! Third-party programs move all data: `mkfs.ext4` creates the file system, `qemu-img` and
 //! `qemu-io` are the initiators. Only the race for a lock, which none of them can run, is run by
-//! the conformance kit. The demo starts the array, runs the programs, and reads three meters: the
+//! the conformance kit, and the operations on files by the host kit's NFS client, which needs no mount. The demo starts the array, runs the programs, and reads three meters: the
 //! clock, the byte counter of the loopback interface, and the pool's used space. It ends with a
 //! table, and then leaves the array running for the user to try, until Ctrl-C.
 #![forbid(unsafe_code)]
 
+mod files;
 mod lock;
 mod table;
 mod template;
@@ -18,6 +19,7 @@ use anyhow::{Context, Result, bail, ensure};
 use array_process::array::{Array, ArrayOptions, free_portal};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,12 +71,13 @@ fn carry_out(executable: &Path, options: &Options, interrupted: &AtomicBool) -> 
         .tempdir_in(&parent)
         .with_context(|| format!("cannot make a directory in {}", parent.display()))?;
 
+    let nfs = free_portal()?;
     let mut array = Array::start(ArrayOptions {
         executable: executable.to_path_buf(),
         state_directory: directory.path().join("array"),
         portals: vec![free_portal()?, free_portal()?],
         pool_size: "16G".into(),
-        arguments: Vec::new(),
+        arguments: vec!["--nfs".into(), nfs.to_string()],
     })?;
     say(&format!(
         "array ready in {}: everything is in {}",
@@ -82,7 +85,7 @@ fn carry_out(executable: &Path, options: &Options, interrupted: &AtomicBool) -> 
         directory.path().display()
     ))?;
 
-    let stage = work::Stage { array: &array, tools: &tools, directory: directory.path(), sizes, interrupted };
+    let stage = work::Stage { array: &array, nfs, tools: &tools, directory: directory.path(), sizes, interrupted };
     let report = stage.run(&mut |line| say(line))?;
     say("")?;
     for line in report.lines() {
@@ -90,7 +93,7 @@ fn carry_out(executable: &Path, options: &Options, interrupted: &AtomicBool) -> 
     }
     let outcome = report.outcome();
     if !options.once {
-        for line in invitation(&array, executable)? {
+        for line in invitation(&array, nfs, executable)? {
             say(&line)?;
         }
         wait_for_the_end(&mut array, interrupted)?;
@@ -124,7 +127,7 @@ fn check_space(directory: &Path, needed_bytes: u64) -> Result<()> {
 }
 
 /// Commands that the user can try on the running array.
-fn invitation(array: &Array, executable: &Path) -> Result<Vec<String>> {
+fn invitation(array: &Array, nfs: SocketAddr, executable: &Path) -> Result<Vec<String>> {
     let template = array.volume(work::TEMPLATE)?;
     let copy = array.volume(work::ARRAY_COPY)?;
     let windlass = executable.display();
@@ -136,6 +139,7 @@ fn invitation(array: &Array, executable: &Path) -> Result<Vec<String>> {
         format!("  portals   {}", portals.join("  ")),
         format!("  template  {}", template.url()),
         format!("  copy      {}", copy.url()),
+        format!("  share     nfs://{nfs}/{}", files::SHARE),
         String::new(),
         "Try next, in another terminal:".into(),
         format!("  export WINDLASS_SERVER={}", array.server()),
@@ -144,6 +148,10 @@ fn invitation(array: &Array, executable: &Path) -> Result<Vec<String>> {
         format!("  {windlass} offload log"),
         format!("  {windlass} volume clone {} mine && {windlass} access grant mine --any", work::TEMPLATE),
         format!("  qemu-img convert -n -C -f raw -O raw {} {}", template.url(), copy.url()),
+        format!("  {windlass} offload stats --layout vnx"),
+        format!("  {windlass} share stat {}", files::SHARE),
+        format!("  {windlass} probe nfs://{nfs}/{} --write-test", files::SHARE),
+        format!("  sudo mount -t nfs -o vers=4.2,port={} {}:/{} /mnt", nfs.port(), nfs.ip(), files::SHARE),
         format!("  sudo iscsiadm -m discovery -t sendtargets -p {first_portal}"),
     ])
 }

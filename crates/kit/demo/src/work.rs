@@ -1,5 +1,6 @@
 //! Operations of the demo: each done by the host and by the array, measured, and compared.
 
+use crate::files;
 use crate::lock;
 use crate::table::{Measured, Report, Row};
 use crate::template;
@@ -8,7 +9,8 @@ use anyhow::{Context, Result, ensure};
 use array_process::array::{Array, Volume};
 use array_process::observe;
 use array_process::program::{self, Finished};
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -31,9 +33,11 @@ const WIRE_SHARE: f64 = 0.01;
 /// Sizes and counts of the operations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
-    template_bytes: u64,
-    content_bytes: u64,
-    zero_bytes: u64,
+    pub(crate) template_bytes: u64,
+    pub(crate) content_bytes: u64,
+    pub(crate) zero_bytes: u64,
+    /// Number of files to which the template of the share is cloned.
+    pub(crate) clones: u64,
     /// Number of times that each of two hosts takes a lock.
     locks: u64,
     /// Number of rounds of the race between all commands that write.
@@ -46,6 +50,7 @@ impl Sizes {
         template_bytes: 2 << 30,
         content_bytes: 400 << 20,
         zero_bytes: 1 << 30,
+        clones: 100,
         locks: 5_000,
         race_rounds: 5_000,
     };
@@ -54,20 +59,23 @@ impl Sizes {
         template_bytes: 256 << 20,
         content_bytes: 32 << 20,
         zero_bytes: 128 << 20,
+        clones: 8,
         locks: 200,
         race_rounds: 200,
     };
 
-    /// Disk space that the demo may need: the tree or the image, the template and one full copy in
+    /// Disk space that the demo may need: the tree or the image, a template and one full copy of each half in
     /// the pool, the log, and a reserve.
     pub(crate) fn disk_space_bytes(self) -> u64 {
-        4 * self.content_bytes + (512 << 20)
+        6 * self.content_bytes + (512 << 20)
     }
 }
 
 /// Resources of an operation.
 pub(crate) struct Stage<'a> {
     pub(crate) array: &'a Array,
+    /// Address of the NFS server.
+    pub(crate) nfs: SocketAddr,
     pub(crate) tools: &'a Tools,
     pub(crate) directory: &'a Path,
     pub(crate) sizes: Sizes,
@@ -78,17 +86,19 @@ impl Stage<'_> {
     /// Runs all operations; `say` prints a line of progress.
     pub(crate) fn run(&self, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<Report> {
         let mut report = Report::default();
-        let template = self.fill_template(&mut report, say)?;
+        let (template, image) = self.fill_template(&mut report, say)?;
         let (host_copy, array_copy) = self.copy(&mut report, &template, say)?;
         self.clone_volume(&mut report, &template, say)?;
         self.zero(&mut report, say)?;
         self.unmap(&mut report, &host_copy, &array_copy, say)?;
         self.lock(&mut report, say)?;
+        files::run(self, &image, &self.nfs.to_string(), &mut report, say)?;
+        std::fs::remove_file(&image)?;
         Ok(report)
     }
 
-    /// Creates a file system and writes it to a new volume. Only the host can do this.
-    fn fill_template(&self, report: &mut Report, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<Volume> {
+    /// Creates a file system and writes it to a new volume. Only the host can do this. Returns the volume and the image.
+    fn fill_template(&self, report: &mut Report, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<(Volume, PathBuf)> {
         say("creating a file system with files of this machine (mkfs.ext4)")?;
         let template =
             template::create(self.tools, self.directory, self.sizes.template_bytes, self.sizes.content_bytes)?;
@@ -108,8 +118,7 @@ impl Stage<'_> {
             array: None,
             result: verdict(held),
         });
-        std::fs::remove_file(&template.image)?;
-        Ok(volume)
+        Ok((volume, template.image))
     }
 
     /// Copies the template twice: `qemu-img convert` without and with copy offload.
@@ -233,13 +242,7 @@ impl Stage<'_> {
             format!("discard -q 0 {}", self.sizes.template_bytes / 2),
             format!("discard -q {0} {0}", self.sizes.template_bytes / 2),
         ];
-        let mut array = self.measure(|| self.client(host_copy, &discard))?;
-        let started = Instant::now();
-        while freed(array) < wanted && started.elapsed() < RELEASE_LIMIT {
-            self.check_interrupted()?;
-            std::thread::sleep(Duration::from_millis(20));
-            array.pool_bytes.1 = self.array.pool_number("used_bytes")?;
-        }
+        let array = self.measure_release(wanted, || self.client(host_copy, &discard))?;
         let zeros = self.reads_zeros(host_copy, self.sizes.template_bytes)?;
         report.check(zeros, "the unmapped disk reads as zeros (qemu-io)");
         let back = freed(array) >= wanted;
@@ -299,13 +302,13 @@ impl Stage<'_> {
     }
 
     /// Errors after Ctrl-C, to stop the demo between two steps.
-    fn check_interrupted(&self) -> Result<()> {
+    pub(crate) fn check_interrupted(&self) -> Result<()> {
         ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
         Ok(())
     }
 
     /// Runs an action, and reads the meters before and after.
-    fn measure(&self, action: impl FnOnce() -> Result<()>) -> Result<Measured> {
+    pub(crate) fn measure(&self, action: impl FnOnce() -> Result<()>) -> Result<Measured> {
         self.check_interrupted()?;
         let pool_before = self.array.pool_number("used_bytes")?;
         let wire_before = observe::loopback_bytes()?;
@@ -318,10 +321,22 @@ impl Stage<'_> {
         Ok(Measured { elapsed, wire_bytes, pool_bytes: (pool_before, pool_after) })
     }
 
+    /// Like [`Stage::measure`], for an action that frees space: waits until as much is free, as long as it may take.
+    pub(crate) fn measure_release(&self, wanted_bytes: u64, action: impl FnOnce() -> Result<()>) -> Result<Measured> {
+        let mut measured = self.measure(action)?;
+        let started = Instant::now();
+        while freed(measured) < wanted_bytes && started.elapsed() < RELEASE_LIMIT {
+            self.check_interrupted()?;
+            std::thread::sleep(Duration::from_millis(20));
+            measured.pool_bytes.1 = self.array.pool_number("used_bytes")?;
+        }
+        Ok(measured)
+    }
+
     /// Like [`Stage::measure`], for an action that may be repeated. The byte counter includes the
     /// traffic of other programs on this machine. So when more than `limit_bytes` were counted, the
     /// action is repeated, three times in all, and the lowest count is used.
-    fn measure_quiet(&self, limit_bytes: u64, action: impl Fn() -> Result<()>) -> Result<Measured> {
+    pub(crate) fn measure_quiet(&self, limit_bytes: u64, action: impl Fn() -> Result<()>) -> Result<Measured> {
         let mut measured = self.measure(&action)?;
         for _ in 0..2 {
             if measured.wire_bytes >= limit_bytes {
@@ -395,26 +410,26 @@ impl Stage<'_> {
 }
 
 /// One per cent of `bytes`.
-fn share(bytes: u64) -> u64 {
+pub(crate) fn share(bytes: u64) -> u64 {
     (bytes as f64 * WIRE_SHARE) as u64
 }
 
 /// Space taken from the pool, in bytes.
-fn grown(measured: Measured) -> u64 {
+pub(crate) fn grown(measured: Measured) -> u64 {
     measured.pool_bytes.1.saturating_sub(measured.pool_bytes.0)
 }
 
 /// Space returned to the pool, in bytes.
-fn freed(measured: Measured) -> u64 {
+pub(crate) fn freed(measured: Measured) -> u64 {
     measured.pool_bytes.0.saturating_sub(measured.pool_bytes.1)
 }
 
 /// Change of the pool's used space, for display.
-fn growth(measured: Measured) -> String {
+pub(crate) fn growth(measured: Measured) -> String {
     text::size::change(measured.pool_bytes.0, measured.pool_bytes.1)
 }
 
 /// Word for the result of a comparison.
-fn verdict(held: bool) -> String {
+pub(crate) fn verdict(held: bool) -> String {
     if held { "identical".into() } else { "DIFFERENT".into() }
 }

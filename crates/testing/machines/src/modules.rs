@@ -19,10 +19,10 @@ pub(crate) fn needed(tree: &Path, wanted: &[&str]) -> Result<Vec<(String, PathBu
     Ok(order.into_iter().map(|path| (format!("{}.ko", name(&path)), tree.join(path))).collect())
 }
 
-/// Name of a module from its path: `virtio_rng` for `kernel/drivers/…/virtio-rng.ko`.
+/// Name of a module from its path: `virtio_rng` for `kernel/drivers/…/virtio-rng.ko`, compressed or not.
 fn name(path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or_default();
-    file.trim_end_matches(".ko").replace('-', "_")
+    file.trim_end_matches(".xz").trim_end_matches(".ko").replace('-', "_")
 }
 
 /// Paths of modules with the modules that each needs, as `depmod` writes them.
@@ -76,10 +76,10 @@ mod tests {
     #[test]
     fn modules_of_the_kernel_itself_are_left_out() {
         let tree = tempfile::tempdir().unwrap();
-        std::fs::write(tree.path().join("modules.dep"), "k/ext-4.ko: k/crc.ko\nk/crc.ko:\n").unwrap();
+        std::fs::write(tree.path().join("modules.dep"), "k/ext-4.ko: k/crc.ko.xz\nk/crc.ko.xz:\n").unwrap();
         std::fs::write(tree.path().join("modules.builtin"), "k/virtio-blk.ko\n").unwrap();
         let found = needed(tree.path(), &["virtio_blk", "ext_4"]).unwrap();
-        let expected = [("crc.ko", "k/crc.ko"), ("ext_4.ko", "k/ext-4.ko")];
+        let expected = [("crc.ko", "k/crc.ko.xz"), ("ext_4.ko", "k/ext-4.ko")];
         assert_eq!(found, expected.map(|(name, path)| (name.to_owned(), tree.path().join(path))));
         assert!(needed(tree.path(), &["none"]).is_err());
     }

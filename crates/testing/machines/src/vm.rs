@@ -21,7 +21,7 @@ use crate::workspace;
 use anyhow::{Context, Result, ensure};
 use array_process::program;
 use clap::{Args, Subcommand};
-use image::{Image, Recipe};
+use image::{Image, Kernel, Recipe};
 use lab::Lab;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -58,6 +58,7 @@ enum Other {
 
 /// The guest's disk: initiator, multipath, and LIO's modules.
 const RECIPE: Recipe = Recipe {
+    kernel: Kernel::Stable,
     packages: &["open-iscsi", "multipath-tools", "dmsetup", "sg3-utils", "ddpt", "lsscsi"],
     modules: &["scsi_mod", "sd_mod", "sg", "iscsi_tcp", "dm_multipath", "dm_service_time", "dm_round_robin"],
 };

@@ -28,6 +28,9 @@ const PLACES: [u64; 7] = [
     SPACE_SECTORS - PART_SECTORS,
 ];
 
+/// Blocks of the unit of ceilings.
+const CEILING_BLOCKS: u64 = pool::CEILING_UNIT_BYTES / 4096;
+
 /// First id of objects; lower ids belong to the pool itself.
 pub(crate) const FIRST_OBJECT: u64 = 16;
 
@@ -230,6 +233,12 @@ impl Generator {
             }
             Kind::Reserve => {
                 let (id, sectors) = self.writable(model).unwrap_or((object, sectors));
+                let limited = model.objects.get(&id).is_some_and(|object| !object.snapshot && sectors == SPACE_SECTORS);
+                if world.allots && limited && self.one_in(2) {
+                    let units: Option<u64> = self.of(&[None, Some(1), Some(2), Some(3), Some(5)]);
+                    let blocks = units.map(|units| units * CEILING_BLOCKS);
+                    return Catalog::Ceiling { id, blocks };
+                }
                 let percent = self.of(&[None, Some(100), Some(100), Some(100), Some(30), Some(0)]);
                 // In an address space, what is allotted stays promised.
                 let kept = sectors == SPACE_SECTORS && percent.is_some();

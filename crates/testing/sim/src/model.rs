@@ -72,6 +72,8 @@ pub struct Object {
     pub parent: u64,
     /// Percentage of shared content for which space is reserved; `None` for an unreserved volume.
     pub reserved: Option<u8>,
+    /// Largest number of blocks that an address space may use.
+    pub ceiling: Option<u64>,
     /// Number of 4 KiB blocks with any content.
     pub mapped: u64,
     /// Blocks for which space is promised.
@@ -86,6 +88,7 @@ pub(crate) enum Undo {
     Header { object: u64, sectors: u64, write_cache: bool },
     Object { object: u64, before: Option<Box<Object>> },
     Reserved { object: u64, before: Option<u8> },
+    Ceiling { object: u64, before: Option<u64> },
     Allotted { object: u64, before: Rc<BTreeSet<u64>> },
     Document { key: String, before: Option<Vec<u8>> },
 }
@@ -272,6 +275,7 @@ impl Model {
                     snapshot: *snapshot,
                     parent: *source,
                     reserved: None,
+                    ceiling: None,
                     allotted: Rc::default(),
                     ..object.clone()
                 };
@@ -311,6 +315,12 @@ impl Model {
                 if let Some(object) = self.objects.get_mut(id) {
                     undo.push(Undo::Reserved { object: *id, before: object.reserved });
                     object.reserved = *percent;
+                }
+            }
+            Catalog::Ceiling { id, blocks } => {
+                if let Some(object) = self.objects.get_mut(id) {
+                    undo.push(Undo::Ceiling { object: *id, before: object.ceiling });
+                    object.ceiling = *blocks;
                 }
             }
             Catalog::ZeroDetection { enabled, .. } => self.stores_zeros |= !enabled,
@@ -363,6 +373,11 @@ impl Model {
                 Undo::Reserved { object, before } => {
                     if let Some(object) = self.objects.get_mut(&object) {
                         object.reserved = before;
+                    }
+                }
+                Undo::Ceiling { object, before } => {
+                    if let Some(object) = self.objects.get_mut(&object) {
+                        object.ceiling = before;
                     }
                 }
                 Undo::Allotted { object, before } => {

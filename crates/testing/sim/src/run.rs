@@ -547,7 +547,11 @@ impl Run {
                 Undo::Object { object, .. } => {
                     self.touched_objects.insert(*object);
                 }
-                Undo::Header { .. } | Undo::Document { .. } | Undo::Reserved { .. } | Undo::Allotted { .. } => {}
+                Undo::Header { .. }
+                | Undo::Document { .. }
+                | Undo::Reserved { .. }
+                | Undo::Ceiling { .. }
+                | Undo::Allotted { .. } => {}
             }
         }
         self.effects.push_back(Effect { sequence, undo });
@@ -593,6 +597,11 @@ impl Run {
                 Failure::Pool(PoolError::Busy(_)) => true,
                 // One growth at a time, and never to a smaller size.
                 Failure::Pool(PoolError::CannotGrow(_)) => matches!(request, Request::Grow { .. }),
+                // Only an object that has a ceiling, or had one in between.
+                Failure::Pool(PoolError::AboveCeiling { .. }) => {
+                    catalog_effects != self.catalog_effects || self.model.has_ceiling(&request)
+                }
+                Failure::Pool(PoolError::BadCeiling { .. }) => catalog_effects != self.catalog_effects,
                 Failure::Pool(PoolError::BadDocument { .. } | PoolError::BadReservation { .. }) => false,
             };
             self.report.failed += u64::from(self.troubled);
@@ -789,6 +798,9 @@ fn change(change: &Catalog) -> CatalogChange {
         Catalog::Resize { id, sectors } => CatalogChange::Resize { id: ObjectId(*id), size_bytes: sectors * 512 },
         Catalog::WriteCache { id, enabled } => CatalogChange::SetWriteCache { id: ObjectId(*id), enabled: *enabled },
         Catalog::Rollback { id, source } => CatalogChange::Rollback { id: ObjectId(*id), source: ObjectId(*source) },
+        Catalog::Ceiling { id, blocks } => {
+            CatalogChange::SetCeiling { id: ObjectId(*id), ceiling_bytes: blocks.map(|blocks| blocks * 4096) }
+        }
         Catalog::Reserve { id, percent } => CatalogChange::SetReservation {
             id: ObjectId(*id),
             reservation: percent.map(|overwrite_percent| pool::Reservation { overwrite_percent }),

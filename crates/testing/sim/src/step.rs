@@ -76,6 +76,8 @@ pub enum Catalog {
     Rollback { id: u64, source: u64 },
     /// Reserves space, for this percentage of the shared content, or ends the reservation.
     Reserve { id: u64, percent: Option<u8> },
+    /// Limits the blocks of an address space, or ends the limit.
+    Ceiling { id: u64, blocks: Option<u64> },
     /// Switches the detection of written zeros.
     ZeroDetection { id: u64, enabled: bool },
     /// Stores a document.
@@ -214,6 +216,8 @@ impl fmt::Display for Catalog {
                 write!(f, "reserve object {id}, {percent} % of what is shared")
             }
             Self::Reserve { id, percent: None } => write!(f, "reserve nothing for object {id}"),
+            Self::Ceiling { id, blocks: Some(blocks) } => write!(f, "limit object {id} to {blocks} blocks"),
+            Self::Ceiling { id, blocks: None } => write!(f, "end the limit of object {id}"),
             Self::ZeroDetection { id, enabled: true } => write!(f, "zero detection of object {id} on"),
             Self::ZeroDetection { id, enabled: false } => write!(f, "zero detection of object {id} off"),
             Self::Put { key, tag, bytes } => write!(f, "store document {key}: {bytes} bytes, content {tag}"),

@@ -2,7 +2,7 @@
 //! makes of them.
 
 use crate::model::{BLOCK_SECTORS, Model, Undo, bytes_of, value};
-use crate::step::Pattern;
+use crate::step::{Catalog, Pattern, Request};
 use bytes::Bytes;
 use pool::{BlockNumber, BlockRange, ByteRange, Missing, ObjectId, Outcome, View};
 use std::fmt;
@@ -97,6 +97,28 @@ impl Model {
                 writable(object) && inside(object, first * BLOCK_SECTORS, blocks * BLOCK_SECTORS)
             }
         })
+    }
+
+    /// Whether a request concerns an object with a ceiling.
+    pub(crate) fn has_ceiling(&self, request: &Request) -> bool {
+        let limited = |id: &u64| self.objects.get(id).is_some_and(|object| object.ceiling.is_some());
+        match request {
+            Request::Transaction { changes, .. } => changes.iter().any(|change| match change {
+                Change::Look { .. } => false,
+                Change::Clone { source, destination, .. } => limited(source) || limited(destination),
+                Change::Write { object, .. }
+                | Change::Edit { object, .. }
+                | Change::Zero { object, .. }
+                | Change::Allot { object, .. }
+                | Change::Release { object, .. } => limited(object),
+            }),
+            Request::Catalog(changes) => changes.iter().any(|change| match change {
+                Catalog::Clone { source, .. } => limited(source),
+                Catalog::Rollback { id, .. } => limited(id),
+                _ => false,
+            }),
+            _ => false,
+        }
     }
 
     /// Whether all changes are writes of content into blocks that are allotted, and looks.

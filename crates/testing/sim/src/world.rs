@@ -305,6 +305,7 @@ impl World {
             (Kind::CloneObject, 12),
             (Kind::Delete, 6),
             (Kind::Create, 8),
+            (Kind::Reserve, 12),
             (Kind::Complete, 300),
             (Kind::Checkpoint, 20),
             (Kind::Crash, 12),

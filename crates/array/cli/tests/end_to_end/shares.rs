@@ -11,7 +11,7 @@ fn shares_from_creation_to_deletion() {
     );
     for (words, status, part) in [
         (&["share", "create", "vms"][..], 4, "share vms exists already with the owner 1000:100"),
-        (&["share", "create", "x", "--quota", "1T"], 2, "a quota is not supported"),
+        (&["share", "create", "x", "--quota", "1000K"], 2, "multiples of 1 MiB"),
         (&["share", "create", "x", "--copy", "physical"], 2, "physical copies are not supported"),
         (&["share", "create", "x", "--mode", "9"], 2, "octal digits, such as 0755"),
         (&["share", "create", "x", "--owner", "me"], 2, "such as 1000:1000"),
@@ -22,6 +22,13 @@ fn shares_from_creation_to_deletion() {
         let refused = array.run(words);
         assert!(refused.status == status && refused.err.contains(part), "{words:?}: {refused:?}");
     }
+    let quota = |words: &[&str]| {
+        array.ok(&[&["share", "set", "vms", "--quota"], words].concat());
+        array.ok(&["share", "list", "--columns", "name,quota"])
+    };
+    assert_eq!(quota(&["2T"]), "NAME  QUOTA\nvms   2 TiB\n");
+    assert!(array.ok(&["share", "show", "vms"]).contains("2 TiB"));
+    assert_eq!(quota(&["none"]), "NAME  QUOTA\nvms   –\n");
     array.ok(&["snapshot", "create", "vms", "monday"]);
     let list = array.ok(&["snapshot", "list", "vms", "--columns", "volume,name,size"]);
     assert_eq!(list, "VOLUME  NAME    SIZE\nvms     monday  –\n");
@@ -40,6 +47,31 @@ fn shares_from_creation_to_deletion() {
     assert_eq!(array.run(&["share", "delete", "machines"]).status, 2);
     array.ok(&["share", "delete", "machines", "test", "--with-snapshots", "--yes"]);
     assert_eq!(array.ok(&["share", "list", "-o", "json"]), "[]\n");
+}
+
+/// The array in memory serves no files: commands for them get as far as its file systems.
+#[test]
+fn files_are_named_by_share_and_path() {
+    let array = Array::start();
+    array.ok(&["share", "create", "vms"]);
+    for (words, status, part) in [
+        (&["file", "list", "vms/dir", "--space"][..], 4, "the array serves no files at present"),
+        (&["file", "stat", "vms/dir/a.img"], 4, "configure NFS"),
+        (&["file", "stat", "vms"], 2, "write SHARE/PATH"),
+        (&["file", "clone", "vms/t.img", "vms/a.img"], 4, "share-not-open"),
+        (&["file", "clone", "vms/t.img", "volume:vm1"], 4, "share-not-open"),
+        (&["file", "clone", "volume:vm1", "vms/a.img"], 4, "share-not-open"),
+        (&["file", "clone", "volume:v1", "volume:v2"], 2, "windlass volume clone v1 v2"),
+        (&["file", "clone", "vms/t.img", "volume:vm1", "--mode", "0600"], 2, "not about a volume"),
+        (&["file", "clone", "vms/t.img", "vms"], 2, "write SHARE/PATH"),
+        (&["file", "reserve", "vms/a.img"], 4, "share-not-open"),
+        (&["file", "punch", "vms/a.img", "1G-2G", "--yes"], 2, "OFFSET+LENGTH"),
+        (&["file", "punch", "vms/a.img", "1G+64M", "--yes"], 4, "share-not-open"),
+        (&["file", "list", "none"], 3, "windlass share list"),
+    ] {
+        let refused = array.run(words);
+        assert!(refused.status == status && refused.err.contains(part), "{words:?}: {refused:?}");
+    }
 }
 
 #[test]
@@ -100,4 +132,56 @@ fn access_is_granted_by_the_noun_that_has_the_name() {
     array.ok(&["share", "delete", "vms", "--yes"]);
     let addresses = array.ok(&["host", "set", "pve1", "--address", "10.0.0.12", "--columns", "addresses"]);
     assert_eq!(addresses, "ADDRESSES\n10.0.0.12\n");
+}
+
+/// The table of VNX and the clients of a share need no array with shares that were used: all numbers are 0.
+#[test]
+fn statistics_of_shares_have_their_tables() {
+    let array = Array::start();
+    array.ok(&["share", "create", "vms"]);
+    let stat = array.ok(&["share", "stat", "vms"]);
+    for line in
+        ["NAME           vms", "UNIQUE         0 B", "SNAPS          0 B", "READS          0", "WRITE P99      –"]
+    {
+        assert!(stat.lines().any(|found| found == line), "{line}: {stat}");
+    }
+    let json = array.ok(&["share", "stat", "vms", "-o", "json"]);
+    assert!(json.contains("\"mapped_bytes\": 0") && json.contains("\"written_bytes\": 0"), "{json}");
+    assert_eq!(array.run(&["share", "stat", "nosuch"]).status, 3);
+    assert_eq!(array.ok(&["offload", "stats", "--by", "client", "-o", "json"]), "[]\n");
+    let table = array.ok(&["offload", "stats", "--layout", "vnx"]);
+    let rows: Vec<_> = table.lines().map(|line| line.split_whitespace().rev().take(4).count()).collect();
+    assert_eq!((rows.len(), table.contains("vaaiReserveSpace")), (7, true), "{table}");
+    let usage = array.run(&["offload", "stats", "vms", "--interval", "1"]);
+    assert!(usage.status == 2 && usage.err.contains("--layout"), "{usage:?}");
+}
+
+#[test]
+fn connecting_a_host_prints_what_it_enters() {
+    let array = Array::start();
+    array.ok(&["share", "create", "vms"]);
+    array.ok(&["share", "create", "old", "--protocols", "v3"]);
+    array.ok(&["volume", "create", "v1", "--size", "1G"]);
+    array.ok(&["host", "create", "pve1", "--address", "10.0.0.11", "--iqn", ESX01]);
+    let without = array.run(&["connect", "linux", "pve1", "vms"]);
+    assert!(without.status == 0 && without.err.contains("windlass access grant vms --host pve1"), "{without:?}");
+    array.ok(&["access", "grant", "vms", "--host", "pve1"]);
+    array.ok(&["access", "grant", "old", "--any", "--read-only"]);
+    let printed = array.run(&["connect", "linux", "pve1", "vms", "--address", "192.0.2.7:12049"]);
+    assert!(printed.err.is_empty(), "{printed:?}");
+    for line in [
+        "# mount share vms on pve1 (read-write, squash none), as root",
+        "mount -t nfs -o vers=4.2,hard,port=12049 192.0.2.7:/vms /mnt/vms",
+        "192.0.2.7:/vms  /mnt/vms  nfs  vers=4.2,hard,port=12049,_netdev,nofail  0  0",
+        "windlass offload stats vms --by client",
+    ] {
+        assert!(printed.out.lines().any(|found| found == line), "{line}: {}", printed.out);
+    }
+    let old = array.ok(&["connect", "linux", "pve1", "old", "--directory", "/srv/old"]);
+    let mount = "mount -t nfs -o vers=3,hard,proto=tcp,nolock,mountport=2049,ro 127.0.0.1:/old /srv/old";
+    assert!(old.lines().any(|line| line == mount), "{old}");
+    array.ok(&["access", "grant", "v1", "--host", "pve1"]);
+    let volume = array.ok(&["connect", "linux", "pve1", "v1"]);
+    assert!(volume.contains("iscsiadm -m discovery -t sendtargets -p 127.0.0.1:"), "{volume}");
+    assert_eq!(array.run(&["connect", "linux", "nosuch", "vms"]).status, 3);
 }

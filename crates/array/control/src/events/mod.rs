@@ -39,7 +39,7 @@ const GAP: u64 = 10_000;
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Codes of all events, by name.
-pub(crate) const CODES: [&str; 49] = [
+pub(crate) const CODES: [&str; 50] = [
     "access-granted",
     "access-revoked",
     "array-started",
@@ -64,6 +64,7 @@ pub(crate) const CODES: [&str; 49] = [
     "job-started",
     "login-refused",
     "metadata-damaged",
+    "nfs-client-expired",
     "pool-changed",
     "pool-full",
     "pool-grown",

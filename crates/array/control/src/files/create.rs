@@ -1,6 +1,5 @@
 //! `file clone`: a new file with the content of a file, a volume or a snapshot.
 
-use crate::clone_source::find_source;
 use crate::control::Control;
 use crate::error::ControlError;
 use crate::events::Draft;
@@ -47,7 +46,7 @@ impl Request for FileCreate {
         let source = match &self.from {
             FileFrom::File(path) => FileSource::File(control.file(path)?.0.place),
             FileFrom::Volume(name) => {
-                let object = find_source(&control.directory(), name)?.object;
+                let object = control.directory().volume_source(name)?.object;
                 FileSource::Volume { object, size_bytes: control.object(object)?.size_bytes }
             }
         };

@@ -21,6 +21,8 @@ pub(super) enum Mark {
     PoolFull,
     /// A threshold of a volume.
     Volume(Uuid),
+    /// A threshold of a share with a quota.
+    Share(Uuid),
 }
 
 /// Reached mark.
@@ -39,6 +41,7 @@ impl Document for CrossingRecord {
             Mark::Pool => format!("{}pool", Self::PREFIX),
             Mark::PoolFull => format!("{}pool-full", Self::PREFIX),
             Mark::Volume(volume) => format!("{}volume/{volume}", Self::PREFIX),
+            Mark::Share(share) => format!("{}share/{share}", Self::PREFIX),
         }
     }
 }

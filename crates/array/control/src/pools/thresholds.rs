@@ -1,4 +1,4 @@
-//! Soft thresholds of the pool and of volumes, and the full pool.
+//! Soft thresholds of the pool, of volumes and of shares with a quota, and the full pool.
 //!
 //! A threshold is crossed once: it stays reached until usage has fallen two percent below it, or to
 //! half of it if that is less far. This state is stored as a document, so that a restart raises no
@@ -134,7 +134,8 @@ impl Control {
         for volume in self.volumes_to_check() {
             self.find_crossing_of_volume(volume);
         }
-        self.forget_deleted_volumes();
+        self.find_crossings_of_shares();
+        self.forget_deleted();
     }
 
     /// Threshold of the pool.
@@ -182,7 +183,7 @@ impl Control {
             directory.volumes_with_thresholds().map(|volume| (volume.id, volume)).collect();
         volumes.extend(reached.keys().filter_map(|mark| match mark {
             Mark::Volume(volume) => Some((*volume, directory.volume_by_id(*volume)?)),
-            Mark::Pool | Mark::PoolFull => None,
+            Mark::Pool | Mark::PoolFull | Mark::Share(_) => None,
         }));
         volumes.into_values().cloned().collect()
     }
@@ -203,12 +204,41 @@ impl Control {
         }
     }
 
-    /// Marks of volumes that were deleted.
-    fn forget_deleted_volumes(&self) {
+    /// Thresholds of shares: the pool's, of their quotas. One that has no quota any more leaves them.
+    fn find_crossings_of_shares(&self) {
+        let shares: Vec<(Uuid, pool::ObjectId)> =
+            self.directory().shares().map(|share| (share.id, share.object)).collect();
+        for (id, object) in shares {
+            let Some(object) = self.catalog().object(object) else { continue };
+            let (mark, quota) = (Mark::Share(id), object.ceiling_bytes.unwrap_or(0));
+            let before = self.pool().crossings.level(mark);
+            let now = level(before, object.used_bytes(), quota, &pool_thresholds(&self.pool().limits()));
+            if now == before {
+                continue;
+            }
+            let Some(name) = self.directory().share_by_id(id).map(|share| share.name.clone()) else { continue };
+            let share = percent(object.used_bytes(), quota);
+            let message = match (now, object.ceiling_bytes) {
+                (Some(_), _) => format!("{share} % of the quota of share {name} is used or promised"),
+                (None, Some(_)) => {
+                    format!("{share} % of the quota of share {name} is used or promised: below its threshold again")
+                }
+                (None, None) => format!("share {name} has no quota any more"),
+            };
+            self.keep(mark, now);
+            self.raise_crossing(now, before, name, message);
+        }
+    }
+
+    /// Marks of volumes and shares that were deleted.
+    fn forget_deleted(&self) {
         let gone: Vec<Mark> = {
             let directory = self.directory();
-            let is_gone =
-                |mark: &&Mark| matches!(mark, Mark::Volume(volume) if directory.volume_by_id(*volume).is_none());
+            let is_gone = |mark: &&Mark| match mark {
+                Mark::Pool | Mark::PoolFull => false,
+                Mark::Volume(volume) => directory.volume_by_id(*volume).is_none(),
+                Mark::Share(share) => directory.share_by_id(*share).is_none(),
+            };
             self.pool().crossings.reached.borrow().keys().filter(is_gone).copied().collect()
         };
         for mark in gone {
@@ -227,15 +257,19 @@ impl Control {
         object: Option<pool::ObjectId>,
     ) {
         self.keep(mark, now);
+        self.raise_crossing(now, before, subject, message);
+        if let Some(reached) = now.filter(|now| Some(*now) > before) {
+            self.live().publish(&Change::ThresholdReached { object, level: reached }, &self.directory());
+        }
+    }
+
+    fn raise_crossing(&self, now: Option<Level>, before: Option<Level>, subject: String, message: String) {
         let (severity, code) = match now {
             Some(Level::Critical) => (Severity::Critical, "threshold-reached"),
             Some(Level::Warning) if before.is_none() => (Severity::Warning, "threshold-reached"),
             Some(Level::Warning) | None => (Severity::Info, "threshold-left"),
         };
         self.raise(Draft::new(severity, code, subject, message));
-        if let Some(reached) = now.filter(|now| Some(*now) > before) {
-            self.live().publish(&Change::ThresholdReached { object, level: reached }, &self.directory());
-        }
     }
 
     fn keep(&self, mark: Mark, now: Option<Level>) {
@@ -296,6 +330,20 @@ impl Control {
                         since,
                         message: format!("{share} % of the volume is mapped"),
                         help: "unmap in the hosts, or grow the volume",
+                    }
+                }
+                Mark::Share(share) => {
+                    let share = directory.share_by_id(share)?;
+                    let object = self.catalog().object(share.object)?;
+                    let (used, quota) = (object.used_bytes(), object.ceiling_bytes?);
+                    let (severity, percent) = used_of(used, quota, &pool_thresholds(&self.pool().limits()));
+                    AlertView {
+                        code: "share-threshold",
+                        severity,
+                        subject: share.name.clone(),
+                        since,
+                        message: format!("{percent} % of the quota of the share is used or promised"),
+                        help: "delete files, or raise the quota",
                     }
                 }
             })

@@ -18,8 +18,8 @@ use crate::shares::record::ShareRecord;
 use crate::volumes::record::SourceRecord;
 use pool::{CatalogChange, ObjectId, ObjectKind};
 
-/// Clones a share. The clone shares all blocks with its source, has the protocols of it, its own
-/// filehandles and no export rules. An existing name is refused: the request is for the content of
+/// Clones a share. The clone shares all blocks with its source, has the protocols and the quota of it,
+/// its own filehandles and no export rules. An existing name is refused: the request is for the content of
 /// the source at this time.
 #[derive(Clone, Debug)]
 pub struct ShareClone {
@@ -60,10 +60,14 @@ impl Request for ShareClone {
             epoch: FIRST_EPOCH,
             created: control.environment().now(),
             source: Some(source.record),
-            ..source.share
+            ..source.share.clone()
         };
         let clone = CatalogChange::CloneObject { source: source.object, id: object, kind: ObjectKind::Volume };
-        let changes = vec![clone, record.put()?];
+        let mut changes = vec![clone];
+        if let Some(ceiling_bytes) = control.object(source.share.object)?.ceiling_bytes {
+            changes.push(CatalogChange::SetCeiling { id: object, ceiling_bytes: Some(ceiling_bytes) });
+        }
+        changes.push(record.put()?);
         control.commit(changes, vec![record.clone().into()], &[Change::ShareAdded { object }]).await?;
         let mut view = control.show_share(record).await?;
         view.warnings = control.space_warnings();

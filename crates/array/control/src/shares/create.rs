@@ -13,7 +13,7 @@ use crate::request::{Outcome, Request};
 use crate::shares::ShareView;
 use crate::shares::error::ShareError;
 use crate::shares::record::{CopyPolicy, Protocols, RootRecord, ShareRecord};
-use pool::{ADDRESS_SPACE_BYTES, CatalogChange};
+use pool::{ADDRESS_SPACE_BYTES, CEILING_UNIT_BYTES, CatalogChange, MAX_CEILING_BYTES};
 
 /// Largest permission bits: set-user-ID, set-group-ID, sticky, and nine bits of access.
 const MAX_MODE: u32 = 0o7777;
@@ -36,7 +36,7 @@ pub struct ShareCreate {
     pub protocols: Protocols,
     /// Copy policy. Only [`CopyPolicy::Share`] is supported.
     pub copy: CopyPolicy,
-    /// Largest space of the share. Not supported.
+    /// Largest space of the share, as in [`ShareSet`](super::ShareSet).
     pub quota_bytes: Option<u64>,
 }
 
@@ -61,9 +61,7 @@ impl ShareCreate {
         if self.mode > MAX_MODE {
             return Err(ShareError::InvalidMode { mode: self.mode }.into());
         }
-        if self.quota_bytes.is_some() {
-            return Err(ShareError::QuotaUnsupported.into());
-        }
+        self.quota_bytes.map_or(Ok(()), check_quota)?;
         match self.copy {
             CopyPolicy::Share => Ok(()),
             CopyPolicy::Physical => Err(ShareError::PhysicalCopyUnsupported.into()),
@@ -71,7 +69,7 @@ impl ShareCreate {
     }
 
     /// Checks that an existing share matches the request.
-    fn check_same(&self, existing: &ShareRecord) -> Result<(), ControlError> {
+    fn check_same(&self, existing: &ShareRecord, quota_bytes: Option<u64>) -> Result<(), ControlError> {
         let root = &existing.root;
         let difference = if (root.uid, root.gid) != self.owner {
             Difference::Owner(root.uid, root.gid)
@@ -79,6 +77,8 @@ impl ShareCreate {
             Difference::Mode(root.mode)
         } else if existing.protocols != self.protocols {
             Difference::Protocols(existing.protocols.name())
+        } else if quota_bytes != self.quota_bytes {
+            Difference::Quota(quota_bytes)
         } else if existing.source.is_some() {
             Difference::Clone
         } else {
@@ -98,7 +98,7 @@ impl Request for ShareCreate {
         let _changes = control.lock_changes().await;
         let existing = control.directory().share(&self.name).ok().cloned();
         if let Some(existing) = existing {
-            self.check_same(&existing)?;
+            self.check_same(&existing, control.object(existing.object)?.ceiling_bytes)?;
             return Ok(Outcome::unchanged(control.show_share(existing).await?));
         }
         control.directory().check_name_free(&self.name)?;
@@ -117,8 +117,11 @@ impl Request for ShareCreate {
             created,
             source: None,
         };
-        let create = CatalogChange::CreateVolume { id: object, size_bytes: ADDRESS_SPACE_BYTES };
-        let changes = vec![create, record.put()?];
+        let mut changes = vec![CatalogChange::CreateVolume { id: object, size_bytes: ADDRESS_SPACE_BYTES }];
+        if self.quota_bytes.is_some() {
+            changes.push(CatalogChange::SetCeiling { id: object, ceiling_bytes: self.quota_bytes });
+        }
+        changes.push(record.put()?);
         control.commit(changes, vec![record.clone().into()], &[Change::ShareAdded { object }]).await?;
         let mut view = control.show_share(record).await?;
         view.warnings = control.space_warnings();
@@ -142,6 +145,14 @@ impl Control {
                 return fsid;
             }
         }
+    }
+}
+
+/// Checks the size of a quota.
+pub(super) fn check_quota(quota_bytes: u64) -> Result<(), ControlError> {
+    match quota_bytes > 0 && quota_bytes <= MAX_CEILING_BYTES && quota_bytes.is_multiple_of(CEILING_UNIT_BYTES) {
+        true => Ok(()),
+        false => Err(ShareError::InvalidQuota { quota_bytes }.into()),
     }
 }
 

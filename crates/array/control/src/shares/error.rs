@@ -1,6 +1,7 @@
 //! Conditions of shares.
 
-use crate::condition::{Class, Condition, Parameters, User};
+use crate::condition::{Class, Condition, Parameters, Space, User};
+use pool::MAX_CEILING_BYTES;
 use thiserror::Error;
 
 /// Reason why a request for a share was not executed.
@@ -38,9 +39,22 @@ pub enum ShareError {
         /// Requested bits.
         mode: u32,
     },
-    /// The pool has no limit for the space of a share.
-    #[error("a quota is not supported: the pool has no limit for the space of a share")]
-    QuotaUnsupported,
+    /// A quota that is no whole number of MiB, or out of range.
+    #[error(
+        "a quota of {quota_bytes} bytes is not possible: quotas are multiples of 1 MiB up to {MAX_CEILING_BYTES} bytes"
+    )]
+    InvalidQuota {
+        /// Requested quota.
+        quota_bytes: u64,
+    },
+    /// The share would use more than its quota.
+    #[error("the quota of the share does not allow it: {}", quota_words(*needed_bytes, *available_bytes))]
+    QuotaExceeded {
+        /// Further bytes that it would use, if known.
+        needed_bytes: Option<u64>,
+        /// Bytes that it can still use, if known.
+        available_bytes: Option<u64>,
+    },
     /// The array makes only copies that share blocks.
     #[error("physical copies are not supported: a copy within the array shares the blocks of its source")]
     PhysicalCopyUnsupported,
@@ -60,7 +74,8 @@ impl Condition for ShareError {
             Self::SourceIsVolume { .. } => "source-is-volume",
             Self::NoProtocol { .. } => "no-protocol",
             Self::InvalidMode { .. } => "invalid-mode",
-            Self::QuotaUnsupported => "quota-unsupported",
+            Self::InvalidQuota { .. } => "invalid-quota",
+            Self::QuotaExceeded { .. } => "quota-exceeded",
             Self::PhysicalCopyUnsupported => "physical-copy-unsupported",
             Self::NoFurtherHandles { .. } => "no-further-handles",
         }
@@ -69,10 +84,11 @@ impl Condition for ShareError {
     fn class(&self) -> Class {
         match self {
             Self::HasSnapshots { .. } | Self::NotOpen { .. } | Self::NoFurtherHandles { .. } => Class::Conflict,
+            Self::QuotaExceeded { .. } => Class::NoSpace,
             Self::SourceIsVolume { .. }
             | Self::NoProtocol { .. }
             | Self::InvalidMode { .. }
-            | Self::QuotaUnsupported
+            | Self::InvalidQuota { .. }
             | Self::PhysicalCopyUnsupported => Class::Invalid,
         }
     }
@@ -84,14 +100,26 @@ impl Condition for ShareError {
         }
     }
 
+    fn space(&self) -> Space {
+        match self {
+            Self::QuotaExceeded { needed_bytes, available_bytes } => {
+                Space { needed: *needed_bytes, available: *available_bytes }
+            }
+            _ => Space::default(),
+        }
+    }
+
     fn help(&self) -> Option<String> {
         let help = match self {
             Self::HasSnapshots { .. } => "delete them with the share",
             Self::NotOpen { .. } => "configure NFS, and restart the array",
             Self::SourceIsVolume { .. } => "clone it as a volume",
-            Self::QuotaUnsupported => "create the share without a quota, and watch the thresholds of the pool",
+            Self::QuotaExceeded { .. } => "raise the quota of the share, or delete files",
             Self::PhysicalCopyUnsupported => "create the share with the copy policy 'share'",
-            Self::NoProtocol { .. } | Self::InvalidMode { .. } | Self::NoFurtherHandles { .. } => return None,
+            Self::NoProtocol { .. }
+            | Self::InvalidMode { .. }
+            | Self::InvalidQuota { .. }
+            | Self::NoFurtherHandles { .. } => return None,
         };
         Some(help.to_owned())
     }
@@ -103,7 +131,21 @@ impl Condition for ShareError {
             | Self::NotOpen { name }
             | Self::NoProtocol { name }
             | Self::NoFurtherHandles { name } => vec![("share", name.clone())],
-            Self::InvalidMode { .. } | Self::QuotaUnsupported | Self::PhysicalCopyUnsupported => Vec::new(),
+            Self::InvalidMode { .. }
+            | Self::InvalidQuota { .. }
+            | Self::QuotaExceeded { .. }
+            | Self::PhysicalCopyUnsupported => Vec::new(),
         }
+    }
+}
+
+/// What a change would take, and what is left.
+fn quota_words(needed_bytes: Option<u64>, available_bytes: Option<u64>) -> String {
+    match (needed_bytes, available_bytes) {
+        (Some(needed), Some(available)) => {
+            let [needed, available] = [needed, available].map(text::size::format);
+            format!("{needed} more would be used or promised, and {available} are left")
+        }
+        _ => "the content would use more".to_owned(),
     }
 }

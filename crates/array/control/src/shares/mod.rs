@@ -10,6 +10,7 @@ pub(crate) mod error;
 pub(crate) mod record;
 mod rollback;
 mod set;
+mod space;
 
 pub use clone::ShareClone;
 pub use create::ShareCreate;
@@ -18,6 +19,7 @@ pub use error::ShareError;
 pub use record::{CopyPolicy, Protocols, RootRecord, ShareRecord};
 pub use rollback::ShareRollback;
 pub use set::ShareSet;
+pub use space::{ShareIo, ShareIoView, ShareSpace};
 
 use crate::condition::Noun;
 use crate::control::Control;

@@ -6,7 +6,7 @@ use crate::directory::Directory;
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
-use crate::live::ShareRollbackError;
+use crate::live::{Change, ShareRollbackError};
 use crate::names::check_name;
 use crate::record::Document;
 use crate::request::Request;
@@ -44,6 +44,9 @@ impl Request for ShareRollback {
         match control.live().roll_back_share(share.object, snapshot.object).await {
             Ok(()) => control.show_share(share).await,
             Err(ShareRollbackError::NotOpen) => Err(ShareError::NotOpen { name: share.name }.into()),
+            Err(ShareRollbackError::Quota) => {
+                Err(ShareError::QuotaExceeded { needed_bytes: None, available_bytes: None }.into())
+            }
             Err(ShareRollbackError::Pool(error)) => Err(control.pool_error(error)),
         }
     }
@@ -73,7 +76,8 @@ async fn keep(control: &Control, share: &ShareRecord, name: &str) -> Result<(), 
         group: None,
     };
     let clone = CatalogChange::CloneObject { source: share.object, id: object, kind: ObjectKind::Snapshot };
-    control.commit(vec![clone, record.put()?], vec![record.into()], &[]).await
+    let published = [Change::ShareChanged { object: share.object }];
+    control.commit(vec![clone, record.put()?], vec![record.into()], &published).await
 }
 
 /// Finds a snapshot of the share by its short name, its full name or its id.

@@ -1,6 +1,6 @@
 //! `share set`: changes of a share, all or none.
 
-use super::create::check_protocols;
+use super::create::{check_protocols, check_quota};
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::error::ControlError;
@@ -12,6 +12,7 @@ use crate::request::Request;
 use crate::shares::ShareView;
 use crate::shares::error::ShareError;
 use crate::shares::record::Protocols;
+use pool::CatalogChange;
 
 /// Changes a share; absent fields keep their values.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,10 @@ pub struct ShareSet {
     pub name: Option<String>,
     /// Protocols that serve the share.
     pub protocols: Option<Protocols>,
+    /// Largest space of the share: stored blocks and what is promised. A multiple of
+    /// [`CEILING_UNIT_BYTES`](pool::CEILING_UNIT_BYTES); less than is used refuses growth alone. `Some(None)`: no
+    /// quota.
+    pub quota_bytes: Option<Option<u64>>,
     /// True to make the filehandles of all clients stale.
     pub new_handles: bool,
 }
@@ -47,9 +52,20 @@ impl Request for ShareSet {
             let exhausted = || ShareError::NoFurtherHandles { name: record.name.clone() };
             record.epoch = record.epoch.checked_add(1).ok_or_else(exhausted)?;
         }
+        let object = record.object;
+        let (mut changes, mut published) = (Vec::new(), Vec::new());
         if record != before {
-            let published = [Change::ShareChanged { object: record.object }];
-            control.commit(vec![record.put()?], vec![record.clone().into()], &published).await?;
+            changes.push(record.put()?);
+            published.push(Change::ShareChanged { object });
+        }
+        if let Some(ceiling_bytes) = self.quota_bytes
+            && ceiling_bytes != control.object(object)?.ceiling_bytes
+        {
+            ceiling_bytes.map_or(Ok(()), check_quota)?;
+            changes.push(CatalogChange::SetCeiling { id: object, ceiling_bytes });
+        }
+        if !changes.is_empty() {
+            control.commit(changes, vec![record.clone().into()], &published).await?;
         }
         control.show_share(record).await
     }
@@ -58,6 +74,10 @@ impl Request for ShareSet {
         let mut changes = Vec::new();
         changes.extend(self.name.as_ref().map(|name| format!("renamed to {name}")));
         changes.extend(self.protocols.map(|protocols| format!("protocols {}", protocols.name())));
+        changes.extend(self.quota_bytes.map(|quota| match quota {
+            Some(bytes) => format!("quota {}", text::size::format(bytes)),
+            None => "no quota".to_owned(),
+        }));
         changes.extend(self.new_handles.then(|| "new filehandles".to_owned()));
         let message = format!("share {} changed: {}", self.share, changes.join(", "));
         Some(Draft::info("share-changed", &view.record.name, message))

@@ -8,6 +8,7 @@ use crate::directory::Content;
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
+use crate::live::Change;
 use crate::names::check_name;
 use crate::record::Document;
 use crate::request::Request;
@@ -57,7 +58,8 @@ impl Request for SnapshotCreate {
             group: None,
         };
         let clone = CatalogChange::CloneObject { source: source.object, id: object, kind: ObjectKind::Snapshot };
-        control.commit(vec![clone, record.put()?], vec![record.clone().into()], &[]).await?;
+        let published = control.snapshots_changed(source.id);
+        control.commit(vec![clone, record.put()?], vec![record.clone().into()], published.as_slice()).await?;
         control.show_snapshot(record).await
     }
 
@@ -104,7 +106,9 @@ impl Request for SnapshotGroup {
             records.push(record);
         }
         let edits = records.iter().cloned().map(SnapshotRecord::into).collect();
-        control.commit(changes, edits, &[]).await?;
+        let published: Vec<Change> =
+            records.iter().filter_map(|record| control.snapshots_changed(record.volume)).collect();
+        control.commit(changes, edits, &published).await?;
         let mut patience = control.patience();
         for record in &records {
             control.count(&[record.object], &mut patience).await;

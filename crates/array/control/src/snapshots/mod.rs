@@ -18,6 +18,7 @@ use crate::directory::Edit;
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::facts::Facts;
+use crate::live::Change;
 use crate::page::Listed;
 use crate::read::Read;
 use crate::record::Document;
@@ -134,7 +135,8 @@ impl Request for SnapshotDelete {
         let record = control.directory().snapshot(&self.snapshot)?.clone();
         let name = control.directory().full_name(&record);
         let changes = vec![CatalogChange::DeleteObject { id: record.object }, record.delete()];
-        control.commit(changes, vec![Edit::Snapshot(record.id, None)], &[]).await?;
+        let published = control.snapshots_changed(record.volume);
+        control.commit(changes, vec![Edit::Snapshot(record.id, None)], published.as_slice()).await?;
         Ok(name)
     }
 
@@ -144,6 +146,11 @@ impl Request for SnapshotDelete {
 }
 
 impl Control {
+    /// Change to publish when a share gets or loses a snapshot, which hosts can mount; nothing for a volume.
+    fn snapshots_changed(&self, content: Uuid) -> Option<Change> {
+        self.directory().share_by_id(content).map(|share| Change::ShareChanged { object: share.object })
+    }
+
     /// Counts one snapshot and returns its view. Errors: `NotFound` if it was deleted meanwhile.
     async fn show_snapshot(&self, record: SnapshotRecord) -> Result<SnapshotView, ControlError> {
         let name = record.name.clone();

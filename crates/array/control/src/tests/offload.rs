@@ -33,7 +33,8 @@ fn rows_have_names_and_an_order() {
         row(ObjectId(98), "v1", Primitive::Zero),
     ]);
     let named = |volume: Option<&str>| {
-        let rows = array.run(OffloadStatistics { volume: volume.map(str::to_owned) })?;
+        let rows =
+            array.run(OffloadStatistics { volume: volume.map(str::to_owned), ..OffloadStatistics::default() })?;
         Ok(rows.into_iter().map(|view| (view.volume, view.deleted, view.row.primitive)).collect::<Vec<_>>())
     };
     let row = |name: &str, deleted, primitive| (name.to_owned(), deleted, primitive);
@@ -61,4 +62,58 @@ fn the_log_keeps_the_newest_of_the_volume_asked_for() {
     assert_eq!(log(Some("v1"), None, 2), [6, 8]);
     assert_eq!(log(None, Some(Ending::Refused), 2), [6, 7]);
     assert_eq!(log(Some("v2"), Some(Ending::Failed), 9), [9]);
+}
+
+/// Shares stand beside volumes; clients are named by the hosts with their addresses.
+#[test]
+fn shares_have_rows_and_clients() {
+    let array = Array::new();
+    let volume = array.create("v1").object.id;
+    let share = array.run(ShareCreate::new("s1".to_owned())).unwrap().view.object.id;
+    let address = "192.0.2.7".parse().unwrap();
+    let host = HostCreate { name: "pve1".to_owned(), addresses: vec![address], ..HostCreate::default() };
+    array.run(host).unwrap();
+    array.live.offload.replace(vec![
+        row(volume, "v1", Primitive::Unmap),
+        row(share, "before-rename", Primitive::Clone),
+        row(ObjectId(99), "s2", Primitive::Free),
+    ]);
+    let client =
+        |client| ClientOffloadRow { client, primitive: Primitive::Clone, counters: OffloadCounters::default() };
+    array.live.offload_by_client.borrow_mut().insert(share.0, vec![client(Some(address)), client(None)]);
+    let rows = |volume: Option<&str>, noun, by_client| {
+        let request = OffloadStatistics { volume: volume.map(str::to_owned), noun, by_client };
+        let rows = array.run(request)?;
+        let host = |view: &OffloadView| view.client.as_ref().and_then(|client| client.host.clone());
+        Ok(rows.iter().map(|view| (view.volume.clone(), view.deleted, host(view))).collect::<Vec<_>>())
+    };
+    let named = |name: &str, deleted, host: Option<&str>| (name.to_owned(), deleted, host.map(str::to_owned));
+    let all = [named("s1", false, None), named("v1", false, None), named("s2", true, None)];
+    assert_eq!(rows(None, None, false).unwrap(), all);
+    assert_eq!(rows(Some("s1"), Some(Noun::Share), false).unwrap(), all[..1]);
+    assert_eq!(rows(Some("s2"), None, false).unwrap(), all[2..]);
+    let of_clients = [named("s1", false, Some("pve1")), named("s1", false, None)];
+    assert_eq!(rows(None, None, true).unwrap(), of_clients);
+    let wrong: Result<_, ControlError> = rows(Some("s1"), Some(Noun::Volume), false);
+    assert_eq!(wrong.unwrap_err().code(), "not-found");
+    let entry = LogEntry { initiator: "192.0.2.7".to_owned(), ..refusal(0, share) };
+    array.live.refusals.replace(vec![entry]);
+    let log = array.run(OffloadLog { volume: Some("s1".to_owned()), ending: None, limit: 9 }).unwrap();
+    assert_eq!((log[0].volume.as_str(), log[0].host.as_deref()), ("s1", Some("pve1")));
+}
+
+#[test]
+fn the_space_of_a_share_tells_what_hosts_freed() {
+    let array = Array::new();
+    let share = array.run(ShareCreate::new("s1".to_owned())).unwrap().view.object.id;
+    let counters =
+        OffloadCounters { ok: 3, bytes: 9000, deallocated_bytes: 8192, unaligned_bytes: 808, ..Default::default() };
+    let free = OffloadRow { volume: share, name: "s1".to_owned(), primitive: Primitive::Free, counters };
+    array.live.offload.replace(vec![free]);
+    let space = array.run(ShareSpace { share: "s1".to_owned() }).unwrap();
+    let unmapped = &space.unmapped;
+    assert_eq!((unmapped.commands, unmapped.requested_bytes, unmapped.deallocated_bytes), (3, 9000, 8192));
+    assert!(array.run(ShareIo { share: "s1".to_owned() }).unwrap().counters.is_none());
+    let unknown = array.run(ShareSpace { share: "v1".to_owned() });
+    assert_eq!(unknown.unwrap_err().code(), "not-found");
 }

@@ -1,5 +1,6 @@
 use super::{Array, ESX01};
 use crate::*;
+use futures_executor::block_on;
 use pool::{ADDRESS_SPACE_BYTES, Catalog};
 use std::collections::BTreeSet;
 
@@ -57,7 +58,9 @@ fn each_share_has_its_own_identifier() {
 fn what_the_pool_cannot_do_is_refused() {
     let array = Array::new();
     for (create, code) in [
-        (ShareCreate { quota_bytes: Some(1 << 40), ..share("vms") }, "quota-unsupported"),
+        (ShareCreate { quota_bytes: Some((1 << 20) + 4096), ..share("vms") }, "invalid-quota"),
+        (ShareCreate { quota_bytes: Some(0), ..share("vms") }, "invalid-quota"),
+        (ShareCreate { quota_bytes: Some(u64::MAX), ..share("vms") }, "invalid-quota"),
         (ShareCreate { copy: CopyPolicy::Physical, ..share("vms") }, "physical-copy-unsupported"),
         (ShareCreate { mode: 0o10000, ..share("vms") }, "invalid-mode"),
         (ShareCreate { protocols: Protocols { v3: false, v4: false }, ..share("vms") }, "no-protocol"),
@@ -96,6 +99,7 @@ fn a_change_is_published_and_stored() {
         name: Some("machines".to_owned()),
         protocols: Some(protocols),
         new_handles: true,
+        quota_bytes: None,
     };
     let view = array.run(set).unwrap();
     let after = ShareRecord { name: "machines".to_owned(), protocols, epoch: 2, ..before };
@@ -335,4 +339,86 @@ fn the_space_of_a_pool_has_its_shares() {
     let pool = array.run(PoolList).unwrap().remove(0);
     assert_eq!((pool.volumes, pool.shares, pool.mapped_bytes), (1, 1, 12288));
     assert_eq!((pool.unique_bytes, pool.shared_bytes), (Some(12288), Some(0)));
+}
+
+#[test]
+fn a_quota_is_a_ceiling_of_the_share_and_of_its_clones() {
+    let array = Array::new();
+    let quota = |bytes| Some(Some(bytes));
+    let create = ShareCreate { quota_bytes: Some(200 << 30), ..share("vms") };
+    let made = array.run(create.clone()).unwrap().view;
+    assert_eq!(made.object.ceiling_bytes, Some(200 << 30));
+    assert!(!array.run(create).unwrap().changed);
+    let error = array.run(share("vms")).unwrap_err();
+    assert_eq!(error.to_string(), "share vms exists already with a quota of 200 GiB");
+    let set = |quota_bytes| ShareSet { share: "vms".to_owned(), quota_bytes, ..ShareSet::default() };
+    array.live.published.borrow_mut().clear();
+    assert_eq!(array.run(set(quota(2 << 40))).unwrap().object.ceiling_bytes, Some(2 << 40));
+    assert_eq!(array.run(set(None)).unwrap().object.ceiling_bytes, Some(2 << 40));
+    let clone = ShareClone { source: "vms".to_owned(), name: "copy".to_owned() };
+    assert_eq!(array.run(clone).unwrap().object.ceiling_bytes, Some(2 << 40));
+    assert_eq!(array.code(set(quota(1000))), "invalid-quota");
+    assert_eq!(array.run(set(Some(None))).unwrap().object.ceiling_bytes, None);
+    // The file system asks the pool each time: nothing of its exports has changed.
+    assert_eq!(array.live.published.borrow().len(), 1);
+    let events = array.run(EventList { since: None, filter: EventFilter::default(), limit: 100 }).unwrap();
+    let told = |text: &str| events.iter().any(|event| event.message == format!("share vms changed: {text}"));
+    assert!(told("quota 2 TiB") && told("no quota"), "{events:?}");
+    let clone = ShareClone { source: "vms".to_owned(), name: "free".to_owned() };
+    assert_eq!(array.run(clone).unwrap().object.ceiling_bytes, None);
+}
+
+#[test]
+fn what_the_quota_does_not_allow_says_how_much_is_left() {
+    let array = Array::new();
+    array.run(share("vms")).unwrap();
+    let (needed_bytes, available_bytes) = (3 << 30, 1 << 20);
+    *array.catalog.fail_next.borrow_mut() = Some(pool::PoolError::AboveCeiling { needed_bytes, available_bytes });
+    let take = SnapshotCreate { volume: "vms".to_owned(), name: "monday".to_owned() };
+    let error = array.run(take).unwrap_err();
+    assert_eq!((error.code(), error.class()), ("quota-exceeded", Class::NoSpace));
+    let text = "the quota of the share does not allow it: 3 GiB more would be used or promised, and 1 MiB are left";
+    assert_eq!(error.to_string(), text);
+}
+
+#[test]
+fn a_share_near_its_quota_raises_an_alert_at_the_thresholds_of_the_pool() {
+    const GIB: u64 = 1 << 30;
+    let array = Array::new();
+    let object = array.run(ShareCreate { quota_bytes: Some(10 * GIB), ..share("vms") }).unwrap().view.object.id;
+    let alerts = |array: &Array| -> Vec<(&'static str, Severity, String)> {
+        block_on(array.control.look());
+        block_on(array.control.look());
+        let alerts = array.run(AlertList).unwrap();
+        alerts.into_iter().map(|alert| (alert.code, alert.severity, alert.message)).collect()
+    };
+    let told = |array: &Array| -> Vec<String> {
+        let filter = EventFilter::default();
+        let events = array.run(EventList { since: None, filter, limit: 1000 }).unwrap();
+        events.into_iter().filter(|event| event.code.starts_with("threshold")).map(|event| event.message).collect()
+    };
+    let share_threshold = |severity, percent: u64| {
+        ("share-threshold", severity, format!("{percent} % of the quota of the share is used or promised"))
+    };
+    array.catalog.set_mapped(object, 7 * GIB);
+    assert_eq!(alerts(&array), []);
+    array.catalog.set_mapped(object, 8 * GIB);
+    assert_eq!(alerts(&array), [share_threshold(Severity::Warning, 80)]);
+    let again = Array::over(array.catalog.clone()).unwrap();
+    array.catalog.set_mapped(object, 10 * GIB);
+    assert_eq!(alerts(&again), [share_threshold(Severity::Critical, 100)]);
+    let set = ShareSet { share: "vms".to_owned(), quota_bytes: Some(Some(20 * GIB)), ..ShareSet::default() };
+    again.run(set.clone()).unwrap();
+    assert_eq!(alerts(&again), []);
+    again.run(ShareSet { quota_bytes: Some(Some(5 * GIB)), ..set.clone() }).unwrap();
+    assert_eq!(alerts(&again), [share_threshold(Severity::Critical, 200)]);
+    again.run(ShareSet { quota_bytes: Some(None), ..set }).unwrap();
+    assert_eq!(alerts(&again), []);
+    let words =
+        ["80", "100", "50", "200"].map(|percent| format!("{percent} % of the quota of share vms is used or promised"));
+    let [warned, critical, below, above] = words;
+    let below = below + ": below its threshold again";
+    assert_eq!(told(&again), [warned, critical, below, above, "share vms has no quota any more".to_owned()]);
+    let reached = |change: &Change| matches!(change, Change::ThresholdReached { .. });
+    assert!(!again.live.published.borrow().iter().any(reached), "no initiator uses a share");
 }

@@ -2,10 +2,10 @@
 //! a snapshot.
 
 use super::{check_size, wanted_reservation};
-use crate::clone_source::{Found, find_source};
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::difference::Difference;
+use crate::directory::sources::Found;
 use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
@@ -112,7 +112,7 @@ impl VolumeCreate {
         match (&self.source, &self.source_file) {
             (None, None) => Ok(None),
             (Some(name), None) => {
-                let found = find_source(&control.directory(), name)?;
+                let found = control.directory().volume_source(name)?;
                 let size_bytes = control.object(found.object)?.size_bytes;
                 Ok(Some(Origin::Object(Source { found, size_bytes, is_capture: false })))
             }

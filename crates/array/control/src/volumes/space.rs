@@ -1,4 +1,4 @@
-//! `volume space`: space of a volume, and the results of hosts' UNMAP commands.
+//! `volume space`: space of a volume or share, and the results of hosts' UNMAP and DEALLOCATE commands.
 
 use crate::condition::Noun;
 use crate::error::ControlError;
@@ -8,6 +8,7 @@ use pool::{ObjectId, ObjectInfo};
 use serde::{Deserialize, Serialize};
 use unit::Primitive;
 use unit::Reason;
+use uuid::Uuid;
 
 /// Shows the space of a volume and the results of hosts' UNMAP commands.
 #[derive(Clone, Debug)]
@@ -16,12 +17,12 @@ pub struct VolumeSpace {
     pub volume: String,
 }
 
-/// Space of a volume: `mapped = unique + shared`.
+/// Space of a volume or share: `mapped = unique + shared`.
 #[derive(Clone, Debug)]
 pub struct SpaceView {
-    /// Name of the volume.
+    /// Name of the volume or share.
     pub volume: String,
-    /// Object of the volume.
+    /// Its object.
     pub object: ObjectInfo,
     /// Bytes that deleting it would free.
     pub unique_bytes: Option<u64>,
@@ -34,7 +35,7 @@ pub struct SpaceView {
 /// Counters of unmapped bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnmapReport {
-    /// Successful UNMAP commands.
+    /// Successful UNMAP or DEALLOCATE commands.
     pub commands: u64,
     /// Bytes that they addressed.
     pub requested_bytes: u64,
@@ -69,20 +70,26 @@ impl Read for VolumeSpace {
     }
 
     fn answer(&self, facts: &dyn Facts) -> Result<SpaceView, ControlError> {
-        let directory = facts.directory();
-        let record = directory.volume(&self.volume)?;
+        let record = facts.directory().volume(&self.volume)?;
         let gone = || ControlError::NotFound { noun: Noun::Volume, name: self.volume.clone() };
-        let object = facts.object(record.object).ok_or_else(gone)?;
-        let (unique_bytes, snapshot_bytes) = (facts.unique_bytes(&[record.object]), facts.snapshot_bytes(record.id));
-        let kept = directory.snapshots_of(record.id).map(|snapshot| KeptBy {
+        facts.space_view(&record.name, record.object, record.id, Primitive::Unmap).ok_or_else(gone)
+    }
+}
+
+impl dyn Facts + '_ {
+    /// Space of a volume or share, of which `free` deallocates; absent if it was deleted meanwhile.
+    pub(crate) fn space_view(&self, name: &str, id: ObjectId, of: Uuid, free: Primitive) -> Option<SpaceView> {
+        let (object, directory) = (self.object(id)?, self.directory());
+        let (unique_bytes, snapshot_bytes) = (self.unique_bytes(&[id]), self.snapshot_bytes(of));
+        let kept = directory.snapshots_of(of).map(|snapshot| KeptBy {
             snapshot: directory.full_name(snapshot),
-            unique_bytes: facts.unique_bytes(&[snapshot.object]),
+            unique_bytes: self.unique_bytes(&[snapshot.object]),
         });
         let mut kept: Vec<KeptBy> = kept.collect();
         kept.sort_by_key(|kept| std::cmp::Reverse(kept.unique_bytes));
         let mut unmapped = UnmapReport { kept, ..UnmapReport::default() };
-        let rows = facts.unit(record.object).offload;
-        for row in rows.iter().filter(|row| row.primitive == Primitive::Unmap) {
+        let rows = self.unit(id).offload;
+        for row in rows.iter().filter(|row| row.primitive == free) {
             let counters = &row.counters;
             let below = counters.ineffective.of(Reason::BelowGrain);
             unmapped.commands = unmapped.commands.saturating_add(counters.ok);
@@ -91,7 +98,6 @@ impl Read for VolumeSpace {
             unmapped.unaligned_bytes = unmapped.unaligned_bytes.saturating_add(counters.unaligned_bytes);
             unmapped.below_grain_commands = unmapped.below_grain_commands.saturating_add(below);
         }
-        let volume = record.name.clone();
-        Ok(SpaceView { volume, object, unique_bytes, snapshot_bytes, unmapped })
+        Some(SpaceView { volume: name.to_owned(), object, unique_bytes, snapshot_bytes, unmapped })
     }
 }

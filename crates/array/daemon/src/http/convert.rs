@@ -1,6 +1,7 @@
 //! Conversion of `control`'s views to types of `api`.
 
 mod files;
+mod nfs;
 mod offload;
 mod shares;
 mod volumes;
@@ -16,9 +17,10 @@ use control::{
     Primitive, RegistrationView, ReservationView, ReservationsView, ScrubRecord, Secret, SessionView, StatusView,
 };
 pub(super) use files::{file, file_range, file_view, segment};
+pub(super) use nfs::{nfs_client, nfs_client_id, nfs_grace, nfs_lock};
 pub(super) use offload::{offload, refusal};
 use pool::Growth;
-pub(super) use shares::{export, mode, protocols, share};
+pub(super) use shares::{export, mode, protocols, share, share_io, share_space};
 pub(super) use volumes::{snapshot, space, tree_node, volume};
 
 /// Stands for the name of a volume that was deleted meanwhile.
@@ -306,13 +308,17 @@ pub(super) fn status(view: StatusView) -> Status {
         }
         total
     };
+    let shown = |total: &(Primitive, OffloadTotal)| total.0.is_of_volumes() || total.1.commands > 0;
+    let totals = Primitive::ALL.into_iter().map(|primitive| (primitive, total(primitive)));
+    let totals = totals.filter(shown).map(|(_, total)| total);
     Status {
         health: health(view.health),
         version: crate::VERSION.to_owned(),
         array_id: view.array_id,
         started: view.started,
         uptime_seconds: view.uptime_seconds,
-        offload: Primitive::ALL.into_iter().map(total).collect(),
+        // Shares are not used by every array: their primitives are shown once they were used.
+        offload: totals.collect(),
         portals: view.portals.into_iter().map(portal).collect(),
         target: view.target,
         volumes: view.pool.volumes,

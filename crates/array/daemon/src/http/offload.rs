@@ -4,7 +4,7 @@ use crate::ArrayHandle;
 use crate::http::extract::Query;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
-use api::{List, OffloadQuery, OffloadRefusal, OffloadStatistics, PageQuery, RefusalQuery};
+use api::{List, OffloadBy, OffloadQuery, OffloadRefusal, OffloadStatistics, PageQuery, RefusalQuery};
 use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
@@ -21,7 +21,8 @@ const DEFAULT_LIMIT: usize = 100;
 /// Largest number of entries returned.
 const MAX_LIMIT: usize = 10_000;
 
-/// Returns statistics of each primitive for each volume since the array started.
+/// Returns statistics of each primitive for each volume and share since the array started, or for each client of each
+/// share.
 #[utoipa::path(
     get,
     path = "/api/v1/offload/stats",
@@ -31,10 +32,11 @@ const MAX_LIMIT: usize = 10_000;
 )]
 pub(super) async fn statistics(
     State(array): State<ArrayHandle>,
-    Query(OffloadQuery { volume, limit, after }): Query<OffloadQuery>,
+    Query(OffloadQuery { volume, by, limit, after }): Query<OffloadQuery>,
     uri: Uri,
 ) -> Result<Json<List<OffloadStatistics>>, Fault> {
-    let list = control::OffloadStatistics { volume };
+    let by_client = by == Some(OffloadBy::Client);
+    let list = control::OffloadStatistics { volume, noun: None, by_client };
     answer::page(&array, list, PageQuery { limit, after }, &uri, convert::offload).await
 }
 

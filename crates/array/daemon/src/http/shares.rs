@@ -6,12 +6,14 @@ use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
 use api::{
-    List, PageQuery, Problem, Share, ShareCreate, ShareDelete, ShareRollback, ShareSet, Snapshot, SnapshotCreate,
+    List, OffloadStatistics, PageQuery, Problem, Share, ShareCreate, ShareDelete, ShareIo, ShareRollback, ShareSet,
+    ShareSpace, Snapshot, SnapshotCreate,
 };
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
+use control::Noun;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -21,6 +23,9 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(list, create))
         .routes(routes!(show, set, delete))
         .routes(routes!(rollback))
+        .routes(routes!(space))
+        .routes(routes!(io))
+        .routes(routes!(offload))
         .routes(routes!(snapshots, take_snapshot))
 }
 
@@ -72,7 +77,7 @@ fn empty(body: ShareCreate) -> Result<control::ShareCreate, Fault> {
         mode: mode.as_deref().map_or(Ok(defaults.mode), convert::mode)?,
         protocols: protocols.as_deref().map_or(defaults.protocols, convert::protocols),
         copy: copy.map_or(defaults.copy, convert::wanted_copy_policy),
-        quota_bytes,
+        quota_bytes: quota_bytes.filter(|bytes| *bytes > 0),
         ..defaults
     })
 }
@@ -89,7 +94,50 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(share): Path<Str
     answer::show(&array, control::ShareShow { share }, convert::share).await
 }
 
-/// Changes name, protocols and filehandles of a share, atomically.
+/// Returns the space used by a share, and the space that hosts have deallocated.
+#[utoipa::path(
+    get,
+    path = "/api/v1/shares/{share}/space",
+    tag = "shares",
+    params(("share" = String, Path, description = "Name or id")),
+    responses((status = 200, body = ShareSpace))
+)]
+pub(super) async fn space(
+    State(array): State<ArrayHandle>,
+    Path(share): Path<String>,
+) -> Result<Json<ShareSpace>, Fault> {
+    answer::show(&array, control::ShareSpace { share }, convert::share_space).await
+}
+
+/// Returns the reads and writes of a share since the array started.
+#[utoipa::path(
+    get,
+    path = "/api/v1/shares/{share}/io",
+    tag = "shares",
+    params(("share" = String, Path, description = "Name or id")),
+    responses((status = 200, body = ShareIo))
+)]
+pub(super) async fn io(State(array): State<ArrayHandle>, Path(share): Path<String>) -> Result<Json<ShareIo>, Fault> {
+    answer::show(&array, control::ShareIo { share }, convert::share_io).await
+}
+
+/// Returns statistics of each offload primitive for one share.
+#[utoipa::path(
+    get,
+    path = "/api/v1/shares/{share}/offload",
+    tag = "offload",
+    params(("share" = String, Path, description = "Name or id")),
+    responses((status = 200, body = List<OffloadStatistics>))
+)]
+pub(super) async fn offload(
+    State(array): State<ArrayHandle>,
+    Path(share): Path<String>,
+) -> Result<Json<List<OffloadStatistics>>, Fault> {
+    let request = control::OffloadStatistics { volume: Some(share), noun: Some(Noun::Share), by_client: false };
+    answer::list(&array, request, convert::offload).await
+}
+
+/// Changes name, protocols, quota and filehandles of a share, atomically.
 #[utoipa::path(
     patch,
     path = "/api/v1/shares/{share}",
@@ -101,10 +149,12 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(share): Path<Str
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
     Path(share): Path<String>,
-    Body(ShareSet { name, protocols, new_handles }): Body<ShareSet>,
+    Body(ShareSet { name, protocols, quota_bytes, new_handles }): Body<ShareSet>,
 ) -> Result<Json<Share>, Fault> {
     let protocols = protocols.as_deref().map(convert::protocols);
-    answer::change(&array, control::ShareSet { share, name, protocols, new_handles }, convert::share).await
+    let quota_bytes = quota_bytes.map(|bytes| (bytes != 0).then_some(bytes));
+    let set = control::ShareSet { share, name, protocols, quota_bytes, new_handles };
+    answer::change(&array, set, convert::share).await
 }
 
 /// Deletes a share that no host may use.

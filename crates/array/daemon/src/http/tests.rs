@@ -135,6 +135,7 @@ async fn every_resource_answers() {
         ("/api/v1/portals", 1),
         ("/api/v1/offload/stats", 0),
         ("/api/v1/offload/log?limit=5", 0),
+        ("/api/v1/offload/stats?by=client", 0),
         ("/api/v1/volumes/v1/offload", 0),
     ] {
         let (status, list) = send(&app, "GET", path, None).await;
@@ -251,13 +252,16 @@ async fn metrics_name_what_there_is() {
         counters.refusals.add(Reason::Misaligned);
         (0..2).for_each(|_| counters.ineffective.add(Reason::BelowGrain));
         let row = OffloadRow { volume: ObjectId(1), name: "v1".to_owned(), primitive: Primitive::Xcopy, counters };
-        live.offload.replace(vec![row]);
-        live.counters.replace(vec![VolumeCounters {
-            volume: ObjectId(1),
+        let counters = OffloadCounters { commands: 2, ok: 2, cloned_bytes: 8192, ..OffloadCounters::default() };
+        let clones = OffloadRow { volume: ObjectId(2), name: "s1".to_owned(), primitive: Primitive::Clone, counters };
+        live.offload.replace(vec![row, clones]);
+        let counters = |object, queue_depth| VolumeCounters {
+            volume: ObjectId(object),
             io: IoStatistics { reads: 4, read_bytes: 16384, ..IoStatistics::default() },
-            queue_depth: 2,
+            queue_depth,
             latency: IoLatency { read: histogram(), ..IoLatency::default() },
-        }]);
+        };
+        live.counters.replace(vec![counters(1, 2), counters(2, 0)]);
         live.reservations.borrow_mut().insert(1, reservations());
         live.connections.set(ConnectionCounters {
             without_session: 3,
@@ -279,6 +283,7 @@ async fn metrics_name_what_there_is() {
         }]);
     }));
     post(&app, "/api/v1/volumes", json!({ "name": "v1", "size_bytes": 1 << 20 })).await;
+    assert_eq!(post(&app, "/api/v1/shares", json!({ "name": "s1" })).await.0, 201);
     post(&app, "/api/v1/hosts", json!({ "name": "esx01", "iqns": ["iqn.1998-01.com.vmware:esx01"] })).await;
     let request = Request::builder().uri("/metrics").body(Body::empty()).unwrap();
     let response = app.oneshot(request).await.unwrap();
@@ -298,6 +303,10 @@ async fn metrics_name_what_there_is() {
         r#"windlass_offload_ineffective_total{volume="v1",primitive="xcopy",reason="below-grain"} 2"#,
         r#"windlass_offload_duration_seconds_count{volume="v1",primitive="xcopy"} 4"#,
         r#"windlass_queue_depth{volume="v1"} 2"#,
+        r#"windlass_share_used_bytes{share="s1"} 0"#,
+        r#"windlass_io_operations_total{share="s1",op="read",protocol="nfs"} 4"#,
+        r#"windlass_io_duration_seconds_count{share="s1",op="read"} 4"#,
+        r#"windlass_offload_commands_total{share="s1",primitive="clone",outcome="ok"} 2"#,
         r#"windlass_offload_host_bytes_avoided_total{volume="v1",primitive="xcopy"} 8192"#,
         r#"windlass_host_sessions{host="esx01",portal="127.0.0.1:3260"} 1"#,
         r#"windlass_job_running{kind="scrub"} 0"#,
@@ -570,7 +579,7 @@ async fn shares_are_resources_like_volumes() {
 async fn what_a_share_cannot_be_is_refused() {
     let app = app();
     for (body, status, code) in [
-        (json!({ "name": "vms", "quota_bytes": 1 }), 422, "quota-unsupported"),
+        (json!({ "name": "vms", "quota_bytes": 1 }), 422, "invalid-quota"),
         (json!({ "name": "vms", "copy": "physical" }), 422, "physical-copy-unsupported"),
         (json!({ "name": "vms", "mode": "0888" }), 422, "invalid-request"),
         (json!({ "name": "vms", "mode": "" }), 422, "invalid-request"),
@@ -584,6 +593,41 @@ async fn what_a_share_cannot_be_is_refused() {
         assert_eq!((answered.as_u16(), problem["code"].as_str()), (status, Some(code)), "{body}");
     }
     assert_eq!(send(&app, "GET", "/api/v1/shares", None).await.1["items"], json!([]));
+}
+
+/// The array in memory serves no files: requests for them get as far as its file systems.
+#[tokio::test]
+async fn requests_for_files_are_checked_and_reach_the_file_systems() {
+    let app = app();
+    post(&app, "/api/v1/shares", json!({ "name": "vms" })).await;
+    let clone = json!({ "path": "dir/b", "source_file": "vms/a" });
+    let both = json!({ "path": "b", "source_file": "vms/a", "source_volume": "v1" });
+    let range = json!({ "offset_bytes": 0, "length_bytes": 4096 });
+    let (files, file) = ("/api/v1/shares/vms/files", "/api/v1/shares/vms/files/dir%2Fa");
+    for (method, path, body, status, code) in [
+        ("GET", "/api/v1/shares/vms/files?path=dir&space=true&limit=1000", None, 409, "share-not-open"),
+        ("GET", "/api/v1/shares/none/files", None, 404, "not-found"),
+        ("GET", "/api/v1/shares/vms/files?limit=1001", None, 400, "invalid-request"),
+        ("GET", "/api/v1/shares/vms/files?limit=0", None, 400, "invalid-request"),
+        ("GET", "/api/v1/shares/vms/files?after=x", None, 400, "invalid-request"),
+        ("GET", file, None, 409, "share-not-open"),
+        ("POST", files, Some(clone.clone()), 409, "share-not-open"),
+        ("POST", files, Some(json!({ "path": "b" })), 422, "invalid-request"),
+        ("POST", files, Some(both), 422, "invalid-request"),
+        ("POST", files, Some(json!({ "path": "b", "source_file": "vms/a", "owner_uid": 1 })), 422, "invalid-request"),
+        ("POST", files, Some(json!({ "path": "b", "source_file": "vms/a", "mode": "9" })), 422, "invalid-request"),
+        ("POST", files, Some(json!({ "path": "b", "source_volume": "v1", "mode": "10000" })), 422, "invalid-mode"),
+        ("POST", files, Some(json!({ "path": "b", "source_volume": "v1" })), 409, "share-not-open"),
+        ("PATCH", file, Some(json!({ "punch": range.clone() })), 409, "share-not-open"),
+        ("PATCH", file, Some(json!({ "reserve": {} })), 409, "share-not-open"),
+        ("PATCH", file, Some(json!({})), 422, "invalid-request"),
+        ("PATCH", file, Some(json!({ "reserve": range.clone(), "punch": range })), 422, "invalid-request"),
+        ("POST", "/api/v1/volumes", Some(json!({ "name": "v1", "source_file": "vms/a" })), 409, "share-not-open"),
+        ("POST", "/api/v1/volumes", Some(json!({ "name": "v1", "source_file": "/a" })), 422, "invalid-path"),
+    ] {
+        let (answered, problem) = send(&app, method, path, body.clone()).await;
+        assert_eq!((answered.as_u16(), problem["code"].as_str()), (status, Some(code)), "{method} {path} {body:?}");
+    }
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use control::Noun;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -159,7 +160,8 @@ pub(super) async fn offload(
     State(array): State<ArrayHandle>,
     Path(volume): Path<String>,
 ) -> Result<Json<List<OffloadStatistics>>, Fault> {
-    answer::list(&array, control::OffloadStatistics { volume: Some(volume) }, convert::offload).await
+    let request = control::OffloadStatistics { volume: Some(volume), noun: Some(Noun::Volume), by_client: false };
+    answer::list(&array, request, convert::offload).await
 }
 
 /// Returns the space used by a volume, and the space that hosts have unmapped.

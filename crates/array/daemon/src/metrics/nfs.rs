@@ -1,6 +1,6 @@
 //! Metrics of the NFS server; none if NFS is not served.
 
-use super::{Labels, counter, gauge};
+use super::{Labels, counter, gauge, histogram};
 use crate::nfs_use::{CLOSED, NfsUse, Version4Use};
 use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
@@ -24,6 +24,12 @@ fn server(encoder: &mut DescriptorEncoder, noted: &NfsUse) -> fmt::Result {
         })
     });
     counter(encoder, "nfs_operations", "Procedures of NFSv3 and operations of NFSv4", rows.collect())?;
+    let versions = ["3", "4"].into_iter().zip(&noted.operations);
+    let rows = versions.flat_map(|(version, operations)| {
+        operations.iter().map(move |count| (vec![("version", version), ("op", count.name)], &count.durations))
+    });
+    let rows = rows.filter(|(_, durations)| durations.count > 0).collect();
+    histogram(encoder, "nfs_operation_duration_seconds", "Execution of a procedure or operation", rows)?;
     let directions = [("in", noted.received_bytes), ("out", noted.sent_bytes)];
     let rows = directions.map(|(direction, bytes)| (vec![("direction", direction)], bytes));
     counter(encoder, "nfs_bytes", "Bytes of calls (in) and replies (out)", rows.into())?;
@@ -57,6 +63,7 @@ mod tests {
     use prometheus_client::collector::Collector;
     use prometheus_client::encoding::text;
     use prometheus_client::registry::Registry;
+    use unit::LatencyHistogram;
 
     #[derive(Debug)]
     struct Noted(NfsUse);
@@ -76,7 +83,9 @@ mod tests {
 
     #[test]
     fn operations_and_state_are_exported() {
-        let read = OperationCount { name: "READ", succeeded: 3, failed: 1 };
+        let mut durations = LatencyHistogram::default();
+        [20_000, 900_000].into_iter().for_each(|ns| durations.record(ns));
+        let read = OperationCount { name: "READ", succeeded: 3, failed: 1, durations };
         let state = Version4Use { clients: 2, grace_seconds: 7, ..Version4Use::default() };
         let text = encoded(NfsUse {
             operations: [Vec::new(), vec![read]],
@@ -87,6 +96,8 @@ mod tests {
         for line in [
             r#"windlass_nfs_operations_total{version="4",op="READ",outcome="ok"} 3"#,
             r#"windlass_nfs_operations_total{version="4",op="READ",outcome="error"} 1"#,
+            r#"windlass_nfs_operation_duration_seconds_count{version="4",op="READ"} 2"#,
+            r#"windlass_nfs_operation_duration_seconds_bucket{le="0.000032",version="4",op="READ"} 1"#,
             r#"windlass_nfs_connections_closed_total{reason="malformed"} 5"#,
             "windlass_nfs_clients{} 2",
             "windlass_nfs_grace_seconds{} 7",

@@ -14,8 +14,16 @@ use serde_json::Value;
 use super::fixture;
 use crate::{DumpWhat, check, dump};
 
-pub const IMAGES: [&str; 6] =
-    ["v1-clean", "v1-killed", "v2-index-clean", "v2-index-killed", "v2-space-clean", "v2-space-killed"];
+pub const IMAGES: [&str; 8] = [
+    "v1-clean",
+    "v1-killed",
+    "v2-index-clean",
+    "v2-index-killed",
+    "v2-space-clean",
+    "v2-space-killed",
+    "v2-ceiling-clean",
+    "v2-ceiling-killed",
+];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
@@ -69,7 +77,11 @@ fn golden_images_open_check_clean_and_hold_what_they_held() {
         assert!(outcome.clean, "{image}: {:?}", outcome.findings);
         let superblock = dump(pool.path(), DumpWhat::Superblock).unwrap().0.to_string();
         // Features come into force with their first use.
-        let features = if image.starts_with("v2-space") { "0x1202" } else { "0x200" };
+        let features = match image {
+            "v2-space-clean" | "v2-space-killed" => "0x1202",
+            "v2-ceiling-clean" | "v2-ceiling-killed" => "0x3202",
+            _ => "0x200",
+        };
         let features = format!(r#""incompatible_features":"{features}""#);
         assert_eq!(superblock.matches(&features).count(), 4, "{image}: {superblock}");
         let media = LocalMedia::open(FileDisk::open(pool.path(), &open).unwrap()).unwrap();
@@ -88,6 +100,8 @@ fn holds(image: &str, core: &mut Core<LocalMedia<FileDisk>>, manifest: &Value) {
         assert_eq!(info.kind == ObjectKind::Snapshot, object["snapshot"], "{image}");
         assert_eq!(info.parent.map_or(0, |parent| parent.0), object["parent"], "{image}");
         assert_eq!(info.write_cache, object["write_cache"], "{image}");
+        // Manifests of older images do not have it.
+        assert_eq!(info.ceiling_bytes, object["ceiling_bytes"].as_u64(), "{image}");
         let blocks = object["blocks"].as_array().unwrap();
         assert_eq!(info.mapped_bytes / 4096, blocks.len() as u64, "{image}");
         for pair in blocks {

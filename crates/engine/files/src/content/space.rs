@@ -43,11 +43,13 @@ impl Share<'_> {
     pub(crate) fn capacity(&mut self) -> Step<Capacity> {
         let object = self.object();
         let blocks = self.look().mapped(object, inode_table()).map_err(|missing| missing.of(ROOT))?;
-        let Room { total_blocks, free_blocks } = self.look().room(object).map_err(|missing| missing.of(ROOT))?;
+        let Room { total_blocks, free_blocks, used_blocks } =
+            self.look().room(object).map_err(|missing| missing.of(ROOT))?;
         Ok(Capacity {
             total_bytes: total_blocks * BLOCK_BYTES,
             free_bytes: free_blocks * BLOCK_BYTES,
             available_bytes: free_blocks * BLOCK_BYTES,
+            used_bytes: used_blocks * BLOCK_BYTES,
             files: FILES,
             free_files: FILES - blocks * INODES_PER_BLOCK,
         })

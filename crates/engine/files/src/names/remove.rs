@@ -32,6 +32,7 @@ impl Share<'_> {
         let attributes = self.attributes(found.file, &inode)?;
         policy::check_removal(&directory.before, &attributes, call.caller)?;
         check_empty(&inode)?;
+        self.name().frees_space();
         self.remove_entry(directory.file, &mut directory.inode, found.key)?;
         let file = self.unlink(call, &mut directory.inode, found.file, &mut inode)?;
         self.touch_content(directory.file, &mut directory.inode, call.now)?;

@@ -2,6 +2,7 @@
 
 use super::state::{Change, Edits, State};
 use crate::engine::{BLOCK_BYTES, Block, Missing, Object, Room, View};
+use crate::layout::address::BLOCKS;
 use random::Random;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -74,7 +75,7 @@ impl<'a, 'l> MemoryView<'a, 'l> {
     }
 
     fn look_at_block(&mut self, object: Object, block: u64) -> Result<(), Missing> {
-        assert!(block < 1 << 48, "block {block:x} is beyond the object");
+        assert!(block < BLOCKS, "block {block:x} is beyond the object");
         let new = self.looks.blocks.insert((object, block));
         assert!(!new || self.loaded.is_some(), "block {block:x} may be missing after the transaction");
         assert!(self.looks.blocks.len() <= MOST_LOOKS, "an attempt looks at too many blocks");
@@ -182,10 +183,15 @@ impl View for MemoryView<'_, '_> {
         Ok(self.state.promised(object, &blocks))
     }
 
-    fn room(&mut self, _: Object) -> Result<Room, Missing> {
+    fn room(&mut self, object: Object) -> Result<Room, Missing> {
         let free_blocks = self.state.capacity.saturating_sub(self.state.taken());
-        Ok(Room { total_blocks: self.state.capacity, free_blocks })
+        let all = 0..BLOCKS;
+        let used_blocks = self.mapped(object, all.clone())? + self.promised(object, all)?;
+        Ok(Room { total_blocks: self.state.capacity, free_blocks, used_blocks })
     }
+
+    /// Objects have no ceiling.
+    fn frees_space(&mut self) {}
 
     fn write(&mut self, object: Object, offset_bytes: u64, data: Payload) {
         self.change(Change::Write(object, offset_bytes, data));

@@ -19,6 +19,10 @@ pub(crate) struct Object {
     pub write_cache: bool,
     pub zero_detection: bool,
     pub reservation: Option<Reservation>,
+    /// Limit of the space of an address space; a multiple of [`CEILING_UNIT_BYTES`].
+    ///
+    /// [`CEILING_UNIT_BYTES`]: crate::interface::operation::CEILING_UNIT_BYTES
+    pub ceiling_bytes: Option<u64>,
     /// Upper bound of the mapped blocks that other objects may use too; kept while `tracked`.
     pub shared: u64,
     /// Upper bound of the map pages to be allocated when the whole object is written; kept while
@@ -114,6 +118,7 @@ impl Object {
             write_cache: false,
             zero_detection: true,
             reservation: None,
+            ceiling_bytes: None,
             shared: 0,
             pages_due: 0,
             tracked: false,

@@ -1,7 +1,7 @@
 //! Objects at rest: those without changes for the next checkpoint, in 24 bytes each. Most objects
 //! of a large pool are unused for a long time, and all of them stay in memory.
 //!
-//! An object at rest keeps what the object table stores for an object without a reservation, except
+//! An object at rest keeps what the object table stores for an object without a reservation and without a ceiling, except
 //! the counts of shared blocks and due pages, which have a meaning for tracked objects only.
 
 use crate::catalog::object::Object;
@@ -64,6 +64,7 @@ impl Entry {
     /// Returns `None` if the object has state that an entry does not hold.
     fn of(object: &Object) -> Option<Self> {
         let kept = object.tracked || object.reservation.is_some() || object.in_flight > 0 || object.deficit > 0;
+        let kept = kept || object.ceiling_bytes.is_some();
         if kept || object.level > MAX_LEVEL || !object.size_bytes.is_multiple_of(SECTOR_BYTES) {
             return None;
         }

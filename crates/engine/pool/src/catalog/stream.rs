@@ -4,8 +4,8 @@
 //! ```text
 //! object table  64 bytes an object, at 64 × id: kind (1: 1 volume, 2 snapshot, 3 capture; 0 none) | level (1) |
 //!               flags (1: bit 0 write cache, bit 1 no zero detection, bit 2 reserved) | overwrite percentage of the
-//!               reservation (1) | 4 zero | parent (8) | size in bytes (8) | root address (8) | root CRC (4) | 4 zero
-//!               | mapped blocks (8) | of a reserved volume, at most: blocks that are shared (8), map pages still to
+//!               reservation (1) | 4 zero | parent (8) | size in bytes (8) | root address (8) | root CRC (4)
+//!               | ceiling of an address space in MiB, 0: none (4) | mapped blocks (8) | of a reserved volume, at most: blocks that are shared (8), map pages still to
 //!               be allocated (8)
 //! documents     key length (4) | key | value length (4) | value, repeated
 //! drop queue    address (8) | CRC (4) | level (1) | blocks mapped below, at levels 3, 4 and 5 in
@@ -15,7 +15,7 @@
 use crate::catalog::object::{Dropped, Object};
 use crate::checksum::Crc32c;
 use crate::geometry::Pointer;
-use crate::interface::operation::MAX_DOCUMENT_BYTES;
+use crate::interface::operation::{CEILING_UNIT_BYTES, MAX_DOCUMENT_BYTES};
 use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, ObjectKind, Reservation};
 use crate::log::record::Cursor;
@@ -64,6 +64,8 @@ pub(crate) fn encode_object(object: &Object, slot: &mut [u8]) {
     slot[16..24].copy_from_slice(&object.size_bytes.to_le_bytes());
     slot[24..32].copy_from_slice(&object.root.get().to_le_bytes());
     slot[32..36].copy_from_slice(&object.root_crc.get().to_le_bytes());
+    let ceiling = object.ceiling_bytes.map_or(0, |bytes| bytes / CEILING_UNIT_BYTES);
+    slot[36..40].copy_from_slice(&u32::try_from(ceiling).unwrap_or(u32::MAX).to_le_bytes());
     slot[40..48].copy_from_slice(&object.mapped.to_le_bytes());
     slot[48..56].copy_from_slice(&object.shared.to_le_bytes());
     slot[56..64].copy_from_slice(&object.pages_due.to_le_bytes());
@@ -89,7 +91,7 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
         let size_bytes = c.u64()?;
         let root = BlockAddress::new(c.u64()?);
         let root_crc = Crc32c::new(c.u32()?);
-        c.take(4)?;
+        let ceiling = u64::from(c.u32()?) * CEILING_UNIT_BYTES;
         let mapped = c.u64()?;
         let shared = c.u64()?;
         let pages_due = c.u64()?;
@@ -108,6 +110,7 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
             write_cache,
             zero_detection,
             reservation,
+            ceiling_bytes: Some(ceiling).filter(|bytes| *bytes > 0),
             shared,
             pages_due,
             tracked: reservation.is_some(),
@@ -126,6 +129,7 @@ pub(crate) fn decode_object(id: ObjectId, slot: &[u8]) -> Result<Option<Object>,
             && o.level <= crate::geometry::MAX_LEVEL
             && o.mapped <= blocks
             && percent <= 100
+            && (o.ceiling_bytes.is_none() || (o.is_address_space() && o.kind == ObjectKind::Volume))
     };
     let bounded = |mut o: Object| {
         // Upper bounds: the pool never promises more than this.

@@ -2,8 +2,10 @@
 
 use crate::catalog::objects::Objects;
 use crate::catalog::{is_user_object, stream};
-use crate::interface::operation::{ADDRESS_SPACE_BYTES, MAX_VOLUME_BYTES, is_size};
-use crate::interface::{CatalogChange, ObjectId, PoolError};
+use crate::interface::operation::{
+    ADDRESS_SPACE_BYTES, CEILING_UNIT_BYTES, MAX_CEILING_BYTES, MAX_VOLUME_BYTES, is_ceiling, is_size,
+};
+use crate::interface::{CatalogChange, ObjectId, ObjectKind, PoolError};
 use media::BLOCK_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +18,7 @@ impl Objects {
         let mut list = Validation {
             objects: self,
             created: BTreeSet::new(),
+            read_only: BTreeSet::new(),
             deleted: BTreeSet::new(),
             resized: BTreeSet::new(),
             sizes: BTreeMap::new(),
@@ -28,6 +31,8 @@ impl Objects {
 struct Validation<'a> {
     objects: &'a Objects,
     created: BTreeSet<ObjectId>,
+    /// New objects that are no volumes.
+    read_only: BTreeSet<ObjectId>,
     deleted: BTreeSet<ObjectId>,
     resized: BTreeSet<ObjectId>,
     /// New sizes of objects, in bytes.
@@ -38,9 +43,15 @@ impl Validation<'_> {
     fn validate(&mut self, change: &CatalogChange) -> Result<(), PoolError> {
         match change {
             CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
+                if matches!(change, CatalogChange::CreateCapture { .. }) {
+                    self.read_only.insert(*id);
+                }
                 self.create(*id, || valid_size(*size_bytes).map(|()| *size_bytes))
             }
-            CatalogChange::CloneObject { source, id, .. } => {
+            CatalogChange::CloneObject { source, id, kind } => {
+                if *kind != ObjectKind::Volume {
+                    self.read_only.insert(*id);
+                }
                 let size = self.size_after(*source);
                 let exists = self.must_exist(*source);
                 self.create(*id, || exists.map(|()| size))
@@ -61,6 +72,7 @@ impl Validation<'_> {
                     percent => Err(PoolError::BadReservation { percent }),
                 }
             }
+            CatalogChange::SetCeiling { id, ceiling_bytes } => self.ceiling(*id, *ceiling_bytes),
             CatalogChange::Rollback { id, source } => {
                 self.must_exist(*id)?;
                 self.must_exist(*source)?;
@@ -110,6 +122,22 @@ impl Validation<'_> {
         self.created.insert(id);
         self.sizes.insert(id, size_bytes);
         Ok(())
+    }
+
+    /// Validates a ceiling: writable address spaces have one.
+    fn ceiling(&self, id: ObjectId, ceiling_bytes: Option<u64>) -> Result<(), PoolError> {
+        self.must_exist(id)?;
+        let writable = !self.read_only.contains(&id)
+            && self.objects.read(id, |object| object.kind == ObjectKind::Volume).unwrap_or(true);
+        let valid = ceiling_bytes.is_none_or(is_ceiling);
+        match valid && writable && self.size_after(id) == ADDRESS_SPACE_BYTES {
+            true => Ok(()),
+            false => Err(PoolError::BadCeiling {
+                ceiling_bytes: ceiling_bytes.unwrap_or(0),
+                unit_bytes: CEILING_UNIT_BYTES,
+                max_bytes: MAX_CEILING_BYTES,
+            }),
+        }
     }
 
     fn resize(&mut self, id: ObjectId, size_bytes: u64) -> Result<(), PoolError> {

@@ -57,6 +57,9 @@ pub struct Counters {
     pub all_pins: usize,
     /// Blocks that transactions took beyond those that they asked for: 0.
     pub unplanned: u64,
+    /// Blocks by which transactions have made address spaces grow beyond their ceilings, but those that freed
+    /// space: 0 unless the plan is wrong.
+    pub above_ceilings: u64,
     /// Most reads, one after the other, for which one transaction waited.
     pub most_waits: u16,
 }
@@ -340,6 +343,7 @@ impl<M: Media> Core<M> {
                 write_cache: o.write_cache,
                 zero_detection: o.zero_detection,
                 reservation: o.reservation,
+                ceiling_bytes: o.ceiling_bytes,
                 promised_bytes: (o.promised() + self.map.allotments().promised_to(id)) * BLOCK_BYTES as u64,
             })
             .filter(|_| is_user_object(id))

@@ -164,6 +164,15 @@ pub enum CatalogChange {
         /// `None`: a thin volume.
         reservation: Option<Reservation>,
     },
+    /// Limits the space of an address space, or ends the limit. Transactions that would make
+    /// [`ObjectInfo::used_bytes`] grow beyond it are refused; a ceiling below what is used is valid.
+    SetCeiling {
+        /// Address space to change; it may be created in the same list.
+        id: ObjectId,
+        /// Multiple of [`CEILING_UNIT_BYTES`](crate::CEILING_UNIT_BYTES), at most
+        /// [`MAX_CEILING_BYTES`](crate::MAX_CEILING_BYTES), and not 0. `None`: the pool is the limit.
+        ceiling_bytes: Option<u64>,
+    },
     /// Switches the detection of zeros in written data. With it, blocks of zeros are deallocated
     /// instead of stored.
     SetZeroDetection {
@@ -227,9 +236,16 @@ pub struct ObjectInfo {
     pub reservation: Option<Reservation>,
     /// Bytes kept free for the volume's reservation: an upper bound of what it may still allocate.
     pub promised_bytes: u64,
+    /// Ceiling of an address space.
+    pub ceiling_bytes: Option<u64>,
 }
 
 impl ObjectInfo {
+    /// Bytes that count against the ceiling: those that are mapped, and those that are promised.
+    pub fn used_bytes(&self) -> u64 {
+        self.mapped_bytes + self.promised_bytes
+    }
+
     /// True for an address space, or a snapshot or capture of one. Its size says nothing about the space
     /// that it may take, and is part of no sum of sizes.
     pub fn is_address_space(&self) -> bool {
@@ -317,6 +333,26 @@ pub enum PoolError {
         needed_bytes: u64,
         /// Bytes that are free and not promised.
         available_bytes: u64,
+    },
+    /// An address space would use more than its ceiling allows.
+    #[error("the change needs {needed_bytes} bytes more, and the ceiling leaves {available_bytes}")]
+    AboveCeiling {
+        /// Further bytes that would be mapped or promised.
+        needed_bytes: u64,
+        /// Bytes below the ceiling that are neither mapped nor promised.
+        available_bytes: u64,
+    },
+    /// A ceiling is for an object that is no address space, or has a size that is not possible.
+    #[error(
+        "a ceiling of {ceiling_bytes} bytes is not possible: multiples of {unit_bytes} up to {max_bytes}, for address spaces"
+    )]
+    BadCeiling {
+        /// Requested ceiling; 0 if none was requested.
+        ceiling_bytes: u64,
+        /// Unit of ceilings.
+        unit_bytes: u64,
+        /// Largest ceiling.
+        max_bytes: u64,
     },
     /// The percentage is above 100.
     #[error("an overwrite reserve of {percent} % is not possible: 0 to 100")]

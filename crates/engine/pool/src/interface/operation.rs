@@ -16,6 +16,16 @@ pub const MAX_VOLUME_BYTES: u64 = 1 << 48;
 /// their own in it, far from one another. The only size above [`MAX_VOLUME_BYTES`].
 pub const ADDRESS_SPACE_BYTES: u64 = 1 << 60;
 
+/// Unit of ceilings in bytes.
+pub const CEILING_UNIT_BYTES: u64 = 1 << 20;
+/// Largest ceiling in bytes: the object table has 32 bits for it.
+pub const MAX_CEILING_BYTES: u64 = (u32::MAX as u64) * CEILING_UNIT_BYTES;
+
+/// True for a ceiling that an address space may have.
+pub(crate) const fn is_ceiling(bytes: u64) -> bool {
+    bytes > 0 && bytes <= MAX_CEILING_BYTES && bytes.is_multiple_of(CEILING_UNIT_BYTES)
+}
+
 /// True for a size that an object may have, apart from its unit.
 pub(crate) const fn is_size(size_bytes: u64) -> bool {
     size_bytes <= MAX_VOLUME_BYTES || size_bytes == ADDRESS_SPACE_BYTES

@@ -46,6 +46,7 @@ mod tag {
     pub const ALLOT: u8 = 16;
     pub const RELEASE: u8 = 17;
     pub const COUNT_ALLOTMENT: u8 = 18;
+    pub const SET_CEILING: u8 = 19;
 }
 
 /// One block of a write record.
@@ -258,7 +259,7 @@ pub fn encode_allotments(out: &mut FrameBuffer, changes: &[AllotmentChange]) {
 
 /// Decodes the changes of a catalog record if they are changes of allotments; the outer `None`: they are not.
 fn decode_allotments(cursor: &mut Cursor<'_>, count: u32) -> Option<Option<Vec<AllotmentChange>>> {
-    cursor.0.first().filter(|tag| **tag >= tag::ALLOT)?;
+    cursor.0.first().filter(|tag| (tag::ALLOT..=tag::COUNT_ALLOTMENT).contains(tag))?;
     let mut decode_one = || {
         let tag = cursor.u8()?;
         let object = ObjectId(cursor.u64()?);
@@ -312,6 +313,9 @@ fn encode_change(out: &mut FrameBuffer, change: &CatalogChange) {
         CatalogChange::SetZeroDetection { id, enabled } => {
             numbers(out, tag::SET_ZERO_DETECTION, &[id.0]);
             out.push((*enabled).into());
+        }
+        CatalogChange::SetCeiling { id, ceiling_bytes } => {
+            numbers(out, tag::SET_CEILING, &[id.0, ceiling_bytes.unwrap_or(0)]);
         }
         CatalogChange::Rollback { id, source } => numbers(out, tag::ROLL_BACK, &[id.0, source.0]),
     }
@@ -473,6 +477,10 @@ fn decode_change(cursor: &mut Cursor<'_>) -> Option<CatalogChange> {
         tag::SET_ZERO_DETECTION => {
             CatalogChange::SetZeroDetection { id: ObjectId(cursor.u64()?), enabled: cursor.u8()? == 1 }
         }
+        tag::SET_CEILING => CatalogChange::SetCeiling {
+            id: ObjectId(cursor.u64()?),
+            ceiling_bytes: Some(cursor.u64()?).filter(|bytes| *bytes > 0),
+        },
         tag::ROLL_BACK => CatalogChange::Rollback { id: ObjectId(cursor.u64()?), source: ObjectId(cursor.u64()?) },
         tag::CREATE_CAPTURE => CatalogChange::CreateCapture { id: ObjectId(cursor.u64()?), size_bytes: cursor.u64()? },
         _ => return None,
@@ -499,6 +507,19 @@ mod tests {
         unknown.extend([0; 16]);
         unknown.push(3);
         assert_eq!(decode_change(&mut Cursor(&unknown)), None);
+    }
+
+    /// Its tag is above those of changes of allotments, which have lists of their own.
+    #[test]
+    fn a_list_may_begin_with_a_ceiling() {
+        let changes = [
+            CatalogChange::SetCeiling { id: ObjectId(4), ceiling_bytes: Some(1 << 20) },
+            CatalogChange::DeleteDocument { key: "k".into() },
+        ];
+        let mut frame = FrameBuffer::new(media::Buffer::default());
+        encode_catalog(&mut frame, &changes, &[]);
+        let Some((Record::Catalog(found, _), _)) = decode(&frame[FRAME_HEADER_BYTES..]) else { panic!() };
+        assert_eq!(found, changes);
     }
 
     #[test]
@@ -529,6 +550,8 @@ mod tests {
             CatalogChange::SetZeroDetection { id: ObjectId(1), enabled: false },
             CatalogChange::Rollback { id: ObjectId(1), source: ObjectId(2) },
             CatalogChange::CreateCapture { id: ObjectId(3), size_bytes: 1024 },
+            CatalogChange::SetCeiling { id: ObjectId(4), ceiling_bytes: Some(1 << 40) },
+            CatalogChange::SetCeiling { id: ObjectId(4), ceiling_bytes: None },
         ];
         let before = out.len();
         encode_catalog(out, &changes, &[Shared { object: ObjectId(1), blocks: 7, pages: 8 }]);

@@ -111,6 +111,9 @@ impl Map {
                 CatalogChange::SetZeroDetection { id, enabled } => {
                     self.objects.adjust(*id, |object| object.zero_detection = *enabled)?;
                 }
+                CatalogChange::SetCeiling { id, ceiling_bytes } => {
+                    self.objects.adjust(*id, |object| object.ceiling_bytes = *ceiling_bytes)?;
+                }
                 CatalogChange::SetReservation { id, reservation } => self.reserve(*id, *reservation)?,
                 CatalogChange::Rollback { id, source } => self.roll_back(*id, *source)?,
                 CatalogChange::PutDocument { key, value } => {

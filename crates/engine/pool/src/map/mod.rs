@@ -7,6 +7,7 @@
 
 mod allotments;
 pub(crate) mod assign;
+mod ceilings;
 mod changes;
 pub(crate) mod checkpoint;
 mod clone;

@@ -38,6 +38,14 @@ impl Raises {
         }
     }
 
+    /// Number of further blocks that must be promised to one object.
+    pub fn blocks_of(&self, object: ObjectId) -> u64 {
+        let raised = self.raised.iter().filter(|raise| raise.object == object);
+        let raised: u64 = raised.map(|raise| raise.after.saturating_sub(raise.before)).sum();
+        let released = self.released.iter().filter(|(of, ..)| *of == object).map(|(_, _, blocks)| blocks);
+        raised.saturating_sub(released.sum())
+    }
+
     /// Number of further blocks that must be promised.
     pub fn blocks(&self) -> u64 {
         let raised: u64 = self.raised.iter().map(|raise| raise.after.saturating_sub(raise.before)).sum();

@@ -312,6 +312,7 @@ impl Map {
                 }
                 CatalogChange::SetWriteCache { .. }
                 | CatalogChange::SetZeroDetection { .. }
+                | CatalogChange::SetCeiling { .. }
                 | CatalogChange::PutDocument { .. }
                 | CatalogChange::DeleteDocument { .. } => {}
             }

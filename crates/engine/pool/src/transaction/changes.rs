@@ -78,6 +78,8 @@ pub(crate) struct Changes {
     pub allotments: Vec<AllotmentChange>,
     /// True if large payloads become contents, too.
     pub inline: bool,
+    /// True if the changes serve to free space.
+    pub frees_space: bool,
 }
 
 impl Changes {
@@ -86,6 +88,7 @@ impl Changes {
         self.ranges.clear();
         self.contents.clear();
         self.allotments.clear();
+        self.frees_space = false;
     }
 
     pub fn is_empty(&self) -> bool {

@@ -43,10 +43,12 @@ pub(crate) trait Present {
 /// Space of the pool in blocks, as an object sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Blocks of the whole pool.
+    /// Blocks of the ceiling of the object, or of the whole pool if that is smaller.
     pub total_blocks: u64,
     /// Blocks that can take new data of the object, at the latest after the next checkpoint.
     pub free_blocks: u64,
+    /// Blocks that count against its ceiling: those that it maps, and those that are promised to it.
+    pub used_blocks: u64,
 }
 
 /// Content of one block; cheap to clone.
@@ -144,6 +146,12 @@ impl<'a> View<'a> {
     pub fn room(&mut self, object: ObjectId) -> Result<Room, Missing> {
         self.size_bytes(object)?;
         Ok(self.present.room(object))
+    }
+
+    /// Says that the transaction serves to free space: the few blocks that it needs for that are admitted above
+    /// a ceiling.
+    pub fn frees_space(&mut self) {
+        self.changes.frees_space = true;
     }
 
     /// Checks that bytes are inside of an object.

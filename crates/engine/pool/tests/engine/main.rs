@@ -6,6 +6,7 @@ mod address_space;
 mod after;
 mod allotments;
 mod captures;
+mod ceilings;
 mod clones;
 mod common;
 mod documents;

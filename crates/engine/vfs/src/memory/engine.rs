@@ -338,6 +338,7 @@ impl State {
             total_bytes: total * BLOCK_BYTES,
             free_bytes: free * BLOCK_BYTES,
             available_bytes: free * BLOCK_BYTES,
+            used_bytes: self.used_by(id) * BLOCK_BYTES,
             files: share.most_files,
             free_files: share.most_files.saturating_sub(files),
         })

@@ -40,7 +40,14 @@ fn place(minor: u32) -> Place {
         lease_seconds: 30,
         minor,
         xattrs: true,
-        capacity: Capacity { total_bytes: 100, free_bytes: 60, available_bytes: 50, files: 9, free_files: 8 },
+        capacity: Capacity {
+            total_bytes: 100,
+            free_bytes: 60,
+            available_bytes: 50,
+            used_bytes: 40,
+            files: 9,
+            free_files: 8,
+        },
     }
 }
 
@@ -97,6 +104,9 @@ fn values_are_those_of_the_file() {
         assert_eq!(value(53), Some(Attribute::TimeModify(Time { seconds: 11, nanoseconds: 2 })));
         assert_eq!(value(42), Some(Attribute::SpaceAvailable(50)));
         assert_eq!(value(43), Some(Attribute::SpaceFree(60)));
+        assert_eq!(value(38), Some(Attribute::QuotaAvailableHard(50)));
+        assert_eq!(value(39), Some(Attribute::QuotaAvailableSoft(50)));
+        assert_eq!(value(40), Some(Attribute::QuotaUsed(40)));
         assert_eq!(value(77), Some(Attribute::CloneBlockSize(4096)));
         assert_eq!(value(78), Some(Attribute::SpaceFreed(4096)));
         assert_eq!(value(30), Some(Attribute::MaxRead(1 << 20)));

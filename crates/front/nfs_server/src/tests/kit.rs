@@ -3,7 +3,7 @@
 use crate::access::{Hosts, Rule, Rules};
 use crate::handle::HandleKey;
 use crate::v4::operations::row_of;
-use crate::{Answer, Connection, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Transport};
+use crate::{Answer, Connection, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Statistics, Transport};
 use bytes::Bytes;
 use nfs::v4::attributes::{Attribute, Fattr, GetAttributesArguments, SetAttributesArguments};
 use nfs::v4::compound::{Call as Compound, CompoundOutcome, Results, Tag};
@@ -25,6 +25,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
+use unit::LogEntry;
 use vfs::memory::{MemoryEngine, MemoryFileSystem};
 use vfs::{Exclusive, FileId, FileSystem, Name, New, NewKind, Payload, SetAttributes, Squash, Stability, Timestamp};
 use xdr::{Reader, Writer};
@@ -76,6 +77,16 @@ pub(super) struct Kit {
     pub seconds: Cell<i64>,
     /// How often the last call had to be polled.
     pub polls: Cell<u32>,
+    pub statistics: Rc<Statistics>,
+    /// Entries of the log of refusals.
+    pub log: Rc<RefCell<Vec<LogEntry>>>,
+}
+
+/// Statistics by a clock of which each look takes 2 µs.
+fn statistics(log: &Rc<RefCell<Vec<LogEntry>>>) -> Rc<Statistics> {
+    let (now_ns, log) = (Cell::new(0), Rc::clone(log));
+    let clock = move || now_ns.replace(now_ns.get() + 2_000);
+    Rc::new(Statistics::new(Box::new(clock), Box::new(move |entry| log.borrow_mut().push(entry))))
 }
 
 /// Object of the share `s`.
@@ -108,7 +119,10 @@ impl Kit {
         let state = state.unwrap_or_else(|error| panic!("{error}"));
         let shares = Rc::new(RefCell::new(Shares::new(start)));
         let key = HandleKey::new([3; 16]);
-        let server = Rc::new(Server4::new(key, Rc::clone(&shares), state, Box::new(|| 4)));
+        let log: Rc<RefCell<Vec<LogEntry>>> = Rc::default();
+        let statistics = statistics(&log);
+        let server = Server4::new(key, Rc::clone(&shares), state, Box::new(|| 4));
+        let server = Rc::new(server.with_statistics(Rc::clone(&statistics)));
         let settings = Settings { handle_key: key, v3: false, portmap: false, port: 2049 };
         let kit = Self {
             fs: engine.create(start),
@@ -129,6 +143,8 @@ impl Kit {
             peers: RefCell::default(),
             seconds: Cell::new(1_000_000),
             polls: Cell::new(0),
+            statistics,
+            log,
         };
         kit.publish("s", OBJECT, &kit.fs, any());
         kit

@@ -13,5 +13,6 @@ mod locks;
 mod names;
 mod opens;
 mod sessions;
+mod statistics;
 mod unnamed;
 mod xattrs;

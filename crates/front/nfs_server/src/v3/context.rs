@@ -86,6 +86,11 @@ impl<'a, F: FileSystem> Context<'a, F> {
 }
 
 impl<F: FileSystem> File<'_, F> {
+    /// Its share.
+    pub fn share(&self) -> &Share<F> {
+        &self.share
+    }
+
     /// The files of its share.
     pub fn files(&self) -> &F {
         &self.share.file_system

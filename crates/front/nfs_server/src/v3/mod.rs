@@ -32,9 +32,11 @@ mod set_attributes;
 mod symbolic_link;
 mod write;
 
+use crate::statistics::Statistics;
 use context::Context;
 use failure::{Unknown, settle};
 use nfs::v3::{self, Filehandle, Request, Results, Status, Verifier};
+use unit::Io;
 use vfs::FileSystem;
 
 /// Handle by which a procedure that changes something finds its share; `None`: it changes nothing. The repetition of a
@@ -97,6 +99,24 @@ pub(crate) fn failure(results: &Results) -> Option<Status> {
         Results::FileSystemInformation(results) => of(results),
         Results::PathConfiguration(results) => of(results),
         Results::Commit(results) => of(results),
+    }
+}
+
+/// Counts a read or write that succeeded.
+pub(crate) fn count<F: FileSystem>(
+    statistics: &Statistics,
+    context: &Context<'_, F>,
+    request: &Request,
+    results: &Results,
+    duration_ns: u64,
+) {
+    let (handle, io, bytes) = match (request, results) {
+        (Request::Read(of), Results::Read(Ok(ok))) => (&of.file, Io::Read, ok.count_bytes),
+        (Request::Write(of), Results::Write(Ok(ok))) => (&of.file, Io::Write, ok.count_bytes),
+        _ => return,
+    };
+    if let Ok(file) = context.file(handle) {
+        statistics.moved(file.share(), io, bytes.into(), duration_ns);
     }
 }
 

@@ -6,6 +6,7 @@ use super::stateids::{Use, saved_state_check, state_check};
 use crate::failure::Failure;
 use nfs::v4::Status;
 use nfs::v4::offload::CloneArguments;
+use unit::OffloadWork;
 use vfs::{Call, FileSystem, Right, Source};
 
 pub(super) const ROW: Row = Row {
@@ -38,6 +39,15 @@ pub(super) async fn execute<F: FileSystem>(
     };
     let call = Call { right: both(read, write), ..context.call(&to) };
     files.clone_range(call, source, to.id, arguments.destination_offset_bytes).await?;
+    let bytes = match arguments.count_bytes {
+        0 => {
+            let source = files.attributes(from.id).await;
+            source.map_or(0, |source| source.size_bytes.saturating_sub(arguments.source_offset_bytes))
+        }
+        count => count,
+    };
+    let host_bytes_avoided = bytes.saturating_mul(2);
+    context.worked(OffloadWork { bytes, host_bytes_avoided, cloned_bytes: bytes, ..OffloadWork::default() });
     Ok(())
 }
 

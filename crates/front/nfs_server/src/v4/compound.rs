@@ -1,5 +1,6 @@
 //! COMPOUND, RFC 8881 §16.2: one operation after the other, until one fails.
 
+use super::accounting::{Accounting, Offload};
 use super::context::Context;
 use super::operations::{dispatch, row_of};
 use super::server::Server;
@@ -48,12 +49,14 @@ pub(crate) async fn execute<F: FileSystem>(
     }
     let mut context = Context::new(server, caller, arguments.minor);
     let mut position = Position { index: 0, count: arguments.count, written_bytes: 0, fingerprint, uncached: false };
+    let mut accounting = Accounting::begin(server);
     while let Some(next) = arguments.next_operation() {
         context.last = position.index.saturating_add(1) >= position.count;
         let before = writer.length_bytes();
         position.written_bytes = before;
         let (most, too_big) = room(&context, before);
         context.room_bytes = most;
+        let offload = next.as_ref().ok().and_then(Offload::of);
         let outcome = match next {
             Err(error) => Outcome::failed(error.code, Status::BADXDR),
             // Without an outcome the slot stays in use: a retry must not be executed.
@@ -68,7 +71,8 @@ pub(crate) async fn execute<F: FileSystem>(
             reply.replace(&mut writer, &Outcome::failed(outcome.code(), too_big));
             status = Err(too_big);
         }
-        server.executed().note(outcome.code(), status.is_ok());
+        let duration_ns = accounting.ended(&mut context, offload, &outcome, status);
+        server.executed().note(outcome.code(), status.is_ok(), duration_ns);
         if status.is_err() {
             break;
         }

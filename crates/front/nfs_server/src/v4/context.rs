@@ -7,8 +7,9 @@ use crate::failure::Failure;
 use nfs::v4::Status;
 use nfs_state::{Admitted, Caller, ClientRef, ConnectionId, CurrentStateid, Principal, State};
 use onc_rpc::auth::{Credential, Flavor};
-use std::cell::RefMut;
+use std::cell::{RefCell, RefMut};
 use std::time::Duration;
+use unit::OffloadWork;
 use vfs::{Call, FileSystem};
 
 /// What an operation sees of its compound.
@@ -29,6 +30,10 @@ pub(super) struct Context<'a, F> {
     pub last: bool,
     /// Opens that operations have closed.
     pub closed: usize,
+    /// Why the present operation failed, if it is an offload.
+    pub failure: Option<Failure>,
+    /// Work of the present operation, if it is an offload.
+    pub work: RefCell<OffloadWork>,
     current: Option<Object<F>>,
     saved: Option<Object<F>>,
 }
@@ -44,6 +49,8 @@ impl<'a, F: FileSystem> Context<'a, F> {
             room_bytes: 0,
             last: false,
             closed: 0,
+            failure: None,
+            work: RefCell::default(),
             current: None,
             saved: None,
         }
@@ -100,6 +107,11 @@ impl<'a, F: FileSystem> Context<'a, F> {
     /// Call of the caller about a file, by mode bits.
     pub fn call<'b>(&self, file: &'b File<F>) -> Call<'b> {
         file.export.call(self.caller.moment.now)
+    }
+
+    /// Notes the work of an offload operation.
+    pub fn worked(&self, work: OffloadWork) {
+        self.work.replace(work);
     }
 
     /// State of the clients. Must not be borrowed over an await.

@@ -8,8 +8,10 @@ use super::object::File;
 use super::row::{CHANGE, GROWTH, HANDLE, Row, STATEID};
 use super::stateids::{Use, saved_state_check, state_check};
 use crate::failure::Failure;
+use crate::statistics::HAD_TO_COPY;
 use nfs::v4::offload::{CopyArguments, CopyOk, CopyRequirements, WriteResponse};
 use nfs::v4::{Stable, Status};
+use unit::OffloadWork;
 use vfs::{Call, FileSystem, FsError, Payload, Right, Source, Stability, policy};
 
 pub(super) const ROW: Row = Row {
@@ -56,16 +58,31 @@ pub(super) async fn execute<F: FileSystem>(
         length_bytes: Some(arguments.count_bytes).filter(|count| *count > 0),
     };
     let copied = files.copy_range(call, source, to.id, arguments.destination_offset_bytes).await;
-    let count_bytes = match copied {
-        Ok(copied) => copied.done_bytes,
-        Err(FsError::ForeignSource) => copy_bytes(context, arguments, (&from, &to), rights).await?,
+    let (count_bytes, cloned_bytes) = match copied {
+        Ok(copied) => (copied.done_bytes, copied.shared_bytes),
+        Err(FsError::ForeignSource) => (copy_bytes(context, arguments, (&from, &to), rights).await?, 0),
         Err(error) => return Err(error.into()),
     };
+    context.worked(work(count_bytes, cloned_bytes));
     let verifier = verifier(files);
     Ok(CopyOk {
         response: WriteResponse { callback: None, count_bytes, committed: Stable::FileSync, verifier },
         requirements: CopyRequirements { consecutive: true, synchronous: true },
     })
+}
+
+/// Work of a copy, of which so many bytes share storage with the source.
+fn work(bytes: u64, cloned_bytes: u64) -> OffloadWork {
+    let copied_bytes = bytes.saturating_sub(cloned_bytes);
+    OffloadWork {
+        bytes,
+        host_bytes_avoided: bytes.saturating_mul(2),
+        cloned_bytes,
+        copied_bytes,
+        not_offloaded: (bytes > 0 && cloned_bytes == 0)
+            .then(|| (HAD_TO_COPY, format!("all of {copied_bytes} bytes were read and written"))),
+        ..OffloadWork::default()
+    }
 }
 
 /// Checks that the caller may read the source. Its identity there is another than at the destination, if

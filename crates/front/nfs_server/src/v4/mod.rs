@@ -14,6 +14,7 @@ mod version;
 mod xattr_name;
 
 mod access;
+mod accounting;
 mod advise;
 mod allocate;
 mod back_channel_control;

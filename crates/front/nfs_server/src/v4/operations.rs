@@ -93,6 +93,15 @@ macro_rules! run {
     };
 }
 
+/// As [`run`], for an operation that may be an offload: keeps the cause of its failure for the log.
+macro_rules! offload {
+    ($context:ident, $variant:ident, $row:path, $executed:expr) => {{
+        let executed = $executed;
+        $context.failure = executed.as_ref().err().cloned();
+        run!($variant, $row, executed)
+    }};
+}
+
 /// Executes an operation whose handles were checked.
 pub(super) async fn dispatch<F: FileSystem>(
     context: &mut Context<'_, F>,
@@ -103,7 +112,12 @@ pub(super) async fn dispatch<F: FileSystem>(
         O::Access(arguments) => run!(Access, access::ROW, access::execute(context, &arguments).await),
         O::Create(arguments) => run!(Create, create::ROW, create::execute(context, *arguments).await),
         O::GetAttributes(arguments) => {
-            run!(GetAttributes, get_attributes::ROW, get_attributes::execute(context, &arguments.wanted).await)
+            offload!(
+                context,
+                GetAttributes,
+                get_attributes::ROW,
+                get_attributes::execute(context, &arguments.wanted).await
+            )
         }
         O::GetFilehandle => run!(GetFilehandle, get_filehandle::ROW, get_filehandle::execute(context)),
         O::Link(name) => run!(Link, link::ROW, link::execute(context, name).await),
@@ -206,18 +220,28 @@ async fn content<F: FileSystem>(context: &mut Context<'_, F>, operation: Operati
         O::Commit(_) => run!(Commit, commit::ROW, commit::execute(context).await),
         O::Read(arguments) => run!(Read, read::ROW, read::execute(context, &arguments).await),
         O::Write(arguments) => run!(Write, write::ROW, write::execute(context, arguments).await),
-        O::Allocate(arguments) => run!(Allocate, allocate::ROW, allocate::execute(context, &arguments).await),
+        O::Allocate(arguments) => {
+            offload!(context, Allocate, allocate::ROW, allocate::execute(context, &arguments).await)
+        }
         O::Copy(arguments) => {
-            let copied = results(&copy::ROW, copy::execute(context, &arguments).await)?;
+            let executed = copy::execute(context, &arguments).await;
+            context.failure = executed.as_ref().err().cloned();
+            let copied = results(&copy::ROW, executed)?;
             Outcome::Copy(copied.map_err(nfs::v4::offload::CopyFailure::Other))
         }
-        O::Deallocate(arguments) => run!(Deallocate, deallocate::ROW, deallocate::execute(context, &arguments).await),
+        O::Deallocate(arguments) => {
+            offload!(context, Deallocate, deallocate::ROW, deallocate::execute(context, &arguments).await)
+        }
         O::Advise(arguments) => run!(Advise, advise::ROW, advise::execute(context, &arguments).await),
-        O::ReadPlus(arguments) => run!(ReadPlus, read_plus::ROW, read_plus::execute(context, &arguments).await),
-        O::Seek(arguments) => run!(Seek, seek::ROW, seek::execute(context, &arguments).await),
-        O::WriteSame(arguments) => run!(WriteSame, write_same::ROW, write_same::execute(context, &arguments).await),
-        O::Clone(arguments) => run!(Clone, clone::ROW, clone::execute(context, &arguments).await),
-        O::GetXattr(name) => run!(GetXattr, get_xattr::ROW, get_xattr::execute(context, name).await),
+        O::ReadPlus(arguments) => {
+            offload!(context, ReadPlus, read_plus::ROW, read_plus::execute(context, &arguments).await)
+        }
+        O::Seek(arguments) => offload!(context, Seek, seek::ROW, seek::execute(context, &arguments).await),
+        O::WriteSame(arguments) => {
+            offload!(context, WriteSame, write_same::ROW, write_same::execute(context, &arguments).await)
+        }
+        O::Clone(arguments) => offload!(context, Clone, clone::ROW, clone::execute(context, &arguments).await),
+        O::GetXattr(name) => offload!(context, GetXattr, get_xattr::ROW, get_xattr::execute(context, name).await),
         O::SetXattr(arguments) => run!(SetXattr, set_xattr::ROW, set_xattr::execute(context, arguments).await),
         O::ListXattrs(arguments) => run!(ListXattrs, list_xattrs::ROW, list_xattrs::execute(context, &arguments).await),
         O::RemoveXattr(name) => run!(RemoveXattr, remove_xattr::ROW, remove_xattr::execute(context, name).await),

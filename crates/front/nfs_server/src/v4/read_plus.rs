@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use bytes::{Bytes, BytesMut};
 use nfs::v4::Status;
 use nfs::v4::io::{ReadArguments, ReadPlusOk, Segment, SegmentData, SegmentHole};
+use unit::OffloadWork;
 use vfs::FileSystem;
 
 pub(super) const ROW: Row =
@@ -54,7 +55,23 @@ pub(super) async fn execute<F: FileSystem>(
     if segments.is_empty() && !eof && arguments.count_bytes > 0 {
         return Err(Status::REP_TOO_BIG.into());
     }
+    context.worked(work(&segments));
     Ok(ReadPlusOk { eof, segments: segments.into() })
+}
+
+/// Work of a read: holes are not sent.
+fn work(segments: &[Segment]) -> OffloadWork {
+    let mut work = OffloadWork::default();
+    for segment in segments {
+        match segment {
+            Segment::Data(data) => work.bytes += data.data.as_bytes().len() as u64,
+            Segment::Hole(hole) => {
+                work.bytes += hole.length_bytes;
+                work.host_bytes_avoided += hole.length_bytes;
+            }
+        }
+    }
+    work
 }
 
 /// Neighbours of one kind: file systems return a segment a block.

@@ -5,6 +5,7 @@ use crate::counts::{Counts, OperationCount};
 use crate::handle::{HandleKey, Target};
 use crate::pause::pause;
 use crate::shares::{Share, Shares};
+use crate::statistics::Statistics;
 use nfs::v4::operations::{OPERATIONS, UNSERVED};
 use nfs_state::{FileKey, RecordChange, State};
 use std::cell::{Cell, RefCell, RefMut};
@@ -29,6 +30,7 @@ pub struct Server<F> {
     swept: RefCell<BTreeSet<u64>>,
     releases: Releases,
     executed: Counts,
+    statistics: Option<Rc<Statistics>>,
 }
 
 /// Reason why a handle names nothing.
@@ -65,7 +67,14 @@ impl<F: FileSystem> Server<F> {
             swept: RefCell::default(),
             releases: Releases::default(),
             executed: Counts::default(),
+            statistics: None,
         }
+    }
+
+    /// Keeps statistics of the operations.
+    #[must_use]
+    pub fn with_statistics(self, statistics: Rc<Statistics>) -> Self {
+        Self { statistics: Some(statistics), ..self }
     }
 
     /// The state of clients, for administration and callbacks. It must not be borrowed while a call is polled.
@@ -159,6 +168,10 @@ impl<F: FileSystem> Server<F> {
         let served = OPERATIONS.iter().map(|row| (row.code, row.name));
         let others = UNSERVED.iter().map(|row| (row.code, row.name));
         self.executed.named([(0, "ILLEGAL")].into_iter().chain(served).chain(others))
+    }
+
+    pub(super) fn statistics(&self) -> Option<&Statistics> {
+        self.statistics.as_deref()
     }
 
     pub(super) const fn executed(&self) -> &Counts {

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use bytes::{Bytes, BytesMut};
 use nfs::v4::offload::{DataBlocks, WriteResponse, WriteSameArguments};
 use nfs::v4::{Stable, Status};
+use unit::OffloadWork;
 use vfs::{Call, FileSystem, Limits, Payload, Stability};
 
 pub(super) const ROW: Row = Row {
@@ -63,6 +64,11 @@ pub(super) async fn execute<F: FileSystem>(
             }
         }
     }
+    context.worked(OffloadWork {
+        bytes: done_bytes,
+        host_bytes_avoided: done_bytes.saturating_sub(blocks.pattern.len() as u64),
+        ..OffloadWork::default()
+    });
     Ok(WriteResponse {
         callback: None,
         count_bytes: done_bytes,

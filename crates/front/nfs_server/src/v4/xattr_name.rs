@@ -42,6 +42,11 @@ pub(super) fn find(name: nfs::v4::Name) -> Result<Found, NameError> {
     })
 }
 
+/// Whether a name is one of the server's own.
+pub(super) fn is_own(name: &nfs::v4::Name) -> bool {
+    matches!(find(name.clone()), Ok(Found::Own(_)))
+}
+
 impl Own {
     /// Value for a file.
     pub fn value(self, file: &Attributes, space: &Space) -> String {

@@ -5,7 +5,7 @@ use unit::{OffloadStatistics, Primitive, Reason};
 pub(super) fn statistics(array: &Array, volume: u64, primitive: Primitive) -> OffloadStatistics {
     let all = array.units.offload();
     let found = all.into_iter().find(|entry| entry.volume == VolumeId(volume) && entry.primitive == primitive);
-    found.unwrap().statistics
+    found.map(|entry| entry.statistics).unwrap_or_default()
 }
 
 #[test]

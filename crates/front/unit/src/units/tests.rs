@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    AccessState, AccessStateError, ClientId, Ending, PersistedRegistration, Reason, ReservationClass, SanitizeMethod,
-    SoftThreshold, StoreError,
+    AccessState, AccessStateError, ClientId, Ending, PersistedRegistration, Primitive, Reason, ReservationClass,
+    SanitizeMethod, SoftThreshold, StoreError,
 };
 use block::memory::MemoryDevice;
 use std::cell::Cell;
@@ -125,7 +125,7 @@ fn a_deleted_volume_keeps_its_counters_for_a_while() {
     let deleted = units.deleted_offload();
     let rows: Vec<_> = deleted.iter().map(|row| (row.name.as_str(), row.deleted, row.statistics.commands)).collect();
     assert_eq!(rows, [("v2", true, 3)]);
-    assert_eq!(units.offload().len(), Primitive::COUNT + 1);
+    assert_eq!(units.offload().len(), 1);
     assert_eq!(units.take_used(9), [VolumeId(2)]);
     assert!(units.take_used(9).is_empty());
 }

@@ -9,6 +9,7 @@ use crate::initramfs::Archive;
 use crate::modules;
 use anyhow::{Context, Result, bail, ensure};
 use array_process::program;
+use clap::ValueEnum;
 use std::fs::{File, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::BufWriter;
@@ -36,9 +37,19 @@ const PACKAGES: &[&str] = &[
     "e2fsprogs",
 ];
 
+/// Kernel of the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
+pub(super) enum Kernel {
+    /// The kernel of this machine's Debian release.
+    Stable,
+    /// The newer one that Debian's backports have for the release.
+    Backports,
+}
+
 /// Content of a guest's disk.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(super) struct Recipe {
+    pub(super) kernel: Kernel,
     /// Packages in addition to those of every guest.
     pub(super) packages: &'static [&'static str],
     /// Kernel modules that are loaded when the guest starts.
@@ -135,33 +146,29 @@ fn build(suite: &str, recipe: &Recipe, directory: &Path) -> Result<()> {
     std::fs::create_dir(&image)?;
     // The guest does not need /var/lib/dpkg, but it allows a later look at the installed packages.
     let text = root.to_str().context("the path of the target directory is not UTF-8")?;
-    let include = format!("--include={},{},{KERNEL_PACKAGE}", PACKAGES.join(","), recipe.packages.join(","));
+    let (kernel, backports) = match recipe.kernel {
+        Kernel::Stable => (KERNEL_PACKAGE.to_owned(), None),
+        Kernel::Backports => (format!("{KERNEL_PACKAGE}/{suite}-backports"), Some(add_backports(suite)?)),
+    };
+    let include = format!("--include={},{},{kernel}", PACKAGES.join(","), recipe.packages.join(","));
     let quiet_kernel = "--essential-hook=mkdir -p \"$1/etc/initramfs-tools\" && echo update_initramfs=no >\"$1/etc/initramfs-tools/update-initramfs.conf\"";
     // mmdebstrap binds parts of this machine's /dev, /proc and /sys into the new root. In its own
     // mount namespace these bindings end with it, however it ends, so that removing the directory
     // can never reach through them. The namespace also does not outlive this process.
-    run(
-        "unshare",
-        &[
-            "--mount",
-            "--propagation",
-            "private",
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            "mmdebstrap",
-            "--variant=essential",
-            &include,
-            "--aptopt=Apt::Install-Recommends \"false\"",
-            "--dpkgopt=force-confold",
-            "--dpkgopt=path-exclude=/usr/share/doc/*",
-            "--dpkgopt=path-exclude=/usr/share/man/*",
-            "--dpkgopt=path-exclude=/usr/share/locale/*",
-            quiet_kernel,
-            suite,
-            text,
-        ],
-    )?;
+    let mut arguments = vec!["--mount", "--propagation", "private", "setpriv", "--pdeathsig", "KILL", "mmdebstrap"];
+    arguments.extend([
+        "--variant=essential",
+        &include,
+        "--aptopt=Apt::Install-Recommends \"false\"",
+        "--dpkgopt=force-confold",
+        "--dpkgopt=path-exclude=/usr/share/doc/*",
+        "--dpkgopt=path-exclude=/usr/share/man/*",
+        "--dpkgopt=path-exclude=/usr/share/locale/*",
+        quiet_kernel,
+    ]);
+    arguments.extend(backports.as_deref());
+    arguments.extend([suite, text]);
+    run("unshare", &arguments)?;
     let mut versions = std::fs::read_dir(root.join("lib/modules"))?;
     let version = versions.next().context("the guest has no kernel")??.file_name();
     let version = version.to_str().context("the kernel's version is not UTF-8")?.to_owned();
@@ -174,6 +181,9 @@ fn build(suite: &str, recipe: &Recipe, directory: &Path) -> Result<()> {
         remove(&modules.join("kernel").join(unused))?;
     }
     run("chroot", &[text, "depmod", &version])?;
+    if unpack(&modules)? {
+        run("chroot", &[text, "depmod", &version])?;
+    }
     write_initramfs(&modules, &image.join("initramfs"))?;
     let init = root.join("usr/local/sbin/guest-init");
     std::fs::write(&init, INIT)?;
@@ -186,6 +196,31 @@ fn build(suite: &str, recipe: &Recipe, directory: &Path) -> Result<()> {
     let room = format!("{}M", mebibytes * 13 / 10 + 200);
     run("mke2fs", &["-q", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-d", text, disk, &room])?;
     Ok(())
+}
+
+/// Option of mmdebstrap that adds the backports of a release, from the archive that apt of this machine uses.
+fn add_backports(suite: &str) -> Result<String> {
+    let codename = format!("Codename: {suite}");
+    let archives = run("apt-get", &["indextargets", "--format", "$(REPO_URI)", &codename, "Created-By: Packages"])?;
+    let archive = archives.lines().next().context("apt knows no archive of this release")?;
+    Ok(format!(
+        "--setup-hook=mkdir -p \"$1/etc/apt/sources.list.d\" && echo 'deb {archive} {suite}-backports main' \
+         >\"$1/etc/apt/sources.list.d/backports.list\""
+    ))
+}
+
+/// Unpacks the modules that the first root file system loads: busybox reads no compressed ones. Returns
+/// whether there were any.
+fn unpack(tree: &Path) -> Result<bool> {
+    let modules = modules::needed(tree, &MODULES)?;
+    let packed = modules.iter().filter(|(_, path)| path.extension().is_some_and(|extension| extension == "xz"));
+    let packed: Vec<_> = packed.map(|(_, path)| path.as_os_str()).collect();
+    if packed.is_empty() {
+        return Ok(false);
+    }
+    let xz = program::find("xz").context("xz is not installed; it is in the package xz-utils")?;
+    program::require(&xz, &[&["--decompress".as_ref()], packed.as_slice()].concat(), LIMIT)?;
+    Ok(true)
 }
 
 /// Removes a directory, if it exists.

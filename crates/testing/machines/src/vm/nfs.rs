@@ -6,10 +6,11 @@
 //! NFS, and no call may have been sent twice unless the server was away.
 
 mod lab;
+mod script;
 mod server;
 mod steps;
 
-use super::image::{Image, Recipe};
+use super::image::{Image, Kernel, Recipe};
 use super::run::carry_out;
 use crate::qemu::Accelerator;
 use crate::tally::Tally;
@@ -31,13 +32,16 @@ pub(super) struct Options {
     #[arg(long)]
     list: bool,
     /// Server that the guest mounts.
-    #[arg(long, value_enum, default_value_t = Kind::Memory)]
+    #[arg(long, value_enum, default_value_t = Kind::Array)]
     server: Kind,
+    /// Kernel of the guest.
+    #[arg(long, value_enum, default_value_t = Kernel::Stable)]
+    kernel: Kernel,
     /// Virtualisation of the guest's processor; with kvm it is an error when that does not work.
     #[arg(long, value_enum, default_value_t = Accelerator::Auto)]
     accelerator: Accelerator,
     /// End after this many minutes, even if steps are left.
-    #[arg(long, default_value_t = 30, value_name = "MINUTES")]
+    #[arg(long, default_value_t = 90, value_name = "MINUTES")]
     limit: u64,
     /// Print the output of every script in the guest.
     #[arg(long)]
@@ -46,6 +50,7 @@ pub(super) struct Options {
 
 /// The guest's disk: the client, and programs that work on files.
 const RECIPE: Recipe = Recipe {
+    kernel: Kernel::Stable,
     packages: &[
         "nfs-common",
         "netbase",
@@ -78,17 +83,26 @@ pub(super) fn run(windlass: impl FnOnce() -> Result<PathBuf>, options: &Options)
     workspace::need("vm")?;
     let started = Instant::now();
     let cache = super::cache()?;
-    let image = Image::make(&cache, &RECIPE)?;
+    let image = Image::make(&cache, &Recipe { kernel: options.kernel, ..RECIPE })?;
     let directory = tempfile::Builder::new().prefix("nfs-").tempdir_in(&cache)?;
     let server = server::start(options.server, windlass, directory.path())?;
     let tool = super::stripped_self(directory.path())?;
     let wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|only| only == name);
-    let archive = if wanted(steps::EXERCISERS) { Some(steps::archive(&cache, directory.path())?) } else { None };
+    let archive = if steps::WITH_ARCHIVE.into_iter().any(wanted) {
+        Some(steps::archive(&cache, directory.path())?)
+    } else {
+        None
+    };
     let ends_at = started + Duration::from_secs(options.limit * 60);
     let tools = (tool.as_path(), archive.as_deref());
     let mut lab = Lab::start(server, &image, tools, directory.path(), options.accelerator, (options.verbose, ends_at))?;
-    let processor = if lab.run.machine.emulated { ", emulated" } else { ", with KVM" };
-    println!("  the guest is up after {}{processor}", text::duration::measured(started.elapsed()));
+    let processor = if lab.run.machine.emulated { "emulated" } else { "with KVM" };
+    let kernel = lab.run.require("uname -r")?;
+    println!(
+        "  the guest is up after {}, {processor}, Linux {}",
+        text::duration::measured(started.elapsed()),
+        kernel.trim()
+    );
     for (step, number) in steps::ALL.iter().zip(1..) {
         if wanted(step.name) {
             carry_out(&mut lab, number, step);

@@ -95,12 +95,19 @@ impl Run {
         let parent = info.parent.map_or(0, |parent| parent.0);
         let snapshot = info.kind != ObjectKind::Volume;
         let reserved = info.reservation.map(|reservation| reservation.overwrite_percent);
-        let found = (size, mapped, info.write_cache, snapshot, parent, reserved);
-        let expected =
-            (object.sectors, object.mapped, object.write_cache, object.snapshot, object.parent, object.reserved);
+        let ceiling = info.ceiling_bytes.map(|bytes| bytes / 4096);
+        let found = (size, mapped, info.write_cache, snapshot, parent, (reserved, ceiling));
+        let expected = (
+            object.sectors,
+            object.mapped,
+            object.write_cache,
+            object.snapshot,
+            object.parent,
+            (object.reserved, object.ceiling),
+        );
         if found != expected {
             return Err(format!(
-                "object {id}: (sectors, mapped blocks, write cache, snapshot, parent, reserved) are {found:?}, expected {expected:?}"
+                "object {id}: (sectors, mapped blocks, write cache, snapshot, parent, (reserved, ceiling in blocks)) are {found:?}, expected {expected:?}"
             ));
         }
         Ok(())

@@ -84,6 +84,10 @@ impl Run {
         // What was promised before need not be any more.
         let releases = changes.iter().any(|change| matches!(change, Change::Release { .. }));
         self.catalog_effects += u64::from(releases && seen.0);
+        let above = self.core.counters().above_ceilings;
+        if above > 0 {
+            return Err(format!("{request}: takes {above} blocks above a ceiling"));
+        }
         let (overdrawn, unplanned) = (self.core.overdrawn_blocks(), self.core.counters().unplanned);
         if unplanned > 0 || (overdrawn > 0 && !self.troubled) {
             return Err(format!(

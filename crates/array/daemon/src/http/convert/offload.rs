@@ -1,16 +1,21 @@
 //! Offload statistics and refused commands.
 
 use super::offload_ending;
-use api::{Latency, LatencyBucket, OffloadRefusal, OffloadRefusalCount, OffloadStatistics};
+use api::{ContentKind, Latency, LatencyBucket, OffloadRefusal, OffloadRefusalCount, OffloadStatistics};
 use control::{OffloadView, RefusalView};
 use jiff::Timestamp;
-use unit::{LatencyHistogram, Reason, ReasonCounts};
+use unit::{LatencyHistogram, Primitive, Reason, ReasonCounts};
 
 pub(in crate::http) fn offload(view: OffloadView) -> OffloadStatistics {
     let counters = view.row.counters;
+    let client = view.client.map(|client| (client.address.map_or(OTHERS.to_owned(), |is| is.to_string()), client.host));
+    let (client, host) = client.unzip();
     OffloadStatistics {
         volume: view.volume,
         deleted: view.deleted,
+        kind: kind(view.row.primitive),
+        client,
+        host: host.flatten(),
         primitive: view.row.primitive.name().to_owned(),
         commands: counters.commands,
         ok: counters.ok,
@@ -30,10 +35,21 @@ pub(in crate::http) fn offload(view: OffloadView) -> OffloadStatistics {
     }
 }
 
-fn latency(histogram: &LatencyHistogram) -> Latency {
+/// What a primitive is of.
+const fn kind(primitive: Primitive) -> ContentKind {
+    if primitive.is_of_volumes() { ContentKind::Volume } else { ContentKind::Share }
+}
+
+/// Stands for all clients that were not active lately.
+const OTHERS: &str = "others";
+
+pub(super) fn latency(histogram: &LatencyHistogram) -> Latency {
     let bounded = histogram.bounded().map(|(upper_us, count)| (Some(upper_us), count));
     let buckets = bounded.chain([(None, histogram.above())]).filter(|(_, count)| *count > 0);
     Latency {
+        count: histogram.count,
+        total_us: histogram.sum_us(),
+        max_us: histogram.max_us(),
         average_us: histogram.average_us(),
         p50_us: histogram.quantile_us(500),
         p99_us: histogram.quantile_us(990),
@@ -58,9 +74,11 @@ pub(in crate::http) fn refusal(view: RefusalView) -> OffloadRefusal {
         time: time.unwrap_or(Timestamp::UNIX_EPOCH),
         volume,
         deleted,
+        kind: kind(entry.primitive),
         initiator: entry.initiator,
         host,
         primitive: entry.primitive.name().to_owned(),
+        command: entry.command.to_owned(),
         ending: offload_ending(entry.ending),
         reason_code: entry.reason.code().to_owned(),
         reason: entry.reason.words().to_owned(),

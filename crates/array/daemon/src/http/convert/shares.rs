@@ -1,11 +1,12 @@
 //! Shares and export rules.
 
+use super::offload::latency;
 use super::volumes::shared;
 use super::{copy_policy, squash, warning};
 use crate::http::problem::Fault;
-use api::{Export, NfsVersion, Share, Source, SourceKind};
+use api::{Deallocated, Export, KeptBySnapshot, NfsVersion, Share, ShareIo, ShareSpace, Source, SourceKind};
 use axum::http::StatusCode;
-use control::{ExportTo, ExportView, Protocols, ShareView};
+use control::{ExportTo, ExportView, Protocols, ShareIoView, ShareView, SpaceView};
 
 pub(in crate::http) fn share(view: ShareView) -> Share {
     let root = view.record.root;
@@ -20,6 +21,7 @@ pub(in crate::http) fn share(view: ShareView) -> Share {
         snapshot_bytes: view.snapshot_bytes,
         snapshots: view.snapshots,
         promised_bytes: view.object.promised_bytes,
+        quota_bytes: view.object.ceiling_bytes,
         protocols: versions(view.record.protocols),
         copy: copy_policy(view.record.copy),
         owner_uid: root.uid,
@@ -36,6 +38,43 @@ pub(in crate::http) fn share(view: ShareView) -> Share {
         exports: view.exports.into_iter().map(export).collect(),
         warnings: view.warnings.into_iter().map(warning).collect(),
     }
+}
+
+pub(in crate::http) fn share_space(view: SpaceView) -> ShareSpace {
+    let kept = |kept: control::KeptBy| KeptBySnapshot { snapshot: kept.snapshot, unique_bytes: kept.unique_bytes };
+    let freed = view.unmapped;
+    ShareSpace {
+        share: view.volume,
+        mapped_bytes: view.object.mapped_bytes,
+        unique_bytes: view.unique_bytes,
+        shared_bytes: shared(view.object.mapped_bytes, view.unique_bytes),
+        snapshot_bytes: view.snapshot_bytes,
+        promised_bytes: view.object.promised_bytes,
+        deallocated: Deallocated {
+            operations: freed.commands,
+            requested_bytes: freed.requested_bytes,
+            deallocated_bytes: freed.deallocated_bytes,
+            unaligned_bytes: freed.unaligned_bytes,
+            below_grain_operations: freed.below_grain_commands,
+        },
+        kept: freed.kept.into_iter().map(kept).collect(),
+    }
+}
+
+pub(in crate::http) fn share_io(view: ShareIoView) -> ShareIo {
+    let share = view.record.name;
+    view.counters.map_or_else(
+        || ShareIo { share: share.clone(), ..ShareIo::default() },
+        |counters| ShareIo {
+            share: share.clone(),
+            reads: counters.io.reads,
+            read_bytes: counters.io.read_bytes,
+            writes: counters.io.writes,
+            written_bytes: counters.io.written_bytes,
+            read_latency: latency(&counters.latency.read),
+            write_latency: latency(&counters.latency.write),
+        },
+    )
 }
 
 pub(in crate::http) fn export(view: ExportView) -> Export {

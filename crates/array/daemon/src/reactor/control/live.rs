@@ -3,16 +3,19 @@
 
 use super::super::ArrayUnits;
 use super::super::frontends::Frontends;
+use super::super::nfs::Nfs;
 use super::super::nfs::files::AllFiles;
 use super::super::nfs::rollback::roll_back;
 use super::super::state::Reactor;
 use block::VolumeId;
 use control::{
-    Change, ConnectionCounters, Directory, Live, LiveFiles, OffloadRow, Portal, RefusedLogins, Registration,
-    Reservations, SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
+    Change, ClientOffloadRow, ConnectionCounters, Directory, Live, LiveFiles, NfsClientInfo, NfsGrace, NfsLockInfo,
+    NfsPart, OffloadRow, Portal, RefusedLogins, Registration, Reservations, SessionInfo, ShareRollbackError, UnitFacts,
+    VolumeCounters,
 };
 use futures_util::future::LocalBoxFuture;
 use media::Media;
+use nfs_server::{ClientOffload, ShareStatistics, Statistics};
 use pool::ObjectId;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -113,6 +116,11 @@ impl<M: Media + 'static> LiveArray<M> {
         unit.flat_map(|unit| unit.offload(false)).filter(|row| row.statistics.commands > 0).map(offload_row).collect()
     }
 
+    /// Statistics of shares, if NFS is served.
+    fn shares(&self) -> Option<&Statistics> {
+        self.frontends.nfs.as_deref().map(Nfs::statistics)
+    }
+
     fn reservations(&self, volume: ObjectId) -> Reservations {
         let Some(unit) = self.reactor.units.get(VolumeId(volume.0)) else { return Reservations::default() };
         let report = unit.reservation_report();
@@ -181,6 +189,24 @@ impl<M: Media + 'static> Live for LiveArray<M> {
         self.frontends.iter().any(|frontend| frontend.drop_session(id))
     }
 
+    fn nfs_clients(&self, from: u64, most: usize) -> NfsPart<NfsClientInfo> {
+        let nfs = self.frontends.nfs.as_ref();
+        nfs.map_or(NfsPart { elements: Vec::new(), next: None }, |nfs| nfs.clients(from, most))
+    }
+
+    fn nfs_locks(&self, from: u64, most: usize) -> NfsPart<NfsLockInfo> {
+        let nfs = self.frontends.nfs.as_ref();
+        nfs.map_or(NfsPart { elements: Vec::new(), next: None }, |nfs| nfs.locks(from, most))
+    }
+
+    fn nfs_grace(&self) -> Option<NfsGrace> {
+        self.frontends.nfs.as_ref().map(|nfs| nfs.grace())
+    }
+
+    fn expire_nfs_client(&self, id: u64) -> Option<bool> {
+        self.frontends.nfs.as_ref().map(|nfs| nfs.expire_client(id))
+    }
+
     fn portals(&self) -> Vec<Portal> {
         self.portals.clone()
     }
@@ -190,19 +216,29 @@ impl<M: Media + 'static> Live for LiveArray<M> {
     }
 
     fn deleted_offload(&self) -> Vec<OffloadRow> {
-        self.reactor.units.deleted_offload().into_iter().map(offload_row).collect()
+        let shares = self.shares().map(Statistics::deleted_offload).unwrap_or_default();
+        self.reactor.units.deleted_offload().into_iter().chain(shares).map(offload_row).collect()
     }
 
     fn unit(&self, volume: ObjectId) -> UnitFacts {
+        if let Some(statistics) = self.shares()
+            && let Some(share) = statistics.share(volume.0)
+        {
+            return share_facts(volume, statistics, &share);
+        }
         UnitFacts {
             counters: self.counters(volume),
             offload: self.offload(volume),
+            offload_by_client: Vec::new(),
             reservations: self.reservations(volume),
         }
     }
 
     fn take_used_units(&self, most: usize) -> Vec<ObjectId> {
-        self.reactor.units.take_used(most).into_iter().map(|volume| ObjectId(volume.0)).collect()
+        let volumes = self.reactor.units.take_used(most);
+        let left = most.saturating_sub(volumes.len());
+        let shares = self.shares().map(|statistics| statistics.take_used(left)).unwrap_or_default();
+        volumes.into_iter().map(|volume| ObjectId(volume.0)).chain(shares.into_iter().map(ObjectId)).collect()
     }
 
     fn refusals(&self, since: u64) -> Vec<LogEntry> {
@@ -239,6 +275,22 @@ fn add_connections(one: ConnectionCounters, other: ConnectionCounters) -> Connec
         sessions_full: one.sessions_full + other.sessions_full,
         login_timeouts: one.login_timeouts + other.login_timeouts,
         protocol_errors: one.protocol_errors + other.protocol_errors,
+    }
+}
+
+fn share_facts(object: ObjectId, statistics: &Statistics, share: &ShareStatistics) -> UnitFacts {
+    let io = share.unit.io();
+    let used = io.reads + io.writes > 0;
+    let client = |row: ClientOffload| ClientOffloadRow {
+        client: row.client,
+        primitive: row.primitive,
+        counters: row.statistics,
+    };
+    UnitFacts {
+        counters: used.then(|| VolumeCounters { volume: object, io, queue_depth: 0, latency: share.unit.latency() }),
+        offload: share.offload(false).into_iter().map(offload_row).collect(),
+        offload_by_client: statistics.clients(object.0).into_iter().map(client).collect(),
+        reservations: Reservations::default(),
     }
 }
 

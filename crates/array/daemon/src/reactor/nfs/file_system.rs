@@ -21,7 +21,7 @@ pub(super) fn open<M: Media + 'static>(
     Rc::new(files(pool, environment, share, share.object, false))
 }
 
-/// Opens a snapshot of a share. There must be one at a time.
+/// Opens a snapshot of a share, read-only. There must be one at a time.
 pub(super) fn open_snapshot<M: Media + 'static>(
     pool: &ArrayPool<M>,
     environment: &Rc<dyn Environment>,

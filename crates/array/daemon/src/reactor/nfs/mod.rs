@@ -1,5 +1,6 @@
 //! NFS as a [`Frontend`]: listeners, connections and the server behind them, over the shares of the pool.
 
+mod administration;
 mod connection;
 mod epochs;
 mod file_system;
@@ -25,10 +26,13 @@ use control::{Change, ConnectionCounters, Control, Directory, PoolRefusal, Refus
 use file_system::ShareFiles;
 use futures_util::future::LocalBoxFuture;
 use media::Media;
+use nfs_server::Statistics;
+use pool::ObjectId;
 use registry::Order;
 use service::{Service, Surroundings};
 use start::Start;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +50,8 @@ const ACCESS_TIMES: Duration = Duration::from_secs(3600);
 pub(crate) struct Nfs<M: Media + 'static> {
     reactor: Rc<Reactor<M>>,
     service: Rc<Service<ShareFiles<M>>>,
+    /// Published snapshots of each share.
+    snapshots: RefCell<BTreeMap<ObjectId, BTreeSet<ObjectId>>>,
     /// True if calls may be in progress that are no longer allowed.
     unsettled: Cell<bool>,
 }
@@ -76,14 +82,23 @@ impl<M: Media + 'static> Nfs<M> {
             environment: Rc::clone(&reactor.environment),
             calls: reactor.calls.clone(),
             measurements: Arc::clone(&reactor.measurements),
+            log: {
+                let units = Rc::clone(&reactor.units);
+                Box::new(move |entry| units.log_refusal(entry))
+            },
         };
         let service = Rc::new(Service::new(start, port, surroundings, Box::new(store)));
-        Self { reactor, service, unsettled: Cell::default() }
+        Self { reactor, service, snapshots: RefCell::default(), unsettled: Cell::default() }
     }
 
     /// Accepts connections, until it is dropped.
     pub async fn accept(self: Rc<Self>, listener: TcpListener) {
         accept_each(listener, |stream, peer| self.service.connected(stream, peer)).await;
+    }
+
+    /// Statistics of shares and clients.
+    pub fn statistics(&self) -> &Statistics {
+        &self.service.statistics
     }
 
     /// Asks all connections to give way to those that wait for memory.

@@ -1,4 +1,7 @@
-//! Shares of the directory, as the NFS server exports them.
+//! Shares of the directory, as the NFS server exports them, each with its snapshots.
+//!
+//! A snapshot is exported as `SHARE@SNAPSHOT`, read-only, to the hosts that may use the share. Its files have the
+//! numbers that they have in the share, and a file system identifier of their own.
 
 use super::Nfs;
 use super::file_system::{self, ShareFiles};
@@ -7,6 +10,8 @@ use media::Media;
 use nfs::v4::FileSystemId;
 use nfs_server::access::{Hosts, Network, Rule, Rules};
 use nfs_server::{Protocols, Share};
+use pool::ObjectId;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use vfs::{Anonymous, Name, Squash};
 
@@ -23,8 +28,9 @@ impl<M: Media + 'static> Nfs<M> {
                 directory.share_of(*object).into_iter().for_each(|record| self.publish_share(record, directory));
             }
             Change::ShareRemoved { object } => {
-                self.service.shares().borrow_mut().withdraw(object.0, self.service.now());
-                self.service.content_replaced(object.0, true);
+                let snapshots = self.snapshots.borrow_mut().remove(object).unwrap_or_default();
+                snapshots.into_iter().for_each(|object| self.withdraw(object));
+                self.withdraw(*object);
             }
             // Changes of volumes, and of hosts without exports.
             Change::VolumeAdded { .. }
@@ -48,35 +54,72 @@ impl<M: Media + 'static> Nfs<M> {
         true
     }
 
+    /// Publishes a share, and its snapshots. Those that are gone are withdrawn.
     fn publish_share(&self, record: &ShareRecord, directory: &Directory) {
-        let name = match Name::try_from(record.name.as_str()) {
-            Ok(name) => name,
-            Err(error) => {
-                tracing::error!(share = record.name, %error, "the share is not served by NFS");
-                return;
-            }
+        let rules: Vec<Rule> = directory.exports_of(record.id).into_iter().filter_map(rule).collect();
+        let file_system = self.file_system(record);
+        self.publish_files(record, (&record.name, record.object), 0, file_system, rules.clone());
+        let mut snapshots = BTreeSet::new();
+        for snapshot in directory.snapshots_of(record.id) {
+            snapshots.insert(snapshot.object);
+            let name = format!("{}@{}", record.name, snapshot.name);
+            let rules = rules.iter().map(|rule| Rule { read_only: true, ..rule.clone() }).collect();
+            let file_system = self.snapshot_file_system(record, snapshot.object);
+            self.publish_files(record, (&name, snapshot.object), snapshot.object.0, file_system, rules);
+        }
+        let before = self.snapshots.borrow_mut().insert(record.object, snapshots.clone()).unwrap_or_default();
+        before.difference(&snapshots).for_each(|object| self.withdraw(*object));
+    }
+
+    /// Publishes a share or a snapshot of it: its name and object, the second half of its identifier.
+    fn publish_files(
+        &self,
+        record: &ShareRecord,
+        (name, object): (&str, ObjectId),
+        minor: u64,
+        file_system: Rc<ShareFiles<M>>,
+        rules: Vec<Rule>,
+    ) {
+        let refused = |error: &dyn std::fmt::Display| tracing::error!(share = name, %error, "it is not served by NFS");
+        let valid = match Name::try_from(name) {
+            Ok(valid) => valid,
+            Err(error) => return refused(&error),
         };
-        let rules = directory.exports_of(record.id).into_iter().filter_map(rule).collect();
         let share = Share {
-            name,
-            object: record.object.0,
+            name: valid,
+            object: object.0,
             epoch: record.epoch,
-            fsid: FileSystemId { major: record.fsid, minor: 0 },
-            file_system: self.file_system(record),
+            fsid: FileSystemId { major: record.fsid, minor },
+            file_system,
             rules: Rules(rules),
             protocols: Protocols { v3: record.protocols.v3, v4: record.protocols.v4 },
         };
         let published = self.service.shares().borrow_mut().publish(share, self.service.now());
         if let Err(error) = published {
-            tracing::error!(share = record.name, %error, "the share is not served by NFS");
+            refused(&error);
         }
+    }
+
+    /// Makes all handles of a share or snapshot stale, and ends its opens and locks.
+    fn withdraw(&self, object: ObjectId) {
+        self.service.shares().borrow_mut().withdraw(object.0, self.service.now());
+        self.service.share_deleted(object.0);
+    }
+
+    /// File system of a snapshot: the one that is published, or a new one.
+    pub(super) fn snapshot_file_system(&self, record: &ShareRecord, snapshot: ObjectId) -> Rc<ShareFiles<M>> {
+        let open = || file_system::open_snapshot(&self.reactor.pool, &self.reactor.environment, record, snapshot);
+        self.published(snapshot).unwrap_or_else(|| Rc::new(open()))
+    }
+
+    fn published(&self, object: ObjectId) -> Option<Rc<ShareFiles<M>>> {
+        self.service.shares().borrow().by_object(object.0).map(|share| Rc::clone(&share.file_system))
     }
 
     /// File system of a share: the one that is published, so that its open files stay open.
     pub(super) fn file_system(&self, record: &ShareRecord) -> Rc<ShareFiles<M>> {
-        let published =
-            self.service.shares().borrow().by_object(record.object.0).map(|share| Rc::clone(&share.file_system));
-        published.unwrap_or_else(|| file_system::open(&self.reactor.pool, &self.reactor.environment, record))
+        self.published(record.object)
+            .unwrap_or_else(|| file_system::open(&self.reactor.pool, &self.reactor.environment, record))
     }
 }
 

@@ -27,7 +27,10 @@ pub(in super::super) fn roll_back<M: Media + 'static>(
             Some(nfs) => nfs.file_system(&record),
             None => file_system::open(&reactor.pool, &reactor.environment, &record),
         };
-        let source = file_system::open_snapshot(&reactor.pool, &reactor.environment, &record, snapshot);
+        let source = match &nfs {
+            Some(nfs) => nfs.snapshot_file_system(&record, snapshot),
+            None => Rc::new(file_system::open_snapshot(&reactor.pool, &reactor.environment, &record, snapshot)),
+        };
         // Opens of files that may not be in the snapshot end before, and those that came meanwhile end after.
         let revoke = || nfs.iter().for_each(|nfs| nfs.service.content_replaced(share.0, false));
         revoke();
@@ -38,9 +41,10 @@ pub(in super::super) fn roll_back<M: Media + 'static>(
 }
 
 fn refused(error: FsError) -> ShareRollbackError {
-    ShareRollbackError::Pool(match error {
-        FsError::NoSpace(_) | FsError::Quota => PoolError::PoolFull,
-        FsError::Stopped { reason } => PoolError::Stopped(reason),
-        error => PoolError::Damaged(error.to_string()),
-    })
+    match error {
+        FsError::Quota => ShareRollbackError::Quota,
+        FsError::NoSpace(_) => ShareRollbackError::Pool(PoolError::PoolFull),
+        FsError::Stopped { reason } => ShareRollbackError::Pool(PoolError::Stopped(reason)),
+        error => ShareRollbackError::Pool(PoolError::Damaged(error.to_string())),
+    }
 }

@@ -12,12 +12,13 @@ use crate::nfs_use::{NfsUse, Version4Use};
 use crate::notice::Notice;
 use bytes::Bytes;
 use control::Environment;
-use nfs_server::{Answer, Connection, Moment, Rpc, Server4, Settings, Shares};
+use nfs_server::{Answer, Connection, Moment, Rpc, Server4, Settings, Shares, Statistics};
 use nfs_state::ConnectionId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use unit::LogEntry;
 use vfs::{FileSystem, Timestamp};
 
 /// Interval of work that is due by time.
@@ -30,6 +31,8 @@ pub(super) struct Service<F> {
     v4: Option<Rc<Server4<F>>>,
     shares: Rc<RefCell<Shares<F>>>,
     records: Records,
+    /// Statistics of shares and clients.
+    pub statistics: Rc<Statistics>,
     pub registry: Registry,
     pub memory: SharedMemory,
     shortage: Rc<Shortage>,
@@ -63,6 +66,8 @@ pub(super) struct Surroundings {
     pub environment: Rc<dyn Environment>,
     pub calls: HostCalls,
     pub measurements: Arc<Measurements>,
+    /// Takes entries of the log of refusals.
+    pub log: Box<dyn Fn(LogEntry)>,
 }
 
 /// Time without a valid call after which a connection is closed, at least.
@@ -71,7 +76,8 @@ const IDLE: Duration = Duration::from_secs(60);
 impl<F: FileSystem + 'static> Service<F> {
     /// `port`: of the first listener, for portmap. `store`: stores records of clients.
     pub fn new(start: Start, port: u16, surroundings: Surroundings, store: Store) -> Self {
-        let Surroundings { memory, shortage, environment, calls, measurements } = surroundings;
+        let Surroundings { memory, shortage, environment, calls, measurements, log } = surroundings;
+        let statistics = statistics(&environment, log);
         let shares = Rc::new(RefCell::new(Shares::new(timestamp(environment.now()))));
         // A client of NFSv4 without I/O renews its lease once in each.
         let idle = start.state.as_ref().map_or(IDLE, |state| IDLE.max(2 * state.lease()));
@@ -83,11 +89,15 @@ impl<F: FileSystem + 'static> Service<F> {
                 u32::from_ne_bytes(bytes)
             }
         };
-        let server = |state| Rc::new(Server4::new(start.handle_key, Rc::clone(&shares), state, Box::new(random)));
+        let server = |state| {
+            let server = Server4::new(start.handle_key, Rc::clone(&shares), state, Box::new(random));
+            Rc::new(server.with_statistics(Rc::clone(&statistics)))
+        };
         let v4 = start.state.map(server);
         let settings = Settings { handle_key: start.handle_key, v3: start.v3, portmap: start.portmap, port };
         Self {
-            entry: Rpc::new(settings, Rc::clone(&shares), v4.clone()),
+            entry: Rpc::new(settings, Rc::clone(&shares), v4.clone()).with_statistics(Rc::clone(&statistics)),
+            statistics,
             v4,
             shares,
             records: Records::new(store),
@@ -116,7 +126,7 @@ impl<F: FileSystem + 'static> Service<F> {
     }
 
     /// Time since the start.
-    fn uptime(&self) -> Duration {
+    pub fn uptime(&self) -> Duration {
         self.environment.monotonic().saturating_sub(self.started)
     }
 
@@ -188,6 +198,24 @@ impl<F: FileSystem + 'static> Service<F> {
         }
     }
 
+    /// Server of NFSv4, if it is served.
+    pub fn version_4(&self) -> Option<&Server4<F>> {
+        self.v4.as_deref()
+    }
+
+    /// Revokes what a client of NFSv4 has, and its record. False if there is no such client.
+    pub fn expire_client(&self, id: u64) -> bool {
+        let found = self.v4.as_ref().is_some_and(|v4| v4.state().revoke_client(id, self.uptime()).is_ok());
+        self.take_records();
+        found
+    }
+
+    /// A share was deleted.
+    pub fn share_deleted(&self, object: u64) {
+        self.content_replaced(object, true);
+        self.statistics.deleted(object);
+    }
+
     /// Does what is due by time, and stores records, until it is dropped.
     pub async fn background(&self) {
         let ticking = async {
@@ -240,6 +268,13 @@ impl<F: FileSystem + 'static> Service<F> {
             tracing::warn!(%error, count, "files that no NFS client has open could not be released; they are tried again");
         }
     }
+}
+
+/// Statistics by the clock of the environment.
+fn statistics(environment: &Rc<dyn Environment>, log: Box<dyn Fn(LogEntry)>) -> Rc<Statistics> {
+    let environment = Rc::clone(environment);
+    let now_ns = move || u64::try_from(environment.monotonic().as_nanos()).unwrap_or(u64::MAX);
+    Rc::new(Statistics::new(Box::new(now_ns), log))
 }
 
 fn add(counter: &Cell<u64>, number: usize) {

@@ -59,6 +59,7 @@ fn service(permits: &Rc<Semaphore>) -> Tested {
     let state = State::new(config, Vec::new(), Duration::ZERO, Duration::ZERO).unwrap();
     let start = Start { handle_key: HandleKey::new([1; 16]), state: Some(state), v3: true, portmap: false };
     let surroundings = Surroundings {
+        log: Box::new(|_| {}),
         memory: SharedMemory::new(&Budgets::new(64 << 20)),
         shortage: Rc::default(),
         environment: Rc::new(SystemEnvironment),

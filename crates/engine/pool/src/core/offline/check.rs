@@ -17,7 +17,7 @@ use crate::map::counts::RoundedCounts;
 use crate::medium::blocking::read_many;
 use crate::space::STICKY;
 use crate::space::layout::SEGMENT_BLOCKS;
-use media::{BlockAddress, Media};
+use media::{BlockAddress, FEATURE_CEILING, Media};
 
 /// Largest number of data blocks read in one request.
 const RUN_BLOCKS: usize = 256;
@@ -109,12 +109,16 @@ impl<M: Media> Core<M> {
 
     /// Checks objects without a map.
     fn check_objects(&mut self, report: &mut CheckReport) {
+        let marked = self.media().features() & FEATURE_CEILING != 0;
         for object in self.map.objects().all() {
             let id = object.id;
             report.objects += u64::from(crate::catalog::is_user_object(id));
             if object.root.is_none() && object.mapped != 0 {
                 let mapped = object.mapped;
                 report.find(format!("object {id}: {mapped} blocks are said to be mapped, but its map is empty"));
+            }
+            if object.ceiling_bytes.is_some() && !marked {
+                report.find(format!("object {id} has a ceiling, but the superblock lacks its feature bit"));
             }
         }
     }

@@ -307,7 +307,8 @@ impl<M: Media> Core<M> {
             (_, ObjectKind::Snapshot) => "snapshot",
             (_, ObjectKind::Capture) => "capture",
         };
-        Some(vec![
+        let ceiling = object.ceiling_bytes.map(|bytes| ("ceiling_bytes", bytes.into()));
+        let fields = [
             ("id", id.into()),
             ("kind", kind.into()),
             ("parent", object.parent.unwrap_or(ObjectId::NONE).into()),
@@ -317,7 +318,8 @@ impl<M: Media> Core<M> {
             ("root_address", object.root.into()),
             ("root_crc", hex32(object.root_crc)),
             ("level", u64::from(object.level).into()),
-        ])
+        ];
+        Some(fields.into_iter().chain(ceiling).collect())
     }
 
     /// Shows objects, allotments, keys of documents, and detached trees of the checkpoint.

@@ -16,7 +16,7 @@ use crate::mutations::{Mutation, leaves_out};
 use crate::core::progress::Progress;
 use crate::schedule::step::Step;
 
-use media::{FEATURE_WIDE, Media};
+use media::{FEATURE_CEILING, FEATURE_WIDE, Media};
 
 impl<M: Media> Core<M> {
     pub(in crate::core) fn catalog_step(&mut self, changes: &[CatalogChange], progress: &mut Progress) -> Step {
@@ -29,6 +29,14 @@ impl<M: Media> Core<M> {
         }
         if changes.iter().any(makes_wide) && !self.takes_feature(FEATURE_WIDE) {
             return Step::LogFull;
+        }
+        if changes.iter().any(|c| matches!(c, CatalogChange::SetCeiling { ceiling_bytes: Some(_), .. }))
+            && !self.takes_feature(FEATURE_CEILING)
+        {
+            return Step::LogFull;
+        }
+        if let Err(error) = self.map.catalog_stays_below_ceilings(changes) {
+            return Step::Fail(error.into());
         }
         if !self.map.plan_catalog(changes) || !self.map.need().is_empty() {
             return Step::Wait;
@@ -107,6 +115,7 @@ fn makes_wide(change: &CatalogChange) -> bool {
         | CatalogChange::DeleteObject { .. }
         | CatalogChange::SetWriteCache { .. }
         | CatalogChange::SetZeroDetection { .. }
+        | CatalogChange::SetCeiling { .. }
         | CatalogChange::SetReservation { .. }
         | CatalogChange::Rollback { .. }
         | CatalogChange::PutDocument { .. }

@@ -30,7 +30,7 @@ use crate::core::recovery::read_ahead::{Ahead, AheadFrame};
 use crate::core::state::DamagedPage;
 use crate::geometry::{NARROW_LEVEL, Pointer, blocks_for, level_for};
 use crate::interface::allotment::AllotmentChange;
-use crate::interface::operation::{MAX_VOLUME_BYTES, Options, is_size};
+use crate::interface::operation::{MAX_VOLUME_BYTES, Options, is_ceiling, is_size};
 use crate::interface::range::BlockNumber;
 use crate::interface::{CatalogChange, Incident, ObjectId, PoolError};
 use crate::log::frame::FrameInfo;
@@ -48,7 +48,10 @@ use crate::mutations::{Mutation, leaves_out};
 use crate::space::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::space::slot::SlotEntry;
 use crate::space::{SpaceMap, unwritten};
-use media::{BLOCK_BYTES, BlockAddress, Buffer, Done, FEATURE_ALLOTMENTS, FEATURE_INDEX, FEATURE_WIDE, Media, Ticket};
+use media::{
+    BLOCK_BYTES, BlockAddress, Buffer, Done, FEATURE_ALLOTMENTS, FEATURE_CEILING, FEATURE_INDEX, FEATURE_WIDE, Media,
+    Ticket,
+};
 use std::collections::VecDeque;
 use zerocopy::FromBytes;
 
@@ -650,6 +653,7 @@ impl<M: Media> Core<M> {
         let new = |id: ObjectId| is_user_object(id) && id < stream::MAX_OBJECT && self.map.objects().get(id).is_none();
         let wide = self.media().features() & FEATURE_WIDE != 0;
         let marked = self.media().features() & FEATURE_ALLOTMENTS != 0;
+        let ceilings = self.media().features() & FEATURE_CEILING != 0;
         let size = |size_bytes: u64| {
             let fits = wide || level_for(blocks_for(size_bytes)) <= NARROW_LEVEL;
             size_bytes > 0 && is_size(size_bytes) && fits
@@ -674,6 +678,10 @@ impl<M: Media> Core<M> {
                 | CatalogChange::SetZeroDetection { id, .. }
                 | CatalogChange::SetReservation { id, .. }
                 | CatalogChange::Rollback { id, .. } => is_user_object(*id),
+                // The object is an address space after the changes before this one in the list.
+                CatalogChange::SetCeiling { id, ceiling_bytes } => {
+                    is_user_object(*id) && ceiling_bytes.is_none_or(|bytes| ceilings && is_ceiling(bytes))
+                }
                 CatalogChange::PutDocument { key, value } => is_document(key.len(), value.len()),
                 CatalogChange::DeleteDocument { .. } => true,
             }),

@@ -258,3 +258,21 @@ fn a_file_of_several_extents_is_one_piece_of_data() {
     bench.change_share(S, |share| share.rules.0 = vec![any()]);
     assert_eq!(bench.status(&request), None);
 }
+
+#[test]
+fn reads_and_writes_are_counted_by_share() {
+    let now_ns = std::cell::Cell::new(0);
+    let clock = move || now_ns.replace(now_ns.get() + 3_000);
+    let statistics = std::rc::Rc::new(crate::Statistics::new(Box::new(clock), Box::new(|_| {})));
+    let bench = Bench::new().measured(std::rc::Rc::clone(&statistics));
+    let root = bench.root(crate::testing::S);
+    let f = bench.create(&root, "F");
+    good!(bench.write(&f, 0, &[1; 5000], Stable::FileSync), Write);
+    assert_eq!(bench.read(&f, 4000, 9000).count_bytes, 1000);
+    let (status, _) = bad!(bench.v3(&read_request(&root, 0, 1)), Read);
+    assert_eq!(status, Status::ISDIR);
+    let io = statistics.share(crate::testing::S).map(|share| (share.unit.io(), share.unit.latency().read.sum_ns));
+    let expected =
+        unit::IoStatistics { reads: 1, read_bytes: 1000, writes: 1, written_bytes: 5000, ..Default::default() };
+    assert_eq!(io, Some((expected, 3_000)));
+}

@@ -1,5 +1,6 @@
 //! A server and the guest that mounts its shares.
 
+use super::script::{self, End, Part};
 use super::server::Server;
 use crate::qemu::Accelerator;
 use crate::tally::Tally;
@@ -7,6 +8,7 @@ use crate::vm::image::Image;
 use crate::vm::machine::Rack;
 use crate::vm::run::{Laboratory, Run, SCRIPT_LIMIT, judged};
 use anyhow::{Context, Result};
+use array_process::array::Array;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -73,19 +75,57 @@ impl Lab {
         self.run.require(prepared).map(drop)
     }
 
-    /// Runs the checks of a script, each in a bash of its own in `directory`, which has to exit with 0.
+    /// Carries out a script, each check in a bash of its own in `directory`, which has to exit with 0.
     pub(super) fn checks(&mut self, prefix: &str, directory: &str, script: &str) -> Result<()> {
         self.checks_within(prefix, directory, script, SCRIPT_LIMIT)
     }
 
     /// Like [`Self::checks`], with another time limit of each check.
     pub(super) fn checks_within(&mut self, prefix: &str, directory: &str, script: &str, limit: Duration) -> Result<()> {
-        for (title, commands) in checks(script) {
-            let commands = format!("set -e\ncd {directory}\n{commands}");
-            let output = self.run.script(&commands, limit)?;
-            self.run.record(&format!("{prefix}{title}"), judged(&output, 0, &[]));
+        for part in script::parts(script) {
+            match part {
+                Part::Check { title, commands } => {
+                    let commands = format!("set -e\ncd {directory}\n{commands}");
+                    let output = self.run.script(&commands, limit)?;
+                    self.run.record(&format!("{prefix}{title}"), judged(&output, 0, &[]));
+                }
+                Part::Administer { arguments } => drop(self.array()?.command(&arguments)?),
+                Part::Restart { end } => {
+                    self.restart(end, Duration::ZERO)?;
+                    self.run.record(&format!("{prefix}{}", end.title()), Ok(String::new()));
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The array.
+    ///
+    /// # Errors
+    ///
+    /// The server is another.
+    pub(super) fn array(&mut self) -> Result<&mut Array> {
+        self.server.array().context("the server is not the array")
+    }
+
+    /// Whether the server is the array; prints that the step is skipped otherwise.
+    pub(super) fn has_array(&mut self) -> bool {
+        let has_array = self.server.array().is_some();
+        if !has_array {
+            println!("  skipped: the server is not the array");
+        }
+        has_array
+    }
+
+    /// Ends the array's process, and starts it again after `away`.
+    pub(super) fn restart(&mut self, end: End, away: Duration) -> Result<()> {
+        let array = self.array()?;
+        match end {
+            End::Kill => array.kill()?,
+            End::Stop => array.stop()?,
+        }
+        std::thread::sleep(away);
+        array.restart()
     }
 
     /// Mounts the share `s`, and runs the checks of scripts in a new directory of it.
@@ -129,34 +169,19 @@ impl Laboratory for Lab {
 
     fn clean_up(&mut self) -> Result<()> {
         self.run.require(
-            "set -e
+            "pkill -f '^python3 - held '
+            rm -f /tmp/held-*
+            set -e
             for place in /mnt/loop /mnt/other /mnt/t /mnt/s; do
                 while mountpoint -q $place; do umount $place; done
             done",
         )?;
         self.run.check(
             "the kernel's log has no complaint about NFS",
-            "dmesg | grep -E '^[^]]*\\] (NFS|nfs|RPC|rpc|lockd)|hung_task|blocked for more|BUG:|WARNING:' | grep -vE 'Registered|Registering|module'; found=$?; dmesg -C; [ $found = 1 ]",
+            "complaints; found=$?; dmesg -C; [ $found = 1 ]",
             0,
             &[],
         )?;
         Ok(())
-    }
-}
-
-/// Title and commands of each check of a script: a line `### TITLE` begins one. What stands before the
-/// first is a comment.
-fn checks(script: &str) -> impl Iterator<Item = (&str, &str)> {
-    script.split("\n### ").skip(1).filter_map(|check| check.split_once('\n'))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_script_is_cut_at_its_titles() {
-        let found: Vec<_> = checks("# About.\n\n### one\na\nb\n\n### two: 2\nc # ### d\n").collect();
-        assert_eq!(found, [("one", "a\nb\n"), ("two: 2", "c # ### d\n")]);
     }
 }

@@ -8,6 +8,23 @@ mount_share() {
     esac
 }
 
+# mount_as_other_client VERSION SHARE PLACE: mounts as a second client, with a network and a name of its own.
+mount_as_other_client() {
+    if [ ! -e /run/netns/other ]; then
+        ip netns add other
+        ip link add outer type veth peer name inner
+        ip link set inner netns other
+        ip addr add 10.9.0.1/24 dev outer
+        ip link set outer up
+        nsenter --net=/run/netns/other ip addr add 10.9.0.2/24 dev inner
+        nsenter --net=/run/netns/other ip link set inner up
+        nsenter --net=/run/netns/other ip route add default via 10.9.0.1
+        echo 1 >/proc/sys/net/ipv4/ip_forward
+        nft 'add table ip other; add chain ip other out { type nat hook postrouting priority 100; }; add rule ip other out ip saddr 10.9.0.2 masquerade'
+    fi
+    nsenter --net=/run/netns/other unshare --uts sh -c "hostname other-client && mount -t nfs4 -o vers=$1,port=$PORT,proto=tcp,nosharecache $HOST:/$2 $3"
+}
+
 # fails ERROR COMMAND...: true when the command fails and prints this error.
 fails() {
     local error=$1 text
@@ -52,6 +69,11 @@ sent_again() {
         END { print again + 0 }' /proc/self/mountstats
 }
 
+# complaints: what the kernel's log says about NFS, and hung tasks; false when there is nothing.
+complaints() {
+    dmesg | grep -E '^[^]]*\] (NFS|nfs|RPC|rpc|lockd)|hung_task|blocked for more|BUG:|WARNING:' | grep -vE 'Registered|Registering|module'
+}
+
 # drop: forgets cached data and attributes of files.
 drop() {
     sync
@@ -88,4 +110,46 @@ wait_until() {
         [ $SECONDS -lt $limit ] || return 1
         sleep 0.5
     done
+}
+
+# hold NAME FILE: starts a process that keeps a file open for reading and writing until end_held.
+hold() {
+    mkfifo /tmp/held-$1.ask /tmp/held-$1.answer
+    python3 - held "$1" "$2" >/tmp/held-$1.log 2>&1 <<'PYTHON' &
+import errno, fcntl, os, sys
+name = sys.argv[2]
+f = os.open(sys.argv[3], os.O_RDWR | os.O_CREAT)
+while True:
+    with open(f'/tmp/held-{name}.ask') as ask:
+        words = ask.read()
+    if words == 'end':
+        break
+    try:
+        answer = repr(eval(words))
+    except OSError as error:
+        answer = errno.errorcode[error.errno]
+    with open(f'/tmp/held-{name}.answer', 'w') as out:
+        out.write(answer)
+try:
+    os.close(f)
+except OSError:
+    pass
+os.unlink(f'/tmp/held-{name}.ask')
+os.unlink(f'/tmp/held-{name}.answer')
+PYTHON
+    wait_until 30 test -e "$2"
+}
+
+# held NAME EXPRESSION: value of an expression of Python about the open file f, or the name of its error.
+held() {
+    [ -p /tmp/held-$1.ask ] || return
+    printf %s "$2" >/tmp/held-$1.ask
+    cat /tmp/held-$1.answer
+}
+
+# end_held NAME: closes the file and ends the process.
+end_held() {
+    [ -p /tmp/held-$1.ask ] || return
+    printf end >/tmp/held-$1.ask
+    wait_until 30 test ! -e /tmp/held-$1.ask
 }

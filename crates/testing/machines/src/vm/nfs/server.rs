@@ -18,10 +18,10 @@ const READY_LIMIT: Duration = Duration::from_secs(30);
 /// Kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Kind {
-    /// The server over a file system in memory, which loses its files when it ends.
-    Memory,
     /// The array.
     Array,
+    /// The server over a file system in memory, which loses its files when it ends.
+    Memory,
 }
 
 /// Server with the shares `s`, `t`, `read-only` and `small`, which any host may use, as any user.
@@ -34,10 +34,8 @@ pub(super) trait Server {
     fn refuse_changes(&mut self) -> Result<()>;
     /// Leaves at most 16 MiB of room in the share `small`, or again as much as there is.
     fn limit_room(&mut self, limit: bool) -> Result<()>;
-    /// Whether files outlive the process.
-    fn is_durable(&self) -> bool;
-    /// Kills the process with SIGKILL and starts it again after `away`.
-    fn kill_and_restart(&mut self, away: Duration) -> Result<()>;
+    /// The array, unless the server is another.
+    fn array(&mut self) -> Option<&mut Array>;
     /// Ends it, and checks what it leaves. Returns what was checked.
     fn finish(self: Box<Self>) -> Result<String>;
 }
@@ -49,8 +47,8 @@ pub(super) fn start(
     directory: &Path,
 ) -> Result<Box<dyn Server>> {
     match kind {
-        Kind::Memory => Ok(Box::new(Memory::start(directory)?)),
         Kind::Array => Ok(Box::new(Served::start(&windlass()?, directory)?)),
+        Kind::Memory => Ok(Box::new(Memory::start(directory)?)),
     }
 }
 
@@ -105,12 +103,8 @@ impl Server for Memory {
         Ok(())
     }
 
-    fn is_durable(&self) -> bool {
-        false
-    }
-
-    fn kill_and_restart(&mut self, _away: Duration) -> Result<()> {
-        bail!("nfs_memory loses its files when it ends")
+    fn array(&mut self) -> Option<&mut Array> {
+        None
     }
 
     fn finish(mut self: Box<Self>) -> Result<String> {
@@ -137,8 +131,8 @@ struct Served {
 
 /// Size of the pool.
 const POOL_SIZE: &str = "2G";
-/// Room that a full pool has left.
-const LITTLE_BYTES: u64 = 12 << 20;
+/// Room that a full pool has left, and the pages of the map that the volume which fills it up promises too.
+const LITTLE_BYTES: u64 = 20 << 20;
 /// Volume that fills the pool up.
 const BALLAST: &str = "ballast";
 /// Time limit of `pool check`.
@@ -185,14 +179,8 @@ impl Server for Served {
         self.array.command(&["volume", "create", BALLAST, "--size", &size, "--reserve", "thick"]).map(drop)
     }
 
-    fn is_durable(&self) -> bool {
-        true
-    }
-
-    fn kill_and_restart(&mut self, away: Duration) -> Result<()> {
-        self.array.kill()?;
-        std::thread::sleep(away);
-        self.array.restart()
+    fn array(&mut self) -> Option<&mut Array> {
+        Some(&mut self.array)
     }
 
     fn finish(mut self: Box<Self>) -> Result<String> {

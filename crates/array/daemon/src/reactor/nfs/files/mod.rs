@@ -1,19 +1,19 @@
 //! Files of the shares as administration sees them ([`LiveFiles`]), over the file systems that the NFS server has
 //! open.
 
-mod located;
+mod description;
 mod path;
 mod refusal;
 
 use super::Nfs;
-use super::file_system::{self, ShareFiles};
+use super::file_system::ShareFiles;
 use super::service::timestamp;
 use control::{
     CapturedFile, FileAttributes, FileCall, FileError, FileInfo, FileListing, FilePart, FilePlace, FileRange,
     FileRefusal, FileSource, LiveFiles,
 };
+use description::{info, list};
 use files::{Object, WholeSource};
-use located::{Located, info, list};
 use media::Media;
 use path::{Target, locate, locate_new, regular};
 use pool_files::{Captured, capture_file};
@@ -48,9 +48,7 @@ impl<M: Media + 'static> AllFiles<M> {
         let record = reactor.directory().share_of(place.share).cloned().ok_or(FileRefusal::Gone)?;
         Ok(match place.snapshot {
             None => self.0.file_system(&record),
-            Some(snapshot) => {
-                Rc::new(file_system::open_snapshot(&reactor.pool, &reactor.environment, &record, snapshot))
-            }
+            Some(snapshot) => self.0.snapshot_file_system(&record, snapshot),
         })
     }
 
@@ -117,7 +115,7 @@ impl<M: Media + 'static> LiveFiles for AllFiles<M> {
                 }
             };
             let created = created.map_err(|error| refused(error, &at.shown))?;
-            info(&*files, &at, &Located::from(created.file), true).await
+            info(&*files, &at, &created.file, true).await
         })
     }
 
@@ -140,7 +138,7 @@ impl<M: Media + 'static> LiveFiles for AllFiles<M> {
             let length = length_of(range, &found, &at)?;
             let changed = files.allocate(call, found.file, range.offset_bytes, length).await;
             let after = changed.map_err(|error| of_range(error, range, &at))?.after;
-            info(&*files, &at, &Located::from(after), true).await
+            info(&*files, &at, &after, true).await
         })
     }
 
@@ -152,7 +150,7 @@ impl<M: Media + 'static> LiveFiles for AllFiles<M> {
             let length = length_of(range, &found, &at)?;
             let changed = files.deallocate(call, found.file, range.offset_bytes, length).await;
             let after = changed.map_err(|error| of_range(error, range, &at))?.after;
-            info(&*files, &at, &Located::from(after), true).await
+            info(&*files, &at, &after, true).await
         })
     }
 }

@@ -1,6 +1,5 @@
 //! Paths: from the root of a share, name by name. No symbolic link is followed.
 
-use super::located::Located;
 use super::refusal::refused;
 use control::{FileError, FilePlace, FileRefusal};
 use vfs::{Attributes, Call, FileSystem, FsError, Kind, Name};
@@ -67,8 +66,8 @@ pub(super) async fn locate<F: FileSystem>(
     files: &F,
     call: Call<'_>,
     place: &FilePlace,
-) -> Result<Located, FileRefusal> {
-    Ok(Located::from(follow(files, call, place, names(&place.path)).await?))
+) -> Result<Attributes, FileRefusal> {
+    follow(files, call, place, names(&place.path)).await
 }
 
 /// Finds a regular file.

@@ -5,6 +5,7 @@
 //! so that attempts need not race against eviction.
 
 mod allotments;
+mod ceiling;
 mod commit;
 mod pins;
 mod plan;
@@ -71,7 +72,16 @@ impl Present for Looking<'_> {
         let space = space_of(self.map, self.below);
         let promised = self.map.objects().read(object, |object| object.promised()).unwrap_or(0);
         let block = BLOCK_BYTES as u64;
-        Room { total_blocks: space.size_bytes / block, free_blocks: space.available_bytes(promised * block) / block }
+        let (total_blocks, free_blocks) = (space.size_bytes / block, space.available_bytes(promised * block) / block);
+        let used_blocks = self.map.used_blocks(object);
+        match self.map.ceiling_blocks(object) {
+            Some(ceiling) => Room {
+                total_blocks: total_blocks.min(ceiling),
+                free_blocks: free_blocks.min(ceiling.saturating_sub(used_blocks)),
+                used_blocks,
+            },
+            None => Room { total_blocks, free_blocks, used_blocks },
+        }
     }
 
     fn mapped(&mut self, object: ObjectId, blocks: BlockRange) -> Option<u64> {
@@ -226,6 +236,10 @@ impl<M: Media> Core<M> {
             self.stop("the map contradicts itself (plan of a transaction)");
             return super::broken();
         };
+        let limits = match self.stays_below_ceilings(&running.changes, &plan.raises) {
+            Ok(limits) => limits,
+            Err(step) => return step,
+        };
         if let Err(step) = self.place_payload(id, running, progress) {
             return step;
         }
@@ -254,6 +268,7 @@ impl<M: Media> Core<M> {
             return super::broken();
         }
         self.note_taken(available, plan.ask);
+        self.note_limits(&limits);
         self.conclude(body);
         super::acknowledged(mark.is_durable(), Output::Done)
     }

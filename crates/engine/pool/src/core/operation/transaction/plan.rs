@@ -18,6 +18,8 @@ use smallvec::SmallVec;
 /// Space for all changes of a transaction, and the order of those of single blocks.
 pub(super) struct Plan {
     pub ask: Ask,
+    /// Promises of allotments.
+    pub raises: Raises,
     pub runs: Runs,
 }
 
@@ -109,7 +111,7 @@ impl<M: Media> Core<M> {
             share_of(&mut shares, run.object).add(disturbed, counts, if run.zero { 0 } else { new });
         }
         let promise = promise + raises.blocks();
-        complete.then(|| Plan { ask: Ask { promise, ..self.ask_for_all(changes, &shares, fresh) }, runs })
+        complete.then(|| Plan { ask: Ask { promise, ..self.ask_for_all(changes, &shares, fresh) }, raises, runs })
     }
 
     /// True if a run may find what changes of ranges have shared or freed.

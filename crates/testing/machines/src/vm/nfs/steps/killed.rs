@@ -2,6 +2,7 @@
 //! writers wait, and everything in the journals is there.
 
 use crate::vm::nfs::lab::{Lab, Version};
+use crate::vm::nfs::script::End;
 use anyhow::Result;
 use std::time::{Duration, Instant};
 
@@ -13,22 +14,21 @@ const SERVED: Duration = Duration::from_secs(8);
 const AWAY: Duration = Duration::from_secs(2);
 
 pub(in crate::vm::nfs) fn run(lab: &mut Lab) -> Result<()> {
-    if !lab.server.is_durable() {
-        println!("  skipped: this server loses its files when it ends");
+    if !lab.has_array() {
         return Ok(());
     }
     lab.run.require(&format!("cat >/tmp/writers.py <<'WINDLASS-END'\n{WRITERS}WINDLASS-END\n"))?;
     for version in [Version::V42, Version::V3] {
         lab.work(version, &[])?;
         lab.run.require(
-            "rm -rf /tmp/journals /tmp/stop /tmp/writers.*; mkdir /tmp/journals
+            "rm -rf /tmp/journals /tmp/stop /tmp/writers.out /tmp/writers.status; mkdir /tmp/journals
             (cd /mnt/s/work; python3 /tmp/writers.py write >/tmp/writers.out 2>&1; echo $? >/tmp/writers.status) >/dev/null 2>&1 </dev/null &
             wait_until 60 eval '[ $(cat /tmp/journals/* | wc -l) -gt 8 ]'",
         )?;
         let mut slowest = Duration::ZERO;
         for _ in 0..KILLS {
             std::thread::sleep(SERVED);
-            lab.server.kill_and_restart(AWAY)?;
+            lab.restart(End::Kill, AWAY)?;
             let started = Instant::now();
             lab.run.require(
                 "before=$(cat /tmp/journals/* | wc -l); wait_until 90 eval '[ $(cat /tmp/journals/* | wc -l) -gt $before ]'",

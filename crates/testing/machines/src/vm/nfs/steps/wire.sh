@@ -43,7 +43,7 @@ wait $capture || true
 tshark -r /tmp/wire.pcap -d tcp.port==$PORT,rpc -Y 'rpc.msgtyp == 1' 2>/dev/null | wc -l >/tmp/replies
 cat /tmp/replies
 [ $(cat /tmp/replies) -gt 50 ]
-tshark -r /tmp/wire.pcap -d tcp.port==$PORT,rpc -Y '_ws.malformed || (rpc.state_accept != 0 && !nfsacl) || rpc.replystat != 0' 2>/dev/null >/tmp/malformed
+tshark -r /tmp/wire.pcap -d tcp.port==$PORT,rpc -Y '_ws.malformed || (rpc.state_accept != 0 && !(rpc.program == 100227)) || rpc.replystat != 0' 2>/dev/null >/tmp/malformed
 head -3 /tmp/malformed
 [ ! -s /tmp/malformed ]
 

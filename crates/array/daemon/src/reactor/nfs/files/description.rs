@@ -1,18 +1,9 @@
-//! Files that were found, as administration sees them.
+//! Files as administration sees them: descriptions and lists.
 
 use super::path::locate;
 use super::refusal::refused;
 use control::{FileInfo, FileKind, FileListing, FilePart, FilePlace, FileRefusal, FileSpace};
 use vfs::{Attributes, Call, Cookie, Entry, FileSystem, FsError, Kind};
-
-/// A file that was found.
-pub(super) struct Located(Attributes);
-
-impl From<Attributes> for Located {
-    fn from(attributes: Attributes) -> Self {
-        Self(attributes)
-    }
-}
 
 const fn kind(kind: Kind) -> FileKind {
     match kind {
@@ -55,7 +46,7 @@ async fn space<F: FileSystem>(files: &F, attributes: &Attributes) -> Result<File
 pub(super) async fn info<F: FileSystem>(
     files: &F,
     at: &FilePlace,
-    Located(attributes): &Located,
+    attributes: &Attributes,
     with_space: bool,
 ) -> Result<FileInfo, FileRefusal> {
     let described = described(at.path.clone(), attributes);
@@ -74,14 +65,14 @@ pub(super) async fn list<F: FileSystem>(
     part: FilePart,
 ) -> Result<FileListing, FileRefusal> {
     let found = locate(files, call, at).await?;
-    if found.0.kind != Kind::Directory {
+    if found.kind != Kind::Directory {
         return Ok(FileListing { files: vec![info(files, at, &found, part.space).await?], next: None });
     }
     let mut listing = FileListing::default();
     let mut after = Cookie(part.after);
     while listing.files.len() < part.most {
         let most = part.most - listing.files.len();
-        let entries = files.read_directory(call, found.0.file, after, most, true).await;
+        let entries = files.read_directory(call, found.file, after, most, true).await;
         let entries = entries.map_err(|error| refused(error, &at.shown))?;
         for entry in &entries.entries {
             after = entry.cookie;
