@@ -88,6 +88,8 @@ pub struct View<'a> {
     writable: bool,
     /// Bytes that the attempt has read.
     read_bytes: u64,
+    /// Object that was looked up last. None changes during an attempt.
+    last: Option<(ObjectId, ObjectKind, u64)>,
 }
 
 impl<'a> View<'a> {
@@ -96,12 +98,12 @@ impl<'a> View<'a> {
         changes: &'a mut Changes,
         seen: &'a mut Vec<(ObjectId, BlockNumber)>,
     ) -> Self {
-        Self { present, changes, seen: Some(seen), refusal: None, writable: true, read_bytes: 0 }
+        Self { present, changes, seen: Some(seen), refusal: None, writable: true, read_bytes: 0, last: None }
     }
 
     /// View that takes no changes. `changes` is empty.
     pub(crate) fn read_only(present: &'a mut dyn Present, changes: &'a mut Changes) -> Self {
-        Self { present, changes, seen: None, refusal: None, writable: false, read_bytes: 0 }
+        Self { present, changes, seen: None, refusal: None, writable: false, read_bytes: 0, last: None }
     }
 
     /// Failure of the transaction, if something that it asked for is not possible.
@@ -121,10 +123,23 @@ impl<'a> View<'a> {
 
     /// Size of an object in bytes.
     pub fn size_bytes(&mut self, object: ObjectId) -> Result<u64, Missing> {
-        match self.present.object(object) {
+        match self.object(object) {
             Some((_, size_bytes)) => Ok(size_bytes),
             None => Err(self.refuse(BlockError::Gone)),
         }
+    }
+
+    /// Kind and size in bytes of an object.
+    #[inline]
+    fn object(&mut self, id: ObjectId) -> Option<(ObjectKind, u64)> {
+        if let Some((last, kind, size_bytes)) = self.last
+            && last == id
+        {
+            return Some((kind, size_bytes));
+        }
+        let (kind, size_bytes) = self.present.object(id)?;
+        self.last = Some((id, kind, size_bytes));
+        Some((kind, size_bytes))
     }
 
     /// Space of the pool for an object, before the changes so far.
@@ -163,7 +178,7 @@ impl<'a> View<'a> {
         if !self.writable {
             return Err(self.internal("a look at the pool cannot change it"));
         }
-        match self.present.object(object) {
+        match self.object(object) {
             Some((kind, _)) if kinds(kind) => Ok(()),
             _ => Err(self.refuse(BlockError::ReadOnly)),
         }

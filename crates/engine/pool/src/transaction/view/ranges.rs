@@ -149,6 +149,9 @@ impl View<'_> {
 
     /// Blocks of a range that edits gave content, each with whether it becomes mapped.
     fn edited(&self, object: ObjectId, blocks: BlockRange) -> SmallVec<[(BlockNumber, bool); 8]> {
+        if self.changes.contents.is_empty() {
+            return SmallVec::new();
+        }
         let detects = self.present.detects_zeros(object);
         let maps = |data: &Data| !detects || data.iter().any(|byte| *byte != 0);
         let range = (object, blocks.first)..(object, blocks.first + blocks.count);
