@@ -200,7 +200,8 @@ impl State {
                 Ok(())
             }
             CatalogChange::SetCeiling { id, ceiling_bytes } => {
-                let valid = |bytes: u64| bytes > 0 && bytes <= MAX_CEILING_BYTES && bytes % CEILING_UNIT_BYTES == 0;
+                let valid =
+                    |bytes: u64| bytes > 0 && bytes <= MAX_CEILING_BYTES && bytes.is_multiple_of(CEILING_UNIT_BYTES);
                 if !ceiling_bytes.is_none_or(valid) {
                     let (unit_bytes, max_bytes) = (CEILING_UNIT_BYTES, MAX_CEILING_BYTES);
                     let ceiling_bytes = ceiling_bytes.unwrap_or(0);
