@@ -230,6 +230,7 @@ const RESERVED: &[(&str, &[&str])] = &[
             "bench",
             "cli",
             "daemon",
+            "demo",
             "virtual_disk",
             "initiator",
             "lab",

@@ -50,8 +50,8 @@ pub(crate) struct Offloaded<'a> {
 }
 
 impl Statistics {
-    /// Empty statistics. `now_ns`: nanoseconds since a fixed instant, never decreasing. `log` gets each refusal, without
-    /// number and time.
+    /// Empty statistics. `now_ns`: nanoseconds since a fixed instant, never decreasing. `log` gets each refusal,
+    /// without number and time.
     pub fn new(now_ns: Box<dyn Fn() -> u64>, log: Box<dyn Fn(LogEntry)>) -> Self {
         Self {
             now_ns,

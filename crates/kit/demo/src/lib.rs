@@ -1,11 +1,12 @@
 //! `windlass demo`: a temporary array, a template disk with a real file system, and the same work done by the host
 //! and by the array. Then the same with files of a share.
 //!
-//! Third-party programs move all data: `mkfs.ext4` creates the file system, `qemu-img` and
-//! `qemu-io` are the initiators. Only the race for a lock, which none of them can run, is run by
-//! the conformance kit, and the operations on files by the host kit's NFS client, which needs no mount. The demo starts the array, runs the programs, and reads three meters: the
-//! clock, the byte counter of the loopback interface, and the pool's used space. It ends with a
-//! table, and then leaves the array running for the user to try, until Ctrl-C.
+//! Third-party programs move the data of volumes: `mkfs.ext4` creates the file system, `qemu-img` and
+//! `qemu-io` are the initiators. The conformance kit runs only the race for a lock, which none of them
+//! can run. The host kit's NFS client, which needs no mount, works with the files. The demo starts the
+//! array, runs the programs, and reads three meters: the clock, the byte counter of the loopback
+//! interface, and the pool's used space. It ends with a table, and then leaves the array running for
+//! the user to try, until Ctrl-C.
 #![forbid(unsafe_code)]
 
 mod files;

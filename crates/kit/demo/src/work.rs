@@ -97,7 +97,8 @@ impl Stage<'_> {
         Ok(report)
     }
 
-    /// Creates a file system and writes it to a new volume. Only the host can do this. Returns the volume and the image.
+    /// Creates a file system and writes it to a new volume. Only the host can do this. Returns the volume and the
+    /// image.
     fn fill_template(&self, report: &mut Report, say: &mut dyn FnMut(&str) -> Result<()>) -> Result<(Volume, PathBuf)> {
         say("creating a file system with files of this machine (mkfs.ext4)")?;
         let template =

@@ -1,12 +1,13 @@
 //! What an administrator sees of clients, and the revocation of what one has.
 
 use crate::kit::{Array, client};
-use control::{NfsClientExpire, NfsClientList, NfsClientStanding, NfsGraceShow, NfsLockList};
+use control::{NfsClientExpire, NfsClientList, NfsClientStanding, NfsGraceShow, NfsLockList, Read};
 use daemon::memory::TemporaryDirectory;
 use nfs::v4::locks::{LockArguments, LockType, Locker, OpenToLockOwner};
 use nfs::v4::operations::Operation;
 use nfs::v4::{Stable, StateOwner, Status};
 use nfs_client::{Compound, File, Identity, Options, Session, Share};
+use std::time::Duration;
 
 async fn lock(share: &Share, file: &File, owner: &'static [u8], offset_bytes: u64, length_bytes: u64) {
     let owner = StateOwner { client: 0, owner: owner.into() };
@@ -15,6 +16,20 @@ async fn lock(share: &Share, file: &File, owner: &'static [u8], offset_bytes: u6
         LockArguments { kind: LockType::Write, reclaim: false, offset_bytes, length_bytes, locker: Locker::New(new) };
     let compound = Compound::changing([Operation::Lock(Box::new(lock))]).on(&file.handle);
     share.session().call(&compound).await.unwrap().finish().unwrap();
+}
+
+/// What `request` shows once `expected` holds: lists of the NFS server are at most a second old.
+async fn shown<R: Read + Clone>(array: &Array, request: R, expected: impl Fn(&R::Reply) -> bool) -> R::Reply {
+    let shown = async {
+        loop {
+            let reply = array.handle.read(request.clone()).await.unwrap();
+            if expected(&reply) {
+                return reply;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), shown).await.unwrap()
 }
 
 #[test]
@@ -32,9 +47,7 @@ fn clients_and_locks_are_listed_and_a_client_is_expired() {
         lock(&share, &file, b"one", 10, 20).await;
         lock(&share, &file, b"another", 100, u64::MAX).await;
 
-        // The lists of the management plane are at most a second old.
-        tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
-        let clients = array.handle.read(NfsClientList).await.unwrap();
+        let clients = shown(&array, NfsClientList, |clients| clients.iter().any(|client| client.opens > 0)).await;
         let [pve1] = &clients[..] else { panic!("{clients:?}") };
         assert!(pve1.owner.contains("pve1"), "{pve1:?}");
         assert_eq!((pve1.standing, pve1.sessions, pve1.opens), (NfsClientStanding::Active, 1, 1));
@@ -77,9 +90,8 @@ fn the_grace_period_is_shown_until_the_client_has_returned() {
         let session = Session::connect_for_reclaim(&address, &identity, Options::default()).await.unwrap();
         let complete = Compound::changing([Operation::ReclaimComplete(false)]);
         session.call(&complete).await.unwrap().finish().unwrap();
-        tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
-        let grace = array.handle.read(NfsGraceShow).await.unwrap();
-        assert_eq!((grace.seconds, grace.reclaiming), (0, 0));
+        let grace = shown(&array, NfsGraceShow, |grace| grace.seconds == 0).await;
+        assert_eq!(grace.reclaiming, 0);
     });
     array.stop();
 }

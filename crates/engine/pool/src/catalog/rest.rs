@@ -1,8 +1,8 @@
 //! Objects at rest: those without changes for the next checkpoint, in 24 bytes each. Most objects
 //! of a large pool are unused for a long time, and all of them stay in memory.
 //!
-//! An object at rest keeps what the object table stores for an object without a reservation and without a ceiling, except
-//! the counts of shared blocks and due pages, which have a meaning for tracked objects only.
+//! An object at rest keeps what the object table stores for an object without a reservation and without a ceiling,
+//! except the counts of shared blocks and due pages, which have a meaning for tracked objects only.
 
 use crate::catalog::object::Object;
 use crate::catalog::stream::{SLOTS_PER_BLOCK, table_block_of};

@@ -70,7 +70,7 @@ impl<'a> Accounting<'a> {
         let now_ns = statistics.now_ns();
         let duration_ns = now_ns.saturating_sub(self.ended_ns);
         self.ended_ns = now_ns;
-        let (failure, work) = (context.failure.take(), context.work.take());
+        let (failure, work) = (context.failure.take(), context.take_work());
         let Ok(Object::File(file)) = context.current() else { return Some(duration_ns) };
         let share = &file.export.share;
         if status.is_ok()

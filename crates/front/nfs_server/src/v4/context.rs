@@ -33,7 +33,7 @@ pub(super) struct Context<'a, F> {
     /// Why the present operation failed, if it is an offload.
     pub failure: Option<Failure>,
     /// Work of the present operation, if it is an offload.
-    pub work: RefCell<OffloadWork>,
+    work: RefCell<OffloadWork>,
     current: Option<Object<F>>,
     saved: Option<Object<F>>,
 }
@@ -107,6 +107,11 @@ impl<'a, F: FileSystem> Context<'a, F> {
     /// Call of the caller about a file, by mode bits.
     pub fn call<'b>(&self, file: &'b File<F>) -> Call<'b> {
         file.export.call(self.caller.moment.now)
+    }
+
+    /// Takes the noted work.
+    pub fn take_work(&self) -> OffloadWork {
+        self.work.take()
     }
 
     /// Notes the work of an offload operation.

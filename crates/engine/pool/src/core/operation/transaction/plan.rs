@@ -116,9 +116,9 @@ impl<M: Media> Core<M> {
 
     /// True if a run may find what changes of ranges have shared or freed.
     ///
-    /// Pages above mapped blocks stay, and are not shared, if all ranges of the object are elsewhere: a clone shares
-    /// what is below the entries of its range, and zeros free pages without mapped blocks. A promise of an allotment may
-    /// change with any of its parts.
+    /// Pages above mapped blocks stay, and are not shared, if all ranges of the object are elsewhere: a clone
+    /// shares what is below the entries of its range, and zeros free pages without mapped blocks. A promise of an
+    /// allotment may change with any of its parts.
     fn is_run_disturbed(&mut self, changes: &Changes, run: &Run) -> bool {
         if !changes.ranges.iter().any(|range| range.disturbs(run.object)) {
             return false;
