@@ -10,13 +10,17 @@ use serde::Serialize;
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
     /// Clients of NFSv4: machines that have mounted shares
-    #[command(alias = "clients", subcommand)]
+    #[command(
+        alias = "clients",
+        subcommand,
+        after_help = "Examples:\n  windlass nfs client list --state\n  windlass nfs client expire 0000000300000001"
+    )]
     Client(ClientVerb),
     /// Locks: ranges of files that clients have locked
-    #[command(alias = "locks", subcommand)]
+    #[command(alias = "locks", subcommand, after_help = "Example:\n  windlass nfs lock list vms")]
     Lock(LockVerb),
     /// Grace period, in which clients reclaim their opens and locks after a restart of the array
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  windlass nfs grace show")]
     Grace(GraceVerb),
 }
 

@@ -2,7 +2,8 @@
 //!
 //! The growth is exact, so that a ceiling below what is used refuses growth alone: blocks that are mapped after
 //! all changes, less those that are mapped before, and the promises that allotments gain. A block of an allotment
-//! takes its promise along when it becomes mapped, and gets one when it no longer is.
+//! takes its promise along when it becomes mapped, and gets one when it no longer is. The map pages that become
+//! due when blocks of an allotment are freed are not counted.
 
 use crate::core::Core;
 use crate::core::operation::is_zero;
@@ -127,9 +128,10 @@ impl<M: Media> Core<M> {
         Ok(limits)
     }
 
-    /// Counts the blocks that address spaces use beyond their limits after the changes.
+    /// Counts the blocks that address spaces without allotments use beyond their limits after the changes. With
+    /// allotments, map pages that become due may be promised beyond a ceiling.
     pub(super) fn note_limits(&mut self, limits: &Limits) {
-        for (object, most) in limits {
+        for (object, most) in limits.iter().filter(|(object, _)| !self.map.allotments().has(*object)) {
             self.counters.above_ceilings += self.map.used_blocks(*object).saturating_sub(*most);
         }
     }
