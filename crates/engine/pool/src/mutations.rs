@@ -110,6 +110,10 @@ mutations! {
         PagesAllotted: "pages-allotted", "a map page that is freed takes its promise along";
         /// A transaction does not make an address space grow beyond its ceiling.
         Ceiling: "ceiling", "a clone does not count against the ceiling of an address space";
+        /// A write of a transaction into a range that it also shares is planned as one that shares.
+        ReachedRuns: "reached-runs", "a transaction plans writes into a range that it clones as if it cloned elsewhere";
+        /// A leaf that was found is looked up again once a page above it has changed.
+        KnownLeaves: "known-leaves", "a leaf of an address space stays known when pages above it change";
         /// A submit that finishes other operations wakes the future of each.
         WakeEach: "wake-each", "a submit that finishes other operations does not wake the first of them";
     }

@@ -99,10 +99,10 @@ impl Tree<'_, '_> {
         Ok(Leaf::open(self.bytes(node)?, place).map_err(|()| damage)?)
     }
 
-    /// A leaf to change.
+    /// A leaf to change. It is verified whole: a change may store all its entries again.
     pub(super) fn own_leaf(&mut self, node: u32) -> Step<Leaf<Block>> {
         let (place, damage) = (self.place(node), self.damage());
-        Ok(Leaf::open(*self.bytes(node)?, place).map_err(|()| damage)?)
+        Ok(Leaf::decode(*self.bytes(node)?, place).map_err(|()| damage)?)
     }
 
     pub(super) fn interior(&mut self, node: u32, level: u8) -> Step<Interior<&Block>> {
@@ -110,10 +110,10 @@ impl Tree<'_, '_> {
         Ok(Interior::open(self.bytes(node)?, place, level).map_err(|()| damage)?)
     }
 
-    /// An interior node to change.
+    /// An interior node to change, verified whole.
     pub(super) fn own_interior(&mut self, node: u32, level: u8) -> Step<Interior<Block>> {
         let (place, damage) = (self.place(node), self.damage());
-        Ok(Interior::open(*self.bytes(node)?, place, level).map_err(|()| damage)?)
+        Ok(Interior::decode(*self.bytes(node)?, place, level).map_err(|()| damage)?)
     }
 
     /// Nodes of the region.

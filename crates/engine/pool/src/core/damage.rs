@@ -67,7 +67,7 @@ impl<M: Media> Core<M> {
             let end = BlockNumber::new((offset + length).div_ceil(B));
             while block < end && leaves < LEAVES_SEARCHED {
                 self.map.forget_need();
-                let known = self.map.lookup(object, block).is_some();
+                let known = self.map.has_path(object, block);
                 let below = match page {
                     Some(page) => self.map.need().pages.iter().any(|needed| needed.address == page),
                     None => self.map.need().damaged.is_some(),

@@ -54,7 +54,8 @@ impl Map {
         complete
     }
 
-    /// Number of mapped blocks in a range of an object; `None` if pages are missing, which it notes in `need`.
+    /// Number of mapped blocks in a range of an object; `None` if pages are missing, which it notes in `need`. Plans
+    /// count by it, so it reads each page above the range: known leaves are no answer.
     pub(crate) fn mapped_in(&mut self, object: ObjectId, range: BlockRange) -> Option<u64> {
         let (root, mapped) = self.objects.read(object, |object| (object.pointer(), object.mapped))?;
         let span = page_span(root.level);
@@ -62,9 +63,6 @@ impl Map {
         match from..to {
             _ if root.is_empty() || from == to => Some(0),
             all if all == (0..span) => Some(mapped),
-            part if part.end - part.start == 1 => {
-                self.lookup(object, range.first).map(|entry| u64::from(!entry.is_empty()))
-            }
             part => self.mapped_in_part(root, part),
         }
     }

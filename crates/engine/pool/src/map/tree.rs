@@ -85,7 +85,10 @@ impl Map {
 
     /// [`Self::lookup`] in an address space, which knows leaves that were found before.
     fn lookup_far(&mut self, object: ObjectId, block: BlockNumber, root: Pointer) -> Option<Entry> {
-        let (number, changes) = (block.page(0), self.pages.changes());
+        let (number, mut changes) = (block.page(0), self.pages.changes());
+        if leaves_out(Mutation::KnownLeaves) {
+            changes = 0;
+        }
         if let Some(leaf) = self.leaves.find(object, number, root, changes)
             && let Some(page) = self.pages.get(leaf)
         {
@@ -96,6 +99,12 @@ impl Map {
             self.leaves.note(object, number, root, changes, leaf);
         }
         Some(entry)
+    }
+
+    /// True if the page of each level above `block` is in memory, as far as there are pages; notes a missing one in
+    /// `need`.
+    pub(crate) fn has_path(&mut self, object: ObjectId, block: BlockNumber) -> bool {
+        self.root_of(object).is_some_and(|root| self.descend(root, block).is_some())
     }
 
     /// Entry that maps `block` below a page, and the pointer to its leaf, which is empty where nothing is mapped.

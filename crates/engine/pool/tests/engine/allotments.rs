@@ -5,8 +5,8 @@ use block::BlockError;
 use bytes::Bytes;
 use media::{FEATURE_ALLOTMENTS, RootStore};
 use pool::{
-    ADDRESS_SPACE_BYTES, BlockNumber, BlockRange, ByteRange, CatalogChange, Failure, Missing, ObjectId, ObjectKind,
-    Outcome, PoolError, Stability, View,
+    ADDRESS_SPACE_BYTES, BlockNumber, BlockRange, ByteRange, CatalogChange, Failure, ObjectId, ObjectKind, Outcome,
+    PoolError, Stability, View,
 };
 use random::Random;
 use std::collections::BTreeSet;
@@ -18,25 +18,12 @@ fn range(first: u64, count: u64) -> BlockRange {
     BlockRange::new(BlockNumber::new(first), count)
 }
 
-/// Runs a transaction of these changes.
-fn together(rig: &mut Rig, changes: impl Fn(&mut View<'_>) -> Result<(), Missing> + 'static) -> Result<(), Failure> {
-    let transaction = move |view: &mut View<'_>| changes(view).map(Outcome::Commit);
-    let (id, _) = rig.core.transact(transaction, Stability::Durable);
-    for _ in 0..1_000_000 {
-        if let Some((_, result)) = rig.take(id) {
-            return result.map(|_| ());
-        }
-        rig.core.pump(1);
-    }
-    panic!("a transaction never finishes");
-}
-
 fn allot(rig: &mut Rig, object: ObjectId, first: u64, count: u64) -> Result<(), Failure> {
-    together(rig, move |view| view.allot(object, range(first, count)))
+    rig.together(move |view| view.allot(object, range(first, count)))
 }
 
 fn release(rig: &mut Rig, object: ObjectId, first: u64, count: u64) -> Result<(), Failure> {
-    together(rig, move |view| view.release(object, range(first, count)))
+    rig.together(move |view| view.release(object, range(first, count)))
 }
 
 /// Allotted parts of a range, and the blocks that they promise.
@@ -134,7 +121,7 @@ fn a_write_into_an_allotted_range_finds_space_in_a_full_pool() {
     }
     rig.write(object, 1064, 8, 1).unwrap();
     rig.write(object, 1072, 100, 1).unwrap();
-    together(&mut rig, move |view| {
+    rig.together(move |view| {
         view.write(object, 1172 * BLOCK, Bytes::from(vec![1; 20 * BLOCK as usize]))?;
         view.write(object, (1 << 40) * BLOCK + 17, Bytes::from(vec![1; 6000]))
     })
@@ -216,7 +203,7 @@ fn what_lies_beside_an_allotment_is_promised_with_a_snapshot() {
     rig.clone_of(object, ObjectKind::Snapshot).unwrap();
     fill(&mut rig, other);
     for block in 0..100 {
-        together(&mut rig, move |view| {
+        rig.together(move |view| {
             view.write(object, block * BLOCK, Bytes::from(vec![2; BLOCK as usize]))?;
             view.edit(object, BlockNumber::new(inode), 0..4)?.fill(9);
             Ok(())
@@ -244,7 +231,7 @@ fn a_clone_raises_the_promise_of_both_sides() {
     // No room for the promises of another one.
     let before = (promised(&rig), seen(&mut rig, object, 0, ALL));
     assert!(is_full(&rig.copy((object, 0), (object, 10_000), 600)));
-    let clone = together(&mut rig, move |view| {
+    let clone = rig.together(move |view| {
         view.clone_blocks((object, BlockNumber::new(0)), (object, BlockNumber::new(1 << 30)), 600)
     });
     assert!(is_full(&clone));
@@ -281,7 +268,7 @@ fn random_changes_keep_the_numbers_true() {
                 }
                 7 => {
                     let (to, then) = (places[random.below(3) as usize] + random.below(600), random.below(400));
-                    together(&mut rig, move |view| {
+                    rig.together(move |view| {
                         view.allot(object, range(at + then, count))?;
                         view.zero(object, ByteRange::new(at * BLOCK, count * BLOCK))?;
                         view.clone_blocks((object, BlockNumber::new(to)), (object, BlockNumber::new(at)), count)?;

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use media::{FEATURE_CEILING, RootStore};
 use pool::{
     ADDRESS_SPACE_BYTES, BlockNumber, BlockRange, ByteRange, CEILING_UNIT_BYTES, CatalogChange, Failure,
-    MAX_CEILING_BYTES, Missing, ObjectId, ObjectKind, Outcome, PoolError, Stability, View,
+    MAX_CEILING_BYTES, ObjectId, ObjectKind, PoolError, View,
 };
 
 /// Blocks of an address space.
@@ -17,35 +17,22 @@ fn block(number: u64) -> BlockNumber {
     BlockNumber::new(number)
 }
 
-/// Runs a transaction of these changes.
-fn together(rig: &mut Rig, changes: impl Fn(&mut View<'_>) -> Result<(), Missing> + 'static) -> Result<(), Failure> {
-    let transaction = move |view: &mut View<'_>| changes(view).map(Outcome::Commit);
-    let (id, _) = rig.core.transact(transaction, Stability::Durable);
-    for _ in 0..1_000_000 {
-        if let Some((_, result)) = rig.take(id) {
-            return result.map(|_| ());
-        }
-        rig.core.pump(1);
-    }
-    panic!("a transaction never finishes");
-}
-
 /// Writes `count` blocks in a transaction.
 fn put(rig: &mut Rig, object: ObjectId, first: u64, count: u64) -> Result<(), Failure> {
     let data = Bytes::from(vec![7; (count * BLOCK) as usize]);
-    together(rig, move |view| view.write(object, first * BLOCK, data.clone()))
+    rig.together(move |view| view.write(object, first * BLOCK, data.clone()))
 }
 
 fn zero(rig: &mut Rig, object: ObjectId, first: u64, count: u64) -> Result<(), Failure> {
-    together(rig, move |view| view.zero(object, ByteRange::new(first * BLOCK, count * BLOCK)))
+    rig.together(move |view| view.zero(object, ByteRange::new(first * BLOCK, count * BLOCK)))
 }
 
 fn share(rig: &mut Rig, object: ObjectId, from: u64, to: u64, count: u64) -> Result<(), Failure> {
-    together(rig, move |view| view.clone_blocks((object, block(from)), (object, block(to)), count))
+    rig.together(move |view| view.clone_blocks((object, block(from)), (object, block(to)), count))
 }
 
 fn allot(rig: &mut Rig, object: ObjectId, first: u64, count: u64) -> Result<(), Failure> {
-    together(rig, move |view| view.allot(object, BlockRange::new(block(first), count)))
+    rig.together(move |view| view.allot(object, BlockRange::new(block(first), count)))
 }
 
 fn limit(rig: &mut Rig, id: ObjectId, ceiling_bytes: Option<u64>) -> Result<(), Failure> {
@@ -90,7 +77,7 @@ fn writes_beyond_the_ceiling_are_refused_and_change_nothing() {
         view.write(object, 0, data.slice(..BLOCK as usize))?;
         view.write(object, 1 << 40, data.slice(BLOCK as usize..))
     };
-    assert_eq!(refused(together(&mut rig, both)), (7, 6));
+    assert_eq!(refused(rig.together(both)), (7, 6));
     assert_eq!(rig.read(object, 0, 1).unwrap()[0], 7);
     assert_eq!(used(&rig, object), last);
     rig.settle();
@@ -98,7 +85,7 @@ fn writes_beyond_the_ceiling_are_refused_and_change_nothing() {
     // What is mapped already, and zeros, need nothing.
     put(&mut rig, object, 0, 200).unwrap();
     let zeros = Bytes::from(vec![0; 100 * BLOCK as usize]);
-    together(&mut rig, move |view| view.write(object, 900 * BLOCK, zeros.clone())).unwrap();
+    rig.together(move |view| view.write(object, 900 * BLOCK, zeros.clone())).unwrap();
     put(&mut rig, object, 295, 11).unwrap();
     assert_eq!(used(&rig, object), UNIT);
     put(&mut rig, other, 0, 300).unwrap();
@@ -107,7 +94,7 @@ fn writes_beyond_the_ceiling_are_refused_and_change_nothing() {
         view.zero(object, ByteRange::new(0, 100 * BLOCK))?;
         view.write(object, 1 << 41, Bytes::from(vec![5; 100 * BLOCK as usize]))
     };
-    together(&mut rig, swap).unwrap();
+    rig.together(swap).unwrap();
     assert_eq!(used(&rig, object), UNIT);
     rig.assert_clean();
 }
@@ -139,8 +126,8 @@ fn what_frees_space_may_take_a_few_blocks_above_the_ceiling() {
             view.write(object, 1 << 30, Bytes::from(vec![1; blocks * BLOCK as usize]))
         }
     };
-    assert_eq!(refused(together(&mut rig, take(65))), (65, 0));
-    together(&mut rig, take(64)).unwrap();
+    assert_eq!(refused(rig.together(take(65))), (65, 0));
+    rig.together(take(64)).unwrap();
     assert_eq!(used(&rig, object), UNIT + 64);
 }
 
@@ -163,7 +150,7 @@ fn clones_of_holes_and_over_content_count_what_they_add() {
         view.write(object, 30_000 * BLOCK, Bytes::from(vec![3; BLOCK as usize]))?;
         view.clone_blocks((object, block(30_000)), (object, block(40_000)), 1)
     };
-    assert_eq!(refused(together(&mut rig, written_and_shared)), (2, 1));
+    assert_eq!(refused(rig.together(written_and_shared)), (2, 1));
     rig.assert_clean();
 }
 

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use media::{FormatOptions, LocalMedia, SimDisk, SimOptions};
 use pool::{
-    ByteRange, CatalogChange, Core, Failure, ObjectId, ObjectKind, Operation, Options, Output, PoolError, Reservation,
+    ByteRange, CatalogChange, Core, Failure, Missing, ObjectId, ObjectKind, Operation, Options, Outcome, Output,
+    PoolError, Reservation, Stability, View,
 };
 
 pub const BLOCK: u64 = 4096;
@@ -16,6 +17,22 @@ pub struct Rig {
 }
 
 impl Rig {
+    /// Runs a transaction of these changes, durably.
+    pub fn together(
+        &mut self,
+        changes: impl Fn(&mut View<'_>) -> Result<(), Missing> + 'static,
+    ) -> Result<(), Failure> {
+        let transaction = move |view: &mut View<'_>| changes(view).map(Outcome::Commit);
+        let (id, _) = self.core.transact(transaction, Stability::Durable);
+        for _ in 0..1_000_000 {
+            if let Some((_, result)) = self.take(id) {
+                return result.map(|_| ());
+            }
+            self.core.pump(1);
+        }
+        panic!("a transaction never finishes");
+    }
+
     /// Creates a pool with a log of 1 MiB and `blocks` other blocks.
     pub fn new(blocks: u64) -> Self {
         Self::with_log(blocks, 1 << 20)

@@ -368,7 +368,7 @@ impl<M: Media> Core<M> {
         let mut first = None;
         for (object, block) in seen.chain(sources).chain(changed).chain(allotted) {
             self.map.forget_need();
-            let known = self.map.lookup(object, block).is_some();
+            let known = self.map.has_path(object, block);
             self.map.forget_need();
             first.get_or_insert((object, block));
             if !known {

@@ -123,7 +123,7 @@ impl<M: Media> Core<M> {
         if !changes.ranges.iter().any(|range| range.disturbs(run.object)) {
             return false;
         }
-        let reached = changes.reaches(run.object, run.first, run.count);
+        let reached = changes.reaches(run.object, run.first, run.count) && !leaves_out(Mutation::ReachedRuns);
         if run.zero || reached || self.map.allotments().has(run.object) {
             return true;
         }
