@@ -97,9 +97,14 @@ fn rule<'a>(share: &'a Share, host: &Host) -> Option<&'a Export> {
 fn no_rule(share: &Share, host: &Host) -> String {
     let grant = format!("windlass access grant {} --host {}", share.name, host.name);
     let others = share.exports.iter().map(|export| export.host.as_str()).collect::<Vec<_>>().join(", ");
-    let others =
-        if others.is_empty() { "no host may use it".to_owned() } else { format!("its rules are for {others}") };
-    format!("no rule of share {} names host {}: {others}; grant it:  {grant}", share.name, host.name)
+    let missing = format!("no rule of share {} names host {}", share.name, host.name);
+    if others.is_empty() {
+        return format!("{missing}, and no other host may use it; grant it:  {grant}");
+    }
+    // Whether the host is in a group or network is not told here.
+    format!(
+        "{missing}: its rules are for {others}. If they include the host, mind whether they are read-only; if not, grant it:  {grant}"
+    )
 }
 
 fn of_share(

@@ -30,6 +30,7 @@ impl Named {
         match refusal {
             FileRefusal::File(error) => error.into(),
             FileRefusal::Gone => ControlError::NotFound { noun: Noun::Share, name: self.share.name.clone() },
+            FileRefusal::Quota => ShareError::QuotaExceeded { needed_bytes: None, available_bytes: None }.into(),
             FileRefusal::Pool(error) => control.pool_error(error),
         }
     }

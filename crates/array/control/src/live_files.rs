@@ -142,6 +142,8 @@ pub enum FileRefusal {
     File(FileError),
     /// The share was deleted.
     Gone,
+    /// The quota of the share is used up.
+    Quota,
     /// Error of the pool.
     Pool(PoolError),
 }

@@ -86,8 +86,8 @@ impl Control {
             yield_now().await;
         }
         self.publish_some(left);
-        self.publish_nfs().await;
         self.publish_rest();
+        self.publish_nfs().await;
     }
 
     /// Lets the next publication list clients and locks of NFS, also if the last list is new.

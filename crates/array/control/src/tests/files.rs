@@ -208,6 +208,7 @@ fn refusals_of_files_have_codes_and_nothing_is_reported_as_done() {
         (FileRefusal::File(FileError::ReadOnly { path: path() }), "read-only", Class::Conflict),
         (FileRefusal::File(FileError::Damaged { path: path() }), "damaged", Class::Failed),
         (FileRefusal::Gone, "not-found", Class::NotFound),
+        (FileRefusal::Quota, "quota-exceeded", Class::NoSpace),
         (FileRefusal::Pool(PoolError::PoolFull), "no-space", Class::NoSpace),
     ] {
         files.refusal.replace(Some(refusal));

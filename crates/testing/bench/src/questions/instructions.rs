@@ -12,10 +12,11 @@ use crate::targets::memory_directory;
 use anyhow::{Result, ensure};
 use array_process::program;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(super) const ASKS: &str = "instructions of a map lookup, a 4 KiB write and a 16 MiB clone, and of calls of a share";
+pub(super) const ASKS: &str = "instructions of a map lookup, a 4 KiB write and a 16 MiB clone";
+pub(super) const ASKS_OF_SHARES: &str = "instructions of calls of a share: attributes, look-up, creation, write, clone";
 
 /// Kind, description, two numbers of operations, and the budget, if any.
 const KINDS: [(&str, &str, [u64; 2], Option<f64>); 4] = [
@@ -44,10 +45,7 @@ const CONTENT: [&str; 4] = ["crc_fast", "memcpy", "memmove", "memset"];
 const LIMIT: Duration = Duration::from_secs(900);
 
 pub(super) fn answer(_windlass: &Path, _options: &Options, report: &mut Report) -> Result<()> {
-    let Some(valgrind) = program::find("valgrind") else {
-        report.fact("not counted: valgrind is not installed; on Debian and Ubuntu: apt-get install valgrind".into());
-        return Ok(());
-    };
+    let Some(valgrind) = valgrind(report) else { return Ok(()) };
     let example = pool_example("instructions", LIMIT)?.display().to_string();
     let directory = tempfile::tempdir_in(memory_directory()?)?;
     let out = directory.path().join("out");
@@ -59,6 +57,13 @@ pub(super) fn answer(_windlass: &Path, _options: &Options, report: &mut Report) 
         let [less, more] = &costs[..] else { continue };
         tell(report, (kind, what, budget), more.less(less), (counts[1] - counts[0]) as f64)?;
     }
+    Ok(())
+}
+
+pub(super) fn answer_of_shares(_windlass: &Path, _options: &Options, report: &mut Report) -> Result<()> {
+    let Some(valgrind) = valgrind(report) else { return Ok(()) };
+    let directory = tempfile::tempdir_in(memory_directory()?)?;
+    let out = directory.path().join("out");
     let example = example_of("pool_files", "share_instructions", LIMIT)?.display().to_string();
     let disk = directory.path().join("disk").display().to_string();
     program::require(Path::new(&example), &["prepare", &disk], LIMIT)?;
@@ -68,6 +73,15 @@ pub(super) fn answer(_windlass: &Path, _options: &Options, report: &mut Report) 
         tell(report, (kind, what, budget), cost, COUNTED_CALLS.into())?;
     }
     Ok(())
+}
+
+/// Path of valgrind. Without it, the report says so.
+fn valgrind(report: &mut Report) -> Option<PathBuf> {
+    let found = program::find("valgrind");
+    if found.is_none() {
+        report.fact("not counted: valgrind is not installed; on Debian and Ubuntu: apt-get install valgrind".into());
+    }
+    found
 }
 
 /// Instructions of a run.

@@ -46,6 +46,7 @@ pub(crate) struct Question {
 /// All questions, in execution order.
 pub(crate) const ALL: &[Question] = &[
     Question { name: "instructions", asks: instructions::ASKS, answer: instructions::answer },
+    Question { name: "share-instructions", asks: instructions::ASKS_OF_SHARES, answer: instructions::answer_of_shares },
     Question { name: "engine", asks: engine::ASKS, answer: engine::answer },
     Question { name: "catalog", asks: catalog::ASKS, answer: catalog::answer },
     Question { name: "small-io", asks: small_io::ASKS, answer: small_io::answer },

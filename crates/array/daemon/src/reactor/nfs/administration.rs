@@ -45,9 +45,15 @@ fn part<T, U>(page: Page<T>, convert: impl Fn(T) -> U) -> NfsPart<U> {
     NfsPart { elements: page.elements.into_iter().map(convert).collect(), next: page.next }
 }
 
-/// Text of a name that a client chose: bytes that are no text are replaced.
+/// Longest part of a name that a client chose which is shown, in bytes. Lists have it once for each lock.
+const SHOWN_BYTES: usize = 64;
+
+/// Text of a name that a client chose: bytes that are no text are replaced, and a long one is cut.
 fn text(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).into_owned()
+    match name.get(..SHOWN_BYTES) {
+        Some(begin) if name.len() > SHOWN_BYTES => format!("{}…", String::from_utf8_lossy(begin)),
+        _ => String::from_utf8_lossy(name).into_owned(),
+    }
 }
 
 fn client_info(client: ClientView, uptime: Duration, now: Timestamp) -> NfsClientInfo {

@@ -17,6 +17,7 @@ pub(super) fn refused(error: FsError, path: &str) -> FileRefusal {
         FsError::WrongKind { kind } => FileError::NotRegular { path, kind: kind.to_string() }.into(),
         FsError::ReadOnly => FileError::ReadOnly { path }.into(),
         FsError::Gone => FileRefusal::Gone,
+        FsError::Quota => FileRefusal::Quota,
         FsError::FileTooLarge { limit_bytes } => FileError::TooLarge { path, limit_bytes }.into(),
         FsError::ReadFailed { .. } => FileError::Damaged { path }.into(),
         FsError::NoSpace(SpaceReason::Pool | SpaceReason::Promise) => FileRefusal::Pool(PoolError::PoolFull),
@@ -37,7 +38,6 @@ pub(super) fn refused(error: FsError, path: &str) -> FileRefusal {
         | FsError::BeyondEnd { .. }
         | FsError::Overlap
         | FsError::ForeignSource
-        | FsError::Quota
         | FsError::NoXattr
         | FsError::XattrExists
         | FsError::XattrsTooLarge { .. }
