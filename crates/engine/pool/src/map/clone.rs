@@ -124,6 +124,13 @@ impl Map {
             pieces.push((level, at, entries))
         });
         let mut complete = true;
+        if !root.is_empty() && pieces.len() > 1 {
+            // A piece without mapped blocks may empty a page and those above it, which the next one then needs anew.
+            // They are passing: as many pages come free.
+            let pages = (pieces.len() as u64 - 1) * u64::from(root.level);
+            self.need.allocations += pages;
+            self.need.passing += pages;
+        }
         // Sharing within one object may share a page that a later piece has to own, but only if
         // that piece goes deeper than another.
         let same_level = pieces.iter().all(|piece| Some(piece.0) == pieces.first().map(|first| first.0));

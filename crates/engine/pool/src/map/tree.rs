@@ -77,14 +77,17 @@ impl Map {
     #[inline]
     pub(crate) fn lookup(&mut self, object: ObjectId, block: BlockNumber) -> Option<Entry> {
         let root = self.root_of(object)?;
-        if root.level == MAX_LEVEL {
-            return self.lookup_far(object, block, root);
-        }
         self.descend(root, block).map(|(entry, _)| entry)
     }
 
-    /// [`Self::lookup`] in an address space, which knows leaves that were found before.
-    fn lookup_far(&mut self, object: ObjectId, block: BlockNumber, root: Pointer) -> Option<Entry> {
+    /// [`Self::lookup`] for a look that plans nothing: in an address space it takes the leaf that was found before, and
+    /// leaves the pages above it unread.
+    #[inline]
+    pub(crate) fn lookup_known(&mut self, object: ObjectId, block: BlockNumber) -> Option<Entry> {
+        let root = self.root_of(object)?;
+        if root.level < MAX_LEVEL {
+            return self.descend(root, block).map(|(entry, _)| entry);
+        }
         let (number, mut changes) = (block.page(0), self.pages.changes());
         if leaves_out(Mutation::KnownLeaves) {
             changes = 0;

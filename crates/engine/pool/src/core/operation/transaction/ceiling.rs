@@ -8,6 +8,7 @@
 use crate::core::Core;
 use crate::core::operation::is_zero;
 use crate::interface::ObjectId;
+use crate::interface::operation::ADDRESS_SPACE_BYTES;
 use crate::interface::range::{BlockNumber, BlockRange};
 use crate::map::promises::Raises;
 use crate::mutations::{Mutation, leaves_out};
@@ -128,11 +129,17 @@ impl<M: Media> Core<M> {
         Ok(limits)
     }
 
-    /// Counts the blocks that address spaces without allotments use beyond their limits after the changes. With
-    /// allotments, map pages that become due may be promised beyond a ceiling.
+    /// Counts the blocks that address spaces use beyond their limits after the changes, without the map pages that
+    /// are promised to allotments.
     pub(super) fn note_limits(&mut self, limits: &Limits) {
-        for (object, most) in limits.iter().filter(|(object, _)| !self.map.allotments().has(*object)) {
-            self.counters.above_ceilings += self.map.used_blocks(*object).saturating_sub(*most);
+        for (object, most) in limits {
+            let above = self.map.used_blocks(*object).saturating_sub(*most);
+            if above > 0 {
+                let all = BlockRange::new(BlockNumber::FIRST, ADDRESS_SPACE_BYTES / BLOCK_BYTES as u64);
+                let allotments = self.map.allotments().touching(*object, all);
+                let pages: u64 = allotments.map(|(_, of)| of.promised() - of.blocks_promised()).sum();
+                self.counters.above_ceilings += above.saturating_sub(pages);
+            }
         }
     }
 

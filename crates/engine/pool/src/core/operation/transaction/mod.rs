@@ -56,7 +56,7 @@ impl Present for Looking<'_> {
         if let Some(content) = self.remembered.as_ref().and_then(|seen| seen.get(&(object, block))) {
             return Some(content.clone());
         }
-        let entry = self.map.lookup(object, block)?;
+        let entry = self.map.lookup_known(object, block)?;
         let content = if entry.is_empty() { None } else { Some(self.map.content_of(&entry)?) };
         if let Some(remembered) = &mut self.remembered {
             remembered.insert((object, block), content.clone());
