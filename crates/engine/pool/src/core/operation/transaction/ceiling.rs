@@ -23,8 +23,9 @@ const MOST_TO_FREE: u64 = 64;
 /// Most pieces in which the changed blocks of a transaction are counted. Behind them a piece counts as mapped.
 const MOST_PIECES: usize = 4096;
 
-/// Blocks that objects with a ceiling may use after a transaction.
-pub(super) type Limits = SmallVec<[(ObjectId, u64); 1]>;
+/// Blocks that objects with a ceiling may use after a transaction, and whether promises of their map pages may
+/// change.
+pub(super) type Limits = SmallVec<[(ObjectId, u64, bool); 1]>;
 
 /// Changed blocks that have one origin.
 struct Piece {
@@ -112,7 +113,8 @@ impl<M: Media> Core<M> {
         for object in objects_of(changes) {
             let Some(ceiling) = self.map.ceiling_blocks(object) else { continue };
             let to_free = if changes.frees_space { MOST_TO_FREE } else { 0 };
-            limits.push((object, ceiling.max(self.map.used_blocks(object)) + to_free));
+            let most = ceiling.max(self.map.used_blocks(object)) + to_free;
+            limits.push((object, most, self.changes_allotments(changes, object)));
             let raised = raises.blocks_of(object);
             if most_growth(changes, object).is_some_and(|most| self.map.may_grow(object, most + raised).is_ok()) {
                 continue;
@@ -132,15 +134,31 @@ impl<M: Media> Core<M> {
     /// Counts the blocks that address spaces use beyond their limits after the changes, without the map pages that
     /// are promised to allotments.
     pub(super) fn note_limits(&mut self, limits: &Limits) {
-        for (object, most) in limits {
+        for (object, most, pages_change) in limits {
             let above = self.map.used_blocks(*object).saturating_sub(*most);
-            if above > 0 {
+            let mut pages = 0;
+            if above > 0 && *pages_change {
                 let all = BlockRange::new(BlockNumber::FIRST, ADDRESS_SPACE_BYTES / BLOCK_BYTES as u64);
                 let allotments = self.map.allotments().touching(*object, all);
-                let pages: u64 = allotments.map(|(_, of)| of.promised() - of.blocks_promised()).sum();
-                self.counters.above_ceilings += above.saturating_sub(pages);
+                pages = allotments.map(|(_, of)| of.promised() - of.blocks_promised()).sum();
             }
+            self.counters.above_ceilings += above.saturating_sub(pages);
         }
+    }
+
+    /// True if the changes change allotments of an object, or ranges that allotments have blocks of.
+    fn changes_allotments(&self, changes: &Changes, object: ObjectId) -> bool {
+        let reached = |of: ObjectId, first: BlockNumber, count: u64| {
+            of == object && self.map.allotments().touching(of, BlockRange::new(first, count)).next().is_some()
+        };
+        let by_ranges = || {
+            changes.ranges.iter().any(|range| {
+                let (changed, first, count) = range.changed();
+                reached(changed, first, count)
+                    || range.source().is_some_and(|(source, first)| reached(source, first, count))
+            })
+        };
+        changes.allotments.iter().any(|change| change.place().0 == object) || by_ranges()
     }
 
     /// Further blocks of an object that the changes map, without those for which allotments have a promise; less
