@@ -146,7 +146,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// True if the changes change allotments of an object, or ranges that allotments have blocks of.
+    /// True if the changes change allotments of an object, or blocks that allotments have.
     fn changes_allotments(&self, changes: &Changes, object: ObjectId) -> bool {
         let reached = |of: ObjectId, first: BlockNumber, count: u64| {
             of == object && self.map.allotments().touching(of, BlockRange::new(first, count)).next().is_some()
@@ -158,7 +158,11 @@ impl<M: Media> Core<M> {
                     || range.source().is_some_and(|(source, first)| reached(source, first, count))
             })
         };
-        changes.allotments.iter().any(|change| change.place().0 == object) || by_ranges()
+        let of_object = (object, BlockNumber::FIRST)..(object.next(), BlockNumber::FIRST);
+        let by_contents = || {
+            changes.contents.range(of_object).any(|((_, block), _)| self.map.allotments().at(object, *block).is_some())
+        };
+        changes.allotments.iter().any(|change| change.place().0 == object) || by_ranges() || by_contents()
     }
 
     /// Further blocks of an object that the changes map, without those for which allotments have a promise; less
