@@ -110,7 +110,7 @@ mutations! {
         PagesAllotted: "pages-allotted", "a map page that is freed takes its promise along";
         /// A transaction does not make an address space grow beyond its ceiling.
         Ceiling: "ceiling", "a clone does not count against the ceiling of an address space";
-        /// A write of a transaction into a range that it also shares is planned as one that shares.
+        /// A transaction that writes into a range which it also clones plans for shared pages there.
         ReachedRuns: "reached-runs", "a transaction plans writes into a range that it clones as if it cloned elsewhere";
         /// A leaf that was found is looked up again once a page above it has changed.
         KnownLeaves: "known-leaves", "a leaf of an address space stays known when pages above it change";

@@ -55,7 +55,7 @@ impl<B: Borrow<Block>> Leaf<B> {
         let leaf = Self::open(bytes, place)?;
         let mut last = 0;
         for index in 0..leaf.count() {
-            let key = leaf.checked(index).ok_or(())?.key;
+            let key = leaf.entry(index).ok_or(())?.key;
             if key <= last {
                 return Err(());
             }
@@ -80,7 +80,8 @@ impl<B: Borrow<Block>> Leaf<B> {
         }
     }
 
-    fn checked(&self, index: usize) -> Option<Entry<'_>> {
+    /// Entry by its index; `None` behind the last one, and if it is damaged.
+    pub(crate) fn entry(&self, index: usize) -> Option<Entry<'_>> {
         if index >= self.count() {
             return None;
         }
@@ -94,13 +95,8 @@ impl<B: Borrow<Block>> Leaf<B> {
         Some(Entry { key: u64_at(fixed, 0), file, kind: kind_of(fixed[13])?, name })
     }
 
-    /// Entry by its index.
-    pub(crate) fn entry(&self, index: usize) -> Option<Entry<'_>> {
-        self.checked(index)
-    }
-
     pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
-        (0..self.count()).map_while(|index| self.checked(index))
+        (0..self.count()).map_while(|index| self.entry(index))
     }
 
     fn key(&self, index: usize) -> u64 {

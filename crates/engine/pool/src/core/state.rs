@@ -57,8 +57,8 @@ pub struct Counters {
     pub all_pins: usize,
     /// Blocks that transactions took beyond those that they asked for: 0.
     pub unplanned: u64,
-    /// Blocks by which transactions have made address spaces grow beyond their ceilings, but those that freed
-    /// space: 0 unless the plan is wrong.
+    /// Blocks by which transactions have made address spaces grow beyond what a plan allows: 0. Map pages that are
+    /// promised to allotments may exceed a ceiling, and transactions that free space have a margin.
     pub above_ceilings: u64,
     /// Most reads, one after the other, for which one transaction waited.
     pub most_waits: u16,

@@ -6,8 +6,9 @@
 use crate::geometry::Pointer;
 use crate::interface::ObjectId;
 
-/// Number of places, a power of two.
-const PLACES: usize = 1024;
+/// Number of places is 2 to the power of this.
+const PLACE_BITS: u32 = 10;
+const PLACES: usize = 1 << PLACE_BITS;
 
 /// Leaf that was found.
 #[derive(Clone, Copy)]
@@ -29,7 +30,7 @@ impl Leaves {
     fn place(object: ObjectId, number: u64) -> usize {
         // Classes of regions differ in the upper bits.
         let mixed = (number ^ object.0.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> 54) as usize % PLACES
+        (mixed >> (u64::BITS - PLACE_BITS)) as usize
     }
 
     /// Leaf of an object, found under this root before any further change of an interior page.

@@ -40,16 +40,19 @@ impl Raises {
 
     /// Number of further blocks that must be promised to one object.
     pub fn blocks_of(&self, object: ObjectId) -> u64 {
-        let raised = self.raised.iter().filter(|raise| raise.object == object);
-        let raised: u64 = raised.map(|raise| raise.after.saturating_sub(raise.before)).sum();
-        let released = self.released.iter().filter(|(of, ..)| *of == object).map(|(_, _, blocks)| blocks);
-        raised.saturating_sub(released.sum())
+        self.sum(|of| of == object)
     }
 
     /// Number of further blocks that must be promised.
     pub fn blocks(&self) -> u64 {
-        let raised: u64 = self.raised.iter().map(|raise| raise.after.saturating_sub(raise.before)).sum();
-        raised.saturating_sub(self.released.iter().map(|(_, _, blocks)| blocks).sum())
+        self.sum(|_| true)
+    }
+
+    fn sum(&self, counts: impl Fn(ObjectId) -> bool) -> u64 {
+        let raised = self.raised.iter().filter(|raise| counts(raise.object));
+        let raised: u64 = raised.map(|raise| raise.after.saturating_sub(raise.before)).sum();
+        let released = self.released.iter().filter(|(object, ..)| counts(*object)).map(|(_, _, blocks)| blocks);
+        raised.saturating_sub(released.sum())
     }
 }
 

@@ -16,7 +16,6 @@ use crate::schedule::step::Step;
 use crate::transaction::changes::{Changes, RangeChange};
 use media::{BLOCK_BYTES, Media};
 use smallvec::SmallVec;
-use std::collections::BTreeSet;
 
 /// Most blocks that a transaction which serves to free space may take above a ceiling.
 const MOST_TO_FREE: u64 = 64;
@@ -110,8 +109,7 @@ impl<M: Media> Core<M> {
     /// many blocks each that has one may use then. `Err`: what to do instead.
     pub(super) fn stays_below_ceilings(&mut self, changes: &Changes, raises: &Raises) -> Result<Limits, Step> {
         let mut limits = Limits::new();
-        for object in objects_of(changes) {
-            let Some(ceiling) = self.map.ceiling_blocks(object) else { continue };
+        for (object, ceiling) in self.limited(changes) {
             let to_free = if changes.frees_space { MOST_TO_FREE } else { 0 };
             let most = ceiling.max(self.map.used_blocks(object)) + to_free;
             limits.push((object, most, self.changes_allotments(changes, object)));
@@ -129,6 +127,21 @@ impl<M: Media> Core<M> {
             self.map.may_grow(object, growth).map_err(|error| Step::Fail(error.into()))?;
         }
         Ok(limits)
+    }
+
+    /// Objects with a ceiling whose use of space the changes may change, with their ceilings in blocks. Most
+    /// transactions have none.
+    fn limited(&self, changes: &Changes) -> SmallVec<[(ObjectId, u64); 2]> {
+        let contents = changes.contents.keys().map(|(object, _)| *object);
+        let changed = changes.ranges.iter().map(|range| range.changed().0);
+        let sources = changes.ranges.iter().filter_map(RangeChange::source).map(|(source, _)| source);
+        let allotted = changes.allotments.iter().map(|change| change.place().0);
+        let all = contents.chain(changed).chain(sources).chain(allotted);
+        let mut limited: SmallVec<[_; 2]> =
+            all.filter_map(|object| Some((object, self.map.ceiling_blocks(object)?))).collect();
+        limited.sort_unstable();
+        limited.dedup();
+        limited
     }
 
     /// Counts the blocks that address spaces use beyond their limits after the changes, without the map pages that
@@ -225,17 +238,6 @@ impl<M: Media> Core<M> {
             }
         }
     }
-}
-
-/// Objects whose use of space the changes may change.
-fn objects_of(changes: &Changes) -> BTreeSet<ObjectId> {
-    let mut objects: BTreeSet<ObjectId> = changes.contents.keys().map(|(object, _)| *object).collect();
-    for range in &changes.ranges {
-        objects.insert(range.changed().0);
-        objects.extend(range.source().map(|(source, _)| source));
-    }
-    objects.extend(changes.allotments.iter().map(|change| change.place().0));
-    objects
 }
 
 /// Most blocks by which the changes make an object grow, without promises. `None` if the map has to tell.
