@@ -50,8 +50,8 @@ const SHOWN_BYTES: usize = 64;
 
 /// Text of a name that a client chose: bytes that are no text are replaced, and a long one is cut.
 fn text(name: &[u8]) -> String {
-    match name.get(..SHOWN_BYTES) {
-        Some(begin) if name.len() > SHOWN_BYTES => format!("{}…", String::from_utf8_lossy(begin)),
+    match name.split_at_checked(SHOWN_BYTES) {
+        Some((begin, rest)) if !rest.is_empty() => format!("{}…", String::from_utf8_lossy(begin)),
         _ => String::from_utf8_lossy(name).into_owned(),
     }
 }

@@ -23,13 +23,13 @@ pub(in super::super) fn roll_back<M: Media + 'static>(
     };
     let (reactor, nfs) = (Rc::clone(reactor), nfs.map(Rc::clone));
     Box::pin(async move {
-        let files = match &nfs {
-            Some(nfs) => nfs.file_system(&record),
-            None => file_system::open(&reactor.pool, &reactor.environment, &record),
-        };
-        let source = match &nfs {
-            Some(nfs) => nfs.snapshot_file_system(&record, snapshot),
-            None => Rc::new(file_system::open_snapshot(&reactor.pool, &reactor.environment, &record, snapshot)),
+        let (pool, environment) = (&reactor.pool, &reactor.environment);
+        let (files, source) = match &nfs {
+            Some(nfs) => (nfs.file_system(&record), nfs.snapshot_file_system(&record, snapshot)),
+            None => (
+                file_system::open(pool, environment, &record),
+                Rc::new(file_system::open_snapshot(pool, environment, &record, snapshot)),
+            ),
         };
         // Opens of files that may not be in the snapshot end before, and those that came meanwhile end after.
         let revoke = || nfs.iter().for_each(|nfs| nfs.service.content_replaced(share.0, false));

@@ -26,6 +26,13 @@ use vfs::{Attributes, Call, Caller, FileSystem, FsError, Place, SetAttributes};
 /// Permission bits of a file whose content is that of a volume.
 const MODE_OF_VOLUME: u16 = 0o600;
 
+/// Change of the space of a range.
+#[derive(Clone, Copy)]
+enum SpaceChange {
+    Reserve,
+    Punch,
+}
+
 /// Files of all shares.
 pub(in super::super) struct AllFiles<M: Media + 'static>(pub Rc<Nfs<M>>);
 
@@ -62,6 +69,22 @@ impl<M: Media + 'static> AllFiles<M> {
         Box::pin(async move {
             let files = all.open(&place)?;
             work(all, files, place).await
+        })
+    }
+
+    /// Changes the space of a range that is not empty.
+    fn change_space(&self, at: FilePlace, range: FileRange, change: SpaceChange) -> FileCall<FileInfo> {
+        self.run(at, async move |all, files, at| {
+            let caller = Caller::root();
+            let call = Call::new(&caller, all.now());
+            let found = regular(&*files, call, &at).await?;
+            let length = length_of(range, &found, &at)?;
+            let changed = match change {
+                SpaceChange::Reserve => files.allocate(call, found.file, range.offset_bytes, length).await,
+                SpaceChange::Punch => files.deallocate(call, found.file, range.offset_bytes, length).await,
+            };
+            let after = changed.map_err(|error| of_range(error, range, &at))?.after;
+            info(&*files, &at, &after, true).await
         })
     }
 
@@ -131,27 +154,11 @@ impl<M: Media + 'static> LiveFiles for AllFiles<M> {
     }
 
     fn reserve(&self, at: FilePlace, range: FileRange) -> FileCall<FileInfo> {
-        self.run(at, async move |all, files, at| {
-            let caller = Caller::root();
-            let call = Call::new(&caller, all.now());
-            let found = regular(&*files, call, &at).await?;
-            let length = length_of(range, &found, &at)?;
-            let changed = files.allocate(call, found.file, range.offset_bytes, length).await;
-            let after = changed.map_err(|error| of_range(error, range, &at))?.after;
-            info(&*files, &at, &after, true).await
-        })
+        self.change_space(at, range, SpaceChange::Reserve)
     }
 
     fn punch(&self, at: FilePlace, range: FileRange) -> FileCall<FileInfo> {
-        self.run(at, async move |all, files, at| {
-            let caller = Caller::root();
-            let call = Call::new(&caller, all.now());
-            let found = regular(&*files, call, &at).await?;
-            let length = length_of(range, &found, &at)?;
-            let changed = files.deallocate(call, found.file, range.offset_bytes, length).await;
-            let after = changed.map_err(|error| of_range(error, range, &at))?.after;
-            info(&*files, &at, &after, true).await
-        })
+        self.change_space(at, range, SpaceChange::Punch)
     }
 }
 
