@@ -36,7 +36,7 @@ pub struct NfsClient {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NfsClientStanding {
-    /// It has not created a session.
+    /// The client has no session yet.
     Unconfirmed,
     /// Its lease is in force.
     Active,

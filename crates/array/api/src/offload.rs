@@ -12,7 +12,7 @@ pub struct OffloadStatistics {
     /// True if it was deleted. Rows of recently deleted volumes and shares are kept.
     #[serde(default)]
     pub deleted: bool,
-    /// What it is.
+    /// Whether the row is about a volume or a share.
     #[serde(default)]
     pub kind: ContentKind,
     /// Address of the client that the row is about, or `others`: all clients that were not active lately. Absent in
@@ -146,7 +146,7 @@ pub struct OffloadRefusal {
     /// True if it was deleted.
     #[serde(default)]
     pub deleted: bool,
-    /// What it is.
+    /// Whether the command was for a volume or a share.
     #[serde(default)]
     pub kind: ContentKind,
     /// Name of the initiator; of a client of NFS, its address.

@@ -369,7 +369,7 @@ pub struct UnitFacts {
     pub counters: Option<VolumeCounters>,
     /// Rows of the primitives that were used.
     pub offload: Vec<OffloadRow>,
-    /// The same for each client of a share; empty for a volume.
+    /// Rows of the primitives that each client of a share has used; empty for a volume.
     pub offload_by_client: Vec<ClientOffloadRow>,
     /// Registrations and reservation.
     pub reservations: Reservations,

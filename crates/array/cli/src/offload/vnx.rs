@@ -94,7 +94,7 @@ fn sums(statistics: &[OffloadStatistics]) -> Counters {
     sums
 }
 
-/// What was added between two instants.
+/// Rows of the operations between two readings of the counters.
 fn rows(before: &Counters, now: &Counters) -> Vec<Row> {
     let none = Latency::default();
     let row = |(operation, primitive): (&'static str, &str)| {

@@ -1,4 +1,4 @@
-//! What the running array says of its NFS server.
+//! State of the NFS server: clients, locks and the grace period.
 
 use jiff::Timestamp;
 use pool::ObjectId;
@@ -15,7 +15,7 @@ pub struct NfsPart<T> {
 /// Standing of a client of NFSv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NfsClientStanding {
-    /// It has not created a session.
+    /// The client has no session yet.
     Unconfirmed,
     /// Its lease is in force.
     Active,

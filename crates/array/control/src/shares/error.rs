@@ -139,7 +139,7 @@ impl Condition for ShareError {
     }
 }
 
-/// What a change would take, and what is left.
+/// Space that a change would need beyond a quota, in words.
 fn quota_words(needed_bytes: Option<u64>, available_bytes: Option<u64>) -> String {
     match (needed_bytes, available_bytes) {
         (Some(needed), Some(available)) => {

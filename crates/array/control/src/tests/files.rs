@@ -149,7 +149,7 @@ fn a_refused_volume_leaves_no_capture() {
     array.catalog.fail_next.replace(Some(PoolError::PoolFull));
     assert_eq!(array.code(of_file("vm1", "vms/a")), "no-space");
     assert_eq!(array.catalog.captures(), []);
-    // What is refused before captures nothing.
+    // A request that is refused before the capture leaves none behind.
     files.calls.borrow_mut().clear();
     let two = VolumeCreate { source: Some("v1".to_owned()), ..of_file("vm1", "vms/a") };
     for (create, code) in [

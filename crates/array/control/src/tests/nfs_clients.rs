@@ -97,7 +97,7 @@ fn the_mirror_lists_all_parts_at_most_once_a_second() {
         block_on(array.control.publish_facts());
     }
     assert_eq!(counts(), (0, 0));
-    // What the administrator has changed is seen at once.
+    // A change by the administrator lists the clients again at once.
     *array.live.nfs.borrow_mut() = Some(NfsFacts { clients: vec![client(1, "a")], ..NfsFacts::default() });
     array.run(NfsClientExpire { id: 1 }).unwrap();
     block_on(array.control.publish_facts());

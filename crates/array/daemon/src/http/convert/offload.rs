@@ -35,7 +35,7 @@ pub(in crate::http) fn offload(view: OffloadView) -> OffloadStatistics {
     }
 }
 
-/// What a primitive is of.
+/// Whether volumes or shares have a primitive.
 const fn kind(primitive: Primitive) -> ContentKind {
     if primitive.is_of_volumes() { ContentKind::Volume } else { ContentKind::Share }
 }
