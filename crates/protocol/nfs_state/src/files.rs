@@ -11,6 +11,7 @@ mod shares;
 use std::collections::{BTreeMap, BTreeSet};
 
 use nfs::v4::{Stateid, Status};
+use thiserror::Error;
 
 use crate::ids;
 use crate::table::{Key, Table};
@@ -141,6 +142,36 @@ pub(crate) enum Obstacles {
     Courteous(BTreeSet<Key>),
     /// A client that keeps its lease.
     Held,
+}
+
+/// Why an asynchronous copy is not begun.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum CopyDenied {
+    /// The client is gone.
+    #[error("the client is gone")]
+    NoClient,
+    /// The client has as many as it may have.
+    #[error("the client has {most} asynchronous copies, the most for one client")]
+    OfClient {
+        /// [`crate::Limits::copies_per_client`].
+        most: u32,
+    },
+    /// There are as many as there may be.
+    #[error("there are {most} asynchronous copies, the most for all clients")]
+    OfAll {
+        /// [`crate::Limits::copies`].
+        most: u32,
+    },
+}
+
+impl CopyDenied {
+    /// Status of COPY.
+    pub const fn status(self) -> Status {
+        match self {
+            Self::NoClient => Status::DEADSESSION,
+            Self::OfClient { .. } | Self::OfAll { .. } => Status::OFFLOAD_DENIED,
+        }
+    }
 }
 
 /// Limits of the part.
@@ -320,10 +351,14 @@ impl Files {
         }
     }
 
-    /// Begins an asynchronous copy. `OFFLOAD_DENIED`: too many.
-    pub(crate) fn begin_copy(&mut self, client: Key) -> Result<Stateid, Status> {
-        if self.total.copies >= self.limits.copies || self.held(client).copies >= self.limits.copies_per_client {
-            return Err(Status::OFFLOAD_DENIED);
+    /// Begins an asynchronous copy.
+    pub(crate) fn begin_copy(&mut self, client: Key) -> Result<Stateid, CopyDenied> {
+        let FileLimits { copies, copies_per_client, .. } = self.limits;
+        if self.held(client).copies >= copies_per_client {
+            return Err(CopyDenied::OfClient { most: copies_per_client });
+        }
+        if self.total.copies >= copies {
+            return Err(CopyDenied::OfAll { most: copies });
         }
         let key = self.insert(client, Kind::Copy);
         Ok(self.stateid(key))

@@ -49,7 +49,7 @@ mod table;
 pub use callbacks::{CallbackId, Referring};
 pub use caller::{Caller, ConnectionId, Fingerprint, Principal, Request};
 pub use current::CurrentStateid;
-pub use files::{FileKey, Holdings};
+pub use files::{CopyDenied, FileKey, Holdings};
 pub use limits::{Config, ConfigError, Identity, Limits, MAX_LEASE, MIN_LEASE};
 pub use mutations::Mutation;
 #[cfg(feature = "mutations")]

@@ -9,6 +9,7 @@ use nfs::v4::{Done, Stateid, Status};
 use super::{Admitted, ClientRef, State};
 use crate::callbacks::{BackPlace, CallbackId, Referring};
 use crate::caller::ConnectionId;
+use crate::files::CopyDenied;
 use crate::table::Key;
 
 /// Pause before a callback is sent again.
@@ -45,9 +46,9 @@ pub enum CallbackAnswer {
 }
 
 impl State {
-    /// Begins an asynchronous copy; returns its stateid. `OFFLOAD_DENIED`: too many.
-    pub fn begin_copy(&mut self, client: ClientRef) -> Result<Stateid, Status> {
-        self.client(client)?;
+    /// Begins an asynchronous copy; returns its stateid.
+    pub fn begin_copy(&mut self, client: ClientRef) -> Result<Stateid, CopyDenied> {
+        self.client(client).map_err(|_| CopyDenied::NoClient)?;
         self.files.begin_copy(client.0)
     }
 
@@ -139,6 +140,11 @@ impl State {
             },
             offload: callback.offload().clone(),
         })
+    }
+
+    /// Whether a callback is to be sent, or sent and not answered.
+    pub fn is_callback_pending(&self, id: CallbackId) -> bool {
+        self.callbacks.get(id).is_some()
     }
 
     /// Takes the reply to a callback. Ids of callbacks that have ended are ignored.

@@ -12,7 +12,7 @@ use xdr::Opaque;
 
 use super::kit::{Client, Kit, LEASE, SECOND};
 use crate::state::{Callback, CallbackAnswer};
-use crate::{ConnectionId, Referring};
+use crate::{ConnectionId, CopyDenied, Referring};
 
 const DONE: CallbackAnswer = CallbackAnswer::Offload(Ok(()));
 
@@ -179,11 +179,16 @@ fn copies_are_limited_and_end_with_their_client() {
     let stateid = copied(&mut kit, &clients[0]);
     assert_eq!(kit.state.check_copy(clients[1].reference, &stateid), Err(Status::BAD_STATEID));
     assert_eq!(kit.state.free_stateid(clients[0].reference, &stateid), Err(Status::LOCKS_HELD));
-    for (client, most) in clients.iter().zip([3, 4, 4, 4, 0]) {
-        for _ in 0..most {
+    let (of_client, of_all) = (CopyDenied::OfClient { most: 4 }, CopyDenied::OfAll { most: 16 });
+    assert_eq!([of_client, of_all].map(CopyDenied::status), [Status::OFFLOAD_DENIED; 2]);
+    for (client, more, denied) in clients.iter().zip([3, 4, 4, 4, 0]).map(|(client, more)| match more {
+        0 => (client, more, of_all),
+        _ => (client, more, of_client),
+    }) {
+        for _ in 0..more {
             assert!(kit.state.begin_copy(client.reference).is_ok());
         }
-        assert_eq!(kit.state.begin_copy(client.reference), Err(Status::OFFLOAD_DENIED));
+        assert_eq!(kit.state.begin_copy(client.reference), Err(denied));
     }
     kit.state.end_copy(&stateid);
     assert_eq!(kit.state.totals(kit.now).callbacks, 0);
