@@ -1,6 +1,7 @@
 //! Why an operation failed.
 
 use nfs::v4::Status;
+use unit::Reason;
 use vfs::{FsError, NameError};
 
 /// Why an operation failed: a status of the protocol, or an error of the file system, which becomes one
@@ -9,6 +10,13 @@ use vfs::{FsError, NameError};
 pub(crate) enum Failure {
     /// Status of the protocol.
     Status(Status),
+    /// Status of the protocol, with what is logged.
+    Refused {
+        status: Status,
+        reason: Reason,
+        /// Values that caused it.
+        detail: String,
+    },
     /// Error of the file system.
     File(FsError),
 }

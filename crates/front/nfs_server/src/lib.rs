@@ -2,7 +2,8 @@
 //! RFC 8276), in terms of a [`vfs::FileSystem`].
 //!
 //! * [`Rpc`]: the entry, for one record. It serves NFSv3, MOUNT and portmap (RFC 1833) itself.
-//! * [`Server4`]: NFSv4, with the state of its clients: COMPOUND, and a file for each operation.
+//! * [`Server4`]: NFSv4, with the state of its clients: COMPOUND, and a file for each operation; asynchronous copies,
+//!   and callbacks ([`BackCall`]).
 //! * [`Shares`]: what is exported; [`access`]: to whom. The pseudo root lists the shares.
 //! * [`handle`]: filehandles, sealed under a key of the pool.
 //! * [`Statistics`]: reads, writes and offload of each share; offload of each client; refusals with their reasons.
@@ -43,6 +44,7 @@ pub use replies::ReplyCounts;
 pub use reply_bound::reply_bound;
 pub use reservations::{Access, Opens};
 pub use rpc::{Answer, NoResults, Rpc, Settings, Version4};
-pub use shares::{Protocols, PublishError, Share, Shares};
+pub use shares::{CopyPolicy, Protocols, PublishError, Share, Shares};
 pub use statistics::{ClientOffload, ShareStatistics, Statistics};
+pub use v4::callbacks::BackCall;
 pub use v4::server::Server as Server4;

@@ -91,6 +91,7 @@ mod tests {
                 file_system: Rc::new(()),
                 rules,
                 protocols: Protocols { v3: true, v4 },
+                copy: crate::CopyPolicy::default(),
             };
             assert_eq!(shares.publish(share, Timestamp::default()), Ok(()));
         }

@@ -14,6 +14,16 @@ pub struct Protocols {
     pub v4: bool,
 }
 
+/// How COPY into a share is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CopyPolicy {
+    /// Copies share storage with their source, as far as offsets allow it.
+    #[default]
+    Share,
+    /// Copies have storage of their own.
+    Physical,
+}
+
 /// Share, or a snapshot of one that is exported like a share.
 #[derive(Clone, Debug)]
 pub struct Share<F> {
@@ -31,6 +41,8 @@ pub struct Share<F> {
     pub rules: Rules,
     /// Versions that serve it.
     pub protocols: Protocols,
+    /// How COPY into it is done.
+    pub copy: CopyPolicy,
 }
 
 /// Reason why a share was not published.
@@ -132,6 +144,7 @@ mod tests {
             file_system: Rc::new(()),
             rules: Rules::default(),
             protocols: Protocols { v3: true, v4: true },
+            copy: CopyPolicy::default(),
         }
     }
 

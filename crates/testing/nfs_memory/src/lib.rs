@@ -15,7 +15,7 @@ use nfs::v4::FileSystemId;
 use nfs::v4::compound::MAX_MESSAGE_BYTES;
 use nfs_server::access::{Hosts, Rule, Rules};
 use nfs_server::handle::HandleKey;
-use nfs_server::{Answer, Connection, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Transport};
+use nfs_server::{Answer, Connection, CopyPolicy, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Transport};
 use nfs_state::{Config, ConnectionId, Identity, Record, RecordChange, State};
 use onc_rpc::record::{self, Progress, Reassembly};
 use std::cell::{Cell, RefCell};
@@ -44,13 +44,15 @@ const TICK: Duration = Duration::from_millis(500);
 type Entry = Rpc<MemoryFileSystem, Rc<Server4<MemoryFileSystem>>>;
 
 /// A server with the shares `/s` and `/t`, each a file system of its own; `/read-only`, which is `/s` without
-/// changes; and `/small`, of [`SMALL_BYTES`].
+/// changes; `/small`, of [`SMALL_BYTES`]; and `/physical`, into which COPY moves bytes.
 pub struct MemoryServer {
     entry: Entry,
     records: Records,
     v4: Rc<Server4<MemoryFileSystem>>,
     started: Instant,
     connections: Cell<u64>,
+    /// Where callbacks are sent, by connection.
+    writers: RefCell<BTreeMap<u64, Weak<Mutex<OwnedWriteHalf>>>>,
     lying: Option<Lying>,
 }
 
@@ -75,6 +77,7 @@ fn share(name: &str, object: u64, file_system: Rc<MemoryFileSystem>) -> io::Resu
         file_system,
         rules: Rules(vec![Rule { squash: Squash::None, ..Rule::new(Hosts::Any) }]),
         protocols: Protocols { v3: true, v4: true },
+        copy: CopyPolicy::Share,
     })
 }
 
@@ -84,7 +87,7 @@ type Records = Rc<RefCell<BTreeMap<Bytes, Record>>>;
 /// What outlives a run of a server.
 struct Medium {
     engine: MemoryEngine,
-    files: [Rc<MemoryFileSystem>; 3],
+    files: [Rc<MemoryFileSystem>; 4],
     handle_key: HandleKey,
     records: Records,
     /// Number of the last run.
@@ -189,7 +192,7 @@ impl Medium {
         if crashes {
             engine.expect_crashes();
         }
-        let files = [quota_bytes, None, Some(SMALL_BYTES)].map(|quota_bytes| {
+        let files = [quota_bytes, None, Some(SMALL_BYTES), None].map(|quota_bytes| {
             let files = engine.create(now());
             files.set_quota(quota_bytes);
             Rc::new(files)
@@ -208,11 +211,13 @@ impl Medium {
 
     /// The shares of [`MemoryServer`].
     fn shares(&self) -> io::Result<Shares<MemoryFileSystem>> {
-        let [first, second, small] = self.files.each_ref().map(Rc::clone);
+        let [first, second, small, physical] = self.files.each_ref().map(Rc::clone);
         let mut read_only = share("read-only", 9, Rc::clone(&first))?;
         read_only.rules.0.iter_mut().for_each(|rule| rule.read_only = true);
         let mut shares = Shares::new(now());
-        for share in [share("s", 7, first)?, share("t", 8, second)?, read_only, share("small", 10, small)?] {
+        let physical = Share { copy: CopyPolicy::Physical, ..share("physical", 11, physical)? };
+        let small = share("small", 10, small)?;
+        for share in [share("s", 7, first)?, share("t", 8, second)?, read_only, small, physical] {
             shares.publish(share, now()).map_err(io::Error::other)?;
         }
         Ok(shares)
@@ -241,7 +246,8 @@ impl MemoryServer {
         let entry = Rpc::new(settings, shares, Some(Rc::clone(&v4)));
         let lying = setup.lie.take().map(|lie| Lying::new(lie()));
         let records = Rc::clone(&medium.records);
-        Ok(Rc::new(Self { entry, records, v4, started: Instant::now(), connections: Cell::new(0), lying }))
+        let (started, connections, writers) = (Instant::now(), Cell::new(0), RefCell::default());
+        Ok(Rc::new(Self { entry, records, v4, started, connections, writers, lying }))
     }
 
     /// Stores the changes of records: they are as durable as the files.
@@ -258,6 +264,8 @@ impl MemoryServer {
     /// Serves connections, until it is dropped. Requires a `LocalSet` or a local runtime of tokio.
     pub async fn serve(self: Rc<Self>, listener: TcpListener) -> io::Result<()> {
         tokio::task::spawn_local(tick(Rc::downgrade(&self)));
+        let copying = Rc::clone(&self);
+        tokio::task::spawn_local(async move { copying.copy().await });
         loop {
             let (stream, client) = listener.accept().await?;
             let server = Rc::clone(&self);
@@ -266,6 +274,7 @@ impl MemoryServer {
                 let id = server.connections.get() + 1;
                 server.connections.set(id);
                 let _ended = Rc::clone(&server).connection(id, stream, client).await;
+                server.writers.borrow_mut().remove(&id);
                 server.v4.state().connection_closed(ConnectionId(id), server.started.elapsed());
             });
         }
@@ -276,6 +285,7 @@ impl MemoryServer {
         let connection = Connection { id, client, server: stream.local_addr()?, transport: Transport::Tcp };
         let (reader, writer) = stream.into_split();
         let (writer, closing) = (Rc::new(Mutex::new(writer)), Rc::new(Notify::new()));
+        self.writers.borrow_mut().insert(id, Rc::downgrade(&writer));
         tokio::select! {
             ended = self.read(reader, connection, writer, Rc::clone(&closing)) => ended,
             () = closing.notified() => Ok(()),
@@ -330,6 +340,14 @@ impl MemoryServer {
             (answer, _) => answer,
         };
         self.store_records();
+        if let Answer::BackChannel { reply, results } = &answer {
+            self.v4.callback_answered(connection.id, reply, results.clone(), self.started.elapsed());
+        }
+        self.answer(answer, writer, closing).await;
+        self.send_callbacks().await;
+    }
+
+    async fn answer(&self, answer: Answer, writer: &Mutex<OwnedWriteHalf>, closing: &Notify) {
         let mut writer = writer.lock().await;
         // A failed write ends the connection, which the reader notices.
         let _written = match answer {
@@ -343,6 +361,28 @@ impl MemoryServer {
     }
 }
 
+impl MemoryServer {
+    /// Runs physical copies, and sends their callbacks.
+    async fn copy(&self) {
+        loop {
+            self.v4.copy_ended(|| (Moment { now: now(), uptime: self.started.elapsed() }, ())).await;
+            self.send_callbacks().await;
+        }
+    }
+
+    /// Sends the callbacks that are due.
+    async fn send_callbacks(&self) {
+        while let Some(call) = self.v4.next_callback(self.started.elapsed()) {
+            let writer = self.writers.borrow().get(&call.connection).and_then(Weak::upgrade);
+            match writer {
+                // A failed write ends the connection, which the reader notices.
+                Some(writer) => drop(writer.lock().await.write_all(&framed(&call.record)).await),
+                None => self.v4.state().connection_closed(ConnectionId(call.connection), self.started.elapsed()),
+            }
+        }
+    }
+}
+
 /// Does what is due by time, as long as the server exists.
 async fn tick(server: Weak<MemoryServer>) {
     loop {
@@ -351,6 +391,7 @@ async fn tick(server: Weak<MemoryServer>) {
         // A file system in memory that is open does not fail.
         let _advanced = server.v4.advance(server.started.elapsed()).await;
         server.store_records();
+        server.send_callbacks().await;
     }
 }
 

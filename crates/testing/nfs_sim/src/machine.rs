@@ -315,6 +315,7 @@ fn share<F>(files: F) -> Share<F> {
         fsid: FileSystemId { major: 1, minor: 0 },
         file_system: Rc::new(files),
         rules: Rules(vec![Rule { squash: Squash::None, ..Rule::new(Hosts::Any) }]),
+        copy: nfs_server::CopyPolicy::Share,
         protocols: Protocols { v3: true, v4: true },
     }
 }

@@ -18,6 +18,9 @@ impl Refusal {
         match failure {
             Some(Failure::File(error)) => Self { reason: of_error(error), detail: format!("{subject}: {error}") },
             Some(Failure::Status(status)) => Self::of_status(subject, *status),
+            Some(Failure::Refused { reason, detail, .. }) => {
+                Self { reason: *reason, detail: format!("{subject}: {detail}") }
+            }
             None => Self::of_status(subject, status),
         }
     }
@@ -75,6 +78,7 @@ fn of_status(status: Status) -> Reason {
         Status::STALE => Reason::StaleHandle,
         Status::FBIG => Reason::FileTooLarge,
         Status::GRACE | Status::DELAY => Reason::TryLater,
+        Status::COMPLETE_ALREADY => Reason::BadStateid,
         Status::NOTSUPP | Status::UNION_NOTSUPP => Reason::Unsupported,
         Status::REP_TOO_BIG | Status::REP_TOO_BIG_TO_CACHE | Status::REQ_TOO_BIG => Reason::OverLimit,
         Status::SERVERFAULT => Reason::InternalError,

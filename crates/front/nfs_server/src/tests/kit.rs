@@ -3,7 +3,9 @@
 use crate::access::{Hosts, Rule, Rules};
 use crate::handle::HandleKey;
 use crate::v4::operations::row_of;
-use crate::{Answer, Connection, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Statistics, Transport};
+use crate::{
+    Answer, Connection, CopyPolicy, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Statistics, Transport,
+};
 use bytes::Bytes;
 use nfs::v4::attributes::{Attribute, Fattr, GetAttributesArguments, SetAttributesArguments};
 use nfs::v4::compound::{Call as Compound, CompoundOutcome, Results, Tag};
@@ -12,7 +14,7 @@ use nfs::v4::names::{CreateArguments, CreateType};
 use nfs::v4::operations::{Class, Operation, Outcome};
 use nfs::v4::session::{
     CallbackSecurity, ChannelAttributes, ClientOwner, CreateSessionArguments, ExchangeIdArguments, SequenceArguments,
-    StateProtection,
+    StateProtection, create_session,
 };
 use nfs::v4::{Bitmap, FileSystemId, Filehandle, SessionId, Stable, Stateid, Status};
 use nfs_state::{Config, Identity, Limits, Record, State};
@@ -198,7 +200,7 @@ impl Kit {
         let arguments = CreateSessionArguments {
             client: old.id,
             sequence: old.creations,
-            flags: 0,
+            flags: create_session::CONNECTION_BACK_CHANNEL,
             fore_channel: fore,
             back_channel: ChannelAttributes { max_cached_response_bytes: 0, max_operations: 8, ..back },
             callback_program: 0x4000_0000,
@@ -221,6 +223,18 @@ impl Kit {
     }
 
     pub fn publish_epoch(&self, name: &str, object: u64, fs: &MemoryFileSystem, rules: Rules, epoch: u32) {
+        self.publish_share(name, (object, epoch), fs, rules, CopyPolicy::Share);
+    }
+
+    /// Publishes a share with a policy of copies, by object and epoch.
+    pub fn publish_share(
+        &self,
+        name: &str,
+        (object, epoch): (u64, u32),
+        fs: &MemoryFileSystem,
+        rules: Rules,
+        copy: CopyPolicy,
+    ) {
         let share = Share {
             name: vfs_name(name),
             object,
@@ -229,6 +243,7 @@ impl Kit {
             file_system: Rc::new(fs.clone()),
             rules,
             protocols: Protocols { v3: true, v4: true },
+            copy,
         };
         assert_eq!(self.server.shares().borrow_mut().publish(share, self.now()), Ok(()));
     }

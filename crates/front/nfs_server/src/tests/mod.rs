@@ -5,6 +5,7 @@ mod calls;
 mod compound;
 mod content;
 mod copies;
+mod copy_jobs;
 mod directories;
 mod garbage;
 mod handles;

@@ -94,6 +94,6 @@ fn a_share_is_swept_again_after_a_roll_back() {
     kit.engine.restart(false);
     let back = || kit.status([Operation::PutFilehandle(back.clone()), get(&[1])]) != Err(Status::STALE);
     assert_eq!((advance(), back()), (Ok(()), true));
-    kit.server.rolled_back(OBJECT);
+    kit.server.content_replaced(OBJECT);
     assert_eq!((advance(), back()), (Ok(()), false));
 }

@@ -79,6 +79,10 @@ impl<'a> Accounting<'a> {
             statistics.moved(share, io, bytes, duration_ns);
         }
         let Some(Offload { primitive, operation, range }) = offload else { return Some(duration_ns) };
+        if goes_on(outcome) {
+            // It is counted when it ends.
+            return Some(duration_ns);
+        }
         let result = match status {
             Ok(()) => Ok(&work),
             // The answer of SEEK behind the end of the file.
@@ -96,6 +100,11 @@ impl<'a> Accounting<'a> {
         statistics.offloaded(share, Offloaded { client, primitive, operation, duration_ns, result });
         Some(duration_ns)
     }
+}
+
+/// Whether an operation is a copy that goes on after the reply.
+const fn goes_on(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Copy(Ok(copy)) if copy.response.callback.is_some())
 }
 
 /// Direction and bytes of content that a successful operation moved.

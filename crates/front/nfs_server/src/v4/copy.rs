@@ -1,24 +1,29 @@
-//! COPY, RFC 7862 §15.2: a range of the saved file is copied into the current one. Synchronous, by sharing
-//! storage where offsets allow it.
+//! COPY, RFC 7862 §15.2: a range of the saved file is copied into the current one.
+//!
+//! By the policy of the destination's share, the files share storage where offsets allow it, at once; or all bytes are
+//! moved. A long move goes on after the reply, if the client permits it (`copies.rs`).
 
 use super::clone::both;
 use super::commit::verifier;
 use super::context::Context;
+use super::copies::{End, Order};
 use super::object::File;
 use super::row::{CHANGE, GROWTH, HANDLE, Row, STATEID};
 use super::stateids::{Use, saved_state_check, state_check};
 use crate::failure::Failure;
-use crate::statistics::HAD_TO_COPY;
-use nfs::v4::offload::{CopyArguments, CopyOk, CopyRequirements, WriteResponse};
-use nfs::v4::{Stable, Status};
-use unit::OffloadWork;
+use crate::shares::CopyPolicy;
+use crate::statistics::{HAD_TO_COPY, Statistics};
+use nfs::v4::offload::{CopyArguments, CopyFailure, CopyOk, CopyRequirements, WriteResponse};
+use nfs::v4::{Stable, Stateid, Status};
+use unit::{OffloadWork, Reason};
 use vfs::{Call, FileSystem, FsError, Payload, Right, Source, Stability, policy};
 
-pub(super) const ROW: Row = Row {
-    code: 60,
-    statuses: &[HANDLE, STATEID, CHANGE, GROWTH, &[Status::FBIG, Status::ISDIR, Status::SYMLINK]],
-    reply_bytes: 40,
-};
+pub(super) const ROW: Row = Row { code: 60, statuses: &[HANDLE, STATEID, CHANGE, GROWTH, OWN], reply_bytes: 56 };
+
+const OWN: &[Status] = &[Status::FBIG, Status::ISDIR, Status::OFFLOAD_DENIED, Status::OFFLOAD_NO_REQS, Status::SYMLINK];
+
+/// How a move is done that is too long for one call.
+const ASYNCHRONOUS: CopyRequirements = CopyRequirements { consecutive: true, synchronous: false };
 
 /// Rights to source and destination.
 #[derive(Clone, Copy)]
@@ -27,11 +32,16 @@ struct Rights {
     write: Right,
 }
 
-/// Copies the range, durably and in order. A count of 0 stands for all up to the end of the source. What has to be
-/// moved because offsets differ modulo the grain may end early; the count says where.
+/// Copies the range, durably and in order. A count of 0 stands for all up to the end of the source.
+///
+/// Bytes have to be moved if the share wants it, if offsets differ modulo the grain, and between pools. More than one
+/// call may move is an asynchronous copy, if the client permits that: the reply has its stateid, and a callback has
+/// its outcome. If not, the count is short; where the share wants moves, the copy is refused.
 ///
 /// * `NOTSUPP`: the source is on another server.
 /// * `INVAL`: source and destination are one file, or the range does not lie in the source.
+/// * `OFFLOAD_NO_REQS`: too long to be moved before the reply.
+/// * `OFFLOAD_DENIED`: too many asynchronous copies.
 pub(super) async fn execute<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &CopyArguments,
@@ -46,40 +56,145 @@ pub(super) async fn execute<F: FileSystem>(
     let read = saved_state_check(context, &arguments.source_stateid, Use::Read)?;
     let write = state_check(context, &arguments.destination_stateid, Use::Write)?;
     let rights = Rights { read, write };
+    let files = to.export.files();
+    let physical = to.export.share.copy == CopyPolicy::Physical;
+    if physical || !is_congruent(arguments, files.limits().grain_bytes) {
+        let length = check_move(context, arguments, (&from, &to), rights).await?;
+        let long = length > files.limits().move_bytes;
+        if length > 0 && !arguments.synchronous && (physical || long) {
+            return begin(context, arguments, (&from, &to), rights, length);
+        }
+        if physical && long {
+            return Err(too_long(length, files.limits().move_bytes));
+        }
+        if physical {
+            let count_bytes = copy_bytes(context, arguments, (&from, &to), rights).await?;
+            return Ok(copied(context, files, work(count_bytes, 0, false)));
+        }
+    }
     if !from.shares_with(&to) {
         check_source(context, &from, rights).await?;
     }
     let call = Call { right: both(read, write), ..context.call(&to) };
-    let files = to.export.files();
-    let source = Source {
+    let source = source(arguments, &from);
+    match files.copy_range(call, source, to.id, arguments.destination_offset_bytes).await {
+        Ok(done) => Ok(copied(context, files, work(done.done_bytes, done.shared_bytes, true))),
+        Err(FsError::ForeignSource) => {
+            let length = check_move(context, arguments, (&from, &to), rights).await?;
+            if !arguments.synchronous && length > files.limits().move_bytes {
+                return begin(context, arguments, (&from, &to), rights, length);
+            }
+            let count_bytes = copy_bytes(context, arguments, (&from, &to), rights).await?;
+            Ok(copied(context, files, work(count_bytes, 0, true)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Results of a failed COPY.
+pub(super) fn failed(status: Status) -> CopyFailure {
+    match status {
+        Status::OFFLOAD_NO_REQS => CopyFailure::NoRequirements(ASYNCHRONOUS),
+        status => CopyFailure::Other(status),
+    }
+}
+
+/// Results of a copy that has ended.
+fn copied<F: FileSystem>(context: &Context<'_, F>, files: &F, work: OffloadWork) -> CopyOk {
+    let count_bytes = work.bytes;
+    context.worked(work);
+    response(files, None, count_bytes)
+}
+
+fn response<F: FileSystem>(files: &F, callback: Option<Stateid>, count_bytes: u64) -> CopyOk {
+    let synchronous = callback.is_none();
+    CopyOk {
+        response: WriteResponse { callback, count_bytes, committed: Stable::FileSync, verifier: verifier(files) },
+        requirements: CopyRequirements { consecutive: true, synchronous },
+    }
+}
+
+fn too_long(length: u64, most: u64) -> Failure {
+    let detail = format!("{length} bytes have to be moved, more than {most}, and the client waits for the reply");
+    Failure::Refused { status: Status::OFFLOAD_NO_REQS, reason: Reason::OverLimit, detail }
+}
+
+fn source<'a, F: FileSystem>(arguments: &CopyArguments, from: &'a File<F>) -> Source<'a, F> {
+    Source {
         file_system: from.export.files(),
         file: from.id,
         offset_bytes: arguments.source_offset_bytes,
         length_bytes: Some(arguments.count_bytes).filter(|count| *count > 0),
-    };
-    let copied = files.copy_range(call, source, to.id, arguments.destination_offset_bytes).await;
-    let (count_bytes, cloned_bytes) = match copied {
-        Ok(copied) => (copied.done_bytes, copied.shared_bytes),
-        Err(FsError::ForeignSource) => (copy_bytes(context, arguments, (&from, &to), rights).await?, 0),
-        Err(error) => return Err(error.into()),
-    };
-    context.worked(work(count_bytes, cloned_bytes));
-    let verifier = verifier(files);
-    Ok(CopyOk {
-        response: WriteResponse { callback: None, count_bytes, committed: Stable::FileSync, verifier },
-        requirements: CopyRequirements { consecutive: true, synchronous: true },
-    })
+    }
 }
 
-/// Work of a copy, of which so many bytes share storage with the source.
-fn work(bytes: u64, cloned_bytes: u64) -> OffloadWork {
+/// Whether blocks can be shared: offsets are the same modulo the grain.
+const fn is_congruent(arguments: &CopyArguments, grain_bytes: u32) -> bool {
+    let grain = grain_bytes as u64;
+    arguments.source_offset_bytes % grain == arguments.destination_offset_bytes % grain
+}
+
+/// Checks a copy of bytes, and returns its length.
+async fn check_move<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &CopyArguments,
+    (from, to): (&File<F>, &File<F>),
+    rights: Rights,
+) -> Result<u64, Failure> {
+    let target = to.export.files().attributes(to.id).await?;
+    FsError::need_file(target.kind)?;
+    policy::check_write(&target, Call { right: rights.write, ..context.call(to) })?;
+    check_source(context, from, rights).await?;
+    let length = source(arguments, from).length_in(from.export.files().attributes(from.id).await?.size_bytes)?;
+    to.export.files().limits().end(arguments.destination_offset_bytes, length)?;
+    Ok(length)
+}
+
+/// Begins an asynchronous copy, whose first piece is copied after the reply.
+fn begin<F: FileSystem>(
+    context: &Context<'_, F>,
+    arguments: &CopyArguments,
+    (from, to): (&File<F>, &File<F>),
+    rights: Rights,
+    length_bytes: u64,
+) -> Result<CopyOk, Failure> {
+    let server = context.server;
+    server.forget_copies();
+    let (admitted, client) = (context.admitted()?, context.client()?);
+    let referring = context.state().referring(admitted);
+    let stateid = context.state().begin_copy(client).map_err(|denied| Failure::Refused {
+        status: denied.status(),
+        reason: Reason::OverLimit,
+        detail: denied.to_string(),
+    })?;
+    let end = |file: &File<F>, offset_bytes, right| {
+        let share = &file.export.share;
+        End { object: share.object, epoch: share.epoch, file: file.id, offset_bytes, right }
+    };
+    let order = Order {
+        stateid,
+        from: end(from, arguments.source_offset_bytes, rights.read),
+        to: end(to, arguments.destination_offset_bytes, rights.write),
+        length_bytes,
+        handle: to.handle(server.handle_key()),
+        connection: *context.caller.connection,
+        credential: context.caller.credential.clone(),
+        referring,
+    };
+    server.copies().begin(order, server.statistics().map_or(0, Statistics::now_ns));
+    Ok(response(to.export.files(), Some(stateid), 0))
+}
+
+/// Work of a copy, of which so many bytes share storage with the source. `wants_sharing`: a copy without any had no
+/// benefit.
+pub(super) fn work(bytes: u64, cloned_bytes: u64, wants_sharing: bool) -> OffloadWork {
     let copied_bytes = bytes.saturating_sub(cloned_bytes);
     OffloadWork {
         bytes,
         host_bytes_avoided: bytes.saturating_mul(2),
         cloned_bytes,
         copied_bytes,
-        not_offloaded: (bytes > 0 && cloned_bytes == 0)
+        not_offloaded: (wants_sharing && bytes > 0 && cloned_bytes == 0)
             .then(|| (HAD_TO_COPY, format!("all of {copied_bytes} bytes were read and written"))),
         ..OffloadWork::default()
     }
@@ -93,34 +208,27 @@ async fn check_source<F: FileSystem>(context: &Context<'_, F>, from: &File<F>, r
     policy::check_read(&attributes, Call { right: rights.read, ..context.call(from) })
 }
 
-/// Reads and writes, between pools. Returns the number of bytes copied.
+/// Reads and writes, as much as one call may move. Returns the number of bytes copied.
 async fn copy_bytes<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &CopyArguments,
     (from, to): (&File<F>, &File<F>),
     rights: Rights,
 ) -> Result<u64, Failure> {
-    let (source, target) = (from.export.files(), to.export.files());
+    let (source_files, target) = (from.export.files(), to.export.files());
     let (read, write) =
         (Call { right: rights.read, ..context.call(from) }, Call { right: rights.write, ..context.call(to) });
-    let range = Source {
-        file_system: source,
-        file: from.id,
-        offset_bytes: arguments.source_offset_bytes,
-        length_bytes: Some(arguments.count_bytes).filter(|count| *count > 0),
-    };
-    let length = range.length_in(source.attributes(from.id).await?.size_bytes)?;
+    let length = source(arguments, from).length_in(source_files.attributes(from.id).await?.size_bytes)?;
     let limits = target.limits();
     limits.end(arguments.destination_offset_bytes, length)?;
     let wanted = length.min(limits.move_bytes);
-    let step = limits.io_bytes.min(source.limits().io_bytes);
+    let step = limits.io_bytes.min(source_files.limits().io_bytes);
     let mut done = 0;
     while done < wanted {
         let length = u32::try_from(wanted - done).unwrap_or(u32::MAX).min(step);
         let moved = async {
-            let content =
-                source.read(read, from.id, arguments.source_offset_bytes.saturating_add(done), length).await?;
-            let data = content.into_bytes();
+            let at = arguments.source_offset_bytes.saturating_add(done);
+            let data = source_files.read(read, from.id, at, length).await?.into_bytes();
             let bytes = data.len() as u64;
             let at = arguments.destination_offset_bytes.saturating_add(done);
             target.write(write, to.id, at, Payload::from(data), Stability::Durable).await.map(|_| bytes)

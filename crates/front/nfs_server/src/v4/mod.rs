@@ -1,7 +1,9 @@
 //! NFSv4.1 and NFSv4.2: COMPOUND, and a file for each operation.
 
+pub(crate) mod callbacks;
 mod compound;
 mod context;
+mod copies;
 mod names;
 mod object;
 pub(crate) mod operations;
@@ -40,6 +42,8 @@ mod lock;
 mod lock_test;
 mod lookup;
 mod lookup_parent;
+mod offload_cancel;
+mod offload_status;
 mod open;
 mod put_filehandle;
 mod put_root_filehandle;

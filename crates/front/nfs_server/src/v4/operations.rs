@@ -5,10 +5,10 @@ use super::row::Row;
 use super::{
     access, advise, allocate, back_channel_control, bind_connection, clone, close, commit, copy, create,
     create_session, deallocate, destroy_client_id, destroy_session, downgrade, exchange_id, free_stateid,
-    get_attributes, get_filehandle, get_xattr, link, list_xattrs, lock, lock_test, lookup, lookup_parent, open,
-    put_filehandle, put_root_filehandle, read, read_directory, read_link, read_plus, reclaim_complete, remove,
-    remove_xattr, rename, restore_filehandle, save_filehandle, security_information, seek, set_attributes, set_xattr,
-    test_stateid, unlock, verify, write, write_same,
+    get_attributes, get_filehandle, get_xattr, link, list_xattrs, lock, lock_test, lookup, lookup_parent,
+    offload_cancel, offload_status, open, put_filehandle, put_root_filehandle, read, read_directory, read_link,
+    read_plus, reclaim_complete, remove, remove_xattr, rename, restore_filehandle, save_filehandle,
+    security_information, seek, set_attributes, set_xattr, test_stateid, unlock, verify, write, write_same,
 };
 use crate::failure::Failure;
 use crate::rpc::NoResults;
@@ -63,6 +63,8 @@ pub(super) const ROWS: &[&Row] = &[
     &copy::ROW,
     &deallocate::ROW,
     &advise::ROW,
+    &offload_cancel::ROW,
+    &offload_status::ROW,
     &read_plus::ROW,
     &seek::ROW,
     &write_same::ROW,
@@ -227,7 +229,7 @@ async fn content<F: FileSystem>(context: &mut Context<'_, F>, operation: Operati
             let executed = copy::execute(context, &arguments).await;
             context.failure = executed.as_ref().err().cloned();
             let copied = results(&copy::ROW, executed)?;
-            Outcome::Copy(copied.map_err(nfs::v4::offload::CopyFailure::Other))
+            Outcome::Copy(copied.map_err(copy::failed))
         }
         O::Deallocate(arguments) => {
             offload!(context, Deallocate, deallocate::ROW, deallocate::execute(context, &arguments).await)
@@ -245,10 +247,14 @@ async fn content<F: FileSystem>(context: &mut Context<'_, F>, operation: Operati
         O::SetXattr(arguments) => run!(SetXattr, set_xattr::ROW, set_xattr::execute(context, arguments).await),
         O::ListXattrs(arguments) => run!(ListXattrs, list_xattrs::ROW, list_xattrs::execute(context, &arguments).await),
         O::RemoveXattr(name) => run!(RemoveXattr, remove_xattr::ROW, remove_xattr::execute(context, name).await),
-        // No copy goes on after its reply, and nobody has a delegation.
-        O::OffloadCancel(_) | O::OffloadStatus(_) | O::ReturnDelegation(_) => {
-            Outcome::failed(operation.code(), Status::BAD_STATEID)
+        O::OffloadCancel(stateid) => {
+            offload!(context, OffloadCancel, offload_cancel::ROW, offload_cancel::execute(context, &stateid).await)
         }
+        O::OffloadStatus(stateid) => {
+            offload!(context, OffloadStatus, offload_status::ROW, offload_status::execute(context, &stateid))
+        }
+        // Nobody has a delegation.
+        O::ReturnDelegation(_) => Outcome::failed(operation.code(), Status::BAD_STATEID),
         other => return state(context, other).await,
     })
 }

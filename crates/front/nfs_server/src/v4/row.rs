@@ -78,7 +78,7 @@ impl Row {
         let one;
         let all = match failure {
             Failure::File(error) => status::v4(error)?,
-            Failure::Status(status) => {
+            Failure::Status(status) | Failure::Refused { status, .. } => {
                 one = [*status];
                 &one[..]
             }

@@ -1,5 +1,7 @@
 //! The server of NFSv4: what is exported, and the state of clients.
 
+use super::callbacks::Sent;
+use super::copies::Copies;
 use super::releases::Releases;
 use crate::counts::{Counts, OperationCount};
 use crate::handle::{HandleKey, Target};
@@ -19,6 +21,9 @@ use vfs::{FileId, FileSystem, FsError};
 /// Its owner calls [`Self::advance`] at least once a second, stores the changes of [`Self::take_record_change`] after
 /// each call and each advance, and sends no reply before those that were taken until then are durable. A call is polled
 /// to its end, even if its connection is gone: until then its slot is in use.
+///
+/// Beside the calls it polls [`Self::copy_ended`] again and again. It sends what [`Self::next_callback`] has, after each
+/// call, advance and end of a copy, and gives the replies to [`Self::callback_answered`].
 pub struct Server<F> {
     handle_key: HandleKey,
     shares: Rc<RefCell<Shares<F>>>,
@@ -29,6 +34,8 @@ pub struct Server<F> {
     /// Published shares of which the files without a name of earlier runs were deleted, by object.
     swept: RefCell<BTreeSet<u64>>,
     releases: Releases,
+    copies: Copies,
+    callbacks: Sent,
     executed: Counts,
     statistics: Option<Rc<Statistics>>,
 }
@@ -66,6 +73,8 @@ impl<F: FileSystem> Server<F> {
             uptime: Cell::default(),
             swept: RefCell::default(),
             releases: Releases::default(),
+            copies: Copies::default(),
+            callbacks: Sent::default(),
             executed: Counts::default(),
             statistics: None,
         }
@@ -93,6 +102,7 @@ impl<F: FileSystem> Server<F> {
     pub async fn advance(&self, uptime: Duration) -> Result<(), FsError> {
         self.set_uptime(uptime);
         self.state().advance(uptime);
+        self.forget_copies();
         let released = self.release_files().await;
         if self.state().totals(uptime).grace > Duration::ZERO {
             return released;
@@ -100,9 +110,11 @@ impl<F: FileSystem> Server<F> {
         released.and(self.sweep().await)
     }
 
-    /// Deletes the files without a name that a roll-back of a share has brought back, at the next advance after the
-    /// grace period. The opens of the share were revoked before.
-    pub fn rolled_back(&self, object: u64) {
+    /// The content of a share was replaced or deleted, and its opens were revoked before. Ends the copies from and to it,
+    /// and deletes the files without a name that a roll-back has brought back, at the next advance after the grace
+    /// period.
+    pub fn content_replaced(&self, object: u64) {
+        self.stop_copies(object);
         self.swept.borrow_mut().remove(&object);
     }
 
@@ -172,6 +184,14 @@ impl<F: FileSystem> Server<F> {
 
     pub(super) fn statistics(&self) -> Option<&Statistics> {
         self.statistics.as_deref()
+    }
+
+    pub(super) const fn copies(&self) -> &Copies {
+        &self.copies
+    }
+
+    pub(super) const fn callbacks(&self) -> &Sent {
+        &self.callbacks
     }
 
     pub(super) const fn executed(&self) -> &Counts {

@@ -201,6 +201,9 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
                 Order::GiveWay => self.give_way(),
             }
         }
+        for record in self.member.take_callbacks() {
+            self.outgoing.push(record);
+        }
         true
     }
 
@@ -336,7 +339,6 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
                 length = self.outgoing.push(chunks).unwrap_or_default();
                 self.member.note(self.in_flight(), clock::now());
             }
-            // The server has sent no call.
             Answer::BackChannel { .. } | Answer::Nothing => {}
             Answer::Close => self.malformed("a record that is no message of RPC"),
         }

@@ -1,4 +1,4 @@
-//! Replies that wait for the socket of a connection.
+//! Replies and callbacks that wait for the socket of a connection.
 
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
@@ -20,7 +20,8 @@ impl Outgoing {
         self.bytes
     }
 
-    /// Adds a reply. Returns its length; `None` if it is too long for a record, which no reply of the server is.
+    /// Adds a reply or a callback. Returns its length; `None` if it is too long for a record, which none of the server
+    /// is.
     pub fn push(&mut self, reply: Vec<Bytes>) -> Option<usize> {
         let length = reply.iter().map(Bytes::len).sum();
         let header = onc_rpc::record::header(length).ok()?;

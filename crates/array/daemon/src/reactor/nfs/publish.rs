@@ -9,7 +9,7 @@ use control::{Change, Directory, ExportHosts, ExportRule, ShareRecord};
 use media::Media;
 use nfs::v4::FileSystemId;
 use nfs_server::access::{Hosts, Network, Rule, Rules};
-use nfs_server::{Protocols, Share};
+use nfs_server::{CopyPolicy, Protocols, Share};
 use pool::ObjectId;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -93,6 +93,10 @@ impl<M: Media + 'static> Nfs<M> {
             file_system,
             rules: Rules(rules),
             protocols: Protocols { v3: record.protocols.v3, v4: record.protocols.v4 },
+            copy: match record.copy {
+                control::CopyPolicy::Share => CopyPolicy::Share,
+                control::CopyPolicy::Physical => CopyPolicy::Physical,
+            },
         };
         let published = self.service.shares().borrow_mut().publish(share, self.service.now());
         if let Err(error) = published {

@@ -2,6 +2,7 @@
 
 use super::super::clock;
 use crate::notice::Notice;
+use bytes::Bytes;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -31,6 +32,8 @@ pub(super) struct Member {
     pub peer: SocketAddr,
     pub wake: Rc<Notify>,
     orders: RefCell<Vec<Order>>,
+    /// Calls of the server that are to be sent.
+    callbacks: RefCell<Vec<Vec<Bytes>>>,
     /// Number of calls in progress.
     calls: Cell<usize>,
     /// Last valid call, or the begin of the connection.
@@ -49,6 +52,11 @@ impl Member {
     /// Takes the orders.
     pub fn take_orders(&self) -> Vec<Order> {
         self.orders.take()
+    }
+
+    /// Takes the records of callbacks.
+    pub fn take_callbacks(&self) -> Vec<Vec<Bytes>> {
+        self.callbacks.take()
     }
 
     /// Notes a valid call, and the number of calls in progress.
@@ -101,6 +109,7 @@ impl Registry {
             peer,
             wake: Rc::default(),
             orders: RefCell::default(),
+            callbacks: RefCell::default(),
             calls: Cell::default(),
             active: Cell::new(clock::now()),
             leaving: Cell::default(),
@@ -139,6 +148,15 @@ impl Registry {
     /// Sends an order to all connections.
     pub fn order(&self, order: Order) {
         self.members.borrow().values().for_each(|member| member.order(order));
+    }
+
+    /// Sends the record of a callback on a connection. False if it is gone.
+    pub fn send(&self, connection: u64, record: Vec<Bytes>) -> bool {
+        let members = self.members.borrow();
+        let Some(member) = members.get(&connection) else { return false };
+        member.callbacks.borrow_mut().push(record);
+        member.wake.notify_one();
+        true
     }
 
     /// Number of connections.

@@ -32,7 +32,7 @@ pub(in super::super) fn roll_back<M: Media + 'static>(
             ),
         };
         // Opens of files that may not be in the snapshot end before, and those that came meanwhile end after.
-        let revoke = || nfs.iter().for_each(|nfs| nfs.service.content_replaced(share.0, false));
+        let revoke = || nfs.iter().for_each(|nfs| nfs.service.content_replaced(share.0));
         revoke();
         let rolled_back = files.roll_back(&source, timestamp(reactor.environment.now())).await;
         revoke();

@@ -141,13 +141,37 @@ impl<F: FileSystem + 'static> Service<F> {
         add(&self.traffic.calls, 1);
         add(&self.traffic.received_bytes, record.len());
         let moment = Moment { now: self.now(), uptime: self.uptime() };
-        let answer = self.entry.take(record, connection, moment).await;
+        let mut answer = self.entry.take(record, connection, moment).await;
+        if let (Answer::BackChannel { reply, results }, Some(v4)) = (&mut answer, &self.v4) {
+            v4.callback_answered(connection.id, reply, std::mem::take(results), self.uptime());
+        }
         self.take_records();
         self.records.settled().await;
+        self.send_callbacks();
         if let Answer::Reply(chunks) = &answer {
             add(&self.traffic.sent_bytes, chunks.iter().map(Bytes::len).sum());
         }
         answer
+    }
+
+    /// Sends the callbacks that are due. Those of connections that are gone become due again.
+    fn send_callbacks(&self) {
+        let Some(v4) = &self.v4 else { return };
+        while let Some(call) = v4.next_callback(self.uptime()) {
+            add(&self.traffic.sent_bytes, call.record.iter().map(Bytes::len).sum());
+            if !self.registry.send(call.connection, call.record) {
+                self.connection_closed(call.connection);
+            }
+        }
+    }
+
+    /// Runs physical copies, and sends their callbacks.
+    async fn copy(&self) {
+        let Some(v4) = &self.v4 else { return };
+        loop {
+            v4.copy_ended(|| (Moment { now: self.now(), uptime: self.uptime() }, self.epoch())).await;
+            self.send_callbacks();
+        }
     }
 
     /// Takes changes of the records of clients.
@@ -186,16 +210,14 @@ impl<F: FileSystem + 'static> Service<F> {
         }
     }
 
-    /// Revokes the opens and locks in a share that was rolled back or deleted. `deleted`: it is gone.
-    pub fn content_replaced(&self, object: u64, deleted: bool) {
+    /// Revokes the opens and locks in a share that was rolled back or deleted, and ends the copies from and to it.
+    pub fn content_replaced(&self, object: u64) {
         let Some(v4) = &self.v4 else { return };
         let clients = v4.state().revoke_share(object);
         if clients > 0 {
             tracing::info!(clients, "opens and locks of NFS clients in a share were revoked");
         }
-        if !deleted {
-            v4.rolled_back(object);
-        }
+        v4.content_replaced(object);
     }
 
     /// Server of NFSv4, if it is served.
@@ -212,11 +234,11 @@ impl<F: FileSystem + 'static> Service<F> {
 
     /// A share was deleted.
     pub fn share_deleted(&self, object: u64) {
-        self.content_replaced(object, true);
+        self.content_replaced(object);
         self.statistics.deleted(object);
     }
 
-    /// Does what is due by time, and stores records, until it is dropped.
+    /// Does what is due by time, stores records, and runs physical copies, until it is dropped.
     pub async fn background(&self) {
         let ticking = async {
             loop {
@@ -224,7 +246,7 @@ impl<F: FileSystem + 'static> Service<F> {
                 self.tick().await;
             }
         };
-        tokio::join!(ticking, self.records.run());
+        tokio::join!(ticking, self.records.run(), self.copy());
     }
 
     /// Numbers for metrics.
@@ -262,6 +284,7 @@ impl<F: FileSystem + 'static> Service<F> {
         let Some(v4) = &self.v4 else { return };
         let advanced = v4.advance(self.uptime()).await;
         self.take_records();
+        self.send_callbacks();
         if let Err(error) = advanced
             && let Some(count) = self.failed.count(super::super::clock::now())
         {

@@ -1,0 +1,183 @@
+//! Physical copies that go on after the reply to COPY (RFC 7862 §4, §15.2): a job for each.
+//!
+//! [`Server::copy_ended`](super::server::Server::copy_ended) runs them, one piece of one copy at a time, in turns. A
+//! job is known until its callback is answered or given up, the client cancels it, or the client is gone.
+
+mod run;
+
+use crate::connection::{CallFacts, Connection, Moment};
+use nfs::v4::{Filehandle, Stateid, Status};
+use nfs_state::Referring;
+use onc_rpc::auth::Credential;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+use vfs::{FileId, Right};
+
+/// Source or destination of a copy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    /// Object of its share.
+    pub object: u64,
+    /// Epoch of the handles.
+    pub epoch: u32,
+    /// File.
+    pub file: FileId,
+    /// First byte.
+    pub offset_bytes: u64,
+    /// Right that the stateid gave.
+    pub right: Right,
+}
+
+/// What a copy does, and for whom.
+#[derive(Debug)]
+pub(super) struct Order {
+    /// Name of the copy.
+    pub stateid: Stateid,
+    pub from: End,
+    pub to: End,
+    pub length_bytes: u64,
+    /// Handle of the destination, for the callback.
+    pub handle: Filehandle,
+    /// Connection and user that sent the COPY.
+    pub connection: Connection,
+    pub credential: Credential,
+    /// The COPY, for the callback.
+    pub referring: Referring,
+}
+
+/// A copy.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub order: Order,
+    done_bytes: Cell<u64>,
+    outcome: Cell<Option<Result<(), Status>>>,
+    /// True if no further piece begins.
+    stopped: Cell<bool>,
+    /// True while a piece is copied.
+    busy: Cell<bool>,
+    /// Time at which it began, by the clock of the statistics.
+    begun_ns: u64,
+    /// Those that wait for the end of the piece.
+    waiting: RefCell<Vec<Waker>>,
+}
+
+impl Job {
+    /// Facts of the COPY at another time.
+    pub fn facts(&self, moment: Moment) -> CallFacts<'_> {
+        let Order { connection, credential, .. } = &self.order;
+        CallFacts { connection, credential, moment, record_bytes: 0 }
+    }
+
+    /// Bytes copied in order from the start. All of them are durable.
+    pub fn done_bytes(&self) -> u64 {
+        self.done_bytes.get()
+    }
+
+    /// Outcome, if the copy has ended.
+    pub fn outcome(&self) -> Option<Result<(), Status>> {
+        self.outcome.get()
+    }
+
+    /// Ready when no piece is copied, and none will be. Afterwards the destination does not change any more.
+    pub async fn stop(&self) {
+        self.stopped.set(true);
+        poll_fn(|context| {
+            if !self.busy.get() {
+                return Poll::Ready(());
+            }
+            self.waiting.borrow_mut().push(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn runs(&self) -> bool {
+        !self.stopped.get() && self.outcome.get().is_none()
+    }
+}
+
+/// A piece that is copied. Its end wakes those that wait for it.
+struct Piece<'a>(&'a Job);
+
+impl<'a> Piece<'a> {
+    fn begin(job: &'a Job) -> Self {
+        job.busy.set(true);
+        Self(job)
+    }
+}
+
+impl Drop for Piece<'_> {
+    fn drop(&mut self) {
+        self.0.busy.set(false);
+        self.0.waiting.take().into_iter().for_each(Waker::wake);
+    }
+}
+
+/// All jobs. Their number is limited by the state of clients.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    /// The next piece is one of the first that runs.
+    jobs: RefCell<VecDeque<Rc<Job>>>,
+    /// Who runs them, while there is nothing to run.
+    runner: RefCell<Option<Waker>>,
+}
+
+impl Copies {
+    /// Adds a job that begins at `begun_ns`.
+    pub fn begin(&self, order: Order, begun_ns: u64) {
+        self.jobs.borrow_mut().push_back(Rc::new(Job {
+            order,
+            done_bytes: Cell::default(),
+            outcome: Cell::default(),
+            stopped: Cell::default(),
+            busy: Cell::default(),
+            begun_ns,
+            waiting: RefCell::default(),
+        }));
+        self.wake();
+    }
+
+    /// Job with that stateid.
+    pub fn find(&self, stateid: &Stateid) -> Option<Rc<Job>> {
+        self.jobs.borrow().iter().find(|job| job.order.stateid == *stateid).cloned()
+    }
+
+    /// Forgets jobs.
+    pub fn retain(&self, keep: impl FnMut(&Rc<Job>) -> bool) {
+        self.jobs.borrow_mut().retain(keep);
+    }
+
+    /// Jobs that run and have an end in a share.
+    fn of_share(&self, object: u64) -> Vec<Rc<Job>> {
+        let in_share =
+            |job: &&Rc<Job>| job.runs() && [job.order.from, job.order.to].iter().any(|end| end.object == object);
+        self.jobs.borrow().iter().filter(in_share).cloned().collect()
+    }
+
+    /// The next job that runs, in turns. Waits while there is none.
+    async fn next(&self) -> Rc<Job> {
+        poll_fn(|context| match self.turn() {
+            Some(job) => Poll::Ready(job),
+            None => {
+                self.runner.replace(Some(context.waker().clone()));
+                Poll::Pending
+            }
+        })
+        .await
+    }
+
+    fn turn(&self) -> Option<Rc<Job>> {
+        let mut jobs = self.jobs.borrow_mut();
+        let index = jobs.iter().position(|job| job.runs())?;
+        let job = jobs.remove(index)?;
+        jobs.push_back(Rc::clone(&job));
+        Some(job)
+    }
+
+    fn wake(&self) {
+        self.runner.take().into_iter().for_each(Waker::wake);
+    }
+}
