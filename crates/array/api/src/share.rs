@@ -132,7 +132,7 @@ pub enum NfsVersion {
 pub enum CopyPolicy {
     /// Source and copy share blocks. Each gets a block of its own when the block changes.
     Share,
-    /// The copy gets blocks of its own. Not supported.
+    /// The copy gets blocks of its own. A long copy goes on after the reply to COPY, if the host permits that.
     Physical,
 }
 
@@ -179,6 +179,9 @@ pub struct ShareSet {
     /// Versions of NFS that serve the share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocols: Option<Vec<NfsVersion>>,
+    /// Copy policy, for copies that begin from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<CopyPolicy>,
     /// Largest space of the share, a multiple of 1 MiB; 0: none. A quota below what is used refuses growth, and
     /// nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -45,7 +45,7 @@ pub enum Verb {
     },
     /// Change the name and settings of a share
     #[command(
-        after_help = "Examples:\n  windlass share set vms --name machines\n  windlass share set vms --protocols v4\n  windlass share set vms --quota 2T\n  windlass share set vms --new-handles"
+        after_help = "Examples:\n  windlass share set vms --name machines\n  windlass share set vms --protocols v4\n  windlass share set vms --quota 2T\n  windlass share set vms --copy physical\n  windlass share set vms --new-handles"
     )]
     Set {
         /// Name or id
@@ -56,6 +56,9 @@ pub enum Verb {
         /// Versions of NFS that serve the share: v3, v4 or v3,v4
         #[arg(long, value_name = "VERSIONS", value_enum, value_delimiter = ',', hide_possible_values = true)]
         protocols: Vec<Version>,
+        /// What COPY does from now on: share or physical, as for share create
+        #[arg(long, value_name = "share|physical", value_enum, hide_possible_values = true)]
+        copy: Option<Copying>,
         /// Largest space of the share, in whole MiB; less than it uses refuses growth, and nothing else
         #[arg(long, value_name = "SIZE|none", value_parser = parse_quota)]
         quota: Option<u64>,
@@ -107,7 +110,8 @@ pub struct Create {
     /// Versions of NFS that serve the share: v3, v4 or v3,v4 [default: v3,v4]
     #[arg(long, value_name = "VERSIONS", value_enum, value_delimiter = ',', hide_possible_values = true)]
     protocols: Vec<Version>,
-    /// Copy policy: share (source and copy share blocks until one changes) [default: share]
+    /// What COPY does: share (source and copy share blocks until one changes), or physical (the copy gets blocks of its
+    /// own) [default: share]
     #[arg(long, value_name = "share|physical", value_enum, hide_possible_values = true)]
     copy: Option<Copying>,
     /// Largest space of the share, in whole MiB [default: none]
@@ -131,6 +135,15 @@ pub enum Copying {
     Share,
     /// The copy gets blocks of its own
     Physical,
+}
+
+impl Copying {
+    const fn policy(self) -> CopyPolicy {
+        match self {
+            Self::Share => CopyPolicy::Share,
+            Self::Physical => CopyPolicy::Physical,
+        }
+    }
 }
 
 impl Resource for Share {
@@ -271,10 +284,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
                 owner_gid: create.owner.map(|(_, gid)| gid),
                 mode: create.mode.clone(),
                 protocols: versions(&create.protocols),
-                copy: create.copy.map(|copy| match copy {
-                    Copying::Share => CopyPolicy::Share,
-                    Copying::Physical => CopyPolicy::Physical,
-                }),
+                copy: create.copy.map(Copying::policy),
                 quota_bytes: create.quota,
             };
             make(&create, client, output).await
@@ -283,15 +293,16 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let (name, source) = (name.clone(), Some(source.clone()));
             make(&ShareCreate { name, source, ..ShareCreate::default() }, client, output).await
         }
-        Verb::Set { name, new_name, protocols, quota, new_handles } => {
+        Verb::Set { name, new_name, protocols, copy, quota, new_handles } => {
             let set = ShareSet {
                 name: new_name.clone(),
                 protocols: versions(protocols),
+                copy: copy.map(Copying::policy),
                 quota_bytes: *quota,
                 new_handles: *new_handles,
             };
             if set == ShareSet::default() {
-                let message = "nothing to change: give --name, --protocols, --quota or --new-handles";
+                let message = "nothing to change: give --name, --protocols, --copy, --quota or --new-handles";
                 return Err(CliError::usage(message.to_owned()));
             }
             if *new_handles {

@@ -30,6 +30,8 @@ pub enum Difference {
     Mode(u32),
     /// Names of the protocols of the existing share.
     Protocols(&'static str),
+    /// Copy policy of the existing share.
+    Copy(&'static str),
     /// Quota of the existing share in bytes.
     Quota(Option<u64>),
     /// The existing host has other initiator names.
@@ -58,6 +60,7 @@ impl fmt::Display for Difference {
             Self::Owner(uid, gid) => write!(formatter, " with the owner {uid}:{gid}"),
             Self::Mode(mode) => write!(formatter, " with mode {mode:04o}"),
             Self::Protocols(protocols) => write!(formatter, " with the protocols {protocols}"),
+            Self::Copy(policy) => write!(formatter, " with the copy policy {policy}"),
             Self::Quota(Some(bytes)) => write!(formatter, " with a quota of {}", exact(*bytes)),
             Self::Quota(None) => formatter.write_str(" without a quota"),
             Self::Addresses => formatter.write_str(" with other addresses"),

@@ -184,7 +184,7 @@ pub enum Change {
         /// The share.
         object: ObjectId,
     },
-    /// Name, protocols or epoch of a share changed, or it got or lost a snapshot.
+    /// Name, protocols, copy policy or epoch of a share changed, or it got or lost a snapshot.
     ShareChanged {
         /// The share.
         object: ObjectId,

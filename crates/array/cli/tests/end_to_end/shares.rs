@@ -12,7 +12,24 @@ fn shares_from_creation_to_deletion() {
     for (words, status, part) in [
         (&["share", "create", "vms"][..], 4, "share vms exists already with the owner 1000:100"),
         (&["share", "create", "x", "--quota", "1000K"], 2, "multiples of 1 MiB"),
-        (&["share", "create", "x", "--copy", "physical"], 2, "physical copies are not supported"),
+        (&["share", "create", "x", "--copy", "twice"], 2, "possible values: share, physical"),
+        (
+            &[
+                "share",
+                "create",
+                "vms",
+                "--owner",
+                "1000:100",
+                "--mode",
+                "2770",
+                "--protocols",
+                "v4",
+                "--copy",
+                "physical",
+            ],
+            4,
+            "with the copy policy share",
+        ),
         (&["share", "create", "x", "--mode", "9"], 2, "octal digits, such as 0755"),
         (&["share", "create", "x", "--owner", "me"], 2, "such as 1000:1000"),
         (&["share", "set", "vms"], 2, "nothing to change"),
@@ -22,6 +39,9 @@ fn shares_from_creation_to_deletion() {
         let refused = array.run(words);
         assert!(refused.status == status && refused.err.contains(part), "{words:?}: {refused:?}");
     }
+    array.ok(&["share", "set", "vms", "--copy", "physical"]);
+    assert_eq!(array.ok(&["share", "list", "--columns", "name,copy"]), "NAME  COPY\nvms   physical\n");
+    array.ok(&["share", "set", "vms", "--copy", "share"]);
     let quota = |words: &[&str]| {
         array.ok(&[&["share", "set", "vms", "--quota"], words].concat());
         array.ok(&["share", "list", "--columns", "name,quota"])

@@ -34,7 +34,7 @@ pub struct ShareCreate {
     pub mode: u32,
     /// Protocols that serve the share.
     pub protocols: Protocols,
-    /// Copy policy. Only [`CopyPolicy::Share`] is supported.
+    /// Copy policy.
     pub copy: CopyPolicy,
     /// Largest space of the share, as in [`ShareSet`](super::ShareSet).
     pub quota_bytes: Option<u64>,
@@ -61,11 +61,7 @@ impl ShareCreate {
         if self.mode > MAX_MODE {
             return Err(ShareError::InvalidMode { mode: self.mode }.into());
         }
-        self.quota_bytes.map_or(Ok(()), check_quota)?;
-        match self.copy {
-            CopyPolicy::Share => Ok(()),
-            CopyPolicy::Physical => Err(ShareError::PhysicalCopyUnsupported.into()),
-        }
+        self.quota_bytes.map_or(Ok(()), check_quota)
     }
 
     /// Checks that an existing share matches the request.
@@ -77,6 +73,8 @@ impl ShareCreate {
             Difference::Mode(root.mode)
         } else if existing.protocols != self.protocols {
             Difference::Protocols(existing.protocols.name())
+        } else if existing.copy != self.copy {
+            Difference::Copy(existing.copy.name())
         } else if quota_bytes != self.quota_bytes {
             Difference::Quota(quota_bytes)
         } else if existing.source.is_some() {

@@ -55,9 +55,6 @@ pub enum ShareError {
         /// Bytes that it can still use, if known.
         available_bytes: Option<u64>,
     },
-    /// The array makes only copies that share blocks.
-    #[error("physical copies are not supported: a copy within the array shares the blocks of its source")]
-    PhysicalCopyUnsupported,
     /// All epochs have been used.
     #[error("share {name} has no further filehandles: they were replaced {} times", u32::MAX)]
     NoFurtherHandles {
@@ -76,7 +73,6 @@ impl Condition for ShareError {
             Self::InvalidMode { .. } => "invalid-mode",
             Self::InvalidQuota { .. } => "invalid-quota",
             Self::QuotaExceeded { .. } => "quota-exceeded",
-            Self::PhysicalCopyUnsupported => "physical-copy-unsupported",
             Self::NoFurtherHandles { .. } => "no-further-handles",
         }
     }
@@ -88,8 +84,7 @@ impl Condition for ShareError {
             Self::SourceIsVolume { .. }
             | Self::NoProtocol { .. }
             | Self::InvalidMode { .. }
-            | Self::InvalidQuota { .. }
-            | Self::PhysicalCopyUnsupported => Class::Invalid,
+            | Self::InvalidQuota { .. } => Class::Invalid,
         }
     }
 
@@ -115,7 +110,6 @@ impl Condition for ShareError {
             Self::NotOpen { .. } => "configure NFS, and restart the array",
             Self::SourceIsVolume { .. } => "clone it as a volume",
             Self::QuotaExceeded { .. } => "raise the quota of the share, or delete files",
-            Self::PhysicalCopyUnsupported => "create the share with the copy policy 'share'",
             Self::NoProtocol { .. }
             | Self::InvalidMode { .. }
             | Self::InvalidQuota { .. }
@@ -131,10 +125,7 @@ impl Condition for ShareError {
             | Self::NotOpen { name }
             | Self::NoProtocol { name }
             | Self::NoFurtherHandles { name } => vec![("share", name.clone())],
-            Self::InvalidMode { .. }
-            | Self::InvalidQuota { .. }
-            | Self::QuotaExceeded { .. }
-            | Self::PhysicalCopyUnsupported => Vec::new(),
+            Self::InvalidMode { .. } | Self::InvalidQuota { .. } | Self::QuotaExceeded { .. } => Vec::new(),
         }
     }
 }

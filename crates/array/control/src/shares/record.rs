@@ -91,3 +91,13 @@ pub enum CopyPolicy {
     /// The copy gets blocks of its own.
     Physical,
 }
+
+impl CopyPolicy {
+    /// Name of the policy.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Share => "share",
+            Self::Physical => "physical",
+        }
+    }
+}

@@ -11,7 +11,7 @@ use crate::record::Document;
 use crate::request::Request;
 use crate::shares::ShareView;
 use crate::shares::error::ShareError;
-use crate::shares::record::Protocols;
+use crate::shares::record::{CopyPolicy, Protocols};
 use pool::CatalogChange;
 
 /// Changes a share; absent fields keep their values.
@@ -23,6 +23,8 @@ pub struct ShareSet {
     pub name: Option<String>,
     /// Protocols that serve the share.
     pub protocols: Option<Protocols>,
+    /// Copy policy, for copies that begin from then on.
+    pub copy: Option<CopyPolicy>,
     /// Largest space of the share: stored blocks and what is promised. A multiple of
     /// [`CEILING_UNIT_BYTES`](pool::CEILING_UNIT_BYTES); less than is used refuses growth alone. `Some(None)`: no
     /// quota.
@@ -48,6 +50,7 @@ impl Request for ShareSet {
             check_protocols(&record.name, protocols)?;
             record.protocols = protocols;
         }
+        record.copy = self.copy.unwrap_or(record.copy);
         if self.new_handles {
             let exhausted = || ShareError::NoFurtherHandles { name: record.name.clone() };
             record.epoch = record.epoch.checked_add(1).ok_or_else(exhausted)?;
@@ -74,6 +77,7 @@ impl Request for ShareSet {
         let mut changes = Vec::new();
         changes.extend(self.name.as_ref().map(|name| format!("renamed to {name}")));
         changes.extend(self.protocols.map(|protocols| format!("protocols {}", protocols.name())));
+        changes.extend(self.copy.map(|policy| format!("copy policy {}", policy.name())));
         changes.extend(self.quota_bytes.map(|quota| match quota {
             Some(bytes) => format!("quota {}", text::size::format(bytes)),
             None => "no quota".to_owned(),

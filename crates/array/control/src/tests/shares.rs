@@ -61,7 +61,6 @@ fn what_the_pool_cannot_do_is_refused() {
         (ShareCreate { quota_bytes: Some((1 << 20) + 4096), ..share("vms") }, "invalid-quota"),
         (ShareCreate { quota_bytes: Some(0), ..share("vms") }, "invalid-quota"),
         (ShareCreate { quota_bytes: Some(u64::MAX), ..share("vms") }, "invalid-quota"),
-        (ShareCreate { copy: CopyPolicy::Physical, ..share("vms") }, "physical-copy-unsupported"),
         (ShareCreate { mode: 0o10000, ..share("vms") }, "invalid-mode"),
         (ShareCreate { protocols: Protocols { v3: false, v4: false }, ..share("vms") }, "no-protocol"),
         (ShareCreate { pool: Some("p9".to_owned()), ..share("vms") }, "not-found"),
@@ -71,6 +70,18 @@ fn what_the_pool_cannot_do_is_refused() {
     }
     assert!(array.live.published.borrow().is_empty());
     assert_eq!(array.catalog.documents("share/"), []);
+}
+
+#[test]
+fn a_share_has_a_copy_policy_that_can_change() {
+    let array = Array::new();
+    let physical = ShareCreate { copy: CopyPolicy::Physical, ..share("vms") };
+    assert_eq!(array.run(physical.clone()).unwrap().view.record.copy, CopyPolicy::Physical);
+    assert!(!array.run(physical).unwrap().changed);
+    assert_eq!(array.code(share("vms")), "exists");
+    let set = ShareSet { share: "vms".to_owned(), copy: Some(CopyPolicy::Share), ..ShareSet::default() };
+    assert_eq!(array.run(set).unwrap().record.copy, CopyPolicy::Share);
+    assert!(!array.run(share("vms")).unwrap().changed);
 }
 
 /// `snapshot create NAME` names a volume or a share.
@@ -98,6 +109,7 @@ fn a_change_is_published_and_stored() {
         share: "vms".to_owned(),
         name: Some("machines".to_owned()),
         protocols: Some(protocols),
+        copy: None,
         new_handles: true,
         quota_bytes: None,
     };

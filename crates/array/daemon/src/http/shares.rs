@@ -137,7 +137,7 @@ pub(super) async fn offload(
     answer::list(&array, request, convert::offload).await
 }
 
-/// Changes name, protocols, quota and filehandles of a share, atomically.
+/// Changes name, protocols, copy policy, quota and filehandles of a share, atomically.
 #[utoipa::path(
     patch,
     path = "/api/v1/shares/{share}",
@@ -149,11 +149,12 @@ pub(super) async fn offload(
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
     Path(share): Path<String>,
-    Body(ShareSet { name, protocols, quota_bytes, new_handles }): Body<ShareSet>,
+    Body(ShareSet { name, protocols, copy, quota_bytes, new_handles }): Body<ShareSet>,
 ) -> Result<Json<Share>, Fault> {
     let protocols = protocols.as_deref().map(convert::protocols);
     let quota_bytes = quota_bytes.map(|bytes| (bytes != 0).then_some(bytes));
-    let set = control::ShareSet { share, name, protocols, quota_bytes, new_handles };
+    let copy = copy.map(convert::wanted_copy_policy);
+    let set = control::ShareSet { share, name, protocols, copy, quota_bytes, new_handles };
     answer::change(&array, set, convert::share).await
 }
 

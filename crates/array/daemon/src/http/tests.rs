@@ -580,7 +580,7 @@ async fn what_a_share_cannot_be_is_refused() {
     let app = app();
     for (body, status, code) in [
         (json!({ "name": "vms", "quota_bytes": 1 }), 422, "invalid-quota"),
-        (json!({ "name": "vms", "copy": "physical" }), 422, "physical-copy-unsupported"),
+        (json!({ "name": "vms", "copy": "twice" }), 422, "invalid-request"),
         (json!({ "name": "vms", "mode": "0888" }), 422, "invalid-request"),
         (json!({ "name": "vms", "mode": "" }), 422, "invalid-request"),
         (json!({ "name": "vms", "mode": "77777777777777777777" }), 422, "invalid-request"),
