@@ -1,5 +1,6 @@
 //! A share as a file system: each call is one transaction.
 
+mod long_clone;
 mod whole;
 
 pub use whole::WholeSource;
@@ -467,7 +468,10 @@ impl<E: Engine> FileSystem for Files<E> {
     ) -> Result<Changed, FsError> {
         let from = self.source(&source)?;
         let attempt = |share: &mut Share<'_>| share.clone_range(call, &from, file, offset_bytes);
-        self.run(PROMISING, attempt, content::Draft::finished).await
+        match self.run(PROMISING, attempt, content::Draft::finished).await {
+            Err(FsError::TooLong { .. }) => self.clone_in_steps(call, &from, file, offset_bytes).await,
+            cloned => cloned,
+        }
     }
 
     async fn copy_range(

@@ -235,6 +235,8 @@ pub trait FileSystem {
     /// * Allocations of the destination stay. Promises of both sides grow where content becomes shared;
     ///   if there is no space for that, [`SpaceReason::Promise`](crate::SpaceReason::Promise).
     /// * Needs the right to read the source. The source does not change.
+    /// * A clone may take many steps, if offsets differ modulo large powers of two. The destination changes in the last
+    ///   one, at one instant; what it gets is the source as of an earlier instant of the call.
     /// * An empty range is a success that changes nothing, wherever it lies inside the source.
     async fn clone_range(
         &self,

@@ -20,6 +20,7 @@ mod limits;
 #[cfg(any(test, feature = "testing"))]
 pub mod memory;
 mod name;
+mod pause;
 pub mod policy;
 
 pub use attributes::{
@@ -34,3 +35,4 @@ pub use error::{FsError, Permission, SpaceReason};
 pub use file_system::{FileSystem, SetXattr};
 pub use limits::{Limits, check_overlap};
 pub use name::{Encoding, LinkTarget, NAME_BYTES, Name, NameError, TARGET_BYTES, XattrName};
+pub use pause::pause;

@@ -20,7 +20,6 @@ mod counts;
 mod failure;
 pub mod handle;
 mod mount;
-mod pause;
 mod permissions;
 mod portmap;
 mod pseudo;

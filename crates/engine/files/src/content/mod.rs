@@ -9,7 +9,7 @@ mod transfer;
 mod whole;
 mod write;
 
-pub(crate) use transfer::From;
+pub(crate) use transfer::{From, shared_at_once};
 pub(crate) use whole::Whole;
 
 use crate::engine::BLOCK_BYTES;

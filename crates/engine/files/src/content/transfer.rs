@@ -50,6 +50,11 @@ impl CopyDraft {
 impl Share<'_> {
     fn check_transfer(&mut self, call: Call<'_>, from: &From<'_>, to: FileId, offset_bytes: u64) -> Step<Transfer> {
         let target = self.changeable(call, to)?;
+        self.check_source(call, from, target, offset_bytes)
+    }
+
+    fn check_source(&mut self, call: Call<'_>, from: &From<'_>, target: Target, offset_bytes: u64) -> Step<Transfer> {
+        let to = target.file;
         let (source, _) = self.other(from.memory).readable(call, from.file)?;
         let range = Source {
             file_system: &(),
@@ -73,7 +78,19 @@ impl Share<'_> {
         to: FileId,
         offset_bytes: u64,
     ) -> Step<Draft> {
-        let Transfer { mut target, source, length, within } = self.check_transfer(call, from, to, offset_bytes)?;
+        let transfer = self.check_transfer(call, from, to, offset_bytes)?;
+        self.clone_transfer(call, from, transfer, offset_bytes)
+    }
+
+    fn clone_transfer(
+        &mut self,
+        call: Call<'_>,
+        from: &From<'_>,
+        transfer: Transfer,
+        offset_bytes: u64,
+    ) -> Step<Draft> {
+        let Transfer { mut target, source, length, within } = transfer;
+        let to = target.file;
         if length == 0 {
             return Ok(Draft::new(to, &target.before));
         }
@@ -88,6 +105,19 @@ impl Share<'_> {
         let source = if within { Some(region) } else { source.region };
         self.refer((from.memory.object(), source), blocks, region, offset_bytes / BLOCK_BYTES);
         self.complete(call, target, end)
+    }
+
+    /// As [`Self::clone_range`], into a file without a name, which the caller needs no right to.
+    pub(crate) fn clone_into_unnamed(
+        &mut self,
+        call: Call<'_>,
+        from: &From<'_>,
+        to: FileId,
+        offset_bytes: u64,
+    ) -> Step<Draft> {
+        let target = self.changeable(call.opened(), to)?;
+        let transfer = self.check_source(call, from, target, offset_bytes)?;
+        self.clone_transfer(call, from, transfer, offset_bytes)
     }
 
     /// Maps blocks of a region, from `first` on, as those of the source.
@@ -153,7 +183,7 @@ impl Share<'_> {
 ///
 /// The offsets alone decide: the regions of S and larger files are aligned to their size, and ranges of smaller files
 /// have few blocks.
-const fn shared_at_once(from_bytes: u64, to_bytes: u64) -> u64 {
+pub(crate) const fn shared_at_once(from_bytes: u64, to_bytes: u64) -> u64 {
     let entry_bytes = shared_span(from_bytes / BLOCK_BYTES, to_bytes / BLOCK_BYTES) * BLOCK_BYTES;
     (from_bytes / entry_bytes + MOST_ENTRIES) * entry_bytes - from_bytes
 }

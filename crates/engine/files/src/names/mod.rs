@@ -9,6 +9,7 @@ mod list;
 mod lookup;
 mod remove;
 mod rename;
+mod unnamed;
 
 #[cfg(test)]
 pub(crate) use climb::MOST_LEVELS;

@@ -103,9 +103,6 @@ impl<'r, B: Bench> Simulation<'r, B> {
     fn step(&mut self, step: Step) {
         let before = self.bench.revision();
         let result = end_on(self.share.take(&step), || self.bench.turn());
-        if is_too_long(&step, &result) {
-            return;
-        }
         let expected = end(self.model.take(&step));
         assert_eq!(result, expected, "{step:?}");
         if expected.is_ok() {
@@ -133,10 +130,8 @@ impl<'r, B: Bench> Simulation<'r, B> {
     fn give_up(&mut self, step: Step, polls: u64) {
         let done = end_within(self.share.take(&step), polls, || self.bench.turn());
         if let Some(result) = done {
-            if !is_too_long(&step, &result) {
-                assert_eq!(result, end(self.model.take(&step)), "{step:?}");
-                self.taken.push(step);
-            }
+            assert_eq!(result, end(self.model.take(&step)), "{step:?}");
+            self.taken.push(step);
             return;
         }
         let (before, mut after) = (self.taken.len(), self.taken.clone());
@@ -226,12 +221,6 @@ impl<'r, B: Bench> Simulation<'r, B> {
         assert!(self.image() == end(self.model.image()), "the share is not what its model is");
         self.bench.check();
     }
-}
-
-/// True for a clone that the share refused because it would change too many entries of the map: the model has no map.
-fn is_too_long<T>(step: &Step, result: &Result<T, String>) -> bool {
-    matches!(step.target, Target::Clone { .. })
-        && result.as_ref().err().is_some_and(|error| error.starts_with("TooLong"))
 }
 
 /// Runs a seed: steps, some of which are given up, and crashes. Panics if the share is not what it should be.

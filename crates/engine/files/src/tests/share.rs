@@ -6,8 +6,8 @@ use crate::testing::MemoryEngine;
 use crate::testing::world::{good, name};
 use crate::{Durability, Engine, Files, Outcome, Root, View};
 use vfs::{
-    Call, Caller, Cookie, Exclusive, FileId, FileSystem, FsError, Kind, New, NewKind, SetAttributes, Source,
-    SpaceReason, Stability, Timestamp,
+    Call, Caller, Cookie, Exclusive, Expect, FileId, FileSystem, FsError, Kind, New, NewKind, Place, Removes,
+    SetAttributes, Source, SpaceReason, Stability, Timestamp,
 };
 
 fn at(seconds: i64) -> Timestamp {
@@ -211,7 +211,7 @@ fn a_clone_within_a_file_that_moves_takes_the_content_along() {
 
 /// A clone of a large file by one block shared each block by itself, all in one step.
 #[test]
-fn a_clone_of_too_many_entries_is_refused_and_a_copy_continues() {
+fn a_clone_of_many_entries_takes_many_steps_and_a_copy_continues() {
     let engine = MemoryEngine::new(1, true);
     let share = new_share(&engine);
     let [from, to] = [1, 2].map(|number| create(&share, share.root(), number, Kind::File));
@@ -222,13 +222,24 @@ fn a_clone_of_too_many_entries_is_refused_and_a_copy_continues() {
     let caller = Caller::root();
     let call = Call::new(&caller, at(9));
     let source = |offset_bytes, length_bytes| Source { file_system: &share, file: from, offset_bytes, length_bytes };
-    let before = good(end(share.attributes(to)));
-    for (to_bytes, limit_bytes) in [(4096, 8 << 20), (1 << 20, 2 << 30)] {
-        let error = FsError::TooLong { bytes: size, limit_bytes };
-        assert_eq!(end(share.clone_range(call, source(0, None), to, to_bytes)), Err(error));
-        good(end(share.clone_range(call, source(0, Some(limit_bytes)), from, (1 << 40) + to_bytes)));
+    let before = good(end(share.capacity())).used_bytes;
+    for to_bytes in [4096, 1 << 20] {
+        let file = create(&share, share.root(), 3, Kind::File);
+        write(&share, file, size + to_bytes - 8192, &[9; 8192]);
+        let part = Some(size - 4096);
+        let changed = good(end(share.clone_range(call, source(0, part), file, to_bytes)));
+        assert_eq!(changed.after.size_bytes, size + to_bytes);
+        let read = |offset, length| good(end(share.read(call, file, offset, length))).into_bytes();
+        assert_eq!((&read(to_bytes, 5)[..], read(0, 5)), (&b"start"[..], vec![0; 5].into()));
+        assert_eq!(read(to_bytes + (8 << 20) - 3, 24)[..], *b"across the end of a part");
+        // What lay in the range is gone, and what lies behind it is not.
+        assert_eq!(read(size + to_bytes - 8192, 8192), [[0; 4096], [9; 4096]].concat());
+        assert_eq!(end(share.check()), Ok(vec![]));
+        let place = Place { directory: share.root(), name: &name(3) };
+        good(end(share.remove(call, place, Removes::Anything, Expect::Anything)));
     }
-    assert_eq!(good(end(share.attributes(to))), before);
+    // Nothing is left but what the files take.
+    assert_eq!(good(end(share.capacity())).used_bytes, before);
     let first = good(end(share.copy_range(call, source(5, None), to, 4096 + 5)));
     assert_eq!((first.done_bytes, first.shared_bytes), ((8 << 20) - 5, (8 << 20) - 4096));
     let second = good(end(share.copy_range(call, source(8 << 20, None), to, 4096 + (8 << 20))));

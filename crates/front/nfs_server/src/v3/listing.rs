@@ -2,8 +2,8 @@
 
 use super::context::{Context, File};
 use super::failure::{Outcome, Reason};
-use crate::pause::pause;
 use nfs::v3::{Filehandle, Status, Verifier};
+use vfs::pause;
 use vfs::{Attributes, Call, Caller, Cookie, FileId, FileSystem, FsError};
 
 /// Longest results: `dtpref` of FSINFO.

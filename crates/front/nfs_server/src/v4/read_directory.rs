@@ -6,12 +6,12 @@ use super::row::{HANDLE, Row};
 use super::subject::{gather, place};
 use crate::attributes::{Place, Subject, check_readable, needs_space, read_error};
 use crate::failure::Failure;
-use crate::pause::pause;
 use crate::pseudo;
 use crate::status;
 use nfs::v4::attributes::Fattr;
 use nfs::v4::names::{Entry, ReadDirectoryArguments, ReadDirectoryOk};
 use nfs::v4::{FileSystemId, Status, Verifier};
+use vfs::pause;
 use vfs::{Cookie, FileSystem, FsError, Space};
 
 pub(super) const ROW: Row = Row {

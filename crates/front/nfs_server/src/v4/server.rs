@@ -5,7 +5,6 @@ use super::copies::Copies;
 use super::releases::Releases;
 use crate::counts::{Counts, OperationCount};
 use crate::handle::{HandleKey, Target};
-use crate::pause::pause;
 use crate::shares::{Share, Shares};
 use crate::statistics::Statistics;
 use nfs::v4::operations::{OPERATIONS, UNSERVED};
@@ -14,7 +13,7 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
-use vfs::{FileId, FileSystem, FsError};
+use vfs::{FileId, FileSystem, FsError, pause};
 
 /// Server of NFSv4.
 ///

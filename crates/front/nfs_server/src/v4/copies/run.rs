@@ -7,14 +7,13 @@ use super::super::server::Server;
 use super::{End, Job, Piece};
 use crate::connection::Moment;
 use crate::failure::Failure;
-use crate::pause::pause;
 use crate::statistics::{Offloaded, Refusal};
 use nfs::v4::callback::{OffloadArguments, OffloadFailure};
 use nfs::v4::offload::WriteResponse;
 use nfs::v4::{Stable, Status};
 use std::rc::Rc;
 use unit::{Primitive, Reason};
-use vfs::{Call, FileSystem, FsError, Payload, Seek, Segment, Stability};
+use vfs::{Call, FileSystem, FsError, Payload, Seek, Segment, Stability, pause};
 
 /// Most bytes of a piece: what other calls may have to wait for. A hole is one piece.
 const PIECE_BYTES: u32 = 256 << 10;
