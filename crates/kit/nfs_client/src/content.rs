@@ -4,9 +4,14 @@ use crate::error::ClientError;
 use crate::share::{Directory, File, Share};
 use crate::url::Url;
 use bytes::{Bytes, BytesMut};
-use nfs::v4::offload::{CopyFailure, CopyOk};
+use nfs::v4::callback::OffloadFailure;
+use nfs::v4::offload::{CopyFailure, CopyOk, WriteResponse};
 use nfs::v4::{FileType, Stable, Status, Verifier};
+use std::time::Duration;
+use tokio::time::timeout;
 
+/// Pause between two looks at an asynchronous copy.
+const LOOK: Duration = Duration::from_millis(200);
 /// Bytes of a READ or WRITE.
 pub const CALL_BYTES: u32 = 1 << 20;
 
@@ -72,10 +77,10 @@ impl Share {
         Ok(verifier.unwrap_or_default())
     }
 
-    /// Copies a range with synchronous COPY calls. `progress`: called with the bytes done so far after each
-    /// call; `false` ends the copy, whose result is then `false`.
+    /// Copies a range with synchronous COPY calls, or with asynchronous ones if the server wants that. `progress`: called
+    /// with the bytes done so far after each call, and now and then during an asynchronous copy; `false` ends the copy,
+    /// whose result is then `false`.
     ///
-    /// * `OFFLOAD_NO_REQS`: the server copies in the background only.
     /// * `Malformed`: a count of 0 or above the rest, or a background copy that was not asked for.
     pub async fn copy_all(
         &self,
@@ -89,12 +94,15 @@ impl Share {
         while done < count_bytes {
             let (from, to) = ((source, source_offset_bytes + done), (file, destination_offset_bytes + done));
             let left = count_bytes - done;
-            let CopyOk { response, .. } = match self.copy_range(from, to, left, true).await? {
-                Ok(copied) => copied,
-                Err(CopyFailure::NoRequirements(_)) => {
-                    return Err(ClientError::Status { operation: "COPY", status: Status::OFFLOAD_NO_REQS });
+            let response = match self.copy_range(from, to, left, true).await? {
+                Ok(CopyOk { response, .. }) => response,
+                Err(CopyFailure::NoRequirements(possible)) if !possible.synchronous => {
+                    match self.copy_asynchronously(from, to, left, |copied| progress(done + copied)).await? {
+                        Some(response) => response,
+                        None => return Ok(false),
+                    }
                 }
-                Err(CopyFailure::Other(status)) => return Err(ClientError::Status { operation: "COPY", status }),
+                Err(failure) => return Err(refused(&failure)),
             };
             if response.callback.is_some() {
                 let words = "COPY: a copy in the background, asked for a synchronous one";
@@ -114,4 +122,48 @@ impl Share {
         }
         Ok(true)
     }
+
+    /// Copies a range with an asynchronous COPY, as far as the server does in one call; `None` if `progress` has ended it.
+    async fn copy_asynchronously(
+        &self,
+        from: (&File, u64),
+        (file, at): (&File, u64),
+        count_bytes: u64,
+        mut progress: impl FnMut(u64) -> bool,
+    ) -> Result<Option<WriteResponse>, ClientError> {
+        let response = match self.copy_range(from, (file, at), count_bytes, false).await? {
+            Ok(CopyOk { response, .. }) => response,
+            Err(failure) => return Err(refused(&failure)),
+        };
+        let Some(copy) = response.callback else { return Ok(Some(response)) };
+        loop {
+            match timeout(LOOK, self.session().offload_ended(&copy)).await {
+                Ok(Ok(response)) => return Ok(Some(response)),
+                Ok(Err(OffloadFailure { status, .. })) => {
+                    return Err(ClientError::Status { operation: "COPY", status });
+                }
+                Err(_) => {}
+            }
+            let copied = match self.offload_status(file, &copy).await {
+                Ok(status) => status.count_bytes,
+                // The callback has come meanwhile.
+                Err(error) if error.status() == Some(Status::BAD_STATEID) && self.session().has_ended(&copy) => {
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if !progress(copied) {
+                self.offload_cancel(file, &copy).await?;
+                return Ok(None);
+            }
+        }
+    }
+}
+
+fn refused(failure: &CopyFailure) -> ClientError {
+    let status = match failure {
+        CopyFailure::NoRequirements(_) => Status::OFFLOAD_NO_REQS,
+        CopyFailure::Other(status) => *status,
+    };
+    ClientError::Status { operation: "COPY", status }
 }

@@ -3,12 +3,13 @@
 use crate::compound::{Compound, take};
 use crate::error::ClientError;
 use crate::share::{File, Share};
-use nfs::v4::Stable;
 use nfs::v4::io::{Content, ReadArguments, ReadPlusOk, SeekArguments, SeekOk};
 use nfs::v4::offload::{
-    CloneArguments, CopyArguments, CopyFailure, CopyOk, DataBlocks, RangeArguments, WriteResponse, WriteSameArguments,
+    CloneArguments, CopyArguments, CopyFailure, CopyOk, DataBlocks, OffloadStatusOk, RangeArguments, WriteResponse,
+    WriteSameArguments,
 };
 use nfs::v4::operations::{Operation, Outcome};
+use nfs::v4::{Stable, Stateid};
 
 impl Share {
     /// Shares a range of `source` with `file`. A length of 0 stands for all up to the end.
@@ -52,6 +53,19 @@ impl Share {
             Some(Outcome::Copy(results)) => Ok(results),
             other => Err(ClientError::Malformed(format!("COPY: {other:?}"))),
         }
+    }
+
+    /// How far an asynchronous copy into `file` is.
+    pub async fn offload_status(&self, file: &File, copy: &Stateid) -> Result<OffloadStatusOk, ClientError> {
+        let compound = Compound::reading([Operation::OffloadStatus(*copy)]).on(&file.handle);
+        let mut outcomes = self.session().call(&compound).await?;
+        outcomes.skip(1)?;
+        Ok(take!(outcomes, Outcome::OffloadStatus))
+    }
+
+    /// Ends an asynchronous copy into `file`, which then has the start of the source.
+    pub async fn offload_cancel(&self, file: &File, copy: &Stateid) -> Result<(), ClientError> {
+        self.session().call(&Compound::changing([Operation::OffloadCancel(*copy)]).on(&file.handle)).await?.finish()
     }
 
     /// Promises space for a range.

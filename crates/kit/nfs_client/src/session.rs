@@ -4,17 +4,20 @@ use crate::compound::{Compound, Outcomes, take};
 use crate::connection::{Callback, Connection, Counters};
 use crate::error::ClientError;
 use crate::slots::{Slots, Taken};
-use nfs::v4::callback::CallbackOperation;
+use nfs::v4::callback::{CallbackOperation, OffloadArguments, OffloadFailure};
+use nfs::v4::offload::WriteResponse;
 use nfs::v4::operations::{Operation, Outcome};
 use nfs::v4::session::{
     BindArguments, ChannelAttributes, ClientOwner, CreateSessionArguments, CreateSessionOk, ExchangeIdArguments,
     ExchangeIdOk, SequenceArguments, StateProtection, WantedDirection, create_session, exchange_id,
 };
-use nfs::v4::{PROCEDURE_COMPOUND, SessionId, Status, VERSION, Verifier};
+use nfs::v4::{PROCEDURE_COMPOUND, SessionId, Stateid, Status, VERSION, Verifier};
 use onc_rpc::auth::{AuthSys, OpaqueAuth};
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 /// Pause before a call is repeated that the server wants later (`DELAY`), or that found no server.
@@ -23,6 +26,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 const MAX_MESSAGE_BYTES: u32 = (1 << 20) + (4 << 10);
 /// Longest reply that the server keeps.
 const MAX_KEPT_BYTES: u32 = 4 << 10;
+/// Outcomes of asynchronous copies that are kept.
+const MAX_ENDED: usize = 64;
 /// Slots of the back channel.
 const CALLBACK_SLOTS: u32 = 2;
 /// Program of callbacks, in the range of transient numbers (RFC 5531 §8.3).
@@ -98,8 +103,46 @@ struct Inner {
     created: CreateSessionOk,
     slots: Slots,
     callback: RefCell<Callback>,
+    ended: Rc<Ended>,
     /// Status flags of the last SEQUENCE.
     status_flags: Cell<u32>,
+}
+
+/// CB_OFFLOADs that have come, and whose outcome was not taken. The oldest give way.
+#[derive(Default)]
+struct Ended {
+    offloads: RefCell<VecDeque<OffloadArguments>>,
+    come: Notify,
+}
+
+impl Ended {
+    fn note(&self, offload: &OffloadArguments) {
+        let mut offloads = self.offloads.borrow_mut();
+        // The server repeats one whose reply it has not got.
+        offloads.retain(|other| other.stateid != offload.stateid);
+        offloads.push_back(offload.clone());
+        if offloads.len() > MAX_ENDED {
+            offloads.pop_front();
+        }
+        drop(offloads);
+        self.come.notify_waiters();
+    }
+
+    fn take(&self, stateid: &Stateid) -> Option<OffloadArguments> {
+        let mut offloads = self.offloads.borrow_mut();
+        let index = offloads.iter().position(|offload| offload.stateid == *stateid)?;
+        offloads.remove(index)
+    }
+
+    async fn wait(&self, stateid: &Stateid) -> Result<WriteResponse, OffloadFailure> {
+        loop {
+            let come = self.come.notified();
+            if let Some(offload) = self.take(stateid) {
+                return offload.outcome;
+            }
+            come.await;
+        }
+    }
 }
 
 /// How far a call has come.
@@ -193,6 +236,7 @@ impl Session {
                 created,
                 slots,
                 callback: RefCell::new(Rc::new(|_| {})),
+                ended: Rc::default(),
                 status_flags: Cell::new(0),
             }),
         };
@@ -207,7 +251,28 @@ impl Session {
     }
 
     fn forward_callbacks(&self) {
-        self.inner.connection.borrow().call_back(Rc::clone(&self.inner.callback.borrow()));
+        self.forward_callbacks_of(&self.inner.connection.borrow());
+    }
+
+    fn forward_callbacks_of(&self, connection: &Connection) {
+        let (ended, callback) = (Rc::clone(&self.inner.ended), Rc::clone(&self.inner.callback.borrow()));
+        let take = move |operation: &CallbackOperation| {
+            if let CallbackOperation::Offload(offload) = operation {
+                ended.note(offload);
+            }
+            callback(operation);
+        };
+        connection.call_back(Rc::new(take));
+    }
+
+    /// Whether the CB_OFFLOAD of a copy has come, and its outcome was not taken.
+    pub(crate) fn has_ended(&self, stateid: &Stateid) -> bool {
+        self.inner.ended.offloads.borrow().iter().any(|offload| offload.stateid == *stateid)
+    }
+
+    /// Outcome of an asynchronous copy. Ready when its CB_OFFLOAD has come, which may be before the reply to the COPY.
+    pub async fn offload_ended(&self, stateid: &Stateid) -> Result<WriteResponse, OffloadFailure> {
+        self.inner.ended.wait(stateid).await
     }
 
     /// Results of EXCHANGE_ID.
@@ -332,6 +397,8 @@ impl Session {
                 return Ok(());
             }
         };
+        // A callback may follow the reply to BIND_CONN_TO_SESSION at once.
+        self.forward_callbacks_of(&connection);
         let session = self.id();
         let arguments = BindArguments { session, direction: WantedDirection::ForeOrBoth, rdma: false };
         let operation = Operation::BindConnection(arguments);
@@ -341,7 +408,6 @@ impl Session {
             Err(error) => return Err(lost_session(error)),
         }
         *inner.connection.borrow_mut() = connection;
-        self.forward_callbacks();
         Ok(())
     }
 
