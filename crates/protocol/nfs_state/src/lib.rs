@@ -51,9 +51,9 @@ pub use caller::{Caller, ConnectionId, Fingerprint, Principal, Request};
 pub use current::CurrentStateid;
 pub use files::{CopyDenied, FileKey, Holdings};
 pub use limits::{Config, ConfigError, Identity, Limits, MAX_LEASE, MIN_LEASE};
-pub use mutations::Mutation;
 #[cfg(feature = "mutations")]
 pub use mutations::set_mutation;
+pub use mutations::{Mutation, leaves_out};
 pub use records::{Record, RecordChange};
 pub use state::{
     Admitted, Callback, CallbackAnswer, ClientRef, ClientStanding, ClientView, Io, IoAccess, LockView, OpenRequest,

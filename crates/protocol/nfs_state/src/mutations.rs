@@ -63,6 +63,16 @@ mutations! {
     Revocation "revocation" "the state of a client whose lease has expired is not revoked for another client",
     /// A closed file is released.
     Release "release" "files without opens are not released",
+    /// A callback is sent until it is answered.
+    CallbackRetry "callback-retry" "a callback that was lost is not sent again",
+    /// A copy is known to its client alone.
+    CopyOwner "copy-owner" "every client may ask for a copy and cancel it",
+    /// Asynchronous copies are limited.
+    CopyLimit "copy-limit" "any number of asynchronous copies is begun",
+    /// The status of a copy is the number of bytes that are there.
+    CopyStatus "copy-status" "OFFLOAD_STATUS tells the length of a copy from the start",
+    /// A cancel stops the copy.
+    CopyCancel "copy-cancel" "a cancelled copy goes on, although its stateid is gone",
 }
 
 #[cfg(feature = "mutations")]
@@ -81,7 +91,8 @@ mod switch {
         ENDED.take();
     }
 
-    pub(crate) fn leaves_out(rule: Mutation) -> bool {
+    /// Whether a rule is left out.
+    pub fn leaves_out(rule: Mutation) -> bool {
         MUTATION.get() == Some(rule)
     }
 
@@ -100,14 +111,14 @@ mod switch {
 pub(crate) type Ended = (Key, u32, Option<Bytes>);
 
 #[cfg(feature = "mutations")]
-pub use switch::set_mutation;
+pub use switch::{leaves_out, set_mutation};
 #[cfg(feature = "mutations")]
-pub(crate) use switch::{leaves_out, store_later, take_ended};
+pub(crate) use switch::{store_later, take_ended};
 
 /// Whether a rule is left out.
 #[cfg(not(feature = "mutations"))]
 #[inline(always)]
-pub(crate) const fn leaves_out(_: Mutation) -> bool {
+pub const fn leaves_out(_: Mutation) -> bool {
     false
 }
 

@@ -139,7 +139,7 @@ impl State {
     /// A connection is closed. Its sessions stay.
     pub fn connection_closed(&mut self, connection: ConnectionId, now: Duration) {
         self.sessions.connection_closed(connection);
-        self.callbacks.lose(now, |other, _| other == connection);
+        self.callbacks.lose(now, |other, _| other == connection && !leaves_out(Mutation::CallbackRetry));
     }
 
     fn client(&self, client: ClientRef) -> Result<&Client, Status> {

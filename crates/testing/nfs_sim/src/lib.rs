@@ -15,11 +15,15 @@
 //! * what a client had for certain when the server crashed it can reclaim, and nobody gets it before;
 //! * nothing is left in the server of clients that are gone.
 //!
+//! Then asynchronous copies, with a server of their own (`copies.rs`): their status is true, a cancel is final, their
+//! clients are called back in the end, and clients learn nothing of copies of others.
+//!
 //! The same seed gives the same run; the hash of its history shows it.
 #![forbid(unsafe_code)]
 
 mod calls;
 mod client;
+mod copies;
 mod disk;
 mod ledger;
 mod machine;
@@ -51,6 +55,11 @@ pub fn run(seed: u64, calls: u64, story: bool) -> Outcome {
         true => world::run::<disk::MemoryDisk>(seed, calls, story),
         false => world::run::<disk::TreeDisk>(seed, calls, story),
     };
+    let copied = || match in_memory {
+        true => copies::run::<disk::MemoryDisk>(seed),
+        false => copies::run::<disk::TreeDisk>(seed),
+    };
+    let failure = failure.or_else(|| copied().err().map(|why| format!("copies: {why}")));
     let failure = failure.map(|failure| format!("seed {seed}: {failure}"));
     Outcome { report, failure, story }
 }

@@ -5,6 +5,7 @@ use super::offload_status::{COPY_STATEID, copy};
 use super::row::{HANDLE, NO_RESULTS_BYTES, Row};
 use crate::failure::Failure;
 use nfs::v4::{Stateid, Status};
+use nfs_state::{Mutation, leaves_out};
 use vfs::FileSystem;
 
 pub(super) const ROW: Row = Row { code: 66, statuses: &[HANDLE, COPY_STATEID], reply_bytes: NO_RESULTS_BYTES };
@@ -19,8 +20,10 @@ pub(super) async fn execute<F: FileSystem>(context: &Context<'_, F>, stateid: &S
     if job.outcome().is_some() {
         return Err(Status::COMPLETE_ALREADY.into());
     }
-    job.stop().await;
+    if !leaves_out(Mutation::CopyCancel) {
+        job.stop().await;
+        context.server.give_up(&job);
+    }
     context.state().end_copy(stateid);
-    context.server.give_up(&job);
     Ok(())
 }

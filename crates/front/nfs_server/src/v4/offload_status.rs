@@ -6,6 +6,7 @@ use super::row::{HANDLE, Row};
 use crate::failure::Failure;
 use nfs::v4::offload::OffloadStatusOk;
 use nfs::v4::{Stateid, Status};
+use nfs_state::{Mutation, leaves_out};
 use std::rc::Rc;
 use vfs::FileSystem;
 
@@ -29,7 +30,8 @@ pub(super) const COPY_STATEID: &[Status] = &[
 /// `BAD_STATEID`: no copy of this client into the current file, or the client has answered its callback.
 pub(super) fn execute<F: FileSystem>(context: &Context<'_, F>, stateid: &Stateid) -> Result<OffloadStatusOk, Failure> {
     let job = copy(context, stateid)?;
-    Ok(OffloadStatusOk { count_bytes: job.done_bytes(), complete: job.outcome() })
+    let count_bytes = if leaves_out(Mutation::CopyStatus) { job.order.length_bytes } else { job.done_bytes() };
+    Ok(OffloadStatusOk { count_bytes, complete: job.outcome() })
 }
 
 /// A copy of the client into the current file.

@@ -10,6 +10,7 @@ use super::{Admitted, ClientRef, State};
 use crate::callbacks::{BackPlace, CallbackId, Referring};
 use crate::caller::ConnectionId;
 use crate::files::CopyDenied;
+use crate::mutations::{Mutation, leaves_out};
 use crate::table::Key;
 
 /// Pause before a callback is sent again.
@@ -59,7 +60,8 @@ impl State {
 
     /// Whether a stateid is a copy of a client, for OFFLOAD_STATUS and OFFLOAD_CANCEL; `BAD_STATEID` if not.
     pub fn check_copy(&self, client: ClientRef, stateid: &Stateid) -> Result<(), Status> {
-        let found = self.files.copy_client(stateid).filter(|found| *found == client.0);
+        let is_own = |found: &Key| *found == client.0 || leaves_out(Mutation::CopyOwner);
+        let found = self.files.copy_client(stateid).filter(is_own);
         found.map(drop).ok_or(Status::BAD_STATEID)
     }
 
@@ -185,7 +187,7 @@ impl State {
     /// Makes due again what was not answered within a lease, and gives up what is too old.
     pub(super) fn advance_callbacks(&mut self, now: Duration) {
         let lease = self.config.lease;
-        self.callbacks.lose(now, |_, at| at + lease < now);
+        self.callbacks.lose(now, |_, at| at + lease < now && !leaves_out(Mutation::CallbackRetry));
         for id in self.callbacks.expired(now) {
             let stateid = self.callbacks.get(id).map(|callback| callback.offload().stateid);
             self.give_up(id);

@@ -11,6 +11,7 @@ use crate::statistics::{Offloaded, Refusal};
 use nfs::v4::callback::{OffloadArguments, OffloadFailure};
 use nfs::v4::offload::WriteResponse;
 use nfs::v4::{Stable, Status};
+use nfs_state::{Mutation, leaves_out};
 use std::rc::Rc;
 use unit::{Primitive, Reason};
 use vfs::{Call, FileSystem, FsError, Payload, Seek, Segment, Stability, pause};
@@ -29,7 +30,7 @@ impl<F: FileSystem> Server<F> {
     pub async fn copy_ended<G>(&self, begin: impl Fn() -> (Moment, G)) {
         loop {
             let job = self.copies().next().await;
-            if !self.state().is_copying(&job.order.stateid) {
+            if !self.state().is_copying(&job.order.stateid) && !leaves_out(Mutation::CopyCancel) {
                 self.give_up(&job);
                 return;
             }
