@@ -5,6 +5,7 @@ use crate::executor::Executor;
 use crate::operations as op;
 use crate::reply::{Reply, take, word};
 use bytes::Bytes;
+use nfs::v4::callback::CallbackOperation;
 use nfs::v4::operations::{Operation, Outcome};
 use nfs::v4::session::{
     ChannelAttributes, ClientOwner, CreateSessionArguments, CreateSessionOk, ExchangeIdArguments, ExchangeIdOk,
@@ -104,6 +105,11 @@ impl Outside {
             .zip(compounds)
             .map(|(reply, operations)| Reply::decode(reply.map_err(|error| broken(&error))?, b"", operations))
             .collect()
+    }
+
+    /// Has `callback` called with each operation of the server's callbacks on this connection, all of which succeed.
+    pub fn on_callback(&self, callback: impl Fn(&CallbackOperation) + 'static) {
+        self.connection.on_callback(callback);
     }
 
     /// EXCHANGE_ID for an owner.

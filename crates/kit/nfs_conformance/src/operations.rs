@@ -218,6 +218,16 @@ pub fn copy(source: &Stateid, destination: &Stateid, from: u64, to: u64, count_b
     Operation::Copy(Box::new(copy_arguments(source, destination, from, to, count_bytes)))
 }
 
+/// OFFLOAD_STATUS.
+pub fn offload_status(copy: &Stateid) -> Operation {
+    Operation::OffloadStatus(*copy)
+}
+
+/// OFFLOAD_CANCEL.
+pub fn offload_cancel(copy: &Stateid) -> Operation {
+    Operation::OffloadCancel(*copy)
+}
+
 /// ALLOCATE.
 pub fn allocate(stateid: &Stateid, offset_bytes: u64, length_bytes: u64) -> Operation {
     Operation::Allocate(RangeArguments { stateid: *stateid, offset_bytes, length_bytes })

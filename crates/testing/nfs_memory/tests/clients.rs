@@ -3,7 +3,7 @@
 
 use nfs::v4::Stable;
 use nfs::v4::io::{ReadArguments, WriteArguments};
-use nfs::v4::operations::Operation;
+use nfs::v4::operations::{Operation, Outcome};
 use nfs_client::{Identity, Options as SessionOptions, Session, Share};
 use nfs_conformance::{Harness, Options, Remembered, checks, find, run};
 use nfs_memory::{Lie, Restarts, Setup, start, start_restartable, start_with};
@@ -123,4 +123,57 @@ fn every_check_of_conformance_passes() {
     let report = run(&options, &checks(), &AtomicBool::new(false), |_| {});
     println!("{}", report.table());
     assert_eq!(report.count("failed"), 0);
+}
+
+/// A server that says of a copy that goes on: all is copied; it is cancelled, which it is not; it has another name; it
+/// has been done.
+#[derive(Clone, Copy, Debug)]
+enum AboutCopies {
+    Status,
+    Cancel,
+    Name,
+    Synchronous,
+}
+
+impl Lie for AboutCopies {
+    fn ask(&mut self, operation: Operation) -> Operation {
+        match (operation, self) {
+            (Operation::OffloadCancel(_), Self::Cancel) => Operation::GetFilehandle,
+            (other, _) => other,
+        }
+    }
+
+    fn answer(&mut self, asked: &Operation, outcome: Outcome) -> Outcome {
+        match (self, asked, outcome) {
+            (Self::Cancel, Operation::OffloadCancel(_), _) => Outcome::OffloadCancel(Ok(())),
+            (Self::Status, _, Outcome::OffloadStatus(Ok(mut status))) => {
+                status.count_bytes = 20 << 20;
+                Outcome::OffloadStatus(Ok(status))
+            }
+            (Self::Name, _, Outcome::Copy(Ok(mut copy))) => {
+                copy.response.callback.iter_mut().for_each(|stateid| stateid.seqid += 1);
+                Outcome::Copy(Ok(copy))
+            }
+            (Self::Synchronous, _, Outcome::Copy(Ok(mut copy))) => {
+                copy.requirements.synchronous = true;
+                Outcome::Copy(Ok(copy))
+            }
+            (_, _, outcome) => outcome,
+        }
+    }
+}
+
+#[test]
+fn lies_about_copies_are_noticed() {
+    for (lie, check) in [
+        (AboutCopies::Status, "offload/status"),
+        (AboutCopies::Cancel, "offload/cancel"),
+        (AboutCopies::Name, "offload/copy_callback"),
+        (AboutCopies::Synchronous, "offload/asynchronous_copy"),
+    ] {
+        let address = start_with(Setup::lying(move || lie)).unwrap();
+        let options = Options::new(format!("nfs://{address}/s").parse().unwrap());
+        let report = run(&options, &find(check), &AtomicBool::new(false), |_| {});
+        assert_eq!(report.count("failed"), 1, "{lie:?}: {}", report.table());
+    }
 }

@@ -1,5 +1,6 @@
 //! What clients find after a restart of the server, RFC 8881 §8.4.2: grace, reclaims and their edge conditions.
 
+mod asynchronous_copy;
 mod dead_client;
 mod io_in_grace;
 mod lost_to_another;
@@ -15,6 +16,7 @@ use crate::prelude::*;
 use nfs::v4::open::{DelegationType, OpenClaim, OpenHow};
 
 pub(super) const CHECKS: &[&Check] = &[
+    &asynchronous_copy::CHECK,
     &dead_client::CHECK,
     &io_in_grace::CHECK,
     &lost_to_another::CHECK,
