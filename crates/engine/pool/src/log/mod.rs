@@ -7,6 +7,7 @@
 //! record which replay may find without its content.
 
 pub(crate) mod frame;
+pub(crate) mod patch;
 pub(crate) mod record;
 
 use crate::checksum::Crc64;

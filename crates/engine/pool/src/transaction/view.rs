@@ -4,7 +4,8 @@ mod allotments;
 pub(crate) mod ranges;
 
 use super::Missing;
-use super::changes::{Changes, Found};
+use super::changes::{Changes, Content, Found};
+use super::edits::Edits;
 use crate::content::data::Data;
 use crate::interface::range::{BlockNumber, BlockRange, ByteRange};
 use crate::interface::{ObjectId, ObjectKind};
@@ -236,17 +237,24 @@ impl<'a> View<'a> {
     /// Bytes of a block that may change; the last block of an object may reach beyond its end.
     fn piece(&mut self, object: ObjectId, block: BlockNumber, bytes: Range<usize>) -> Result<&mut [u8], Missing> {
         if bytes.len() == BLOCK_BYTES {
-            self.changes.contents.insert((object, block), Data::copy_of(&ZEROS));
+            self.changes.contents.insert((object, block), Content::whole(Data::copy_of(&ZEROS)));
         } else if !self.changes.contents.contains_key(&(object, block)) {
-            let data = match self.content(object, block)?.0 {
-                Held::Data(data) => data,
-                held => Data::copy_of(&BlockContent(held)),
+            let content = match self.content(object, block)?.0 {
+                // Where a range has changed it may be that of another block.
+                Held::Data(data) if !self.changes.range_reaches(object, block, 1) => {
+                    Content { data, edits: Edits::none() }
+                }
+                Held::Data(data) => Content::whole(data),
+                held => Content::whole(Data::copy_of(&BlockContent(held))),
             };
-            self.changes.contents.insert((object, block), data);
+            self.changes.contents.insert((object, block), content);
         }
         self.bounded()?;
         match self.changes.contents.get_mut(&(object, block)) {
-            Some(data) => Ok(&mut data.make_mut()[bytes]),
+            Some(Content { data, edits }) => {
+                edits.add(bytes.start, bytes.len());
+                Ok(&mut data.make_mut()[bytes])
+            }
             None => Err(Missing(())),
         }
     }
