@@ -278,6 +278,16 @@ impl<'a> View<'a> {
         head.and(tail)
     }
 
+    fn write_block(
+        &mut self,
+        object: ObjectId,
+        block: BlockNumber,
+        content: &[u8; BLOCK_BYTES],
+    ) -> Result<(), Missing> {
+        self.changes.contents.insert((object, block), Content::whole(Data::copy_of(content)));
+        self.bounded()
+    }
+
     /// Writes bytes block by block. Looks at every block before it reports one that is missing.
     fn write_pieces(&mut self, object: ObjectId, offset: u64, bytes: &[u8]) -> Result<(), Missing> {
         let mut outcome = Ok(());
@@ -286,9 +296,13 @@ impl<'a> View<'a> {
             let place = offset + at as u64;
             let from = (place % B) as usize;
             let n = (BLOCK_BYTES - from).min(bytes.len() - at);
-            match self.piece(object, BlockNumber::of_byte(place), from..from + n) {
-                Ok(piece) => piece.copy_from_slice(&bytes[at..at + n]),
-                Err(missing) => outcome = Err(missing),
+            let (block, piece) = (BlockNumber::of_byte(place), &bytes[at..at + n]);
+            let written = match piece.try_into() {
+                Ok(content) => self.write_block(object, block, content),
+                Err(_) => self.piece(object, block, from..from + n).map(|bytes| bytes.copy_from_slice(piece)),
+            };
+            if let Err(missing) = written {
+                outcome = Err(missing);
             }
             if self.refusal.is_some() {
                 return outcome;
