@@ -11,8 +11,8 @@
 use crate::checksum::Crc32c;
 use crate::interface::ObjectId;
 use crate::interface::range::BlockNumber;
+use crate::log::cursor::Cursor;
 use crate::log::frame::FrameBuffer;
-use crate::log::record::Cursor;
 use media::{BLOCK_BYTES, BlockAddress};
 use smallvec::SmallVec;
 
@@ -107,7 +107,6 @@ pub fn decode<'a>(object: ObjectId, cursor: &mut Cursor<'a>) -> Option<Patch<'a>
 mod tests {
     use super::*;
     use crate::log::frame::FRAME_HEADER_BYTES;
-    use crate::log::record::{Record, decode as decode_record, encode_patch};
 
     fn content(byte: u8) -> [u8; BLOCK_BYTES] {
         [byte; BLOCK_BYTES]
@@ -132,10 +131,10 @@ mod tests {
     fn a_patch_makes_the_content_after_it_from_that_before_it_and_from_no_other() {
         let (patched, before, after) = example();
         let mut frame = FrameBuffer::new(media::Buffer::default());
-        encode_patch(&mut frame, &patched, &[(7, 2), (4090, 6)], &after);
+        encode(&mut frame, &patched, &[(7, 2), (4090, 6)], &after);
         let record = &frame[FRAME_HEADER_BYTES..];
-        assert_eq!(record.len(), 56 + 2 * 4 + 8);
-        let Some((Record::Patch(patch), [])) = decode_record(record) else { panic!("not a patch") };
+        assert_eq!(record.len(), 40 + 2 * 4 + 8);
+        let Some(patch) = decode(patched.object, &mut Cursor(record)) else { panic!("not a patch") };
         assert_eq!(patch.patched, patched);
         assert_eq!(patch.applied_to(&before), Some(after));
         assert_eq!(patch.applied_to(&after), None);
@@ -148,22 +147,23 @@ mod tests {
     fn parts_outside_of_the_block_and_cut_records_are_malformed() {
         let (patched, _, after) = example();
         let mut frame = FrameBuffer::new(media::Buffer::default());
-        encode_patch(&mut frame, &patched, &[(4090, 6)], &after);
+        encode(&mut frame, &patched, &[(4090, 6)], &after);
         let record = frame[FRAME_HEADER_BYTES..].to_vec();
-        assert!(decode_record(&record).is_some());
+        let decoded = |record: &[u8]| decode(patched.object, &mut Cursor(record)).is_some();
+        assert!(decoded(&record));
         let malformed = |at: usize, bytes: &[u8]| {
             let mut changed = record.clone();
             changed[at..at + bytes.len()].copy_from_slice(bytes);
-            assert!(decode_record(&changed).is_none(), "{bytes:?} at {at}");
+            assert!(!decoded(&changed), "{bytes:?} at {at}");
         };
-        malformed(56, &4091_u16.to_le_bytes());
-        malformed(58, &7_u16.to_le_bytes());
-        malformed(58, &5_u16.to_le_bytes());
-        malformed(48, &9_u16.to_le_bytes());
-        malformed(48, &u16::MAX.to_le_bytes());
-        malformed(24, &0_u64.to_le_bytes());
+        malformed(40, &4091_u16.to_le_bytes());
+        malformed(42, &7_u16.to_le_bytes());
+        malformed(42, &5_u16.to_le_bytes());
+        malformed(32, &9_u16.to_le_bytes());
+        malformed(32, &u16::MAX.to_le_bytes());
+        malformed(8, &0_u64.to_le_bytes());
         for cut in 0..record.len() {
-            assert!(decode_record(&record[..cut]).is_none());
+            assert!(!decoded(&record[..cut]));
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::checksum::Crc32c;
 use crate::interface::allotment::AllotmentChange;
 use crate::interface::range::{BlockNumber, BlockRange};
 use crate::interface::{CatalogChange, ObjectId, ObjectKind, Reservation};
+use crate::log::cursor::Cursor;
 use crate::log::frame::FrameBuffer;
 use crate::log::patch::{self, Patch, Patched};
 use bytes::Bytes;
@@ -345,39 +346,6 @@ fn numbers(out: &mut FrameBuffer, tag: u8, numbers: &[u64]) {
 fn text(out: &mut FrameBuffer, bytes: &[u8]) {
     out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
     out.extend_from_slice(bytes);
-}
-
-/// Bounded cursor over bytes from the disk.
-pub struct Cursor<'a>(pub &'a [u8]);
-
-impl<'a> Cursor<'a> {
-    /// Takes the next `n` bytes.
-    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (head, tail) = self.0.split_at_checked(n)?;
-        self.0 = tail;
-        Some(head)
-    }
-    /// Takes one byte.
-    pub fn u8(&mut self) -> Option<u8> {
-        self.take(1)?.first().copied()
-    }
-    /// Takes a little-endian 16-bit number.
-    pub fn u16(&mut self) -> Option<u16> {
-        Some(u16::from_le_bytes(self.take(2)?.try_into().ok()?))
-    }
-    /// Takes a little-endian 32-bit number.
-    pub fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
-    }
-    /// Takes a little-endian 64-bit number.
-    pub fn u64(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
-    }
-    /// Takes a byte string after its 32-bit length.
-    pub fn bytes(&mut self) -> Option<&'a [u8]> {
-        let n = self.u32()? as usize;
-        self.take(n)
-    }
 }
 
 /// True if the content of the record at the start of `bytes` has to be verified.
