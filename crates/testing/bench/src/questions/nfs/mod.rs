@@ -18,8 +18,11 @@ use crate::report::Report;
 use crate::targets::{Windlass, memory_directory};
 use anyhow::{Context, Result};
 use nfs::v4::Status;
-use rows::{ROWS, Row};
+use rows::ROWS;
 use std::path::Path;
+use std::time::Duration;
+
+pub(super) use rows::Row;
 
 pub(super) const ASKS: &str = "calls of a share, NFSv4.2 by a light client, pool in memory, beside NFS-Ganesha";
 
@@ -90,7 +93,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
                     continue;
                 }
                 let seed = repetition as u64 + 1;
-                let load = turn(subject, row, options, seed, created);
+                let load = turn(&subject.server, &subject.tree, row, options.time(), seed, created);
                 let load = load.with_context(|| format!("{} on {}", row.name, subject.server.name))?;
                 report.load(row.name, subject.server.name, load);
             }
@@ -101,11 +104,17 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
 }
 
 /// Runs a row once, in a session of its own.
-fn turn(subject: &Subject, row: &Row, options: &Options, seed: u64, created: &mut u64) -> Result<Load> {
-    let Subject { server, tree, .. } = subject;
+pub(super) fn turn(
+    server: &Server,
+    tree: &Tree,
+    row: &Row,
+    time: Duration,
+    seed: u64,
+    created: &mut u64,
+) -> Result<Load> {
     let session = Session::connect(server.address, row.depth as u32)?;
     let mut sessions = [session];
-    let load = row.run(&mut sessions, server.pid, tree, options.time(), seed, created)?;
+    let load = row.run(&mut sessions, server.pid, tree, time, seed, created)?;
     let [session] = sessions;
     session.end()?;
     Ok(load)

@@ -14,12 +14,13 @@ use random::Random;
 use std::time::Duration;
 
 /// Row of the table.
-pub(super) struct Row {
-    pub(super) name: &'static str,
+#[derive(Clone, Copy)]
+pub(in super::super) struct Row {
+    pub(in super::super) name: &'static str,
     /// Most processor time of the array, in µs an operation.
     pub(super) limit_us: f64,
     /// Outstanding operations.
-    pub(super) depth: usize,
+    pub(in super::super) depth: usize,
     kind: Kind,
 }
 
@@ -72,6 +73,12 @@ struct Turn<'a> {
 impl Row {
     const fn new(name: &'static str, limit_us: f64, kind: Kind) -> Self {
         Self { name, limit_us, depth: 32, kind }
+    }
+
+    /// The row with this name, with another number of outstanding operations.
+    pub(in super::super) fn named(name: &str, depth: usize) -> Result<Self> {
+        let row = ROWS.iter().find(|row| row.name == name).with_context(|| format!("there is no row {name}"))?;
+        Ok(Self { depth, ..*row })
     }
 
     /// Whether it needs a server with CLONE.
