@@ -5,14 +5,18 @@ use anyhow::{Result, bail};
 use bytes::Bytes;
 use nfs::v4::attributes::{Attribute, Fattr, GetAttributesArguments, SetAttributesArguments};
 use nfs::v4::io::{CommitArguments, ReadArguments, WriteArguments};
+use nfs::v4::names::{CreateArguments, CreateType, ReadDirectoryArguments};
 use nfs::v4::offload::CloneArguments;
 use nfs::v4::open::{CloseArguments, CreateHow, OpenArguments, OpenClaim, OpenHow, share_access, share_deny};
 use nfs::v4::operations::{Operation, Outcome};
-use nfs::v4::{Bitmap, Filehandle, Name, Stable, StateOwner, Stateid};
+use nfs::v4::{Bitmap, Filehandle, Name, Stable, StateOwner, Stateid, Verifier};
 use nfs_client::{Compound, Outcomes};
 
 /// Attributes that the Linux client asks for, but for `suppattr_exclcreat` and the security label.
 const WANTED: [u32; 15] = [1, 3, 4, 8, 20, 33, 35, 36, 37, 41, 45, 47, 52, 53, 55];
+
+/// Bytes of entries that one READDIR asks for.
+const LISTING_BYTES: u32 = 256 << 10;
 
 /// An open file.
 #[derive(Clone, Debug)]
@@ -48,8 +52,8 @@ pub(crate) fn from_root(path: &[&str]) -> Compound {
 
 /// A new directory.
 pub(crate) fn create_directory(directory: &Filehandle, name: &str) -> Compound {
-    let arguments = nfs::v4::names::CreateArguments {
-        kind: nfs::v4::names::CreateType::Directory,
+    let arguments = CreateArguments {
+        kind: CreateType::Directory,
         name: Name::from(name),
         attributes: Fattr::new([Attribute::Mode(0o755)]),
     };
@@ -119,6 +123,19 @@ pub(crate) fn clone(source: &Opened, destination: &Opened) -> Compound {
     };
     let put = Operation::PutFilehandle(destination.handle.clone());
     Compound::reading([Operation::SaveFilehandle, put, Operation::Clone(arguments)]).on(&source.handle)
+}
+
+/// READDIR from a cookie on, with the attributes that LOOKUP gets, or with the number of the file alone.
+pub(crate) fn list(directory: &Filehandle, cookie: u64, verifier: Verifier, with_attributes: bool) -> Compound {
+    let wanted = if with_attributes { Bitmap::new(WANTED) } else { Bitmap::new([20]) };
+    let arguments = ReadDirectoryArguments {
+        cookie,
+        verifier,
+        directory_count_bytes: LISTING_BYTES,
+        max_count_bytes: LISTING_BYTES,
+        wanted,
+    };
+    Compound::reading([Operation::ReadDirectory(arguments)]).on(directory)
 }
 
 /// Handle among the results of GETFH, behind `before` other operations.

@@ -6,7 +6,7 @@ use super::load::{self, Calls, done};
 use super::operations::{self, Opened, taken_attributes, taken_handle, taken_open};
 use super::session::Session;
 use crate::data::BLOCK_BYTES;
-use crate::load::End;
+use crate::load::{End, Load};
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use nfs::v4::attributes::Attribute;
@@ -120,7 +120,8 @@ pub(crate) fn close(session: &mut Session, files: &[Opened]) -> Result<()> {
     files.iter().try_for_each(|file| Ok(session.call(&operations::close(file))?.finish()?))
 }
 
-fn directory(session: &mut Session, parent: &Filehandle, name: &str) -> Result<Filehandle> {
+/// Creates a directory.
+pub(crate) fn directory(session: &mut Session, parent: &Filehandle, name: &str) -> Result<Filehandle> {
     let mut outcomes = session.call(&operations::create_directory(parent, name))?;
     taken_handle(&mut outcomes, 2).with_context(|| format!("CREATE of {name}"))
 }
@@ -152,7 +153,7 @@ impl Tree {
         let many = directory(&mut session, &root, "many")?;
         let scratch = directory(&mut session, &root, "scratch")?;
         let mut sessions = [session];
-        let handles = create_files(&mut sessions, server.pid, &many, sizes.files)?;
+        let (_, handles) = create_files(&mut sessions, server.pid, &many, sizes.files)?;
         let [session] = &mut sessions;
         let mut files = Vec::new();
         for handle in handles {
@@ -187,13 +188,13 @@ pub(crate) fn destination_name(number: u64) -> String {
     format!("destination-{number}")
 }
 
-/// Creates files by OPEN and CLOSE; returns their handles.
+/// Creates files by OPEN and CLOSE; returns their handles too.
 pub(crate) fn create_files(
     sessions: &mut [Session],
     pid: u32,
     directory: &Filehandle,
     count: u64,
-) -> Result<Vec<Filehandle>> {
+) -> Result<(Load, Vec<Filehandle>)> {
     let mut handles: Vec<Option<Filehandle>> = vec![None; usize::try_from(count)?];
     let mut work = Calls {
         first: |number| (number < count).then(|| operations::open(directory, &name(number), true)),
@@ -209,8 +210,9 @@ pub(crate) fn create_files(
         },
         last: None,
     };
-    load::run(sessions, pid, DEPTH, End::WhenDone, &mut work)?;
-    handles.into_iter().collect::<Option<_>>().context("a file was not created")
+    let load = load::run(sessions, pid, DEPTH, End::WhenDone, &mut work)?;
+    let handles = handles.into_iter().collect::<Option<_>>().context("a file was not created")?;
+    Ok((load, handles))
 }
 
 /// Writes all of a file.
