@@ -15,12 +15,12 @@ use std::time::Duration;
 
 /// Row of the table.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Row {
-    pub(in super::super) name: &'static str,
+pub(in crate::questions) struct Row {
+    pub(in crate::questions) name: &'static str,
     /// Most processor time of the array, in µs an operation.
     pub(super) limit_us: f64,
     /// Outstanding operations.
-    pub(in super::super) depth: usize,
+    pub(in crate::questions) depth: usize,
     kind: Kind,
 }
 
@@ -76,7 +76,7 @@ impl Row {
     }
 
     /// The row with this name, with another number of outstanding operations.
-    pub(in super::super) fn named(name: &str, depth: usize) -> Result<Self> {
+    pub(in crate::questions) fn named(name: &str, depth: usize) -> Result<Self> {
         let row = ROWS.iter().find(|row| row.name == name).with_context(|| format!("there is no row {name}"))?;
         Ok(Self { depth, ..*row })
     }
