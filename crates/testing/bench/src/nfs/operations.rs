@@ -60,10 +60,11 @@ pub(crate) fn create_directory(directory: &Filehandle, name: &str) -> Compound {
     Compound::changing([Operation::Create(Box::new(arguments)), Operation::GetFilehandle]).on(directory)
 }
 
-/// OPEN of a name for reading and writing, which is created if `create`; its handle and attributes.
+/// OPEN of a name for reading and writing, which is created if `create`, and must not exist then; its
+/// handle and attributes.
 pub(crate) fn open(directory: &Filehandle, name: &str, create: bool) -> Compound {
     let how = match create {
-        true => OpenHow::Create(CreateHow::Unchecked(Fattr::new([Attribute::Mode(0o644)]))),
+        true => OpenHow::Create(CreateHow::Guarded(Fattr::new([Attribute::Mode(0o644)]))),
         false => OpenHow::NoCreate,
     };
     let arguments = OpenArguments {

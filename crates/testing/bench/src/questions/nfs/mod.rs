@@ -6,6 +6,8 @@
 //! per operation: lower is better; p99.9: lower is better. Small: 1 000 files and 16 MiB.
 
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use super::MIB;
 use crate::Options;

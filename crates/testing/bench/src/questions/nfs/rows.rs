@@ -7,6 +7,7 @@ use crate::nfs::operations::{self, Opened, taken_attributes, taken_handle, taken
 use crate::nfs::session::Session;
 use crate::nfs::tree::{self, Content, DESTINATIONS, SOURCES, Tree};
 use anyhow::{Context, Result, bail, ensure};
+use bytes::Bytes;
 use nfs::v4::Stable;
 use nfs::v4::operations::Outcome;
 use nfs_client::Outcomes;
@@ -182,9 +183,7 @@ impl Turn<'_> {
             let mut work = Calls {
                 first: |number| Some(operations::read(file, offset(number), length_bytes)),
                 then: |number, mut outcomes: Outcomes| {
-                    outcomes.skip(1)?;
-                    let Outcome::Read(Ok(read)) = outcomes.next_success()? else { bail!("no results of READ") };
-                    tree::check(offset(number), length_bytes, read.data.as_bytes())?;
+                    tree::check(offset(number), length_bytes, &taken_data(&mut outcomes)?)?;
                     Ok(None)
                 },
                 last: None,
@@ -271,8 +270,29 @@ impl Turn<'_> {
                 then: done,
                 last: None,
             };
-            turn.load(&mut work)
+            let load = turn.load(&mut work)?;
+            turn.check_clones(destinations, load.operations)?;
+            Ok(load)
         })
+    }
+
+    /// Reads a block of each destination that the load has reached: without CLONE they are empty.
+    fn check_clones(&mut self, destinations: &[Opened], operations: u64) -> Result<()> {
+        let offset = offsets(&self.random, self.tree.sizes.source_bytes, SMALL);
+        for (number, file) in (0..operations).zip(destinations) {
+            let mut outcomes = self.sessions[0].call(&operations::read(file, offset(number), SMALL))?;
+            tree::check(offset(number), SMALL, &taken_data(&mut outcomes)?).context("after CLONE")?;
+        }
+        Ok(())
+    }
+}
+
+/// Data from the results of READ.
+fn taken_data(outcomes: &mut Outcomes) -> Result<Bytes> {
+    outcomes.skip(1)?;
+    match outcomes.next_success()? {
+        Outcome::Read(Ok(read)) => Ok(read.data.as_bytes().clone()),
+        other => bail!("no results of READ: {other:?}"),
     }
 }
 
