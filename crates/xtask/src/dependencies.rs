@@ -149,7 +149,10 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("array_process", &[]),
             ("array_sim", &["control", "daemon", "initiator", "iscsi", "media", "pool", "random", "scsi_target"]),
-            ("bench", &["array_process", "initiator", "iscsi", "random", "text"]),
+            (
+                "bench",
+                &["array_process", "initiator", "iscsi", "nfs", "nfs_client", "onc_rpc", "random", "text", "xdr"],
+            ),
             (
                 "fuzz_targets",
                 &[

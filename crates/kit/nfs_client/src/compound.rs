@@ -33,13 +33,19 @@ impl Compound {
     }
 
     /// Appends arguments of COMPOUND with `first` before the operations.
-    pub(crate) fn encode(&self, writer: &mut Writer, minor: u32, first: Option<&Operation>) {
+    pub fn encode(&self, writer: &mut Writer, minor: u32, first: Option<&Operation>) {
         let mut call = Call::start(writer, &Tag::default(), minor);
         first.into_iter().chain(&self.operations).for_each(|operation| call.push(writer, operation));
         call.finish(writer);
     }
 
-    pub(crate) fn operations(&self) -> &[Operation] {
+    /// Whether the server has to keep the reply (`sa_cachethis`).
+    pub fn keeps_reply(&self) -> bool {
+        self.keeps_reply
+    }
+
+    /// The operations.
+    pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 }
@@ -53,10 +59,7 @@ pub struct Outcomes {
 impl Outcomes {
     /// Takes the results of `operations` and checks that they are theirs: in number, order and
     /// status.
-    pub(crate) fn decode<'a>(
-        reader: Reader,
-        operations: impl Iterator<Item = &'a Operation>,
-    ) -> Result<Self, ClientError> {
+    pub fn decode<'a>(reader: Reader, operations: impl Iterator<Item = &'a Operation>) -> Result<Self, ClientError> {
         let wrong = |what: String| Err(ClientError::Malformed(what));
         let mut results = Results::<Operation>::decode(reader)?;
         if !results.tag.is_empty() {

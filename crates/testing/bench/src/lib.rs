@@ -10,9 +10,11 @@
 mod command;
 mod data;
 mod floor;
+mod ganesha;
 mod latencies;
 mod light;
 mod load;
+mod nfs;
 mod questions;
 mod raw;
 mod report;
@@ -46,12 +48,12 @@ pub struct Options {
     /// Directory on the disk to measure.
     #[arg(long, default_value = "target", value_name = "DIR")]
     pub disk: PathBuf,
-    /// Do not compare with tgt, even if it is installed.
+    /// Do not compare with tgt and NFS-Ganesha, even if they are installed.
     #[arg(long)]
     pub no_tgt: bool,
     /// Server that runs already, to load beside the array in `plain-io`: its name, its process id and
-    /// a logical unit whose content may be overwritten.
-    #[arg(long, value_name = "NAME,PID,URL", value_parser = targets::Peer::parse)]
+    /// a logical unit whose content may be overwritten. Or `ganesha`: `nfs` fails if it is not installed.
+    #[arg(long, value_name = "NAME,PID,URL|ganesha", value_parser = targets::Peer::parse)]
     pub peer: Option<targets::Peer>,
     /// Serve the cheapest answers possible, which `plain-io` compares with.
     #[arg(long, hide = true)]
@@ -87,6 +89,14 @@ impl Options {
     /// Number of repetitions, at least one.
     fn repetitions(&self) -> usize {
         if self.small { 1 } else { self.repeats.max(1) }
+    }
+
+    /// Whether NFS-Ganesha takes part.
+    fn with_ganesha(&self) -> Result<bool> {
+        let required = matches!(self.peer, Some(targets::Peer::Ganesha));
+        let installed = ganesha::Ganesha::installed();
+        ensure!(installed || !required, "NFS-Ganesha is not installed (Debian packages {})", ganesha::PACKAGES);
+        Ok(installed && (required || !self.no_tgt))
     }
 
     /// Whether tgt takes part.
@@ -130,6 +140,9 @@ pub fn run(windlass: &Path, options: &Options) -> Result<Outcome> {
     }
     if !options.small && !options.no_tgt && !targets::Tgt::installed() {
         println!("tgt is not installed (Debian package tgt): no comparison with it");
+    }
+    if !options.small && !options.no_tgt && !ganesha::Ganesha::installed() {
+        println!("NFS-Ganesha is not installed (Debian packages {}): no comparison with it", ganesha::PACKAGES);
     }
     let mut report = Report::default();
     for question in questions::ALL {

@@ -5,12 +5,15 @@ use crate::load::Load;
 use serde_json::{Value, json};
 use text::columns::Align;
 
+/// Servers that others are compared with in the table.
+const PEERS: [&str; 2] = ["tgt", "ganesha"];
+
 /// Repetitions of one measurement of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     /// Name of the measurement.
     pub(crate) name: String,
-    /// `windlass` or `tgt`.
+    /// `windlass` or a server beside it.
     pub(crate) server: &'static str,
     /// Repetitions.
     pub(crate) loads: Vec<Load>,
@@ -110,13 +113,13 @@ impl Report {
         self.rows.iter().find(|row| row.name == name && row.server == server)
     }
 
-    /// Markdown table: medians (minimum to maximum), and ratios to tgt where tgt has the row.
+    /// Markdown table: medians (minimum to maximum), and ratios to tgt or NFS-Ganesha where they have the row.
     pub(crate) fn markdown(&self) -> Vec<String> {
         let header = [
             "row",
             "server",
             "ops/s (least–greatest)",
-            "ratio to tgt",
+            "ratio to peer",
             "p50 µs",
             "p99 µs",
             "p99.9 µs",
@@ -128,9 +131,10 @@ impl Report {
         let mut rows = vec![words(&header)];
         for row in &self.rows {
             let rate = row.median(Load::rate);
-            let ratio = match self.row(&row.name, "tgt") {
-                Some(tgt) if row.server != "tgt" => {
-                    format!("{:.2}", rate.median / tgt.median(Load::rate).median.max(1e-9))
+            let peer = PEERS.iter().find_map(|peer| self.row(&row.name, peer));
+            let ratio = match peer {
+                Some(peer) if peer.server != row.server => {
+                    format!("{:.2}", rate.median / peer.median(Load::rate).median.max(1e-9))
                 }
                 _ => String::new(),
             };

@@ -1,10 +1,10 @@
-//! Servers under load: the array, and tgt (Debian package `tgt`) for comparison.
+//! Servers under load: the array, and tgt (Debian package `tgt`) for comparison. NFS-Ganesha has a file of its own.
 
 use anyhow::{Context, Result, ensure};
 use array_process::array::{Array, ArrayOptions, free_portal};
 use array_process::program;
 use std::fs::File;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -21,21 +21,48 @@ pub(crate) struct Windlass {
 impl Windlass {
     /// Starts an array with its pool in a new directory under `parent`.
     pub(crate) fn start(executable: &Path, parent: &Path, pool_size: &str) -> Result<Self> {
+        Self::start_with(executable, parent, pool_size, Vec::new())
+    }
+
+    /// Starts an array that serves one share to every client, under its own name; returns the address too.
+    pub(crate) fn start_with_share(
+        executable: &Path,
+        parent: &Path,
+        pool_size: &str,
+        share: &str,
+    ) -> Result<(Self, SocketAddr)> {
+        let address = free_portal()?;
+        let array = Self::start_with(executable, parent, pool_size, vec!["--nfs".into(), address.to_string()])?;
+        array.array.command(&["share", "create", share])?;
+        array.array.command(&["access", "grant", share, "--any", "--squash", "none"])?;
+        Ok((array, address))
+    }
+
+    fn start_with(executable: &Path, parent: &Path, pool_size: &str, arguments: Vec<String>) -> Result<Self> {
         let directory = directory(parent)?;
         let array = Array::start(ArrayOptions {
             executable: executable.to_path_buf(),
             state_directory: directory.path().join("array"),
             portals: vec![free_portal()?],
             pool_size: pool_size.into(),
-            arguments: Vec::new(),
+            arguments,
         })?;
         Ok(Self { array, _directory: directory })
     }
 }
 
-/// Server that was started by someone else.
+/// Server to load beside the array.
 #[derive(Clone, Debug)]
-pub struct Peer {
+pub enum Peer {
+    /// Target of iSCSI that runs already.
+    Running(RunningPeer),
+    /// NFS-Ganesha, which has to be installed.
+    Ganesha,
+}
+
+/// Target that was started by someone else.
+#[derive(Clone, Debug)]
+pub struct RunningPeer {
     /// Name of its rows.
     pub name: &'static str,
     /// Process id.
@@ -45,13 +72,17 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Reads `NAME,PID,URL`.
+    /// Reads `NAME,PID,URL` or `ganesha`.
     pub(crate) fn parse(text: &str) -> Result<Self> {
+        if text == "ganesha" {
+            return Ok(Self::Ganesha);
+        }
         let mut parts = text.splitn(3, ',');
-        let mut next = || parts.next().context("a peer is NAME,PID,URL");
+        let mut next = || parts.next().context("a peer is NAME,PID,URL or ganesha");
         // Rows keep their names for as long as the program runs.
         let name = next()?.to_owned().leak();
-        Ok(Self { name, pid: next()?.parse().context("the second part is a process id")?, url: next()?.to_owned() })
+        let pid = next()?.parse().context("the second part is a process id")?;
+        Ok(Self::Running(RunningPeer { name, pid, url: next()?.to_owned() }))
     }
 }
 
@@ -145,7 +176,7 @@ pub(crate) fn memory_directory() -> Result<PathBuf> {
 }
 
 /// Creates a directory under `parent`.
-fn directory(parent: &Path) -> Result<TempDir> {
+pub(crate) fn directory(parent: &Path) -> Result<TempDir> {
     let made = tempfile::Builder::new().prefix("windlass-bench-").tempdir_in(parent);
     made.with_context(|| format!("cannot make a directory in {}", parent.display()))
 }

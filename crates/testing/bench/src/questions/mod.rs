@@ -10,6 +10,9 @@ mod fairness;
 mod initiator;
 mod instructions;
 mod memory;
+mod nfs;
+mod nfs_million;
+mod nfs_storm;
 mod old_volume;
 mod paced_offload;
 mod plain_disk;
@@ -63,6 +66,9 @@ pub(crate) const ALL: &[Question] = &[
     Question { name: "reclaim", asks: reclaim::ASKS, answer: reclaim::answer },
     Question { name: "fairness", asks: fairness::ASKS, answer: fairness::answer },
     Question { name: "paced-offload", asks: paced_offload::ASKS, answer: paced_offload::answer },
+    Question { name: "nfs", asks: nfs::ASKS, answer: nfs::answer },
+    Question { name: "nfs-storm", asks: nfs_storm::ASKS, answer: nfs_storm::answer },
+    Question { name: "nfs-million", asks: nfs_million::ASKS, answer: nfs_million::answer },
     Question { name: "restart", asks: restart::ASKS, answer: restart::answer },
     Question { name: "memory", asks: memory::ASKS, answer: memory::answer },
 ];

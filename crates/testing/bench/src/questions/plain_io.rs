@@ -13,7 +13,7 @@ use crate::light::{self, Shape};
 use crate::load::Load;
 use crate::report::Report;
 use crate::session::{FullFeature, Session};
-use crate::targets::{Tgt, Windlass, memory_directory};
+use crate::targets::{Peer, Tgt, Windlass, memory_directory};
 use anyhow::Result;
 use std::path::Path;
 
@@ -107,7 +107,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     if let Some(tgt) = &tgt {
         servers.push(Server { name: "tgt", pid: tgt.pid(), url: tgt.url().into(), scattered: None });
     }
-    if let Some(peer) = &options.peer {
+    if let Some(Peer::Running(peer)) = &options.peer {
         servers.push(Server { name: peer.name, pid: peer.pid, url: peer.url.clone(), scattered: None });
     }
     for server in &servers {
