@@ -47,10 +47,10 @@ pub enum ClientVerb {
 /// Verbs of `windlass nfs lock`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum LockVerb {
-    /// List the locked ranges of files in a share
-    #[command(after_help = "Example:\n  windlass nfs lock list vms")]
+    /// List the locked ranges of files in a share or snapshot
+    #[command(after_help = "Examples:\n  windlass nfs lock list vms\n  windlass nfs lock list vms@monday")]
     List {
-        /// Name or id of the share
+        /// Share, or snapshot as SHARE@SNAPSHOT
         share: String,
     },
 }

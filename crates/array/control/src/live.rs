@@ -5,7 +5,7 @@
 
 mod nfs;
 
-pub use nfs::{NfsClientInfo, NfsClientStanding, NfsFacts, NfsGrace, NfsLockInfo, NfsPart};
+pub use nfs::{NfsClientInfo, NfsClientStanding, NfsGrace, NfsLockInfo, NfsPart, NfsPosition};
 
 use crate::directory::Directory;
 use crate::live_files::LiveFiles;
@@ -47,10 +47,11 @@ pub trait Live {
     fn portals(&self) -> Vec<Portal>;
     /// Sessions that began, ended (`None`) or received commands since the last call.
     fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)>;
-    /// At most `most` clients of NFSv4, from a position on: 0, or that of an earlier part.
-    fn nfs_clients(&self, from: u64, most: usize) -> NfsPart<NfsClientInfo>;
-    /// At most `most` locked ranges of files, from a position on: 0, or that of an earlier part.
-    fn nfs_locks(&self, from: u64, most: usize) -> NfsPart<NfsLockInfo>;
+    /// At most `most` clients of NFSv4, from a position on: 0, or that of an earlier part. `None` if NFS is not served.
+    fn nfs_clients(&self, from: NfsPosition, most: usize) -> Option<NfsPart<NfsClientInfo>>;
+    /// At most `most` locked ranges of files in a share or snapshot, or in all, from a position on: 0, or that of an
+    /// earlier part. There may be fewer before the end. `None` if NFS is not served.
+    fn nfs_locks(&self, of: Option<ObjectId>, from: NfsPosition, most: usize) -> Option<NfsPart<NfsLockInfo>>;
     /// Grace period of NFSv4; `None` if NFS is not served.
     fn nfs_grace(&self) -> Option<NfsGrace>;
     /// Revokes what a client of NFSv4 has. False if there is no such client; `None` if NFS is not served.

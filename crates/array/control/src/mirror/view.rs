@@ -5,7 +5,7 @@ use crate::events::Event;
 use crate::events::view::{AlertView, EventFilter};
 use crate::facts::{Facts, PoolFacts};
 use crate::jobs::view::JobView;
-use crate::live::{ConnectionCounters, NfsFacts, OffloadRow, Portal, SessionInfo, UnitFacts};
+use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
 use crate::volumes::record::VolumeRecord;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo, Revision};
@@ -33,7 +33,6 @@ pub(super) enum Delta {
     DeletedOffload(Vec<OffloadRow>),
     Session(u64, Option<SessionInfo>),
     Connections(ConnectionCounters),
-    Nfs(Option<Box<NfsFacts>>),
     Refusals(Vec<LogEntry>),
     Job(Uuid, Option<Box<JobView>>),
     Alerts(Vec<AlertView>),
@@ -67,7 +66,6 @@ pub(super) struct View {
     /// Sessions by number.
     pub sessions: Vec<SessionInfo>,
     pub connections: ConnectionCounters,
-    pub nfs: Option<Box<NfsFacts>>,
     pub refusals: VecDeque<LogEntry>,
     pub jobs: BTreeMap<Uuid, JobView>,
     pub alerts: Vec<AlertView>,
@@ -108,7 +106,6 @@ impl View {
             }
             Delta::DeletedOffload(rows) => self.deleted_offload = rows,
             Delta::Connections(connections) => self.connections = connections,
-            Delta::Nfs(nfs) => self.nfs = nfs,
             Delta::Refusals(refusals) => keep(&mut self.refusals, refusals, MAX_REFUSALS),
             Delta::Job(id, Some(job)) => drop(self.jobs.insert(id, *job)),
             Delta::Job(id, None) => drop(self.jobs.remove(&id)),
@@ -191,10 +188,6 @@ impl Facts for View {
 
     fn connections(&self) -> ConnectionCounters {
         self.connections
-    }
-
-    fn nfs(&self) -> Option<&NfsFacts> {
-        self.nfs.as_deref()
     }
 
     fn jobs(&self) -> Vec<JobView> {

@@ -6,8 +6,8 @@ use axum::body::Body;
 use axum::http::Request as HttpRequest;
 use control::memory::{MemoryCatalog, MemoryLive};
 use control::{
-    ArrayOptions, HostCreate, HostGroupCreate, Limits, NfsFacts, PoolScrub, Portal, PortalOptions, ShareCreate,
-    SnapshotCreate, VolumeCreate,
+    ArrayOptions, HostCreate, HostGroupCreate, Limits, PoolScrub, Portal, PortalOptions, ShareCreate, SnapshotCreate,
+    VolumeCreate,
 };
 use serde_json::Value;
 use tokio::task::{LocalSet, spawn_local};
@@ -19,7 +19,7 @@ async fn furnished() -> (Rc<Control>, String) {
     let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 3260));
     let live = Rc::new(MemoryLive::default());
     live.portals.replace(vec![Portal { listen, advertised: listen.to_string() }]);
-    live.nfs.replace(Some(NfsFacts::default()));
+    live.nfs.replace(Some(control::memory::MemoryNfs::default()));
     let options = ArrayOptions {
         pool_name: "p0".to_owned(),
         iqn_base: "iqn.2026-01.org.example".to_owned(),

@@ -10,8 +10,8 @@ use super::super::state::Reactor;
 use block::VolumeId;
 use control::{
     Change, ClientOffloadRow, ConnectionCounters, Directory, Live, LiveFiles, NfsClientInfo, NfsGrace, NfsLockInfo,
-    NfsPart, OffloadRow, Portal, RefusedLogins, Registration, Reservations, SessionInfo, ShareRollbackError, UnitFacts,
-    VolumeCounters,
+    NfsPart, NfsPosition, OffloadRow, Portal, RefusedLogins, Registration, Reservations, SessionInfo,
+    ShareRollbackError, UnitFacts, VolumeCounters,
 };
 use futures_util::future::LocalBoxFuture;
 use media::Media;
@@ -189,14 +189,12 @@ impl<M: Media + 'static> Live for LiveArray<M> {
         self.frontends.iter().any(|frontend| frontend.drop_session(id))
     }
 
-    fn nfs_clients(&self, from: u64, most: usize) -> NfsPart<NfsClientInfo> {
-        let nfs = self.frontends.nfs.as_ref();
-        nfs.map_or(NfsPart { elements: Vec::new(), next: None }, |nfs| nfs.clients(from, most))
+    fn nfs_clients(&self, from: NfsPosition, most: usize) -> Option<NfsPart<NfsClientInfo>> {
+        self.frontends.nfs.as_ref().map(|nfs| nfs.clients(from, most))
     }
 
-    fn nfs_locks(&self, from: u64, most: usize) -> NfsPart<NfsLockInfo> {
-        let nfs = self.frontends.nfs.as_ref();
-        nfs.map_or(NfsPart { elements: Vec::new(), next: None }, |nfs| nfs.locks(from, most))
+    fn nfs_locks(&self, of: Option<ObjectId>, from: NfsPosition, most: usize) -> Option<NfsPart<NfsLockInfo>> {
+        self.frontends.nfs.as_ref().map(|nfs| nfs.locks(of, from, most))
     }
 
     fn nfs_grace(&self) -> Option<NfsGrace> {
