@@ -98,7 +98,7 @@ pub use shares::*;
 pub use snapshots::*;
 pub use system::*;
 pub use unit::{
-    AccessState, Ending, IoLatency, IoStatistics, LatencyHistogram, LogEntry, OffloadStatistics as OffloadCounters,
-    Primitive, Reason, ReasonCounts, ReservationType, StateOrigin, VolumeId,
+    AccessState, Ending, IoLatency, IoStatistics, LatencyHistogram, LogEntry, OffloadClient,
+    OffloadStatistics as OffloadCounters, Primitive, Reason, ReasonCounts, ReservationType, StateOrigin, VolumeId,
 };
 pub use volumes::*;

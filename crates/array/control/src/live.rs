@@ -15,7 +15,7 @@ use pool::{ObjectId, PoolError};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
-use unit::{IoLatency, IoStatistics, LogEntry, OffloadStatistics, Primitive, ReservationType};
+use unit::{IoLatency, IoStatistics, LogEntry, OffloadClient, OffloadStatistics, Primitive, ReservationType};
 use uuid::Uuid;
 
 /// Running target. All calls come from the thread that owns the pool; implementations must not call
@@ -342,8 +342,8 @@ pub struct OffloadRow {
 /// Counters of one primitive on one share, of one client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientOffloadRow {
-    /// Address of the client; absent: all clients that were not active lately, together.
-    pub client: Option<IpAddr>,
+    /// Client.
+    pub client: OffloadClient,
     /// The primitive.
     pub primitive: Primitive,
     /// Counters.

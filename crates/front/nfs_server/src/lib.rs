@@ -44,5 +44,5 @@ pub use reply_bound::reply_bound;
 pub use reservations::{Access, Opens};
 pub use rpc::{Answer, NoResults, Rpc, Settings, Version4};
 pub use shares::{Protocols, PublishError, Share, Shares};
-pub use statistics::{ClientOffload, ShareStatistics, Statistics};
+pub use statistics::{ClientOffload, Counted, Offloaded, Refusal, ShareStatistics, Statistics};
 pub use v4::server::Server as Server4;

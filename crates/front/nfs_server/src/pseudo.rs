@@ -91,6 +91,7 @@ mod tests {
                 file_system: Rc::new(()),
                 rules,
                 protocols: Protocols { v3: true, v4 },
+                counted: None,
             };
             assert_eq!(shares.publish(share, Timestamp::default()), Ok(()));
         }

@@ -81,6 +81,7 @@ fn share(name: &str, object: u64, files: &MemoryFileSystem, rule: Rule) -> Share
         file_system: Rc::new(files.clone()),
         rules: Rules(vec![rule]),
         protocols: Protocols { v3: true, v4: true },
+        counted: None,
     }
 }
 

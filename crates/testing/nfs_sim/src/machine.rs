@@ -316,6 +316,7 @@ fn share<F>(files: F) -> Share<F> {
         file_system: Rc::new(files),
         rules: Rules(vec![Rule { squash: Squash::None, ..Rule::new(Hosts::Any) }]),
         protocols: Protocols { v3: true, v4: true },
+        counted: None,
     }
 }
 

@@ -143,6 +143,7 @@ fn refusal() -> LogEntry {
         ending: Ending::Refused,
         initiator: ESX01.to_owned(),
         primitive: Primitive::Xcopy,
+        snapshot: None,
         command: "EXTENDED COPY",
         reason: Reason::NotGranted,
         detail: "naa.602574c0".to_owned(),

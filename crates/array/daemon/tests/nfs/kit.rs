@@ -86,15 +86,19 @@ impl Array {
     /// Creates a share that this machine may use as user 0.
     pub async fn create_share(&self, name: &str) {
         self.handle.call(ShareCreate::new(name)).await.unwrap();
-        let grant = ExportGrant {
-            share: name.to_owned(),
+        self.handle.call(self.grant_of(name)).await.unwrap();
+    }
+
+    /// Grant by which this machine may use a share as user 0.
+    pub fn grant_of(&self, share: &str) -> ExportGrant {
+        ExportGrant {
+            share: share.to_owned(),
             grantee: ExportGrantee::Any,
             read_only: false,
             squash: Some(Squash::None),
             anonymous: None,
             privileged_port: false,
-        };
-        self.handle.call(grant).await.unwrap();
+        }
     }
 
     /// Stops the array, in order.

@@ -3,7 +3,9 @@
 use crate::access::{Hosts, Rule, Rules};
 use crate::handle::HandleKey;
 use crate::v4::operations::row_of;
-use crate::{Answer, Connection, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Statistics, Transport};
+use crate::{
+    Answer, Connection, Counted, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Statistics, Transport,
+};
 use bytes::Bytes;
 use nfs::v4::attributes::{Attribute, Fattr, GetAttributesArguments, SetAttributesArguments};
 use nfs::v4::compound::{Call as Compound, CompoundOutcome, Results, Tag};
@@ -229,6 +231,7 @@ impl Kit {
             file_system: Rc::new(fs.clone()),
             rules,
             protocols: Protocols { v3: true, v4: true },
+            counted: Some(Counted { share: self.statistics.published(object, name), snapshot: None }),
         };
         assert_eq!(self.server.shares().borrow_mut().publish(share, self.now()), Ok(()));
     }
