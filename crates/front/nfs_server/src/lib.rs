@@ -36,6 +36,7 @@ mod testing;
 mod tests;
 mod v3;
 mod v4;
+pub mod work;
 
 pub use connection::{CallFacts, Connection, Moment, Transport};
 pub use counts::OperationCount;
