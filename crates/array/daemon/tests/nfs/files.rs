@@ -215,6 +215,11 @@ fn files_are_listed_cloned_reserved_and_punched() {
         for path in ["vms/dir/a", "vms/dir/empty"] {
             assert_eq!(code(&array, FilePunch { path: path.to_owned(), range }).await, "invalid-range");
         }
+        // An empty file has no whole to reserve.
+        let whole = FileReserve { path: "vms/dir/empty".to_owned(), range: FileRange::default() };
+        let refused = array.handle.call(whole).await.unwrap_err();
+        assert_eq!(refused.code(), "range-required");
+        assert!(refused.help().is_some_and(|help| help.contains("give a range")), "{refused}");
         let range = FileRange { offset_bytes: 1 << 44, length_bytes: Some(1) };
         assert_eq!(code(&array, FileReserve { path: "vms/dir/a".to_owned(), range }).await, "file-too-large");
         let range = FileRange::default();

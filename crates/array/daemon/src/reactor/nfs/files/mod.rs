@@ -212,8 +212,16 @@ fn invalid(range: FileRange, at: &FilePlace) -> FileError {
 
 /// Length of a range that is not empty.
 fn length_of(range: FileRange, file: &Attributes, at: &FilePlace) -> Result<u64, FileError> {
-    let length = range.length_bytes.unwrap_or(file.size_bytes.saturating_sub(range.offset_bytes));
-    if length == 0 { Err(invalid(range, at)) } else { Ok(length) }
+    match range.length_bytes {
+        Some(0) => Err(invalid(range, at)),
+        Some(length_bytes) => Ok(length_bytes),
+        None => {
+            let FileRange { offset_bytes, .. } = range;
+            let (path, size_bytes) = (at.shown.clone(), file.size_bytes);
+            let length_bytes = size_bytes.checked_sub(offset_bytes).filter(|length| *length > 0);
+            length_bytes.ok_or(FileError::BeyondEnd { path, offset_bytes, size_bytes })
+        }
+    }
 }
 
 /// Refusal of a change of a range.
