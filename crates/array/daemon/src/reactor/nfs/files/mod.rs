@@ -8,6 +8,7 @@ mod refusal;
 use super::Nfs;
 use super::file_system::ShareFiles;
 use super::service::timestamp;
+use block::BlockDevice;
 use control::{
     CapturedFile, FileAttributes, FileCall, FileError, FileInfo, FileListing, FilePart, FilePlace, FileRange,
     FileRefusal, FileSource, LiveFiles,
@@ -192,7 +193,8 @@ impl<M: Media + 'static> LiveFiles for AllFiles<M> {
             let cloned = |captured: &Captured| work::cloned(captured.size_bytes);
             let captured = all.counted(&at, CLONE, capture_file(&files, call, file), cloned).await;
             let Captured { capture, size_bytes } = captured.map_err(|error| refused(error, &at.shown))?;
-            Ok(CapturedFile { capture, size_bytes })
+            let object = all.0.reactor.pool.volume(capture);
+            Ok(CapturedFile::new(capture, size_bytes, move || object.discard()))
         })
     }
 
