@@ -190,7 +190,10 @@ impl<M: Media + 'static> Frontend for Nfs<M> {
         let service = Rc::clone(&self.service);
         Box::pin(async move {
             service.registry.shut_down(SHUTDOWN).await;
-            write_access_times(&service).await;
+            // They are worth no long wait, and calls that do not end may hold up the pool.
+            if tokio::time::timeout(SHUTDOWN, write_access_times(&service)).await.is_err() {
+                tracing::warn!("access times were not written: the pool takes too long");
+            }
         })
     }
 }
