@@ -44,7 +44,7 @@ listing! {
     tag = "shares",
     request_body = ShareCreate,
     responses(
-        (status = 201, description = "Made", body = Share),
+        (status = 201, description = "Created", body = Share),
         (status = 200, description = "It already existed, with the same parameters and without `source`", body = Share)
     )
 )]
