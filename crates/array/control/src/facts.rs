@@ -27,6 +27,8 @@ pub trait Facts {
     fn now(&self) -> Timestamp;
     /// Portals that accept connections, in the order of the configuration.
     fn portals(&self) -> &[Portal];
+    /// Addresses of the NFS server as hosts see them, `ADDRESS:PORT`; none if NFS is not served.
+    fn nfs_portals(&self) -> Vec<String>;
     /// Object of a volume, share or snapshot.
     fn object(&self, id: ObjectId) -> Option<ObjectInfo>;
     /// Bytes that deleting these objects together would free, as last counted.

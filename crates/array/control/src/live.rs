@@ -54,6 +54,11 @@ pub trait Live {
     fn nfs_locks(&self, of: Option<ObjectId>, from: NfsPosition, most: usize) -> Option<NfsPart<NfsLockInfo>>;
     /// Grace period of NFSv4; `None` if NFS is not served.
     fn nfs_grace(&self) -> Option<NfsGrace>;
+    /// Addresses of the NFS server as hosts see them, `ADDRESS:PORT`; none if NFS is not served.
+    fn nfs_portals(&self) -> Vec<String>;
+    /// Position of the export rule of a share that decides about an address, among [`Directory::exports_of`]. `None`:
+    /// no rule is about it, or NFS is not served.
+    fn deciding_export(&self, share: ObjectId, address: IpAddr) -> Option<usize>;
     /// Revokes what a client of NFSv4 has. False if there is no such client; `None` if NFS is not served.
     fn expire_nfs_client(&self, id: u64) -> Option<bool>;
     /// Statistics of a volume's unit or of a share since the start, and reservations.

@@ -19,6 +19,7 @@ use pool::{
 use random::Random;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
@@ -524,6 +525,15 @@ impl Live for MemoryLive {
 
     fn nfs_grace(&self) -> Option<NfsGrace> {
         self.nfs.borrow().as_ref().map(|nfs| nfs.grace)
+    }
+
+    fn nfs_portals(&self) -> Vec<String> {
+        self.nfs.borrow().as_ref().map(|nfs| nfs.portals.clone()).unwrap_or_default()
+    }
+
+    /// The first rule decides about all addresses.
+    fn deciding_export(&self, _: ObjectId, _: IpAddr) -> Option<usize> {
+        self.nfs.borrow().as_ref().map(|_| 0)
     }
 
     fn expire_nfs_client(&self, id: u64) -> Option<bool> {

@@ -49,6 +49,10 @@ impl Facts for Now<'_> {
         &self.portals
     }
 
+    fn nfs_portals(&self) -> Vec<String> {
+        self.control.live().nfs_portals()
+    }
+
     fn object(&self, id: ObjectId) -> Option<ObjectInfo> {
         self.control.catalog().object(id)
     }

@@ -48,6 +48,7 @@ impl Control {
             started: self.started(),
             at: self.environment().now(),
             portals: self.live().portals(),
+            nfs_portals: self.live().nfs_portals(),
             pool,
             objects,
             changes: self.catalog().changes(),

@@ -54,6 +54,7 @@ pub(super) struct View {
     pub started: Timestamp,
     pub at: Timestamp,
     pub portals: Vec<Portal>,
+    pub nfs_portals: Vec<String>,
     pub pool: PoolFacts,
     /// Objects of volumes, shares and snapshots; the pool may have many more.
     pub objects: BTreeMap<ObjectId, ObjectInfo>,
@@ -148,6 +149,10 @@ impl Facts for View {
 
     fn portals(&self) -> &[Portal] {
         &self.portals
+    }
+
+    fn nfs_portals(&self) -> Vec<String> {
+        self.nfs_portals.clone()
     }
 
     fn object(&self, id: ObjectId) -> Option<ObjectInfo> {

@@ -19,6 +19,7 @@ use nfs_server::{ClientOffload, ShareStatistics, Statistics};
 use pool::ObjectId;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::rc::Rc;
 use unit::reservations::RegistrationInfo;
 use unit::{LogEntry, VolumeOffload};
@@ -199,6 +200,14 @@ impl<M: Media + 'static> Live for LiveArray<M> {
 
     fn nfs_grace(&self) -> Option<NfsGrace> {
         self.frontends.nfs.as_ref().map(|nfs| nfs.grace())
+    }
+
+    fn nfs_portals(&self) -> Vec<String> {
+        self.frontends.nfs.as_ref().map(|nfs| nfs.portals().to_vec()).unwrap_or_default()
+    }
+
+    fn deciding_export(&self, share: ObjectId, address: IpAddr) -> Option<usize> {
+        self.frontends.nfs.as_ref()?.deciding_rule(share, address)
     }
 
     fn expire_nfs_client(&self, id: u64) -> Option<bool> {

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use media::Media;
 use nfs_state::{ClientStanding, ClientView, LockView, Page};
 use pool::ObjectId;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// Length of a range without an end.
@@ -33,6 +34,16 @@ impl<M: Media + 'static> Nfs<M> {
         let totals = v4.state().totals(self.service.uptime());
         let seconds = totals.grace.as_secs() + u64::from(totals.grace.subsec_nanos() > 0);
         NfsGrace { seconds, reclaiming: totals.reclaiming as u64 }
+    }
+
+    /// Addresses of the server as hosts see them.
+    pub(in super::super) fn portals(&self) -> &[String] {
+        &self.portals
+    }
+
+    /// Position of the rule of a share that decides about an address, in the order of the directory.
+    pub(in super::super) fn deciding_rule(&self, share: ObjectId, address: IpAddr) -> Option<usize> {
+        self.service.shares().borrow().by_object(share.0)?.rules.deciding(address)
     }
 
     /// Revokes what a client has. False if there is no such client.
