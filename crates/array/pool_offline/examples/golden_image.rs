@@ -13,7 +13,10 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use media::{BLOCK_BYTES, EngineChoice, FileDisk, FormatOptions, LocalMedia, OpenOptions};
-use pool::{ByteRange, CatalogChange, Core, ObjectId, ObjectKind, Operation, Options};
+use pool::{
+    BlockNumber, ByteRange, CatalogChange, Core, ObjectId, ObjectKind, Operation, OperationId, Options, Outcome,
+    Stability, View,
+};
 use serde_json::{Value, json};
 
 const POOL_BYTES: u64 = 24 << 20;
@@ -104,10 +107,12 @@ impl Story {
             story.document(&format!("host/{n}"), &format!("{n:0>200}"));
         }
         story.document("events", &"event ".repeat(2000));
+        story.edit(space, 3);
         story.checkpoint();
         if !clean {
             // One record of each kind, for the log.
             story.write(a, 2, 1);
+            story.edit(a, 2);
             story.write(b, 400_000, 30);
             story.zero(a, 300, 2);
             story.share(space, 0, space, SPACE_PLACE, 1 << 32);
@@ -155,6 +160,10 @@ impl Story {
 
     fn run(&mut self, operation: Operation) {
         let id = self.core.submit(operation);
+        self.finish(id);
+    }
+
+    fn finish(&mut self, id: OperationId) {
         loop {
             if let Some((found, result)) = self.core.poll_finished() {
                 assert_eq!(found, id);
@@ -241,6 +250,22 @@ impl Story {
             self.object(id).blocks.insert(block, tag);
         }
         self.run(Operation::Write { object: id, offset: first * BLOCK, data: data.into(), forced: true });
+    }
+
+    /// Edits one half of a block, and then the other: what the log has of both is as long as a patch may be.
+    fn edit(&mut self, id: ObjectId, block: u64) {
+        let tag = self.tag;
+        self.tag += 1;
+        self.object(id).blocks.insert(block, tag);
+        for half in [0..BLOCK_BYTES / 2, BLOCK_BYTES / 2..BLOCK_BYTES] {
+            let edit = move |view: &mut View<'_>| {
+                let content: Vec<u8> = std::iter::repeat_n(tag.to_le_bytes(), half.len() / 8).flatten().collect();
+                view.edit(id, BlockNumber::new(block), half.clone())?.copy_from_slice(&content);
+                Ok(Outcome::Commit(()))
+            };
+            let (transaction, _) = self.core.transact(edit, Stability::Durable);
+            self.finish(transaction);
+        }
     }
 
     fn zero(&mut self, id: ObjectId, first: u64, count: u64) {

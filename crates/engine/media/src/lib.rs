@@ -48,7 +48,9 @@ pub use sim::{
     DiscardOutcome, Event, Fate, Fault, FaultEffect, FaultOperation, PendingWrite, SimCounters, SimDisk, SimOptions,
 };
 pub use span::Span;
-pub use superblock::{FEATURE_ALLOTMENTS, FEATURE_CEILING, FEATURE_INDEX, FEATURE_UNCONFIRMED, FEATURE_WIDE};
+pub use superblock::{
+    FEATURE_ALLOTMENTS, FEATURE_CEILING, FEATURE_INDEX, FEATURE_PATCHES, FEATURE_UNCONFIRMED, FEATURE_WIDE,
+};
 
 use std::os::fd::BorrowedFd;
 

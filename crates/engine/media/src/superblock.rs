@@ -59,6 +59,8 @@ pub(crate) const FEATURE_MEMBERS: u64 = 1;
 pub const FEATURE_WIDE: u64 = 1 << 1;
 /// The pool's documents stand in a paged index. docs/on-disk-format.md is the register of bits.
 pub const FEATURE_INDEX: u64 = 1 << 9;
+/// The log may hold patches: records of some bytes of a block.
+pub const FEATURE_PATCHES: u64 = 1 << 10;
 /// The pool has, or has had, allotments: space promised to ranges of address spaces.
 pub const FEATURE_ALLOTMENTS: u64 = 1 << 11;
 /// The log may hold write records whose content replay has to verify.
@@ -66,8 +68,13 @@ pub const FEATURE_UNCONFIRMED: u64 = 1 << 12;
 /// The pool has, or has had, an address space with a ceiling.
 pub const FEATURE_CEILING: u64 = 1 << 13;
 /// Incompatible features that this build supports.
-const KNOWN_INCOMPATIBLE: u64 =
-    FEATURE_MEMBERS | FEATURE_WIDE | FEATURE_INDEX | FEATURE_ALLOTMENTS | FEATURE_UNCONFIRMED | FEATURE_CEILING;
+const KNOWN_INCOMPATIBLE: u64 = FEATURE_MEMBERS
+    | FEATURE_WIDE
+    | FEATURE_INDEX
+    | FEATURE_PATCHES
+    | FEATURE_ALLOTMENTS
+    | FEATURE_UNCONFIRMED
+    | FEATURE_CEILING;
 /// Features that this build may ignore while it does not write: none yet.
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 

@@ -114,6 +114,12 @@ mutations! {
         ReachedRuns: "reached-runs", "a transaction plans writes into a range that it clones as if it cloned elsewhere";
         /// A leaf that was found is looked up again once a page above it has changed.
         KnownLeaves: "known-leaves", "a leaf of an address space stays known when pages above it change";
+        /// A patch in the log builds on content that the log has held since the last freeze.
+        PatchImage: "patch-image", "patches build on content that the log holds only before the last freeze";
+        /// Recovery takes no checkpoint between the content of a block in the log and a patch on it.
+        PatchBase: "patch-base", "recovery takes a checkpoint between the content of a block and a patch on it";
+        /// What a patch does not name is as it was.
+        PatchParts: "patch-parts", "a patch lacks the last of the parts that were edited";
         /// A submit that finishes other operations wakes the future of each.
         WakeEach: "wake-each", "a submit that finishes other operations does not wake the first of them";
     }

@@ -145,7 +145,7 @@ impl Options {
 
     /// Options for `cargo xtask ci`: rules of the engine, disabled in turn.
     pub fn mutants() -> Self {
-        Self { count: Some(200), mutant: Some("all".into()), ..Self::short() }
+        Self { count: Some(400), mutant: Some("all".into()), ..Self::short() }
     }
 
     fn range(&self) -> std::ops::Range<u64> {

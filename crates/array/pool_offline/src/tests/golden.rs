@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::fixture;
 use crate::{DumpWhat, check, dump};
 
-pub const IMAGES: [&str; 8] = [
+pub const IMAGES: [&str; 10] = [
     "v1-clean",
     "v1-killed",
     "v2-index-clean",
@@ -23,6 +23,8 @@ pub const IMAGES: [&str; 8] = [
     "v2-space-killed",
     "v2-ceiling-clean",
     "v2-ceiling-killed",
+    "v2-patch-clean",
+    "v2-patch-killed",
 ];
 
 fn folder() -> PathBuf {
@@ -80,6 +82,7 @@ fn golden_images_open_check_clean_and_hold_what_they_held() {
         let features = match image {
             "v2-space-clean" | "v2-space-killed" => "0x1202",
             "v2-ceiling-clean" | "v2-ceiling-killed" => "0x3202",
+            "v2-patch-clean" | "v2-patch-killed" => "0x3602",
             _ => "0x200",
         };
         let features = format!(r#""incompatible_features":"{features}""#);

@@ -18,7 +18,7 @@ use crate::geometry::Pointer;
 use crate::interface::operation::{CEILING_UNIT_BYTES, MAX_DOCUMENT_BYTES};
 use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, ObjectKind, Reservation};
-use crate::log::record::Cursor;
+use crate::log::cursor::Cursor;
 use bytes::Bytes;
 use media::BlockAddress;
 use std::collections::BTreeMap;

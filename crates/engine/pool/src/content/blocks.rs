@@ -5,6 +5,7 @@ use crate::checksum::Crc32c;
 use crate::clock;
 use crate::content::cache::Cache;
 use crate::content::data::Data;
+use crate::mutations::{Mutation, leaves_out};
 use media::{BLOCK_BYTES, BlockAddress};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
@@ -12,8 +13,10 @@ use std::collections::hash_map::Entry;
 struct Dirty {
     data: Data,
     crc: Crc32c,
-    /// Sequence number of the record that holds `data`.
+    /// Sequence number of the record that holds `data`, or what of it differs from the record before.
     newest: u64,
+    /// Sequence number of the newest record that holds the whole content at its time.
+    image: u64,
     /// Sequence number of the first record whose content is not yet at its place.
     oldest: u64,
     /// Sequence number of the content being written to its place.
@@ -45,6 +48,9 @@ pub struct Blocks {
     /// First sequence number after the checkpoint in flight: it names the content of records below
     /// this one.
     frozen_at: Option<u64>,
+    /// First sequence number after the last freeze: the log keeps the records from it on until the next one is
+    /// complete.
+    epoch_start: u64,
     /// Number of dirty blocks whose oldest content that is not at its place is from such a record.
     named: usize,
     /// True if the medium is memory. A block is then cached at its second read: to read it again costs
@@ -106,6 +112,7 @@ impl Blocks {
                 Self::recycle(&mut self.spare, std::mem::replace(&mut d.data, data));
                 d.crc = crc;
                 d.newest = sequence;
+                d.image = sequence;
                 d.dead = false;
                 if d.in_flight.is_some() && d.oldest_after.is_none() {
                     d.oldest_after = Some(sequence);
@@ -116,6 +123,7 @@ impl Blocks {
                     data,
                     crc,
                     newest: sequence,
+                    image: sequence,
                     oldest: sequence,
                     in_flight: None,
                     oldest_after: None,
@@ -124,6 +132,25 @@ impl Blocks {
                 });
                 self.fresh.push(address);
             }
+        }
+    }
+
+    /// Number of the record with the whole content of a block on which a patch of its content, with this checksum, may
+    /// build: the log has held it since the last freeze, so replay meets both or neither.
+    pub fn image(&self, address: BlockAddress, crc: Crc32c) -> Option<u64> {
+        let image = match self.dirty.get(&address) {
+            Some(dirty) => Some(dirty.image).filter(|_| !dirty.dead)?,
+            None => self.clean.image(address, crc),
+        };
+        let kept = image >= self.epoch_start || leaves_out(Mutation::PatchImage);
+        (image > 0 && kept).then_some(image)
+    }
+
+    /// Stores the content after a patch, which record `sequence` holds; `image` is that of the content before.
+    pub fn patch(&mut self, address: BlockAddress, data: Data, crc: Crc32c, sequence: u64, image: u64) {
+        self.write(address, data, crc, sequence);
+        if let Some(dirty) = self.dirty.get_mut(&address) {
+            dirty.image = image;
         }
     }
 
@@ -272,6 +299,7 @@ impl Blocks {
     /// all blocks that are dirty now.
     pub fn freeze(&mut self, sequence: u64) {
         self.frozen_at = Some(sequence);
+        self.epoch_start = sequence;
         self.named = self.dirty.len();
         self.queue.append(&mut self.fresh);
     }
@@ -292,7 +320,7 @@ impl Blocks {
             self.named -= usize::from(was_named);
             let Some(d) = self.dirty.remove(&address) else { return };
             if !d.dead && !self.medium_is_memory {
-                self.clean.insert_written(address, d.data, d.crc);
+                self.clean.insert_written(address, d.data, d.crc, d.image);
             } else {
                 Self::recycle(&mut self.spare, d.data);
             }

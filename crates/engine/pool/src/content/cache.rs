@@ -37,6 +37,8 @@ struct Slot {
     crc: Crc32c,
     uses: u8,
     queue: Queue,
+    /// Number of the record of the log that holds the whole content, on which that here builds; 0 if none is known.
+    image: u64,
     /// Neighbours in the queue.
     older: u32,
     newer: u32,
@@ -114,7 +116,14 @@ impl Cache {
     /// Adds a block that was read, or replaces its content.
     pub fn insert(&mut self, address: BlockAddress, data: Data, crc: Crc32c) {
         let queue = if self.marks.take(address) { Queue::Main } else { Queue::Probation };
-        self.insert_at(address, data, crc, queue);
+        self.insert_at((address, crc), data, queue, 0);
+    }
+
+    /// Number of the record of the log that holds the whole content on which the cached content with this checksum
+    /// builds; 0 if none is known.
+    pub fn image(&self, address: BlockAddress, crc: Crc32c) -> u64 {
+        let slot = self.by_address.get(&address).map(|number| &self.slots[*number as usize]);
+        slot.filter(|slot| slot.crc == crc).map_or(0, |slot| slot.image)
     }
 
     /// Notes the read of a block. True if it was read before within the reach of a mark, so that
@@ -128,18 +137,18 @@ impl Cache {
     }
 
     /// Adds a block that was written to its place. It begins on probation: blocks that are only
-    /// written do not displace what is read.
-    pub fn insert_written(&mut self, address: BlockAddress, data: Data, crc: Crc32c) {
-        self.insert_at(address, data, crc, Queue::Probation);
+    /// written do not displace what is read. `image` is as in [`Self::image`].
+    pub fn insert_written(&mut self, address: BlockAddress, data: Data, crc: Crc32c, image: u64) {
+        self.insert_at((address, crc), data, Queue::Probation, image);
     }
 
-    fn insert_at(&mut self, address: BlockAddress, data: Data, crc: Crc32c, queue: Queue) {
+    fn insert_at(&mut self, (address, crc): (BlockAddress, Crc32c), data: Data, queue: Queue, image: u64) {
         if let Some(number) = self.by_address.get(&address) {
             let slot = &mut self.slots[*number as usize];
-            (slot.data, slot.crc, slot.uses) = (Some(data), crc, 0);
+            (slot.data, slot.crc, slot.uses, slot.image) = (Some(data), crc, 0, image);
             return;
         }
-        let slot = Slot { address, crc, uses: 0, queue, older: NONE, newer: NONE, data: Some(data) };
+        let slot = Slot { address, crc, uses: 0, queue, image, older: NONE, newer: NONE, data: Some(data) };
         let number = match self.vacant.pop() {
             Some(number) => {
                 self.slots[number as usize] = slot;
@@ -371,7 +380,7 @@ mod tests {
         }
         for number in (10_000..11_000).cycle().take(20_000) {
             cache.remove(address(number));
-            cache.insert_written(address(number), data.clone(), Crc32c::NONE);
+            cache.insert_written(address(number), data.clone(), Crc32c::NONE, 0);
             cache.evict(LIMIT, usize::MAX, |_| false, drop);
         }
         let hits = (0..800).filter(|number| read(&mut cache, *number, &data)).count();

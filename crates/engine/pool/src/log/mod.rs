@@ -6,7 +6,9 @@
 //! content is. So nothing is acknowledged, destaged or left behind by a checkpoint that relies on a
 //! record which replay may find without its content.
 
+pub(crate) mod cursor;
 pub(crate) mod frame;
+pub(crate) mod patch;
 pub(crate) mod record;
 
 use crate::checksum::Crc64;

@@ -9,13 +9,16 @@
 //! clone    16 first block of the source (8) | 24 destination object (8) | 32 its first block (8) | 40 count (8)
 //! catalog  16 number of changes (4), all of allotments or none | changes | number of objects (4)
 //!          | of each: object (8) | blocks it shares (8) | pages it may need (8)
+//! patch    as `patch` says
 //! ```
 
 use crate::checksum::Crc32c;
 use crate::interface::allotment::AllotmentChange;
 use crate::interface::range::{BlockNumber, BlockRange};
 use crate::interface::{CatalogChange, ObjectId, ObjectKind, Reservation};
+use crate::log::cursor::Cursor;
 use crate::log::frame::FrameBuffer;
+use crate::log::patch::{self, Patch, Patched};
 use bytes::Bytes;
 use media::{BLOCK_BYTES, BlockAddress};
 
@@ -23,6 +26,7 @@ const WRITE: u8 = 1;
 const ZERO: u8 = 2;
 const CLONE: u8 = 3;
 const CATALOG: u8 = 4;
+const PATCH: u8 = 7;
 const INLINE: u8 = 1;
 /// The content at its place was not known to be durable when the record was written.
 const UNCONFIRMED: u8 = 2;
@@ -112,6 +116,8 @@ pub enum Record<'a> {
     Catalog(Vec<CatalogChange>, Vec<Shared>),
     /// Changes of allotments.
     Allotments(Vec<AllotmentChange>),
+    /// Change of some bytes of a block.
+    Patch(Patch<'a>),
 }
 
 fn begin(out: &mut FrameBuffer, kind: u8, flags: u8, object: ObjectId) -> usize {
@@ -193,6 +199,13 @@ pub fn encode_clone(
     for value in [source_first.get(), destination.0, destination_first.get(), count] {
         out.extend_from_slice(&value.to_le_bytes());
     }
+    end(out, at);
+}
+
+/// Appends a patch: `parts` are first bytes and lengths of the parts of `content`, the content after it.
+pub fn encode_patch(out: &mut FrameBuffer, patched: &Patched, parts: &[(u16, u16)], content: &[u8; BLOCK_BYTES]) {
+    let at = begin(out, PATCH, 0, patched.object);
+    patch::encode(out, patched, parts, content);
     end(out, at);
 }
 
@@ -335,35 +348,6 @@ fn text(out: &mut FrameBuffer, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Bounded cursor over bytes from the disk.
-pub struct Cursor<'a>(pub &'a [u8]);
-
-impl<'a> Cursor<'a> {
-    /// Takes the next `n` bytes.
-    pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (head, tail) = self.0.split_at_checked(n)?;
-        self.0 = tail;
-        Some(head)
-    }
-    /// Takes one byte.
-    pub fn u8(&mut self) -> Option<u8> {
-        self.take(1)?.first().copied()
-    }
-    /// Takes a little-endian 32-bit number.
-    pub fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
-    }
-    /// Takes a little-endian 64-bit number.
-    pub fn u64(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
-    }
-    /// Takes a byte string after its 32-bit length.
-    pub fn bytes(&mut self) -> Option<&'a [u8]> {
-        let n = self.u32()? as usize;
-        self.take(n)
-    }
-}
-
 /// True if the content of the record at the start of `bytes` has to be verified.
 pub fn is_unconfirmed(bytes: &[u8]) -> bool {
     matches!(bytes, [WRITE, flags, ..] if flags & (INLINE | UNCONFIRMED) == UNCONFIRMED)
@@ -425,6 +409,7 @@ pub fn decode(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
             }
             Record::Catalog(changes, shared)
         }
+        PATCH => Record::Patch(patch::decode(object, &mut cursor)?),
         _ => return None,
     };
     Some((record, rest))

@@ -12,6 +12,7 @@ use crate::interface::range::BlockNumber;
 use crate::map::Map;
 
 use crate::geometry::{FANOUT, entry_span, index_in, pages_of_run};
+use crate::log::patch::{Patch, Patched};
 use crate::log::record::BlockWrite;
 use crate::map::page::Entry;
 use crate::mutations::{Mutation, leaves_out};
@@ -28,6 +29,22 @@ pub(crate) enum Source {
     Placed(BlockAddress, Crc32c),
 }
 
+/// Block that is overwritten in place: its address, and the checksum of the content before.
+struct Entered {
+    address: BlockAddress,
+    before: Crc32c,
+}
+
+/// Block that was overwritten in place.
+pub(crate) struct Replaced {
+    pub address: BlockAddress,
+    /// Checksum of the content before.
+    pub before: Crc32c,
+    /// Number of the record with whole content on which a patch builds; `None` if the record has to hold the whole
+    /// content.
+    pub image: Option<u64>,
+}
+
 impl Map {
     /// Replaces the content of one block that is mapped, unshared and in a leaf that this epoch
     /// owns, without planning or allocation. Returns the block's address; `None`, without effect,
@@ -41,16 +58,42 @@ impl Map {
         crc: Crc32c,
         sequence: u64,
     ) -> Option<BlockAddress> {
+        let Entered { address, .. } = self.enter_in_place(object, block, crc)?;
+        let copy = self.content.copy_of(content);
+        self.content.write(address, copy, crc, sequence);
+        Some(address)
+    }
+
+    /// [`Self::overwrite`], with content that need not be copied. With `patches`, the record `sequence` will hold
+    /// only what differs from the content before, if that is possible: then [`Replaced::image`] says so.
+    pub(crate) fn replace(
+        &mut self,
+        (object, block): (ObjectId, BlockNumber),
+        data: Data,
+        crc: Crc32c,
+        sequence: u64,
+        patches: bool,
+    ) -> Option<Replaced> {
+        let Entered { address, before } = self.enter_in_place(object, block, crc)?;
+        let image = if patches { self.content.image(address, before) } else { None };
+        match image {
+            Some(image) => self.content.patch(address, data, crc, sequence, image),
+            None => self.content.write(address, data, crc, sequence),
+        }
+        Some(Replaced { address, before, image })
+    }
+
+    /// Enters the checksum of new content of one block that is mapped, unshared and in a leaf that this epoch owns.
+    #[inline]
+    fn enter_in_place(&mut self, object: ObjectId, block: BlockNumber, crc: Crc32c) -> Option<Entered> {
         let leaf = self.owned_leaf(object, block)?;
         let place = &mut self.pages.page_mut(leaf)?.entries[index_in(block, 0)];
-        let address = place.address();
+        let (address, before) = (place.address(), place.crc());
         if address.is_none() || self.space.count(address) != Some(1) {
             return None;
         }
         *place = Entry::block(address, crc);
-        let copy = self.content.copy_of(content);
-        self.content.write(address, copy, crc, sequence);
-        Some(address)
+        Some(Entered { address, before })
     }
 
     /// Executes a live write of consecutive blocks. Decides for each block where it goes, and
@@ -193,6 +236,25 @@ impl Map {
             self.allotments.wrote(object, block, delta, left_shared);
             at += n;
         }
+        Some(())
+    }
+
+    /// Replays a patch. `None` too if the content on which it builds is not that of its image.
+    pub(crate) fn replay_patch(&mut self, patch: &Patch<'_>, sequence: u64) -> Option<()> {
+        let Patched { object, block, address, image, before, after } = patch.patched;
+        let path = self.own_path(object, block, 0)?;
+        let entry = &mut self.pages.page_mut(path.page())?.entries[index_in(block, 0)];
+        if entry.address() != address || entry.crc() != before {
+            return None;
+        }
+        *entry = Entry::block(address, after);
+        self.finish_path(&path, 0)?;
+        let content = self.content.get(address, before)?;
+        if self.content.image(address, before) != Some(image) {
+            return None;
+        }
+        let data = self.content.copy_of(&patch.applied_to(&content)?);
+        self.content.patch(address, data, after, sequence, image);
         Some(())
     }
 

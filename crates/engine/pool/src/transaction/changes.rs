@@ -5,6 +5,7 @@ use crate::content::data::Data;
 use crate::interface::ObjectId;
 use crate::interface::allotment::AllotmentChange;
 use crate::interface::range::BlockNumber;
+use crate::transaction::edits::Edits;
 use bytes::Bytes;
 use media::BLOCK_BYTES;
 use std::collections::BTreeMap;
@@ -55,6 +56,21 @@ impl RangeChange {
     }
 }
 
+/// Content that a block gets.
+#[derive(Clone)]
+pub(crate) struct Content {
+    pub data: Data,
+    /// What of it differs from the content that the block has in the pool.
+    pub edits: Edits,
+}
+
+impl Content {
+    /// Content that has nothing to do with what the block has in the pool.
+    pub fn whole(data: Data) -> Self {
+        Self { data, edits: Edits::Whole }
+    }
+}
+
 /// Content of a block after the changes.
 pub(crate) enum Found {
     /// This content.
@@ -73,7 +89,7 @@ pub(crate) struct Changes {
     /// Changes of ranges, in order. They do not include `contents`.
     pub ranges: Vec<RangeChange>,
     /// Content of blocks after all of them.
-    pub contents: BTreeMap<(ObjectId, BlockNumber), Data>,
+    pub contents: BTreeMap<(ObjectId, BlockNumber), Content>,
     /// Changes of allotments, in order, after everything else.
     pub allotments: Vec<AllotmentChange>,
     /// True if large payloads become contents, too.
@@ -148,10 +164,11 @@ impl Changes {
         count: u64,
     ) {
         let from = (source, source_first)..(source, source_first + count);
-        let moved: Vec<_> = self.contents.range(from).map(|((_, at), data)| (*at, data.clone())).collect();
+        let moved: Vec<_> = self.contents.range(from).map(|((_, at), content)| (*at, content.data.clone())).collect();
         self.forget_contents(object, first, count);
         self.ranges.push(RangeChange::Clone { source, source_first, object, first, count });
-        self.contents.extend(moved.into_iter().map(|(at, data)| ((object, first + (at - source_first)), data)));
+        let place = |at| (object, first + (at - source_first));
+        self.contents.extend(moved.into_iter().map(|(at, data)| (place(at), Content::whole(data))));
     }
 
     fn forget_contents(&mut self, object: ObjectId, first: BlockNumber, count: u64) {
@@ -164,8 +181,8 @@ impl Changes {
 
     /// Content of a block after all changes.
     pub fn find(&self, object: ObjectId, block: BlockNumber) -> Found {
-        if let Some(data) = self.contents.get(&(object, block)) {
-            return Found::Content(data.clone());
+        if let Some(content) = self.contents.get(&(object, block)) {
+            return Found::Content(content.data.clone());
         }
         let mut place = (object, block);
         for range in self.ranges.iter().rev() {
@@ -215,8 +232,8 @@ mod tests {
         BlockNumber::new(number)
     }
 
-    fn content(byte: u8) -> Data {
-        Data::copy_of(&[byte; BLOCK_BYTES])
+    fn content(byte: u8) -> Content {
+        Content::whole(Data::copy_of(&[byte; BLOCK_BYTES]))
     }
 
     fn found(changes: &Changes, object: ObjectId, number: u64) -> String {

@@ -4,7 +4,8 @@ mod allotments;
 pub(crate) mod ranges;
 
 use super::Missing;
-use super::changes::{Changes, Found};
+use super::changes::{Changes, Content, Found};
+use super::edits::Edits;
 use crate::content::data::Data;
 use crate::interface::range::{BlockNumber, BlockRange, ByteRange};
 use crate::interface::{ObjectId, ObjectKind};
@@ -236,17 +237,24 @@ impl<'a> View<'a> {
     /// Bytes of a block that may change; the last block of an object may reach beyond its end.
     fn piece(&mut self, object: ObjectId, block: BlockNumber, bytes: Range<usize>) -> Result<&mut [u8], Missing> {
         if bytes.len() == BLOCK_BYTES {
-            self.changes.contents.insert((object, block), Data::copy_of(&ZEROS));
+            self.changes.contents.insert((object, block), Content::whole(Data::copy_of(&ZEROS)));
         } else if !self.changes.contents.contains_key(&(object, block)) {
-            let data = match self.content(object, block)?.0 {
-                Held::Data(data) => data,
-                held => Data::copy_of(&BlockContent(held)),
+            let content = match self.content(object, block)?.0 {
+                // Where a range has changed it may be that of another block.
+                Held::Data(data) if !self.changes.range_reaches(object, block, 1) => {
+                    Content { data, edits: Edits::none() }
+                }
+                Held::Data(data) => Content::whole(data),
+                held => Content::whole(Data::copy_of(&BlockContent(held))),
             };
-            self.changes.contents.insert((object, block), data);
+            self.changes.contents.insert((object, block), content);
         }
         self.bounded()?;
         match self.changes.contents.get_mut(&(object, block)) {
-            Some(data) => Ok(&mut data.make_mut()[bytes]),
+            Some(Content { data, edits }) => {
+                edits.add(bytes.start, bytes.len());
+                Ok(&mut data.make_mut()[bytes])
+            }
             None => Err(Missing(())),
         }
     }
@@ -270,6 +278,16 @@ impl<'a> View<'a> {
         head.and(tail)
     }
 
+    fn write_block(
+        &mut self,
+        object: ObjectId,
+        block: BlockNumber,
+        content: &[u8; BLOCK_BYTES],
+    ) -> Result<(), Missing> {
+        self.changes.contents.insert((object, block), Content::whole(Data::copy_of(content)));
+        self.bounded()
+    }
+
     /// Writes bytes block by block. Looks at every block before it reports one that is missing.
     fn write_pieces(&mut self, object: ObjectId, offset: u64, bytes: &[u8]) -> Result<(), Missing> {
         let mut outcome = Ok(());
@@ -278,9 +296,13 @@ impl<'a> View<'a> {
             let place = offset + at as u64;
             let from = (place % B) as usize;
             let n = (BLOCK_BYTES - from).min(bytes.len() - at);
-            match self.piece(object, BlockNumber::of_byte(place), from..from + n) {
-                Ok(piece) => piece.copy_from_slice(&bytes[at..at + n]),
-                Err(missing) => outcome = Err(missing),
+            let (block, piece) = (BlockNumber::of_byte(place), &bytes[at..at + n]);
+            let written = match piece.try_into() {
+                Ok(content) => self.write_block(object, block, content),
+                Err(_) => self.piece(object, block, from..from + n).map(|bytes| bytes.copy_from_slice(piece)),
+            };
+            if let Err(missing) = written {
+                outcome = Err(missing);
             }
             if self.refusal.is_some() {
                 return outcome;

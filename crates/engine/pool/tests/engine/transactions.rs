@@ -125,7 +125,7 @@ fn edits_of_one_block_are_one_write() {
         view.write(a, 8 * BLOCK, content(2, BLOCK))
     })
     .unwrap();
-    assert_eq!(rig.core.next_sequence(), before + 1, "one record of two neighbouring blocks");
+    assert_eq!(rig.core.next_sequence(), before + 2, "a record of each of two blocks");
     assert_eq!(rig.read(a, 7, 1).unwrap().iter().filter(|byte| **byte == 9).count(), 9);
 }
 

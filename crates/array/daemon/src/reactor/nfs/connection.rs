@@ -14,6 +14,7 @@ use super::super::wire::{Received, Wire};
 use super::epochs::Epoch;
 use super::incoming::{Arrived, Incoming, Next, RecordMemory};
 use super::outgoing::Outgoing;
+use super::pace::Pace;
 use super::registry::{Member, Order};
 use super::service::Service;
 use bytes::{Bytes, BytesMut};
@@ -35,10 +36,8 @@ const IN_FLIGHT: usize = 128;
 const OUTPUT_BYTES: usize = 4 << 20;
 /// Records of calls in progress or waiting for memory: no input is taken above.
 const RECORD_BYTES: usize = 8 << 20;
-/// Reads in one poll. This limit and the next two let other connections run.
+/// Reads in one poll. This limit, the next one and the pace let other connections run.
 const READS_PER_POLL: usize = 8;
-/// Records in one poll.
-const RECORDS_PER_POLL: usize = 32;
 /// Bytes of records in one poll.
 const BYTES_PER_POLL: usize = 256 << 10;
 /// Time for a host to read the last replies of a connection that ends.
@@ -64,6 +63,8 @@ pub(super) struct ConnectionTask<S, F> {
     record_bytes: usize,
     /// Input that this poll may still take.
     allowance: Allowance,
+    /// Records that the next poll may take.
+    pace: Pace,
     /// Instant at which the rest of the output is discarded.
     linger_until: Option<Instant>,
     timer: Timer,
@@ -110,7 +111,9 @@ struct Allowance {
 }
 
 impl Allowance {
-    const FULL: Self = Self { reads: READS_PER_POLL, records: RECORDS_PER_POLL, bytes: BYTES_PER_POLL };
+    fn of(records: usize) -> Self {
+        Self { reads: READS_PER_POLL, records, bytes: BYTES_PER_POLL }
+    }
 
     fn is_used_up(&self) -> bool {
         self.records == 0 || self.bytes == 0
@@ -133,7 +136,8 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
             closed: false,
             received_bytes: 0,
             record_bytes: 0,
-            allowance: Allowance::FULL,
+            allowance: Allowance::of(Pace::FULL.calls()),
+            pace: Pace::FULL,
             linger_until: None,
             timer: Timer::new(),
             woken: wait_for(&member),
@@ -155,9 +159,18 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
         service.registry.leave(&member);
     }
 
-    /// Does all work that is possible. Ready when the connection is over; calls may still be in progress.
+    /// Does the work that is possible, as much as other connections may wait for. Ready when the connection is over;
+    /// calls may still be in progress.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.allowance = Allowance::FULL;
+        let began = clock::now();
+        let records = self.pace.calls();
+        self.allowance = Allowance::of(records);
+        let polled = self.work(context);
+        self.pace.took(records - self.allowance.records, clock::now().saturating_duration_since(began));
+        polled
+    }
+
+    fn work(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let mut progress = self.follow_orders(context);
             progress |= self.read(context);

@@ -12,7 +12,7 @@ use crate::catalog::is_user_object;
 use crate::interface::ObjectId;
 use crate::interface::operation::ADDRESS_SPACE_BYTES;
 use crate::interface::range::{BlockNumber, BlockRange};
-use crate::log::record::Cursor;
+use crate::log::cursor::Cursor;
 use media::BLOCK_BYTES;
 use std::collections::BTreeSet;
 

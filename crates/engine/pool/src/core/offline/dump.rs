@@ -16,6 +16,7 @@ use crate::interface::range::BlockNumber;
 use crate::interface::{ObjectId, ObjectKind, PoolError};
 
 use crate::log::frame::FRAME_HEADER_BYTES;
+use crate::log::patch::Patch;
 use crate::log::record;
 use crate::log::record::Record;
 use crate::map::page::{Page, PageHeaderFields};
@@ -219,6 +220,17 @@ fn show_record(record: &Record<'_>, sequence: u64) -> Shown {
             ("destination_first_block", (*destination_first).into()),
             ("blocks", (*count).into()),
         ]),
+        Record::Patch(Patch { patched, parts }) => {
+            let parts = parts.iter().map(|(first, bytes)| format!("{} at {first}", bytes.len()).into());
+            fields.extend([
+                ("kind", "patch".into()),
+                ("object", patched.object.into()),
+                ("first_block", patched.block.into()),
+                ("address", patched.address.into()),
+                ("whole_content_in_record", patched.image.into()),
+                ("parts", Shown::List(parts.collect())),
+            ]);
+        }
         Record::Allotments(changes) => {
             let changes = changes.iter().map(|change| format!("{change:?}").into());
             fields.extend([("kind", "catalog".into()), ("changes", Shown::List(changes.collect()))]);

@@ -16,7 +16,7 @@ use crate::mutations::{Mutation, leaves_out};
 use crate::core::progress::Progress;
 use crate::schedule::step::Step;
 
-use media::{FEATURE_CEILING, FEATURE_WIDE, Media};
+use media::{FEATURE_CEILING, FEATURE_PATCHES, FEATURE_WIDE, Media};
 
 impl<M: Media> Core<M> {
     pub(in crate::core) fn catalog_step(&mut self, changes: &[CatalogChange], progress: &mut Progress) -> Step {
@@ -96,7 +96,9 @@ impl<M: Media> Core<M> {
         if self.media().features() & feature != 0 || leaves_out(Mutation::Mark) {
             return true;
         }
-        self.medium.require_features(feature);
+        // An address space will want patches: one checkpoint says both.
+        let with = if feature == FEATURE_WIDE { FEATURE_PATCHES } else { 0 };
+        self.medium.require_features(feature | with);
         if !self.checkpoints.in_flight() {
             self.checkpoints.request();
         }

@@ -31,6 +31,7 @@ impl<M: Media> Core<M> {
             Record::Write { object, first, ref blocks, .. } => (object, first, blocks.len() as u64),
             Record::Zero { object, first, count } => (object, first, count),
             Record::Clone { destination, destination_first, count, .. } => (destination, destination_first, count),
+            Record::Patch(ref patch) => (patch.patched.object, patch.patched.block, 1),
             Record::Catalog(..) | Record::Allotments(..) => return Err(damaged(page.reason)),
         };
         let Some((start, Pointer { level, crc, .. })) = self.find_page(object, first..first + count, page.address)
@@ -124,6 +125,8 @@ fn part<'a>(record: &Record<'a>, from: u64, count: u64) -> Record<'a> {
             destination_first: *destination_first + from,
             count,
         },
+        // It is about one block.
+        Record::Patch(patch) => Record::Patch(patch.clone()),
         Record::Catalog(changes, shared) => Record::Catalog(changes.clone(), shared.clone()),
         Record::Allotments(changes) => Record::Allotments(changes.clone()),
     }

@@ -11,6 +11,7 @@
 
 mod confirm;
 mod contents;
+mod dependent;
 mod index;
 pub(crate) mod lost;
 mod read_ahead;
@@ -26,6 +27,7 @@ use crate::checksum::{Crc32c, Crc64};
 use crate::core::Core;
 use crate::core::checkpoint::root::{Root, TreeRoot};
 use crate::core::recovery::confirm::Doubtful;
+use crate::core::recovery::dependent::Dependent;
 use crate::core::recovery::read_ahead::{Ahead, AheadFrame};
 use crate::core::state::DamagedPage;
 use crate::geometry::{NARROW_LEVEL, Pointer, blocks_for, level_for};
@@ -34,6 +36,7 @@ use crate::interface::operation::{MAX_VOLUME_BYTES, Options, is_ceiling, is_size
 use crate::interface::range::BlockNumber;
 use crate::interface::{CatalogChange, Incident, ObjectId, PoolError};
 use crate::log::frame::FrameInfo;
+use crate::log::patch::Patch;
 use crate::log::record::{Record, Shared};
 use crate::log::{Log, ReplayPoint, frame, record};
 use crate::map::Map;
@@ -49,8 +52,8 @@ use crate::space::layout::{GROUP_ZONES, Layout, ZONE_SEGMENTS};
 use crate::space::slot::SlotEntry;
 use crate::space::{SpaceMap, unwritten};
 use media::{
-    BLOCK_BYTES, BlockAddress, Buffer, Done, FEATURE_ALLOTMENTS, FEATURE_CEILING, FEATURE_INDEX, FEATURE_WIDE, Media,
-    Ticket,
+    BLOCK_BYTES, BlockAddress, Buffer, Done, FEATURE_ALLOTMENTS, FEATURE_CEILING, FEATURE_INDEX, FEATURE_PATCHES,
+    FEATURE_WIDE, Media, Ticket,
 };
 use std::collections::VecDeque;
 use zerocopy::FromBytes;
@@ -314,6 +317,16 @@ impl Scanner {
     }
 }
 
+/// What the first reading of the log finds.
+#[derive(Default)]
+struct Scanned {
+    /// True if records name blocks, which must not be allocated before those are replayed.
+    named: bool,
+    /// Frames that no later frame declares durable.
+    doubtful: VecDeque<Doubtful>,
+    dependent: Dependent,
+}
+
 fn records_of(content: &[u8]) -> Records<'_> {
     Records(content.get(frame::FRAME_HEADER_BYTES..).unwrap_or(&[]))
 }
@@ -519,25 +532,35 @@ impl<M: Media> Core<M> {
         Ok(())
     }
 
-    pub(crate) fn replay(&mut self, start: ReplayPoint, progress: Progress<'_>) -> Result<Opened, PoolError> {
-        let capacity = self.media().log_bytes();
-        let mut scanner = Scanner::new(capacity, self.uuid, start);
-        let mut named = false;
-        let mut doubtful = VecDeque::new();
+    /// Reads the log to its end. Keeps the blocks that its records name from being allocated.
+    fn scan(&mut self, scanner: &mut Scanner) -> Result<Scanned, PoolError> {
+        let mut scanned = Scanned::default();
         while let Some((info, content)) = scanner.next(self.medium.media_mut())? {
-            for record in records_of(&content) {
-                if let Record::Write { blocks, .. } = record? {
-                    for block in blocks.iter().filter(|b| b.new && !leaves_out(Mutation::Reserve)) {
-                        self.map.forbid_block(block.address);
-                        named = true;
+            for (record, sequence) in records_of(&content).zip(info.first_sequence..) {
+                match record? {
+                    Record::Write { blocks, .. } => {
+                        for block in blocks.iter().filter(|b| b.new && !leaves_out(Mutation::Reserve)) {
+                            self.map.forbid_block(block.address);
+                            scanned.named = true;
+                        }
                     }
+                    Record::Patch(patch) => scanned.dependent.note(patch.patched.image, sequence),
+                    Record::Zero { .. } | Record::Clone { .. } | Record::Catalog(..) | Record::Allotments(_) => {}
                 }
             }
+            let doubtful = &mut scanned.doubtful;
             while doubtful.front().is_some_and(|before: &Doubtful| before.end_sequence() <= info.durable_sequence) {
                 doubtful.pop_front();
             }
             doubtful.push_back(Doubtful { info, content });
         }
+        Ok(scanned)
+    }
+
+    pub(crate) fn replay(&mut self, start: ReplayPoint, progress: Progress<'_>) -> Result<Opened, PoolError> {
+        let capacity = self.media().log_bytes();
+        let mut scanner = Scanner::new(capacity, self.uuid, start);
+        let Scanned { named, mut doubtful, mut dependent } = self.scan(&mut scanner)?;
         scanner.prove_end(self.medium.media_mut())?;
         let (chain, end) = (scanner.point, self.settle_contents(&mut doubtful, scanner.point)?);
         if end.sequence != chain.sequence {
@@ -560,7 +583,9 @@ impl<M: Media> Core<M> {
             self.run_checkpoint()?;
         }
         loop {
-            self.make_room(ahead.point())?;
+            if !dependent.excludes(ahead.point().sequence) || leaves_out(Mutation::PatchBase) {
+                self.make_room(ahead.point())?;
+            }
             if ahead.point().sequence == end.sequence {
                 break;
             }
@@ -664,6 +689,9 @@ impl<M: Media> Core<M> {
             Record::Clone { source, source_first, destination, destination_first, count } => {
                 inside(*source, *source_first, *count) && inside(*destination, *destination_first, *count)
             }
+            Record::Patch(Patch { patched, .. }) => {
+                self.media().features() & FEATURE_PATCHES != 0 && inside(patched.object, patched.block, 1)
+            }
             Record::Allotments(changes) => marked && changes.iter().all(|change| self.map.takes_allotment(change)),
             Record::Catalog(changes, _) => changes.iter().all(|change| match change {
                 CatalogChange::CreateVolume { id, size_bytes } | CatalogChange::CreateCapture { id, size_bytes } => {
@@ -713,6 +741,7 @@ impl<M: Media> Core<M> {
             Record::Clone { source, source_first, destination, destination_first, count } => {
                 self.map.assign_clone(*source, *source_first, *destination, *destination_first, *count)
             }
+            Record::Patch(patch) => self.map.replay_patch(patch, sequence),
             Record::Allotments(_) => Some(()),
             Record::Catalog(changes, shared) => self.map.assign_catalog(changes).and_then(|()| {
                 shared
@@ -741,6 +770,10 @@ impl<M: Media> Core<M> {
             Record::Zero { object, first, count } => map.plan_pieces(*object, *first, *count),
             Record::Clone { source, source_first, destination, destination_first, count } => {
                 map.plan_clone(*source, *source_first, *destination, *destination_first, *count)
+            }
+            Record::Patch(Patch { patched, .. }) => {
+                map.need_counts(patched.address);
+                map.plan_blocks(patched.object, patched.block, 1).is_some()
             }
             Record::Catalog(changes, _) => map.plan_catalog(changes),
             Record::Allotments(_) => true,

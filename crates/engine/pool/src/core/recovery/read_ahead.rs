@@ -135,6 +135,10 @@ fn lacks_data(map: &mut Map, record: &Record<'_>) -> bool {
         Record::Clone { source, source_first, destination, destination_first, count } => {
             let _planned = map.plan_clone(*source, *source_first, *destination, *destination_first, *count);
         }
+        Record::Patch(patch) => {
+            map.need_counts(patch.patched.address);
+            let _planned = map.plan_blocks(patch.patched.object, patch.patched.block, 1);
+        }
         Record::Catalog(..) | Record::Allotments(..) => {}
     }
     noted(map) > before

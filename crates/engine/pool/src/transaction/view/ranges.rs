@@ -155,7 +155,8 @@ impl View<'_> {
         let detects = self.present.detects_zeros(object);
         let maps = |data: &Data| !detects || data.iter().any(|byte| *byte != 0);
         let range = (object, blocks.first)..(object, blocks.first + blocks.count);
-        self.changes.contents.range(range).map(|((_, block), data)| (*block, maps(data))).collect()
+        let edited = self.changes.contents.range(range);
+        edited.map(|((_, block), content)| (*block, maps(&content.data))).collect()
     }
 }
 

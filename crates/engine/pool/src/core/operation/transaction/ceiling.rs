@@ -191,7 +191,7 @@ impl<M: Media> Core<M> {
                 add(self.growth_of_piece(object, piece));
             }
         }
-        for ((_, block), data) in
+        for ((_, block), content) in
             changes.contents.range((object, BlockNumber::FIRST)..(object.next(), BlockNumber::FIRST))
         {
             if self.map.allotments().at(object, *block).is_some() {
@@ -199,7 +199,7 @@ impl<M: Media> Core<M> {
             }
             let mut pieces = Vec::new();
             trace(changes, detects_zeros, all_of(changes, object, BlockRange::new(*block, 1)), &mut pieces);
-            let after = i64::from(!(detects_zeros && is_zero(&data[..])));
+            let after = i64::from(!(detects_zeros && is_zero(&content.data[..])));
             for piece in pieces {
                 let before = match piece.origin {
                     Origin::Content(mapped) => Some(mapped),

@@ -2,15 +2,18 @@
 //! between steps only, so the records are in one frame.
 
 use super::plan::Run;
-use crate::content::data::Data;
+use crate::checksum::Crc32c;
 use crate::core::Core;
-use crate::core::operation::write::inline_source;
 use crate::core::progress::{Placed, Progress};
-use crate::log::record;
-use crate::map::assign::Source;
+use crate::interface::ObjectId;
+use crate::interface::range::BlockNumber;
+use crate::log::patch::Patched;
+use crate::log::record::{self, BlockWrite};
+use crate::map::assign::{Replaced, Source};
 use crate::mutations::{Mutation, leaves_out};
-use crate::transaction::changes::{Changes, RangeChange};
-use media::{BLOCK_BYTES, Media};
+use crate::transaction::changes::{Changes, Content, RangeChange};
+use crate::transaction::edits::Edits;
+use media::{BLOCK_BYTES, FEATURE_PATCHES, Media};
 use smallvec::SmallVec;
 
 /// Bytes of the record of a range without content.
@@ -41,16 +44,77 @@ impl<M: Media> Core<M> {
             }
         }
         // Zeros come last: no page becomes empty before another block of it gets content.
-        for Run { object, first, count, zero } in runs {
-            let blocks = changes.contents.range((*object, *first)..(*object, *first + *count));
-            let source = |data: &Data| if *zero { Source::Zero } else { inline_source(data.clone(), false) };
-            let sources: SmallVec<[Source; 4]> = blocks.map(|(_, data)| source(data)).collect();
-            self.commit_inline(*object, *first, &sources)?;
+        for run in runs {
+            self.commit_run(changes, run)?;
             if leaves_out(Mutation::OneFrame) {
                 self.log.close();
             }
         }
         self.commit_allotments(&changes.allotments)
+    }
+
+    fn commit_run(&mut self, changes: &Changes, run: &Run) -> Option<()> {
+        let &Run { object, first, count, zero } = run;
+        if zero {
+            let zeros: SmallVec<[Source; 4]> = (0..count).map(|_| Source::Zero).collect();
+            return self.commit_inline(object, first, &zeros);
+        }
+        // Blocks since the last one that was replaced in place.
+        let (mut since, mut sources) = (first, SmallVec::<[Source; 4]>::new());
+        for ((_, block), content) in changes.contents.range((object, first)..(object, first + count)) {
+            let crc = Crc32c::of(&content.data[..]);
+            if !self.replace((object, *block), content, crc) {
+                sources.push(Source::Inline(content.data.clone(), crc));
+                continue;
+            }
+            self.commit_sources(object, since, &mut sources)?;
+            since = *block + 1;
+        }
+        self.commit_sources(object, since, &mut sources)
+    }
+
+    fn commit_sources(
+        &mut self,
+        object: ObjectId,
+        first: BlockNumber,
+        sources: &mut SmallVec<[Source; 4]>,
+    ) -> Option<()> {
+        match sources.is_empty() {
+            true => Some(()),
+            false => self.commit_inline(object, first, &std::mem::take(sources)),
+        }
+    }
+
+    /// Replaces the content of a block that may be overwritten in place, and logs what of it is new. False, without
+    /// effect, for any other block.
+    fn replace(&mut self, (object, block): (ObjectId, BlockNumber), content: &Content, crc: Crc32c) -> bool {
+        let sequence = self.log.next_sequence();
+        let patches = matches!(content.edits, Edits::Parts(_)) && self.takes_patches();
+        let replaced = self.map.replace((object, block), content.data.clone(), crc, sequence, patches);
+        let Some(Replaced { address, before, image }) = replaced else { return false };
+        match (&content.edits, image) {
+            (Edits::Parts(parts), Some(image)) => {
+                let patched = Patched { object, block, address, image, before, after: crc };
+                let left_out = usize::from(leaves_out(Mutation::PatchParts)).min(parts.len());
+                let parts = &parts[..parts.len() - left_out];
+                self.log.append(|out| record::encode_patch(out, &patched, parts, &content.data));
+            }
+            _ => {
+                let written = [BlockWrite { address, crc, new: false }];
+                let data = std::iter::once(&*content.data);
+                self.log.append(|out| record::encode_write(out, object, block, &written, data));
+            }
+        }
+        true
+    }
+
+    /// True if the superblock says that the log may hold patches. Otherwise the next checkpoint will say so.
+    fn takes_patches(&mut self) -> bool {
+        if self.media().features() & FEATURE_PATCHES != 0 || leaves_out(Mutation::Mark) {
+            return true;
+        }
+        self.medium.require_features(FEATURE_PATCHES);
+        false
     }
 
     fn commit_range(&mut self, range: &RangeChange, placed: Option<&Placed>) -> Option<()> {

@@ -69,8 +69,8 @@ pub(super) type Runs = SmallVec<[Run; 6]>;
 /// Splits the content of blocks into runs.
 fn runs(changes: &Changes, detects: impl Fn(ObjectId) -> bool) -> Runs {
     let (mut runs, mut zeros) = (Runs::new(), Runs::new());
-    for ((object, block), data) in &changes.contents {
-        let zero = is_zero(&data[..]) && detects(*object);
+    for ((object, block), content) in &changes.contents {
+        let zero = is_zero(&content.data[..]) && detects(*object);
         let runs = if zero { &mut zeros } else { &mut runs };
         match runs.last_mut() {
             Some(run) if run.object == *object && run.first + run.count == *block => run.count += 1,
