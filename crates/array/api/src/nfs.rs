@@ -47,7 +47,7 @@ pub enum NfsClientStanding {
 /// Locked range of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NfsLock {
-    /// Name of the share; `null` if it was deleted meanwhile.
+    /// Name of the share, or of a snapshot as `share@snapshot`; `null` if it was deleted meanwhile.
     pub share: Option<String>,
     /// Number of the file, as `stat` shows it.
     pub file: u64,
@@ -68,7 +68,7 @@ pub struct NfsLock {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct NfsLockQuery {
-    /// Name or id of a share. Default: all shares.
+    /// Name or id of a share, or `share@snapshot`. Default: all shares and snapshots.
     pub share: Option<String>,
     /// As in `PageQuery`.
     pub limit: Option<u32>,

@@ -15,8 +15,8 @@ pub struct OffloadStatistics {
     /// Whether the row is about a volume or a share.
     #[serde(default)]
     pub kind: ContentKind,
-    /// Address of the client that the row is about, or `others`: all clients that were not active lately. Absent in
-    /// rows about all clients.
+    /// Address of the client that the row is about; `api`: requests to this interface; `others`: all clients that were
+    /// not active lately. Absent in rows about all clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
     /// Host with that address.
@@ -141,15 +141,16 @@ pub struct OffloadRefusal {
     /// Time of the entry.
     #[schema(value_type = String, format = DateTime)]
     pub time: Timestamp,
-    /// Name of the volume or share; after its deletion, its name at the time of the command.
+    /// Name of the volume or share, `share@snapshot` for a snapshot that is exported; after the deletion of the volume or
+    /// share, the name at the time of the command.
     pub volume: String,
-    /// True if it was deleted.
+    /// True if the volume or share was deleted.
     #[serde(default)]
     pub deleted: bool,
     /// Whether the command was for a volume or a share.
     #[serde(default)]
     pub kind: ContentKind,
-    /// Name of the initiator; of a client of NFS, its address.
+    /// Name of the initiator; of a client of NFS, its address; `api`: a request to this interface.
     pub initiator: String,
     /// Host of the initiator or client, if it belongs to one.
     pub host: Option<String>,

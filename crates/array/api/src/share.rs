@@ -3,6 +3,7 @@
 use crate::{KeptBySnapshot, Latency, Source, Warning};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -56,9 +57,33 @@ pub struct Share {
     pub created: Timestamp,
     /// Export rules, the most exact first: hosts that may use the share.
     pub exports: Vec<Export>,
+    /// Addresses of the NFS server as hosts see them, `ADDRESS:PORT`. Empty: the array does not serve NFS.
+    #[serde(default)]
+    pub portals: Vec<String>,
     /// Warnings about the change that this is the reply to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+}
+
+/// Whether a host may use a share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ShareHost {
+    /// Name of the share.
+    pub share: String,
+    /// Name of the host.
+    pub host: String,
+    /// Each address of the host.
+    pub addresses: Vec<ShareHostAddress>,
+}
+
+/// Address of a host, with the rule of a share that decides about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ShareHostAddress {
+    /// Address.
+    #[schema(value_type = String)]
+    pub address: IpAddr,
+    /// The rule that decides; `null`: no rule is about the address, which may not use the share.
+    pub rule: Option<Export>,
 }
 
 /// Space used by a share.

@@ -4,12 +4,9 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::export::{access, is_share};
 use crate::output::{Format, Output};
-use crate::share;
-use api::{Export, Host, NfsVersion, Portal, Share, Volume};
+use crate::share::{self, Server};
+use api::{Export, Host, NfsVersion, Portal, Share, ShareHost, ShareHostAddress, Volume};
 use serde::Serialize;
-
-/// Port of NFS.
-const NFS_PORT: &str = "2049";
 
 /// Verbs of `windlass connect`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -23,7 +20,7 @@ pub enum Verb {
         host: String,
         /// Share or volume, by name or id
         name: String,
-        /// Address of the array, with the port of NFS if it is not 2049 [default: the address of the first portal]
+        /// Address of the array, with the port of NFS if it is not 2049 [default: the first address of its NFS server]
         #[arg(long, value_name = "ADDRESS[:PORT]")]
         address: Option<String>,
         /// Directory to mount the share on [default: /mnt/NAME]
@@ -46,22 +43,21 @@ fn step(purpose: impl Into<String>, lines: impl IntoIterator<Item = String>) -> 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     let Verb::Linux { host, name, address, directory } = verb;
     let host: Host = client.get(&format!("/api/v1/hosts/{}", segment(host))).await?;
-    let portals: Vec<Portal> = client.list("/api/v1/portals").await?;
     let steps = if is_share(name, client).await? {
         let share: Share = client.get(&share::path(name)).await?;
-        let server = server(address.as_deref(), &portals)?;
-        let rule = rule(&share, &host);
-        if rule.is_none() {
-            output.warn(&no_rule(&share, &host));
-        }
+        let server = server(address.as_deref(), &share)?;
+        let access: ShareHost = client.get(&format!("{}/hosts/{}", share::path(name), segment(&host.name))).await?;
+        let (warnings, rules) = rules(&share, &access);
+        warnings.iter().for_each(|warning| output.warn(warning));
         let directory = directory.clone().unwrap_or_else(|| format!("/mnt/{}", share.name));
-        of_share(&share, rule, &host, &server, &directory)
+        of_share(&share, &rules, &host.name, &server, &directory)
     } else {
         let volume: Volume = client.get(&format!("/api/v1/volumes/{}", segment(name))).await?;
         if !volume.luns.iter().any(|lun| lun.host == host.name || lun.host == api::ANY_HOST) {
             let grant = format!("windlass access grant {} --host {}", volume.name, host.name);
             output.warn(&format!("no grant of volume {} names host {}; grant it:  {grant}", volume.name, host.name));
         }
+        let portals: Vec<Portal> = client.list("/api/v1/portals").await?;
         of_volume(&volume, &host, &portals)
     };
     match output.format() {
@@ -70,65 +66,46 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     }
 }
 
-/// Address and port of the NFS server.
-fn server(address: Option<&str>, portals: &[Portal]) -> Result<(String, String), CliError> {
-    let Some(address) = address else {
-        let portal = portals.first().and_then(|portal| portal.advertised.rsplit_once(':'));
-        let missing = || CliError::usage("the array has no portal; give its address with --address".to_owned());
-        return portal.map(|(host, _)| (host.to_owned(), NFS_PORT.to_owned())).ok_or_else(missing);
-    };
-    // An IPv6 address without port has colons, too; with a port it stands in brackets.
-    match address.rsplit_once(':') {
-        Some((host, port)) if !host.contains(':') || host.ends_with(']') => match port.parse::<u16>() {
-            Ok(_) => Ok((host.to_owned(), port.to_owned())),
-            Err(_) => Err(CliError::usage(format!("{port:?} in {address:?} is no port"))),
-        },
-        Some(_) if !address.ends_with(']') => Ok((format!("[{address}]"), NFS_PORT.to_owned())),
-        _ => Ok((address.to_owned(), NFS_PORT.to_owned())),
+/// The NFS server: that of the user, or the first one of the array.
+fn server(address: Option<&str>, share: &Share) -> Result<Server, CliError> {
+    let missing = || CliError::usage("the array serves no files; give its address with --address".to_owned());
+    Server::parse(address.or(share.portals.first().map(String::as_str)).ok_or_else(missing)?)
+}
+
+/// Warnings about addresses of the host that may not use the share, and the distinct rules about the others.
+fn rules<'a>(share: &Share, host: &'a ShareHost) -> (Vec<String>, Vec<&'a Export>) {
+    let grant = format!("windlass access grant {} --host {}", share.name, host.host);
+    if host.addresses.is_empty() {
+        let give = format!("windlass host set {} --address ADDRESS", host.host);
+        let warning = format!("host {} has no address, by which the rules know it; give it one:  {give}", host.host);
+        return (vec![warning], Vec::new());
     }
-}
-
-/// Rule that names the host, or the one for all hosts.
-fn rule<'a>(share: &'a Share, host: &Host) -> Option<&'a Export> {
-    let named = |name: &str| share.exports.iter().find(|export| export.host == name);
-    named(&host.name).or_else(|| named(api::ANY_HOST))
-}
-
-fn no_rule(share: &Share, host: &Host) -> String {
-    let grant = format!("windlass access grant {} --host {}", share.name, host.name);
-    let others = share.exports.iter().map(|export| export.host.as_str()).collect::<Vec<_>>().join(", ");
-    let missing = format!("no rule of share {} names host {}", share.name, host.name);
-    if others.is_empty() {
-        return format!("{missing}, and no other host may use it; grant it:  {grant}");
+    let (mut warnings, mut granting) = (Vec::new(), Vec::new());
+    for ShareHostAddress { address, rule } in &host.addresses {
+        match rule {
+            Some(rule) if !granting.contains(&rule) => granting.push(rule),
+            Some(_) => {}
+            None => warnings.push(format!(
+                "no rule of share {} is about address {address} of host {}, which may not mount it from there; grant it:  {grant}",
+                share.name, host.host
+            )),
+        }
     }
-    // Whether the host is in a group or network is not told here.
-    format!(
-        "{missing}: its rules are for {others}. If they include the host, mind whether they are read-only; if not, grant it:  {grant}"
-    )
+    (warnings, granting)
 }
 
-fn of_share(
-    share: &Share,
-    rule: Option<&Export>,
-    host: &Host,
-    (address, port): &(String, String),
-    directory: &str,
-) -> Vec<Step> {
+/// ` (read-write, squash none, by the rule for NAME)`.
+fn granted(rules: &[&Export]) -> String {
+    let access = |rule: &&Export| format!("{}, by the rule for {}", access(rule), rule.host);
+    let all: Vec<String> = rules.iter().map(access).collect();
+    if all.is_empty() { String::new() } else { format!(" ({})", all.join("; ")) }
+}
+
+fn of_share(share: &Share, rules: &[&Export], host: &str, server: &Server, directory: &str) -> Vec<Step> {
     let v4 = share.protocols.contains(&NfsVersion::V4);
-    let mut options = if v4 {
-        vec!["vers=4.2".to_owned(), "hard".to_owned()]
-    } else {
-        // There is no lock manager of NFSv3, and MOUNT has the port of NFS.
-        vec!["vers=3".into(), "hard".into(), "proto=tcp".into(), "nolock".into(), format!("mountport={port}")]
-    };
-    if port != NFS_PORT {
-        options.push(format!("port={port}"));
-    }
-    if rule.is_some_and(|rule| rule.read_only) {
-        options.push("ro".to_owned());
-    }
-    let (options, source) = (options.join(","), format!("{address}:{}", share.path));
-    let access = rule.map_or(String::new(), |rule| format!(" ({})", access(rule)));
+    let read_only = !rules.is_empty() && rules.iter().all(|rule| rule.read_only);
+    let (options, source) = (server.options(share, read_only), server.source(share));
+    let mount = server.mount(share, read_only, directory);
     let mut steps = vec![
         step(
             "once: the client of NFS",
@@ -138,8 +115,8 @@ fn of_share(
             ],
         ),
         step(
-            format!("mount share {} on {}{access}, as root", share.name, host.name),
-            [format!("mkdir -p {directory}"), format!("mount -t nfs -o {options} {source} {directory}")],
+            format!("mount share {} on {host}{}, as root", share.name, granted(rules)),
+            [format!("mkdir -p {directory}"), mount],
         ),
         step(
             "mount it at each start: a line of /etc/fstab",
@@ -203,25 +180,4 @@ fn of_volume(volume: &Volume, host: &Host, portals: &[Portal]) -> Vec<Step> {
 fn text(steps: &[Step]) -> String {
     let block = |step: &Step| format!("# {}\n{}\n", step.purpose, step.lines.join("\n"));
     steps.iter().map(block).collect::<Vec<_>>().join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::server;
-
-    #[test]
-    fn an_address_may_have_a_port() {
-        for (given, address, port) in [
-            ("192.0.2.7", "192.0.2.7", "2049"),
-            ("192.0.2.7:12049", "192.0.2.7", "12049"),
-            ("array", "array", "2049"),
-            ("fd00::7", "[fd00::7]", "2049"),
-            ("[fd00::7]", "[fd00::7]", "2049"),
-            ("[fd00::7]:12049", "[fd00::7]", "12049"),
-        ] {
-            let found = server(Some(given), &[]).ok();
-            assert_eq!(found, Some((address.to_owned(), port.to_owned())), "{given}");
-        }
-        assert!(server(Some("array:nfs"), &[]).is_err() && server(None, &[]).is_err());
-    }
 }

@@ -4,7 +4,6 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
 use api::{NfsClient, NfsClientStanding, NfsGrace, NfsLock};
-use serde::Serialize;
 
 /// Nouns below `windlass nfs`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -47,10 +46,10 @@ pub enum ClientVerb {
 /// Verbs of `windlass nfs lock`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum LockVerb {
-    /// List the locked ranges of files in a share
-    #[command(after_help = "Example:\n  windlass nfs lock list vms")]
+    /// List the locked ranges of files in a share or snapshot
+    #[command(after_help = "Examples:\n  windlass nfs lock list vms\n  windlass nfs lock list vms@monday")]
     List {
-        /// Name or id of the share
+        /// Share, or snapshot as SHARE@SNAPSHOT
         share: String,
     },
 }
@@ -84,31 +83,8 @@ impl Resource for NfsClient {
     }
 }
 
-/// Client with what it has.
-#[derive(Clone, Debug, Serialize)]
-#[serde(transparent)]
-struct ClientState(NfsClient);
-
-impl Resource for ClientState {
-    const WHEN_EMPTY: &'static str = NfsClient::WHEN_EMPTY;
-    const COLUMNS: &'static [Column<Self>] = &[
-        column("id", |client| client.0.id.as_str().into()),
-        column("owner", |client| client.0.owner.as_str().into()),
-        column("standing", |client| standing(client.0.standing).into()),
-        column("sessions", |client| Value::Number(client.0.sessions)),
-        column("opens", |client| Value::Number(client.0.opens)),
-        column("locks", |client| Value::Number(client.0.locks)),
-        column("copies", |client| Value::Number(client.0.copies)),
-        column("revoked", |client| Value::Number(client.0.revoked)),
-        wide("renewed", |client| format!("{:.0}", client.0.renewed).into()),
-        wide("reclaimed", |client| if client.0.reclaim_complete { "yes" } else { "no" }.into()),
-        wide("implementation", |client| client.0.implementation.as_str().into()),
-    ];
-
-    fn name(&self) -> String {
-        self.0.id.clone()
-    }
-}
+/// Columns of `nfs client list --state`: what each client has.
+const STATE: [&str; 8] = ["id", "owner", "standing", "sessions", "opens", "locks", "copies", "revoked"];
 
 impl Resource for NfsLock {
     const WHEN_EMPTY: &'static str = "nothing is locked";
@@ -153,7 +129,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         Verb::Client(ClientVerb::List { state }) => {
             let clients = client.long_list::<NfsClient>("/api/v1/nfs/clients").await?;
             match state {
-                true => output.list(&clients.into_iter().map(ClientState).collect::<Vec<_>>()),
+                true => output.list_of(&clients, |column| STATE.contains(&column.name)),
                 false => output.list(&clients),
             }
         }

@@ -136,7 +136,16 @@ impl<'a, 'c> Output<'a, 'c> {
 
     /// Shows a list, one row each.
     pub(crate) fn list<T: Resource>(&mut self, items: &[T]) -> Result<(), CliError> {
-        let columns = self.columns::<T>(false)?;
+        self.list_of(items, |column| !column.wide)
+    }
+
+    /// Shows a list, one row each, with the columns of `shown`, unless the user or the format chooses others.
+    pub(crate) fn list_of<T: Resource>(
+        &mut self,
+        items: &[T],
+        shown: impl Fn(&Column<T>) -> bool,
+    ) -> Result<(), CliError> {
+        let columns = self.columns::<T>(shown)?;
         let text = match self.globals.output {
             Format::Json => json(&items)?,
             Format::Name => names(items),
@@ -155,7 +164,7 @@ impl<'a, 'c> Output<'a, 'c> {
     /// Shows a further part of a list that grows, with a heading before the `first` one. JSON is
     /// one object per line.
     pub(crate) fn more<T: Resource>(&mut self, items: &[T], first: bool) -> Result<(), CliError> {
-        let columns = self.columns::<T>(false)?;
+        let columns = self.columns::<T>(|column| !column.wide)?;
         let headings = first && !self.globals.no_headers;
         let text = match self.globals.output {
             Format::Json => {
@@ -187,7 +196,7 @@ impl<'a, 'c> Output<'a, 'c> {
 
     /// Shows one resource, one line per column.
     pub(crate) fn show<T: Resource>(&mut self, item: &T) -> Result<(), CliError> {
-        let columns = self.columns::<T>(true)?;
+        let columns = self.columns::<T>(|_| true)?;
         let text = match self.globals.output {
             Format::Json => json(item)?,
             Format::Name => names(std::slice::from_ref(item)),
@@ -290,11 +299,11 @@ impl<'a, 'c> Output<'a, 'c> {
         self.confirm(question)
     }
 
-    /// Columns that the user chose, or those of the format.
-    fn columns<T: Resource>(&self, all: bool) -> Result<Vec<&'static Column<T>>, CliError> {
+    /// Columns that the user chose, or all those of the format, or those of `shown`.
+    fn columns<T: Resource>(&self, shown: impl Fn(&Column<T>) -> bool) -> Result<Vec<&'static Column<T>>, CliError> {
         if self.globals.columns.is_empty() {
-            let wide = all || matches!(self.globals.output, Format::Wide | Format::Csv);
-            return Ok(T::COLUMNS.iter().filter(|column| wide || !column.wide).collect());
+            let all = matches!(self.globals.output, Format::Wide | Format::Csv);
+            return Ok(T::COLUMNS.iter().filter(|column| all || shown(column)).collect());
         }
         let find = |name: &String| {
             T::COLUMNS.iter().find(|column| column.name.eq_ignore_ascii_case(name.trim())).ok_or_else(|| {

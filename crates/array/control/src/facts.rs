@@ -8,7 +8,7 @@ use crate::directory::Directory;
 use crate::events::Event;
 use crate::events::view::{AlertView, EventFilter};
 use crate::jobs::view::JobView;
-use crate::live::{ConnectionCounters, NfsFacts, OffloadRow, Portal, SessionInfo, UnitFacts};
+use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
 use crate::pools::limits::Limits;
 use crate::pools::record::{CheckRecord, ScrubRecord};
 use crate::pools::state::PoolState;
@@ -27,6 +27,8 @@ pub trait Facts {
     fn now(&self) -> Timestamp;
     /// Portals that accept connections, in the order of the configuration.
     fn portals(&self) -> &[Portal];
+    /// Addresses of the NFS server as hosts see them, `ADDRESS:PORT`; none if NFS is not served.
+    fn nfs_portals(&self) -> Vec<String>;
     /// Object of a volume, share or snapshot.
     fn object(&self, id: ObjectId) -> Option<ObjectInfo>;
     /// Bytes that deleting these objects together would free, as last counted.
@@ -47,8 +49,6 @@ pub trait Facts {
     fn sessions(&self) -> &[SessionInfo];
     /// Numbers of open connections and of ended ones by reason.
     fn connections(&self) -> ConnectionCounters;
-    /// State of the NFS server, at most a second old; `None` if NFS is not served.
-    fn nfs(&self) -> Option<&NfsFacts>;
     /// Jobs, oldest first.
     fn jobs(&self) -> Vec<JobView>;
     /// Events that match the filter: the oldest `limit` after `since`, or the newest `limit`;

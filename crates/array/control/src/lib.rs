@@ -73,8 +73,8 @@ pub use host_groups::*;
 pub use hosts::*;
 pub use jobs::*;
 pub use live::{
-    Change, ClientOffloadRow, ConnectionCounters, Level, Live, NfsClientInfo, NfsClientStanding, NfsFacts, NfsGrace,
-    NfsLockInfo, NfsPart, OffloadRow, Portal, RefusedLogins, Registration, Reservations, SessionInfo,
+    Change, ClientOffloadRow, ConnectionCounters, Level, Live, NfsClientInfo, NfsClientStanding, NfsGrace, NfsLockInfo,
+    NfsPart, NfsPosition, OffloadRow, Portal, RefusedLogins, Registration, Reservations, SessionInfo,
     ShareRollbackError, UnitFacts, VolumeCounters,
 };
 pub use live_files::{
@@ -98,7 +98,7 @@ pub use shares::*;
 pub use snapshots::*;
 pub use system::*;
 pub use unit::{
-    AccessState, Ending, IoLatency, IoStatistics, LatencyHistogram, LogEntry, OffloadStatistics as OffloadCounters,
-    Primitive, Reason, ReasonCounts, ReservationType, StateOrigin, VolumeId,
+    AccessState, Ending, IoLatency, IoStatistics, LatencyHistogram, LogEntry, OffloadClient,
+    OffloadStatistics as OffloadCounters, Primitive, Reason, ReasonCounts, ReservationType, StateOrigin, VolumeId,
 };
 pub use volumes::*;

@@ -5,7 +5,7 @@
 
 mod nfs;
 
-pub use nfs::{NfsClientInfo, NfsClientStanding, NfsFacts, NfsGrace, NfsLockInfo, NfsPart};
+pub use nfs::{NfsClientInfo, NfsClientStanding, NfsGrace, NfsLockInfo, NfsPart, NfsPosition};
 
 use crate::directory::Directory;
 use crate::live_files::LiveFiles;
@@ -15,7 +15,7 @@ use pool::{ObjectId, PoolError};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
-use unit::{IoLatency, IoStatistics, LogEntry, OffloadStatistics, Primitive, ReservationType};
+use unit::{IoLatency, IoStatistics, LogEntry, OffloadClient, OffloadStatistics, Primitive, ReservationType};
 use uuid::Uuid;
 
 /// Running target. All calls come from the thread that owns the pool; implementations must not call
@@ -47,12 +47,18 @@ pub trait Live {
     fn portals(&self) -> Vec<Portal>;
     /// Sessions that began, ended (`None`) or received commands since the last call.
     fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)>;
-    /// At most `most` clients of NFSv4, from a position on: 0, or that of an earlier part.
-    fn nfs_clients(&self, from: u64, most: usize) -> NfsPart<NfsClientInfo>;
-    /// At most `most` locked ranges of files, from a position on: 0, or that of an earlier part.
-    fn nfs_locks(&self, from: u64, most: usize) -> NfsPart<NfsLockInfo>;
+    /// At most `most` clients of NFSv4, from a position on: 0, or that of an earlier part. `None` if NFS is not served.
+    fn nfs_clients(&self, from: NfsPosition, most: usize) -> Option<NfsPart<NfsClientInfo>>;
+    /// At most `most` locked ranges of files in a share or snapshot, or in all, from a position on: 0, or that of an
+    /// earlier part. There may be fewer before the end. `None` if NFS is not served.
+    fn nfs_locks(&self, of: Option<ObjectId>, from: NfsPosition, most: usize) -> Option<NfsPart<NfsLockInfo>>;
     /// Grace period of NFSv4; `None` if NFS is not served.
     fn nfs_grace(&self) -> Option<NfsGrace>;
+    /// Addresses of the NFS server as hosts see them, `ADDRESS:PORT`; none if NFS is not served.
+    fn nfs_portals(&self) -> Vec<String>;
+    /// Position of the export rule of a share that decides about an address, among [`Directory::exports_of`]. `None`:
+    /// no rule is about it, or NFS is not served.
+    fn deciding_export(&self, share: ObjectId, address: IpAddr) -> Option<usize>;
     /// Revokes what a client of NFSv4 has. False if there is no such client; `None` if NFS is not served.
     fn expire_nfs_client(&self, id: u64) -> Option<bool>;
     /// Statistics of a volume's unit or of a share since the start, and reservations.
@@ -341,8 +347,8 @@ pub struct OffloadRow {
 /// Counters of one primitive on one share, of one client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientOffloadRow {
-    /// Address of the client; absent: all clients that were not active lately, together.
-    pub client: Option<IpAddr>,
+    /// Client.
+    pub client: OffloadClient,
     /// The primitive.
     pub primitive: Primitive,
     /// Counters.

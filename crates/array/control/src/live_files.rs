@@ -8,6 +8,7 @@ use crate::files::error::FileError;
 use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use pool::{ObjectId, PoolError};
+use std::fmt;
 
 /// Place of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,13 +127,40 @@ pub struct FileRange {
     pub length_bytes: Option<u64>,
 }
 
-/// Content of a file as of one instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Content of a file as of one instant. Its capture is deleted on drop, unless [`Self::used`] was called.
 pub struct CapturedFile {
     /// Capture with the content from its start on, and room for more.
     pub capture: ObjectId,
     /// Size of the file in bytes.
     pub size_bytes: u64,
+    /// Deletes the capture a little later.
+    discard: Option<Box<dyn FnOnce()>>,
+}
+
+impl CapturedFile {
+    /// `discard` deletes the capture a little later.
+    pub fn new(capture: ObjectId, size_bytes: u64, discard: impl FnOnce() + 'static) -> Self {
+        Self { capture, size_bytes, discard: Some(Box::new(discard)) }
+    }
+
+    /// The capture is part of a volume, or deleted.
+    pub fn used(mut self) {
+        self.discard = None;
+    }
+}
+
+impl fmt::Debug for CapturedFile {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_tuple("CapturedFile").field(&self.capture).field(&self.size_bytes).finish()
+    }
+}
+
+impl Drop for CapturedFile {
+    fn drop(&mut self) {
+        if let Some(discard) = self.discard.take() {
+            discard();
+        }
+    }
 }
 
 /// Reason why a call for a file was not executed.
@@ -165,7 +193,7 @@ pub trait LiveFiles: std::fmt::Debug {
     fn show(&self, at: FilePlace) -> FileCall<FileInfo>;
     /// Creates a file that shares the content of its source as of one instant, in one step.
     fn create(&self, at: FilePlace, source: FileSource, attributes: FileAttributes) -> FileCall<FileInfo>;
-    /// Captures the content of a regular file. The capture belongs to the caller.
+    /// Captures the content of a regular file.
     fn capture(&self, at: FilePlace) -> FileCall<CapturedFile>;
     /// Promises space for a range of a regular file, which grows if it is shorter.
     fn reserve(&self, at: FilePlace, range: FileRange) -> FileCall<FileInfo>;

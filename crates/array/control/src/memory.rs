@@ -5,7 +5,7 @@
 use crate::directory::Directory;
 use crate::environment::Environment;
 use crate::live::{
-    Change, ClientOffloadRow, ConnectionCounters, Live, NfsClientInfo, NfsFacts, NfsGrace, NfsLockInfo, NfsPart,
+    Change, ClientOffloadRow, ConnectionCounters, Live, NfsClientInfo, NfsGrace, NfsLockInfo, NfsPart, NfsPosition,
     OffloadRow, Portal, RefusedLogins, Reservations, SessionInfo, ShareRollbackError, UnitFacts, VolumeCounters,
 };
 use crate::live_files::LiveFiles;
@@ -19,6 +19,7 @@ use pool::{
 use random::Random;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
@@ -449,7 +450,9 @@ pub struct MemoryLive {
     /// Connections to report.
     pub connections: Cell<ConnectionCounters>,
     /// State of the NFS server to report; none if there is none.
-    pub nfs: RefCell<Option<NfsFacts>>,
+    pub nfs: RefCell<Option<MemoryNfs>>,
+    /// Number of parts of lists of the NFS server that were asked for.
+    pub nfs_parts: Cell<usize>,
     /// True if hosts send a command between any two reads of the command counter.
     pub busy: Cell<bool>,
     commands: Cell<u64>,
@@ -509,16 +512,28 @@ impl Live for MemoryLive {
     }
 
     /// Elements have their index as position.
-    fn nfs_clients(&self, from: u64, most: usize) -> NfsPart<NfsClientInfo> {
-        self.nfs.borrow().as_ref().map_or_else(|| part(&[], from, most), |nfs| part(&nfs.clients, from, most))
+    fn nfs_clients(&self, from: NfsPosition, most: usize) -> Option<NfsPart<NfsClientInfo>> {
+        self.nfs_parts.set(self.nfs_parts.get() + 1);
+        self.nfs.borrow().as_ref().map(|nfs| part(&nfs.clients, from, most, |_| true))
     }
 
-    fn nfs_locks(&self, from: u64, most: usize) -> NfsPart<NfsLockInfo> {
-        self.nfs.borrow().as_ref().map_or_else(|| part(&[], from, most), |nfs| part(&nfs.locks, from, most))
+    fn nfs_locks(&self, of: Option<ObjectId>, from: NfsPosition, most: usize) -> Option<NfsPart<NfsLockInfo>> {
+        self.nfs_parts.set(self.nfs_parts.get() + 1);
+        let is_of = |lock: &NfsLockInfo| of.is_none_or(|of| of == lock.share);
+        self.nfs.borrow().as_ref().map(|nfs| part(&nfs.locks, from, most, is_of))
     }
 
     fn nfs_grace(&self) -> Option<NfsGrace> {
         self.nfs.borrow().as_ref().map(|nfs| nfs.grace)
+    }
+
+    fn nfs_portals(&self) -> Vec<String> {
+        self.nfs.borrow().as_ref().map(|nfs| nfs.portals.clone()).unwrap_or_default()
+    }
+
+    /// The first rule decides about all addresses.
+    fn deciding_export(&self, _: ObjectId, _: IpAddr) -> Option<usize> {
+        self.nfs.borrow().as_ref().map(|_| 0)
     }
 
     fn expire_nfs_client(&self, id: u64) -> Option<bool> {
@@ -581,12 +596,25 @@ impl Live for MemoryLive {
     }
 }
 
-/// Part of a list of elements that have their index as position.
-fn part<T: Clone>(all: &[T], from: u64, most: usize) -> NfsPart<T> {
+/// Part of a list of elements that have their index as position: those wanted of `most`.
+fn part<T: Clone>(all: &[T], from: NfsPosition, most: usize, wanted: impl Fn(&T) -> bool) -> NfsPart<T> {
     let from = usize::try_from(from).unwrap_or(usize::MAX).min(all.len());
-    let elements: Vec<T> = all[from..].iter().take(most).cloned().collect();
-    let next = from + elements.len();
-    NfsPart { next: (next < all.len()).then_some(next as u64), elements }
+    let end = from.saturating_add(most).min(all.len());
+    let elements = all[from..end].iter().filter(|element| wanted(element)).cloned().collect();
+    NfsPart { next: (end < all.len()).then_some(end as NfsPosition), elements }
+}
+
+/// State of an NFS server.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryNfs {
+    /// Clients of NFSv4.
+    pub clients: Vec<NfsClientInfo>,
+    /// Locked ranges.
+    pub locks: Vec<NfsLockInfo>,
+    /// Grace period.
+    pub grace: NfsGrace,
+    /// Addresses of the server.
+    pub portals: Vec<String>,
 }
 
 /// Clock that advances one second at every read (one millisecond for monotonic time), and numbers

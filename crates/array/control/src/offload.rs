@@ -11,7 +11,7 @@ use crate::read::Read;
 use crate::shares::ShareRecord;
 use pool::ObjectId;
 use std::net::IpAddr;
-use unit::{Ending, LogEntry, Primitive};
+use unit::{Ending, LogEntry, OffloadClient, Primitive};
 
 /// Lists the counters of each primitive by volume and share.
 #[derive(Clone, Debug, Default)]
@@ -52,8 +52,8 @@ pub struct OffloadView {
 /// Client of a share.
 #[derive(Clone, Debug)]
 pub struct ClientView {
-    /// Address; absent: all clients that were not active lately, together.
-    pub address: Option<IpAddr>,
+    /// Client.
+    pub client: OffloadClient,
     /// Host with that address.
     pub host: Option<String>,
 }
@@ -61,9 +61,10 @@ pub struct ClientView {
 /// Log entry with names.
 #[derive(Clone, Debug)]
 pub struct RefusalView {
-    /// Name of the volume or share; after its deletion, its name at the time of the command.
+    /// Name of the volume or share, `SHARE@SNAPSHOT` for a snapshot that is exported; after its deletion, its name at
+    /// the time of the command.
     pub volume: String,
-    /// True if it was deleted.
+    /// True if the volume or share was deleted.
     pub deleted: bool,
     /// Host of the initiator or client.
     pub host: Option<String>,
@@ -91,7 +92,12 @@ impl Listed for OffloadStatistics {
         keep_wanted(facts.directory(), &mut views, named, |view| (view.row.volume, &view.row.name))?;
         let key = |view: &OffloadView| {
             let (deleted, name, object, primitive) = order(view);
-            let client = view.client.as_ref().map(|client| client.address.map_or("~".to_owned(), |is| is.to_string()));
+            let client = view.client.as_ref().map(|of| match of.client {
+                OffloadClient::Host(address) => address.to_string(),
+                // Behind all addresses.
+                OffloadClient::Api => "~api".to_owned(),
+                OffloadClient::Others => "~others".to_owned(),
+            });
             let client = client.unwrap_or_default();
             format!("{} {name} {:020} {client} {:02}", u8::from(deleted), object.0, primitive as u8)
         };
@@ -115,7 +121,8 @@ impl Read for OffloadLog {
         entries.retain(|entry| self.ending.is_none_or(|ending| entry.ending == ending));
         let skipped = entries.len().saturating_sub(self.limit);
         let view = |entry: LogEntry| {
-            let (volume, deleted) = name_or_last(directory, object(&entry), &entry.volume_name);
+            let (name, deleted) = name_or_last(directory, object(&entry), &entry.volume_name);
+            let volume = entry.snapshot.as_ref().map_or(name.clone(), |snapshot| format!("{name}@{snapshot}"));
             let address: Option<IpAddr> = entry.initiator.parse().ok();
             let host =
                 address.map_or_else(|| directory.host_of(&entry.initiator), |address| directory.host_at(address));
@@ -151,15 +158,20 @@ impl dyn Facts + '_ {
             let view = move |ClientOffloadRow { client, primitive, counters }| OffloadView {
                 volume: name.clone(),
                 deleted: false,
-                client: Some(ClientView {
-                    address: client,
-                    host: client.and_then(|address| directory.host_at(address)).map(|host| host.name.clone()),
-                }),
+                client: Some(ClientView { client, host: host_of(directory, client) }),
                 row: OffloadRow { volume: object, name: name.clone(), primitive, counters },
             };
             self.unit(object).offload_by_client.into_iter().map(view)
         };
         directory.shares().flat_map(of_share).collect()
+    }
+}
+
+/// Name of the host that a client is.
+fn host_of(directory: &Directory, client: OffloadClient) -> Option<String> {
+    match client {
+        OffloadClient::Host(address) => directory.host_at(address).map(|host| host.name.clone()),
+        OffloadClient::Api | OffloadClient::Others => None,
     }
 }
 

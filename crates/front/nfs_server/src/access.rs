@@ -128,12 +128,18 @@ pub enum Refusal {
 }
 
 impl Rules {
+    /// Position of the rule that decides about an address.
+    pub fn deciding(&self, address: IpAddr) -> Option<usize> {
+        let address = address.to_canonical();
+        let exact = |(position, rule): (usize, &Rule)| Some((rule.hosts.exactness(address)?, position));
+        // Of equal ones the last would win: from behind, so that it is the first.
+        let exact = self.0.iter().enumerate().rev().filter_map(exact);
+        exact.max_by_key(|(exactness, _)| *exactness).map(|(_, position)| position)
+    }
+
     /// Rule that decides about an address.
     pub fn rule(&self, address: IpAddr) -> Option<&Rule> {
-        let address = address.to_canonical();
-        let exact = |rule: &&Rule| rule.hosts.exactness(address);
-        // Of equal ones the last would win: from behind, so that it is the first.
-        self.0.iter().rev().filter(|rule| exact(rule).is_some()).max_by_key(exact)
+        self.0.get(self.deciding(address)?)
     }
 
     /// Permission of a caller: the client's address and port, and its credential.
@@ -170,8 +176,7 @@ mod tests {
 
     /// Position of the rule that decides.
     fn decides(rules: &Rules, text: &str) -> Option<usize> {
-        let rule = rules.rule(address(text))?;
-        rules.0.iter().position(|other| other == rule)
+        rules.deciding(address(text))
     }
 
     fn rules(hosts: impl IntoIterator<Item = Hosts>) -> Rules {

@@ -36,6 +36,7 @@ mod testing;
 mod tests;
 mod v3;
 mod v4;
+pub mod work;
 
 pub use connection::{CallFacts, Connection, Moment, Transport};
 pub use counts::OperationCount;
@@ -44,6 +45,6 @@ pub use reply_bound::reply_bound;
 pub use reservations::{Access, Opens};
 pub use rpc::{Answer, NoResults, Rpc, Settings, Version4};
 pub use shares::{CopyPolicy, Protocols, PublishError, Share, Shares};
-pub use statistics::{ClientOffload, ShareStatistics, Statistics};
+pub use statistics::{ClientOffload, Counted, Offloaded, Refusal, ShareStatistics, Statistics};
 pub use v4::callbacks::BackCall;
 pub use v4::server::Server as Server4;

@@ -92,6 +92,7 @@ mod tests {
                 rules,
                 protocols: Protocols { v3: true, v4 },
                 copy: crate::CopyPolicy::default(),
+                counted: None,
             };
             assert_eq!(shares.publish(share, Timestamp::default()), Ok(()));
         }

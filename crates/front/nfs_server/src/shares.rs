@@ -1,6 +1,7 @@
 //! The shares that the server exports. Their owner publishes changes; operations look them up.
 
 use crate::access::Rules;
+use crate::statistics::Counted;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use vfs::{Name, Timestamp};
@@ -43,6 +44,19 @@ pub struct Share<F> {
     pub protocols: Protocols,
     /// How COPY into it is done.
     pub copy: CopyPolicy,
+    /// Where its operations are counted; `None`: nowhere.
+    pub counted: Option<Counted>,
+}
+
+impl<F> Share<F> {
+    /// Whether all facts are those of another one.
+    fn has_facts_of(&self, other: &Self) -> bool {
+        let Self { name, object, epoch, fsid, file_system, rules, protocols, copy, counted } = other;
+        let facts = (&self.name, self.object, self.epoch, &self.fsid, &self.rules, self.protocols, self.copy);
+        facts == (name, *object, *epoch, fsid, rules, *protocols, *copy)
+            && Rc::ptr_eq(&self.file_system, file_system)
+            && self.counted == *counted
+    }
 }
 
 /// Reason why a share was not published.
@@ -76,8 +90,11 @@ impl<F> Shares<F> {
     }
 
     /// Publishes a share, or the new facts of one that is published. Operations in progress keep the
-    /// facts that they have begun with.
+    /// facts that they have begun with. Facts that are published already are no change.
     pub fn publish(&mut self, mut share: Share<F>, now: Timestamp) -> Result<(), PublishError> {
+        if self.by_object(share.object).is_some_and(|published| published.has_facts_of(&share)) {
+            return Ok(());
+        }
         share.name = share.name.detached();
         if let Some(&object) = self.objects.get(&share.name).filter(|object| **object != share.object) {
             return Err(PublishError::NameTaken { object });
@@ -133,6 +150,7 @@ impl<F> Shares<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::{Hosts, Rule};
     use nfs::v4::FileSystemId;
 
     fn share(name: &str, object: u64, fsid: u64) -> Share<()> {
@@ -145,6 +163,7 @@ mod tests {
             rules: Rules::default(),
             protocols: Protocols { v3: true, v4: true },
             copy: CopyPolicy::default(),
+            counted: None,
         }
     }
 
@@ -181,6 +200,30 @@ mod tests {
         assert_eq!(publish(share("other", 8, 1)), Err(PublishError::FsidTaken));
         assert_eq!(publish(share("other", 8, 0)), Err(PublishError::FsidTaken));
         assert_eq!(names(&shares), ["vms"]);
+    }
+
+    /// Each change of a share published all its snapshots again, and clients read the pseudo root again.
+    #[test]
+    fn facts_that_are_published_already_are_no_change() {
+        let mut shares = Shares::new(Timestamp::default());
+        let files = Rc::new(());
+        let facts = || Share { file_system: Rc::clone(&files), ..share("vms", 7, 1) };
+        assert_eq!(shares.publish(facts(), Timestamp::default()), Ok(()));
+        let changed = shares.changed();
+        assert_eq!(shares.publish(facts(), Timestamp::default()), Ok(()));
+        assert_eq!(shares.changed(), changed);
+        let others = [
+            Share { epoch: 1, ..facts() },
+            Share { fsid: FileSystemId { major: 1, minor: 1 }, ..facts() },
+            Share { protocols: Protocols { v3: false, v4: true }, ..facts() },
+            Share { rules: Rules(vec![Rule::new(Hosts::Any)]), ..facts() },
+            Share { name: share("other", 0, 0).name, ..facts() },
+        ];
+        for other in others {
+            let before = shares.changed();
+            assert_eq!(shares.publish(other.clone(), Timestamp::default()), Ok(()), "{other:?}");
+            assert!(shares.changed() > before, "{other:?}");
+        }
     }
 
     #[test]

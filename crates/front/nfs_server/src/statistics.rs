@@ -1,23 +1,23 @@
 //! Statistics: reads, writes and offload of each share, offload of each client, and refusals with their reasons.
 //!
 //! They begin with the run. Reasons, counters and the log are those of volumes (crate `unit`). The owner gives the
-//! clock, and takes the entries of the log.
+//! clock, and takes the entries of the log. A published share has the statistics that count its operations
+//! ([`Counted`]); a snapshot of a share has those of the share. Operations in progress keep them beyond the deletion
+//! of the share, and are no longer counted then.
 
 mod clients;
 mod reasons;
 
 pub use clients::ClientOffload;
-pub(crate) use reasons::Refusal;
+pub use reasons::Refusal;
 
-use crate::shares::Share;
 use clients::Clients;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::rc::Rc;
 use unit::{
-    DeletedOffload, Ending, Io, LogEntry, OffloadStatistics, OffloadWork, Primitive, Reason, UsedUnits, VolumeId,
-    VolumeOffload,
+    DeletedOffload, Ending, Io, LogEntry, OffloadClient, OffloadStatistics, OffloadWork, Primitive, Reason, UsedUnits,
+    VolumeId, VolumeOffload,
 };
 
 /// Statistics of all shares.
@@ -31,21 +31,44 @@ pub struct Statistics {
     deleted: RefCell<DeletedOffload>,
 }
 
-/// Statistics of one share.
+/// Statistics of one share and its snapshots.
 #[derive(Debug)]
 pub struct ShareStatistics {
+    object: u64,
     name: RefCell<String>,
+    /// True after the deletion of the share.
+    deleted: Cell<bool>,
     /// Reads, writes, and offload of all clients.
     pub unit: unit::Statistics,
 }
 
+/// Where the operations on a published share are counted.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// Statistics of the share.
+    pub share: Rc<ShareStatistics>,
+    /// Name of the snapshot, if it is one of the share that is published.
+    pub snapshot: Option<String>,
+}
+
+/// By identity of the statistics.
+impl PartialEq for Counted {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.share, &other.share) && self.snapshot == other.snapshot
+    }
+}
+
 /// Offload operation that ended.
-pub(crate) struct Offloaded<'a> {
-    pub client: IpAddr,
+pub struct Offloaded<'a> {
+    /// Who has sent it.
+    pub client: OffloadClient,
+    /// Primitive.
     pub primitive: Primitive,
     /// Name in the standard.
     pub operation: &'static str,
+    /// Duration in nanoseconds.
     pub duration_ns: u64,
+    /// Work, or why it was refused or failed.
     pub result: Result<&'a OffloadWork, Refusal>,
 }
 
@@ -63,7 +86,20 @@ impl Statistics {
         }
     }
 
-    /// Statistics of a share that was used.
+    /// Statistics of a share that is published under this name.
+    pub fn published(&self, object: u64, name: &str) -> Rc<ShareStatistics> {
+        let mut shares = self.shares.borrow_mut();
+        let share = shares.entry(object).or_insert_with(|| {
+            let unit = unit::Statistics::new(VolumeId(object), self.used.clone());
+            Rc::new(ShareStatistics { object, name: RefCell::default(), deleted: Cell::default(), unit })
+        });
+        if *share.name.borrow() != name {
+            share.name.replace(name.to_owned());
+        }
+        Rc::clone(share)
+    }
+
+    /// Statistics of a share that was published.
     pub fn share(&self, object: u64) -> Option<Rc<ShareStatistics>> {
         self.shares.borrow().get(&object).cloned()
     }
@@ -81,11 +117,12 @@ impl Statistics {
         used
     }
 
-    /// A share was deleted: keeps its offload counters for a while.
+    /// A share was deleted: keeps its offload counters for a while. Operations in progress are not counted any more.
     pub fn deleted(&self, object: u64) {
         let share = self.shares.borrow_mut().remove(&object);
         self.clients.borrow_mut().forget(object);
         if let Some(share) = share {
+            share.deleted.set(true);
             self.deleted.borrow_mut().keep(share.offload(true));
         }
     }
@@ -95,43 +132,36 @@ impl Statistics {
         self.deleted.borrow().rows()
     }
 
-    pub(crate) fn now_ns(&self) -> u64 {
+    /// Present time of the clock.
+    pub fn now_ns(&self) -> u64 {
         (self.now_ns)()
     }
 
-    /// Statistics of a share, under its present name.
-    fn of<F>(&self, share: &Share<F>) -> Rc<ShareStatistics> {
-        let mut shares = self.shares.borrow_mut();
-        let statistics = shares.entry(share.object).or_insert_with(|| {
-            let unit = unit::Statistics::new(VolumeId(share.object), self.used.clone());
-            Rc::new(ShareStatistics { name: RefCell::default(), unit })
-        });
-        let name = share.name.as_text().unwrap_or_default();
-        if *statistics.name.borrow() != name {
-            statistics.name.replace(name.to_owned());
-        }
-        Rc::clone(statistics)
-    }
-
     /// Counts a read or write that succeeded.
-    pub(crate) fn moved<F>(&self, share: &Share<F>, io: Io, bytes: u64, duration_ns: u64) {
-        let statistics = self.of(share);
-        match io {
-            Io::Read => statistics.unit.count_read(bytes),
-            Io::Write => statistics.unit.count_write(bytes),
+    pub(crate) fn moved(&self, counted: &Counted, io: Io, bytes: u64, duration_ns: u64) {
+        let share = &counted.share;
+        if share.deleted.get() {
+            return;
         }
-        statistics.unit.record_latency(io, duration_ns);
+        match io {
+            Io::Read => share.unit.count_read(bytes),
+            Io::Write => share.unit.count_write(bytes),
+        }
+        share.unit.record_latency(io, duration_ns);
     }
 
     /// Counts an offload operation, and logs it if it was refused, failed, or had no benefit.
-    pub(crate) fn offloaded<F>(&self, share: &Share<F>, ended: Offloaded<'_>) {
+    pub fn offloaded(&self, counted: &Counted, ended: Offloaded<'_>) {
         let Offloaded { client, primitive, operation, duration_ns, result } = ended;
-        let statistics = self.of(share);
+        let share = &counted.share;
+        if share.deleted.get() {
+            return;
+        }
         let count = |counters: &mut OffloadStatistics| match &result {
             Ok(work) => counters.succeeded(duration_ns, Some(work)),
             Err(refusal) => counters.not_succeeded(duration_ns, Some(refusal.reason)),
         };
-        statistics.unit.account(primitive, count);
+        share.unit.account(primitive, count);
         count(self.clients.borrow_mut().counters(share.object, client, primitive));
         let (ending, reason, detail) = match result {
             Ok(OffloadWork { not_offloaded: Some((reason, detail)), .. }) => {
@@ -144,8 +174,9 @@ impl Statistics {
             sequence: 0,
             unix_ms: 0,
             volume: VolumeId(share.object),
-            volume_name: statistics.name.borrow().clone(),
-            initiator: client.to_canonical().to_string(),
+            volume_name: share.name.borrow().clone(),
+            snapshot: counted.snapshot.clone(),
+            initiator: client.to_string(),
             primitive,
             command: operation,
             ending,

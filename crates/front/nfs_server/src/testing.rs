@@ -82,6 +82,7 @@ fn share(name: &str, object: u64, files: &MemoryFileSystem, rule: Rule) -> Share
         rules: Rules(vec![rule]),
         protocols: Protocols { v3: true, v4: true },
         copy: crate::CopyPolicy::default(),
+        counted: None,
     }
 }
 

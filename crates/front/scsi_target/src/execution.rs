@@ -317,6 +317,7 @@ impl<D: BlockDevice + 'static> ScsiTarget<D> {
             unix_ms: 0,
             volume: unit.volume(),
             volume_name: unit.name().to_string(),
+            snapshot: None,
             initiator: origin.nexus.initiator.to_string(),
             primitive: origin.primitive,
             command: origin.command.name,

@@ -41,7 +41,7 @@ pub use extents::{CONFLICTS, ExtentGuard, ExtentLocks, Lock, LockMode};
 pub use fair_lock::{FairLock, FairLockGuard};
 pub use in_flight::{Earlier, InFlight, InFlightGuard};
 pub use latency::LatencyHistogram;
-pub use offload::{DeletedOffload, OffloadStatistics, OffloadWork, VolumeOffload};
+pub use offload::{DeletedOffload, OffloadClient, OffloadStatistics, OffloadWork, VolumeOffload};
 pub use primitive::Primitive;
 pub use refusals::{Ending, LogEntry, Reason, ReasonCounts, RefusalLog};
 pub use registrant::Registrant;

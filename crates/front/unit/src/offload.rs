@@ -5,6 +5,8 @@ use crate::primitive::Primitive;
 use crate::refusals::{Reason, ReasonCounts};
 use block::VolumeId;
 use std::collections::VecDeque;
+use std::fmt;
+use std::net::IpAddr;
 
 /// Counters of one primitive on one volume or share, since the start. `commands` = `ok` +
 /// `refused` + `miscompares` + `errors`.
@@ -145,6 +147,35 @@ pub struct OffloadWork {
     pub unaligned_bytes: u64,
     /// Reason why the completed command had no benefit.
     pub not_offloaded: Option<(Reason, String)>,
+}
+
+/// Client of a share in statistics of offload. The order is that of lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OffloadClient {
+    /// Host, by its address in canonical form.
+    Host(IpAddr),
+    /// Requests to the array's own interface.
+    Api,
+    /// All clients that were not active lately, together.
+    Others,
+}
+
+impl OffloadClient {
+    /// Host with this address.
+    pub fn host(address: IpAddr) -> Self {
+        Self::Host(address.to_canonical())
+    }
+}
+
+/// Address of the host, `api` or `others`.
+impl fmt::Display for OffloadClient {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(address) => address.fmt(to),
+            Self::Api => to.write_str("api"),
+            Self::Others => to.write_str("others"),
+        }
+    }
 }
 
 /// Counters of one primitive on one volume or share, with names.

@@ -314,7 +314,9 @@ pub struct LogEntry {
     pub volume: VolumeId,
     /// Name of the volume or share at that time.
     pub volume_name: String,
-    /// Name of the initiator; for NFS, the address of the client.
+    /// Name of the snapshot, if the command was to one of a share.
+    pub snapshot: Option<String>,
+    /// Name of the initiator; for shares, the [`OffloadClient`](crate::OffloadClient).
     pub initiator: String,
     /// Offload primitive.
     pub primitive: Primitive,
@@ -384,6 +386,7 @@ mod tests {
                 unix_ms: 0,
                 volume: VolumeId(1),
                 volume_name: String::new(),
+                snapshot: None,
                 initiator: String::new(),
                 primitive: Primitive::Unmap,
                 command: "UNMAP",

@@ -405,15 +405,47 @@ impl Files {
         })
     }
 
-    /// Ranges of the files from an index on: index of the file, client, file, owner and range.
-    pub(crate) fn ranges_from(&self, index: u32) -> impl Iterator<Item = (Key, Key, FileKey, bytes::Bytes, Range)> {
-        self.files.iter_from(index).flat_map(move |(key, file)| {
-            file.ranges.iter().filter_map(move |range| {
-                let client = self.entries.get(range.state)?.client;
-                Some((key, client, file.key, self.owners.name(range.owner), *range))
-            })
-        })
+    /// Locked ranges of files, of one share or all, from a place on, and the place of the next part; `None` at the end.
+    /// A part has at most `most` ranges, and fewer where many files have none. Its cost does not depend on those before.
+    pub(crate) fn ranges_from(
+        &self,
+        share: Option<u64>,
+        from: RangePlace,
+        most: usize,
+    ) -> (Vec<ListedRange>, Option<RangePlace>) {
+        let mut listed = Vec::new();
+        let (files, next) = self.files.part_from(from.file, most);
+        for (key, file) in files.filter(|(_, file)| share.is_none_or(|share| share == file.key.share)) {
+            let (first, owner) = if key.index == from.file { (from.first, from.owner) } else { (0, 0) };
+            for range in file.ranges.iter_from(first, owner) {
+                let place = RangePlace { file: key.index, first: range.extent.first, owner: range.owner.index };
+                if listed.len() >= most {
+                    return (listed, Some(place));
+                }
+                let Some(entry) = self.entries.get(range.state) else { continue };
+                let (client, owner) = (entry.client, self.owners.name(range.owner));
+                listed.push(ListedRange { client, file: file.key, owner, range: *range });
+            }
+        }
+        (listed, next.map(|file| RangePlace { file, first: 0, owner: 0 }))
     }
+}
+
+/// Place of a range in the list of all: index of the file, first byte, and index of the owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RangePlace {
+    pub file: u32,
+    pub first: u64,
+    pub owner: u32,
+}
+
+/// Range with what it belongs to.
+pub(crate) struct ListedRange {
+    pub client: Key,
+    pub file: FileKey,
+    /// Name of the owner.
+    pub owner: bytes::Bytes,
+    pub range: Range,
 }
 
 #[cfg(test)]

@@ -137,6 +137,14 @@ impl<T> Table<T> {
         })
     }
 
+    /// Entries of at most `most` places from an index on, and the index behind these places; `None` at the end of the
+    /// table.
+    pub(crate) fn part_from(&self, index: u32, most: usize) -> (impl Iterator<Item = (Key, &T)>, Option<u32>) {
+        let end = (index as usize).saturating_add(most);
+        let next = u32::try_from(end).ok().filter(|_| end < self.places.len());
+        (self.iter_from(index).take_while(move |(key, _)| (key.index as usize) < end), next)
+    }
+
     /// All entries.
     #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {

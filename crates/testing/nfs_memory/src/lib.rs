@@ -78,6 +78,7 @@ fn share(name: &str, object: u64, file_system: Rc<MemoryFileSystem>) -> io::Resu
         rules: Rules(vec![Rule { squash: Squash::None, ..Rule::new(Hosts::Any) }]),
         protocols: Protocols { v3: true, v4: true },
         copy: CopyPolicy::Share,
+        counted: None,
     })
 }
 

@@ -141,6 +141,7 @@ impl<F: FileSystem + 'static> World<F> {
             rules: Rules(vec![Rule { squash: Squash::None, ..Rule::new(Hosts::Any) }]),
             protocols: Protocols { v3: false, v4: true },
             copy: CopyPolicy::Physical,
+            counted: None,
         };
         shares.borrow_mut().publish(share, time(0)).map_err(|error| error.to_string())?;
         let server = Rc::new(Server4::new(KEY, Rc::clone(&shares), state, Box::new(|| 5)));

@@ -317,6 +317,7 @@ fn share<F>(files: F) -> Share<F> {
         rules: Rules(vec![Rule { squash: Squash::None, ..Rule::new(Hosts::Any) }]),
         copy: nfs_server::CopyPolicy::Share,
         protocols: Protocols { v3: true, v4: true },
+        counted: None,
     }
 }
 

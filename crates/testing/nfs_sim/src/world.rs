@@ -223,7 +223,7 @@ impl<D: Disk> Simulation<D> {
     fn check_state(&mut self) {
         let now = self.shared.now();
         let Some(lists) = self.machine.state(&self.shared, |state, _| {
-            (state.list_opens(0, usize::MAX).elements, state.list_locks(0, usize::MAX).elements)
+            (state.list_opens(0, usize::MAX).elements, state.list_locks(None, 0, usize::MAX).elements)
         }) else {
             return;
         };

@@ -6,6 +6,7 @@ mod shares;
 
 use clap::Parser;
 use cli::{Console, Globals, Noun};
+use control::memory::MemoryNfs;
 use control::{
     Ending, LatencyHistogram, LogEntry, OffloadCounters, OffloadRow, Primitive, Reason, SessionInfo, VolumeId,
 };
@@ -67,6 +68,8 @@ impl Array {
                     live.sessions.replace(vec![session()]);
                     live.offload.replace(vec![offload()]);
                     live.refusals.replace(vec![refusal()]);
+                    let portals = vec!["127.0.0.1:2049".to_owned()];
+                    live.nfs.replace(Some(MemoryNfs { portals, ..MemoryNfs::default() }));
                 }),
             )
         });
@@ -140,6 +143,7 @@ fn refusal() -> LogEntry {
         unix_ms: 1_795_255_201_000,
         volume: VolumeId(1),
         volume_name: "v1".to_owned(),
+        snapshot: None,
         ending: Ending::Refused,
         initiator: ESX01.to_owned(),
         primitive: Primitive::Xcopy,

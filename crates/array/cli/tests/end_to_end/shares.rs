@@ -59,7 +59,7 @@ fn shares_from_creation_to_deletion() {
     assert!(wrong.err.contains("windlass share clone vms@monday NAME"), "{}", wrong.err);
     array.ok(&["share", "set", "vms", "--name", "machines", "--protocols", "v3,v4", "--new-handles", "--yes"]);
     let shown = array.ok(&["share", "show", "machines"]);
-    assert!(shown.contains("mount -t nfs -o vers=4.2 ADDRESS:/machines DIRECTORY"), "{shown}");
+    assert!(shown.contains("mount -t nfs -o vers=4.2,hard 127.0.0.1:/machines DIRECTORY"), "{shown}");
     let rolled = array.run(&["share", "rollback", "machines", "monday", "--keep", "before", "--yes"]);
     assert_eq!((rolled.status, rolled.err.as_str()), (0, "share machines is as it was in snapshot monday\n"));
     let kept = array.run(&["share", "delete", "machines", "--yes"]);
@@ -190,7 +190,7 @@ fn connecting_a_host_prints_what_it_enters() {
     let printed = array.run(&["connect", "linux", "pve1", "vms", "--address", "192.0.2.7:12049"]);
     assert!(printed.err.is_empty(), "{printed:?}");
     for line in [
-        "# mount share vms on pve1 (read-write, squash none), as root",
+        "# mount share vms on pve1 (read-write, squash none, by the rule for pve1), as root",
         "mount -t nfs -o vers=4.2,hard,port=12049 192.0.2.7:/vms /mnt/vms",
         "192.0.2.7:/vms  /mnt/vms  nfs  vers=4.2,hard,port=12049,_netdev,nofail  0  0",
         "windlass offload stats vms --by client",
@@ -200,6 +200,19 @@ fn connecting_a_host_prints_what_it_enters() {
     let old = array.ok(&["connect", "linux", "pve1", "old", "--directory", "/srv/old"]);
     let mount = "mount -t nfs -o vers=3,hard,proto=tcp,nolock,mountport=2049,ro 127.0.0.1:/old /srv/old";
     assert!(old.lines().any(|line| line == mount), "{old}");
+    let shown = array.ok(&["share", "show", "old"]);
+    let mount = "mount -t nfs -o vers=3,hard,proto=tcp,nolock,mountport=2049 127.0.0.1:/old DIRECTORY";
+    assert!(shown.contains(mount), "{shown}");
+    // A rule for a group that the host is in grants, too.
+    array.ok(&["host-group", "create", "pve", "pve1"]);
+    array.ok(&["share", "create", "grouped"]);
+    array.ok(&["access", "grant", "grouped", "--group", "pve"]);
+    let grouped = array.run(&["connect", "linux", "pve1", "grouped"]);
+    let purpose = "# mount share grouped on pve1 (read-write, squash none, by the rule for group:pve), as root";
+    assert!(grouped.err.is_empty() && grouped.out.lines().any(|line| line == purpose), "{grouped:?}");
+    array.ok(&["host", "create", "web1", "--iqn", "iqn.2026-01.org.example:web1"]);
+    let unknown = array.run(&["connect", "linux", "web1", "vms"]);
+    assert!(unknown.err.contains("windlass host set web1 --address ADDRESS"), "{unknown:?}");
     array.ok(&["access", "grant", "v1", "--host", "pve1"]);
     let volume = array.ok(&["connect", "linux", "pve1", "v1"]);
     assert!(volume.contains("iscsiadm -m discovery -t sendtargets -p 127.0.0.1:"), "{volume}");

@@ -105,6 +105,13 @@ impl Directory {
             .ok_or_else(|| ControlError::NotFound { noun: Noun::Share, name: name.to_owned() })
     }
 
+    /// Finds the object of a share by name or id, or of a snapshot of one as `SHARE@SNAPSHOT`.
+    pub(crate) fn exported(&self, name: &str) -> Result<ObjectId, ControlError> {
+        let Some((share, _)) = name.split_once('@') else { return Ok(self.share(name)?.object) };
+        self.share(share)?;
+        Ok(self.snapshot(name)?.object)
+    }
+
     /// Checks that no volume and no share has this name.
     pub(crate) fn check_name_free(&self, name: &str) -> Result<(), ControlError> {
         let noun = match (self.index.volume_named(name), self.index.share_named(name)) {

@@ -3,11 +3,13 @@
 //! The most exact rule decides about a host: one that names it, then one of a group, then the
 //! network with the longest prefix, then the rule for any host. A share without rules is invisible.
 
+mod check;
 mod grantee;
 mod network;
 pub(crate) mod record;
 mod rule;
 
+pub use check::{ExportCheck, ExportCheckView};
 pub use grantee::ExportGrantee;
 pub use network::{Network, NetworkError};
 pub use record::{ExportRecord, ExportTo, Squash};

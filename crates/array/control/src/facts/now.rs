@@ -6,7 +6,7 @@ use crate::directory::Directory;
 use crate::events::Event;
 use crate::events::view::{AlertView, EventFilter};
 use crate::jobs::view::JobView;
-use crate::live::{ConnectionCounters, NfsFacts, OffloadRow, Portal, SessionInfo, UnitFacts};
+use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
 use std::cell::{OnceCell, Ref};
@@ -18,7 +18,6 @@ pub(crate) struct Now<'a> {
     directory: Ref<'a, Directory>,
     portals: Vec<Portal>,
     sessions: OnceCell<Vec<SessionInfo>>,
-    nfs: OnceCell<Option<NfsFacts>>,
 }
 
 impl Control {
@@ -29,7 +28,6 @@ impl Control {
             directory: self.directory(),
             portals: self.live().portals(),
             sessions: OnceCell::new(),
-            nfs: OnceCell::new(),
         })
     }
 }
@@ -49,6 +47,10 @@ impl Facts for Now<'_> {
 
     fn portals(&self) -> &[Portal] {
         &self.portals
+    }
+
+    fn nfs_portals(&self) -> Vec<String> {
+        self.control.live().nfs_portals()
     }
 
     fn object(&self, id: ObjectId) -> Option<ObjectInfo> {
@@ -89,15 +91,6 @@ impl Facts for Now<'_> {
 
     fn connections(&self) -> ConnectionCounters {
         self.control.live().connections()
-    }
-
-    fn nfs(&self) -> Option<&NfsFacts> {
-        let list = || {
-            let (live, grace) = (self.control.live(), self.control.live().nfs_grace()?);
-            let clients = live.nfs_clients(0, usize::MAX).elements;
-            Some(NfsFacts { clients, locks: live.nfs_locks(0, usize::MAX).elements, grace })
-        };
-        self.nfs.get_or_init(list).as_ref()
     }
 
     fn jobs(&self) -> Vec<JobView> {

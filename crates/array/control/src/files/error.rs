@@ -79,6 +79,16 @@ pub enum FileError {
         /// Length in bytes.
         length_bytes: u64,
     },
+    /// The file ends before the start of a range without length.
+    #[error("file {path} ends at byte {size_bytes}: there is no range from byte {offset_bytes} to its end")]
+    BeyondEnd {
+        /// The file.
+        path: String,
+        /// Start in bytes.
+        offset_bytes: u64,
+        /// Size of the file in bytes.
+        size_bytes: u64,
+    },
     /// Permission bits out of range.
     #[error("mode {mode:o} is out of range: permission bits are 0 to 7777")]
     InvalidMode {
@@ -114,6 +124,7 @@ impl FileError {
             | Self::ReadOnly { path }
             | Self::TooLarge { path, .. }
             | Self::InvalidRange { path, .. }
+            | Self::BeyondEnd { path, .. }
             | Self::Damaged { path }
             | Self::Limit { path, .. } => Some(path),
             Self::InvalidMode { .. } => None,
@@ -134,6 +145,7 @@ impl Condition for FileError {
             Self::ReadOnly { .. } => "read-only",
             Self::TooLarge { .. } => "file-too-large",
             Self::InvalidRange { .. } => "invalid-range",
+            Self::BeyondEnd { .. } => "range-required",
             Self::InvalidMode { .. } => "invalid-mode",
             Self::Damaged { .. } => "damaged",
             Self::Limit { .. } => "file-limit",
@@ -150,9 +162,11 @@ impl Condition for FileError {
             | Self::Empty { .. }
             | Self::ReadOnly { .. }
             | Self::Limit { .. } => Class::Conflict,
-            Self::InvalidPath { .. } | Self::TooLarge { .. } | Self::InvalidRange { .. } | Self::InvalidMode { .. } => {
-                Class::Invalid
-            }
+            Self::InvalidPath { .. }
+            | Self::TooLarge { .. }
+            | Self::InvalidRange { .. }
+            | Self::BeyondEnd { .. }
+            | Self::InvalidMode { .. } => Class::Invalid,
             Self::Damaged { .. } => Class::Failed,
         }
     }
@@ -164,6 +178,7 @@ impl Condition for FileError {
             Self::SymbolicLink { .. } => "name the file itself",
             Self::Exists { .. } => "choose another name, or remove the file first",
             Self::ReadOnly { .. } => "name the file in the share, without @SNAPSHOT",
+            Self::BeyondEnd { .. } => "give a range with its length, such as 0+100G",
             Self::Damaged { .. } => "check the pool",
             Self::NotDirectory { .. }
             | Self::NotRegular { .. }

@@ -9,8 +9,11 @@ pub struct NfsPart<T> {
     /// Elements.
     pub elements: Vec<T>,
     /// Position of the next part; `None` at the end.
-    pub next: Option<u64>,
+    pub next: Option<NfsPosition>,
 }
+
+/// Position in a list of the NFS server; 0 is its start.
+pub type NfsPosition = u128;
 
 /// Standing of a client of NFSv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,15 +79,4 @@ pub struct NfsGrace {
     pub seconds: u64,
     /// Clients for which it lasts.
     pub reclaiming: u64,
-}
-
-/// State of the NFS server.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NfsFacts {
-    /// Clients of NFSv4.
-    pub clients: Vec<NfsClientInfo>,
-    /// Locked ranges, by file.
-    pub locks: Vec<NfsLockInfo>,
-    /// Grace period.
-    pub grace: NfsGrace,
 }

@@ -8,7 +8,6 @@ use crate::directory::Edit;
 use crate::environment::yield_now;
 use crate::events::view::EventFilter;
 use crate::jobs::view::JobView;
-use crate::live::NfsFacts;
 use pool::{ObjectId, ObjectKind, Revision};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::channel;
@@ -17,8 +16,6 @@ use uuid::Uuid;
 
 /// Largest number of objects and units published in one turn of the thread.
 const PER_TURN: usize = 256;
-/// Longest age of the list of clients and locks of NFS when it is published.
-const NFS_AGE: Duration = Duration::from_secs(1);
 /// Number of counts of deleted objects that are always kept.
 const LEAST_FORGOTTEN: usize = 64;
 /// Longest time of counting before other tasks run.
@@ -39,7 +36,6 @@ impl Control {
         publisher.last_event.set(0);
         publisher.next_refusal.set(0);
         publisher.connections.take();
-        publisher.nfs_listed.set(None);
         let pool = self.pool_facts();
         publisher.pool.replace(Some(pool.clone()));
         let directory = self.directory().clone();
@@ -52,6 +48,7 @@ impl Control {
             started: self.started(),
             at: self.environment().now(),
             portals: self.live().portals(),
+            nfs_portals: self.live().nfs_portals(),
             pool,
             objects,
             changes: self.catalog().changes(),
@@ -61,7 +58,6 @@ impl Control {
             deleted_offload: self.live().deleted_offload(),
             sessions: self.live().sessions(),
             connections: self.live().connections(),
-            nfs: None,
             refusals: VecDeque::new(),
             jobs: BTreeMap::new(),
             alerts: Vec::new(),
@@ -87,42 +83,6 @@ impl Control {
         }
         self.publish_some(left);
         self.publish_rest();
-        self.publish_nfs().await;
-    }
-
-    /// Lets the next publication list clients and locks of NFS, also if the last list is new.
-    pub(crate) fn list_nfs_soon(&self) {
-        self.publisher().nfs_listed.set(None);
-    }
-
-    /// Lists clients and locks of NFS, in parts between which other tasks run, unless the last list is new: with
-    /// many locks it is long, and it changes with every call of a client.
-    async fn publish_nfs(&self) {
-        let (publisher, now) = (self.publisher(), self.environment().monotonic());
-        if publisher.nfs_listed.get().is_some_and(|listed| now.saturating_sub(listed) < NFS_AGE) {
-            return;
-        }
-        publisher.nfs_listed.set(Some(now));
-        let Some(grace) = self.live().nfs_grace() else { return publisher.send(vec![Delta::Nfs(None)]) };
-        let mut facts = NfsFacts { grace, ..NfsFacts::default() };
-        let mut from = Some(0);
-        while let Some(position) = from {
-            let part = self.live().nfs_clients(position, PER_TURN);
-            facts.clients.extend(part.elements);
-            from = part.next;
-            yield_now().await;
-        }
-        from = Some(0);
-        while let Some(position) = from {
-            let part = self.live().nfs_locks(position, PER_TURN);
-            facts.locks.extend(part.elements);
-            from = part.next;
-            yield_now().await;
-        }
-        // A later list may have begun meanwhile.
-        if publisher.nfs_listed.get() == Some(now) {
-            publisher.send(vec![Delta::Nfs(Some(Box::new(facts)))]);
-        }
     }
 
     /// Lists the objects and units that changed. Returns the number of all that wait.

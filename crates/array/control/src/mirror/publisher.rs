@@ -9,7 +9,6 @@ use pool::ObjectId;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Sender;
-use std::time::Duration;
 use uuid::Uuid;
 
 /// Facts sent last, for comparison before the next publication.
@@ -27,9 +26,6 @@ pub(crate) struct Publisher {
     pub(super) counts: RefCell<BTreeMap<Vec<ObjectId>, Count>>,
     /// True if a volume or share was deleted since the last publication.
     pub(super) content_deleted: Cell<bool>,
-    /// Time of the last list of clients and locks of NFS, as [`Environment::monotonic`](crate::Environment::monotonic)
-    /// says it; `None` if one is due.
-    pub(super) nfs_listed: Cell<Option<Duration>>,
     /// Number of the last event.
     pub(super) last_event: Cell<u64>,
     /// Number of the next refusal.

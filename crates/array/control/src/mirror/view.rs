@@ -5,7 +5,7 @@ use crate::events::Event;
 use crate::events::view::{AlertView, EventFilter};
 use crate::facts::{Facts, PoolFacts};
 use crate::jobs::view::JobView;
-use crate::live::{ConnectionCounters, NfsFacts, OffloadRow, Portal, SessionInfo, UnitFacts};
+use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
 use crate::volumes::record::VolumeRecord;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo, Revision};
@@ -33,7 +33,6 @@ pub(super) enum Delta {
     DeletedOffload(Vec<OffloadRow>),
     Session(u64, Option<SessionInfo>),
     Connections(ConnectionCounters),
-    Nfs(Option<Box<NfsFacts>>),
     Refusals(Vec<LogEntry>),
     Job(Uuid, Option<Box<JobView>>),
     Alerts(Vec<AlertView>),
@@ -55,6 +54,7 @@ pub(super) struct View {
     pub started: Timestamp,
     pub at: Timestamp,
     pub portals: Vec<Portal>,
+    pub nfs_portals: Vec<String>,
     pub pool: PoolFacts,
     /// Objects of volumes, shares and snapshots; the pool may have many more.
     pub objects: BTreeMap<ObjectId, ObjectInfo>,
@@ -67,7 +67,6 @@ pub(super) struct View {
     /// Sessions by number.
     pub sessions: Vec<SessionInfo>,
     pub connections: ConnectionCounters,
-    pub nfs: Option<Box<NfsFacts>>,
     pub refusals: VecDeque<LogEntry>,
     pub jobs: BTreeMap<Uuid, JobView>,
     pub alerts: Vec<AlertView>,
@@ -108,7 +107,6 @@ impl View {
             }
             Delta::DeletedOffload(rows) => self.deleted_offload = rows,
             Delta::Connections(connections) => self.connections = connections,
-            Delta::Nfs(nfs) => self.nfs = nfs,
             Delta::Refusals(refusals) => keep(&mut self.refusals, refusals, MAX_REFUSALS),
             Delta::Job(id, Some(job)) => drop(self.jobs.insert(id, *job)),
             Delta::Job(id, None) => drop(self.jobs.remove(&id)),
@@ -153,6 +151,10 @@ impl Facts for View {
         &self.portals
     }
 
+    fn nfs_portals(&self) -> Vec<String> {
+        self.nfs_portals.clone()
+    }
+
     fn object(&self, id: ObjectId) -> Option<ObjectInfo> {
         self.objects.get(&id).copied()
     }
@@ -191,10 +193,6 @@ impl Facts for View {
 
     fn connections(&self) -> ConnectionCounters {
         self.connections
-    }
-
-    fn nfs(&self) -> Option<&NfsFacts> {
-        self.nfs.as_deref()
     }
 
     fn jobs(&self) -> Vec<JobView> {

@@ -20,10 +20,7 @@ impl Request for NfsClientExpire {
 
     async fn run(&self, control: &Control) -> Result<(), ControlError> {
         match control.live().expire_nfs_client(self.id) {
-            Some(true) => {
-                control.list_nfs_soon();
-                Ok(())
-            }
+            Some(true) => Ok(()),
             Some(false) => Err(NfsClientError::no_client(self.id)),
             None => Err(NfsClientError::NotServed.into()),
         }

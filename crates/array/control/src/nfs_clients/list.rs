@@ -1,110 +1,114 @@
 //! `nfs client list`, `nfs lock list` and `nfs grace show`.
+//!
+//! The lists are made when they are asked for, in parts between which hosts are served.
 
 use super::NfsClientError;
 use crate::condition::Noun;
+use crate::control::Control;
+use crate::environment::yield_now;
 use crate::error::ControlError;
-use crate::facts::Facts;
-use crate::live::{NfsClientInfo, NfsFacts, NfsGrace, NfsLockInfo};
-use crate::page::Listed;
-use crate::read::Read;
+use crate::live::{NfsClientInfo, NfsGrace, NfsLockInfo, NfsPart, NfsPosition};
+use crate::request::Request;
+use pool::ObjectId;
+use std::collections::BTreeMap;
 
-/// Lists the clients of NFSv4, by id.
+/// Most elements between which no other task runs: less than a millisecond.
+const PER_TURN: usize = 256;
+
+/// Lists clients of NFSv4, in the order of the server's table.
 #[derive(Clone, Debug)]
-pub struct NfsClientList;
+pub struct NfsClientList {
+    /// Position: 0, or that of an earlier part.
+    pub from: NfsPosition,
+    /// Most clients.
+    pub most: usize,
+}
 
-/// Lists the locked ranges of files in a share, by file and offset.
+/// Lists locked ranges of files, by file and offset, with the files in the order of the server's table.
 #[derive(Clone, Debug)]
 pub struct NfsLockList {
-    /// Name or id; all shares if absent.
+    /// Share by name or id, or snapshot as `SHARE@SNAPSHOT`; all if absent.
     pub share: Option<String>,
+    /// Position: 0, or that of an earlier part.
+    pub from: NfsPosition,
+    /// Most ranges.
+    pub most: usize,
 }
 
 /// Shows the grace period.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct NfsGraceShow;
 
 /// Locked range with the name of its share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NfsLockView {
-    /// Name of the share, or of its snapshot; absent if it was deleted meanwhile.
+    /// Name of the share, or of its snapshot as `SHARE@SNAPSHOT`; absent if it was deleted meanwhile.
     pub share: Option<String>,
     /// The range.
     pub lock: NfsLockInfo,
 }
 
-/// State of the NFS server. Errors: `NotServed`.
-fn served(facts: &dyn Facts) -> Result<&NfsFacts, ControlError> {
-    facts.nfs().ok_or_else(|| NfsClientError::NotServed.into())
+/// Collects at most `most` elements. `part` gives at most so many from a position on.
+///
+/// Errors: `NotServed`.
+async fn collect<T>(
+    from: NfsPosition,
+    most: usize,
+    part: impl Fn(NfsPosition, usize) -> Option<NfsPart<T>>,
+) -> Result<NfsPart<T>, ControlError> {
+    let mut all = NfsPart { elements: Vec::new(), next: Some(from) };
+    while let Some(position) = all.next
+        && all.elements.len() < most
+    {
+        if position != from {
+            yield_now().await;
+        }
+        let part = part(position, PER_TURN.min(most - all.elements.len())).ok_or(NfsClientError::NotServed)?;
+        all.elements.extend(part.elements);
+        all.next = part.next;
+    }
+    Ok(all)
 }
 
-impl Read for NfsClientList {
-    type Reply = Vec<NfsClientInfo>;
+impl Request for NfsClientList {
+    type Reply = NfsPart<NfsClientInfo>;
     const NAME: &'static str = "nfs-client-list";
 
-    fn answer(&self, facts: &dyn Facts) -> Result<Vec<NfsClientInfo>, ControlError> {
-        self.all(facts)
+    async fn run(&self, control: &Control) -> Result<NfsPart<NfsClientInfo>, ControlError> {
+        collect(self.from, self.most, |from, most| control.live().nfs_clients(from, most)).await
     }
 }
 
-impl Listed for NfsClientList {
-    type View = NfsClientInfo;
-    type Row = NfsClientInfo;
-
-    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, NfsClientInfo)>, ControlError> {
-        let clients = served(facts)?.clients.iter();
-        let mut rows: Vec<_> = clients.map(|client| (format!("{:016x}", client.id), client.clone())).collect();
-        rows.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(rows)
-    }
-
-    fn views(&self, _: &dyn Facts, rows: Vec<NfsClientInfo>) -> Vec<NfsClientInfo> {
-        rows
-    }
-}
-
-impl Read for NfsLockList {
-    type Reply = Vec<NfsLockView>;
+impl Request for NfsLockList {
+    type Reply = NfsPart<NfsLockView>;
     const NAME: &'static str = "nfs-lock-list";
 
-    fn answer(&self, facts: &dyn Facts) -> Result<Vec<NfsLockView>, ControlError> {
-        self.all(facts)
-    }
-}
-
-impl Listed for NfsLockList {
-    type View = NfsLockView;
-    type Row = NfsLockInfo;
-
-    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, NfsLockInfo)>, ControlError> {
-        let share = match &self.share {
-            Some(name) => Some(facts.directory().share(name)?.object),
-            None => None,
-        };
-        let locks = served(facts)?.locks.iter().filter(|lock| share.is_none_or(|share| share == lock.share));
-        // Owners of shared locks may lock the same range.
-        let key = |(number, lock): (usize, &NfsLockInfo)| {
-            format!("{:016x} {:016x} {:016x} {number:08x}", lock.share.0, lock.file, lock.offset_bytes)
-        };
-        let mut rows: Vec<_> = locks.enumerate().map(|lock| (key(lock), lock.1.clone())).collect();
-        rows.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(rows)
-    }
-
-    fn views(&self, facts: &dyn Facts, rows: Vec<NfsLockInfo>) -> Vec<NfsLockView> {
+    async fn run(&self, control: &Control) -> Result<NfsPart<NfsLockView>, ControlError> {
+        let of = self.share.as_ref().map(|name| control.directory().exported(name)).transpose()?;
+        let part = collect(self.from, self.most, |from, most| control.live().nfs_locks(of, from, most)).await?;
+        let mut names = BTreeMap::new();
         let view = |lock: NfsLockInfo| {
-            let share = facts.directory().share_of(lock.share).map(|share| share.name.clone());
+            let share = names.entry(lock.share).or_insert_with(|| exported_name(control, lock.share)).clone();
             NfsLockView { share, lock }
         };
-        rows.into_iter().map(view).collect()
+        Ok(NfsPart { elements: part.elements.into_iter().map(view).collect(), next: part.next })
     }
 }
 
-impl Read for NfsGraceShow {
+/// Name of the share in an object, or of the snapshot of one.
+fn exported_name(control: &Control, object: ObjectId) -> Option<String> {
+    let directory = control.directory();
+    let share = directory.share_of(object).map(|share| share.name.clone());
+    let snapshot = || directory.snapshots().find(|snapshot| snapshot.object == object);
+    share.or_else(|| snapshot().map(|snapshot| directory.full_name(snapshot)))
+}
+
+impl Request for NfsGraceShow {
     type Reply = NfsGrace;
     const NAME: &'static str = "nfs-grace-show";
 
-    fn answer(&self, facts: &dyn Facts) -> Result<NfsGrace, ControlError> {
-        Ok(served(facts)?.grace)
+    async fn run(&self, control: &Control) -> Result<NfsGrace, ControlError> {
+        control.live().nfs_grace().ok_or_else(|| NfsClientError::NotServed.into())
     }
 }
 

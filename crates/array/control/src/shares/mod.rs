@@ -65,6 +65,8 @@ pub struct ShareView {
     pub source: Option<SourceView>,
     /// Its export rules, the most exact first.
     pub exports: Vec<ExportView>,
+    /// Addresses of the NFS server as hosts see them, `ADDRESS:PORT`; none if NFS is not served.
+    pub portals: Vec<String>,
     /// Warnings about the consequences of the request that this view answers.
     pub warnings: Vec<Warning>,
 }
@@ -145,7 +147,17 @@ impl dyn Facts + '_ {
         let mut exports: Vec<ExportView> =
             directory.exports_by_share(record.id).map(|export| self.export_view(export)).collect();
         exports.sort_by_cached_key(ExportView::order);
-        let (pool, warnings) = (self.pool_name().to_owned(), Vec::new());
-        Some(ShareView { record, pool, object, unique_bytes, snapshot_bytes, snapshots, source, exports, warnings })
+        Some(ShareView {
+            record,
+            pool: self.pool_name().to_owned(),
+            object,
+            unique_bytes,
+            snapshot_bytes,
+            snapshots,
+            source,
+            exports,
+            portals: self.nfs_portals(),
+            warnings: Vec::new(),
+        })
     }
 }

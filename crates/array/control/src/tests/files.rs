@@ -57,7 +57,7 @@ impl LiveFiles for Files {
     }
 
     fn capture(&self, at: FilePlace) -> FileCall<CapturedFile> {
-        let none = CapturedFile { capture: ObjectId(0), size_bytes: 0 };
+        let none = CapturedFile::new(ObjectId(0), 0, || {});
         self.call(format!("capture {}", at.path), self.captured.take().unwrap_or(none))
     }
 
@@ -88,7 +88,14 @@ fn captures(array: &Array, files: &Files, size_bytes: u64) -> ObjectId {
     let changes = vec![CatalogChange::CreateCapture { id: capture, size_bytes: 1 << 20 }];
     futures_executor::block_on(array.catalog.commit(changes)).unwrap();
     array.catalog.set_mapped(capture, 8192);
-    files.captured.replace(Some(CapturedFile { capture, size_bytes }));
+    let discard = {
+        let catalog = array.catalog.clone();
+        move || {
+            let delete = vec![CatalogChange::DeleteObject { id: capture }];
+            let _after_power_loss = catalog.commit(delete).now_or_never();
+        }
+    };
+    files.captured.replace(Some(CapturedFile::new(capture, size_bytes, discard)));
     capture
 }
 
@@ -120,6 +127,21 @@ fn a_volume_from_a_file_replaces_its_capture_in_one_commit() {
     assert_eq!(kinds, [("vms", true), ("vms@monday", true), ("vm1", false)]);
     let again = Array::over(array.catalog.clone()).unwrap();
     assert_eq!(again.control.directory().volume("vm1").unwrap(), &view.record);
+}
+
+/// The capture stayed until the next start of the array.
+#[test]
+fn a_request_that_is_dropped_leaves_no_capture() {
+    let (array, files) = array();
+    captures(&array, &files, 5000);
+    let mut request = Box::pin(array.control.execute(of_file("vm1", "vms/a")));
+    // The file is captured, and the commit of the volume waits.
+    array.catalog.crash_after.set(Some(0));
+    assert!(request.as_mut().now_or_never().is_none());
+    assert_eq!(array.catalog.captures().len(), 1);
+    array.catalog.crash_after.set(None);
+    drop(request);
+    assert_eq!(array.catalog.captures(), []);
 }
 
 #[test]

@@ -13,6 +13,7 @@ fn refusal(sequence: u64, volume: ObjectId) -> LogEntry {
         unix_ms: 0,
         volume: VolumeId(volume.0),
         volume_name: "old".to_owned(),
+        snapshot: None,
         ending: if sequence < 8 { Ending::Refused } else { Ending::Failed },
         initiator: ESX01.to_owned(),
         primitive: Primitive::Xcopy,
@@ -80,7 +81,11 @@ fn shares_have_rows_and_clients() {
     ]);
     let client =
         |client| ClientOffloadRow { client, primitive: Primitive::Clone, counters: OffloadCounters::default() };
-    array.live.offload_by_client.borrow_mut().insert(share.0, vec![client(Some(address)), client(None)]);
+    array
+        .live
+        .offload_by_client
+        .borrow_mut()
+        .insert(share.0, vec![client(OffloadClient::Host(address)), client(OffloadClient::Others)]);
     let rows = |volume: Option<&str>, noun, by_client| {
         let request = OffloadStatistics { volume: volume.map(str::to_owned), noun, by_client };
         let rows = array.run(request)?;

@@ -83,15 +83,23 @@ impl Request for VolumeCreate {
         }
         control.directory().check_name_free(&self.name)?;
         let reservation = reservation()?;
-        let source = match origin {
-            None => None,
-            Some(Origin::Object(source)) => Some(source),
-            Some(Origin::File(file)) => Some(file.capture(control).await?),
+        // Deletes the capture if this future is dropped.
+        let (source, captured) = match origin {
+            None => (None, None),
+            Some(Origin::Object(source)) => (Some(source), None),
+            Some(Origin::File(file)) => {
+                let (source, captured) = file.capture(control).await?;
+                (Some(source), Some(captured))
+            }
         };
         let made = self.make(control, source.as_ref(), reservation).await;
-        if let (Err(_), Some(Source { found, is_capture: true, .. })) = (&made, &source) {
-            // A stopped pool keeps it until the next start.
-            let _deleted = control.catalog().commit(vec![CatalogChange::DeleteObject { id: found.object }]).await;
+        if let Some(captured) = captured {
+            if made.is_err() {
+                // A stopped pool keeps it until the next start.
+                let delete = CatalogChange::DeleteObject { id: captured.capture };
+                let _deleted = control.catalog().commit(vec![delete]).await;
+            }
+            captured.used();
         }
         let mut view = control.show_volume(made?).await?;
         view.warnings = control.space_warnings();
@@ -167,12 +175,13 @@ struct FileOrigin {
 
 impl FileOrigin {
     /// Captures the content of the file. A volume consists of whole blocks: what is behind the end is zero.
-    async fn capture(&self, control: &Control) -> Result<Source, ControlError> {
+    async fn capture(&self, control: &Control) -> Result<(Source, CapturedFile), ControlError> {
         let captured = self.files.capture(self.named.place.clone()).await;
-        let CapturedFile { capture, size_bytes } = captured.map_err(|refusal| self.named.refused(control, refusal))?;
+        let captured = captured.map_err(|refusal| self.named.refused(control, refusal))?;
         let (record, name) = (SourceRecord::Share(self.named.share.id), self.named.place.shown.clone());
-        let found = Found { record, object: capture, name };
-        Ok(Source { found, size_bytes: size_bytes.next_multiple_of(FILE_GRAIN_BYTES), is_capture: true })
+        let found = Found { record, object: captured.capture, name };
+        let size_bytes = captured.size_bytes.next_multiple_of(FILE_GRAIN_BYTES);
+        Ok((Source { found, size_bytes, is_capture: true }, captured))
     }
 }
 

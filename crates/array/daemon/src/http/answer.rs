@@ -9,7 +9,7 @@ use axum::http::{StatusCode, Uri};
 use control::{Listed, Page, Read, Request};
 
 /// Largest number of elements of a part.
-const MAX_LIMIT: u32 = 10_000;
+pub(super) const MAX_LIMIT: u32 = 10_000;
 
 /// Defines the handler of a list without a filter, which is read in parts: its description, name,
 /// path, tag, type, request and conversion.
@@ -53,17 +53,17 @@ pub(super) async fn page<L: Listed, T>(
     uri: &Uri,
     convert: impl Fn(L::View) -> T,
 ) -> Result<Json<List<T>>, Fault> {
-    let limit = match limit {
-        None => usize::MAX,
-        Some(limit @ 1..=MAX_LIMIT) => usize::try_from(limit).unwrap_or(usize::MAX),
-        Some(limit) => {
-            let detail = format!("limit {limit} is not possible: 1 to {MAX_LIMIT}");
-            return Err(Fault::InvalidRequest { status: StatusCode::BAD_REQUEST, detail });
-        }
-    };
+    let limit = limit.map(number).transpose()?.unwrap_or(usize::MAX);
     let part = array.read(Page { list, after, limit }).await?;
     let next = part.next.map(|after| next_part(uri, &after));
     Ok(Json(List { items: part.views.into_iter().map(convert).collect(), next }))
+}
+
+/// Most elements of a part, if it is possible.
+pub(super) fn number(limit: u32) -> Result<usize, Fault> {
+    let detail = format!("limit {limit} is not possible: 1 to {MAX_LIMIT}");
+    let possible = (1..=MAX_LIMIT).contains(&limit).then(|| usize::try_from(limit).ok()).flatten();
+    possible.ok_or(Fault::InvalidRequest { status: StatusCode::BAD_REQUEST, detail })
 }
 
 /// Path and query of the request with another start.
@@ -85,7 +85,7 @@ pub(super) async fn show<R: Read, T>(
     Ok(Json(convert(array.read(request).await?)))
 }
 
-/// Changes one resource.
+/// Changes one resource, or reads one that only the reactor knows.
 pub(super) async fn change<R: Request, T>(
     array: &ArrayHandle,
     request: R,

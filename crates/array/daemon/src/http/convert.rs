@@ -20,7 +20,7 @@ pub(super) use files::{file, file_range, file_view, segment};
 pub(super) use nfs::{nfs_client, nfs_client_id, nfs_grace, nfs_lock};
 pub(super) use offload::{offload, refusal};
 use pool::Growth;
-pub(super) use shares::{export, mode, protocols, share, share_io, share_space};
+pub(super) use shares::{export, mode, protocols, share, share_host, share_io, share_space};
 pub(super) use volumes::{snapshot, space, tree_node, volume};
 
 /// Stands for the name of a volume that was deleted meanwhile.

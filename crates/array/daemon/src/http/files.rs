@@ -71,7 +71,7 @@ pub(super) async fn list(
     params(("share" = String, Path, description = "Name or id")),
     request_body = FileCreate,
     responses(
-        (status = 201, description = "Made", body = File),
+        (status = 201, description = "Created", body = File),
         (status = 409, description = "The path is taken", body = Problem, content_type = "application/problem+json")
     )
 )]

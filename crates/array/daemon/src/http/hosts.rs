@@ -32,7 +32,7 @@ listing! {
     tag = "hosts",
     request_body = HostCreate,
     responses(
-        (status = 201, description = "Made", body = Host),
+        (status = 201, description = "Created", body = Host),
         (status = 200, description = "It already existed, with the same parameters", body = Host)
     )
 )]

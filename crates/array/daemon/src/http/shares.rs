@@ -6,8 +6,8 @@ use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
 use api::{
-    List, OffloadStatistics, PageQuery, Problem, Share, ShareCreate, ShareDelete, ShareIo, ShareRollback, ShareSet,
-    ShareSpace, Snapshot, SnapshotCreate,
+    List, OffloadStatistics, PageQuery, Problem, Share, ShareCreate, ShareDelete, ShareHost, ShareIo, ShareRollback,
+    ShareSet, ShareSpace, Snapshot, SnapshotCreate,
 };
 use axum::Json;
 use axum::extract::State;
@@ -23,6 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(list, create))
         .routes(routes!(show, set, delete))
         .routes(routes!(rollback))
+        .routes(routes!(host))
         .routes(routes!(space))
         .routes(routes!(io))
         .routes(routes!(offload))
@@ -44,7 +45,7 @@ listing! {
     tag = "shares",
     request_body = ShareCreate,
     responses(
-        (status = 201, description = "Made", body = Share),
+        (status = 201, description = "Created", body = Share),
         (status = 200, description = "It already existed, with the same parameters and without `source`", body = Share)
     )
 )]
@@ -92,6 +93,28 @@ fn empty(body: ShareCreate) -> Result<control::ShareCreate, Fault> {
 )]
 pub(super) async fn show(State(array): State<ArrayHandle>, Path(share): Path<String>) -> Result<Json<Share>, Fault> {
     answer::show(&array, control::ShareShow { share }, convert::share).await
+}
+
+/// Returns whether a host may use a share: for each address of the host the export rule that decides, as the NFS server
+/// applies it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/shares/{share}/hosts/{host}",
+    tag = "shares",
+    params(
+        ("share" = String, Path, description = "Name or id"),
+        ("host" = String, Path, description = "Name or id")
+    ),
+    responses(
+        (status = 200, body = ShareHost),
+        (status = 409, description = "NFS is not served", body = Problem, content_type = "application/problem+json")
+    )
+)]
+pub(super) async fn host(
+    State(array): State<ArrayHandle>,
+    Path((share, host)): Path<(String, String)>,
+) -> Result<Json<ShareHost>, Fault> {
+    answer::change(&array, control::ExportCheck { share, host }, convert::share_host).await
 }
 
 /// Returns the space used by a share, and the space that hosts have deallocated.

@@ -45,7 +45,7 @@ listing! {
     tag = "volumes",
     request_body = VolumeCreate,
     responses(
-        (status = 201, description = "Made", body = Volume),
+        (status = 201, description = "Created", body = Volume),
         (status = 200, description = "It already existed, with the same parameters and without a source", body = Volume)
     )
 )]

@@ -16,6 +16,7 @@ use super::{ArrayPool, pump};
 use crate::ServeError;
 use crate::measurements::Measurements;
 use ::control::{Control, Environment};
+use futures_util::future::join_all;
 use media::Media;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,6 +28,24 @@ use unit::{Units, UnitsOptions};
 /// Entries that the log of refusals keeps.
 const REFUSAL_LOG_ENTRIES: usize = 1024;
 
+/// Longest wait for the last checkpoint. Without it the next start replays the log: no acknowledged change is lost.
+const CHECKPOINT: Duration = Duration::from_secs(30);
+/// Interval at which the end of the last checkpoint is looked for.
+const TICK: Duration = Duration::from_millis(2);
+
+/// Ready when the requested checkpoint is complete. False if it cannot be: the pool has stopped, or the file system
+/// below is full.
+async fn last_checkpoint<M: Media>(pool: &ArrayPool<M>) -> bool {
+    loop {
+        let (due, fails) =
+            pool.with_core(|core| (core.checkpoint_is_due(), core.stopped().is_some() || core.has_parked_writes()));
+        if fails || !due {
+            return !fails;
+        }
+        tokio::time::sleep(TICK).await;
+    }
+}
+
 /// Running array on this thread. Its tasks belong to the `LocalSet` that it was opened in.
 pub(crate) struct Array<M: Media + 'static> {
     pub control: Rc<Control>,
@@ -36,7 +55,7 @@ pub(crate) struct Array<M: Media + 'static> {
     background: JoinHandle<()>,
     /// Background work of the frontends.
     frontend_work: Vec<JoinHandle<()>>,
-    #[cfg(feature = "simulation")]
+    /// Wakes the pump.
     work: Rc<Notify>,
 }
 
@@ -89,16 +108,7 @@ impl<M: Media + 'static> Array<M> {
         });
         let work_of = |frontend: &Rc<dyn Frontend>| tokio::task::spawn_local(frontend.background());
         let frontend_work = live.frontends.iter().map(work_of).collect();
-        Ok(Self {
-            control,
-            live,
-            pool,
-            pumping,
-            background,
-            frontend_work,
-            #[cfg(feature = "simulation")]
-            work,
-        })
+        Ok(Self { control, live, pool, pumping, background, frontend_work, work })
     }
 
     /// The iSCSI frontend.
@@ -117,11 +127,9 @@ impl<M: Media + 'static> Array<M> {
         self.work.notify_one();
     }
 
-    /// Lets hosts log out of every frontend.
+    /// Lets hosts log out of every frontend. Ready after a bounded time.
     pub async fn shut_down_frontends(&self) {
-        for frontend in self.live.frontends.iter() {
-            frontend.shut_down().await;
-        }
+        join_all(self.live.frontends.iter().map(|frontend| frontend.shut_down())).await;
     }
 
     /// Ends the tasks and makes everything durable. Frontends must be shut down before.
@@ -136,8 +144,20 @@ impl<M: Media + 'static> Array<M> {
         // Its writes are not worth a long wait: a medium that does not answer must not delay the
         // stop.
         let _closed = tokio::time::timeout(Duration::from_secs(5), self.control.close()).await;
+        self.pool.with_core(|core| core.request_checkpoint());
+        self.work.notify_one();
+        let checkpointed = tokio::time::timeout(CHECKPOINT, last_checkpoint(&self.pool)).await;
         self.pumping.abort();
         let _ended = self.pumping.await;
+        match checkpointed {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(_elapsed) => {
+                let seconds = CHECKPOINT.as_secs();
+                tracing::warn!(seconds, "the last checkpoint takes too long: the next start replays the log");
+                return Ok(());
+            }
+        }
         match self.pool.with_core(|core| (core.checkpoint(), core.has_parked_writes())) {
             (Err(pool::PoolError::PoolFull), true) => {
                 tracing::warn!(

@@ -9,7 +9,6 @@ use super::shared_memory::{Budgets, SharedMemory};
 use super::state::Reactor;
 use ::control::Control;
 use media::Media;
-use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
 use unit::Adapter;
 
@@ -32,8 +31,8 @@ impl<M: Media + 'static> Frontends<M> {
             move || iscsi.upgrade().into_iter().for_each(|iscsi| iscsi.give_way())
         });
         reactor.units.serve_by(Rc::downgrade(&iscsi) as Weak<dyn Adapter>);
-        let port = setup.nfs.listen.first().map_or(0, SocketAddr::port);
-        let nfs = nfs.map(|start| Rc::new(Nfs::new(Rc::clone(reactor), start, port, memory, control)));
+        let listen = &setup.nfs.listen;
+        let nfs = nfs.map(|start| Rc::new(Nfs::new(Rc::clone(reactor), start, listen, memory, control)));
         let mut all: Vec<Rc<dyn Frontend>> = vec![Rc::<Iscsi<M>>::clone(&iscsi)];
         if let Some(nfs) = &nfs {
             reactor.shortage.add({

@@ -102,8 +102,9 @@ async fn serve(configuration: ReactorConfiguration, channels: ReactorChannels) -
     for task in &accepting {
         task.abort();
     }
-    tokio::join!(registrar.stop(), array.shut_down_frontends());
-    let _finished = tokio::time::timeout(Duration::from_secs(10), answering).await;
+    // Requests end beside the calls of hosts, so that no wait adds to another one.
+    let answered = tokio::time::timeout(Duration::from_secs(10), answering);
+    let _finished = tokio::join!(registrar.stop(), array.shut_down_frontends(), answered);
     placing.abort();
     let closed = array.close().await;
     threads.ended().await;

@@ -1,28 +1,21 @@
 //! What an administrator sees of clients, and the revocation of what one has.
 
-use crate::kit::{Array, client};
-use control::{NfsClientExpire, NfsClientList, NfsClientStanding, NfsGraceShow, NfsLockList, Read};
+use crate::kit::{Array, client, lock, lock_as, open_to_read};
+use control::{
+    NfsClientExpire, NfsClientList, NfsClientStanding, NfsGraceShow, NfsLockList, NfsLockView, Request, SnapshotCreate,
+};
 use daemon::memory::TemporaryDirectory;
-use nfs::v4::locks::{LockArguments, LockType, Locker, OpenToLockOwner};
+use nfs::v4::locks::LockType;
 use nfs::v4::operations::Operation;
-use nfs::v4::{Stable, StateOwner, Status};
-use nfs_client::{Compound, File, Identity, Options, Session, Share};
+use nfs::v4::{Stable, Status};
+use nfs_client::{Compound, Identity, Options, Session, Share};
 use std::time::Duration;
 
-async fn lock(share: &Share, file: &File, owner: &'static [u8], offset_bytes: u64, length_bytes: u64) {
-    let owner = StateOwner { client: 0, owner: owner.into() };
-    let new = OpenToLockOwner { open_seqid: 0, open_stateid: file.stateid, lock_seqid: 0, owner };
-    let lock =
-        LockArguments { kind: LockType::Write, reclaim: false, offset_bytes, length_bytes, locker: Locker::New(new) };
-    let compound = Compound::changing([Operation::Lock(Box::new(lock))]).on(&file.handle);
-    share.session().call(&compound).await.unwrap().finish().unwrap();
-}
-
-/// What `request` shows once `expected` holds: lists of the NFS server are at most a second old.
-async fn shown<R: Read + Clone>(array: &Array, request: R, expected: impl Fn(&R::Reply) -> bool) -> R::Reply {
+/// What `request` shows once `expected` holds.
+async fn shown<R: Request + Clone>(array: &Array, request: R, expected: impl Fn(&R::Reply) -> bool) -> R::Reply {
     let shown = async {
         loop {
-            let reply = array.handle.read(request.clone()).await.unwrap();
+            let reply = array.handle.call(request.clone()).await.unwrap();
             if expected(&reply) {
                 return reply;
             }
@@ -32,6 +25,12 @@ async fn shown<R: Read + Clone>(array: &Array, request: R, expected: impl Fn(&R:
     tokio::time::timeout(Duration::from_secs(60), shown).await.unwrap()
 }
 
+const CLIENTS: NfsClientList = NfsClientList { from: 0, most: 9 };
+
+async fn locks(array: &Array, share: &str) -> Vec<NfsLockView> {
+    array.handle.call(NfsLockList { share: Some(share.to_owned()), from: 0, most: 9 }).await.unwrap().elements
+}
+
 #[test]
 fn clients_and_locks_are_listed_and_a_client_is_expired() {
     let directory = TemporaryDirectory::new();
@@ -39,7 +38,7 @@ fn clients_and_locks_are_listed_and_a_client_is_expired() {
     client(async {
         array.create_share("vms").await;
         array.create_share("other").await;
-        assert_eq!(array.handle.read(NfsClientList).await.unwrap(), []);
+        assert_eq!(array.handle.call(CLIENTS).await.unwrap().elements, []);
         let identity = Identity::root("pve1", [1; 8]);
         let session = Session::connect(&array.nfs.to_string(), &identity, Options::default()).await.unwrap();
         let share = Share::find(&session, "vms").await.unwrap();
@@ -47,25 +46,51 @@ fn clients_and_locks_are_listed_and_a_client_is_expired() {
         lock(&share, &file, b"one", 10, 20).await;
         lock(&share, &file, b"another", 100, u64::MAX).await;
 
-        let clients = shown(&array, NfsClientList, |clients| clients.iter().any(|client| client.opens > 0)).await;
+        let clients = array.handle.call(CLIENTS).await.unwrap().elements;
         let [pve1] = &clients[..] else { panic!("{clients:?}") };
         assert!(pve1.owner.contains("pve1"), "{pve1:?}");
         assert_eq!((pve1.standing, pve1.sessions, pve1.opens), (NfsClientStanding::Active, 1, 1));
-        let of = async |share: &str| array.handle.read(NfsLockList { share: Some(share.to_owned()) }).await.unwrap();
-        let locks = of("vms").await;
+        let of_vms = locks(&array, "vms").await;
         let seen: Vec<_> =
-            locks.iter().map(|view| (view.lock.offset_bytes, view.lock.length_bytes, view.lock.exclusive)).collect();
+            of_vms.iter().map(|view| (view.lock.offset_bytes, view.lock.length_bytes, view.lock.exclusive)).collect();
         assert_eq!(seen, [(10, Some(20), true), (100, None, true)]);
-        assert!(locks.iter().all(|view| view.lock.client == pve1.id && view.share.as_deref() == Some("vms")));
-        assert_eq!(of("other").await, []);
-        assert_eq!(array.handle.read(NfsGraceShow).await.unwrap().seconds, 0);
+        assert!(of_vms.iter().all(|view| view.lock.client == pve1.id && view.share.as_deref() == Some("vms")));
+        assert_eq!(locks(&array, "other").await, []);
+        assert_eq!(array.handle.call(NfsGraceShow).await.unwrap().seconds, 0);
 
         array.handle.call(NfsClientExpire { id: pve1.id }).await.unwrap();
-        assert_eq!(of("vms").await, []);
+        assert_eq!(locks(&array, "vms").await, []);
         let refused = share.write(&file, 0, vec![1; 10].into(), Stable::FileSync).await.unwrap_err();
         assert_eq!(refused.status(), Some(Status::ADMIN_REVOKED));
         let unknown = array.handle.call(NfsClientExpire { id: 1 }).await.unwrap_err();
         assert_eq!(unknown.code(), "not-found");
+    });
+    array.stop();
+}
+
+/// Snapshots are exported read-only; locks for reading exist.
+#[test]
+fn locks_in_a_snapshot_are_listed_by_its_name() {
+    let directory = TemporaryDirectory::new();
+    let array = Array::start(directory.path());
+    client(async {
+        array.create_share("vms").await;
+        let identity = Identity::root("pve1", [1; 8]);
+        let session = Session::connect(&array.nfs.to_string(), &identity, Options::default()).await.unwrap();
+        let share = Share::find(&session, "vms").await.unwrap();
+        let file = share.create_file(share.root(), "disk").await.unwrap();
+        lock(&share, &file, b"one", 10, 20).await;
+        array.handle.call(SnapshotCreate { volume: "vms".to_owned(), name: "nightly".to_owned() }).await.unwrap();
+        let snapshot = Share::find(&session, "vms@nightly").await.unwrap();
+        let file = open_to_read(&snapshot, "disk").await.unwrap();
+        lock_as(LockType::Read, &snapshot, &file, b"two", (0, 5)).await;
+        let seen = |locks: Vec<NfsLockView>| -> Vec<_> {
+            locks.into_iter().map(|view| (view.share.unwrap_or_default(), view.lock.offset_bytes)).collect()
+        };
+        assert_eq!(seen(locks(&array, "vms").await), [("vms".to_owned(), 10)]);
+        assert_eq!(seen(locks(&array, "vms@nightly").await), [("vms@nightly".to_owned(), 0)]);
+        let unknown = NfsLockList { share: Some("vms@weekly".to_owned()), from: 0, most: 9 };
+        assert_eq!(array.handle.call(unknown).await.unwrap_err().code(), "not-found");
     });
     array.stop();
 }
@@ -84,7 +109,7 @@ fn the_grace_period_is_shown_until_the_client_has_returned() {
     array.stop();
     let array = Array::start(directory.path());
     client(async {
-        let grace = array.handle.read(NfsGraceShow).await.unwrap();
+        let grace = array.handle.call(NfsGraceShow).await.unwrap();
         assert!((1..=5).contains(&grace.seconds) && grace.reclaiming == 1, "{grace:?}");
         let address = array.nfs.to_string();
         let session = Session::connect_for_reclaim(&address, &identity, Options::default()).await.unwrap();

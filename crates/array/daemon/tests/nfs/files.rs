@@ -3,7 +3,8 @@
 use crate::kit::{Array, client};
 use control::{
     AccessGrant, ControlError, FileCreate, FileFrom, FileKind, FileList, FilePart, FilePunch, FileRange, FileReserve,
-    FileShow, FileView, Grantee, PoolList, Request, SnapshotCreate, VolumeCreate, VolumeShow,
+    FileShow, FileView, Grantee, OffloadClient, OffloadLog, OffloadStatistics, PoolList, Request, SnapshotCreate,
+    VolumeCreate, VolumeShow,
 };
 use daemon::memory::TemporaryDirectory;
 use initiator::url::Url;
@@ -13,6 +14,7 @@ use nfs::v4::Stable;
 use nfs::v4::names::CreateType;
 use nfs::v4::open::OpenHow;
 use nfs_client::{Identity, Options, Session, Share};
+use unit::Primitive;
 
 /// Size of the template: it ends inside a block.
 const TEMPLATE_BYTES: usize = (3 << 20) + 1000;
@@ -213,6 +215,11 @@ fn files_are_listed_cloned_reserved_and_punched() {
         for path in ["vms/dir/a", "vms/dir/empty"] {
             assert_eq!(code(&array, FilePunch { path: path.to_owned(), range }).await, "invalid-range");
         }
+        // An empty file has no whole to reserve.
+        let whole = FileReserve { path: "vms/dir/empty".to_owned(), range: FileRange::default() };
+        let refused = array.handle.call(whole).await.unwrap_err();
+        assert_eq!(refused.code(), "range-required");
+        assert!(refused.help().is_some_and(|help| help.contains("give a range")), "{refused}");
         let range = FileRange { offset_bytes: 1 << 44, length_bytes: Some(1) };
         assert_eq!(code(&array, FileReserve { path: "vms/dir/a".to_owned(), range }).await, "file-too-large");
         let range = FileRange::default();
@@ -223,6 +230,47 @@ fn files_are_listed_cloned_reserved_and_punched() {
         let large = VolumeCreate { size_bytes: Some(1 << 30), ..of_file("vm3", "vms@monday/dir/a") };
         let made = array.handle.call(large).await.unwrap().view;
         assert_eq!((made.object.size_bytes, made.object.mapped_bytes), (1 << 30, 12_288));
+    });
+    array.stop();
+}
+
+/// They were in no statistics, though the same operations over NFS were.
+#[test]
+fn operations_of_administration_are_counted_and_logged_as_those_of_clients() {
+    let directory = TemporaryDirectory::new();
+    let array = Array::start(directory.path());
+    client(async {
+        array.create_share("vms").await;
+        let share = share(&array).await;
+        write(&share, share.root(), "a", &[1; 20_000]).await;
+        array.handle.call(new_file("vms/b", FileFrom::File("vms/a".to_owned()))).await.unwrap();
+        array.handle.call(of_file("vm1", "vms/a")).await.unwrap();
+        let range = FileRange { offset_bytes: 0, length_bytes: Some(4096) };
+        array.handle.call(FileReserve { path: "vms/a".to_owned(), range }).await.unwrap();
+        array.handle.call(FilePunch { path: "vms/a".to_owned(), range }).await.unwrap();
+        assert_eq!(code(&array, new_file("vms/b", FileFrom::File("vms/a".to_owned()))).await, "exists");
+
+        let of_clients =
+            OffloadStatistics { volume: Some("vms".to_owned()), by_client: true, ..OffloadStatistics::default() };
+        let rows = array.handle.read(of_clients).await.unwrap();
+        let seen: Vec<_> = rows
+            .iter()
+            .map(|view| {
+                let (client, counters) = (view.client.as_ref().unwrap().client, &view.row.counters);
+                (client, view.row.primitive, counters.ok, counters.refused, counters.bytes)
+            })
+            .collect();
+        let expected = [
+            (OffloadClient::Api, Primitive::Clone, 2, 1, 40_000),
+            (OffloadClient::Api, Primitive::Reserve, 1, 0, 4096),
+            (OffloadClient::Api, Primitive::Free, 1, 0, 4096),
+        ];
+        assert_eq!(seen, expected);
+        let log = array.handle.read(OffloadLog { volume: Some("vms".to_owned()), ending: None, limit: 9 });
+        let log = log.await.unwrap();
+        let seen: Vec<_> = log.iter().map(|view| (&*view.entry.initiator, view.entry.command)).collect();
+        assert_eq!(seen, [("api", "CLONE")]);
+        assert!(log[0].entry.detail.starts_with("file vms/b: "), "{log:?}");
     });
     array.stop();
 }

@@ -1,11 +1,12 @@
 //! Clients that send what no proper client sends.
 
-use crate::kit::{Array, client};
+use crate::kit::{Array, client, lock};
 use daemon::memory::TemporaryDirectory;
+use nfs::v4::Stable;
 use nfs_client::{Identity, Options, Session, Share};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// NULL of NFSv4 without a credential, as a record.
 const NULL: [u8; 44] = {
@@ -139,4 +140,39 @@ fn a_flood_of_connections_does_not_lock_out_a_client() {
     flood.truncate(flood.len() - 50);
     null(&mut connect(&array));
     array.stop();
+}
+
+/// An array did not stop for half a minute while hosts had its shares mounted.
+#[test]
+fn a_stop_waits_for_no_client() {
+    let directory = TemporaryDirectory::new();
+    let array = Array::start(directory.path());
+    let mut unread = connect(&array);
+    unread.set_nonblocking(true).unwrap();
+    let calls = NULL.repeat(1000);
+    loop {
+        match unread.write(&calls) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            Err(error) => panic!("{error}"),
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let mut partial = connect(&array);
+    partial.write_all(&NULL[..20]).unwrap();
+    client(async {
+        array.create_share("vms").await;
+        let identity = Identity::root("test", [1; 8]);
+        let session = Session::connect(&array.nfs.to_string(), &identity, Options::default()).await.unwrap();
+        let share = Share::find(&session, "vms").await.unwrap();
+        let file = share.create_file(share.root(), "disk").await.unwrap();
+        lock(&share, &file, b"owner", 0, 10).await;
+        let write = share.write(&file, 0, vec![1; 256 << 10].into(), Stable::Unstable);
+        // The call is sent, and nobody reads its reply: the stop takes the only thread of the client.
+        let _late = tokio::time::timeout(Duration::from_millis(1), write).await;
+        let begun = Instant::now();
+        array.stop();
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    });
+    drop((unread, partial));
 }

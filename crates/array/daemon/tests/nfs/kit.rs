@@ -5,6 +5,11 @@ use daemon::{
     AbortOfFinishedTask, ArrayHandle, NfsConfiguration, Placement, ReactorChannels, ReactorConfiguration, ServeError,
     run_reactor,
 };
+use nfs::v4::StateOwner;
+use nfs::v4::locks::{LockArguments, LockType, Locker, OpenToLockOwner};
+use nfs::v4::open::{OpenArguments, OpenClaim, OpenHow, share_access, share_deny};
+use nfs::v4::operations::Operation;
+use nfs_client::{ClientError, Compound, File, Share};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -32,6 +37,39 @@ pub fn client<T>(future: impl Future<Output = T>) -> T {
     tokio::task::LocalSet::new().block_on(&runtime, future)
 }
 
+/// Locks a range for writing.
+pub async fn lock(share: &Share, file: &File, owner: &'static [u8], offset_bytes: u64, length_bytes: u64) {
+    lock_as(LockType::Write, share, file, owner, (offset_bytes, length_bytes)).await;
+}
+
+/// Locks a range.
+pub async fn lock_as(
+    kind: LockType,
+    share: &Share,
+    file: &File,
+    owner: &'static [u8],
+    (offset_bytes, length_bytes): (u64, u64),
+) {
+    let owner = StateOwner { client: 0, owner: owner.into() };
+    let new = OpenToLockOwner { open_seqid: 0, open_stateid: file.stateid, lock_seqid: 0, owner };
+    let lock = LockArguments { kind, reclaim: false, offset_bytes, length_bytes, locker: Locker::New(new) };
+    let compound = Compound::changing([Operation::Lock(Box::new(lock))]).on(&file.handle);
+    share.session().call(&compound).await.unwrap().finish().unwrap();
+}
+
+/// Opens a file for reading alone, as in a snapshot.
+pub async fn open_to_read(share: &Share, name: &str) -> Result<File, ClientError> {
+    let arguments = OpenArguments {
+        seqid: 0,
+        share_access: share_access::READ | share_access::WANT_NO_DELEGATION,
+        share_deny: share_deny::NONE,
+        owner: StateOwner { client: 0, owner: b"reader"[..].into() },
+        how: OpenHow::NoCreate,
+        claim: OpenClaim::Null(name.into()),
+    };
+    share.open_with(share.root(), arguments).await.map(|(file, _)| file)
+}
+
 impl Array {
     /// Starts an array on the pool in the directory, and waits until it serves.
     pub fn start(directory: &Path) -> Self {
@@ -48,15 +86,19 @@ impl Array {
     /// Creates a share that this machine may use as user 0.
     pub async fn create_share(&self, name: &str) {
         self.handle.call(ShareCreate::new(name)).await.unwrap();
-        let grant = ExportGrant {
-            share: name.to_owned(),
+        self.handle.call(self.grant_of(name)).await.unwrap();
+    }
+
+    /// Grant by which this machine may use a share as user 0.
+    pub fn grant_of(&self, share: &str) -> ExportGrant {
+        ExportGrant {
+            share: share.to_owned(),
             grantee: ExportGrantee::Any,
             read_only: false,
             squash: Some(Squash::None),
             anonymous: None,
             privileged_port: false,
-        };
-        self.handle.call(grant).await.unwrap();
+        }
     }
 
     /// Stops the array, in order.

@@ -1,7 +1,10 @@
 //! Shares that are created, used, changed and deleted while they are served.
 
 use crate::kit::{Array, client};
-use control::{ExportGrantee, ExportRevoke, ShareDelete, ShareRollback, SnapshotCreate};
+use control::{
+    ExportCheck, ExportGrant, ExportGrantee, ExportRevoke, ExportView, HostCreate, HostGroupCreate, ShareDelete,
+    ShareRollback, ShareShow, SnapshotCreate,
+};
 use daemon::memory::TemporaryDirectory;
 use nfs::v4::open::OpenHow;
 use nfs::v4::{Stable, Status};
@@ -81,6 +84,40 @@ fn a_share_is_rolled_back_under_its_client() {
         assert_eq!(file.handle, kept.handle);
         let (content, _) = share.read(&file, 0, 100).await.unwrap();
         assert_eq!(content, b"before"[..]);
+    });
+    array.stop();
+}
+
+/// `connect` looked for rules with the name of the host alone.
+#[test]
+fn the_rule_that_decides_about_a_host_is_the_one_of_the_server() {
+    let directory = TemporaryDirectory::new();
+    let array = Array::start(directory.path());
+    client(async {
+        array.create_share("vms").await;
+        let addresses = vec!["10.0.0.1".parse().unwrap(), "192.0.2.1".parse().unwrap()];
+        array.handle.call(HostCreate { name: "pve1".to_owned(), addresses, ..HostCreate::default() }).await.unwrap();
+        let check = async || {
+            let check = ExportCheck { share: "vms".to_owned(), host: "pve1".to_owned() };
+            let view = array.handle.call(check).await.unwrap();
+            let rule = |(_, rule): (_, Option<ExportView>)| rule.map(|rule| rule.grantee.word());
+            view.addresses.into_iter().map(rule).collect::<Vec<_>>()
+        };
+        let rule = |text: &str| Some(text.to_owned());
+        assert_eq!(check().await, [rule("any"), rule("any")]);
+        let network = ExportGrantee::Network("10.0.0.0/8".parse().unwrap());
+        array.handle.call(ExportGrant { grantee: network, ..array.grant_of("vms") }).await.unwrap();
+        assert_eq!(check().await, [rule("10.0.0.0/8"), rule("any")]);
+        let revoke = ExportRevoke { share: "vms".to_owned(), grantee: Some(ExportGrantee::Any) };
+        array.handle.call(revoke).await.unwrap();
+        assert_eq!(check().await, [rule("10.0.0.0/8"), None]);
+        let group = HostGroupCreate { name: "pve".to_owned(), hosts: vec!["pve1".to_owned()] };
+        array.handle.call(group).await.unwrap();
+        let grantee = ExportGrantee::Group("pve".to_owned());
+        array.handle.call(ExportGrant { grantee, ..array.grant_of("vms") }).await.unwrap();
+        assert_eq!(check().await, [rule("group:pve"), rule("group:pve")]);
+        let share = array.handle.read(ShareShow { share: "vms".to_owned() }).await.unwrap();
+        assert_eq!(share.portals, [array.nfs.to_string()]);
     });
     array.stop();
 }

@@ -1,12 +1,17 @@
 //! Snapshots of shares that clients mount.
 
-use crate::kit::{Array, client};
-use control::{ExportGrantee, ExportRevoke, ShareRollback, ShareSet, SnapshotCreate, SnapshotDelete};
+use crate::kit::{Array, client, open_to_read};
+use control::{
+    ExportGrant, ExportGrantee, ExportRevoke, HostCreate, HostGroupCreate, HostGroupSet, OffloadLog, OffloadStatistics,
+    ShareRollback, ShareSet, SnapshotCreate, SnapshotDelete,
+};
 use daemon::memory::TemporaryDirectory;
 use nfs::v4::attributes::{Attribute, Fattr};
-use nfs::v4::open::{OpenArguments, OpenClaim, OpenHow, share_access, share_deny};
-use nfs::v4::{Stable, StateOwner, Stateid, Status};
-use nfs_client::{ClientError, File, Identity, Options, Session, Share};
+use nfs::v4::open::OpenHow;
+use nfs::v4::operations::{Operation, Outcome};
+use nfs::v4::{Stable, Stateid, Status};
+use nfs_client::{ClientError, Compound, Identity, Options, Session, Share};
+use unit::{Primitive, Reason};
 
 /// All permissions of ACCESS, and those that change nothing.
 const ALL_ACCESS: u32 = 0x3f;
@@ -18,18 +23,6 @@ async fn session(array: &Array) -> Session {
 
 async fn take(array: &Array, name: &str) {
     array.handle.call(SnapshotCreate { volume: "vms".to_owned(), name: name.to_owned() }).await.unwrap();
-}
-
-async fn open_to_read(share: &Share, name: &str) -> Result<File, ClientError> {
-    let arguments = OpenArguments {
-        seqid: 0,
-        share_access: share_access::READ | share_access::WANT_NO_DELEGATION,
-        share_deny: share_deny::NONE,
-        owner: StateOwner { client: 0, owner: b"reader"[..].into() },
-        how: OpenHow::NoCreate,
-        claim: OpenClaim::Null(name.into()),
-    };
-    share.open_with(share.root(), arguments).await.map(|(file, _)| file)
 }
 
 async fn content(share: &Share, name: &str) -> Vec<u8> {
@@ -152,6 +145,57 @@ fn snapshots_are_served_after_a_restart() {
         let session = session(&array).await;
         let snapshot = Share::find(&session, "vms@monday").await.unwrap();
         assert_eq!((content(&snapshot, "a").await.as_slice(), snapshot.root()), (&b"monday"[..], &handle));
+    });
+    array.stop();
+}
+
+/// The log named them as operations on a deleted share, and their counters were in no list.
+#[test]
+fn operations_on_a_snapshot_are_counted_and_logged_as_those_of_its_share() {
+    let directory = TemporaryDirectory::new();
+    let array = Array::start(directory.path());
+    client(async {
+        let (session, _) = furnish(&array).await;
+        let snapshot = Share::find(&session, "vms@monday").await.unwrap();
+        let file = open_to_read(&snapshot, "a").await.unwrap();
+        assert_eq!(status(snapshot.deallocate(&file, 0, 10).await), Some(Status::ROFS));
+        let log = OffloadLog { volume: Some("vms".to_owned()), ending: None, limit: 9 };
+        let logged = array.handle.read(log).await.unwrap();
+        let seen: Vec<_> = logged.iter().map(|view| (&*view.volume, view.deleted, view.entry.reason)).collect();
+        assert_eq!(seen, [("vms@monday", false, Reason::ReadOnly)]);
+        let counters = OffloadStatistics { volume: Some("vms".to_owned()), ..OffloadStatistics::default() };
+        let counted = array.handle.read(counters).await.unwrap();
+        let seen: Vec<_> = counted.iter().map(|view| (view.row.primitive, view.row.counters.refused)).collect();
+        assert_eq!(seen, [(Primitive::Free, 1)]);
+    });
+    array.stop();
+}
+
+/// Each change of a share published it and all its snapshots again, so that clients read the root again.
+#[test]
+fn a_change_that_concerns_no_client_is_not_published() {
+    let directory = TemporaryDirectory::new();
+    let array = Array::start(directory.path());
+    client(async {
+        let (session, share) = furnish(&array).await;
+        let operations = Compound::reading([Operation::PutRootFilehandle, Operation::GetFilehandle]);
+        let mut outcomes = session.call(&operations).await.unwrap();
+        outcomes.skip(1).unwrap();
+        let Ok(Outcome::GetFilehandle(Ok(root))) = outcomes.next_success() else { panic!("no handle of the root") };
+        let change = async || share.attributes(&root, &[3]).await.unwrap();
+        let group = HostGroupCreate { name: "g".to_owned(), hosts: Vec::new() };
+        array.handle.call(group).await.unwrap();
+        let grantee = ExportGrantee::Group("g".to_owned());
+        array.handle.call(ExportGrant { grantee, ..array.grant_of("vms") }).await.unwrap();
+        let iqns = vec!["iqn.2026-01.org.example:h".to_owned()];
+        array.handle.call(HostCreate { name: "h".to_owned(), iqns, ..HostCreate::default() }).await.unwrap();
+        let before = change().await;
+        // The host has no address, so that the rule of the group stays as it is.
+        let join = HostGroupSet { group: "g".to_owned(), add: vec!["h".to_owned()], ..HostGroupSet::default() };
+        array.handle.call(join).await.unwrap();
+        assert_eq!(change().await, before);
+        take(&array, "tuesday").await;
+        assert_ne!(change().await, before);
     });
     array.stop();
 }

@@ -284,6 +284,11 @@ impl<M: Media> Core<M> {
         self.medium.wait();
     }
 
+    /// True while a checkpoint is requested or in flight.
+    pub fn checkpoint_is_due(&self) -> bool {
+        self.checkpoints.is_due()
+    }
+
     /// Requests a checkpoint soon.
     pub fn request_checkpoint(&mut self) {
         self.checkpoints.request();

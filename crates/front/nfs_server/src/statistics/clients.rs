@@ -1,8 +1,7 @@
 //! Offload of each client, for as many clients as were active lately.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
-use unit::{OffloadStatistics, Primitive};
+use unit::{OffloadClient, OffloadStatistics, Primitive};
 
 /// Clients of shares with counters of their own: a client of two shares counts twice.
 const MOST: usize = 256;
@@ -10,8 +9,8 @@ const MOST: usize = 256;
 /// Counters of one primitive, of one client of a share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientOffload {
-    /// Address; `None`: all clients that were not active lately, together.
-    pub client: Option<IpAddr>,
+    /// Client.
+    pub client: OffloadClient,
     /// Primitive.
     pub primitive: Primitive,
     /// Counters.
@@ -28,10 +27,10 @@ struct Client {
     counters: Counters,
 }
 
-/// Counters of clients by share and address.
+/// Counters of clients by share.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
-    clients: BTreeMap<(u64, IpAddr), Client>,
+    clients: BTreeMap<(u64, OffloadClient), Client>,
     /// Sums of the clients that lost their counters, by share.
     others: BTreeMap<u64, Counters>,
     /// Operations counted.
@@ -40,8 +39,8 @@ pub(super) struct Clients {
 
 impl Clients {
     /// Counters of a client, which is active. Another one loses its counters if there are too many.
-    pub fn counters(&mut self, share: u64, client: IpAddr, primitive: Primitive) -> &mut OffloadStatistics {
-        let key = (share, client.to_canonical());
+    pub fn counters(&mut self, share: u64, client: OffloadClient, primitive: Primitive) -> &mut OffloadStatistics {
+        let key = (share, client);
         if !self.clients.contains_key(&key) && self.clients.len() >= MOST {
             self.evict();
         }
@@ -67,7 +66,7 @@ impl Clients {
         self.others.remove(&share);
     }
 
-    /// Rows of a share, by address; then those of the other clients.
+    /// Rows of a share, by client; then those of the other clients.
     pub fn of_share(&self, share: u64) -> Vec<ClientOffload> {
         let rows = |client, counters: &Counters| -> Vec<ClientOffload> {
             let row = |(primitive, statistics): (&Primitive, &OffloadStatistics)| ClientOffload {
@@ -78,8 +77,10 @@ impl Clients {
             counters.iter().map(row).collect()
         };
         let active = self.clients.iter().filter(|((of, _), _)| *of == share);
-        let active = active.flat_map(|((_, address), client)| rows(Some(*address), &client.counters));
-        active.chain(self.others.get(&share).into_iter().flat_map(|counters| rows(None, counters))).collect()
+        let active = active.flat_map(|((_, who), client)| rows(*who, &client.counters));
+        active
+            .chain(self.others.get(&share).into_iter().flat_map(|counters| rows(OffloadClient::Others, counters)))
+            .collect()
     }
 }
 
@@ -88,8 +89,8 @@ mod tests {
     use super::*;
     use std::net::Ipv4Addr;
 
-    fn address(number: u32) -> IpAddr {
-        Ipv4Addr::from(number).into()
+    fn address(number: u32) -> OffloadClient {
+        OffloadClient::host(Ipv4Addr::from(number).into())
     }
 
     /// A flood of addresses takes no more memory, and no count is lost.
@@ -106,10 +107,10 @@ mod tests {
             let rows = rows.iter().filter(|row| row.client == client);
             rows.map(|row| (row.primitive, row.statistics.commands)).collect::<Vec<_>>()
         };
-        assert_eq!(of(Some(address(1 << 24))), [(Primitive::Clone, 1000)]);
-        assert_eq!(of(Some(address(999))), [(Primitive::Copy, 1)]);
-        assert_eq!(of(Some(address(3))), []);
-        assert_eq!(of(None), [(Primitive::Copy, 745)]);
+        assert_eq!(of(address(1 << 24)), [(Primitive::Clone, 1000)]);
+        assert_eq!(of(address(999)), [(Primitive::Copy, 1)]);
+        assert_eq!(of(address(3)), []);
+        assert_eq!(of(OffloadClient::Others), [(Primitive::Copy, 745)]);
         clients.forget(7);
         assert_eq!(clients.of_share(7), []);
     }
@@ -117,9 +118,9 @@ mod tests {
     #[test]
     fn an_address_has_one_row_however_it_is_written() {
         let mut clients = Clients::default();
-        let mapped = Ipv4Addr::LOCALHOST.to_ipv6_mapped().into();
+        let mapped = OffloadClient::host(Ipv4Addr::LOCALHOST.to_ipv6_mapped().into());
         clients.counters(7, mapped, Primitive::Free).commands += 1;
-        clients.counters(7, Ipv4Addr::LOCALHOST.into(), Primitive::Free).commands += 1;
+        clients.counters(7, address(Ipv4Addr::LOCALHOST.to_bits()), Primitive::Free).commands += 1;
         let rows = clients.of_share(7);
         assert_eq!(rows.iter().map(|row| row.statistics.commands).collect::<Vec<_>>(), [2]);
     }

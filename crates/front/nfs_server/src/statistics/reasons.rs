@@ -6,23 +6,28 @@ use unit::Reason;
 use vfs::{FsError, SpaceReason};
 
 /// Why an offload operation was refused or failed.
-pub(crate) struct Refusal {
-    pub reason: Reason,
+pub struct Refusal {
+    pub(crate) reason: Reason,
     /// Values that caused it.
-    pub detail: String,
+    pub(crate) detail: String,
 }
 
 impl Refusal {
     /// Refusal of an operation about `subject` that ended with a status. `failure`: its cause, if the operation ran.
-    pub fn new(subject: &str, failure: Option<&Failure>, status: Status) -> Self {
+    pub(crate) fn new(subject: &str, failure: Option<&Failure>, status: Status) -> Self {
         match failure {
-            Some(Failure::File(error)) => Self { reason: of_error(error), detail: format!("{subject}: {error}") },
+            Some(Failure::File(error)) => Self::of_error(subject, error),
             Some(Failure::Status(status)) => Self::of_status(subject, *status),
             Some(Failure::Refused { reason, detail, .. }) => {
                 Self { reason: *reason, detail: format!("{subject}: {detail}") }
             }
             None => Self::of_status(subject, status),
         }
+    }
+
+    /// Refusal of an operation about `subject` by a file system.
+    pub fn of_error(subject: &str, error: &FsError) -> Self {
+        Self { reason: of_error(error), detail: format!("{subject}: {error}") }
     }
 
     fn of_status(subject: &str, status: Status) -> Self {

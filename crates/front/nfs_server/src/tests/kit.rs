@@ -4,7 +4,8 @@ use crate::access::{Hosts, Rule, Rules};
 use crate::handle::HandleKey;
 use crate::v4::operations::row_of;
 use crate::{
-    Answer, Connection, CopyPolicy, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Statistics, Transport,
+    Answer, Connection, CopyPolicy, Counted, Moment, Protocols, Rpc, Server4, Settings, Share, Shares, Statistics,
+    Transport,
 };
 use bytes::Bytes;
 use nfs::v4::attributes::{Attribute, Fattr, GetAttributesArguments, SetAttributesArguments};
@@ -244,6 +245,7 @@ impl Kit {
             rules,
             protocols: Protocols { v3: true, v4: true },
             copy,
+            counted: Some(Counted { share: self.statistics.published(object, name), snapshot: None }),
         };
         assert_eq!(self.server.shares().borrow_mut().publish(share, self.now()), Ok(()));
     }

@@ -30,14 +30,17 @@ fn kit() -> Kit {
 }
 
 fn clone(kit: &Kit, to: &str, source_offset_bytes: u64, count_bytes: u64) -> Result<(), Status> {
-    let arguments = CloneArguments {
+    kit.between("s/f", to, clone_from(source_offset_bytes, count_bytes)).status()
+}
+
+const fn clone_from(source_offset_bytes: u64, count_bytes: u64) -> Operation {
+    Operation::Clone(CloneArguments {
         source_stateid: ANONYMOUS,
         destination_stateid: ANONYMOUS,
         source_offset_bytes,
         destination_offset_bytes: 0,
         count_bytes,
-    };
-    kit.between("s/f", to, Operation::Clone(arguments)).status()
+    })
 }
 
 fn copy(kit: &Kit, to: &str, destination_offset_bytes: u64) -> Result<(), Status> {
@@ -202,14 +205,50 @@ fn each_client_has_counters_of_its_own_and_a_deleted_share_keeps_its_own() {
     assert_eq!(clone(&kit, "s/g", 0, 0), Ok(()));
     let of_clients = |object| {
         let rows = kit.statistics.clients(object);
-        let row = |row: &crate::ClientOffload| (row.client.map(|client| client.to_string()), row.statistics.ok);
+        let row = |row: &crate::ClientOffload| (row.client.to_string(), row.statistics.ok);
         rows.iter().map(row).collect::<Vec<_>>()
     };
-    assert_eq!(of_clients(OBJECT), [(Some("10.0.0.1".to_owned()), 1)]);
+    assert_eq!(of_clients(OBJECT), [("10.0.0.1".to_owned(), 1)]);
     assert_eq!(of_clients(OBJECT + 1), []);
     kit.statistics.deleted(OBJECT);
     assert!(kit.statistics.share(OBJECT).is_none() && of_clients(OBJECT).is_empty());
     let deleted = kit.statistics.deleted_offload();
     let rows: Vec<_> = deleted.iter().map(|row| (&*row.name, row.deleted, row.statistics.ok)).collect();
     assert_eq!(rows, [("s", true, 1)]);
+}
+
+/// The log named snapshots that are exported as deleted shares, and their counters were in no list.
+#[test]
+fn operations_on_a_snapshot_are_those_of_its_share() {
+    let kit = kit();
+    let snapshot = OBJECT + 2;
+    kit.publish("s@monday", snapshot, &kit.fs, any());
+    let share = kit.server.shares().borrow().by_object(snapshot).map(|share| crate::Share::clone(share));
+    let mut share = share.unwrap_or_else(|| panic!("not published"));
+    let statistics = kit.statistics.published(OBJECT, "s");
+    share.counted = Some(crate::Counted { share: statistics, snapshot: Some("monday".to_owned()) });
+    assert_eq!(kit.server.shares().borrow_mut().publish(share, kit.now()), Ok(()));
+
+    assert_eq!(kit.at("s@monday/f", [read(0, 100)]).status(), Ok(()));
+    let refused = kit.between("s/f", "s@monday/g", clone_from(0, 0)).status();
+    assert_eq!(refused, Err(Status::XDEV));
+    assert_eq!(kit.statistics.share(OBJECT).map(|share| share.unit.io().reads), Some(1));
+    assert_eq!(counters(&kit, OBJECT, Primitive::Clone).refused, 1);
+    let log = kit.log.borrow();
+    let seen: Vec<_> =
+        log.iter().map(|entry| (entry.volume.0, &*entry.volume_name, entry.snapshot.as_deref())).collect();
+    assert_eq!(seen, [(OBJECT, "s", Some("monday"))]);
+}
+
+/// The end of an operation that was in progress at the deletion of a share brought its statistics back.
+#[test]
+fn an_operation_that_ends_after_the_deletion_is_not_counted() {
+    let kit = kit();
+    assert_eq!(clone(&kit, "s/g", 0, 0), Ok(()));
+    kit.statistics.deleted(OBJECT);
+    // The share is still published, as it is for an operation that has begun before.
+    assert_eq!(clone(&kit, "s/g", 0, 0), Ok(()));
+    assert_eq!(kit.at("s/g", [read(0, 1)]).status(), Ok(()));
+    assert!(kit.statistics.share(OBJECT).is_none() && kit.statistics.clients(OBJECT).is_empty());
+    assert_eq!(kit.statistics.deleted_offload().iter().map(|row| row.statistics.ok).collect::<Vec<_>>(), [1]);
 }

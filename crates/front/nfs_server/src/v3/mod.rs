@@ -115,8 +115,10 @@ pub(crate) fn count<F: FileSystem>(
         (Request::Write(of), Results::Write(Ok(ok))) => (&of.file, Io::Write, ok.count_bytes),
         _ => return,
     };
-    if let Ok(file) = context.file(handle) {
-        statistics.moved(file.share(), io, bytes.into(), duration_ns);
+    if let Ok(file) = context.file(handle)
+        && let Some(counted) = &file.share().counted
+    {
+        statistics.moved(counted, io, bytes.into(), duration_ns);
     }
 }
 

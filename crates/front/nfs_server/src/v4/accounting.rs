@@ -9,7 +9,7 @@ use crate::statistics::{Offloaded, Refusal, Statistics};
 use nfs::v4::Status;
 use nfs::v4::io::Segment;
 use nfs::v4::operations::{Operation, Outcome};
-use unit::{Io, Primitive};
+use unit::{Io, OffloadClient, Primitive};
 use vfs::FileSystem;
 
 /// Offload operation that is about to be executed.
@@ -72,11 +72,11 @@ impl<'a> Accounting<'a> {
         self.ended_ns = now_ns;
         let (failure, work) = (context.failure.take(), context.take_work());
         let Ok(Object::File(file)) = context.current() else { return Some(duration_ns) };
-        let share = &file.export.share;
+        let Some(counted) = &file.export.share.counted else { return Some(duration_ns) };
         if status.is_ok()
             && let Some((io, bytes)) = moved(outcome)
         {
-            statistics.moved(share, io, bytes, duration_ns);
+            statistics.moved(counted, io, bytes, duration_ns);
         }
         let Some(Offload { primitive, operation, range }) = offload else { return Some(duration_ns) };
         if goes_on(outcome) {
@@ -96,8 +96,8 @@ impl<'a> Accounting<'a> {
                 Err(Refusal::new(&subject, failure.as_ref(), status))
             }
         };
-        let client = context.caller.connection.client.ip();
-        statistics.offloaded(share, Offloaded { client, primitive, operation, duration_ns, result });
+        let client = OffloadClient::host(context.caller.connection.client.ip());
+        statistics.offloaded(counted, Offloaded { client, primitive, operation, duration_ns, result });
         Some(duration_ns)
     }
 }

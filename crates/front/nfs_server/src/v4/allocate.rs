@@ -4,9 +4,9 @@ use super::context::Context;
 use super::row::{CHANGE, GROWTH, HANDLE, NO_RESULTS_BYTES, Row, STATEID};
 use super::stateids::{Use, state_check};
 use crate::failure::Failure;
+use crate::work;
 use nfs::v4::Status;
 use nfs::v4::offload::RangeArguments;
-use unit::OffloadWork;
 use vfs::{Call, FileSystem};
 
 pub(super) const ROW: Row = Row {
@@ -24,6 +24,6 @@ pub(super) async fn execute<F: FileSystem>(
     let right = state_check(context, &arguments.stateid, Use::Write)?;
     let call = Call { right, ..context.call(&file) };
     file.export.files().allocate(call, file.id, arguments.offset_bytes, arguments.length_bytes).await?;
-    context.worked(OffloadWork { bytes: arguments.length_bytes, ..OffloadWork::default() });
+    context.worked(work::reserved(arguments.length_bytes));
     Ok(())
 }

@@ -4,9 +4,9 @@ use super::context::Context;
 use super::row::{CHANGE, GROWTH, HANDLE, NO_RESULTS_BYTES, Row, STATEID};
 use super::stateids::{Use, saved_state_check, state_check};
 use crate::failure::Failure;
+use crate::work;
 use nfs::v4::Status;
 use nfs::v4::offload::CloneArguments;
-use unit::OffloadWork;
 use vfs::{Call, FileSystem, Right, Source};
 
 pub(super) const ROW: Row = Row {
@@ -46,8 +46,7 @@ pub(super) async fn execute<F: FileSystem>(
         }
         count => count,
     };
-    let host_bytes_avoided = bytes.saturating_mul(2);
-    context.worked(OffloadWork { bytes, host_bytes_avoided, cloned_bytes: bytes, ..OffloadWork::default() });
+    context.worked(work::cloned(bytes));
     Ok(())
 }
 

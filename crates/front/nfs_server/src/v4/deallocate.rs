@@ -4,9 +4,9 @@ use super::context::Context;
 use super::row::{CHANGE, GROWTH, HANDLE, NO_RESULTS_BYTES, Row, STATEID};
 use super::stateids::{Use, state_check};
 use crate::failure::Failure;
+use crate::work;
 use nfs::v4::Status;
 use nfs::v4::offload::RangeArguments;
-use unit::{OffloadWork, Reason};
 use vfs::{Call, FileSystem};
 
 pub(super) const ROW: Row = Row {
@@ -24,22 +24,9 @@ pub(super) async fn execute<F: FileSystem>(
     let right = state_check(context, &arguments.stateid, Use::Write)?;
     let call = Call { right, ..context.call(&file) };
     let files = file.export.files();
-    let changed = files.deallocate(call, file.id, arguments.offset_bytes, arguments.length_bytes).await?;
-    context.worked(work(arguments, changed.after.size_bytes, files.limits().grain_bytes.into()));
+    let (offset_bytes, length_bytes) = (arguments.offset_bytes, arguments.length_bytes);
+    let changed = files.deallocate(call, file.id, offset_bytes, length_bytes).await?;
+    let grain_bytes = files.limits().grain_bytes.into();
+    context.worked(work::freed(offset_bytes, length_bytes, changed.after.size_bytes, grain_bytes));
     Ok(())
-}
-
-/// Work of freeing a range: whole grains inside the file are free afterwards, the edges are zeros.
-fn work(arguments: &RangeArguments, size_bytes: u64, grain_bytes: u64) -> OffloadWork {
-    let end_bytes = arguments.offset_bytes.saturating_add(arguments.length_bytes).min(size_bytes);
-    let bytes = end_bytes.saturating_sub(arguments.offset_bytes);
-    let (start, end) = (arguments.offset_bytes.div_ceil(grain_bytes), end_bytes / grain_bytes);
-    let deallocated_bytes = end.saturating_sub(start).saturating_mul(grain_bytes);
-    OffloadWork {
-        bytes,
-        deallocated_bytes,
-        unaligned_bytes: bytes.saturating_sub(deallocated_bytes),
-        not_offloaded: (bytes > 0 && deallocated_bytes == 0).then(|| (Reason::BelowGrain, format!("{bytes} bytes"))),
-        ..OffloadWork::default()
-    }
 }

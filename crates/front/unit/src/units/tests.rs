@@ -186,6 +186,7 @@ fn the_log_of_refusals_dates_its_entries() {
         unix_ms: 0,
         volume: VolumeId(1),
         volume_name: "v1".into(),
+        snapshot: None,
         initiator: "a".into(),
         primitive: Primitive::Unmap,
         command: "UNMAP",

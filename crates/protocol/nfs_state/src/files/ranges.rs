@@ -69,8 +69,15 @@ impl Ranges {
         self.by_first.len() as u32
     }
 
+    #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = &Range> {
         self.by_first.values()
+    }
+
+    /// By first byte and owner, from a first byte and the index of an owner on.
+    pub(super) fn iter_from(&self, first: u64, owner: u32) -> impl Iterator<Item = &Range> {
+        let start = (first, Key { index: owner, generation: 0 });
+        self.by_first.range(start..).map(|(_, range)| range)
     }
 
     /// Ranges that keep an owner from locking an extent.

@@ -7,16 +7,16 @@ use nfs::v4::{SessionId, Stateid, Status};
 
 use super::State;
 use crate::clients::Client;
-use crate::files::{FileKey, Holdings, Revocation};
+use crate::files::{FileKey, Holdings, ListedRange, RangePlace, Revocation};
 use crate::table::Key;
 
 /// Part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page<T> {
+pub struct Page<T, P = u64> {
     /// Elements.
     pub elements: Vec<T>,
-    /// Where the next part begins; `None` at the end.
-    pub next: Option<u64>,
+    /// Position at which the next part begins; `None` at the end.
+    pub next: Option<P>,
 }
 
 impl<T> Page<T> {
@@ -208,24 +208,20 @@ impl State {
         Page::of(opens, most)
     }
 
-    /// Locked ranges, by file. A position is the index of a file and the number of a range in it.
-    pub fn list_locks(&self, from: u64, most: usize) -> Page<LockView> {
-        let mut last = None;
-        let mut number = 0u64;
-        let locks = self.files.ranges_from(index_of(from >> 32)).map(move |(key, client, file, owner, range)| {
-            number = if last == Some(key) { number + 1 } else { 0 };
-            last = Some(key);
-            let view = LockView {
-                client: self.client_id(client),
-                file,
-                owner,
-                offset_bytes: range.extent.first,
-                length_bytes: range.extent.length_bytes(),
-                exclusive: range.exclusive,
-            };
-            (u64::from(key.index) << 32 | number, view)
-        });
-        Page::of(locks.skip_while(|(position, _)| *position < from), most)
+    /// Locked ranges of files in a share or in all, by file, from a position on: 0 or that of an earlier part. There
+    /// may be fewer than `most` before the end: a part looks at as many files at most, and its cost does not depend on
+    /// the parts before.
+    pub fn list_locks(&self, share: Option<u64>, from: u128, most: usize) -> Page<LockView, u128> {
+        let (ranges, next) = self.files.ranges_from(share, range_place(from), most.max(1));
+        let view = |ListedRange { client, file, owner, range }| LockView {
+            client: self.client_id(client),
+            file,
+            owner,
+            offset_bytes: range.extent.first,
+            length_bytes: range.extent.length_bytes(),
+            exclusive: range.exclusive,
+        };
+        Page { elements: ranges.into_iter().map(view).collect(), next: next.map(position) }
     }
 
     /// Revokes all state of a client, which learns it from SEQUENCE, and its right to reclaim. A client that is not
@@ -248,6 +244,15 @@ impl State {
     pub fn revoke_share(&mut self, share: u64) -> usize {
         self.files.revoke_share(share).len()
     }
+}
+
+/// Place of a range as a position.
+fn position(RangePlace { file, first, owner }: RangePlace) -> u128 {
+    u128::from(file) << 96 | u128::from(first) << 32 | u128::from(owner)
+}
+
+fn range_place(position: u128) -> RangePlace {
+    RangePlace { file: (position >> 96) as u32, first: (position >> 32) as u64, owner: position as u32 }
 }
 
 fn index_of(position: u64) -> u32 {

@@ -8,7 +8,7 @@ use unit::{LatencyHistogram, Primitive, Reason, ReasonCounts};
 
 pub(in crate::http) fn offload(view: OffloadView) -> OffloadStatistics {
     let counters = view.row.counters;
-    let client = view.client.map(|client| (client.address.map_or(OTHERS.to_owned(), |is| is.to_string()), client.host));
+    let client = view.client.map(|of| (of.client.to_string(), of.host));
     let (client, host) = client.unzip();
     OffloadStatistics {
         volume: view.volume,
@@ -39,9 +39,6 @@ pub(in crate::http) fn offload(view: OffloadView) -> OffloadStatistics {
 const fn kind(primitive: Primitive) -> ContentKind {
     if primitive.is_of_volumes() { ContentKind::Volume } else { ContentKind::Share }
 }
-
-/// Stands for all clients that were not active lately.
-const OTHERS: &str = "others";
 
 pub(super) fn latency(histogram: &LatencyHistogram) -> Latency {
     let bounded = histogram.bounded().map(|(upper_us, count)| (Some(upper_us), count));

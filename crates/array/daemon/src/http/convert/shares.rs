@@ -4,9 +4,12 @@ use super::offload::latency;
 use super::volumes::shared;
 use super::{copy_policy, squash, warning};
 use crate::http::problem::Fault;
-use api::{Deallocated, Export, KeptBySnapshot, NfsVersion, Share, ShareIo, ShareSpace, Source, SourceKind};
+use api::{
+    Deallocated, Export, KeptBySnapshot, NfsVersion, Share, ShareHost, ShareHostAddress, ShareIo, ShareSpace, Source,
+    SourceKind,
+};
 use axum::http::StatusCode;
-use control::{ExportTo, ExportView, Protocols, ShareIoView, ShareView, SpaceView};
+use control::{ExportCheckView, ExportTo, ExportView, Protocols, ShareIoView, ShareView, SpaceView};
 
 pub(in crate::http) fn share(view: ShareView) -> Share {
     let root = view.record.root;
@@ -36,6 +39,7 @@ pub(in crate::http) fn share(view: ShareView) -> Share {
         }),
         created: view.record.created,
         exports: view.exports.into_iter().map(export).collect(),
+        portals: view.portals,
         warnings: view.warnings.into_iter().map(warning).collect(),
     }
 }
@@ -96,6 +100,12 @@ pub(in crate::http) fn export(view: ExportView) -> Export {
         privileged_port: view.record.privileged_port,
         created: view.record.created,
     }
+}
+
+pub(in crate::http) fn share_host(view: ExportCheckView) -> ShareHost {
+    let address = |(address, rule): (_, Option<_>)| ShareHostAddress { address, rule: rule.map(export) };
+    let addresses = view.addresses.into_iter().map(address).collect();
+    ShareHost { share: view.share, host: view.host, addresses }
 }
 
 fn versions(protocols: Protocols) -> Vec<NfsVersion> {

@@ -10,8 +10,8 @@ use super::super::state::Reactor;
 use block::VolumeId;
 use control::{
     Change, ClientOffloadRow, ConnectionCounters, Directory, Live, LiveFiles, NfsClientInfo, NfsGrace, NfsLockInfo,
-    NfsPart, OffloadRow, Portal, RefusedLogins, Registration, Reservations, SessionInfo, ShareRollbackError, UnitFacts,
-    VolumeCounters,
+    NfsPart, NfsPosition, OffloadRow, Portal, RefusedLogins, Registration, Reservations, SessionInfo,
+    ShareRollbackError, UnitFacts, VolumeCounters,
 };
 use futures_util::future::LocalBoxFuture;
 use media::Media;
@@ -19,6 +19,7 @@ use nfs_server::{ClientOffload, ShareStatistics, Statistics};
 use pool::ObjectId;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::rc::Rc;
 use unit::reservations::RegistrationInfo;
 use unit::{LogEntry, VolumeOffload};
@@ -189,18 +190,24 @@ impl<M: Media + 'static> Live for LiveArray<M> {
         self.frontends.iter().any(|frontend| frontend.drop_session(id))
     }
 
-    fn nfs_clients(&self, from: u64, most: usize) -> NfsPart<NfsClientInfo> {
-        let nfs = self.frontends.nfs.as_ref();
-        nfs.map_or(NfsPart { elements: Vec::new(), next: None }, |nfs| nfs.clients(from, most))
+    fn nfs_clients(&self, from: NfsPosition, most: usize) -> Option<NfsPart<NfsClientInfo>> {
+        self.frontends.nfs.as_ref().map(|nfs| nfs.clients(from, most))
     }
 
-    fn nfs_locks(&self, from: u64, most: usize) -> NfsPart<NfsLockInfo> {
-        let nfs = self.frontends.nfs.as_ref();
-        nfs.map_or(NfsPart { elements: Vec::new(), next: None }, |nfs| nfs.locks(from, most))
+    fn nfs_locks(&self, of: Option<ObjectId>, from: NfsPosition, most: usize) -> Option<NfsPart<NfsLockInfo>> {
+        self.frontends.nfs.as_ref().map(|nfs| nfs.locks(of, from, most))
     }
 
     fn nfs_grace(&self) -> Option<NfsGrace> {
         self.frontends.nfs.as_ref().map(|nfs| nfs.grace())
+    }
+
+    fn nfs_portals(&self) -> Vec<String> {
+        self.frontends.nfs.as_ref().map(|nfs| nfs.portals().to_vec()).unwrap_or_default()
+    }
+
+    fn deciding_export(&self, share: ObjectId, address: IpAddr) -> Option<usize> {
+        self.frontends.nfs.as_ref()?.deciding_rule(share, address)
     }
 
     fn expire_nfs_client(&self, id: u64) -> Option<bool> {

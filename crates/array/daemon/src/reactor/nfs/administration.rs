@@ -1,11 +1,12 @@
 //! What an administrator sees of the clients of NFSv4, and does with them.
 
 use super::Nfs;
-use control::{NfsClientInfo, NfsClientStanding, NfsGrace, NfsLockInfo, NfsPart};
+use control::{NfsClientInfo, NfsClientStanding, NfsGrace, NfsLockInfo, NfsPart, NfsPosition};
 use jiff::Timestamp;
 use media::Media;
 use nfs_state::{ClientStanding, ClientView, LockView, Page};
 use pool::ObjectId;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// Length of a range without an end.
@@ -13,17 +14,17 @@ const TO_THE_END: u64 = u64::MAX;
 
 impl<M: Media + 'static> Nfs<M> {
     /// At most `most` clients, from a position on.
-    pub(in super::super) fn clients(&self, from: u64, most: usize) -> NfsPart<NfsClientInfo> {
+    pub(in super::super) fn clients(&self, from: NfsPosition, most: usize) -> NfsPart<NfsClientInfo> {
         let Some(v4) = self.service.version_4() else { return NfsPart { elements: Vec::new(), next: None } };
         let (uptime, now) = (self.service.uptime(), self.reactor.environment.now());
-        let page = v4.state().list_clients(from, most, uptime);
+        let page = v4.state().list_clients(u64::try_from(from).unwrap_or(u64::MAX), most, uptime);
         part(page, |client| client_info(client, uptime, now))
     }
 
-    /// At most `most` locked ranges, from a position on.
-    pub(in super::super) fn locks(&self, from: u64, most: usize) -> NfsPart<NfsLockInfo> {
+    /// At most `most` locked ranges in a share or snapshot, or in all, from a position on.
+    pub(in super::super) fn locks(&self, of: Option<ObjectId>, from: NfsPosition, most: usize) -> NfsPart<NfsLockInfo> {
         let Some(v4) = self.service.version_4() else { return NfsPart { elements: Vec::new(), next: None } };
-        let page = v4.state().list_locks(from, most);
+        let page = v4.state().list_locks(of.map(|of| of.0), from, most);
         part(page, lock_info)
     }
 
@@ -35,14 +36,24 @@ impl<M: Media + 'static> Nfs<M> {
         NfsGrace { seconds, reclaiming: totals.reclaiming as u64 }
     }
 
+    /// Addresses of the server as hosts see them.
+    pub(in super::super) fn portals(&self) -> &[String] {
+        &self.portals
+    }
+
+    /// Position of the rule of a share that decides about an address, in the order of the directory.
+    pub(in super::super) fn deciding_rule(&self, share: ObjectId, address: IpAddr) -> Option<usize> {
+        self.service.shares().borrow().by_object(share.0)?.rules.deciding(address)
+    }
+
     /// Revokes what a client has. False if there is no such client.
     pub(in super::super) fn expire_client(&self, id: u64) -> bool {
         self.service.expire_client(id)
     }
 }
 
-fn part<T, U>(page: Page<T>, convert: impl Fn(T) -> U) -> NfsPart<U> {
-    NfsPart { elements: page.elements.into_iter().map(convert).collect(), next: page.next }
+fn part<T, U, P: Into<NfsPosition>>(page: Page<T, P>, convert: impl Fn(T) -> U) -> NfsPart<U> {
+    NfsPart { elements: page.elements.into_iter().map(convert).collect(), next: page.next.map(P::into) }
 }
 
 /// Longest part of a name that a client chose which is shown, in bytes. Lists have it once for each lock.

@@ -22,6 +22,7 @@ use super::frontend::Frontend;
 use super::listener::accept_each;
 use super::shared_memory::SharedMemory;
 use super::state::Reactor;
+use crate::portal::advertised;
 use block::VolumeId;
 use control::{Change, ConnectionCounters, Control, Directory, PoolRefusal, RefusedLogins, Registration, SessionInfo};
 use file_system::ShareFiles;
@@ -34,6 +35,7 @@ use service::{Service, Surroundings};
 use start::Start;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,6 +53,8 @@ const ACCESS_TIMES: Duration = Duration::from_secs(3600);
 pub(crate) struct Nfs<M: Media + 'static> {
     reactor: Rc<Reactor<M>>,
     service: Rc<Service<ShareFiles<M>>>,
+    /// Addresses of the listeners as hosts see them.
+    portals: Vec<String>,
     /// Published snapshots of each share.
     snapshots: RefCell<BTreeMap<ObjectId, BTreeSet<ObjectId>>>,
     /// True if calls may be in progress that are no longer allowed.
@@ -58,11 +62,11 @@ pub(crate) struct Nfs<M: Media + 'static> {
 }
 
 impl<M: Media + 'static> Nfs<M> {
-    /// `port`: of the first listener. `control` stores records of clients.
+    /// `listen`: addresses of the listeners, with their ports. `control` stores records of clients.
     pub fn new(
         reactor: Rc<Reactor<M>>,
         start: Start,
-        port: u16,
+        listen: &[SocketAddr],
         memory: SharedMemory,
         control: &Weak<Control>,
     ) -> Self {
@@ -88,8 +92,10 @@ impl<M: Media + 'static> Nfs<M> {
                 Box::new(move |entry| units.log_refusal(entry))
             },
         };
+        let port = listen.first().map_or(0, SocketAddr::port);
         let service = Rc::new(Service::new(start, port, surroundings, Box::new(store)));
-        Self { reactor, service, snapshots: RefCell::default(), unsettled: Cell::default() }
+        let portals = listen.iter().map(|address| advertised(*address)).collect();
+        Self { reactor, service, portals, snapshots: RefCell::default(), unsettled: Cell::default() }
     }
 
     /// Accepts connections, until it is dropped.
@@ -191,7 +197,10 @@ impl<M: Media + 'static> Frontend for Nfs<M> {
         let service = Rc::clone(&self.service);
         Box::pin(async move {
             service.registry.shut_down(SHUTDOWN).await;
-            write_access_times(&service).await;
+            // They are worth no long wait, and calls that do not end may hold up the pool.
+            if tokio::time::timeout(SHUTDOWN, write_access_times(&service)).await.is_err() {
+                tracing::warn!("access times were not written: the pool takes too long");
+            }
         })
     }
 }

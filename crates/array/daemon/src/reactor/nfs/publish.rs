@@ -5,11 +5,11 @@
 
 use super::Nfs;
 use super::file_system::{self, ShareFiles};
-use control::{Change, Directory, ExportHosts, ExportRule, ShareRecord};
+use control::{Change, Directory, ExportHosts, ExportRule, ShareRecord, SnapshotRecord};
 use media::Media;
 use nfs::v4::FileSystemId;
 use nfs_server::access::{Hosts, Network, Rule, Rules};
-use nfs_server::{CopyPolicy, Protocols, Share};
+use nfs_server::{CopyPolicy, Counted, Protocols, Share};
 use pool::ObjectId;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -54,34 +54,48 @@ impl<M: Media + 'static> Nfs<M> {
         true
     }
 
-    /// Publishes a share, and its snapshots. Those that are gone are withdrawn.
+    /// Publishes what has changed of a share and its snapshots. Those that are gone are withdrawn.
     fn publish_share(&self, record: &ShareRecord, directory: &Directory) {
-        let rules: Vec<Rule> = directory.exports_of(record.id).into_iter().filter_map(rule).collect();
-        let file_system = self.file_system(record);
-        self.publish_files(record, (&record.name, record.object), 0, file_system, rules.clone());
+        let rules: Vec<Rule> = directory.exports_of(record.id).into_iter().map(rule).collect();
+        let statistics = self.service.statistics.published(record.object.0, &record.name);
+        let counted = Counted { share: statistics, snapshot: None };
+        let changed = self.publish_files(record, None, Rules(rules.clone()), counted.clone());
         let mut snapshots = BTreeSet::new();
         for snapshot in directory.snapshots_of(record.id) {
             snapshots.insert(snapshot.object);
-            let name = format!("{}@{}", record.name, snapshot.name);
+            // What may change of a snapshot are facts of its share.
+            if !changed && self.published(snapshot.object).is_some() {
+                continue;
+            }
             let rules = rules.iter().map(|rule| Rule { read_only: true, ..rule.clone() }).collect();
-            let file_system = self.snapshot_file_system(record, snapshot.object);
-            self.publish_files(record, (&name, snapshot.object), snapshot.object.0, file_system, rules);
+            let counted = Counted { snapshot: Some(snapshot.name.clone()), ..counted.clone() };
+            self.publish_files(record, Some(snapshot), Rules(rules), counted);
         }
         let before = self.snapshots.borrow_mut().insert(record.object, snapshots.clone()).unwrap_or_default();
         before.difference(&snapshots).for_each(|object| self.withdraw(*object));
     }
 
-    /// Publishes a share or a snapshot of it: its name and object, the second half of its identifier.
+    /// Publishes a share or a snapshot of it. Returns true if a fact of it has changed.
     fn publish_files(
         &self,
         record: &ShareRecord,
-        (name, object): (&str, ObjectId),
-        minor: u64,
-        file_system: Rc<ShareFiles<M>>,
-        rules: Vec<Rule>,
-    ) {
-        let refused = |error: &dyn std::fmt::Display| tracing::error!(share = name, %error, "it is not served by NFS");
-        let valid = match Name::try_from(name) {
+        snapshot: Option<&SnapshotRecord>,
+        rules: Rules,
+        counted: Counted,
+    ) -> bool {
+        // The second half of the identifier tells the snapshots of a share apart.
+        let (name, object, minor, file_system) = match snapshot {
+            None => (record.name.clone(), record.object, 0, self.file_system(record)),
+            Some(SnapshotRecord { name, object, .. }) => {
+                let file_system = self.snapshot_file_system(record, *object);
+                (format!("{}@{name}", record.name), *object, object.0, file_system)
+            }
+        };
+        let refused = |error: &dyn std::fmt::Display| {
+            tracing::error!(share = name, %error, "it is not served by NFS");
+            true
+        };
+        let valid = match Name::try_from(name.as_str()) {
             Ok(valid) => valid,
             Err(error) => return refused(&error),
         };
@@ -91,16 +105,19 @@ impl<M: Media + 'static> Nfs<M> {
             epoch: record.epoch,
             fsid: FileSystemId { major: record.fsid, minor },
             file_system,
-            rules: Rules(rules),
+            rules,
             protocols: Protocols { v3: record.protocols.v3, v4: record.protocols.v4 },
             copy: match record.copy {
                 control::CopyPolicy::Share => CopyPolicy::Share,
                 control::CopyPolicy::Physical => CopyPolicy::Physical,
             },
+            counted: Some(counted),
         };
-        let published = self.service.shares().borrow_mut().publish(share, self.service.now());
-        if let Err(error) = published {
-            refused(&error);
+        let mut shares = self.service.shares().borrow_mut();
+        let before = shares.changed();
+        match shares.publish(share, self.service.now()) {
+            Ok(()) => shares.changed() != before,
+            Err(error) => refused(&error),
         }
     }
 
@@ -128,11 +145,13 @@ impl<M: Media + 'static> Nfs<M> {
 }
 
 /// Rule of the server. Without a valid network, which no document has, the rule is about no host.
-fn rule(rule: ExportRule) -> Option<Rule> {
+fn rule(rule: ExportRule) -> Rule {
     let hosts = match rule.hosts {
         ExportHosts::Host(addresses) => Hosts::Host(addresses),
         ExportHosts::Group(addresses) => Hosts::Group(addresses),
-        ExportHosts::Network { address, prefix_bits } => Hosts::Network(Network::new(address, prefix_bits)?),
+        ExportHosts::Network { address, prefix_bits } => {
+            Network::new(address, prefix_bits).map_or(Hosts::Host(Vec::new()), Hosts::Network)
+        }
         ExportHosts::Any => Hosts::Any,
     };
     let squash = match rule.squash {
@@ -141,11 +160,11 @@ fn rule(rule: ExportRule) -> Option<Rule> {
         control::Squash::All => Squash::All,
     };
     let (user, group) = rule.anonymous;
-    Some(Rule {
+    Rule {
         hosts,
         read_only: rule.read_only,
         squash,
         anonymous: Anonymous { user, group },
         privileged_port: rule.privileged_port,
-    })
+    }
 }

@@ -177,3 +177,29 @@ fn a_stop_waits_for_the_last_replies() {
         assert_eq!(service.registry.count(), 0);
     });
 }
+
+/// Clients that do not read their replies, calls that do not end, records that arrive in part and silent clients: a stop
+/// ends in a bounded time.
+#[test]
+fn a_stop_waits_for_no_client() {
+    run(async |service, _permits| {
+        let silent = connect(&service);
+        let mut partial = connect(&service);
+        partial.write_all(&null()[..20]).await.unwrap();
+        let mut unread = connect(&service);
+        let calls = null().repeat(1000);
+        while let Ok(sent) = tokio::time::timeout(Duration::from_secs(1), unread.write_all(&calls)).await {
+            sent.unwrap();
+        }
+        // No reply may be sent before this record is stored, which it never is.
+        service.take_record(RecordChange::Remove { owner: Bytes::from_static(b"a") });
+        let mut waiting = connect(&service);
+        waiting.write_all(&null().repeat(3)).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(service.registry.count(), 4);
+        let begun = Instant::now();
+        service.registry.shut_down(Duration::from_secs(5)).await;
+        assert!(begun.elapsed() <= Duration::from_secs(10), "{:?}", begun.elapsed());
+        drop((silent, partial, unread, waiting));
+    });
+}

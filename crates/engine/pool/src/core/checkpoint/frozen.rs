@@ -68,6 +68,11 @@ impl Checkpoints {
         self.frozen.is_some()
     }
 
+    /// True while a checkpoint is requested or in flight.
+    pub fn is_due(&self) -> bool {
+        self.wanted || self.in_flight()
+    }
+
     /// Requests a checkpoint soon; true if none was requested before.
     pub fn request(&mut self) -> bool {
         !std::mem::replace(&mut self.wanted, true)

@@ -265,6 +265,8 @@ fn reads_and_writes_are_counted_by_share() {
     let clock = move || now_ns.replace(now_ns.get() + 3_000);
     let statistics = std::rc::Rc::new(crate::Statistics::new(Box::new(clock), Box::new(|_| {})));
     let bench = Bench::new().measured(std::rc::Rc::clone(&statistics));
+    let counted = crate::Counted { share: statistics.published(crate::testing::S, "s"), snapshot: None };
+    bench.change_share(crate::testing::S, |share| share.counted = Some(counted));
     let root = bench.root(crate::testing::S);
     let f = bench.create(&root, "F");
     good!(bench.write(&f, 0, &[1; 5000], Stable::FileSync), Write);

@@ -13,7 +13,7 @@ use nfs::v4::offload::WriteResponse;
 use nfs::v4::{Stable, Status};
 use nfs_state::{Mutation, leaves_out};
 use std::rc::Rc;
-use unit::{Primitive, Reason};
+use unit::{OffloadClient, Primitive, Reason};
 use vfs::{Call, FileSystem, FsError, Payload, Seek, Segment, Stability, pause};
 
 /// Most bytes of a piece: what other calls may have to wait for. A hole is one piece.
@@ -152,12 +152,13 @@ impl<F: FileSystem> Server<F> {
     /// Counts a copy in the statistics of its destination.
     fn count(&self, job: &Job, result: Result<(), Refusal>) {
         let share = self.shares().borrow().by_object(job.order.to.object).cloned();
-        let (Some(statistics), Some(share)) = (self.statistics(), share) else { return };
+        let counted = share.as_ref().and_then(|share| share.counted.as_ref());
+        let (Some(statistics), Some(counted)) = (self.statistics(), counted) else { return };
         let work = copy::work(job.done_bytes(), 0, false);
         statistics.offloaded(
-            &share,
+            counted,
             Offloaded {
-                client: job.order.connection.client.ip(),
+                client: OffloadClient::host(job.order.connection.client.ip()),
                 primitive: Primitive::Copy,
                 operation: "COPY",
                 duration_ns: statistics.now_ns().saturating_sub(job.begun_ns),

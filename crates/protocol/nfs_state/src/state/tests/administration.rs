@@ -21,16 +21,12 @@ fn lists_come_in_parts_and_have_everything_once() {
             kit.lock_by(&client, &file, LockType::Write, (at * 10, 5), locker).expect("a lock");
         }
     }
-    let (mut locks, mut opens, mut from) = (Vec::new(), Vec::new(), Some(0));
-    while let Some(position) = from {
-        let page = kit.state.list_locks(position, 4);
-        assert!(page.elements.len() == 4 || page.next.is_none());
-        locks.extend(page.elements.iter().map(|lock| (lock.file.file, lock.offset_bytes / 10)));
-        from = page.next;
-    }
     let expected: Vec<(u64, u64)> = (0..7).flat_map(|file| (0..file).map(move |at| (file, at))).collect();
-    assert_eq!(locks, expected);
-    from = Some(0);
+    for most in 1..9 {
+        assert_eq!(locks_in_parts(&kit, Some(1), most), expected, "{most}");
+        assert_eq!(locks_in_parts(&kit, Some(2), most), [], "{most}");
+    }
+    let (mut opens, mut from) = (Vec::new(), Some(0));
     while let Some(position) = from {
         let page = kit.state.list_opens(position, 2);
         opens.extend(page.elements.iter().map(|open| open.file.file));
@@ -44,6 +40,39 @@ fn lists_come_in_parts_and_have_everything_once() {
     let session = &kit.state.list_sessions(0, 9).elements[0];
     assert_eq!((session.client, session.slots, session.busy, session.connections), (client.id, 8, 0, 1));
     assert_eq!(kit.state.list_opens(u64::MAX, 9).elements, []);
+}
+
+/// File and number of each lock, from a list in parts.
+fn locks_in_parts(kit: &Kit, share: Option<u64>, most: usize) -> Vec<(u64, u64)> {
+    let (mut locks, mut from) = (Vec::new(), Some(0));
+    while let Some(position) = from {
+        let page = kit.state.list_locks(share, position, most);
+        assert!(page.elements.len() <= most);
+        locks.extend(page.elements.iter().map(|lock| (lock.file.file, lock.offset_bytes / 10)));
+        from = page.next;
+    }
+    locks
+}
+
+#[test]
+fn owners_of_the_same_range_are_listed_once_each_also_if_locks_go_meanwhile() {
+    let mut kit = Kit::new();
+    let client = kit.client("a", 1);
+    let open = kit.open(&client, "o", &FILE, BOTH, 0).expect("an open").stateid;
+    for owner in ["l", "m", "n"] {
+        for at in 0..10 {
+            let locker = super::kit::new_locker(open, owner);
+            kit.lock_by(&client, &FILE, LockType::Read, (at * 10, 5), locker).expect("a lock");
+        }
+    }
+    let expected: Vec<(u64, u64)> = (0..30).map(|number| (FILE.file, number / 3)).collect();
+    for most in 1..9 {
+        assert_eq!(locks_in_parts(&kit, None, most), expected, "{most}");
+    }
+    let position = kit.state.list_locks(None, 0, 4).next.expect("a second part");
+    assert_eq!(kit.state.revoke_client(client.id, kit.now), Ok(()));
+    let page = kit.state.list_locks(None, position, 4);
+    assert_eq!((page.elements, page.next), (Vec::new(), None));
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn two(kit: &mut Kit) -> ((Client, Stateid), (Client, Stateid)) {
 
 /// Ranges as an administrator sees them.
 fn ranges(kit: &Kit) -> Vec<(u64, u64, bool)> {
-    let locks = kit.state.list_locks(0, 100).elements;
+    let locks = kit.state.list_locks(None, 0, 100).elements;
     locks.iter().map(|lock| (lock.offset_bytes, lock.length_bytes, lock.exclusive)).collect()
 }
 

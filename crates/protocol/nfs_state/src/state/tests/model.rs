@@ -414,7 +414,7 @@ impl Run {
         assert_eq!(opens, expected);
 
         let mut cells: BTreeSet<(usize, u64, LockOwner, bool)> = BTreeSet::new();
-        for lock in self.kit.state.list_locks(0, 10_000).elements {
+        for lock in self.kit.state.list_locks(None, 0, 10_000).elements {
             let last = lock.offset_bytes.saturating_add(lock.length_bytes - 1).min(CELLS - 1);
             let owner = (client_of(lock.client), number(&lock.owner));
             for cell in lock.offset_bytes..=last {

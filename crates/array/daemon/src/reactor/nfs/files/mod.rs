@@ -8,6 +8,7 @@ mod refusal;
 use super::Nfs;
 use super::file_system::ShareFiles;
 use super::service::timestamp;
+use block::BlockDevice;
 use control::{
     CapturedFile, FileAttributes, FileCall, FileError, FileInfo, FileListing, FilePart, FilePlace, FileRange,
     FileRefusal, FileSource, LiveFiles,
@@ -15,16 +16,23 @@ use control::{
 use description::{info, list};
 use files::{Object, WholeSource};
 use media::Media;
+use nfs_server::{Offloaded, Refusal, work};
 use path::{Target, locate, locate_new, regular};
 use pool_files::{Captured, capture_file};
 use refusal::refused;
 use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
-use vfs::{Attributes, Call, Caller, FileSystem, FsError, Place, SetAttributes};
+use unit::{OffloadClient, OffloadWork, Primitive};
+use vfs::{Attributes, Call, Caller, Changed, Created, FileSystem, FsError, Place, SetAttributes};
 
 /// Permission bits of a file whose content is that of a volume.
 const MODE_OF_VOLUME: u16 = 0o600;
+
+/// Primitives of the calls, with the operations of NFS that have the same effect.
+const CLONE: (Primitive, &str) = (Primitive::Clone, "CLONE");
+const RESERVE: (Primitive, &str) = (Primitive::Reserve, "ALLOCATE");
+const PUNCH: (Primitive, &str) = (Primitive::Free, "DEALLOCATE");
 
 /// Change of the space of a range.
 #[derive(Clone, Copy)]
@@ -78,14 +86,48 @@ impl<M: Media + 'static> AllFiles<M> {
             let caller = Caller::root();
             let call = Call::new(&caller, all.now());
             let found = regular(&*files, call, &at).await?;
-            let length = length_of(range, &found, &at)?;
+            let (offset, length) = (range.offset_bytes, length_of(range, &found, &at)?);
             let changed = match change {
-                SpaceChange::Reserve => files.allocate(call, found.file, range.offset_bytes, length).await,
-                SpaceChange::Punch => files.deallocate(call, found.file, range.offset_bytes, length).await,
+                SpaceChange::Reserve => {
+                    let reserving = files.allocate(call, found.file, offset, length);
+                    all.counted(&at, RESERVE, reserving, |_| work::reserved(length)).await
+                }
+                SpaceChange::Punch => {
+                    let grain = files.limits().grain_bytes.into();
+                    let punching = files.deallocate(call, found.file, offset, length);
+                    let freed = |of: &Changed| work::freed(offset, length, of.after.size_bytes, grain);
+                    all.counted(&at, PUNCH, punching, freed).await
+                }
             };
             let after = changed.map_err(|error| of_range(error, range, &at))?.after;
             info(&*files, &at, &after, true).await
         })
+    }
+
+    /// Executes an offload operation on a place, and counts it as one of an NFS client. `work`: of its result.
+    async fn counted<T>(
+        &self,
+        at: &FilePlace,
+        (primitive, operation): (Primitive, &'static str),
+        executed: impl Future<Output = Result<T, FsError>>,
+        work: impl FnOnce(&T) -> OffloadWork,
+    ) -> Result<T, FsError> {
+        let statistics = self.0.statistics();
+        let begun_ns = statistics.now_ns();
+        let result = executed.await;
+        let duration_ns = statistics.now_ns().saturating_sub(begun_ns);
+        let object = at.snapshot.unwrap_or(at.share);
+        let counted = self.0.service.shares().borrow().by_object(object.0).and_then(|share| share.counted.clone());
+        // It may have been deleted meanwhile.
+        let Some(counted) = counted else { return result };
+        let work = result.as_ref().map(work);
+        let outcome = match &work {
+            Ok(work) => Ok(work),
+            Err(error) => Err(Refusal::of_error(&format!("file {}", at.shown), error)),
+        };
+        let ended = Offloaded { client: OffloadClient::Api, primitive, operation, duration_ns, result: outcome };
+        statistics.offloaded(&counted, ended);
+        result
     }
 
     /// Time of a call.
@@ -119,12 +161,13 @@ impl<M: Media + 'static> LiveFiles for AllFiles<M> {
             let set =
                 SetAttributes { mode: attributes.mode, user: owner.0, group: owner.1, ..SetAttributes::default() };
             let place = Place { directory: directory.file, name: &name };
+            let cloned = |created: &Created| work::cloned(created.file.size_bytes);
             let created = match source {
                 FileSource::File(from) => {
                     let theirs = all.open(&from)?;
                     let file = regular(&*theirs, call, &from).await?.file;
                     let whole = WholeSource::File { files: &*theirs, file };
-                    files.create_sharing(call, place, &set, whole).await
+                    all.counted(&at, CLONE, files.create_sharing(call, place, &set, whole), cloned).await
                 }
                 FileSource::Volume { object, size_bytes } => {
                     let set = SetAttributes {
@@ -134,7 +177,7 @@ impl<M: Media + 'static> LiveFiles for AllFiles<M> {
                         ..set
                     };
                     let whole = WholeSource::Object { object: Object(object.0), size_bytes };
-                    files.create_sharing(call, place, &set, whole).await
+                    all.counted(&at, CLONE, files.create_sharing(call, place, &set, whole), cloned).await
                 }
             };
             let created = created.map_err(|error| refused(error, &at.shown))?;
@@ -147,9 +190,11 @@ impl<M: Media + 'static> LiveFiles for AllFiles<M> {
             let caller = Caller::root();
             let call = Call::new(&caller, all.now());
             let file = regular(&*files, call, &at).await?.file;
-            let captured = capture_file(&files, call, file).await;
+            let cloned = |captured: &Captured| work::cloned(captured.size_bytes);
+            let captured = all.counted(&at, CLONE, capture_file(&files, call, file), cloned).await;
             let Captured { capture, size_bytes } = captured.map_err(|error| refused(error, &at.shown))?;
-            Ok(CapturedFile { capture, size_bytes })
+            let object = all.0.reactor.pool.volume(capture);
+            Ok(CapturedFile::new(capture, size_bytes, move || object.discard()))
         })
     }
 
@@ -169,8 +214,16 @@ fn invalid(range: FileRange, at: &FilePlace) -> FileError {
 
 /// Length of a range that is not empty.
 fn length_of(range: FileRange, file: &Attributes, at: &FilePlace) -> Result<u64, FileError> {
-    let length = range.length_bytes.unwrap_or(file.size_bytes.saturating_sub(range.offset_bytes));
-    if length == 0 { Err(invalid(range, at)) } else { Ok(length) }
+    match range.length_bytes {
+        Some(0) => Err(invalid(range, at)),
+        Some(length_bytes) => Ok(length_bytes),
+        None => {
+            let FileRange { offset_bytes, .. } = range;
+            let (path, size_bytes) = (at.shown.clone(), file.size_bytes);
+            let length_bytes = size_bytes.checked_sub(offset_bytes).filter(|length| *length > 0);
+            length_bytes.ok_or(FileError::BeyondEnd { path, offset_bytes, size_bytes })
+        }
+    }
 }
 
 /// Refusal of a change of a range.
