@@ -141,8 +141,8 @@ pub struct OffloadRefusal {
     /// Time of the entry.
     #[schema(value_type = String, format = DateTime)]
     pub time: Timestamp,
-    /// Name of the volume or share, `share@snapshot` for a snapshot that is exported; after the deletion of the volume or
-    /// share, the name at the time of the command.
+    /// Name of the volume or share, `share@snapshot` for a snapshot that is exported; after the deletion of the
+    /// volume or share, the name at the time of the command.
     pub volume: String,
     /// True if the volume or share was deleted.
     #[serde(default)]

@@ -77,9 +77,9 @@ impl Share {
         Ok(verifier.unwrap_or_default())
     }
 
-    /// Copies a range with synchronous COPY calls, or with asynchronous ones if the server wants that. `progress`: called
-    /// with the bytes done so far after each call, and now and then during an asynchronous copy; `false` ends the copy,
-    /// whose result is then `false`.
+    /// Copies a range with synchronous COPY calls, or with asynchronous ones if the server wants that.
+    /// `progress`: called with the bytes done so far after each call, and now and then during an asynchronous
+    /// copy; `false` ends the copy, whose result is then `false`.
     ///
     /// * `Malformed`: a count of 0 or above the rest, or a background copy that was not asked for.
     pub async fn copy_all(
@@ -123,7 +123,8 @@ impl Share {
         Ok(true)
     }
 
-    /// Copies a range with an asynchronous COPY, as far as the server does in one call; `None` if `progress` has ended it.
+    /// Copies a range with an asynchronous COPY, as far as the server does in one call; `None` if `progress` has
+    /// ended it.
     async fn copy_asynchronously(
         &self,
         from: (&File, u64),

@@ -405,8 +405,9 @@ impl Files {
         })
     }
 
-    /// Locked ranges of files, of one share or all, from a place on, and the place of the next part; `None` at the end.
-    /// A part has at most `most` ranges, and fewer where many files have none. Its cost does not depend on those before.
+    /// Locked ranges of files, of one share or all, from a place on, and the place of the next part; `None` at
+    /// the end. A part has at most `most` ranges, and fewer where many files have none. Its cost does not depend
+    /// on those before.
     pub(crate) fn ranges_from(
         &self,
         share: Option<u64>,

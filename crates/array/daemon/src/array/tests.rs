@@ -58,7 +58,8 @@ async fn without_queue(control: &Rc<Control>) -> ArrayHandle {
     array
 }
 
-/// Every GET of the API description, except of files and of the NFS server, is answered while the request queue is closed.
+/// Every GET of the API description, except of files and of the NFS server, is answered while the request queue
+/// is closed.
 #[tokio::test]
 async fn every_get_is_answered_without_a_request_to_the_reactor() {
     let check = async {

@@ -1,9 +1,9 @@
 //! Clones that change too many entries of the map for one step: those of ranges that are shifted against their regions.
 //!
-//! A file without a name gets the source's range at the same offset, in one step: that is the instant of the source.
-//! From it a second one gets the range at the destination's offset, in many steps. The last step clones that into the
-//! destination, which again changes few entries. Both files are deleted then. A call that is dropped leaves them without
-//! a hold, and so does a crash: [`FileSystem::drop_unheld`] deletes them.
+//! A file without a name gets the source's range at the same offset, in one step: that is the instant of the
+//! source. From it a second one gets the range at the destination's offset, in many steps. The last step clones
+//! that into the destination, which again changes few entries. Both files are deleted then. A call that is
+//! dropped leaves them without a hold, and so does a crash: [`FileSystem::drop_unheld`] deletes them.
 
 use super::{Files, PROMISING, same};
 use crate::content::{self, From, shared_at_once};
@@ -76,8 +76,8 @@ impl<E: Engine> Files<E> {
         From { memory: &self.memory, file, offset_bytes, length_bytes }
     }
 
-    /// Clones a part into a file without a name. Its content is of no use to anybody before the last step, so the caller
-    /// needs no right to it.
+    /// Clones a part into a file without a name. Its content is of no use to anybody before the last step, so the
+    /// caller needs no right to it.
     async fn clone_part(&self, call: Call<'_>, from: &From<'_>, file: FileId, at: u64) -> Result<Changed, FsError> {
         let attempt = |share: &mut Share<'_>| share.clone_into_unnamed(call, from, file, at);
         self.run(EARLIER, attempt, content::Draft::finished).await

@@ -21,8 +21,8 @@ use vfs::{FileId, FileSystem, FsError, pause};
 /// each call and each advance, and sends no reply before those that were taken until then are durable. A call is polled
 /// to its end, even if its connection is gone: until then its slot is in use.
 ///
-/// Beside the calls it polls [`Self::copy_ended`] again and again. It sends what [`Self::next_callback`] has, after each
-/// call, advance and end of a copy, and gives the replies to [`Self::callback_answered`].
+/// Beside the calls it polls [`Self::copy_ended`] again and again. It sends what [`Self::next_callback`] has,
+/// after each call, advance and end of a copy, and gives the replies to [`Self::callback_answered`].
 pub struct Server<F> {
     handle_key: HandleKey,
     shares: Rc<RefCell<Shares<F>>>,
@@ -109,9 +109,9 @@ impl<F: FileSystem> Server<F> {
         released.and(self.sweep().await)
     }
 
-    /// The content of a share was replaced or deleted, and its opens were revoked before. Ends the copies from and to it,
-    /// and deletes the files without a name that a roll-back has brought back, at the next advance after the grace
-    /// period.
+    /// The content of a share was replaced or deleted, and its opens were revoked before. Ends the copies from and
+    /// to it, and deletes the files without a name that a roll-back has brought back, at the next advance after the
+    /// grace period.
     pub fn content_replaced(&self, object: u64) {
         self.stop_copies(object);
         self.swept.borrow_mut().remove(&object);

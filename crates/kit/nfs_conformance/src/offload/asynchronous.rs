@@ -1,5 +1,5 @@
-//! Asynchronous copies, for the checks about them: the server is asked to copy much, to an offset at which it can hardly
-//! share blocks.
+//! Asynchronous copies, for the checks about them: the server is asked to copy much, to an offset at which it can
+//! hardly share blocks.
 
 use crate::prelude::*;
 use nfs::v4::Filehandle;

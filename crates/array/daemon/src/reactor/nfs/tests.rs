@@ -178,8 +178,8 @@ fn a_stop_waits_for_the_last_replies() {
     });
 }
 
-/// Clients that do not read their replies, calls that do not end, records that arrive in part and silent clients: a stop
-/// ends in a bounded time.
+/// Clients that do not read their replies, calls that do not end, records that arrive in part and silent clients:
+/// a stop ends in a bounded time.
 #[test]
 fn a_stop_waits_for_no_client() {
     run(async |service, _permits| {
