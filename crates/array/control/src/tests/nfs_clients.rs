@@ -74,7 +74,7 @@ fn locks_are_selected_by_share_and_snapshot() {
     assert_eq!(of(Some("vms")), [(vms(), 9, 10), (vms(), 9, 0), (vms(), 4, 5)]);
     assert_eq!(of(Some("other")), []);
     let monday = (Some("vms@monday".to_owned()), 3, 7);
-    assert_eq!(of(Some("vms@monday")), [monday.clone()]);
+    assert_eq!(of(Some("vms@monday")), std::slice::from_ref(&monday));
     assert_eq!(of(None).len(), 5);
     assert_eq!(of(None)[3..], [(None, 1, 0), monday], "of a share that is gone");
     for unknown in ["nosuch", "nosuch@monday", "vms@friday"] {
