@@ -1,7 +1,5 @@
 //! The rows against the server in memory, as it is and with lies.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use super::{Row, turn};
 use crate::nfs::tree::{Server, Sizes, Tree};
 use anyhow::Result;
@@ -17,10 +15,13 @@ use std::time::Duration;
 const SIZES: Sizes = Sizes { files: 20, large_bytes: 1 << 20, cached_bytes: 1 << 18, source_bytes: 1 << 20 };
 const TIME: Duration = Duration::from_millis(10);
 
+/// What a lying server executes in place of an operation.
+type Ask = fn(Operation) -> Operation;
+
 /// Changes operations or results once the tree is built.
 struct Liar {
     lies: Arc<AtomicBool>,
-    ask: fn(Operation) -> Operation,
+    ask: Ask,
     answer: fn(Outcome) -> Outcome,
 }
 
@@ -35,7 +36,7 @@ impl Lie for Liar {
 }
 
 /// Runs these rows in order on a server that lies, if at all, when its tree is built.
-fn run(rows: &[&str], lie: bool, ask: fn(Operation) -> Operation, answer: fn(Outcome) -> Outcome) -> Result<u64> {
+fn run(rows: &[&str], lie: bool, ask: Ask, answer: fn(Outcome) -> Outcome) -> Result<u64> {
     let lies = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&lies);
     let address = nfs_memory::start_with(Setup::lying(move || Liar { lies: told, ask, answer }))?;
@@ -68,7 +69,7 @@ fn every_row_runs_and_leaves_nothing_behind() {
 
 #[test]
 fn a_wrong_answer_ends_the_benchmark() {
-    let executed: [(&str, &[&str], fn(Operation) -> Operation); 5] = [
+    let executed: [(&str, &[&str], Ask); 5] = [
         ("data of another place", &["READ 4k cached"], |operation| match operation {
             Operation::Read(mut arguments) => {
                 arguments.offset_bytes ^= 4096;
@@ -122,7 +123,7 @@ fn a_wrong_answer_ends_the_benchmark() {
 
 #[test]
 fn files_that_were_not_removed_are_noticed() {
-    let kept: fn(Operation) -> Operation = |operation| match operation {
+    let kept: Ask = |operation| match operation {
         Operation::Remove(_) => Operation::Lookup(Name::from("file-00000000.img")),
         other => other,
     };
