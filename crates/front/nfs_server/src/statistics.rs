@@ -159,7 +159,7 @@ impl Statistics {
         }
         let count = |counters: &mut OffloadStatistics| match &result {
             Ok(work) => counters.succeeded(duration_ns, Some(work)),
-            Err(refusal) => counters.not_succeeded(duration_ns, Some(refusal.reason)),
+            Err(refusal) => counters.not_succeeded(duration_ns, Some(refusal.reason())),
         };
         share.unit.account(primitive, count);
         count(self.clients.borrow_mut().counters(share.object, client, primitive));
@@ -168,7 +168,7 @@ impl Statistics {
                 (Ending::Ineffective, *reason, detail.clone())
             }
             Ok(_) => return,
-            Err(Refusal { reason, detail }) => (reason.ending(), reason, detail),
+            Err(refusal) => (refusal.reason().ending(), refusal.reason(), refusal.into_detail()),
         };
         (self.log)(LogEntry {
             sequence: 0,

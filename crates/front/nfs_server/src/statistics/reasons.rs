@@ -7,12 +7,26 @@ use vfs::{FsError, SpaceReason};
 
 /// Why an offload operation was refused or failed.
 pub struct Refusal {
-    pub(crate) reason: Reason,
+    reason: Reason,
     /// Values that caused it.
-    pub(crate) detail: String,
+    detail: String,
 }
 
 impl Refusal {
+    /// An operation ended before it was done.
+    pub(crate) fn aborted(detail: String) -> Self {
+        Self { reason: Reason::Aborted, detail }
+    }
+
+    pub(crate) const fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    /// Values that caused it.
+    pub(crate) fn into_detail(self) -> String {
+        self.detail
+    }
+
     /// Refusal of an operation about `subject` that ended with a status. `failure`: its cause, if the operation ran.
     pub(crate) fn new(subject: &str, failure: Option<&Failure>, status: Status) -> Self {
         match failure {

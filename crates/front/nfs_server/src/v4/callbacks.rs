@@ -1,5 +1,6 @@
 //! Callbacks on the back channels of sessions, RFC 8881 §20: calls of the server, and replies of clients.
 
+use super::sent_calls::Expected;
 use super::server::Server;
 use bytes::Bytes;
 use nfs::v4::callback::{
@@ -7,11 +8,9 @@ use nfs::v4::callback::{
 };
 use nfs::v4::compound::{Call as Compound, Results, Tag};
 use nfs::v4::session::CallbackSecurity;
-use nfs_state::{Callback, CallbackAnswer, CallbackId, ConnectionId};
+use nfs_state::{Callback, CallbackAnswer, ConnectionId};
 use onc_rpc::auth::OpaqueAuth;
 use onc_rpc::message::{AcceptStatus, Accepted, Call, Reply, ReplyBody};
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::time::Duration;
 use vfs::FileSystem;
 use xdr::{Reader, Writer};
@@ -28,39 +27,6 @@ pub struct BackCall {
     pub record: Vec<Bytes>,
 }
 
-/// A call that was sent.
-#[derive(Debug)]
-struct Expected {
-    id: CallbackId,
-    connection: u64,
-    sequence: SequenceArguments,
-}
-
-/// Calls that were sent and not answered, by transaction id. At most one for each callback.
-#[derive(Debug, Default)]
-pub(super) struct Sent {
-    last_xid: Cell<u32>,
-    expected: RefCell<BTreeMap<u32, Expected>>,
-}
-
-impl Sent {
-    /// Notes a call, and returns its transaction id. A reply to an earlier call of the callback is too late.
-    fn add(&self, call: Expected) -> u32 {
-        let xid = self.last_xid.get().wrapping_add(1);
-        self.last_xid.set(xid);
-        let mut expected = self.expected.borrow_mut();
-        expected.retain(|_, other| other.id != call.id);
-        expected.insert(xid, call);
-        xid
-    }
-
-    fn take(&self, xid: u32, connection: u64) -> Option<Expected> {
-        let mut expected = self.expected.borrow_mut();
-        expected.get(&xid).filter(|call| call.connection == connection)?;
-        expected.remove(&xid)
-    }
-}
-
 impl<F: FileSystem> Server<F> {
     /// A callback to be sent, if one is due and its client can be reached. It counts as sent; if its connection is
     /// closed, it becomes due again.
@@ -68,7 +34,7 @@ impl<F: FileSystem> Server<F> {
         self.set_uptime(uptime);
         let mut state = self.state();
         let callback = state.next_callback(self.uptime())?;
-        self.callbacks().expected.borrow_mut().retain(|_, call| state.is_callback_pending(call.id));
+        self.callbacks().retain(|call| state.is_callback_pending(call));
         let Callback { id, connection: ConnectionId(connection), program, security, sequence, offload } = callback;
         let xid = self.callbacks().add(Expected { id, connection, sequence: sequence.clone() });
         let mut writer = Writer::with_capacity(512);

@@ -9,6 +9,7 @@ mod object;
 pub(crate) mod operations;
 mod releases;
 mod row;
+mod sent_calls;
 pub(crate) mod server;
 mod stateids;
 mod subject;

@@ -1,8 +1,8 @@
 //! The server of NFSv4: what is exported, and the state of clients.
 
-use super::callbacks::Sent;
 use super::copies::Copies;
 use super::releases::Releases;
+use super::sent_calls::Sent;
 use crate::counts::{Counts, OperationCount};
 use crate::handle::{HandleKey, Target};
 use crate::shares::{Share, Shares};

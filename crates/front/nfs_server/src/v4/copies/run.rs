@@ -13,7 +13,7 @@ use nfs::v4::offload::WriteResponse;
 use nfs::v4::{Stable, Status};
 use nfs_state::{Mutation, leaves_out};
 use std::rc::Rc;
-use unit::{OffloadClient, Primitive, Reason};
+use unit::{OffloadClient, Primitive};
 use vfs::{Call, FileSystem, FsError, Payload, Seek, Segment, Stability, pause};
 
 /// Most bytes of a piece: what other calls may have to wait for. A hole is one piece.
@@ -145,7 +145,7 @@ impl<F: FileSystem> Server<F> {
         self.copies().retain(|other| !Rc::ptr_eq(other, job));
         if job.outcome().is_none() {
             let detail = format!("{}: {CLIENT_GONE}", subject(job));
-            self.count(job, Err(Refusal { reason: Reason::Aborted, detail }));
+            self.count(job, Err(Refusal::aborted(detail)));
         }
     }
 
