@@ -85,7 +85,7 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Replaces the content of a block that may be overwritten in place, and logs what of it is new. False, without
+    /// Replaces the content of a block that may be overwritten in place, and logs the bytes that changed. False, without
     /// effect, for any other block.
     fn replace(&mut self, (object, block): (ObjectId, BlockNumber), content: &Content, crc: Crc32c) -> bool {
         let sequence = self.log.next_sequence();
