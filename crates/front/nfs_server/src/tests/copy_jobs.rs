@@ -197,9 +197,6 @@ fn a_callback_that_is_lost_or_answered_wrongly_is_sent_again() {
     bind(&kit);
     let second = called(&kit).unwrap_or_else(|| panic!("no callback"));
     assert_eq!((&second.sequence, &second.offload), (&first.sequence, &first.offload));
-    // The answer to the lost one is too late.
-    answer(&kit, &first, Ok(()));
-    assert!(status(&kit, stateid).is_ok());
     let delay = [CallbackOutcome::Sequence(Err(Status::DELAY))];
     answer_with(&kit, &second, delay);
     assert!(called(&kit).is_none());
@@ -211,6 +208,31 @@ fn a_callback_that_is_lost_or_answered_wrongly_is_sent_again() {
     answer_with(&kit, &third, [CallbackOutcome::Sequence(Ok(ok)), CallbackOutcome::Offload(Ok(()))]);
     assert_eq!(status(&kit, stateid), Ok((1000, Some(Ok(())))));
     assert_eq!(cancel(&kit, stateid), Err(Status::COMPLETE_ALREADY));
+}
+
+/// A client that needs longer than a lease for its answer sends it to the first call. It was ignored.
+#[test]
+fn a_late_answer_to_any_call_of_a_callback_ends_it() {
+    let (kit, _) = with_file(CopyPolicy::Physical, 1000);
+    let stateid = begin(&kit);
+    assert!(pieces(&kit, 1));
+    let first = called(&kit).unwrap_or_else(|| panic!("no callback"));
+    let lease = kit.server.state().lease();
+    kit.seconds.set(kit.seconds.get() + i64::try_from(lease.as_millis()).unwrap_or(0) + 1000);
+    assert_eq!(end(kit.server.advance(kit.uptime())), Ok(()));
+    assert!(called(&kit).is_none(), "the connection lives");
+    let bind = BindArguments { session: kit.session(), direction: WantedDirection::BackOrBoth, rdma: false };
+    assert_eq!(kit.run_alone(&[Operation::BindConnection(bind)]).0, Ok(()));
+    let second = called(&kit).unwrap_or_else(|| panic!("no callback"));
+    assert_eq!(second.sequence, first.sequence);
+    assert_ne!(second.xid, first.xid);
+    answer(&kit, &first, Ok(()));
+    assert_eq!(status(&kit, stateid), Err(Status::BAD_STATEID));
+    answer(&kit, &second, Ok(()));
+    begin(&kit);
+    assert!(pieces(&kit, 1));
+    let next = called(&kit).unwrap_or_else(|| panic!("no callback"));
+    assert_eq!((next.sequence.slot, next.sequence.sequence), (first.sequence.slot, first.sequence.sequence + 1));
 }
 
 #[test]
