@@ -132,15 +132,30 @@ impl Callbacks {
         self.pending.remove(&id)
     }
 
-    /// Makes due again what was sent on a connection that is gone, or before an instant and not answered.
-    pub(crate) fn lose(&mut self, now: Duration, is_lost: impl Fn(ConnectionId, Duration) -> bool) {
+    /// Makes due again the callbacks that were sent on a connection which is gone.
+    pub(crate) fn lose(&mut self, gone: ConnectionId, now: Duration) {
         for callback in self.pending.values_mut() {
-            if let Phase::Sent { place, connection, at } = callback.phase
-                && is_lost(connection, at)
+            if let Phase::Sent { place, connection, .. } = callback.phase
+                && connection == gone
             {
                 callback.phase = Phase::Due { not_before: now, place: Some(place) };
             }
         }
+    }
+
+    /// Makes due again the callbacks that were sent before an instant and not answered. Returns their sessions and
+    /// connections.
+    pub(crate) fn lose_before(&mut self, before: Duration, now: Duration) -> Vec<(Key, ConnectionId)> {
+        let mut silent = Vec::new();
+        for callback in self.pending.values_mut() {
+            if let Phase::Sent { place, connection, at } = callback.phase
+                && at < before
+            {
+                callback.phase = Phase::Due { not_before: now, place: Some(place) };
+                silent.push((place.session, connection));
+            }
+        }
+        silent
     }
 
     /// Takes the slots of a session that is gone from the callbacks that have them.

@@ -26,6 +26,9 @@ pub(crate) use room::{Reservation, Room};
 pub(crate) use shares::Share;
 use shares::{Opened, ShareCounts};
 
+/// Most files that a part of the list of ranges looks at.
+const FILES_PER_PART: usize = 256;
+
 /// Identity of a regular file in all shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileKey {
@@ -406,8 +409,8 @@ impl Files {
     }
 
     /// Locked ranges of files, of one share or all, from a place on, and the place of the next part; `None` at
-    /// the end. A part has at most `most` ranges, and fewer where many files have none. Its cost does not depend
-    /// on those before.
+    /// the end. A part has at most `most` ranges, and fewer where many files have none: it looks at
+    /// [`FILES_PER_PART`] files. Its cost does not depend on those before.
     pub(crate) fn ranges_from(
         &self,
         share: Option<u64>,
@@ -415,7 +418,7 @@ impl Files {
         most: usize,
     ) -> (Vec<ListedRange>, Option<RangePlace>) {
         let mut listed = Vec::new();
-        let (files, next) = self.files.part_from(from.file, most);
+        let (files, next) = self.files.part_from(from.file, FILES_PER_PART);
         for (key, file) in files.filter(|(_, file)| share.is_none_or(|share| share == file.key.share)) {
             let (first, owner) = if key.index == from.file { (from.first, from.owner) } else { (0, 0) };
             for range in file.ranges.iter_from(first, owner) {

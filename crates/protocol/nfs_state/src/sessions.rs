@@ -139,10 +139,31 @@ impl Sessions {
         self.by_connection.insert((connection, key));
     }
 
+    /// Takes a connection out of the back channel of a session.
+    pub(crate) fn end_back_channel(&mut self, key: Key, connection: ConnectionId) {
+        let Some(session) = self.table.get_mut(key) else { return };
+        match session.direction(connection) {
+            Some(Direction::Both) => self.associate(key, connection, Direction::Fore),
+            Some(Direction::Back) => {
+                session.dissociate(connection);
+                self.by_connection.remove(&(connection, key));
+            }
+            Some(Direction::Fore) | None => {}
+        }
+    }
+
+    fn keys_of(&self, connection: ConnectionId) -> impl Iterator<Item = Key> {
+        self.by_connection.range((connection, Key::MIN)..=(connection, Key::MAX)).map(|(_, key)| *key)
+    }
+
+    /// Sessions that a connection is associated with.
+    pub(crate) fn of_connection(&self, connection: ConnectionId) -> impl Iterator<Item = &Session> {
+        self.keys_of(connection).filter_map(|key| self.table.get(key))
+    }
+
     /// Ends all associations of a connection; returns the sessions that had one.
     pub(crate) fn connection_closed(&mut self, connection: ConnectionId) -> Vec<Key> {
-        let of_it = (connection, Key::MIN)..=(connection, Key::MAX);
-        let found: Vec<Key> = self.by_connection.range(of_it).map(|(_, key)| *key).collect();
+        let found: Vec<Key> = self.keys_of(connection).collect();
         for key in &found {
             self.by_connection.remove(&(connection, *key));
             if let Some(session) = self.table.get_mut(*key) {

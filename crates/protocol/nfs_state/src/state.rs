@@ -139,7 +139,9 @@ impl State {
     /// A connection is closed. Its sessions stay.
     pub fn connection_closed(&mut self, connection: ConnectionId, now: Duration) {
         self.sessions.connection_closed(connection);
-        self.callbacks.lose(now, |other, _| other == connection && !leaves_out(Mutation::CallbackRetry));
+        if !leaves_out(Mutation::CallbackRetry) {
+            self.callbacks.lose(connection, now);
+        }
     }
 
     fn client(&self, client: ClientRef) -> Result<&Client, Status> {

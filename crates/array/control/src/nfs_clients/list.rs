@@ -48,14 +48,15 @@ pub struct NfsLockView {
     pub lock: NfsLockInfo,
 }
 
-/// Collects at most `most` elements. `part` gives at most so many from a position on.
+/// Collects at most `most` elements. `part` gives at most so many from a position on, and `view` converts them.
 ///
 /// Errors: `NotServed`.
-async fn collect<T>(
+async fn collect<T, V>(
     from: NfsPosition,
     most: usize,
     part: impl Fn(NfsPosition, usize) -> Option<NfsPart<T>>,
-) -> Result<NfsPart<T>, ControlError> {
+    mut view: impl FnMut(T) -> V,
+) -> Result<NfsPart<V>, ControlError> {
     let mut all = NfsPart { elements: Vec::new(), next: Some(from) };
     while let Some(position) = all.next
         && all.elements.len() < most
@@ -64,7 +65,7 @@ async fn collect<T>(
             yield_now().await;
         }
         let part = part(position, PER_TURN.min(most - all.elements.len())).ok_or(NfsClientError::NotServed)?;
-        all.elements.extend(part.elements);
+        all.elements.extend(part.elements.into_iter().map(&mut view));
         all.next = part.next;
     }
     Ok(all)
@@ -75,7 +76,7 @@ impl Request for NfsClientList {
     const NAME: &'static str = "nfs-client-list";
 
     async fn run(&self, control: &Control) -> Result<NfsPart<NfsClientInfo>, ControlError> {
-        collect(self.from, self.most, |from, most| control.live().nfs_clients(from, most)).await
+        collect(self.from, self.most, |from, most| control.live().nfs_clients(from, most), |client| client).await
     }
 }
 
@@ -85,13 +86,12 @@ impl Request for NfsLockList {
 
     async fn run(&self, control: &Control) -> Result<NfsPart<NfsLockView>, ControlError> {
         let of = self.share.as_ref().map(|name| control.directory().exported(name)).transpose()?;
-        let part = collect(self.from, self.most, |from, most| control.live().nfs_locks(of, from, most)).await?;
         let mut names = BTreeMap::new();
         let view = |lock: NfsLockInfo| {
             let share = names.entry(lock.share).or_insert_with(|| exported_name(control, lock.share)).clone();
             NfsLockView { share, lock }
         };
-        Ok(NfsPart { elements: part.elements.into_iter().map(view).collect(), next: part.next })
+        collect(self.from, self.most, |from, most| control.live().nfs_locks(of, from, most), view).await
     }
 }
 

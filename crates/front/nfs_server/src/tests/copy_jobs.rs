@@ -1,6 +1,7 @@
 //! Physical COPY: asynchronous copies, OFFLOAD_STATUS, OFFLOAD_CANCEL, and callbacks.
 
-use super::kit::{Kit, OBJECT, any};
+use super::kit::{Kit, OBJECT, accepted, any, compound_results, end, go};
+use super::opens::{self, open};
 use crate::access::Rules;
 use crate::{BackCall, CopyPolicy, Moment};
 use bytes::Bytes;
@@ -8,13 +9,14 @@ use nfs::v4::attributes::Attribute;
 use nfs::v4::callback::{CallbackOperation, CallbackOutcome, OffloadArguments, OffloadFailure, SequenceOk};
 use nfs::v4::compound::{Arguments, Reply as Results, Tag};
 use nfs::v4::offload::{CopyArguments, CopyFailure, CopyOk, CopyRequirements, OffloadStatusOk, WriteResponse};
+use nfs::v4::open::{share_access, share_deny};
 use nfs::v4::operations::{Operation, Outcome};
-use nfs::v4::session::{BindArguments, WantedDirection};
+use nfs::v4::session::{BindArguments, SequenceArguments, WantedDirection};
 use nfs::v4::{Stable, Stateid, Status};
 use onc_rpc::message::{AcceptStatus, Message, Reply};
 use random::Random;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Waker};
 use unit::{Ending, Primitive, Reason};
 use xdr::{Reader, Writer};
@@ -69,11 +71,19 @@ fn begin(kit: &Kit) -> Stateid {
     ok.response.callback.unwrap_or_else(|| panic!("{ok:?}"))
 }
 
+/// Runs copies, to be polled once for a piece.
+fn running(kit: &Kit) -> impl Future<Output = ()> {
+    kit.server.copy_ended(|| (Moment { now: kit.now(), uptime: kit.uptime() }, ()))
+}
+
+fn is_ready<T>(future: Pin<&mut impl Future<Output = T>>) -> bool {
+    future.poll(&mut Context::from_waker(Waker::noop())).is_ready()
+}
+
 /// Copies so many pieces. True if a copy ended with the last one.
 fn pieces(kit: &Kit, count: usize) -> bool {
-    let mut running = pin!(kit.server.copy_ended(|| (Moment { now: kit.now(), uptime: kit.uptime() }, ())));
-    let mut context = Context::from_waker(Waker::noop());
-    (0..count).any(|_| running.as_mut().poll(&mut context).is_ready())
+    let mut running = pin!(running(kit));
+    (0..count).any(|_| is_ready(running.as_mut()))
 }
 
 fn status(kit: &Kit, stateid: Stateid) -> Result<(u64, Option<Result<(), Status>>), Status> {
@@ -187,9 +197,6 @@ fn a_callback_that_is_lost_or_answered_wrongly_is_sent_again() {
     bind(&kit);
     let second = called(&kit).unwrap_or_else(|| panic!("no callback"));
     assert_eq!((&second.sequence, &second.offload), (&first.sequence, &first.offload));
-    // The answer to the lost one is too late.
-    answer(&kit, &first, Ok(()));
-    assert!(status(&kit, stateid).is_ok());
     let delay = [CallbackOutcome::Sequence(Err(Status::DELAY))];
     answer_with(&kit, &second, delay);
     assert!(called(&kit).is_none());
@@ -201,6 +208,31 @@ fn a_callback_that_is_lost_or_answered_wrongly_is_sent_again() {
     answer_with(&kit, &third, [CallbackOutcome::Sequence(Ok(ok)), CallbackOutcome::Offload(Ok(()))]);
     assert_eq!(status(&kit, stateid), Ok((1000, Some(Ok(())))));
     assert_eq!(cancel(&kit, stateid), Err(Status::COMPLETE_ALREADY));
+}
+
+/// A client that needs longer than a lease for its answer sends it to the first call. It was ignored.
+#[test]
+fn a_late_answer_to_any_call_of_a_callback_ends_it() {
+    let (kit, _) = with_file(CopyPolicy::Physical, 1000);
+    let stateid = begin(&kit);
+    assert!(pieces(&kit, 1));
+    let first = called(&kit).unwrap_or_else(|| panic!("no callback"));
+    let lease = kit.server.state().lease();
+    kit.seconds.set(kit.seconds.get() + i64::try_from(lease.as_millis()).unwrap_or(0) + 1000);
+    assert_eq!(end(kit.server.advance(kit.uptime())), Ok(()));
+    assert!(called(&kit).is_none(), "the connection lives");
+    let bind = BindArguments { session: kit.session(), direction: WantedDirection::BackOrBoth, rdma: false };
+    assert_eq!(kit.run_alone(&[Operation::BindConnection(bind)]).0, Ok(()));
+    let second = called(&kit).unwrap_or_else(|| panic!("no callback"));
+    assert_eq!(second.sequence, first.sequence);
+    assert_ne!(second.xid, first.xid);
+    answer(&kit, &first, Ok(()));
+    assert_eq!(status(&kit, stateid), Err(Status::BAD_STATEID));
+    answer(&kit, &second, Ok(()));
+    begin(&kit);
+    assert!(pieces(&kit, 1));
+    let next = called(&kit).unwrap_or_else(|| panic!("no callback"));
+    assert_eq!((next.sequence.slot, next.sequence.sequence), (first.sequence.slot, first.sequence.sequence + 1));
 }
 
 #[test]
@@ -330,6 +362,111 @@ fn a_copy_ends_with_its_client() {
     assert!(!pieces(&kit, 10));
     assert!(called(&kit).is_none());
     assert_eq!(kit.server.state().totals(kit.uptime()).holdings.copies, 0);
+}
+
+/// A piece of a copy was written after the roll-back of its share was acknowledged: after the source was read, the end
+/// of the copy was not looked at.
+#[test]
+fn a_piece_is_not_written_after_a_roll_back_that_came_while_it_was_read() {
+    for from in [0, 16 * MIB] {
+        let (kit, _) = with_file(CopyPolicy::Physical, if from == 0 { 4 * PIECE } else { 0 });
+        kit.write("s/f", 16 * MIB, b"x");
+        begin(&kit);
+        kit.engine.stutter();
+        let mut running = pin!(running(&kit));
+        assert!(!is_ready(running.as_mut()));
+        kit.server.content_replaced(OBJECT);
+        while !is_ready(running.as_mut()) {}
+        assert_eq!(kit.attributes("s/g", &[4, 45]), [Attribute::Size(0), Attribute::SpaceUsed(0)]);
+    }
+}
+
+#[test]
+fn a_roll_back_waits_for_the_piece_that_is_written() {
+    let (kit, _) = with_file(CopyPolicy::Physical, 4 * PIECE);
+    begin(&kit);
+    kit.engine.hold_back(true);
+    let mut running = pin!(running(&kit));
+    assert!(!is_ready(running.as_mut()));
+    assert!(is_ready(pin!(kit.server.barred_pieces_ended())), "a copy that may go on is not waited for");
+    kit.server.content_replaced(OBJECT);
+    let mut ended = pin!(kit.server.barred_pieces_ended());
+    assert!(!is_ready(ended.as_mut()));
+    kit.engine.hold_back(false);
+    assert!(is_ready(running.as_mut()));
+    assert!(is_ready(ended.as_mut()));
+    assert_eq!(kit.attribute("s/g", 4), Attribute::Size(PIECE));
+}
+
+/// Two requests of one client to cancel a copy counted it twice: both waited for the piece in progress.
+#[test]
+fn a_copy_that_is_cancelled_twice_is_counted_once() {
+    let (kit, _) = with_file(CopyPolicy::Physical, 4 * PIECE);
+    let stateid = begin(&kit);
+    kit.engine.hold_back(true);
+    let mut running = pin!(running(&kit));
+    assert!(!is_ready(running.as_mut()));
+    let call = |slot| {
+        let (session, cache_this) = (kit.session(), false);
+        let Operation::Sequence(sequence) = kit.next_sequence() else { panic!("no SEQUENCE") };
+        let sequence = SequenceArguments {
+            session,
+            slot,
+            sequence: if slot > 0 { 1 } else { sequence.sequence },
+            highest_slot: 1,
+            cache_this,
+        };
+        let operations =
+            [vec![Operation::Sequence(sequence)], go("s/g"), vec![Operation::OffloadCancel(stateid)]].concat();
+        kit.sent(kit.call(1, &kit.arguments(b"tag", &operations)))
+    };
+    let (mut one, mut two) = (pin!(call(0)), pin!(call(1)));
+    assert!(!is_ready(one.as_mut()) && !is_ready(two.as_mut()));
+    kit.engine.hold_back(false);
+    assert!(is_ready(running.as_mut()));
+    for cancelled in [end(one), end(two)] {
+        assert_eq!(compound_results(accepted(cancelled)).0, Ok(()));
+    }
+    let log = kit.log.borrow();
+    assert_eq!(log.iter().filter(|entry| entry.primitive == Primitive::Copy).count(), 1, "{log:?}");
+    assert!(log[0].detail.contains("has cancelled the copy"), "{}", log[0].detail);
+}
+
+/// A copy holds no share reservation: after CLOSE it is I/O without an open, which other clients may deny.
+#[test]
+fn a_copy_ends_if_another_client_denies_its_reads_or_writes() {
+    for (name, deny) in [("f", share_deny::READ), ("g", share_deny::WRITE)] {
+        let (kit, _) = with_file(CopyPolicy::Physical, 4 * PIECE);
+        let stateid = begin(&kit);
+        kit.engine.hold_back(true);
+        let mut running = pin!(running(&kit));
+        assert!(!is_ready(running.as_mut()));
+        kit.join("client-1", true);
+        let own = kit.who.get();
+        let operations = [vec![kit.next_sequence()], go("s"), vec![open(name, share_access::BOTH, deny)]].concat();
+        let mut opens = pin!(kit.sent(kit.call(1, &kit.arguments(b"tag", &operations))));
+        assert!(!is_ready(opens.as_mut()), "it waits for the piece in progress");
+        kit.engine.hold_back(false);
+        assert!(!is_ready(running.as_mut()));
+        assert_eq!(compound_results(accepted(end(opens))).0, Ok(()));
+        assert!(is_ready(running.as_mut()));
+        kit.who.set(own - 1);
+        assert_eq!(failure_of(&kit), OffloadFailure { status: Status::LOCKED, copied_bytes: PIECE });
+        assert_eq!(status(&kit, stateid), Err(Status::BAD_STATEID));
+        assert_eq!(kit.attribute("s/g", 4), Attribute::Size(PIECE));
+    }
+}
+
+#[test]
+fn a_copy_goes_on_if_others_deny_what_it_does_not_do() {
+    let (kit, content) = with_file(CopyPolicy::Physical, 2 * PIECE);
+    begin(&kit);
+    // The client itself may deny others.
+    opens::stateid(&kit, open("g", share_access::BOTH, share_deny::WRITE));
+    kit.join("client-1", true);
+    opens::stateid(&kit, open("f", share_access::READ, share_deny::WRITE));
+    assert!(pieces(&kit, 2));
+    assert_eq!(kit.read("s/g", 0, 1 << 20).0, content);
 }
 
 #[test]

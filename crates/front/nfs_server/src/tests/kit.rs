@@ -260,13 +260,18 @@ impl Kit {
         Duration::from_millis(u64::try_from(self.seconds.get() - 1_000_000).unwrap_or(0))
     }
 
-    /// Sends a record.
-    pub fn send(&self, record: Bytes) -> Answer {
+    /// Call of a record, to be polled.
+    pub fn sent(&self, record: Bytes) -> impl Future<Output = Answer> + use<'_> {
         let client = SocketAddr::from(([10, 0, 0, 1], self.port.get()));
         let server = SocketAddr::from(([10, 0, 0, 9], 2049));
         let connection = Connection { id: self.who.get() as u64, client, server, transport: Transport::Tcp };
         let moment = Moment { now: self.now(), uptime: self.uptime() };
-        let mut call = pin!(self.rpc.take(record, &connection, moment));
+        async move { self.rpc.take(record, &connection, moment).await }
+    }
+
+    /// Sends a record.
+    pub fn send(&self, record: Bytes) -> Answer {
+        let mut call = pin!(self.sent(record));
         self.polls.set(0);
         end(poll_fn(|context| {
             self.polls.set(self.polls.get() + 1);

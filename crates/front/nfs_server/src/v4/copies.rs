@@ -5,6 +5,8 @@
 
 mod run;
 
+pub(super) use run::GivenUp;
+
 use crate::connection::{CallFacts, Connection, Moment};
 use nfs::v4::{Filehandle, Stateid, Status};
 use nfs_state::Referring;
@@ -60,7 +62,7 @@ pub(super) struct Job {
     busy: Cell<bool>,
     /// Time at which it began, by the clock of the statistics.
     begun_ns: u64,
-    /// Those that wait for the end of the piece.
+    /// Wakers of futures that wait for the end of the piece.
     waiting: RefCell<Vec<Waker>>,
 }
 
@@ -81,9 +83,14 @@ impl Job {
         self.outcome.get()
     }
 
-    /// Ready when no piece is copied, and none will be. Afterwards the destination does not change any more.
+    /// Ready when no piece is copied, and none will be. Afterwards the copy does not change the destination.
     pub async fn stop(&self) {
         self.stopped.set(true);
+        self.piece_ended().await;
+    }
+
+    /// Ready when no piece is copied.
+    async fn piece_ended(&self) {
         poll_fn(|context| {
             if !self.busy.get() {
                 return Poll::Ready(());
@@ -99,7 +106,7 @@ impl Job {
     }
 }
 
-/// A piece that is copied. Its end wakes those that wait for it.
+/// Piece in progress. Its end wakes the futures that wait for it.
 struct Piece<'a>(&'a Job);
 
 impl<'a> Piece<'a> {
@@ -121,7 +128,7 @@ impl Drop for Piece<'_> {
 pub(super) struct Copies {
     /// The next piece is one of the first that runs.
     jobs: RefCell<VecDeque<Rc<Job>>>,
-    /// Who runs them, while there is nothing to run.
+    /// Waker of the future that runs the jobs, while no job runs.
     runner: RefCell<Option<Waker>>,
 }
 
@@ -148,6 +155,19 @@ impl Copies {
     /// Forgets jobs.
     pub fn retain(&self, keep: impl FnMut(&Rc<Job>) -> bool) {
         self.jobs.borrow_mut().retain(keep);
+    }
+
+    /// Removes a job. False if it was removed before.
+    fn remove(&self, job: &Rc<Job>) -> bool {
+        let mut jobs = self.jobs.borrow_mut();
+        let before = jobs.len();
+        jobs.retain(|other| !Rc::ptr_eq(other, job));
+        jobs.len() < before
+    }
+
+    /// Jobs of which a piece is copied.
+    fn busy(&self) -> Vec<Rc<Job>> {
+        self.jobs.borrow().iter().filter(|job| job.busy.get()).cloned().collect()
     }
 
     /// Jobs that run and have an end in a share.

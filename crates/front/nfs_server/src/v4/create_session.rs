@@ -23,10 +23,13 @@ pub(super) const ROW: Row = Row {
 };
 
 /// Confirms a client, and makes a session for it.
-pub(super) fn execute<F: FileSystem>(
+pub(super) async fn execute<F: FileSystem>(
     context: &Context<'_, F>,
     arguments: &CreateSessionArguments,
 ) -> Result<Box<CreateSessionOk>, Failure> {
     let check = context.server.random();
-    Ok(context.state().create_session(&context.sender(), arguments, check, context.uptime())?)
+    let created = context.state().create_session(&context.sender(), arguments, check, context.uptime())?;
+    // The confirmation of a client ends its earlier instance.
+    context.server.barred_pieces_ended().await;
+    Ok(created)
 }

@@ -1,6 +1,7 @@
 //! OFFLOAD_CANCEL, RFC 7862 §15.8: ends an asynchronous copy.
 
 use super::context::Context;
+use super::copies::GivenUp;
 use super::offload_status::{COPY_STATEID, copy};
 use super::row::{HANDLE, NO_RESULTS_BYTES, Row};
 use crate::failure::Failure;
@@ -22,7 +23,7 @@ pub(super) async fn execute<F: FileSystem>(context: &Context<'_, F>, stateid: &S
     }
     if !leaves_out(Mutation::CopyCancel) {
         job.stop().await;
-        context.server.give_up(&job);
+        context.server.give_up(&job, GivenUp::Cancelled);
     }
     context.state().end_copy(stateid);
     Ok(())

@@ -1,4 +1,4 @@
-//! OFFLOAD_STATUS, RFC 7862 §15.9: how far an asynchronous copy is.
+//! OFFLOAD_STATUS, RFC 7862 §15.9: progress of an asynchronous copy.
 
 use super::context::Context;
 use super::copies::Job;
@@ -12,7 +12,7 @@ use vfs::FileSystem;
 
 pub(super) const ROW: Row = Row { code: 67, statuses: &[HANDLE, COPY_STATEID], reply_bytes: 20 };
 
-/// Statuses of operations about a copy that goes on.
+/// Statuses of operations on an asynchronous copy.
 pub(super) const COPY_STATEID: &[Status] = &[
     Status::ADMIN_REVOKED,
     Status::BAD_STATEID,

@@ -121,6 +121,8 @@ async fn grant<F: FileSystem>(
             return Err(failure);
         }
     };
+    // Copies of clients without an open may be what it denies, or belong to a client that it revoked.
+    context.server.barred_pieces_ended().await;
     if !opened.first {
         let _kept = context.server.release(target.file.key()).await;
     }

@@ -199,7 +199,7 @@ async fn state<F: FileSystem>(context: &mut Context<'_, F>, operation: Operation
         }
         O::ExchangeId(arguments) => run!(ExchangeId, exchange_id::ROW, exchange_id::execute(context, &arguments)),
         O::CreateSession(arguments) => {
-            run!(CreateSession, create_session::ROW, create_session::execute(context, &arguments))
+            run!(CreateSession, create_session::ROW, create_session::execute(context, &arguments).await)
         }
         O::DestroySession(session) => {
             run!(DestroySession, destroy_session::ROW, destroy_session::execute(context, &session))
@@ -253,7 +253,7 @@ async fn content<F: FileSystem>(context: &mut Context<'_, F>, operation: Operati
         O::OffloadStatus(stateid) => {
             offload!(context, OffloadStatus, offload_status::ROW, offload_status::execute(context, &stateid))
         }
-        // Nobody has a delegation.
+        // The server grants no delegations.
         O::ReturnDelegation(_) => Outcome::failed(operation.code(), Status::BAD_STATEID),
         other => return state(context, other).await,
     })

@@ -5,6 +5,9 @@ use nfs_state::CallbackId;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
+/// Most calls of one callback that an answer may come to.
+const MOST_CALLS: usize = 4;
+
 /// A call that was sent.
 #[derive(Debug)]
 pub(super) struct Expected {
@@ -13,7 +16,7 @@ pub(super) struct Expected {
     pub sequence: SequenceArguments,
 }
 
-/// Calls that were sent and not answered, by transaction id. At most one for each callback.
+/// Calls that were sent and not answered, by transaction id.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
     last_xid: Cell<u32>,
@@ -21,12 +24,17 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// Notes a call, and returns its transaction id. A reply to an earlier call of the callback is too late.
+    /// Notes a call, and returns its transaction id. The reply to an earlier call of the same request answers it too;
+    /// a reply to another request of the callback is too late.
     pub fn add(&self, call: Expected) -> u32 {
         let xid = self.last_xid.get().wrapping_add(1);
         self.last_xid.set(xid);
         let mut expected = self.expected.borrow_mut();
-        expected.retain(|_, other| other.id != call.id);
+        expected.retain(|_, other| other.id != call.id || other.sequence == call.sequence);
+        let earlier: Vec<u32> = expected.iter().filter(|(_, other)| other.id == call.id).map(|(xid, _)| *xid).collect();
+        if let Some(first) = earlier.first().filter(|_| earlier.len() >= MOST_CALLS) {
+            expected.remove(first);
+        }
         expected.insert(xid, call);
         xid
     }

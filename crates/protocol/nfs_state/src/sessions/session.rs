@@ -167,6 +167,11 @@ impl Session {
         }
         self.connections.iter().rev().find(|(_, direction)| direction.has_back()).map(|(connection, _)| *connection)
     }
+    /// Whether a connection is the only one for callbacks.
+    pub(crate) fn has_only_back(&self, connection: ConnectionId) -> bool {
+        let is_other = |(other, direction): &(ConnectionId, Direction)| *other != connection && direction.has_back();
+        self.back_connection() == Some(connection) && !self.connections.iter().any(is_other)
+    }
     pub(crate) const fn back_fault(&self) -> bool {
         self.back_fault
     }

@@ -209,8 +209,8 @@ impl State {
     }
 
     /// Locked ranges of files in a share or in all, by file, from a position on: 0 or that of an earlier part. There
-    /// may be fewer than `most` before the end: a part looks at as many files at most, and its cost does not depend on
-    /// the parts before.
+    /// may be fewer than `most` before the end: a part looks at 256 files at most, and its cost does not depend on the
+    /// parts before.
     pub fn list_locks(&self, share: Option<u64>, from: u128, most: usize) -> Page<LockView, u128> {
         let (ranges, next) = self.files.ranges_from(share, range_place(from), most.max(1));
         let view = |ListedRange { client, file, owner, range }| LockView {

@@ -6,7 +6,7 @@ use nfs::v4::open::share_access;
 use nfs::v4::{Stateid, Status};
 
 use super::{ClientRef, State};
-use crate::files::{FileKey, Share};
+use crate::files::{FileKey, Obstacles, Share};
 
 /// What an operation does with the content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,28 @@ impl State {
     pub fn check_anonymous_io(&mut self, file: &FileKey, access: IoAccess, now: Duration) -> Result<(), Status> {
         self.check_grace_io(now)?;
         self.make_way(file, None, access.share(), Status::LOCKED, now)
+    }
+
+    /// Checks I/O of an asynchronous copy. CLOSE ends the share reservation of an open, not the copies that it began:
+    /// their I/O is I/O without an open. `LOCKED`: an open of another client denies it. `BAD_STATEID`: no copy.
+    pub fn check_copy_io(
+        &mut self,
+        copy: &Stateid,
+        file: &FileKey,
+        access: IoAccess,
+        now: Duration,
+    ) -> Result<(), Status> {
+        let own = self.files.copy_client(copy).ok_or(Status::BAD_STATEID)?;
+        let gives_way = |client| client == own || self.is_courteous(client, now);
+        match self.files.share_obstacles(file, None, access.share(), gives_way) {
+            Obstacles::None => {}
+            Obstacles::Courteous(mut clients) => {
+                clients.remove(&own);
+                self.revoke_expired(&clients);
+            }
+            Obstacles::Held => return Err(Status::LOCKED),
+        }
+        Ok(())
     }
 
     /// Checks that a name of a regular file may be removed or replaced. `FILE_OPEN`: an open denies writing. `GRACE`:

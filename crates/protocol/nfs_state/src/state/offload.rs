@@ -89,6 +89,12 @@ impl State {
         }
     }
 
+    /// Whether callbacks of a session whose client keeps its lease can use no other connection.
+    pub fn is_only_back_channel(&self, connection: ConnectionId, now: Duration) -> bool {
+        let mut sessions = self.sessions.of_connection(connection);
+        sessions.any(|session| session.has_only_back(connection) && !self.is_courteous(session.client(), now))
+    }
+
     /// Whether callbacks can reach a client.
     pub(super) fn has_back_connection(&self, client: Key) -> bool {
         let sessions = self.clients.get(client).map(|client| client.sessions()).unwrap_or_default();
@@ -154,6 +160,11 @@ impl State {
         let Some(callback) = self.callbacks.get(id) else { return };
         let (place, stateid) = (callback.place(), callback.offload().stateid);
         let session = place.and_then(|place| self.sessions.get_mut(place.session));
+        let answer = match answer {
+            // The client has executed it before, and has not kept the reply.
+            CallbackAnswer::SequenceFailed(Status::RETRY_UNCACHED_REP) => CallbackAnswer::Offload(Ok(())),
+            answer => answer,
+        };
         match (answer, session, place) {
             (CallbackAnswer::SequenceFailed(Status::DELAY), _, _) => self.callbacks.again(id, now + PAUSE, place),
             (CallbackAnswer::SequenceFailed(_) | CallbackAnswer::Unusable, session, _) => {
@@ -184,10 +195,15 @@ impl State {
         }
     }
 
-    /// Makes due again what was not answered within a lease, and gives up what is too old.
+    /// Makes due again what was not answered within a lease, and gives up what is too old. A request is not repeated on
+    /// a connection that lives (RFC 8881 §2.9.2): one that is silent leaves the back channel of its session.
     pub(super) fn advance_callbacks(&mut self, now: Duration) {
-        let lease = self.config.lease;
-        self.callbacks.lose(now, |_, at| at + lease < now && !leaves_out(Mutation::CallbackRetry));
+        if !leaves_out(Mutation::CallbackRetry) {
+            let before = now.saturating_sub(self.config.lease);
+            for (session, connection) in self.callbacks.lose_before(before, now) {
+                self.sessions.end_back_channel(session, connection);
+            }
+        }
         for id in self.callbacks.expired(now) {
             let stateid = self.callbacks.get(id).map(|callback| callback.offload().stateid);
             self.give_up(id);

@@ -32,10 +32,16 @@ pub(in super::super) fn roll_back<M: Media + 'static>(
             ),
         };
         // Opens of files that may not be in the snapshot end before, and those that came meanwhile end after.
-        let revoke = || nfs.iter().for_each(|nfs| nfs.service.content_replaced(share.0));
-        revoke();
+        // No piece of a copy is written after the reply.
+        let revoke = async || {
+            if let Some(nfs) = &nfs {
+                nfs.service.content_replaced(share.0);
+                nfs.service.barred_copies_ended().await;
+            }
+        };
+        revoke().await;
         let rolled_back = files.roll_back(&source, timestamp(reactor.environment.now())).await;
-        revoke();
+        revoke().await;
         rolled_back.map_err(refused)
     })
 }

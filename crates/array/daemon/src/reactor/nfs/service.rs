@@ -220,6 +220,13 @@ impl<F: FileSystem + 'static> Service<F> {
         v4.content_replaced(object);
     }
 
+    /// Waits for the pieces in progress of copies that may not go on.
+    pub async fn barred_copies_ended(&self) {
+        if let Some(v4) = &self.v4 {
+            v4.barred_pieces_ended().await;
+        }
+    }
+
     /// Server of NFSv4, if it is served.
     pub fn version_4(&self) -> Option<&Server4<F>> {
         self.v4.as_deref()

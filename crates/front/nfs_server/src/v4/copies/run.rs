@@ -11,7 +11,7 @@ use crate::statistics::{Offloaded, Refusal};
 use nfs::v4::callback::{OffloadArguments, OffloadFailure};
 use nfs::v4::offload::WriteResponse;
 use nfs::v4::{Stable, Status};
-use nfs_state::{Mutation, leaves_out};
+use nfs_state::{FileKey, IoAccess, Mutation, leaves_out};
 use std::rc::Rc;
 use unit::{OffloadClient, Primitive};
 use vfs::{Call, FileSystem, FsError, Payload, Seek, Segment, Stability, pause};
@@ -20,7 +20,22 @@ use vfs::{Call, FileSystem, FsError, Payload, Seek, Segment, Stability, pause};
 const PIECE_BYTES: u32 = 256 << 10;
 
 /// Why no callback follows the end of a copy.
-const CLIENT_GONE: &str = "the client is gone, or has cancelled the copy";
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) enum GivenUp {
+    /// OFFLOAD_CANCEL.
+    Cancelled,
+    /// The state of the client ended or was revoked.
+    ClientGone,
+}
+
+impl GivenUp {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Cancelled => "the client has cancelled the copy",
+            Self::ClientGone => "the client is gone, or its state was revoked",
+        }
+    }
+}
 
 impl<F: FileSystem> Server<F> {
     /// Runs physical copies until one of them ends, whose callback may then be due. Waits while there is none.
@@ -30,8 +45,8 @@ impl<F: FileSystem> Server<F> {
     pub async fn copy_ended<G>(&self, begin: impl Fn() -> (Moment, G)) {
         loop {
             let job = self.copies().next().await;
-            if !self.state().is_copying(&job.order.stateid) && !leaves_out(Mutation::CopyCancel) {
-                self.give_up(&job);
+            if !self.is_wanted(&job) {
+                self.give_up(&job, GivenUp::ClientGone);
                 return;
             }
             let (moment, guard) = begin();
@@ -47,7 +62,18 @@ impl<F: FileSystem> Server<F> {
         }
     }
 
-    /// Ends the copies from and to a share whose content was replaced.
+    /// Waits for the pieces in progress of copies that may not go on: those that have ended, and those whose client has
+    /// lost its right.
+    pub async fn barred_pieces_ended(&self) {
+        for job in self.copies().busy() {
+            if self.may_go_on(&job) != Ok(true) {
+                job.piece_ended().await;
+            }
+        }
+    }
+
+    /// Ends the copies from and to a share whose content was replaced. A piece may be in progress:
+    /// [`Self::barred_pieces_ended`].
     pub(in super::super) fn stop_copies(&self, object: u64) {
         for job in self.copies().of_share(object) {
             self.end_copy(&job, Err(Status::ADMIN_REVOKED.into()));
@@ -59,38 +85,73 @@ impl<F: FileSystem> Server<F> {
         self.copies().retain(|job| job.outcome().is_none() || self.state().is_copying(&job.order.stateid));
     }
 
-    /// Copies the next piece, durably. Returns its length; 0 if the source has become shorter.
-    async fn copy_piece(&self, job: &Job, moment: Moment) -> Result<u64, Failure> {
+    /// Whether the client still wants a copy.
+    fn is_wanted(&self, job: &Job) -> bool {
+        self.state().is_copying(&job.order.stateid) || leaves_out(Mutation::CopyCancel)
+    }
+
+    /// Whether a copy may read and write; false if it has ended, or its client is gone. `LOCKED`: another client has
+    /// opened an end, and denies it.
+    fn may_go_on(&self, job: &Job) -> Result<bool, Status> {
+        let Job { order, .. } = job;
+        if !job.runs() || !self.is_wanted(job) {
+            return Ok(false);
+        }
+        let mut state = self.state();
+        if state.is_copying(&order.stateid) {
+            for (end, access) in [(order.from, IoAccess::Read), (order.to, IoAccess::Write)] {
+                let file = FileKey { share: end.object, file: end.file.0 };
+                state.check_copy_io(&order.stateid, &file, access, self.uptime())?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Source and destination of a copy that may go on; `None` if it may not.
+    fn ends(&self, job: &Job, moment: Moment) -> Result<Option<(File<F>, File<F>)>, Status> {
+        if !self.may_go_on(job)? {
+            return Ok(None);
+        }
+        let (from, to) = (self.reopen(job, job.order.from, moment)?, self.reopen(job, job.order.to, moment)?);
+        if to.export.read_only() { Err(Status::ROFS) } else { Ok(Some((from, to))) }
+    }
+
+    /// Copies the next piece, durably. Returns its length; 0 if the source has become shorter; `None` if the copy may
+    /// not go on, and nothing was written.
+    async fn copy_piece(&self, job: &Job, moment: Moment) -> Result<Option<u64>, Failure> {
         let order = &job.order;
         let rest = order.length_bytes.saturating_sub(job.done_bytes());
         if rest == 0 {
-            return Ok(0);
+            return Ok(Some(0));
         }
-        let (from, to) = (self.reopen(job, order.from, moment)?, self.reopen(job, order.to, moment)?);
-        if to.export.read_only() {
-            return Err(Status::ROFS.into());
-        }
+        let Some((from, to)) = self.ends(job, moment)? else { return Ok(None) };
         let (source, target) = (from.export.files(), to.export.files());
         let read = Call { right: order.from.right, ..from.export.call(moment.now) };
-        let write = Call { right: order.to.right, ..to.export.call(moment.now) };
         let at = |end: End| end.offset_bytes.saturating_add(job.done_bytes());
         let most = PIECE_BYTES.min(source.limits().io_bytes).min(target.limits().io_bytes);
         let length = u32::try_from(rest).unwrap_or(u32::MAX).min(most);
         let content = source.read(read, from.id, at(order.from), length).await?;
-        if let [Segment::Hole { length_bytes }] = content.segments[..] {
-            let length_bytes = match source.seek(read, from.id, at(order.from), Seek::Data).await {
+        let hole_bytes = if let [Segment::Hole { length_bytes }] = content.segments[..] {
+            Some(match source.seek(read, from.id, at(order.from), Seek::Data).await {
                 Ok(data) => data.offset_bytes.saturating_sub(at(order.from)).max(length_bytes).min(rest),
                 // The source has become shorter.
                 Err(FsError::BeyondEnd { .. }) => length_bytes,
                 Err(error) => return Err(error.into()),
-            };
+            })
+        } else {
+            None
+        };
+        // While the source was read, the copy may have ended, and others may have acted on that.
+        let Some((_, to)) = self.ends(job, moment)? else { return Ok(None) };
+        let (target, write) = (to.export.files(), Call { right: order.to.right, ..to.export.call(moment.now) });
+        if let Some(length_bytes) = hole_bytes {
             target.zero(write, to.id, at(order.to), length_bytes).await?;
-            return Ok(length_bytes);
+            return Ok(Some(length_bytes));
         }
         let data = Payload::from(content.into_bytes());
         let bytes = data.length_bytes();
         target.write(write, to.id, at(order.to), data, Stability::Durable).await?;
-        Ok(bytes)
+        Ok(Some(bytes))
     }
 
     /// A file of a copy, if its share is still there and the client may still use it.
@@ -101,10 +162,11 @@ impl<F: FileSystem> Server<F> {
     }
 
     /// Notes a piece. True if the copy has ended.
-    fn note(&self, job: &Rc<Job>, copied: Result<u64, Failure>) -> bool {
-        // A stop or a roll-back meanwhile has the last word.
+    fn note(&self, job: &Rc<Job>, copied: Result<Option<u64>, Failure>) -> bool {
+        // The outcome of a stop or a roll-back meanwhile stays.
         match copied {
-            Ok(bytes) => {
+            Ok(None) => {}
+            Ok(Some(bytes)) => {
                 job.done_bytes.set(job.done_bytes().saturating_add(bytes));
                 if job.runs() && (bytes == 0 || job.done_bytes() >= job.order.length_bytes) {
                     self.end_copy(job, Ok(()));
@@ -139,12 +201,11 @@ impl<F: FileSystem> Server<F> {
         self.count(job, status.map_err(|status| Refusal::new(&subject(job), outcome.as_ref().err(), status)));
     }
 
-    /// Ends a copy of which nobody wants to know the outcome.
-    pub(in super::super) fn give_up(&self, job: &Rc<Job>) {
+    /// Ends a copy without a callback, and counts it, once.
+    pub(in super::super) fn give_up(&self, job: &Rc<Job>, cause: GivenUp) {
         job.stopped.set(true);
-        self.copies().retain(|other| !Rc::ptr_eq(other, job));
-        if job.outcome().is_none() {
-            let detail = format!("{}: {CLIENT_GONE}", subject(job));
+        if self.copies().remove(job) && job.outcome().is_none() {
+            let detail = format!("{}: {}", subject(job), cause.text());
             self.count(job, Err(Refusal::aborted(detail)));
         }
     }

@@ -75,6 +75,28 @@ fn owners_of_the_same_range_are_listed_once_each_also_if_locks_go_meanwhile() {
     assert_eq!((page.elements, page.next), (Vec::new(), None));
 }
 
+/// A part looked at as many files as ranges were wanted: a list of one range took as many parts as there are files.
+#[test]
+fn a_part_of_the_list_of_locks_looks_at_256_files_however_few_locks_are_wanted() {
+    let mut kit = Kit::new();
+    let client = kit.client("a", 1);
+    let mut last = None;
+    for file in 0..600 {
+        let key = crate::FileKey { file, ..FILE };
+        last = Some((key, kit.open(&client, "o", &key, BOTH, 0).expect("an open").stateid));
+    }
+    let (key, open) = last.expect("a file");
+    let locker = super::kit::new_locker(open, "l");
+    kit.lock_by(&client, &key, LockType::Read, (0, 5), locker).expect("a lock");
+    let (mut from, mut parts) = (Some(0), Vec::new());
+    while let Some(position) = from {
+        let page = kit.state.list_locks(None, position, 1);
+        parts.push(page.elements.len());
+        from = page.next;
+    }
+    assert_eq!(parts, [0, 0, 1]);
+}
+
 #[test]
 fn a_client_learns_that_its_state_was_revoked() {
     let mut kit = Kit::new();

@@ -95,10 +95,70 @@ fn a_callback_that_was_lost_is_repeated_as_the_same_request() {
     assert_eq!(kit.renew(&moved, 2).status_flags, 0);
     let again = next(&mut kit).expect("due");
     assert_eq!((again.connection, place(&again), again.id), (ConnectionId(50), place(&first), first.id));
-    // Not answered for a lease.
+}
+
+/// A callback that was not answered for a lease was sent again on the same connection, for which a client may close it.
+#[test]
+fn a_callback_is_not_repeated_on_a_connection_that_lives() {
+    for direction in [WantedDirection::BackOrBoth, WantedDirection::Back] {
+        let mut kit = Kit::new();
+        let client = kit.client("a", 1);
+        let bind = BindArguments { session: client.session, direction, rdma: false };
+        kit.state.bind_connection(ConnectionId(50), &bind).expect("bound");
+        copied(&mut kit, &client);
+        let first = next(&mut kit).expect("due");
+        assert_eq!(first.connection, ConnectionId(50));
+        kit.now += LEASE;
+        kit.state.advance(kit.now);
+        assert_eq!(next(&mut kit), None);
+        kit.now += SECOND;
+        kit.state.advance(kit.now);
+        // The other connection of the session.
+        let second = next(&mut kit).expect("due");
+        assert_eq!((second.connection, place(&second)), (client.caller.connection, place(&first)));
+        // That one is silent, too.
+        kit.now += LEASE + SECOND;
+        kit.state.advance(kit.now);
+        assert_eq!(next(&mut kit), None);
+        assert_eq!(kit.renew(&client, 1).status_flags, sequence_status::CALLBACK_PATH_DOWN);
+        let session = &kit.state.list_sessions(0, 1).elements[0];
+        assert_eq!(
+            (session.back_channel, session.connections),
+            (false, if direction == WantedDirection::Back { 1 } else { 2 })
+        );
+        // A late answer ends it.
+        kit.state.callback_answered(first.id, DONE, kit.now);
+        assert_eq!((kit.state.totals(kit.now).callbacks, kit.renew(&client, 2).status_flags), (0, 0));
+    }
+}
+
+/// The client has executed the callback, and has not kept its reply: that was taken for a fault of the session.
+#[test]
+fn a_callback_whose_reply_the_client_has_not_kept_is_done() {
+    let mut kit = Kit::new();
+    let client = kit.client("a", 1);
+    let stateid = copied(&mut kit, &client);
+    let first = next(&mut kit).expect("due");
+    kit.state.callback_answered(first.id, CallbackAnswer::SequenceFailed(Status::RETRY_UNCACHED_REP), kit.now);
+    assert!(!kit.state.is_copying(&stateid));
+    assert_eq!(kit.renew(&client, 1).status_flags, 0);
+    copied(&mut kit, &client);
+    assert_eq!(next(&mut kit).map(|callback| place(&callback)), Some((0, 2)));
+}
+
+#[test]
+fn the_only_back_channel_of_a_client_that_keeps_its_lease_is_known() {
+    let mut kit = Kit::new();
+    let client = kit.client("a", 1);
+    let (own, other) = (client.caller.connection, ConnectionId(50));
+    assert_eq!([own, other].map(|one| kit.state.is_only_back_channel(one, kit.now)), [true, false]);
+    let bind = BindArguments { session: client.session, direction: WantedDirection::Back, rdma: false };
+    kit.state.bind_connection(other, &bind).expect("bound");
+    assert_eq!([own, other].map(|one| kit.state.is_only_back_channel(one, kit.now)), [false, false]);
+    kit.state.connection_closed(own, kit.now);
+    assert!(kit.state.is_only_back_channel(other, kit.now));
     kit.now += LEASE + SECOND;
-    kit.state.advance(kit.now);
-    assert_eq!(next(&mut kit).map(|callback| place(&callback)), Some(place(&first)));
+    assert!(!kit.state.is_only_back_channel(other, kit.now), "its lease has expired");
 }
 
 #[test]
