@@ -358,6 +358,10 @@ impl<E: Engine> FileSystem for Files<E> {
         }
     }
 
+    async fn delete_abandoned(&self) -> Result<u64, FsError> {
+        self.delete_each_abandoned().await
+    }
+
     async fn attributes(&self, file: FileId) -> Result<Attributes, FsError> {
         self.look(|share| share.both(file).map(|(_, attributes)| attributes)).await
     }
@@ -467,7 +471,7 @@ impl<E: Engine> FileSystem for Files<E> {
         offset_bytes: u64,
     ) -> Result<Changed, FsError> {
         let from = self.source(&source)?;
-        let attempt = |share: &mut Share<'_>| share.clone_range(call, &from, file, offset_bytes);
+        let attempt = |share: &mut Share<'_>| share.clone_range((call, call), &from, file, offset_bytes);
         match self.run(PROMISING, attempt, content::Draft::finished).await {
             Err(FsError::TooLong { .. }) => self.clone_in_steps(call, &from, file, offset_bytes).await,
             cloned => cloned,

@@ -7,6 +7,7 @@ use crate::layout::super_block::SuperBlock;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use vfs::{FileId, Timestamp};
 
 /// Attributes of the root directory until it is first changed.
@@ -44,6 +45,8 @@ pub(crate) struct Memory {
     read_only: bool,
     counters: Cell<Counters>,
     holds: RefCell<FxHashMap<FileId, u64>>,
+    /// Files without a name whose calls have ended. Each has the hold of its call until it is deleted.
+    abandoned: RefCell<VecDeque<FileId>>,
     accessed: RefCell<FxHashMap<FileId, Timestamp>>,
     /// Directories that got another parent.
     moves: Cell<u64>,
@@ -118,6 +121,7 @@ impl Memory {
             read_only,
             counters: Cell::default(),
             holds: RefCell::default(),
+            abandoned: RefCell::default(),
             accessed: RefCell::default(),
             moves: Cell::default(),
             super_block: Cell::default(),
@@ -183,6 +187,31 @@ impl Memory {
         self.holds.borrow().get(&file).copied().unwrap_or(0)
     }
 
+    /// Notes that the call which holds a file without a name has ended.
+    pub(crate) fn abandon(&self, file: FileId) {
+        if self.holds(file) > 0 {
+            self.abandoned.borrow_mut().push_back(file);
+        }
+    }
+
+    /// The file to delete next.
+    pub(crate) fn next_abandoned(&self) -> Option<FileId> {
+        self.abandoned.borrow().front().copied()
+    }
+
+    /// Forgets a file that is deleted.
+    pub(crate) fn forget_abandoned(&self, file: FileId) {
+        self.abandoned.borrow_mut().retain(|abandoned| *abandoned != file);
+    }
+
+    /// Puts a file that could not be deleted behind the others.
+    pub(crate) fn postpone_abandoned(&self, file: FileId) {
+        let mut abandoned = self.abandoned.borrow_mut();
+        if abandoned.front() == Some(&file) {
+            abandoned.rotate_left(1);
+        }
+    }
+
     pub(crate) fn accessed(&self, file: FileId) -> Option<Timestamp> {
         self.accessed.borrow().get(&file).copied()
     }
@@ -218,6 +247,7 @@ impl Memory {
         let latest = self.latest();
         self.counters.set(Counters { latest, ..Counters::default() });
         self.holds.take();
+        self.abandoned.take();
         self.accessed.take();
         self.moves.update(|moves| moves + 1);
         self.super_block.take();

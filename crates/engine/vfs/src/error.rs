@@ -109,6 +109,10 @@ pub enum FsError {
         /// File that has the name.
         file: Option<FileId>,
     },
+    /// A roll-back replaced the content of the file system while the call took its steps. A retry works
+    /// with the new content.
+    #[error("the content of the file system was replaced meanwhile")]
+    Replaced,
     /// The file would become larger than a file can be.
     #[error("a file has at most {limit_bytes} bytes")]
     FileTooLarge {

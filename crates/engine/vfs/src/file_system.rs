@@ -44,7 +44,8 @@ pub enum SetXattr {
 /// **Content.** Bytes that were never written are zero, and so are those behind the end: a file that
 /// grows shows no old bytes. A grain of zeros is not stored, so it reads as a hole.
 ///
-/// **Dropping a future** does not undo a call that took effect.
+/// **Dropping a future** does not undo a call that took effect. It may leave space in use until
+/// [`FileSystem::delete_abandoned`].
 pub trait FileSystem {
     /// Identity of the file system.
     fn id(&self) -> FileSystemId;
@@ -142,6 +143,11 @@ pub trait FileSystem {
     /// who held them can do so again; the caller ends that time. Returns the number of deleted files.
     async fn drop_unheld(&self) -> Result<u64, FsError>;
 
+    /// Deletes the files without a name that dropped calls needed while they lasted, and those that a call
+    /// could not delete at its end. Calls in progress keep theirs. The caller repeats this at least every few
+    /// seconds. Returns the number of deleted files. After an error the next call begins with another file.
+    async fn delete_abandoned(&self) -> Result<u64, FsError>;
+
     // ---- Attributes
 
     /// Attributes. Needs no permission.
@@ -236,7 +242,9 @@ pub trait FileSystem {
     ///   if there is no space for that, [`SpaceReason::Promise`](crate::SpaceReason::Promise).
     /// * Needs the right to read the source. The source does not change.
     /// * A clone may take many steps, if offsets differ modulo large powers of two. The destination changes in the last
-    ///   one, at one instant; what it gets is the source as of an earlier instant of the call.
+    ///   one, at one instant; what it gets is the source as of an earlier instant of the call. Meanwhile the file
+    ///   system of the destination uses up to twice the length more than before the call. [`FsError::Replaced`]: it
+    ///   was rolled back between two steps.
     /// * An empty range is a success that changes nothing, wherever it lies inside the source.
     async fn clone_range(
         &self,

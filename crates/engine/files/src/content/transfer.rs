@@ -48,13 +48,15 @@ impl CopyDraft {
 }
 
 impl Share<'_> {
-    fn check_transfer(&mut self, call: Call<'_>, from: &From<'_>, to: FileId, offset_bytes: u64) -> Step<Transfer> {
-        let target = self.changeable(call, to)?;
-        self.check_source(call, from, target, offset_bytes)
-    }
-
-    fn check_source(&mut self, call: Call<'_>, from: &From<'_>, target: Target, offset_bytes: u64) -> Step<Transfer> {
-        let to = target.file;
+    /// `call` has to have the right to read the source, `change` the right to change the destination.
+    fn check_transfer(
+        &mut self,
+        (call, change): (Call<'_>, Call<'_>),
+        from: &From<'_>,
+        to: FileId,
+        offset_bytes: u64,
+    ) -> Step<Transfer> {
+        let target = self.changeable(change, to)?;
         let (source, _) = self.other(from.memory).readable(call, from.file)?;
         let range = Source {
             file_system: &(),
@@ -71,26 +73,15 @@ impl Share<'_> {
         Ok(Transfer { target, source, length, within })
     }
 
+    /// Clones a range. `calls`: one with the right to read the source, one with the right to change the destination.
     pub(crate) fn clone_range(
         &mut self,
-        call: Call<'_>,
+        calls: (Call<'_>, Call<'_>),
         from: &From<'_>,
         to: FileId,
         offset_bytes: u64,
     ) -> Step<Draft> {
-        let transfer = self.check_transfer(call, from, to, offset_bytes)?;
-        self.clone_transfer(call, from, transfer, offset_bytes)
-    }
-
-    fn clone_transfer(
-        &mut self,
-        call: Call<'_>,
-        from: &From<'_>,
-        transfer: Transfer,
-        offset_bytes: u64,
-    ) -> Step<Draft> {
-        let Transfer { mut target, source, length, within } = transfer;
-        let to = target.file;
+        let Transfer { mut target, source, length, within } = self.check_transfer(calls, from, to, offset_bytes)?;
         if length == 0 {
             return Ok(Draft::new(to, &target.before));
         }
@@ -104,20 +95,7 @@ impl Share<'_> {
         let blocks = touched(&(from.offset_bytes..from.offset_bytes + length));
         let source = if within { Some(region) } else { source.region };
         self.refer((from.memory.object(), source), blocks, region, offset_bytes / BLOCK_BYTES);
-        self.complete(call, target, end)
-    }
-
-    /// As [`Self::clone_range`], into a file without a name, which the caller needs no right to.
-    pub(crate) fn clone_into_unnamed(
-        &mut self,
-        call: Call<'_>,
-        from: &From<'_>,
-        to: FileId,
-        offset_bytes: u64,
-    ) -> Step<Draft> {
-        let target = self.changeable(call.opened(), to)?;
-        let transfer = self.check_source(call, from, target, offset_bytes)?;
-        self.clone_transfer(call, from, transfer, offset_bytes)
+        self.complete(calls.1, target, end)
     }
 
     /// Maps blocks of a region, from `first` on, as those of the source.
@@ -136,7 +114,8 @@ impl Share<'_> {
         to: FileId,
         offset_bytes: u64,
     ) -> Step<CopyDraft> {
-        let Transfer { mut target, source, length, within } = self.check_transfer(call, from, to, offset_bytes)?;
+        let checked = self.check_transfer((call, call), from, to, offset_bytes)?;
+        let Transfer { mut target, source, length, within } = checked;
         if length == 0 {
             let draft = Draft::new(to, &target.before);
             return Ok(CopyDraft { draft, done_bytes: 0, shared_bytes: 0 });

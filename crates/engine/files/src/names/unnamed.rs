@@ -1,12 +1,12 @@
-//! Files that never had a name: content that a call needs while it lasts.
+//! Files that are created without a name: intermediate content of a call, deleted at its end.
 
 use crate::halt::Step;
 use crate::layout::address::ORPHANS;
 use crate::layout::inode::{Inode, Times};
 use crate::share::{Share, blank};
-use vfs::{FileId, Kind, Timestamp};
+use vfs::{FileId, FsError, Kind, Timestamp};
 
-/// Every caller may read it: no handle leads to it.
+/// Every caller may read it, since no filehandle leads to it.
 const MODE: u16 = 0o444;
 
 impl Share<'_> {
@@ -21,5 +21,10 @@ impl Share<'_> {
         self.add_orphan(file, &mut inode)?;
         self.effects().hold(file, true);
         Ok(file)
+    }
+
+    /// [`FsError::Replaced`]: a roll-back has ended all holds, that of this file too.
+    pub(crate) fn need_held(&self, file: FileId) -> Step<()> {
+        if self.memory().holds(file) == 0 { Err(FsError::Replaced.into()) } else { Ok(()) }
     }
 }

@@ -13,7 +13,7 @@ use std::collections::hash_map::Entry;
 struct Dirty {
     data: Data,
     crc: Crc32c,
-    /// Sequence number of the record that holds `data`, or what of it differs from the record before.
+    /// Sequence number of the newest record of the block: its whole content, or a patch.
     newest: u64,
     /// Sequence number of the newest record that holds the whole content at its time.
     image: u64,
@@ -53,6 +53,8 @@ pub struct Blocks {
     epoch_start: u64,
     /// Number of dirty blocks whose oldest content that is not at its place is from such a record.
     named: usize,
+    /// During replay: the image of each block that was destaged meanwhile.
+    replayed: Option<FxHashMap<BlockAddress, u64>>,
     /// True if the medium is memory. A block is then cached at its second read: to read it again costs
     /// less than a copy that nobody uses.
     medium_is_memory: bool,
@@ -140,7 +142,10 @@ impl Blocks {
     pub fn image(&self, address: BlockAddress, crc: Crc32c) -> Option<u64> {
         let image = match self.dirty.get(&address) {
             Some(dirty) => Some(dirty.image).filter(|_| !dirty.dead)?,
-            None => self.clean.image(address, crc),
+            None => match (self.clean.image(address, crc), &self.replayed) {
+                (0, Some(replayed)) => replayed.get(&address).copied().unwrap_or(0),
+                (image, _) => image,
+            },
         };
         let kept = image >= self.epoch_start || leaves_out(Mutation::PatchImage);
         (image > 0 && kept).then_some(image)
@@ -158,6 +163,9 @@ impl Blocks {
     pub fn place(&mut self, first: BlockAddress, count: u64) {
         for offset in 0..count {
             self.clean.remove(first + offset);
+            if let Some(replayed) = &mut self.replayed {
+                replayed.remove(&(first + offset));
+            }
         }
     }
 
@@ -295,6 +303,11 @@ impl Blocks {
         true
     }
 
+    /// Begins or ends a replay. Patches of it may build on content that it has destaged and evicted.
+    pub fn set_replaying(&mut self, replaying: bool) {
+        self.replayed = replaying.then(FxHashMap::default);
+    }
+
     /// Notes a freeze: the checkpoint names the content of records below `sequence`, which is that of
     /// all blocks that are dirty now.
     pub fn freeze(&mut self, sequence: u64) {
@@ -319,6 +332,9 @@ impl Blocks {
         if d.newest <= sequence || (d.dead && !named) {
             self.named -= usize::from(was_named);
             let Some(d) = self.dirty.remove(&address) else { return };
+            if let Some(replayed) = &mut self.replayed {
+                replayed.insert(address, d.image);
+            }
             if !d.dead && !self.medium_is_memory {
                 self.clean.insert_written(address, d.data, d.crc, d.image);
             } else {

@@ -80,6 +80,7 @@ impl Map {
             Some(image) => self.content.patch(address, data, crc, sequence, image),
             None => self.content.write(address, data, crc, sequence),
         }
+        self.allotments.wrote(object, block, 0, 0);
         Some(Replaced { address, before, image })
     }
 
@@ -249,6 +250,7 @@ impl Map {
         }
         *entry = Entry::block(address, after);
         self.finish_path(&path, 0)?;
+        self.allotments.wrote(object, block, 0, 0);
         let content = self.content.get(address, before)?;
         if self.content.image(address, before) != Some(image) {
             return None;

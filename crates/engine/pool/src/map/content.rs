@@ -87,6 +87,11 @@ impl Map {
         self.content.begin_destage_of(address, sequence)
     }
 
+    /// Begins or ends a replay.
+    pub fn set_replaying(&mut self, replaying: bool) {
+        self.content.set_replaying(replaying);
+    }
+
     /// Ends a destage: the content in flight is at its place.
     pub fn end_destage(&mut self, address: BlockAddress) {
         self.content.end_destage(address);

@@ -68,7 +68,7 @@ fn of_error(error: &FsError) -> Reason {
         FsError::TooLong { .. } | FsError::TooManyLinks { .. } | FsError::XattrsTooLarge { .. } => Reason::OverLimit,
         FsError::IsDirectory | FsError::NotDirectory { .. } | FsError::WrongKind { .. } => Reason::WrongType,
         FsError::Stale | FsError::Gone | FsError::NotFound => Reason::StaleHandle,
-        FsError::GuardMismatch { .. } | FsError::NameChanged { .. } => Reason::TryLater,
+        FsError::GuardMismatch { .. } | FsError::NameChanged { .. } | FsError::Replaced => Reason::TryLater,
         FsError::Name(_)
         | FsError::Exists { .. }
         | FsError::NotEmpty

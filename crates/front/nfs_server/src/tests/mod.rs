@@ -1,5 +1,6 @@
 //! Black-box tests: compounds in bytes, over the file system in memory.
 
+mod abandoned;
 mod attributes;
 mod calls;
 mod compound;

@@ -95,14 +95,15 @@ impl<F: FileSystem> Server<F> {
         self.state().take_record_change()
     }
 
-    /// Does what is due: see [`State::advance`]. It releases the files that no client has open any more, and after the
-    /// grace period it deletes the files without a name that were open in an earlier run and were not reclaimed.
-    /// Returns the first error; a release that has failed is tried again at the next advance.
+    /// Does what is due: see [`State::advance`]. It releases the files that no client has open any more, and
+    /// after the grace period it deletes the files without a name that were open in an earlier run and were not
+    /// reclaimed. It deletes what calls that were dropped have left. Returns the first error; a release or
+    /// deletion that has failed is tried again at the next advance.
     pub async fn advance(&self, uptime: Duration) -> Result<(), FsError> {
         self.set_uptime(uptime);
         self.state().advance(uptime);
         self.forget_copies();
-        let released = self.release_files().await;
+        let released = self.release_files().await.and(self.delete_abandoned().await);
         if self.state().totals(uptime).grace > Duration::ZERO {
             return released;
         }
@@ -132,6 +133,16 @@ impl<F: FileSystem> Server<F> {
                 self.swept.borrow_mut().remove(&share.object);
                 result = result.and(Err(error));
             }
+        }
+        result
+    }
+
+    /// Deletes the files that calls have left in shares. Returns the first error.
+    async fn delete_abandoned(&self) -> Result<(), FsError> {
+        let shares: Vec<_> = self.shares.borrow().iter().cloned().collect();
+        let mut result = Ok(());
+        for share in shares {
+            result = result.and(share.file_system.delete_abandoned().await.map(drop));
         }
         result
     }

@@ -4,6 +4,7 @@ use crate::content::data::Data;
 use crate::core::Core;
 use crate::core::checkpoint::frozen::Stage;
 use crate::core::io::Io;
+use crate::interface::PoolError;
 use crate::mutations::{Mutation, leaves_out};
 use media::{BlockAddress, Media};
 
@@ -88,6 +89,31 @@ impl<M: Media> Core<M> {
             self.turn.cut();
         }
         self.write_batch(batch);
+    }
+
+    /// Destages everything that replay has put into memory, blocking. The log that holds it is durable. Ends
+    /// early where the file system below has no room.
+    pub(crate) fn destage_replayed(&mut self) -> Result<(), PoolError> {
+        loop {
+            self.turn.begin();
+            let (batch, more) = self.map.begin_destage(u64::MAX, self.options.destage_batch);
+            if batch.is_empty() && !more && self.checkpoints.destaging == 0 {
+                return Ok(());
+            }
+            self.write_batch(batch);
+            if self.medium.in_flight() > 0 {
+                self.medium.wait();
+            }
+            while let Some(completion) = self.medium.poll() {
+                self.complete(completion);
+            }
+            if let Some(reason) = &self.stopped {
+                return Err(PoolError::Stopped(reason.clone()));
+            }
+            if self.has_parked_writes() && self.medium.in_flight() == 0 {
+                return Ok(());
+            }
+        }
     }
 
     fn write_batch(&mut self, batch: Vec<(BlockAddress, Data)>) {

@@ -97,8 +97,8 @@ impl<M: Media> Core<M> {
             return true;
         }
         // An address space will want patches: one checkpoint says both.
-        let with = if feature == FEATURE_WIDE { FEATURE_PATCHES } else { 0 };
-        self.medium.require_features(feature | with);
+        let together_with = if feature == FEATURE_WIDE { FEATURE_PATCHES } else { 0 };
+        self.medium.require_features(feature | together_with);
         if !self.checkpoints.in_flight() {
             self.checkpoints.request();
         }

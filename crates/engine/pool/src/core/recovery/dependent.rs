@@ -2,8 +2,9 @@
 //! builds on it. Replay after such a checkpoint would begin with the patch, over content that a write in
 //! progress may have torn.
 //!
-//! A freeze is never between the two, so the log has a place for a checkpoint wherever there was one. Until it
-//! comes, replay continues in memory, with no more than the pool held when it wrote the records.
+//! No freeze was between the two, so the log has a place for a checkpoint wherever there was one. Until it comes, only
+//! content is written to its place, as the pool did when it wrote the records: they are durable, so a crash in between
+//! finds the content in the log again. Map pages stay in memory, no more than the pool held then.
 
 use std::collections::VecDeque;
 

@@ -4,8 +4,9 @@
 //! Recovery reads the log twice: first to find the blocks that records name (replay must not put
 //! map pages there), then to replay, for which pages and counts are read ahead. In between it verifies
 //! the content of the last records, which may not be at its place, and writes the last frames again,
-//! which may not be durable. It may take checkpoints between frames, so a pool with little
-//! space or memory recovers too, and a crash during recovery only causes another recovery. A
+//! which may not be durable. It may take checkpoints between frames, except where `dependent` says, and
+//! write content to its place, so a pool with little space or memory recovers too, and a crash during
+//! recovery only causes another recovery. A
 //! checkpoint for which the file system below has no room waits, and replay continues in memory:
 //! such a pool opens with parked writes. These functions block; only tools and start-up call them.
 
@@ -518,6 +519,9 @@ impl<M: Media> Core<M> {
                 }
             }
         }
+        for (address, crc) in need.blocks {
+            self.load_content(address, crc)?;
+        }
         for segment in need.segments {
             let Some((address, _)) = self.map.space().source(segment) else { continue };
             let block = read_blocks(self.medium.media_mut(), address, 1)?;
@@ -530,6 +534,18 @@ impl<M: Media> Core<M> {
             }
         }
         Ok(())
+    }
+
+    /// Reads content of a block that replay has destaged, blocking.
+    fn load_content(&mut self, address: BlockAddress, crc: Crc32c) -> Result<(), PoolError> {
+        for _attempt in 0..2 {
+            let block = read_blocks(self.medium.media_mut(), address, 1)?;
+            if let Some(content) = block.first_chunk().filter(|content| Crc32c::of(&content[..]) == crc) {
+                self.map.content_arrived(address, content, crc);
+                return Ok(());
+            }
+        }
+        Err(damaged(format!("block {address} fails its checksum, and a patch in the log builds on it")))
     }
 
     /// Reads the log to its end. Keeps the blocks that its records name from being allocated.
@@ -577,6 +593,7 @@ impl<M: Media> Core<M> {
         let mut opened = Opened::default();
         let mut ahead = Ahead::new(Scanner::new(capacity, self.uuid, start));
         self.replaying = Some(start);
+        self.map.set_replaying(true);
         if self.map.space().is_stale() {
             // A repair takes effect before anything else is written.
             self.request_checkpoint();
@@ -585,6 +602,9 @@ impl<M: Media> Core<M> {
         loop {
             if !dependent.excludes(ahead.point().sequence) || leaves_out(Mutation::PatchBase) {
                 self.make_room(ahead.point())?;
+            } else if self.memory_is_full() && doubtful.is_empty() {
+                self.destage_replayed()?;
+                self.evict();
             }
             if ahead.point().sequence == end.sequence {
                 break;
@@ -606,6 +626,7 @@ impl<M: Media> Core<M> {
             return Err(damaged("the log changed while it was read"));
         }
         self.replaying = None;
+        self.map.set_replaying(false);
         self.map.request_recount();
         self.map.restore_deficits();
         if named {
@@ -773,7 +794,13 @@ impl<M: Media> Core<M> {
             }
             Record::Patch(Patch { patched, .. }) => {
                 map.need_counts(patched.address);
-                map.plan_blocks(patched.object, patched.block, 1).is_some()
+                let planned = map.plan_blocks(patched.object, patched.block, 1).is_some();
+                if let Some(entry) = map.lookup(patched.object, patched.block)
+                    && entry.address() == patched.address
+                {
+                    let _in_memory = map.content_of(&entry);
+                }
+                planned
             }
             Record::Catalog(changes, _) => map.plan_catalog(changes),
             Record::Allotments(_) => true,

@@ -37,6 +37,9 @@ impl GivenUp {
     }
 }
 
+/// Source and destination of a copy.
+type Ends<F> = (File<F>, File<F>);
+
 impl<F: FileSystem> Server<F> {
     /// Runs physical copies until one of them ends, whose callback may then be due. Waits while there is none.
     ///
@@ -108,7 +111,7 @@ impl<F: FileSystem> Server<F> {
     }
 
     /// Source and destination of a copy that may go on; `None` if it may not.
-    fn ends(&self, job: &Job, moment: Moment) -> Result<Option<(File<F>, File<F>)>, Status> {
+    fn ends(&self, job: &Job, moment: Moment) -> Result<Option<Ends<F>>, Status> {
         if !self.may_go_on(job)? {
             return Ok(None);
         }

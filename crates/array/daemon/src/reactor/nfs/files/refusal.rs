@@ -32,6 +32,7 @@ pub(super) fn refused(error: FsError, path: &str) -> FileRefusal {
         | FsError::NotOwner
         | FsError::GuardMismatch { .. }
         | FsError::NameChanged { .. }
+        | FsError::Replaced
         | FsError::BadRange
         | FsError::TooLong { .. }
         | FsError::Misaligned { .. }
