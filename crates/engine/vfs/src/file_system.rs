@@ -257,7 +257,7 @@ pub trait FileSystem {
         Self: Sized;
 
     /// Like [`Self::clone_range`], for any offsets and lengths: unaligned edges are copied as bytes. If
-    /// the offsets differ modulo the grain, all is, up to [`Limits::move_bytes`] in one call: then
+    /// the offsets differ modulo the grain, all is, at least 1 MiB and at most [`Limits::move_bytes`] in one call: then
     /// `done_bytes` is less than the length, and the caller continues.
     async fn copy_range(
         &self,

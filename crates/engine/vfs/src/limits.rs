@@ -11,8 +11,8 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Longest read and write of one call.
     pub io_bytes: u32,
-    /// Longest copy of one call that moves data, because source and destination differ modulo the
-    /// grain. At least 1 MiB.
+    /// Most bytes that are moved for one request of a host, in as many calls as that takes. At least 1 MiB, which
+    /// [`FileSystem::copy_range`](crate::FileSystem::copy_range) moves in one call.
     pub move_bytes: u64,
     /// Most entries of one listing.
     pub listed_entries: usize,

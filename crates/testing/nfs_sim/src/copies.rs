@@ -9,7 +9,7 @@ use nfs::v4::offload::{CopyArguments, CopyFailure};
 use nfs::v4::operations::{Operation, Outcome};
 use nfs::v4::session::{
     BindArguments, CallbackSecurity, ChannelAttributes, ClientOwner, CreateSessionArguments, ExchangeIdArguments,
-    StateProtection, WantedDirection, create_session,
+    StateProtection, WantedDirection, create_session, sequence_status,
 };
 use nfs::v4::{FileSystemId, Filehandle, SessionId, Stateid, Status};
 use nfs_server::access::{Hosts, Rule, Rules};
@@ -495,6 +495,18 @@ impl<F: FileSystem + 'static> World<F> {
         Ok(())
     }
 
+    /// A client renews its lease. If no callback can reach it, it binds another connection.
+    fn renew(&mut self, client: usize) -> Checked {
+        match self.call(client, [])? {
+            Outcome::Sequence(Ok(ok)) if ok.status_flags & sequence_status::CALLBACK_PATH_DOWN != 0 => {
+                self.lose_connection(client)?;
+                self.bind(client)
+            }
+            Outcome::Sequence(Ok(_)) => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
     /// Nothing fails any more: all copies end, and all clients learn it.
     fn calm(&mut self) -> Checked {
         for client in 0..CLIENTS {
@@ -505,11 +517,10 @@ impl<F: FileSystem + 'static> World<F> {
         }
         for _ in 0..3 {
             self.pass(Duration::from_secs(16))?;
-            self.callbacks(true)?;
-            // A client renews its lease.
             for client in 0..CLIENTS {
-                self.call(client, [])?;
+                self.renew(client)?;
             }
+            self.callbacks(true)?;
         }
         let mut ended = BTreeMap::new();
         for copy in &self.copies {

@@ -24,7 +24,7 @@ pub(crate) const LIMITS: Limits = Limits {
     grain_bytes: BLOCK_BYTES as u32,
     file_bytes: 1 << 44,
     io_bytes: 1 << 20,
-    move_bytes: 1 << 20,
+    move_bytes: 16 << 20,
     listed_entries: 64,
     links: 65_000,
     // A region of 64 KiB, less the 5 bytes that each attribute has beside name and value.

@@ -121,7 +121,8 @@ impl Share<'_> {
             return Ok(CopyDraft { draft, done_bytes: 0, shared_bytes: 0 });
         }
         let congruent = from.offset_bytes % BLOCK_BYTES == offset_bytes % BLOCK_BYTES;
-        let limit_bytes = if congruent { shared_at_once(from.offset_bytes, offset_bytes) } else { LIMITS.move_bytes };
+        let limit_bytes =
+            if congruent { shared_at_once(from.offset_bytes, offset_bytes) } else { LIMITS.io_bytes.into() };
         let done_bytes = length.min(limit_bytes);
         let bytes = from.offset_bytes..from.offset_bytes + done_bytes;
         let middle = whole_blocks(&bytes, congruent);

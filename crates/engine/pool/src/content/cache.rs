@@ -119,8 +119,8 @@ impl Cache {
         self.insert_at((address, crc), data, queue, 0);
     }
 
-    /// Number of the record of the log with the whole content of a block, of which the cached content with this checksum
-    /// is made, by patches or as it is; 0 if none is known.
+    /// Number of the record of the log with the whole content of a block, of which the cached content with this
+    /// checksum is made, by patches or as it is; 0 if none is known.
     pub fn image(&self, address: BlockAddress, crc: Crc32c) -> u64 {
         let slot = self.by_address.get(&address).map(|number| &self.slots[*number as usize]);
         slot.filter(|slot| slot.crc == crc).map_or(0, |slot| slot.image)

@@ -470,6 +470,19 @@ fn a_copy_goes_on_if_others_deny_what_it_does_not_do() {
 }
 
 #[test]
+fn pieces_of_an_unaligned_copy_end_with_blocks_of_the_destination() {
+    let (kit, content) = with_file(CopyPolicy::Physical, 2 * PIECE);
+    let ok = copy(&kit, 0, 4095, false).unwrap_or_else(|error| panic!("{error:?}"));
+    assert!(ok.response.callback.is_some());
+    for end in [PIECE, 2 * PIECE] {
+        assert!(!pieces(&kit, 1));
+        assert_eq!(kit.attribute("s/g", 4), Attribute::Size(end));
+    }
+    assert!(pieces(&kit, 1));
+    assert_eq!(kit.read("s/g", 4095, 1 << 20), (content, true));
+}
+
+#[test]
 fn a_source_that_becomes_shorter_ends_the_copy() {
     let (kit, _) = with_file(CopyPolicy::Physical, 4 * PIECE);
     begin(&kit);

@@ -16,7 +16,7 @@ use crate::statistics::{HAD_TO_COPY, Statistics};
 use nfs::v4::offload::{CopyArguments, CopyFailure, CopyOk, CopyRequirements, WriteResponse};
 use nfs::v4::{Stable, Stateid, Status};
 use unit::{OffloadWork, Reason};
-use vfs::{Call, FileSystem, FsError, Payload, Right, Source, Stability, policy};
+use vfs::{Call, FileSystem, FsError, Payload, Right, Source, Stability, pause, policy};
 
 pub(super) const ROW: Row = Row { code: 60, statuses: &[HANDLE, STATEID, CHANGE, GROWTH, OWN], reply_bytes: 56 };
 
@@ -76,9 +76,8 @@ pub(super) async fn execute<F: FileSystem>(
         check_source(context, &from, rights).await?;
     }
     let call = Call { right: both(read, write), ..context.call(&to) };
-    let source = source(arguments, &from);
-    match files.copy_range(call, source, to.id, arguments.destination_offset_bytes).await {
-        Ok(done) => Ok(copied(context, files, work(done.done_bytes, done.shared_bytes, true))),
+    match copy_range(call, arguments, (&from, &to)).await {
+        Ok((done_bytes, shared_bytes)) => Ok(copied(context, files, work(done_bytes, shared_bytes, true))),
         Err(FsError::ForeignSource) => {
             let length = check_move(context, arguments, (&from, &to), rights).await?;
             if !arguments.synchronous && length > files.limits().move_bytes {
@@ -208,6 +207,35 @@ async fn check_source<F: FileSystem>(context: &Context<'_, F>, from: &File<F>, r
     policy::check_read(&attributes, Call { right: rights.read, ..context.call(from) })
 }
 
+/// Shares what can be shared, in one step, or moves as much as one call may move. Returns the number of bytes copied, and
+/// of those of them that share storage.
+async fn copy_range<F: FileSystem>(
+    call: Call<'_>,
+    arguments: &CopyArguments,
+    (from, to): (&File<F>, &File<F>),
+) -> Result<(u64, u64), FsError> {
+    let files = to.export.files();
+    let (whole, limits) = (source(arguments, from), files.limits());
+    let most = if is_congruent(arguments, limits.grain_bytes) { 0 } else { limits.move_bytes };
+    let (mut done, mut shared) = (0_u64, 0_u64);
+    loop {
+        let offset_bytes = whole.offset_bytes.saturating_add(done);
+        let rest = whole.length_bytes.map(|length| length.saturating_sub(done));
+        let part = Source { offset_bytes, length_bytes: rest, ..whole };
+        match files.copy_range(call, part, to.id, arguments.destination_offset_bytes.saturating_add(done)).await {
+            Ok(step) => {
+                (done, shared) = (done.saturating_add(step.done_bytes), shared.saturating_add(step.shared_bytes));
+                if step.done_bytes == 0 || done >= most || whole.length_bytes == Some(done) {
+                    return Ok((done, shared));
+                }
+            }
+            Err(_) if done > 0 => return Ok((done, shared)),
+            Err(error) => return Err(error),
+        }
+        pause().await;
+    }
+}
+
 /// Reads and writes, as much as one call may move. Returns the number of bytes copied.
 async fn copy_bytes<F: FileSystem>(
     context: &Context<'_, F>,
@@ -239,6 +267,9 @@ async fn copy_bytes<F: FileSystem>(
             Ok(bytes) => done += bytes,
             Err(_) if done > 0 => break,
             Err(error) => return Err(error.into()),
+        }
+        if done < wanted {
+            pause().await;
         }
     }
     Ok(done)

@@ -95,10 +95,10 @@ impl<F: FileSystem> Server<F> {
         self.state().take_record_change()
     }
 
-    /// Does what is due: see [`State::advance`]. It releases the files that no client has open any more, and after the
-    /// grace period it deletes the files without a name that were open in an earlier run and were not reclaimed. It deletes
-    /// what calls that were dropped have left. Returns the first error; a release or deletion that has failed is tried
-    /// again at the next advance.
+    /// Does what is due: see [`State::advance`]. It releases the files that no client has open any more, and
+    /// after the grace period it deletes the files without a name that were open in an earlier run and were not
+    /// reclaimed. It deletes what calls that were dropped have left. Returns the first error; a release or
+    /// deletion that has failed is tried again at the next advance.
     pub async fn advance(&self, uptime: Duration) -> Result<(), FsError> {
         self.set_uptime(uptime);
         self.state().advance(uptime);

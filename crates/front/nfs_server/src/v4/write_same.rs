@@ -62,6 +62,9 @@ pub(super) async fn execute<F: FileSystem>(
                 }
                 Err(error) => return Err(error.into()),
             }
+            if done_bytes < wanted_bytes {
+                vfs::pause().await;
+            }
         }
     }
     context.worked(OffloadWork {

@@ -150,6 +150,7 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
     /// Serves the connection until it has ended and its last call is done.
     pub async fn serve(mut self) {
         poll_fn(|context| self.poll(context)).await;
+        self.member.end();
         let Self { wire, service, member, mut calls, mut ration, .. } = self;
         drop(wire);
         ration.leave();
@@ -223,6 +224,7 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
     /// Takes no more input.
     fn end(&mut self) {
         self.ending = true;
+        self.member.end();
         self.linger_until = self.linger_until.or_else(|| clock::now().checked_add(LINGER));
     }
 
@@ -352,7 +354,8 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
                 length = self.outgoing.push(chunks).unwrap_or_default();
                 self.member.note(self.in_flight(), clock::now());
             }
-            Answer::BackChannel { .. } | Answer::Nothing => {}
+            Answer::BackChannel { .. } => self.member.note(self.in_flight(), clock::now()),
+            Answer::Nothing => {}
             Answer::Close => self.malformed("a record that is no message of RPC"),
         }
         let end_of_output = self.wire.end_of_output() + self.outgoing.len_bytes() as u64;
@@ -381,10 +384,10 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
         true
     }
 
-    /// Closes a connection whose last valid call is long ago. One with calls in progress, or one that waits for memory,
-    /// is not idle.
+    /// Closes a connection whose last valid call is long ago. One with calls in progress, one that waits for memory, and
+    /// the only back channel of a session are not idle.
     fn idle(&mut self, now: Instant) {
-        if self.in_flight() == 0 && !self.incoming.waits() {
+        if self.in_flight() == 0 && !self.incoming.waits() && !self.service.needs_back_channel(self.member.id) {
             self.service.registry.closed.idle.count(now);
             self.closed = true;
         } else {

@@ -36,10 +36,12 @@ pub(super) struct Member {
     callbacks: RefCell<Vec<Vec<Bytes>>>,
     /// Number of calls in progress.
     calls: Cell<usize>,
-    /// Last valid call, or the begin of the connection.
+    /// Last valid call or answer to a callback, or the begin of the connection.
     active: Cell<Instant>,
     /// True if it was ordered to close to make room; it is no longer counted.
     leaving: Cell<bool>,
+    /// True if its client sends no more.
+    ended: Cell<bool>,
 }
 
 impl Member {
@@ -47,6 +49,11 @@ impl Member {
     pub fn order(&self, order: Order) {
         self.orders.borrow_mut().push(order);
         self.wake.notify_one();
+    }
+
+    /// Notes that the client sends no more: it cannot answer callbacks.
+    pub fn end(&self) {
+        self.ended.set(true);
     }
 
     /// Takes the orders.
@@ -59,13 +66,13 @@ impl Member {
         self.callbacks.take()
     }
 
-    /// Notes a valid call, and the number of calls in progress.
+    /// Notes a valid call or an answer to a callback, and the number of calls in progress.
     pub fn note(&self, calls: usize, active: Instant) {
         self.calls.set(calls);
         self.active.set(active);
     }
 
-    /// Last valid call, or the begin of the connection.
+    /// Last valid call or answer to a callback, or the begin of the connection.
     pub fn active(&self) -> Instant {
         self.active.get()
     }
@@ -113,6 +120,7 @@ impl Registry {
             calls: Cell::default(),
             active: Cell::new(clock::now()),
             leaving: Cell::default(),
+            ended: Cell::default(),
         });
         self.members.borrow_mut().insert(id, Rc::clone(&member));
         Some(member)
@@ -150,10 +158,10 @@ impl Registry {
         self.members.borrow().values().for_each(|member| member.order(order));
     }
 
-    /// Sends the record of a callback on a connection. False if it is gone.
+    /// Sends the record of a callback on a connection. False if it is gone, or has ended.
     pub fn send(&self, connection: u64, record: Vec<Bytes>) -> bool {
         let members = self.members.borrow();
-        let Some(member) = members.get(&connection) else { return false };
+        let Some(member) = members.get(&connection).filter(|member| !member.ended.get()) else { return false };
         member.callbacks.borrow_mut().push(record);
         member.wake.notify_one();
         true
@@ -210,6 +218,18 @@ mod tests {
             assert_eq!(member.take_orders(), []);
         }
         assert_eq!(registry.closed.displaced.total(), 2);
+    }
+
+    /// A callback for a connection whose calls were still in progress was lost: it was sent again after a lease.
+    #[test]
+    fn nothing_is_sent_to_a_client_that_has_ended() {
+        let registry = Registry::default();
+        let member = join(&registry, [10, 0, 0, 1]).expect("there is room");
+        assert!(registry.send(member.id, vec![Bytes::from_static(b"call")]));
+        assert_eq!(member.take_callbacks().len(), 1);
+        member.end();
+        assert!(!registry.send(member.id, vec![Bytes::from_static(b"call")]));
+        assert!(member.take_callbacks().is_empty());
     }
 
     #[test]

@@ -210,6 +210,12 @@ impl<F: FileSystem + 'static> Service<F> {
         }
     }
 
+    /// Whether callbacks of a client need a connection.
+    pub fn needs_back_channel(&self, connection: u64) -> bool {
+        let needs = |v4: &Rc<Server4<F>>| v4.state().is_only_back_channel(ConnectionId(connection), self.uptime());
+        self.v4.as_ref().is_some_and(needs)
+    }
+
     /// Revokes the opens and locks in a share that was rolled back or deleted, and ends the copies from and to it.
     pub fn content_replaced(&self, object: u64) {
         let Some(v4) = &self.v4 else { return };

@@ -9,8 +9,13 @@ use super::service::{Service, Surroundings};
 use super::start::Start;
 use crate::SystemEnvironment;
 use bytes::{Bytes, BytesMut};
+use nfs::v4::SessionId;
+use nfs::v4::session::{
+    BindArguments, CallbackSecurity, ChannelAttributes, ClientOwner, CreateSessionArguments, ExchangeIdArguments,
+    StateProtection, WantedDirection, create_session,
+};
 use nfs_server::handle::HandleKey;
-use nfs_state::{Config, Identity, RecordChange, State};
+use nfs_state::{Caller, Config, ConnectionId, Identity, Principal, RecordChange, State};
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -119,6 +124,8 @@ fn a_call_outlives_its_connection() {
             }
         };
         let mut gone = pin!(gone);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(!service.registry.send(1, vec![Bytes::from_static(b"callback")]));
         assert!(tokio::time::timeout(Duration::from_secs(600), &mut gone).await.is_err());
         permits.add_permits(1);
         tokio::time::timeout(Duration::from_secs(10), gone).await.unwrap();
@@ -136,6 +143,50 @@ fn a_connection_without_calls_is_closed() {
         assert_eq!(begun.elapsed().as_secs(), 60);
         assert_eq!(service.registry.closed.idle.total(), 1);
     });
+}
+
+/// A connection that a client had bound for callbacks alone was closed when none had been due for a minute.
+#[test]
+fn the_only_back_channel_of_a_session_is_not_idle() {
+    run(async |service, _| {
+        let (one, two) = (ConnectionId(1), ConnectionId(2));
+        let mut client = connect(&service);
+        let session = session(&service, one);
+        assert!(tokio::time::timeout(Duration::from_secs(600), client.read(&mut [0; 1])).await.is_err());
+        let _second = connect(&service);
+        let bind = BindArguments { session, direction: WantedDirection::Back, rdma: false };
+        service.version_4().unwrap().state().bind_connection(two, &bind).unwrap();
+        assert_eq!(client.read(&mut [0; 1]).await.unwrap(), 0);
+    });
+}
+
+/// A session of a new client, with a back channel on that connection.
+fn session(service: &Tested, connection: ConnectionId) -> SessionId {
+    let mut state = service.version_4().unwrap().state();
+    let now = service.uptime();
+    let caller = Caller { connection, principal: Principal { flavor: 1, user: 0 } };
+    let owner = ClientOwner { verifier: [1; 8], owner: "client".into() };
+    let exchange = ExchangeIdArguments { owner, flags: 0, protection: StateProtection::None, implementation: None };
+    let client = state.exchange_id(&caller, &exchange, 2, now).unwrap();
+    let channel = ChannelAttributes {
+        header_pad_bytes: 0,
+        max_request_bytes: 4096,
+        max_response_bytes: 4096,
+        max_cached_response_bytes: 4096,
+        max_operations: 8,
+        max_requests: 4,
+        rdma_reads: None,
+    };
+    let create = CreateSessionArguments {
+        client: client.client,
+        sequence: client.sequence,
+        flags: create_session::CONNECTION_BACK_CHANNEL,
+        fore_channel: channel.clone(),
+        back_channel: channel,
+        callback_program: 0x4000_0000,
+        callback_security: vec![CallbackSecurity::None].into(),
+    };
+    state.create_session(&caller, &create, 7, now).unwrap().session
 }
 
 /// Memory for a client that reads nothing is bounded, and it gets all replies when it reads again.

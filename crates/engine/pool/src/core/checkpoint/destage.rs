@@ -91,8 +91,8 @@ impl<M: Media> Core<M> {
         self.write_batch(batch);
     }
 
-    /// Destages everything that replay has put into memory, blocking. The log that holds it is durable. Ends early where
-    /// the file system below has no room.
+    /// Destages everything that replay has put into memory, blocking. The log that holds it is durable. Ends
+    /// early where the file system below has no room.
     pub(crate) fn destage_replayed(&mut self) -> Result<(), PoolError> {
         loop {
             self.turn.begin();

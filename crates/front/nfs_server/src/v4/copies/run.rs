@@ -37,6 +37,9 @@ impl GivenUp {
     }
 }
 
+/// Source and destination of a copy.
+type Ends<F> = (File<F>, File<F>);
+
 impl<F: FileSystem> Server<F> {
     /// Runs physical copies until one of them ends, whose callback may then be due. Waits while there is none.
     ///
@@ -108,7 +111,7 @@ impl<F: FileSystem> Server<F> {
     }
 
     /// Source and destination of a copy that may go on; `None` if it may not.
-    fn ends(&self, job: &Job, moment: Moment) -> Result<Option<(File<F>, File<F>)>, Status> {
+    fn ends(&self, job: &Job, moment: Moment) -> Result<Option<Ends<F>>, Status> {
         if !self.may_go_on(job)? {
             return Ok(None);
         }
@@ -129,7 +132,10 @@ impl<F: FileSystem> Server<F> {
         let read = Call { right: order.from.right, ..from.export.call(moment.now) };
         let at = |end: End| end.offset_bytes.saturating_add(job.done_bytes());
         let most = PIECE_BYTES.min(source.limits().io_bytes).min(target.limits().io_bytes);
-        let length = u32::try_from(rest).unwrap_or(u32::MAX).min(most);
+        // After the first piece all begin with a block of the destination.
+        let within_block = at(order.to) % u64::from(target.limits().grain_bytes);
+        let most = u64::from(most).saturating_sub(within_block).max(1).min(rest);
+        let length = u32::try_from(most).unwrap_or(PIECE_BYTES);
         let content = source.read(read, from.id, at(order.from), length).await?;
         let hole_bytes = if let [Segment::Hole { length_bytes }] = content.segments[..] {
             Some(match source.seek(read, from.id, at(order.from), Seek::Data).await {

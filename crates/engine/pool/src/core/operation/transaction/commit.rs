@@ -85,8 +85,8 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Replaces the content of a block that may be overwritten in place, and logs the bytes that changed. False, without
-    /// effect, for any other block.
+    /// Replaces the content of a block that may be overwritten in place, and logs the bytes that changed.
+    /// False, without effect, for any other block.
     fn replace(&mut self, (object, block): (ObjectId, BlockNumber), content: &Content, crc: Crc32c) -> bool {
         let sequence = self.log.next_sequence();
         let patches = matches!(content.edits, Edits::Parts(_)) && self.takes_patches();
