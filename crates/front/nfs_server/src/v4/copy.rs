@@ -207,8 +207,8 @@ async fn check_source<F: FileSystem>(context: &Context<'_, F>, from: &File<F>, r
     policy::check_read(&attributes, Call { right: rights.read, ..context.call(from) })
 }
 
-/// Shares what can be shared, in one step, or moves as much as one call may move. Returns the number of bytes copied, and
-/// of those of them that share storage.
+/// Shares what can be shared, in one step, or moves as much as one call may move. Returns the number of bytes copied,
+/// and of those of them that share storage.
 async fn copy_range<F: FileSystem>(
     call: Call<'_>,
     arguments: &CopyArguments,
