@@ -100,7 +100,8 @@ fn a_cancelled_copy_has_ended_when_the_cancel_returns() {
     array.stop();
 }
 
-/// The limit of a step was the limit of a call: what Linux wants to be copied before the reply, up to 2 MiB, was refused.
+/// The limit of a step was the limit of a call: what Linux wants to be copied before the reply, up to 2 MiB, was
+/// refused.
 #[test]
 fn up_to_16_mib_are_moved_before_the_reply() {
     let directory = TemporaryDirectory::new();

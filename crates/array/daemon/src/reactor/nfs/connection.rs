@@ -384,8 +384,8 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
         true
     }
 
-    /// Closes a connection whose last valid call is long ago. One with calls in progress, one that waits for memory, and
-    /// the only back channel of a session are not idle.
+    /// Closes a connection whose last valid call is long ago. One with calls in progress, one that waits for memory,
+    /// and the only back channel of a session are not idle.
     fn idle(&mut self, now: Instant) {
         if self.in_flight() == 0 && !self.incoming.waits() && !self.service.needs_back_channel(self.member.id) {
             self.service.registry.closed.idle.count(now);
