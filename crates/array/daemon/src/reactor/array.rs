@@ -33,15 +33,14 @@ const CHECKPOINT: Duration = Duration::from_secs(30);
 /// Interval at which the end of the last checkpoint is looked for.
 const TICK: Duration = Duration::from_millis(2);
 
-/// Ready when the requested checkpoint is complete. False if it cannot be: the pool has stopped, or the file system
-/// below is full.
-async fn last_checkpoint<M: Media>(pool: &ArrayPool<M>) -> bool {
-    loop {
-        let (due, fails) =
-            pool.with_core(|core| (core.checkpoint_is_due(), core.stopped().is_some() || core.has_parked_writes()));
-        if fails || !due {
-            return !fails;
-        }
+/// Ready when the requested checkpoint is complete, or cannot be: the pool has stopped, or the file system below is
+/// full.
+async fn last_checkpoint<M: Media>(pool: &ArrayPool<M>, work: &Notify) {
+    let waits =
+        |core: &mut pool::Core<M>| core.checkpoint_is_due() && core.stopped().is_none() && !core.has_parked_writes();
+    while pool.with_core(waits) {
+        // A simulated medium has nothing that wakes the pump.
+        work.notify_one();
         tokio::time::sleep(TICK).await;
     }
 }
@@ -145,19 +144,15 @@ impl<M: Media + 'static> Array<M> {
         // stop.
         let _closed = tokio::time::timeout(Duration::from_secs(5), self.control.close()).await;
         self.pool.with_core(|core| core.request_checkpoint());
-        self.work.notify_one();
-        let checkpointed = tokio::time::timeout(CHECKPOINT, last_checkpoint(&self.pool)).await;
+        let checkpointed = tokio::time::timeout(CHECKPOINT, last_checkpoint(&self.pool, &self.work)).await;
         self.pumping.abort();
         let _ended = self.pumping.await;
-        match checkpointed {
-            Ok(true) => return Ok(()),
-            Ok(false) => {}
-            Err(_elapsed) => {
-                let seconds = CHECKPOINT.as_secs();
-                tracing::warn!(seconds, "the last checkpoint takes too long: the next start replays the log");
-                return Ok(());
-            }
+        if checkpointed.is_err() {
+            let seconds = CHECKPOINT.as_secs();
+            tracing::warn!(seconds, "the last checkpoint takes too long: the next start replays the log");
+            return Ok(());
         }
+        // Another one, which has little to write, after the last request of the pump.
         match self.pool.with_core(|core| (core.checkpoint(), core.has_parked_writes())) {
             (Err(pool::PoolError::PoolFull), true) => {
                 tracing::warn!(
