@@ -36,7 +36,7 @@ pub(crate) struct Options {
 
 /// Benchmark that counts instructions, and number of other benchmarks that run, in rotation.
 const COUNTED: &str = "instructions";
-const BENCHMARKS: usize = 2;
+const BENCHMARKS: usize = 1;
 
 /// Interval at which the output of a step is read.
 const LOOK: Duration = Duration::from_millis(100);
@@ -174,7 +174,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "bench",
-        what: "instruction counts; two other benchmarks in rotation, at their small size",
+        what: "instruction counts; another benchmark in rotation, at its small size",
         run: small_benchmarks,
         beside: Beside::Next,
         priority: Priority::Normal,
@@ -406,8 +406,8 @@ fn demo() -> Result<Tally> {
     logged("demo", command)
 }
 
-/// Runs the benchmark that counts instructions, and two others in rotation, at their small size.
-/// The numbers of the others are meaningless; the test is that they run.
+/// Runs the benchmark that counts instructions, and another one in rotation, at its small size.
+/// The numbers of the other are meaningless; the test is that it runs.
 fn small_benchmarks() -> Result<Tally> {
     let (words, turn) = workspace::turn();
     let others: Vec<_> = bench::questions().filter(|name| *name != COUNTED).collect();

@@ -122,7 +122,7 @@ impl Options {
 
     /// Options for `cargo xtask ci`: seeds of the NFS server, and its rules, disabled in turn.
     pub fn nfs() -> [Self; 2] {
-        let seeds = Self { what: What::Nfs, count: Some(200), ..Self::short() };
+        let seeds = Self { what: What::Nfs, count: Some(100), ..Self::short() };
         [seeds.clone(), Self { count: Some(200), mutant: Some("all".into()), ..seeds }]
     }
 
