@@ -125,7 +125,7 @@ fn part<'a>(record: &Record<'a>, from: u64, count: u64) -> Record<'a> {
             destination_first: *destination_first + from,
             count,
         },
-        // It is about one block.
+        // A patch changes one block.
         Record::Patch(patch) => Record::Patch(patch.clone()),
         Record::Catalog(changes, shared) => Record::Catalog(changes.clone(), shared.clone()),
         Record::Allotments(changes) => Record::Allotments(changes.clone()),

@@ -5,7 +5,7 @@
 //! it change the map, and the replay reads what is still missing. So nothing here reports an error:
 //! a page or count that cannot be read is read once more by the record that needs it.
 
-use super::{Scanner, records_of};
+use super::scanner::{Scanner, records_of};
 use crate::core::Core;
 use crate::geometry::Pointer;
 use crate::interface::PoolError;
@@ -48,7 +48,7 @@ impl Ahead {
 
     /// Replay point before the next frame.
     pub(super) fn point(&self) -> ReplayPoint {
-        self.frames.front().map_or(self.scanner.point, |frame| frame.before)
+        self.frames.front().map_or(self.scanner.point(), |frame| frame.before)
     }
 }
 
@@ -59,7 +59,7 @@ impl<M: Media> Core<M> {
             let most = (self.options.memory_bytes / MEMORY_PART / PAGE_BYTES).clamp(16, BATCH_RECORDS);
             let (mut bytes, mut records) = (0, 0_usize);
             while bytes < BATCH_BYTES && records < most {
-                let before = ahead.scanner.point;
+                let before = ahead.scanner.point();
                 let Some((info, content)) = ahead.scanner.next(self.medium.media_mut())? else { break };
                 bytes += content.len();
                 records += info.records as usize;
