@@ -118,7 +118,7 @@ mutations! {
         PatchImage: "patch-image", "patches build on content that the log holds only before the last freeze";
         /// Recovery takes no checkpoint between the content of a block in the log and a patch on it.
         PatchBase: "patch-base", "recovery takes a checkpoint between the content of a block and a patch on it";
-        /// What a patch does not name is as it was.
+        /// A patch names all bytes that were edited.
         PatchParts: "patch-parts", "a patch lacks the last of the parts that were edited";
         /// A submit that finishes other operations wakes the future of each.
         WakeEach: "wake-each", "a submit that finishes other operations does not wake the first of them";

@@ -105,6 +105,16 @@ impl Blocks {
 
     /// Stores new content, which record `sequence` holds.
     pub fn write(&mut self, address: BlockAddress, data: Data, crc: Crc32c, sequence: u64) {
+        self.store((address, data, crc), sequence, sequence);
+    }
+
+    /// Stores the content after a patch, which record `sequence` holds; `image` is that of the content before.
+    pub fn patch(&mut self, address: BlockAddress, data: Data, crc: Crc32c, sequence: u64, image: u64) {
+        self.store((address, data, crc), sequence, image);
+    }
+
+    #[inline]
+    fn store(&mut self, (address, data, crc): (BlockAddress, Data, Crc32c), sequence: u64, image: u64) {
         if let Some(data) = self.clean.remove(address) {
             Self::recycle(&mut self.spare, data);
         }
@@ -114,7 +124,7 @@ impl Blocks {
                 Self::recycle(&mut self.spare, std::mem::replace(&mut d.data, data));
                 d.crc = crc;
                 d.newest = sequence;
-                d.image = sequence;
+                d.image = image;
                 d.dead = false;
                 if d.in_flight.is_some() && d.oldest_after.is_none() {
                     d.oldest_after = Some(sequence);
@@ -125,7 +135,7 @@ impl Blocks {
                     data,
                     crc,
                     newest: sequence,
-                    image: sequence,
+                    image,
                     oldest: sequence,
                     in_flight: None,
                     oldest_after: None,
@@ -149,14 +159,6 @@ impl Blocks {
         };
         let kept = image >= self.epoch_start || leaves_out(Mutation::PatchImage);
         (image > 0 && kept).then_some(image)
-    }
-
-    /// Stores the content after a patch, which record `sequence` holds; `image` is that of the content before.
-    pub fn patch(&mut self, address: BlockAddress, data: Data, crc: Crc32c, sequence: u64, image: u64) {
-        self.write(address, data, crc, sequence);
-        if let Some(dirty) = self.dirty.get_mut(&address) {
-            dirty.image = image;
-        }
     }
 
     /// Notes that the blocks are about to be written past this cache.

@@ -45,16 +45,9 @@ impl Edits {
         }
         parts.drain(begin..begin + count);
         parts.insert(begin, (from as u16, (to - from) as u16));
-        if parts.len() > MOST_PARTS || self.bytes() > MOST_BYTES {
+        let edited: usize = parts.iter().map(|(_, bytes)| usize::from(*bytes)).sum();
+        if parts.len() > MOST_PARTS || edited > MOST_BYTES {
             *self = Self::Whole;
-        }
-    }
-
-    /// Number of bytes edited.
-    pub fn bytes(&self) -> usize {
-        match self {
-            Self::Whole => BLOCK_BYTES,
-            Self::Parts(parts) => parts.iter().map(|(_, bytes)| usize::from(*bytes)).sum(),
         }
     }
 }

@@ -93,15 +93,24 @@ impl<M: Media> Core<M> {
     /// so: a program that does not know the feature must refuse the pool before the first record of it is in
     /// the log.
     pub(super) fn takes_feature(&mut self, feature: u64) -> bool {
-        if self.media().features() & feature != 0 || leaves_out(Mutation::Mark) {
+        if self.has_feature(feature) {
             return true;
         }
         // An address space will want patches: one checkpoint says both.
         let together_with = if feature == FEATURE_WIDE { FEATURE_PATCHES } else { 0 };
-        self.medium.require_features(feature | together_with);
+        self.medium.require_features(together_with);
         if !self.checkpoints.in_flight() {
             self.checkpoints.request();
         }
+        false
+    }
+
+    /// True if the superblock says that the pool has this feature. Otherwise the next checkpoint will say so.
+    pub(super) fn has_feature(&mut self, feature: u64) -> bool {
+        if self.media().features() & feature != 0 || leaves_out(Mutation::Mark) {
+            return true;
+        }
+        self.medium.require_features(feature);
         false
     }
 }

@@ -89,7 +89,7 @@ impl<M: Media> Core<M> {
     /// False, without effect, for any other block.
     fn replace(&mut self, (object, block): (ObjectId, BlockNumber), content: &Content, crc: Crc32c) -> bool {
         let sequence = self.log.next_sequence();
-        let patches = matches!(content.edits, Edits::Parts(_)) && self.takes_patches();
+        let patches = matches!(content.edits, Edits::Parts(_)) && self.has_feature(FEATURE_PATCHES);
         let replaced = self.map.replace((object, block), content.data.clone(), crc, sequence, patches);
         let Some(Replaced { address, before, image }) = replaced else { return false };
         match (&content.edits, image) {
@@ -106,15 +106,6 @@ impl<M: Media> Core<M> {
             }
         }
         true
-    }
-
-    /// True if the superblock says that the log may hold patches. Otherwise the next checkpoint will say so.
-    fn takes_patches(&mut self) -> bool {
-        if self.media().features() & FEATURE_PATCHES != 0 || leaves_out(Mutation::Mark) {
-            return true;
-        }
-        self.medium.require_features(FEATURE_PATCHES);
-        false
     }
 
     fn commit_range(&mut self, range: &RangeChange, placed: Option<&Placed>) -> Option<()> {
