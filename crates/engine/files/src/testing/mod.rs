@@ -11,10 +11,8 @@ use crate::engine::{Attempt, Durability, Engine, EngineError, Missing, Object, O
 use random::Random;
 use state::State;
 use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
 use std::ops::Range;
 use std::rc::Rc;
-use std::task::Poll;
 use view::{Loaded, MemoryView};
 
 /// Blocks of a pool that was not limited: 16 TiB.
@@ -104,15 +102,9 @@ impl MemoryEngine {
     }
 
     async fn pause(&self) {
-        let mut first = self.0.misses.get();
-        poll_fn(|context| {
-            if !std::mem::take(&mut first) {
-                return Poll::Ready(());
-            }
-            context.waker().wake_by_ref();
-            Poll::Pending
-        })
-        .await;
+        if self.0.misses.get() {
+            vfs::pause().await;
+        }
     }
 
     /// Runs an attempt, and executes what it named. Gives `after` back when the attempt has to wait.

@@ -200,15 +200,9 @@ impl MemoryEngine {
     }
 
     pub(super) async fn pause(&self) {
-        let mut first = self.0.stutters.get();
-        poll_fn(|context| {
-            if !std::mem::take(&mut first) {
-                return Poll::Ready(());
-            }
-            context.waker().wake_by_ref();
-            Poll::Pending
-        })
-        .await;
+        if self.0.stutters.get() {
+            crate::pause().await;
+        }
     }
 
     pub(super) async fn gate(&self) {
