@@ -56,7 +56,7 @@ pub enum Verb {
         /// Versions of NFS that serve the share: v3, v4 or v3,v4
         #[arg(long, value_name = "VERSIONS", value_enum, value_delimiter = ',', hide_possible_values = true)]
         protocols: Vec<Version>,
-        /// What COPY does from now on: share or physical, as for share create
+        /// New copy policy: share or physical, as for share create
         #[arg(long, value_name = "share|physical", value_enum, hide_possible_values = true)]
         copy: Option<Copying>,
         /// Largest space of the share, in whole MiB; less than it uses refuses growth, and nothing else
@@ -110,7 +110,7 @@ pub struct Create {
     /// Versions of NFS that serve the share: v3, v4 or v3,v4 [default: v3,v4]
     #[arg(long, value_name = "VERSIONS", value_enum, value_delimiter = ',', hide_possible_values = true)]
     protocols: Vec<Version>,
-    /// What COPY does: share (source and copy share blocks until one changes), or physical (the copy gets blocks of its
+    /// Copy policy: share (source and copy share blocks until one changes), or physical (the copy gets blocks of its
     /// own) [default: share]
     #[arg(long, value_name = "share|physical", value_enum, hide_possible_values = true)]
     copy: Option<Copying>,
@@ -265,7 +265,7 @@ impl Server {
         Ok(Self { host, port: port.to_owned() })
     }
 
-    /// What a host mounts.
+    /// Source that a host mounts: address and path.
     pub(crate) fn source(&self, share: &Share) -> String {
         format!("{}:{}", self.host, share.path)
     }

@@ -11,7 +11,7 @@ use nfs::v4::{Stable, Status};
 use nfs_client::{Compound, Identity, Options, Session, Share};
 use std::time::Duration;
 
-/// What `request` shows once `expected` holds.
+/// Repeats a request until its reply is as expected, and returns that.
 async fn shown<R: Request + Clone>(array: &Array, request: R, expected: impl Fn(&R::Reply) -> bool) -> R::Reply {
     let shown = async {
         loop {

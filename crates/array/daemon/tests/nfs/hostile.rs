@@ -168,7 +168,7 @@ fn a_stop_waits_for_no_client() {
         let file = share.create_file(share.root(), "disk").await.unwrap();
         lock(&share, &file, b"owner", 0, 10).await;
         let write = share.write(&file, 0, vec![1; 256 << 10].into(), Stable::Unstable);
-        // The call is sent, and nobody reads its reply: the stop takes the only thread of the client.
+        // The call is sent. Its reply stays unread, because the client's only thread waits for the stop below.
         let _late = tokio::time::timeout(Duration::from_millis(1), write).await;
         let begun = Instant::now();
         array.stop();

@@ -232,7 +232,7 @@ fn a_clone_of_many_entries_takes_many_steps_and_a_copy_continues() {
         let read = |offset, length| good(end(share.read(call, file, offset, length))).into_bytes();
         assert_eq!((&read(to_bytes, 5)[..], read(0, 5)), (&b"start"[..], vec![0; 5].into()));
         assert_eq!(read(to_bytes + (8 << 20) - 3, 24)[..], *b"across the end of a part");
-        // What lay in the range is gone, and what lies behind it is not.
+        // The clone replaces the content of the range, and leaves the content behind it.
         assert_eq!(read(size + to_bytes - 8192, 8192), [[0; 4096], [9; 4096]].concat());
         assert_eq!(end(share.check()), Ok(vec![]));
         let place = Place { directory: share.root(), name: &name(3) };

@@ -63,7 +63,7 @@ impl<M: Media + 'static> Nfs<M> {
         let mut snapshots = BTreeSet::new();
         for snapshot in directory.snapshots_of(record.id) {
             snapshots.insert(snapshot.object);
-            // What may change of a snapshot are facts of its share.
+            // A snapshot has the rules of its share, and nothing else that changes.
             if !changed && self.published(snapshot.object).is_some() {
                 continue;
             }

@@ -118,7 +118,7 @@ impl<M: Media + 'static> AllFiles<M> {
         let duration_ns = statistics.now_ns().saturating_sub(begun_ns);
         let object = at.snapshot.unwrap_or(at.share);
         let counted = self.0.service.shares().borrow().by_object(object.0).and_then(|share| share.counted.clone());
-        // It may have been deleted meanwhile.
+        // The share may have been deleted since the operation began.
         let Some(counted) = counted else { return result };
         let work = result.as_ref().map(work);
         let outcome = match &work {
