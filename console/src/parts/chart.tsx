@@ -83,7 +83,7 @@ export function Chart(props: ChartProps): JSX.Element {
     <figure class="chart" ref={figure}>
       <figcaption>
         <h3 title={props.about}>{props.title}</h3>
-        <span class="soft">{at() === undefined ? "last 10 min, live" : `${clock((at() ?? 0) * 1000)} UTC`}</span>
+        <span class="soft small">{at() === undefined ? "last 10 min, live" : `${clock((at() ?? 0) * 1000)} UTC`}</span>
       </figcaption>
       <Show when={props.times.length === 0}>
         <p class="waiting soft small">The first sample comes in a few seconds.</p>

@@ -15,7 +15,7 @@ export interface Action {
 
 const GAP_PX = 4;
 
-export function Menu(props: { label: string; text?: string; actions: () => Action[] }): JSX.Element {
+export function Menu(props: { label: string; text?: JSX.Element; actions: () => Action[] }): JSX.Element {
   const id = createUniqueId();
   const [open, setOpen] = createSignal(false);
   let button: HTMLButtonElement | undefined;

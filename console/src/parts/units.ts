@@ -81,3 +81,6 @@ export function sizeArgument(value: number): string {
   }
   return String(value);
 }
+
+/** `1 share`, `2 shares`. */
+export const count = (value: number, noun: string): string => `${grouped(value)} ${noun}${value === 1 ? "" : "s"}`;

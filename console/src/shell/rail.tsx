@@ -32,7 +32,12 @@ export function Rail(): JSX.Element {
         <li class="more">
           <Menu
             label="More pages"
-            text="More"
+            text={
+              <>
+                <Icon of="more" />
+                More
+              </>
+            }
             actions={() => PLACES.slice(EARLY).map((place) => ({ label: place.name, run: () => go(place.path) }))}
           />
         </li>

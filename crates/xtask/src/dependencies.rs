@@ -67,12 +67,14 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("api", &["text"]),
             ("cli", &["api", "text"]),
+            ("console_assets", &[]),
             ("control", &["pool", "random", "text", "unit"]),
             (
                 "daemon",
                 &[
                     "api",
                     "block",
+                    "console_assets",
                     "control",
                     "files",
                     "iscsi",

@@ -101,7 +101,7 @@ export default function Connect(): JSX.Element {
                 <span class="tag good">granted</span>
               </p>
             </Show>
-            <p class="field-label">5. Watch</p>
+            <p class="field-label">4. Watch</p>
             <Watch
               host={search.host ?? ""}
               sessions={sessions.items() ?? []}

@@ -9,7 +9,7 @@ export function Steps(props: { steps: Step[] }): JSX.Element {
   return (
     <>
       <h2>
-        4. Commands <Copy text={all()} what="all commands" />
+        Commands <Copy text={all()} what="all commands" />
       </h2>
       <ol class="commands">
         <For each={props.steps}>

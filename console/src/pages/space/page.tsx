@@ -8,7 +8,7 @@ import { Head } from "../../parts/head";
 import { Ago, Bytes } from "../../parts/numbers";
 import { PoolBar } from "../../parts/pool-bar";
 import { Shown } from "../../parts/state";
-import { exactBytes, grouped, NONE, percent, times } from "../../parts/units";
+import { count, exactBytes, grouped, NONE, percent, times } from "../../parts/units";
 import { WhatFrees } from "./what-frees";
 
 type Verb = "grow" | "set" | "scrub" | "check" | "reclaim";
@@ -157,8 +157,8 @@ function Limits(props: { pool: Pool }): JSX.Element {
         </dd>
         <dt>Holds</dt>
         <dd>
-          {grouped(props.pool.volumes)} volumes, {grouped(props.pool.shares ?? 0)} shares,{" "}
-          {grouped(props.pool.snapshots)} snapshots
+          {count(props.pool.volumes, "volume")}, {count(props.pool.shares ?? 0, "share")},{" "}
+          {count(props.pool.snapshots, "snapshot")}
         </dd>
         <dt>Last scrub</dt>
         <dd>
