@@ -19,7 +19,7 @@ console:    ## build the web console again: console/dist, which the program cont
 	@scripts/console build
 
 console-check: ## the web console: is console/dist what console/src builds; lints, unit tests, tests in a browser
-	@scripts/need console
+	@scripts/need console-check
 	cargo build --package windlass
 	@scripts/console check
 
