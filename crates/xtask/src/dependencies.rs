@@ -69,10 +69,12 @@ const LAYERS: &[Layer] = &[
             ("cli", &["api", "text"]),
             ("console_assets", &[]),
             ("control", &["pool", "random", "text", "unit"]),
+            ("daemon", &["api", "control", "nfs_state", "pool", "reactor", "unit"]),
+            ("mailbox", &[]),
+            ("pool_offline", &["control", "media", "pool", "text"]),
             (
-                "daemon",
+                "reactor",
                 &[
-                    "api",
                     "block",
                     "console_assets",
                     "control",
@@ -87,12 +89,11 @@ const LAYERS: &[Layer] = &[
                     "pool",
                     "pool_files",
                     "scsi_target",
+                    "text",
                     "unit",
                     "vfs",
                 ],
             ),
-            ("mailbox", &[]),
-            ("pool_offline", &["control", "media", "pool", "text"]),
             (
                 "windlass",
                 &[
@@ -107,6 +108,7 @@ const LAYERS: &[Layer] = &[
                     "nfs_conformance",
                     "pool_offline",
                     "probe",
+                    "reactor",
                     "text",
                     "virtual_disk",
                 ],
@@ -150,7 +152,7 @@ const LAYERS: &[Layer] = &[
         uses: &["protocol", "engine", "front", "array", "kit", "testing"],
         crates: &[
             ("array_process", &[]),
-            ("array_sim", &["control", "daemon", "initiator", "iscsi", "media", "pool", "random", "scsi_target"]),
+            ("array_sim", &["control", "initiator", "iscsi", "media", "pool", "random", "reactor", "scsi_target"]),
             (
                 "bench",
                 &["array_process", "initiator", "iscsi", "nfs", "nfs_client", "onc_rpc", "random", "text", "xdr"],
@@ -243,6 +245,7 @@ const RESERVED: &[(&str, &[&str])] = &[
             "nfs_memory",
             "nfs_conformance",
             "probe",
+            "reactor",
         ],
     ),
     ("axum", &["daemon"]),
@@ -256,6 +259,7 @@ const RESERVED: &[(&str, &[&str])] = &[
             "machines",
             "nfs_sim",
             "pool_offline",
+            "reactor",
             "simulate",
             "windlass",
             "xtask",
