@@ -346,6 +346,6 @@ test("a token that the array no longer takes is asked for again, over the page",
   await page.getByRole("heading", { name: "p0" }).waitFor();
 });
 
-test("the browser has nothing to complain about, and asked nobody else", () => {
+test("the browser has nothing to complain about, and sent no request elsewhere", () => {
   expect(complaints).toEqual([]);
 });

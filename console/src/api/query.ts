@@ -8,7 +8,7 @@ import { asFailure, type Failure } from "./failure";
 
 /** Usual interval in milliseconds. */
 export const INTERVAL_MS = 10_000;
-/** Views that nobody looks at and that are kept, so that a page shows at once what it showed last. */
+/** Unused views that are kept, so that a page shows at once what it showed last. */
 const KEPT = 100;
 
 /** What is known about a resource. */

@@ -6,7 +6,10 @@ import { bytes, latency, rate } from "../parts/units";
 import { samples, WINDOW_MS } from "./feed";
 import type { Activity, Sample } from "./rates";
 
-/** Times and values of samples; a gap is a moment without values just after the one before it. */
+/** Length of the axis before there are more samples. */
+const SHORTEST_SECONDS = 60;
+
+/** Times and values of samples; a gap is a point without values, directly after the one before it. */
 function series(values: (sample: Sample) => (number | undefined)[], width: number) {
   const times: number[] = [];
   const columns: (number | null)[][] = Array.from({ length: width }, () => []);
@@ -19,10 +22,11 @@ function series(values: (sample: Sample) => (number | undefined)[], width: numbe
   return { times, columns };
 }
 
-/** The last ten minutes, in seconds. */
+/** The time since the first sample, in seconds: at least a minute, at most ten. */
 function range(): [number, number] {
   const end = (samples().at(-1)?.at ?? Date.now()) / 1000;
-  return [end - WINDOW_MS / 1000, end];
+  const age = end - (samples().find((sample) => sample !== undefined)?.at ?? Date.now()) / 1000;
+  return [end - Math.min(WINDOW_MS / 1000, Math.max(SHORTEST_SECONDS, Math.ceil(age / 60) * 60)), end];
 }
 
 const perSecond = (value: number): string => `${bytes(value)}/s`;

@@ -26,7 +26,7 @@ test("counters of a volume are added up over protocols", () => {
   expect(db).toMatchObject({ reads: 15, writes: 2, readBytes: 4096, writtenBytes: 1024 });
 });
 
-test("bytes over the network and by offload are told apart", () => {
+test("bytes over the network and by offload are counted apart", () => {
   const scrape = parse(TEXT, 5);
   expect([scrape.at, scrape.networkBytes, scrape.offloadBytes]).toEqual([5, 5170, 100]);
 });

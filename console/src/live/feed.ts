@@ -49,7 +49,7 @@ async function scrape(): Promise<void> {
   last = present;
   if (before !== undefined) {
     const gap = present.at - before.at > GAP * Math.max(intervalMs, SHORTEST_MS) + elapsedMs;
-    // After a gap, the mean over it would be drawn as a single moment.
+    // After a gap, the mean over it would be drawn as one point.
     add(gap ? undefined : sample(before, present), present.at);
   }
   // The second scrape comes soon, so that there is something to see.

@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import "./chart.css";
 import { summary, ticks } from "./chart-scale";
-import { clock } from "./time";
+import { clock, duration } from "./time";
 import { NONE } from "./units";
 
 /** One line. */
@@ -83,7 +83,11 @@ export function Chart(props: ChartProps): JSX.Element {
     <figure class="chart" ref={figure}>
       <figcaption>
         <h3 title={props.about}>{props.title}</h3>
-        <span class="soft small">{at() === undefined ? "last 10 min, live" : `${clock((at() ?? 0) * 1000)} UTC`}</span>
+        <span class="soft small">
+          {at() === undefined
+            ? `live, last ${duration(props.range[1] - props.range[0])}`
+            : `${clock((at() ?? 0) * 1000)} UTC`}
+        </span>
       </figcaption>
       <Show when={props.times.length === 0}>
         <p class="waiting soft small">The first sample comes in a few seconds.</p>
@@ -159,7 +163,7 @@ function make(
     height: box.clientHeight,
     legend: { show: false },
     cursor: { sync: { key: cursor.key }, drag: { setScale: false }, points: { size: 6 }, y: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 22, 0, 0],
     scales: {
       x: { time: true, range: () => props.range },
       y: { range: () => [0, top().at(-1) ?? 1] },
@@ -169,8 +173,8 @@ function make(
         ...axis,
         space: 70,
         size: 22,
-        values: (_, splits) => splits.map((at) => clock(at * 1000).slice(0, 5)),
-        incrs: [60, 120, 300, 600],
+        values: (_, splits, __, ___, step) => splits.map((at) => clock(at * 1000).slice(0, step < 60 ? 8 : 5)),
+        incrs: [10, 30, 60, 120, 300, 600],
       },
       { ...axis, size: 76, splits: top, values: (_, splits) => splits.map(props.format) },
     ],
@@ -181,7 +185,8 @@ function make(
         stroke: colour(figure, line.tone),
         width: 1.5,
         ...(line.dashed ? { dash: [5, 4] } : {}),
-        points: { show: props.times.length < 3 },
+        // A single sample has no line.
+        points: { show: (plot: uPlot) => plot.data[0].length < 3, size: 5, fill: colour(figure, line.tone) },
         spanGaps: false,
       })),
     ],

@@ -44,7 +44,7 @@ export function Shown<T>(props: { of: Loaded<T>; children: (data: () => NonNulla
   );
 }
 
-/** A grey frame, after a moment. */
+/** A grey frame, after a short time. */
 export function Loading(): JSX.Element {
   const [shown, setShown] = createSignal(false);
   const timer = setTimeout(() => setShown(true), PATIENCE_MS);

@@ -90,10 +90,10 @@ export default function Hosts(): JSX.Element {
           { what: "list the hosts", windlass: "windlass host list", path: "/api/v1/hosts" },
           {
             what: "create a host",
-            windlass: "windlass host create NAME --iqn IQN",
+            windlass: "windlass host create NAME --iqn iqn.1998-01.com.vmware:esx01",
             method: "POST",
             path: "/api/v1/hosts",
-            body: { name: "NAME", iqns: ["IQN"] },
+            body: { name: "NAME", iqns: ["iqn.1998-01.com.vmware:esx01"] },
           },
         ]}
       >

@@ -53,9 +53,9 @@ function Present(props: { status: Status }): JSX.Element {
       <Show when={!empty()} fallback={<FirstSteps status={props.status} />}>
         <div class="cards">
           <LatencyChart />
+          <Attention status={props.status} />
           <HostAndArrayChart />
           <OperationsChart />
-          <Attention status={props.status} />
         </div>
       </Show>
       <For each={props.status.pools}>

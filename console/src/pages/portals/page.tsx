@@ -19,7 +19,7 @@ const PORTALS: Column<Portal>[] = [
   {
     key: "advertised",
     title: "Address",
-    about: "As hosts are told",
+    about: "As the array announces it to hosts",
     cell: ({ advertised }) => advertised,
     by: ({ advertised }) => advertised,
   },

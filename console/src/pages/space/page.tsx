@@ -133,7 +133,7 @@ function Limits(props: { pool: Pool }): JSX.Element {
       <dl class="facts">
         <dt>Available</dt>
         <dd>
-          <Bytes of={props.pool.available_bytes} /> <span class="soft small">free and promised to nobody</span>
+          <Bytes of={props.pool.available_bytes} /> <span class="soft small">free and not promised</span>
         </dd>
         <dt>Promised</dt>
         <dd>
