@@ -3,6 +3,7 @@ import { busiest } from "./busiest";
 import type { Activity, Sample } from "./rates";
 
 const activity = (reads: number, p99?: number): Activity => ({
+  share: false,
   reads,
   writes: 0,
   readBytes: reads * 10,
@@ -27,8 +28,8 @@ test("volumes are listed by their mean over the last minute, with the worst late
     sample(100_000, { a: activity(30, 3) }),
   ];
   expect(busiest(samples, 100_000, 5)).toEqual([
-    { name: "b", operations: 50, bytes: 500, p99: 7 },
-    { name: "a", operations: 20, bytes: 200, p99: 5 },
+    { name: "b", share: false, operations: 50, bytes: 500, p99: 7 },
+    { name: "a", share: false, operations: 20, bytes: 200, p99: 5 },
   ]);
   expect(busiest(samples, 100_000, 1)).toHaveLength(1);
   expect(busiest([], 0, 5)).toEqual([]);

@@ -34,7 +34,7 @@ const of = (sample: Sample, volume: string | undefined): Activity | undefined =>
   volume === undefined ? sample.array : sample.volumes.get(volume);
 
 interface Of {
-  /** One volume; without it, the array. */
+  /** One volume or share; without it, the array. */
   volume?: string;
 }
 

@@ -17,6 +17,8 @@ windlass_io_operations_total{volume="a\\"}b",op="write",protocol="iscsi"} 1
 windlass_offload_bytes_total{volume="db",primitive="xcopy"} 100
 windlass_offload_bytes_total{volume="db",primitive="ats"} 7
 windlass_nfs_bytes_total{direction="in"} 50
+windlass_io_operations_total{share="vms",op="read",protocol="nfs"} 4
+windlass_io_bytes_total{share="vms",op="read",protocol="nfs"} 999
 windlass_pool_size_bytes{pool="p0"} 9
 windlass_io_operations_total{volume="db",op="read
 # EOF`;
@@ -29,6 +31,10 @@ test("counters of a volume are added up over protocols", () => {
 test("bytes over the network and by offload are counted apart", () => {
   const scrape = parse(TEXT, 5);
   expect([scrape.at, scrape.networkBytes, scrape.offloadBytes]).toEqual([5, 5170, 100]);
+});
+
+test("the bytes of a share are those of NFS, and counted once", () => {
+  expect(parse(TEXT, 5).volumes.get("vms")).toMatchObject({ share: true, reads: 4, readBytes: 999 });
 });
 
 test("buckets count the commands between their bounds", () => {

@@ -5,6 +5,8 @@ export const BOUNDS_US: number[] = [...Array.from({ length: 20 }, (_, power) => 
 
 /** Counters of one volume or share since the array started. */
 export interface Counters {
+  /** It is a share. */
+  share: boolean;
   reads: number;
   writes: number;
   readBytes: number;
@@ -17,7 +19,7 @@ export interface Counters {
 export interface Scrape {
   /** Time of the answer, in milliseconds since 1970. */
   at: number;
-  /** By volume. */
+  /** Volumes and shares, by name: no two have the same. */
   volumes: Map<string, Counters>;
   /** Bytes between hosts and array: reads and writes of volumes, and all calls of NFS. */
   networkBytes: number;
@@ -34,8 +36,8 @@ function labels(text: string): Record<string, string> {
   return Object.fromEntries([...text.matchAll(LABEL)].map(([, name = "", value = ""]) => [name, value]));
 }
 
-function empty(): Counters {
-  return { reads: 0, writes: 0, readBytes: 0, writtenBytes: 0, buckets: BOUNDS_US.map(() => 0) };
+function empty(share: boolean): Counters {
+  return { share, reads: 0, writes: 0, readBytes: 0, writtenBytes: 0, buckets: BOUNDS_US.map(() => 0) };
 }
 
 /** Reads a scrape; lines that no chart needs are skipped. */
@@ -71,16 +73,17 @@ function count(scrape: Scrape, name: string, of: Record<string, string>, value: 
     if (MOVING.has(of.primitive ?? "")) scrape.offloadBytes += value;
     return;
   }
-  const volume = of.volume;
+  const volume = of.volume ?? of.share;
   if (volume === undefined) return;
-  const counters = scrape.volumes.get(volume) ?? empty();
+  const counters = scrape.volumes.get(volume) ?? empty(of.volume === undefined);
   scrape.volumes.set(volume, counters);
   const read = of.op === "read";
   if (name === "windlass_io_operations_total") {
     counters[read ? "reads" : "writes"] += value;
   } else if (name === "windlass_io_bytes_total") {
     counters[read ? "readBytes" : "writtenBytes"] += value;
-    scrape.networkBytes += value;
+    // Those of shares are among the bytes of NFS.
+    if (!counters.share) scrape.networkBytes += value;
   } else if (name === "windlass_io_duration_seconds_bucket") {
     const bound = of.le === "+Inf" ? Infinity : Math.round(Number(of.le) * 1e6);
     const index = BOUNDS_US.indexOf(bound);

@@ -4,6 +4,7 @@ import { quantile, sample } from "./rates";
 
 const buckets = (counts: Record<number, number>) => BOUNDS_US.map((_, index) => counts[index] ?? 0);
 const counters = (reads: number, counts: Record<number, number> = {}): Counters => ({
+  share: false,
   reads,
   writes: 0,
   readBytes: reads * 4096,

@@ -4,6 +4,8 @@ import { BOUNDS_US, type Counters, type Scrape } from "./exposition";
 
 /** Activity of a volume, or of the array. */
 export interface Activity {
+  /** It is that of a share. */
+  share: boolean;
   reads: number;
   writes: number;
   readBytes: number;
@@ -24,7 +26,7 @@ export interface Sample {
   network: number;
   /** Bytes a second that the array cloned, zeroed or freed for hosts. */
   offload: number;
-  /** Volumes that were used. */
+  /** Volumes and shares that were used. */
   volumes: Map<string, Activity>;
 }
 
@@ -51,6 +53,7 @@ function grown(before: Counters | undefined, after: Counters): Counters {
   const restarted = before === undefined || FIELDS.some((field) => after[field] < before[field]);
   if (restarted) return after;
   return {
+    share: after.share,
     reads: after.reads - before.reads,
     writes: after.writes - before.writes,
     readBytes: after.readBytes - before.readBytes,
@@ -61,6 +64,7 @@ function grown(before: Counters | undefined, after: Counters): Counters {
 
 function activity(counters: Counters, seconds: number): Activity {
   return {
+    share: counters.share,
     reads: counters.reads / seconds,
     writes: counters.writes / seconds,
     readBytes: counters.readBytes / seconds,
@@ -73,7 +77,14 @@ function activity(counters: Counters, seconds: number): Activity {
 /** Activity between two scrapes. A volume of the later one alone is new, and all of its counters count. */
 export function sample(before: Scrape, after: Scrape): Sample {
   const seconds = Math.max(0.001, (after.at - before.at) / 1000);
-  const sum: Counters = { reads: 0, writes: 0, readBytes: 0, writtenBytes: 0, buckets: BOUNDS_US.map(() => 0) };
+  const sum: Counters = {
+    share: false,
+    reads: 0,
+    writes: 0,
+    readBytes: 0,
+    writtenBytes: 0,
+    buckets: BOUNDS_US.map(() => 0),
+  };
   const volumes = new Map<string, Activity>();
   for (const [name, counters] of after.volumes) {
     const growth = grown(before.volumes.get(name), counters);

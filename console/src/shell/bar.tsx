@@ -22,7 +22,7 @@ export function Bar(): JSX.Element {
         {state().word}
         <Show when={state().alerts > 0}>{` · ${state().alerts} ${state().alerts === 1 ? "alert" : "alerts"}`}</Show>
       </a>
-      <a href="/" class="vital" title="Reads and writes of all volumes, a second">
+      <a href="/" class="vital" title="Reads and writes of all volumes and shares, a second">
         <b>{load() === undefined ? NONE : rate((load()?.array.reads ?? 0) + (load()?.array.writes ?? 0))}</b> IOPS
       </a>
       <a href="/" class="vital late" title="99 of 100 reads and writes took at most this long">

@@ -1,4 +1,4 @@
-// The volumes that hosts used most in the last minute.
+// The volumes and shares that hosts used most in the last minute.
 
 import { createMemo, For, type JSX, Show } from "solid-js";
 import { busiest } from "../../live/busiest";
@@ -12,9 +12,9 @@ export function Busiest(): JSX.Element {
   return (
     <section class="card">
       <h2>
-        Busiest volumes <span class="soft small">last minute</span>
+        Busiest <span class="soft small">last minute</span>
       </h2>
-      <Show when={rows().length > 0} fallback={<p class="soft">No volume was read or written.</p>}>
+      <Show when={rows().length > 0} fallback={<p class="soft">No volume or share was read or written.</p>}>
         <table class="plain">
           <thead>
             <tr>
@@ -35,7 +35,7 @@ export function Busiest(): JSX.Element {
               {(row) => (
                 <tr>
                   <th scope="row">
-                    <a href={`/volumes/${encodeURIComponent(row.name)}`}>{row.name}</a>
+                    <a href={`/${row.share ? "shares" : "volumes"}/${encodeURIComponent(row.name)}`}>{row.name}</a>
                   </th>
                   <td class="number">{rate(row.operations)}</td>
                   <td class="number">{bytes(row.bytes)}/s</td>

@@ -4,6 +4,7 @@ import { type JSX, Show } from "solid-js";
 import { api } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Latency, Share, ShareIo } from "../../api/schema";
+import { BytesChart, LatencyChart } from "../../live/charts";
 import { ContentBar } from "../../parts/content-bar";
 import { Copy } from "../../parts/copy";
 import { At, Bytes } from "../../parts/numbers";
@@ -24,6 +25,8 @@ export function SummaryTab(props: { share: Share }): JSX.Element {
         />
       </section>
       <div class="cards">
+        <LatencyChart volume={props.share.name} />
+        <BytesChart volume={props.share.name} />
         <section class="card">
           <h2>
             Reads and writes <span class="soft small">since the array started</span>
