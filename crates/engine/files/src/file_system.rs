@@ -1,5 +1,6 @@
 //! A share as a file system: each call is one transaction.
 
+mod large_read;
 mod long_clone;
 mod whole;
 
@@ -429,6 +430,11 @@ impl<E: Engine> FileSystem for Files<E> {
         offset_bytes: u64,
         length_bytes: u32,
     ) -> Result<Content, FsError> {
+        if length_bytes > content::LARGE_BYTES
+            && let Some(read) = self.read_large(call, file, offset_bytes, length_bytes).await
+        {
+            return read;
+        }
         self.look_as(UNSTABLE.of(call), |share| share.read(call, file, offset_bytes, length_bytes)).await
     }
 

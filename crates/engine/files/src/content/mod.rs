@@ -9,6 +9,7 @@ mod transfer;
 mod whole;
 mod write;
 
+pub(crate) use read::LARGE_BYTES;
 pub(crate) use transfer::{From, shared_at_once};
 pub(crate) use whole::Whole;
 

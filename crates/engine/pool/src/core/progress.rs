@@ -61,6 +61,8 @@ pub(crate) struct ReadState {
     /// address.
     pub bad: Option<(usize, BlockAddress)>,
     pub tries: u8,
+    /// True for content as a look saw it: the map is not consulted again.
+    pub of_a_look: bool,
 }
 
 /// Transaction between its attempts.
