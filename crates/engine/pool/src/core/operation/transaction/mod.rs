@@ -64,6 +64,10 @@ impl Present for Looking<'_> {
         Some(content)
     }
 
+    fn copy_of(&mut self, content: &[u8; BLOCK_BYTES]) -> Data {
+        self.map.copy_of(content)
+    }
+
     fn detects_zeros(&self, object: ObjectId) -> bool {
         self.map.objects().read(object, |object| object.zero_detection).unwrap_or(true)
     }
@@ -174,7 +178,9 @@ impl<M: Media> Core<M> {
         };
         let step = self.attempt_transaction(id, mark, (&mut running, &mut *body), progress);
         running.body = Some(body);
-        self.keep_transaction(&step, running, progress);
+        if self.keeps_transaction(&step, &mut running) {
+            progress.transaction = Some(running);
+        }
         step
     }
 
@@ -195,19 +201,17 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Keeps a transaction that has not ended, and pins what it waits for.
-    pub(in crate::core) fn keep_transaction(
-        &mut self,
-        step: &Step,
-        mut running: Box<InTransaction>,
-        progress: &mut Progress,
-    ) {
+    /// True if a transaction has not ended and has to be kept. Pins what it waits for.
+    pub(in crate::core) fn keeps_transaction(&mut self, step: &Step, running: &mut InTransaction) -> bool {
         match step {
-            Step::Done(_) | Step::Durable(_) => return self.unpin(&mut running),
-            Step::Wait => self.pin(&mut running),
+            Step::Done(_) | Step::Durable(_) => {
+                self.unpin(running);
+                return false;
+            }
+            Step::Wait => self.pin(running),
             _ => {}
         }
-        progress.transaction = Some(running);
+        true
     }
 
     /// Carries out what the attempt that was made in this step has decided.
@@ -360,7 +364,7 @@ impl<M: Media> Core<M> {
         let Changes { ranges, contents, allotments, .. } = &running.changes;
         let sources = ranges.iter().filter_map(RangeChange::source);
         let changed = ranges.iter().map(|range| (range.changed().0, range.changed().1));
-        let seen = running.seen.iter().chain(contents.keys()).copied();
+        let seen = running.seen.iter().chain(contents.places()).copied();
         let allotted = allotments.iter().flat_map(|change| {
             let (object, range) = change.place();
             [(object, range.first), (object, range.first + range.count.saturating_sub(1))]
