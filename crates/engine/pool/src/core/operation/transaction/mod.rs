@@ -7,6 +7,7 @@
 mod allotments;
 mod ceiling;
 mod commit;
+mod in_place;
 mod pins;
 mod plan;
 
@@ -228,6 +229,18 @@ impl<M: Media> Core<M> {
             self.conclude(body);
             let durable = mark.is_durable() && outcome == Outcome::Commit(());
             return super::acknowledged(durable, Output::Done);
+        }
+        match self.overwrite_in_place(&running.changes) {
+            Some(false) => {}
+            Some(true) => {
+                self.give_back_placed(progress);
+                self.conclude(body);
+                return super::acknowledged(mark.is_durable(), Output::Done);
+            }
+            None => {
+                self.stop("the map contradicts itself (blocks to be replaced)");
+                return super::broken();
+            }
         }
         if let Err(step) = self.takes_allotments(&running.changes) {
             return step;
