@@ -334,10 +334,12 @@ impl Session {
         let inner = &self.inner;
         let mut taken = inner.slots.take().await.ok_or_else(|| inner.unusable())?;
         let until = Instant::now() + inner.options.patience;
+        // A repetition is the same request, bit by bit (RFC 8881 §2.10.6.1.3.1).
+        let highest_slot = inner.slots.highest();
         loop {
             let connection = inner.connection.borrow().clone();
             let waits = Instant::now() < until;
-            match self.attempt(&connection, compound, &taken).await {
+            match self.attempt(&connection, compound, &taken, highest_slot).await {
                 // The first reply was lost, and the server has not kept it.
                 Attempted::Executed(outcomes)
                     if waits && !compound.keeps_reply && outcomes.status() == Err(Status::RETRY_UNCACHED_REP) =>
@@ -362,13 +364,19 @@ impl Session {
         }
     }
 
-    async fn attempt(&self, connection: &Connection, compound: &Compound, taken: &Taken) -> Attempted {
+    async fn attempt(
+        &self,
+        connection: &Connection,
+        compound: &Compound,
+        taken: &Taken,
+        highest_slot: u32,
+    ) -> Attempted {
         let inner = &self.inner;
         let sequence = SequenceArguments {
             session: self.id(),
             sequence: taken.sequence,
             slot: taken.slot,
-            highest_slot: inner.slots.highest(),
+            highest_slot,
             cache_this: compound.keeps_reply,
         };
         let sequence = Operation::Sequence(sequence);

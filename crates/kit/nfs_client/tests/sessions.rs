@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use nfs::v4::compound::{Arguments, Reply as CompoundReply};
 use nfs::v4::operations::{Operation, Outcome};
 use nfs::v4::session::{
-    BindOk, BoundDirection, CreateSessionOk, ExchangeIdOk, SequenceOk, ServerOwner, StateProtected,
+    BindOk, BoundDirection, CreateSessionOk, ExchangeIdOk, SequenceArguments, SequenceOk, ServerOwner, StateProtected,
 };
 use nfs::v4::{Filehandle, Status};
 use nfs_client::{ClientError, Compound, Identity, Options, Session};
@@ -52,6 +52,8 @@ struct Server {
     calls: Cell<u32>,
     /// Sequence id and reply of the last call, a slot.
     slots: RefCell<HashMap<u32, (u32, Vec<Outcome>)>>,
+    /// Last request of a slot.
+    requests: RefCell<HashMap<u32, SequenceArguments>>,
     executed: Cell<u32>,
     connections: Cell<u32>,
     binds: Cell<u32>,
@@ -98,6 +100,10 @@ impl Server {
         let Some(Operation::Sequence(sequence)) = operations.first() else {
             return (operations.iter().map(|operation| self.execute(operation)).collect(), Behaviour::Answer);
         };
+        let request = self.requests.borrow_mut().insert(sequence.slot, sequence.clone());
+        if let Some(earlier) = request.filter(|earlier| earlier.sequence == sequence.sequence) {
+            assert_eq!(&earlier, sequence, "a repetition is another request");
+        }
         let call = self.calls.get();
         self.calls.set(call + 1);
         let behaviour = self.script.get(&call).copied().unwrap_or(Behaviour::Answer);
