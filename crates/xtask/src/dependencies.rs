@@ -148,7 +148,21 @@ const LAYERS: &[Layer] = &[
         uses: &["protocol", "engine", "front", "array", "kit", "testing"],
         crates: &[
             ("array_process", &[]),
-            ("array_sim", &["control", "daemon", "initiator", "iscsi", "media", "pool", "random", "scsi_target"]),
+            (
+                "array_sim",
+                &[
+                    "control",
+                    "daemon",
+                    "initiator",
+                    "iscsi",
+                    "media",
+                    "nfs",
+                    "nfs_client",
+                    "pool",
+                    "random",
+                    "scsi_target",
+                ],
+            ),
             (
                 "bench",
                 &["array_process", "initiator", "iscsi", "nfs", "nfs_client", "onc_rpc", "random", "text", "xdr"],
