@@ -37,11 +37,11 @@ mod volumes;
 pub(crate) use listener::{Listener, Listeners};
 pub use openapi::openapi_json;
 
-use crate::ArrayHandle;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use backlog::Backlog;
 use problem::Fault;
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

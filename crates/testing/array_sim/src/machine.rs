@@ -7,11 +7,11 @@ use control::{
     AccessGrant, ArrayOptions, ExportGrant, ExportGrantee, Grantee, Limits, Portal, PortalOptions, ShareCreate, Squash,
     VolumeCreate,
 };
-use daemon::simulation::{ArraySetup, SimulatedArray};
-use daemon::{AbortOfFinishedTask, NfsConfiguration};
 use media::{FormatOptions, LocalMedia, SimDisk};
 use pool::{Core, Options};
 use random::Random;
+use reactor::simulation::{ArraySetup, SimulatedArray};
+use reactor::{AbortOfFinishedTask, NfsConfiguration};
 use scsi_target::Profile;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;

@@ -1,12 +1,12 @@
 //! Common forms of handlers: they execute a request and convert its view to a type of `api`.
 
-use crate::ArrayHandle;
 use crate::http::convert;
 use crate::http::problem::Fault;
 use api::{List, PageQuery};
 use axum::Json;
 use axum::http::{StatusCode, Uri};
 use control::{Listed, Page, Read, Request};
+use reactor::ArrayHandle;
 
 /// Largest number of elements of a part.
 pub(super) const MAX_LIMIT: u32 = 10_000;
@@ -24,7 +24,7 @@ macro_rules! listing {
             responses((status = 200, body = api::List<$resource>))
         )]
         pub(super) async fn $name(
-            axum::extract::State(array): axum::extract::State<$crate::ArrayHandle>,
+            axum::extract::State(array): axum::extract::State<reactor::ArrayHandle>,
             $crate::http::extract::Query(page): $crate::http::extract::Query<api::PageQuery>,
             uri: axum::http::Uri,
         ) -> Result<axum::Json<api::List<$resource>>, $crate::http::problem::Fault> {

@@ -1,12 +1,12 @@
 //! `/api/v1/events`.
 
-use crate::ArrayHandle;
 use crate::http::extract::Query;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
 use api::{Event, EventQuery, List};
 use axum::Json;
 use axum::extract::State;
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

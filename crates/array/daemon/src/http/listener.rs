@@ -7,15 +7,15 @@
 use crate::http::connections::{Connection, Connections, MAX_CONNECTIONS, Room};
 use crate::http::peer::{Peer, authenticate, count_request};
 use crate::http::{metrics_router, router};
-use crate::notice::Notice;
 use crate::token::TokenGate;
-use crate::{ArrayHandle, ServeError};
 use anyhow::Context;
 use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use reactor::Notice;
+use reactor::{ArrayHandle, ServeError};
 use rustls::ServerConfig;
 use std::io;
 use std::net::SocketAddr;

@@ -1,6 +1,5 @@
 //! `/api/v1/offload`.
 
-use crate::ArrayHandle;
 use crate::http::extract::Query;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
@@ -8,6 +7,7 @@ use api::{List, OffloadBy, OffloadQuery, OffloadRefusal, OffloadStatistics, Page
 use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -1,6 +1,5 @@
 //! `/api/v1/reservations` and `/api/v1/volumes/{volume}/reservations`.
 
-use crate::ArrayHandle;
 use crate::http::extract::{Path, Query};
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
@@ -9,6 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
 use control::{ReservationList, ReservationShow};
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

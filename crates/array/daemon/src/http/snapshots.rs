@@ -1,6 +1,5 @@
 //! `/api/v1/snapshots` and `/api/v1/volumes/{volume}/snapshots`.
 
-use crate::ArrayHandle;
 use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
@@ -9,6 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

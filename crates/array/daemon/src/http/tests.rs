@@ -1,6 +1,8 @@
 //! Requests to the router over an array in memory: statuses, bodies, problem documents.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod reads;
+
 use super::peer::{Peer, authenticate};
 use crate::memory::{TemporaryDirectory, spawn};
 use crate::token::TokenGate;
@@ -223,7 +225,7 @@ async fn a_remote_peer_needs_the_token_and_health_does_not() {
 
 #[tokio::test]
 async fn a_stopped_array_is_unavailable() {
-    let (array, requests) = crate::ArrayHandle::channel();
+    let (array, requests) = reactor::ArrayHandle::channel();
     drop(requests);
     let (status, problem) = send(&super::router(array), "GET", "/api/v1/system", None).await;
     assert_eq!((status.as_u16(), problem["code"].as_str()), (503, Some("not-running")));

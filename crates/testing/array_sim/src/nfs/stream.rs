@@ -2,7 +2,7 @@
 
 use crate::wire::End;
 use bytes::BytesMut;
-use daemon::simulation::Socket;
+use reactor::simulation::Socket;
 use std::cell::RefCell;
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
