@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let page = String::from_utf8(page)?.replace("\"./", &format!("\"/assets/{digest}/"));
 
     let mut table = format!("/// Digest of all files of the console.\npub const DIGEST: &str = {digest:?};\n");
-    write!(table, "const PAGE: Asset = {};\n", asset(&out, PAGE, page.as_bytes())?)?;
+    writeln!(table, "const PAGE: Asset = {};", asset(&out, PAGE, page.as_bytes())?)?;
     table += "/// All files but the page, by path.\npub const ASSETS: &[Asset] = &[\n";
     for (name, content) in &files {
         writeln!(table, "    {},", asset(&out, name, content)?)?;

@@ -69,14 +69,13 @@ const LAYERS: &[Layer] = &[
             ("cli", &["api", "text"]),
             ("console_assets", &[]),
             ("control", &["pool", "random", "text", "unit"]),
-            ("daemon", &["api", "control", "nfs_state", "pool", "reactor", "unit"]),
+            ("daemon", &["api", "console_assets", "control", "nfs_state", "pool", "reactor", "unit"]),
             ("mailbox", &[]),
             ("pool_offline", &["control", "media", "pool", "text"]),
             (
                 "reactor",
                 &[
                     "block",
-                    "console_assets",
                     "control",
                     "files",
                     "iscsi",
