@@ -206,8 +206,13 @@ impl<M: Media> Pool<M> {
 
     /// Submits an operation. Delivers the results of other operations that this finishes.
     fn submit(&self, operation: Operation) -> Submitted {
+        let id = self.0.core.borrow_mut().submit(operation);
+        self.submitted(id)
+    }
+
+    /// Like [`Self::submit`], for an operation that has just been submitted.
+    fn submitted(&self, id: OperationId) -> Submitted {
         let mut core = self.0.core.borrow_mut();
-        let id = core.submit(operation);
         let mut own = None;
         let mut others = 0;
         while let Some((found, result)) = core.poll_finished() {

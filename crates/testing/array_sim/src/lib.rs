@@ -1,11 +1,11 @@
-//! The whole array under a seed: the real reactor with iSCSI, the SCSI target, NFS, `control` and the pool on a simulated
-//! disk, in virtual time. Simulated hosts reach it over virtual sockets, through the `iscsi` crate's initiator and
-//! through `nfs_client`, and send random commands and operations on files; connections are cut, the array is killed and
-//! started again, the disk fails.
+//! The whole array under a seed: the real reactor with iSCSI, the SCSI target, NFS, `control` and the pool on a
+//! simulated disk, in virtual time. Simulated hosts reach it over virtual sockets, through the `iscsi` crate's
+//! initiator and through `nfs_client`, and send random commands and operations on files; connections are cut, the
+//! array is killed and started again, the disk fails.
 //!
 //! Checked: reads return what the model allows, nothing acknowledged is lost or torn, each command and task
-//! management function is answered in bounded virtual time, every nexus can log in again, each change of a name happens
-//! once, and the array stops in order. The same seed gives the same run; the hash of its history shows it.
+//! management function is answered in bounded virtual time, every nexus can log in again, each change of a name
+//! happens once, and the array stops in order. The same seed gives the same run; the hash of its history shows it.
 #![forbid(unsafe_code)]
 
 mod commands;

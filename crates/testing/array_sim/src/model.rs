@@ -1,4 +1,5 @@
-//! What a volume, or all files of a share, may contain: for each logical block every write that may have taken effect, and when.
+//! What a volume, or all files of a share, may contain: for each logical block every write that may have taken
+//! effect, and when.
 //!
 //! A write writes one stamp into its blocks, and no two writes use the same. It takes effect at an instant between
 //! its issue and its response. Without a response it may take effect until its nexus logs in again or the array is

@@ -307,7 +307,7 @@ fn copies_give_way_to_hosts() {
         let piece = Duration::from_millis(2);
         let copy = async || {
             for _ in 0..25 {
-                tokio::time::sleep(piece).await;
+                environment.sleep(piece).await;
                 copies.give_way(&environment, piece).await;
             }
         };

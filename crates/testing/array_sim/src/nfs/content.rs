@@ -139,11 +139,9 @@ impl Host {
 
     /// What was written before is durable after it, if the array has not lost it meanwhile.
     async fn commit(&self, opened: &Opened, file: usize) -> Result<(), String> {
-        let mut unstable = self.unstable.borrow_mut();
-        let (written, others) = unstable.drain(..).partition(|write: &Unstable| write.change.file == file);
-        *unstable = others;
-        drop(unstable);
-        let written: Vec<Unstable> = written;
+        let all = self.unstable.take();
+        let (written, others) = all.into_iter().partition::<Vec<_>, _>(|write| write.change.file == file);
+        self.unstable.replace(others);
         let call = opened.share.commit(&opened.files[file].handle);
         let Ok(verifier) = self.answer(opened, &format!("COMMIT of file {file}"), call).await? else { return Ok(()) };
         for write in written {
