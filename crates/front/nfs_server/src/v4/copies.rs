@@ -1,8 +1,8 @@
 //! Physical copies that go on after the reply to COPY (RFC 7862 §4, §15.2): a job for each.
 //!
-//! [`Server::copy_piece`](super::server::Server::copy_piece) runs them, a piece at a time, in turns. Its owner may call it
-//! several times at once: then pieces of different copies go on side by side. A job is known until its callback is
-//! answered or given up, the client cancels it, or the client is gone.
+//! [`Server::copy_piece`](super::server::Server::copy_piece) runs them, a piece at a time, in turns. Its owner may
+//! call it several times at once: then pieces of different copies go on side by side. A job is known until its callback
+//! is answered or given up, the client cancels it, or the client is gone.
 
 mod run;
 
