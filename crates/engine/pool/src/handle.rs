@@ -11,6 +11,7 @@ mod capture;
 mod catalog;
 mod lent;
 mod look;
+mod look_and_read;
 #[cfg(test)]
 mod tests;
 
@@ -205,8 +206,13 @@ impl<M: Media> Pool<M> {
 
     /// Submits an operation. Delivers the results of other operations that this finishes.
     fn submit(&self, operation: Operation) -> Submitted {
+        self.submit_by(|core| core.submit(operation))
+    }
+
+    /// Like [`Self::submit`], by a function.
+    fn submit_by(&self, submit: impl FnOnce(&mut Core<M>) -> OperationId) -> Submitted {
         let mut core = self.0.core.borrow_mut();
-        let id = core.submit(operation);
+        let id = submit(&mut core);
         let mut own = None;
         let mut others = 0;
         while let Some((found, result)) = core.poll_finished() {
