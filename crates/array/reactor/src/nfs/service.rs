@@ -141,8 +141,8 @@ impl<F: FileSystem + 'static> Service<F> {
         self.shortage.ask_to_give_way();
     }
 
-    /// Executes a call, which is in progress as long as it has its epoch. Ready when its reply may be sent. To be polled
-    /// to its end.
+    /// Executes a call, which is in progress as long as it has its epoch. Ready when its reply may be sent. To be
+    /// polled to its end.
     pub async fn call(&self, record: Bytes, connection: &Connection, epoch: Epoch) -> Answer {
         self.host_calls.add();
         add(&self.traffic.calls, 1);
