@@ -37,7 +37,8 @@ type Found = Option<Result<(u64, Option<Bytes>), BlockError>>;
 /// Looks at the size of the volume, and reads a range.
 fn look(volume: &Volume<SimMedia>, rig: &Rig, offset: u64, length: u64) -> impl Future<Output = Found> + 'static {
     let (pool, id) = (rig.pool.clone(), ObjectId(volume.volume().0));
-    async move { pool.look_and_read(|view| Ok((view.size_bytes(id)?, Some((id, ByteRange::new(offset, length)))))).await }
+    let range = ByteRange::new(offset, length);
+    async move { pool.look_and_read(|view| Ok((view.size_bytes(id)?, Some((id, range))))).await }
 }
 
 fn content(offset: u64, length: u64) -> Vec<u8> {
