@@ -127,6 +127,13 @@ const STEPS: &[Step] = &[
         priority: Priority::Low,
     },
     Step {
+        name: "console",
+        what: "console/dist is what console/src builds; its lints and unit tests",
+        run: console,
+        beside: Beside::Others,
+        priority: Priority::Low,
+    },
+    Step {
         name: "suite",
         what: "libiscsi's conformance suite",
         run: || suite::run(&workspace::checked()?, &suite::Options::default()),
@@ -393,6 +400,13 @@ fn loom() -> Result<Tally> {
     command.args(["test", "--package", "mailbox", "--lib", "--target-dir", "target/loom"]);
     command.env("RUSTFLAGS", "--cfg loom");
     logged("loom", command)
+}
+
+/// Builds the web console again and compares it. The tests in a browser are `make console-check`.
+fn console() -> Result<Tally> {
+    let mut command = Command::new("sh");
+    command.args(["-ec", "scripts/need console; scripts/console compare"]).current_dir(workspace::root());
+    logged("console", command)
 }
 
 /// Runs the demo, without the part that waits for a person.
