@@ -121,8 +121,8 @@ fn session() -> SessionInfo {
 }
 
 fn offload() -> OffloadRow {
-    let mut latency = LatencyHistogram { count: 1204, sum_ns: 602_000_000, ..LatencyHistogram::default() };
-    latency.buckets[11] = 1204;
+    let mut latency = LatencyHistogram::default();
+    (0..1204).for_each(|_| latency.record(500_000));
     let mut counters = OffloadCounters {
         commands: 1204,
         ok: 1190,

@@ -5,6 +5,7 @@
 //! request comes for half a minute, or if the client takes no data of an answer for as long.
 
 use crate::http::connections::{Connection, Connections, MAX_CONNECTIONS, Room};
+use crate::http::live::Streams;
 use crate::http::peer::{Peer, authenticate, count_request};
 use crate::http::{metrics_router, router};
 use crate::notice::Notice;
@@ -94,11 +95,11 @@ impl Listener {
 
     /// Serves until `stop` is set, then lets requests in progress finish.
     async fn run(self, array: ArrayHandle, deadlines: Deadlines, mut stop: watch::Receiver<bool>) {
+        let streams = Arc::<Streams>::default();
         let app = match &self {
-            Self::Unix(_) => router(array),
-            Self::Https(_, _, gate) => {
-                router(array).layer(axum::middleware::from_fn_with_state(Arc::clone(gate), authenticate))
-            }
+            Self::Unix(_) => router(array, Arc::clone(&streams)),
+            Self::Https(_, _, gate) => router(array, Arc::clone(&streams))
+                .layer(axum::middleware::from_fn_with_state(Arc::clone(gate), authenticate)),
             Self::Metrics(_) => metrics_router(array),
         };
         let graceful = GracefulShutdown::new();
@@ -134,6 +135,7 @@ impl Listener {
             }
         }
         drop(self);
+        streams.stop();
         if timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
             tracing::warn!("requests were still in progress when the array stopped");
         }
