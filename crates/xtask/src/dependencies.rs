@@ -68,10 +68,12 @@ const LAYERS: &[Layer] = &[
             ("api", &["text"]),
             ("cli", &["api", "text"]),
             ("control", &["pool", "random", "text", "unit"]),
+            ("daemon", &["api", "control", "nfs_state", "pool", "reactor", "unit"]),
+            ("mailbox", &[]),
+            ("pool_offline", &["control", "media", "pool", "text"]),
             (
-                "daemon",
+                "reactor",
                 &[
-                    "api",
                     "block",
                     "control",
                     "files",
@@ -85,12 +87,11 @@ const LAYERS: &[Layer] = &[
                     "pool",
                     "pool_files",
                     "scsi_target",
+                    "text",
                     "unit",
                     "vfs",
                 ],
             ),
-            ("mailbox", &[]),
-            ("pool_offline", &["control", "media", "pool", "text"]),
             (
                 "windlass",
                 &[
@@ -105,6 +106,7 @@ const LAYERS: &[Layer] = &[
                     "nfs_conformance",
                     "pool_offline",
                     "probe",
+                    "reactor",
                     "text",
                     "virtual_disk",
                 ],
@@ -148,7 +150,7 @@ const LAYERS: &[Layer] = &[
         uses: &["protocol", "engine", "front", "array", "kit", "testing"],
         crates: &[
             ("array_process", &[]),
-            ("array_sim", &["control", "daemon", "initiator", "iscsi", "media", "pool", "random", "scsi_target"]),
+            ("array_sim", &["control", "initiator", "iscsi", "media", "pool", "random", "reactor", "scsi_target"]),
             (
                 "bench",
                 &["array_process", "initiator", "iscsi", "nfs", "nfs_client", "onc_rpc", "random", "text", "xdr"],
@@ -241,6 +243,7 @@ const RESERVED: &[(&str, &[&str])] = &[
             "nfs_memory",
             "nfs_conformance",
             "probe",
+            "reactor",
         ],
     ),
     ("axum", &["daemon"]),
@@ -254,6 +257,7 @@ const RESERVED: &[(&str, &[&str])] = &[
             "machines",
             "nfs_sim",
             "pool_offline",
+            "reactor",
             "simulate",
             "windlass",
             "xtask",

@@ -7,7 +7,7 @@ use std::path::Path;
 /// Re-exports: a crate, and the workspace crate whose names it hands on.
 pub(crate) const RE_EXPORTS: &[(&str, &str)] = &[
     ("api", "text"),                   // the format of sizes is part of the interface
-    ("array_sim", "daemon"),           // the rules that a simulation leaves out
+    ("array_sim", "reactor"),          // the rules that a simulation leaves out
     ("conformance", "initiator"),      // addresses, bytes of commands and of sense data
     ("conformance", "iscsi"),          // events and digests, for checks
     ("conformance", "verdict"),        // reports of the kit

@@ -28,6 +28,7 @@ const CRATES: &[&str] = &[
     "protocol/xdr",
     "array/control",
     "array/daemon",
+    "array/reactor",
 ];
 
 /// Crates whose files import each name from the module that defines it, and none through the root,

@@ -10,23 +10,19 @@ mod nfs;
 mod options;
 mod portal_address;
 
-pub use nfs::{NfsConfiguration, NfsVersions};
 pub use options::ServeOptions;
 
-use crate::ServeError;
-use crate::load::MAX_THREADS;
 use control::{Commitment, Limits};
 use file::{Background, File, Iscsi, Metrics, Pool, Server, Tls};
+use reactor::configuration::{MAX_POOL_BYTES, MIN_MEMORY_BYTES, MIN_POOL_BYTES};
+use reactor::measurements::load::MAX_THREADS;
+use reactor::{AbortOfFinishedTask, NfsConfiguration, Placement, PoolBackend, ServeError};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// Default size of a new pool.
 const DEFAULT_POOL_BYTES: u64 = 64 << 30;
-/// Smallest size of a new pool: below this, log and metadata leave no usable space.
-pub(crate) const MIN_POOL_BYTES: u64 = 64 << 20;
-/// Largest pool: 256 entries of the space index in the root, 2 TiB each.
-pub(crate) const MAX_POOL_BYTES: u64 = 512 << 40;
 /// Default memory for caches and data in flight.
 const DEFAULT_MEMORY_BYTES: u64 = 512 << 20;
 /// Default share of background work.
@@ -34,8 +30,6 @@ const DEFAULT_BACKGROUND_SHARE_PERCENT: u8 = 20;
 /// Default number of threads that serve connections. Further ones are for those who try them: they
 /// have not been measured on a machine with many processors yet.
 const DEFAULT_THREADS: u8 = 1;
-/// Smallest memory setting.
-pub(crate) const MIN_MEMORY_BYTES: u64 = 64 << 20;
 /// Default port of iSCSI, RFC 7143 §14.
 const ISCSI_PORT: u16 = 3260;
 
@@ -95,30 +89,6 @@ pub struct LogConfiguration {
     pub format: LogFormat,
 }
 
-/// When connections move to further threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Placement {
-    /// While the first thread is busy.
-    #[default]
-    Load,
-    /// After their login, to all threads in turn: tests reach every thread without load.
-    Spread,
-}
-
-/// Answer of ABORT TASK for a task that no longer exists.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AbortOfFinishedTask {
-    /// "Function complete" for VMware's initiators, which require it; "task does not exist" for all
-    /// others.
-    #[default]
-    ByInitiatorName,
-    /// "Task does not exist", RFC 7143 §11.6.1.
-    TaskDoesNotExist,
-    /// "Function complete".
-    FunctionComplete,
-}
-
 /// Configuration of the pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolConfiguration {
@@ -140,16 +110,6 @@ pub struct PoolConfiguration {
     pub discard: bool,
     /// Thresholds and limit, unless a command has set others.
     pub limits: Limits,
-}
-
-/// Kind of storage below a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PoolBackend {
-    /// File, created if it does not exist.
-    File,
-    /// Block device. It must exist; no file is created in its place.
-    Disk,
 }
 
 /// Source of the certificate.
@@ -221,7 +181,7 @@ impl Configuration {
                 .socket
                 .clone()
                 .or(server.socket)
-                .unwrap_or_else(|| state_dir.join(crate::paths::SOCKET_NAME)),
+                .unwrap_or_else(|| state_dir.join(reactor::state_files::SOCKET_NAME)),
             http: options.http.or(server.listen),
             tls: tls_mode(file.tls, &options.http_name)?,
             iscsi,
@@ -230,7 +190,7 @@ impl Configuration {
             explicit_asymmetric_access: file.iscsi.explicit_asymmetric_access.unwrap_or(false),
             abort_of_finished_task: file.iscsi.abort_of_finished_task.unwrap_or_default(),
             isns: file.iscsi.isns.unwrap_or_default(),
-            nfs: NfsConfiguration::merge(&options.nfs, file.nfs.unwrap_or_default())?,
+            nfs: nfs::merge(&options.nfs, file.nfs.unwrap_or_default())?,
             iqn_base: file.iscsi.iqn_base.unwrap_or_else(|| "iqn.2026-01.org.windlass".to_owned()),
             target_name: file.iscsi.name,
             metrics: file.metrics.listen,
@@ -376,7 +336,7 @@ impl Configuration {
                 abort_of_finished_task: Some(self.abort_of_finished_task),
                 isns: Some(self.isns.clone()),
             },
-            nfs: self.nfs.to_section(),
+            nfs: nfs::to_section(&self.nfs),
             metrics: Metrics { listen: self.metrics },
             background: Background { share: Some(self.background_share_percent) },
             pool: vec![Pool {

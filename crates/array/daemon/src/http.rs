@@ -41,12 +41,12 @@ mod volumes;
 pub(crate) use listener::{Listener, Listeners};
 pub use openapi::openapi_json;
 
-use crate::ArrayHandle;
 use axum::extract::DefaultBodyLimit;
 use axum::{Extension, Router};
 use backlog::Backlog;
 pub(crate) use live::Streams;
 use problem::Fault;
+use reactor::ArrayHandle;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

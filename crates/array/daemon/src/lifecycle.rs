@@ -5,12 +5,11 @@ use crate::http::{Listener, Listeners};
 use crate::state_dir::{StateDir, clear_socket, warn_of_access};
 use crate::tls::Names;
 use crate::token::TokenGate;
-use crate::{
-    ArrayHandle, Configuration, ReactorChannels, ReactorConfiguration, ReactorStarter, Ready, ServeError, ServeOptions,
-    TlsMode,
-};
+use crate::{Configuration, ServeOptions, TlsMode};
 use anyhow::{Context, anyhow};
 use control::{ArrayOptions, HttpsFault, PortalOptions};
+use reactor::pool_record::sign_of_a_pool;
+use reactor::{ArrayHandle, ReactorChannels, ReactorConfiguration, ReactorStarter, Ready, ServeError};
 use rustix::fs::Mode;
 use rustls::ServerConfig;
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -35,7 +34,7 @@ pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), 
     let state_dir = StateDir::open(&configuration.state_dir)?;
     clear_socket(&configuration.socket)?;
     let pool = &configuration.pool;
-    let pool_sign = crate::pool_record::sign_of_a_pool(&state_dir, &pool.name, &pool.path);
+    let pool_sign = sign_of_a_pool(state_dir.path(), state_dir.served_without_record(), &pool.name, &pool.path);
     warn_of_private_files(&configuration);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start tokio")?;
     let result = runtime.block_on(supervise(&configuration, &state_dir, pool_sign, starter));

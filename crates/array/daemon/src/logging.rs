@@ -5,9 +5,10 @@
 
 mod queue;
 
-use crate::{LogFormat, ServeError};
+use crate::LogFormat;
 use anyhow::Context;
 use queue::Queue;
+use reactor::ServeError;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;

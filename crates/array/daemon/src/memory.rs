@@ -1,10 +1,12 @@
 //! Reactor over an array in memory, for tests: everything above the reactor is real. Never part of
 //! the shipped binary.
 
-use crate::{AbortOfFinishedTask, ReactorChannels, ReactorConfiguration, Ready, ServeError, SystemEnvironment, answer};
 use anyhow::Context;
 use control::memory::{MemoryCatalog, MemoryLive};
 use control::{Control, Portal};
+use reactor::{
+    AbortOfFinishedTask, ReactorChannels, ReactorConfiguration, Ready, ServeError, SystemEnvironment, answer,
+};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,7 +25,7 @@ pub fn starter(
             let portals: Vec<Portal> = configuration
                 .portals
                 .iter()
-                .map(|listen| Portal { listen: *listen, advertised: crate::advertised(*listen) })
+                .map(|listen| Portal { listen: *listen, advertised: reactor::advertised(*listen) })
                 .collect();
             live.portals.replace(portals.clone());
             let opened =
@@ -80,8 +82,8 @@ impl TemporaryDirectory {
 
 /// Starts an array in memory on its own thread, without sockets; it ends when the handle is
 /// dropped.
-pub fn spawn(prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send + 'static) -> crate::ArrayHandle {
-    let (array, requests) = crate::ArrayHandle::channel();
+pub fn spawn(prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send + 'static) -> reactor::ArrayHandle {
+    let (array, requests) = reactor::ArrayHandle::channel();
     let (ready, _) = tokio::sync::oneshot::channel();
     let (keep, shutdown) = tokio::sync::oneshot::channel();
     let configuration = ReactorConfiguration {
@@ -96,13 +98,13 @@ pub fn spawn(prepare: impl FnOnce(&Control, &MemoryLive, &MemoryCatalog) + Send 
         pool_discard: false,
         memory_bytes: 512 << 20,
         threads: 1,
-        placement: crate::Placement::Load,
+        placement: reactor::Placement::Load,
         portals: vec![std::net::SocketAddr::from(([127, 0, 0, 1], 3260))],
         advertise: Vec::new(),
         explicit_asymmetric_access: false,
         abort_of_finished_task: AbortOfFinishedTask::default(),
         isns: Vec::new(),
-        nfs: crate::NfsConfiguration::default(),
+        nfs: reactor::NfsConfiguration::default(),
         array: control::ArrayOptions {
             pool_name: "p0".to_owned(),
             iqn_base: "iqn.2026-01.org.example".to_owned(),

@@ -7,14 +7,14 @@
 mod nfs;
 
 use crate::VERSION;
-use crate::measurements::Measurements;
-use crate::turns::Turns;
 use control::{IoStatistics, MetricsView, PoolState, Primitive, Reservations, VolumeCounters};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
+use reactor::measurements::Measurements;
+use reactor::measurements::turns::Turns;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Notifications to systemd (sd_notify(3)); without systemd they have no effect.
 
-use crate::ArrayHandle;
+use reactor::ArrayHandle;
 use sd_notify::NotifyState;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! State directory of one array, for one user.
 
-use crate::ServeError;
 use anyhow::Context;
+use reactor::ServeError;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -111,28 +111,12 @@ pub(crate) fn warn_of_access(path: &Path) {
     }
 }
 
-/// Writes a file that only its owner can read, and replaces an existing one as a whole.
-pub(crate) fn write_private(path: &Path, content: &str) -> anyhow::Result<()> {
-    let partial = path.with_extension("partial");
-    let write = || -> std::io::Result<()> {
-        match std::fs::remove_file(&partial) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial)?;
-        file.write_all(content.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&partial, path)
-    };
-    write().with_context(|| format!("cannot write {}", path.display()))
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
-    use super::{StateDir, clear_socket, write_private};
-    use crate::ServeError;
+    use super::{StateDir, clear_socket};
     use crate::memory::TemporaryDirectory;
+    use reactor::ServeError;
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::UnixListener;
 
@@ -162,15 +146,5 @@ mod tests {
         assert!(!path.exists());
         let long = directory.path().join("x".repeat(120));
         assert!(matches!(clear_socket(&long), Err(ServeError::Configuration(_))));
-    }
-
-    #[test]
-    fn private_files_are_private() {
-        let directory = TemporaryDirectory::new();
-        let path = directory.path().join("secret");
-        write_private(&path, "one").unwrap();
-        write_private(&path, "two").unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 }

@@ -6,9 +6,9 @@
 
 use crate::TlsMode;
 use crate::network::is_name;
-use crate::state_dir::write_private;
 use anyhow::{Context, anyhow, ensure};
 use rcgen::{CertificateParams, DnType, KeyPair, SerialNumber, date_time_ymd};
+use reactor::state_files::write_private;
 use rustls::ServerConfig;
 use rustls::client::verify_server_name;
 use rustls::crypto::ring;

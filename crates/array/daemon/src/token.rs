@@ -5,8 +5,8 @@
 //! `STATE_DIR/admin.token.sha256` is deleted, the next start generates a new one.
 
 use crate::network::network;
-use crate::state_dir::write_private;
 use anyhow::{Context, ensure};
+use reactor::state_files::write_private;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt::Write;

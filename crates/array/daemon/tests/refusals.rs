@@ -3,8 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use daemon::memory::TemporaryDirectory;
-use daemon::{ServeError, ServeOptions, run_reactor, serve};
+use daemon::{ServeOptions, serve};
 use media::{FileDisk, FormatOptions, LocalMedia, OpenOptions};
+use reactor::ServeError;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ fn options(state_dir: &Path) -> ServeOptions {
 }
 
 fn refused(options: ServeOptions, status: u8, words: &str) -> ServeError {
-    let error = serve(options, run_reactor).unwrap_err();
+    let error = serve(options, reactor::run).unwrap_err();
     assert!(error.to_string().contains(words), "{error}");
     assert_eq!(error.exit_status(), status, "{error}");
     error
@@ -58,7 +59,7 @@ fn a_pool_of_an_impossible_size_is_not_begun() {
     }
     // More than the file system supports.
     let error =
-        serve(ServeOptions { pool_size: Some(512 << 40), ..options(directory.path()) }, run_reactor).unwrap_err();
+        serve(ServeOptions { pool_size: Some(512 << 40), ..options(directory.path()) }, reactor::run).unwrap_err();
     assert_ne!(error.exit_status(), 0);
     assert!(!directory.path().join("p0.pool").exists());
 }

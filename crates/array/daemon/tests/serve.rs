@@ -5,7 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use daemon::memory::{TemporaryDirectory, starter};
-use daemon::{ServeError, ServeOptions, serve};
+use daemon::{ServeOptions, serve};
+use reactor::ServeError;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;

@@ -152,7 +152,7 @@ fn main() -> ExitCode {
             let arguments = pool_offline::CheckArguments { file, quick, memory: None };
             pool_offline::main_check(&arguments, offline_format(globals.output))
         }
-        Command::Serve(options) => match daemon::serve(options, daemon::run_reactor) {
+        Command::Serve(options) => match daemon::serve(options, reactor::run) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error),
         },
@@ -212,7 +212,7 @@ fn print(text: &str) -> ExitCode {
 }
 
 /// Prints why the array does not run, and returns the exit status of the error.
-fn fail(error: &daemon::ServeError) -> ExitCode {
+fn fail(error: &reactor::ServeError) -> ExitCode {
     let help = error.help().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
     let _closed = writeln!(io::stderr(), "error: {error}{help}");
     ExitCode::from(error.exit_status())

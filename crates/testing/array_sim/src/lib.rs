@@ -33,7 +33,7 @@ use std::task::Poll;
 use tokio::time::{Instant, sleep};
 use world::World;
 
-pub use daemon::simulation::Mutation;
+pub use reactor::simulation::Mutation;
 pub use shared::Report;
 
 /// Polls of a run, at most: virtual time that stands still while tasks wake each other is a hang too.
@@ -243,5 +243,5 @@ fn stop_engine(_: Option<u64>) {}
 
 /// Leaves a rule out in the arrays of this thread.
 pub fn leave_out(mutation: Option<Mutation>) {
-    daemon::simulation::leave_out(mutation);
+    reactor::simulation::leave_out(mutation);
 }

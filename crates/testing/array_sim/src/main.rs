@@ -132,7 +132,7 @@ fn mutants(options: &Options, name: &str) -> Result<()> {
     ensure!(!chosen.is_empty(), "there is no rule {name}; see --mutant list");
     let mut missed = 0;
     for (name, description, rule) in chosen {
-        let found = seeds(options, Some(*rule));
+        let found = noticed(options, name, *rule);
         match found.failures.first() {
             Some((_, failure)) => println!("{name:22} noticed after {} seeds: {failure}", found.seeds),
             None => {
@@ -143,6 +143,20 @@ fn mutants(options: &Options, name: &str) -> Result<()> {
     }
     ensure!(missed == 0, "{missed} rules were left out and not noticed");
     Ok(())
+}
+
+/// Seeds that notice a rule which few seeds notice. They are tried first.
+const SELDOM: [(&str, u64); 3] = [("nexus-after-drain", 51), ("settle-both", 207), ("wake-each", 96)];
+
+/// Runs seeds until one notices the rule that is left out.
+fn noticed(options: &Options, name: &str, rule: Rule) -> Found {
+    let range = options.seed..options.seed.saturating_add(options.count);
+    let known = SELDOM.iter().find(|(seldom, seed)| *seldom == name && range.contains(seed));
+    let found = known.map(|(_, seed)| seeds(&Options { seed: *seed, count: 1, ..options.clone() }, Some(rule)));
+    match found {
+        Some(found) if !found.failures.is_empty() => found,
+        _ => seeds(options, Some(rule)),
+    }
 }
 
 /// Runs the seeds on all processors. With a rule left out, until the first failure.

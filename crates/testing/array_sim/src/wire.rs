@@ -2,8 +2,8 @@
 //! that every boundary of a PDU is met.
 
 use bytes::BytesMut;
-use daemon::simulation::Socket;
 use random::Random;
+use reactor::simulation::Socket;
 use std::collections::VecDeque;
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::net::SocketAddr;

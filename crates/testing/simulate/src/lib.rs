@@ -348,15 +348,14 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
     for (name, description) in chosen {
         let started = Instant::now();
         let options = Options { mutant: Some((*name).to_owned()), ..options.clone() };
-        // For a printed run one seed is enough; otherwise the number of seeds needed is counted.
-        let found = run_seeds(&options, options.range(), false, true);
+        let found = noticed(&options, name);
         let ran = found.tally.passed + found.tally.failed;
         tally += Tally::one(!found.failures.is_empty());
         match found.failures.iter().min_by_key(|(seed, _)| *seed) {
             None => println!("{name:22} NOT noticed by {ran} seeds: {description}"),
             Some((seed, failure)) => {
                 println!(
-                    "{name:22} noticed after {ran} seeds, {} crashes, {}: {description}",
+                    "{name:22} noticed by seed {seed}, after {ran}, {} crashes, {}: {description}",
                     found.report.crashes,
                     text::duration::measured(started.elapsed())
                 );
@@ -375,6 +374,23 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
         tally += seeds(&options)?;
     }
     Ok(tally)
+}
+
+/// Seeds that notice a rule which few seeds notice. They are tried first.
+#[cfg(feature = "mutations")]
+const SELDOM: [(&str, u64); 5] =
+    [("keep-unnamed", 29), ("known-leaves", 197), ("log-cut", 44), ("patch-base", 37), ("pins", 213)];
+
+/// Runs seeds until one notices the disabled rule.
+#[cfg(feature = "mutations")]
+fn noticed(options: &Options, rule: &str) -> Found {
+    let range = options.range();
+    let known = SELDOM.iter().find(|(name, seed)| *name == rule && range.contains(seed));
+    let found = known.map(|(_, seed)| run_seeds(options, *seed..*seed + 1, false, true));
+    match found {
+        Some(found) if !found.failures.is_empty() => found,
+        _ => run_seeds(options, range, false, true),
+    }
 }
 
 /// Builds simulation programs that can disable rules; returns the command of the last one.

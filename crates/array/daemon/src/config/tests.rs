@@ -164,7 +164,7 @@ fn names_of_the_certificate_are_checked() {
 #[test]
 fn nfs_is_served_where_an_address_is_given() {
     let built_in = Configuration::load(&ServeOptions::default()).unwrap().nfs;
-    assert_eq!(built_in, crate::NfsConfiguration::default());
+    assert_eq!(built_in, reactor::NfsConfiguration::default());
     assert!(built_in.listen.is_empty());
     let section = r#"
         [nfs]

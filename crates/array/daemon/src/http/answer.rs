@@ -1,12 +1,12 @@
 //! Common forms of handlers: they execute a request and convert its view to a type of `api`.
 
-use crate::ArrayHandle;
 use crate::http::convert;
 use crate::http::problem::Fault;
 use api::{List, ListQuery};
 use axum::Json;
 use axum::http::Uri;
 use control::{Listed, Page, Read, Request, Start};
+use reactor::ArrayHandle;
 
 /// Largest number of elements of a part.
 pub(super) const MAX_LIMIT: u32 = 10_000;
@@ -32,7 +32,7 @@ macro_rules! listing {
             responses((status = 200, body = api::List<$resource>))
         )]
         pub(super) async fn $name(
-            axum::extract::State(array): axum::extract::State<$crate::ArrayHandle>,
+            axum::extract::State(array): axum::extract::State<reactor::ArrayHandle>,
             query: $crate::http::extract::ListQuery<api::$filter>,
             uri: axum::http::Uri,
         ) -> Result<axum::Json<api::List<$resource>>, $crate::http::problem::Fault> {
@@ -56,7 +56,7 @@ macro_rules! listing {
             responses((status = 200, body = api::List<$resource>))
         )]
         pub(super) async fn $name(
-            axum::extract::State(array): axum::extract::State<$crate::ArrayHandle>,
+            axum::extract::State(array): axum::extract::State<reactor::ArrayHandle>,
             $crate::http::extract::Path(of): $crate::http::extract::Path<String>,
             query: $crate::http::extract::ListQuery<api::$filter>,
             uri: axum::http::Uri,

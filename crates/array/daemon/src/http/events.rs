@@ -1,6 +1,5 @@
 //! `/api/v1/events`.
 
-use crate::ArrayHandle;
 use crate::http::extract::ListQuery;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
@@ -9,6 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
 use control::Start;
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

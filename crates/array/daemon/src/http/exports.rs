@@ -1,6 +1,5 @@
 //! `/api/v1/exports` and `/api/v1/shares/{share}/exports`.
 
-use crate::ArrayHandle;
 use crate::http::answer::listing;
 use crate::http::convert;
 use crate::http::extract::{Body, Path, made};
@@ -10,6 +9,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use control::ExportGrantee;
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

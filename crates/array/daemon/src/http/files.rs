@@ -1,6 +1,5 @@
 //! `/api/v1/shares/{share}/files`.
 
-use crate::ArrayHandle;
 use crate::http::answer::next_part;
 use crate::http::convert;
 use crate::http::extract::{Body, Path, Query, made};
@@ -11,6 +10,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use control::{FileFrom, FilePart};
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -1,12 +1,12 @@
 //! `/api/v1/history` and `/api/v1/samples`: what hosts did in the last minutes.
 
-use crate::ArrayHandle;
 use crate::http::extract::Query;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
 use api::{History, HistoryQuery, List, Sample, SampleQuery, SeriesInfo};
 use axum::Json;
 use axum::extract::State;
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;

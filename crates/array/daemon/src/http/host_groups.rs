@@ -1,6 +1,5 @@
 //! `/api/v1/host-groups`.
 
-use crate::ArrayHandle;
 use crate::http::answer::listing;
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
@@ -10,6 +9,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use control::HostGroupView;
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -1,6 +1,5 @@
 //! `/api/v1/jobs`.
 
-use crate::ArrayHandle;
 use crate::http::answer::listing;
 use crate::http::extract::{Body, Path};
 use crate::http::problem::Fault;
@@ -11,6 +10,7 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use control::{JobView, Outcome, Request};
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -1,10 +1,10 @@
 //! Nouns that are only listed: `/api/v1/alerts`. Each has its row here, and no file of its own
 //! before it has another operation.
 
-use crate::ArrayHandle;
 use crate::http::answer::listing;
 use crate::http::convert;
 use api::Alert;
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

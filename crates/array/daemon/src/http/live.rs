@@ -10,7 +10,6 @@ mod topics;
 
 pub(crate) use streams::Streams;
 
-use crate::ArrayHandle;
 use crate::http::connections::Connection;
 use crate::http::extract::{Body, Path, Query};
 use crate::http::peer::Peer;
@@ -21,6 +20,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use reactor::ArrayHandle;
 use reader::Reader;
 use std::sync::Arc;
 use std::time::Duration;

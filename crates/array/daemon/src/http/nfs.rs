@@ -1,6 +1,5 @@
 //! `/api/v1/nfs`: clients, locks, and the grace period.
 
-use crate::ArrayHandle;
 use crate::http::answer;
 use crate::http::convert;
 use crate::http::extract::{Path, Query};
@@ -10,6 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use control::{NfsClientExpire, NfsClientList, NfsGraceShow, NfsLockList, NfsPart, NfsPosition};
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

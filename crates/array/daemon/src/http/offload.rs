@@ -1,6 +1,5 @@
 //! `/api/v1/offload`.
 
-use crate::ArrayHandle;
 use crate::http::answer::listing;
 use crate::http::extract::Query;
 use crate::http::problem::Fault;
@@ -8,6 +7,7 @@ use crate::http::{answer, convert};
 use api::{List, OffloadBy, OffloadFilter, OffloadRefusal, OffloadStatistics, RefusalQuery};
 use axum::Json;
 use axum::extract::State;
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

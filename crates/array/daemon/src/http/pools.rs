@@ -1,6 +1,5 @@
 //! `/api/v1/pools`.
 
-use crate::ArrayHandle;
 use crate::http::extract::{Body, Path};
 use crate::http::problem::Fault;
 use crate::http::{answer, convert, jobs};
@@ -11,6 +10,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use control::Commitment;
 use pool::Growth;
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -1,6 +1,5 @@
 //! `/api/v1/reservations` and `/api/v1/volumes/{volume}/reservations`.
 
-use crate::ArrayHandle;
 use crate::http::answer::listing;
 use crate::http::extract::Path;
 use crate::http::problem::Fault;
@@ -9,6 +8,7 @@ use api::{Registration, ReservationFilter, Reservations};
 use axum::Json;
 use axum::extract::State;
 use control::{ReservationList, ReservationShow};
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

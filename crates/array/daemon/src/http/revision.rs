@@ -1,6 +1,5 @@
 //! Revisions of objects in HTTP: `ETag` and `If-Match` (RFC 9110 §8.8.3, §13.1.1).
 
-use crate::ArrayHandle;
 use crate::http::problem::Fault;
 use axum::Json;
 use axum::extract::FromRequestParts;
@@ -8,6 +7,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use control::{ControlError, Guarded, Read, Request, Tagged, Target};
+use reactor::ArrayHandle;
 use serde::Serialize;
 
 /// Condition of a change: the tags of the object that the client knows. Absent, or `*`: whatever

@@ -1,12 +1,12 @@
 //! `/api/v1/search` and `/api/v1/capabilities`.
 
-use crate::ArrayHandle;
 use crate::http::answer;
 use crate::http::extract::Query;
 use crate::http::problem::Fault;
 use api::{Capabilities, Found, List, SearchQuery};
 use axum::Json;
 use axum::extract::State;
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

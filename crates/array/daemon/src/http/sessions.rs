@@ -1,6 +1,5 @@
 //! `/api/v1/sessions`.
 
-use crate::ArrayHandle;
 use crate::http::answer::listing;
 use crate::http::convert;
 use crate::http::extract::Path;
@@ -9,6 +8,7 @@ use api::{Session, SessionFilter};
 use axum::extract::State;
 use axum::http::StatusCode;
 use control::{SessionDrop, SessionList};
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -1,6 +1,5 @@
 //! `/api/v1/shares`.
 
-use crate::ArrayHandle;
 use crate::http::answer::listing;
 use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
@@ -15,6 +14,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use control::Noun;
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -1,6 +1,5 @@
 //! `/api/v1/snapshots` and `/api/v1/volumes/{volume}/snapshots`.
 
-use crate::ArrayHandle;
 use crate::http::answer::listing;
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
@@ -10,6 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -2,12 +2,13 @@
 
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
-use crate::{ArrayHandle, metrics::encode};
+use crate::metrics::encode;
 use api::{Health, Status};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use reactor::ArrayHandle;
 use serde_json::json;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

@@ -3,6 +3,7 @@
 
 mod lists;
 mod live;
+mod reads;
 mod revisions;
 
 use super::peer::{Peer, authenticate};
@@ -227,7 +228,7 @@ async fn a_remote_peer_needs_the_token_and_health_does_not() {
 
 #[tokio::test]
 async fn a_stopped_array_is_unavailable() {
-    let (array, requests) = crate::ArrayHandle::channel();
+    let (array, requests) = reactor::ArrayHandle::channel();
     drop(requests);
     let (status, problem) = send(&super::router(array, Arc::default()), "GET", "/api/v1/system", None).await;
     assert_eq!((status.as_u16(), problem["code"].as_str()), (503, Some("not-running")));

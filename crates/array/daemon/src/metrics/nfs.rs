@@ -1,8 +1,8 @@
 //! Metrics of the NFS server; none if NFS is not served.
 
 use super::{Labels, counter, gauge, histogram};
-use crate::nfs_use::{CLOSED, NfsUse, Version4Use};
 use prometheus_client::encoding::DescriptorEncoder;
+use reactor::measurements::nfs_use::{CLOSED, NfsUse, Version4Use};
 use std::fmt;
 
 pub(super) fn encode(encoder: &mut DescriptorEncoder, noted: Option<NfsUse>) -> fmt::Result {

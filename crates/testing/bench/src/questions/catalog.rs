@@ -23,7 +23,7 @@ const FEW: u64 = 1000;
 const CHANGES: [u64; 2] = [500, 1500];
 
 pub(super) fn answer(_windlass: &Path, options: &Options, report: &mut Report) -> Result<()> {
-    let example = pool_example("catalog", LIMIT)?;
+    let example = pool_example("catalog", options, LIMIT)?;
     let folder = memory_directory()?.display().to_string();
     let objects = if options.small { 4 * FEW } else { 1000 * FEW };
     let output = program::require(&example, &[&folder, &objects.to_string(), "2000"], LIMIT)?;

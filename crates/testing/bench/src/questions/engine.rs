@@ -28,7 +28,7 @@ impl Answers {
 }
 
 pub(super) fn answer(_windlass: &Path, options: &Options, report: &mut Report) -> Result<()> {
-    let example = pool_example("engine", LIMIT)?;
+    let example = pool_example("engine", options, LIMIT)?;
     let ask = |words: &[&str]| -> Result<Answers> {
         let output = program::require(&example, words, LIMIT)?;
         let lines = output.stdout.lines().map(|line| {

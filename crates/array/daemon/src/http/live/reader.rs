@@ -2,7 +2,6 @@
 
 use super::streams::Stream;
 use super::topics::Topics;
-use crate::ArrayHandle;
 use crate::http::connections::RequestGuard;
 use crate::http::convert;
 use crate::http::problem::Fault;
@@ -10,6 +9,7 @@ use api::{LiveAlertEnded, LiveBye, LiveChange, LiveHello, LiveLagged};
 use axum::response::sse::Event;
 use control::{AlertView, ControlError, JobState, JobView, Known, News, RecordChange, SampleLatest, SampleView};
 use jiff::Timestamp;
+use reactor::ArrayHandle;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;

@@ -161,6 +161,9 @@ async fn series_have_points_and_unknown_ones_are_refused() {
     for name in names.chunks(30) {
         let all = name.join(",").replace("volume.ID", "volume.v1");
         let all: Vec<&str> = all.split(',').filter(|name| !name.starts_with("share.")).collect();
+        if all.is_empty() {
+            continue;
+        }
         let (status, history) = send(&app, "GET", &format!("/api/v1/history?series={}", all.join(",")), None).await;
         assert_eq!((status.as_u16(), history["series"].as_array().unwrap().len()), (200, all.len()));
     }
