@@ -49,7 +49,7 @@ pub struct Column<R> {
     /// Name: that of the field in the answer.
     pub name: &'static str,
     /// Value of a row.
-    pub(crate) key: fn(&dyn Facts, &R) -> Key,
+    key: fn(&dyn Facts, &R) -> Key,
 }
 
 impl<R> std::fmt::Debug for Column<R> {

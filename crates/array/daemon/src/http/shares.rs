@@ -247,7 +247,8 @@ pub(super) async fn rollback(
 }
 
 listing! {
-    /// Lists the snapshots of one share, by name. Sort keys: `name`, `volume`, `mapped_bytes`, `unique_bytes`, `created`.
+    /// Lists the snapshots of one share, by name. Sort keys: `name`, `volume`, `mapped_bytes`, `unique_bytes`,
+    /// `created`.
     "share_snapshots" snapshots, "/api/v1/shares/{share}/snapshots" of "share", "snapshots",
     OwnSnapshotFilter => own_snapshots, Snapshot, convert::snapshot
 }

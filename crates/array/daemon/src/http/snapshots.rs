@@ -32,7 +32,8 @@ fn wanted(SnapshotFilter { volume, older_than }: SnapshotFilter) -> Result<contr
 }
 
 listing! {
-    /// Lists the snapshots of one volume, by name. Sort keys: `name`, `volume`, `mapped_bytes`, `unique_bytes`, `created`.
+    /// Lists the snapshots of one volume, by name. Sort keys: `name`, `volume`, `mapped_bytes`, `unique_bytes`,
+    /// `created`.
     "volume_snapshots" list_of, "/api/v1/volumes/{volume}/snapshots" of "volume", "snapshots",
     OwnSnapshotFilter => own, Snapshot, convert::snapshot
 }
