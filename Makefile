@@ -8,11 +8,20 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 ARGS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build release demo demo-once test test-vm bench deps clean help
+.PHONY: build console console-check release demo demo-once test test-vm bench deps clean help
 
 build:      ## build the program: target/release/windlass
 	@scripts/need build
 	cargo build --release --package windlass
+
+console:    ## build the web console again: console/dist, which the program contains
+	@scripts/need console
+	@scripts/console build
+
+console-check: ## the web console: is console/dist what console/src builds; lints, unit tests, tests in a browser
+	@scripts/need console-check
+	cargo build --package windlass
+	@scripts/console check
 
 demo:       ## install what is missing, build, and show the array at work; it then waits for Ctrl-C
 	@scripts/need demo
@@ -53,4 +62,4 @@ clean:      ## remove everything that was built
 	cargo clean
 
 help:       ## this list
-	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## */\t/' | awk -F'\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:[^#]*## */\t/' | awk -F'\t' '{ printf "make %-13s %s\n", $$1, $$2 }'

@@ -34,10 +34,6 @@ pub(crate) struct Options {
     list: bool,
 }
 
-/// Benchmark that counts instructions, and number of other benchmarks that run, in rotation.
-const COUNTED: &str = "instructions";
-const BENCHMARKS: usize = 1;
-
 /// Interval at which the output of a step is read.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -131,6 +127,13 @@ const STEPS: &[Step] = &[
         priority: Priority::Low,
     },
     Step {
+        name: "console",
+        what: "console/dist is what console/src builds; its lints and unit tests",
+        run: console,
+        beside: Beside::Others,
+        priority: Priority::Low,
+    },
+    Step {
         name: "suite",
         what: "libiscsi's conformance suite",
         run: || suite::run(&workspace::checked()?, &suite::Options::default()),
@@ -174,8 +177,8 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "bench",
-        what: "instruction counts; another benchmark in rotation, at its small size",
-        run: small_benchmarks,
+        what: "a benchmark at its small size; the commit chooses it",
+        run: small_benchmark,
         beside: Beside::Next,
         priority: Priority::Normal,
     },
@@ -399,6 +402,13 @@ fn loom() -> Result<Tally> {
     logged("loom", command)
 }
 
+/// Builds the web console again and compares it. The tests in a browser are `make console-check`.
+fn console() -> Result<Tally> {
+    let mut command = Command::new("sh");
+    command.args(["-ec", "scripts/need console; scripts/console compare"]).current_dir(workspace::root());
+    logged("console", command)
+}
+
 /// Runs the demo, without the part that waits for a person.
 fn demo() -> Result<Tally> {
     let mut command = Command::new(workspace::checked()?);
@@ -406,15 +416,13 @@ fn demo() -> Result<Tally> {
     logged("demo", command)
 }
 
-/// Runs the benchmark that counts instructions, and another one in rotation, at its small size.
-/// The numbers of the other are meaningless; the test is that it runs.
-fn small_benchmarks() -> Result<Tally> {
+/// Runs one of the benchmarks, in rotation, at its small size. Its numbers are meaningless; the test is that it runs.
+fn small_benchmark() -> Result<Tally> {
     let (words, turn) = workspace::turn();
-    let others: Vec<_> = bench::questions().filter(|name| *name != COUNTED).collect();
-    let first = usize::try_from(turn % others.len().max(1) as u64)?;
-    let taken = others.iter().cycle().skip(first).take(BENCHMARKS.min(others.len()));
-    let only: Vec<_> = std::iter::once(&COUNTED).chain(taken).map(|name| (*name).to_owned()).collect();
-    println!("  {words}: {}", only.join(", "));
+    let questions: Vec<_> = bench::questions().collect();
+    let chosen = usize::try_from(turn % questions.len().max(1) as u64)?;
+    let only: Vec<_> = questions.get(chosen).map(|name| (*name).to_owned()).into_iter().collect();
+    println!("  {words}: {}", only.join(""));
     bench::run(&workspace::checked()?, &bench::Options { only, ..bench::Options::small() })?;
     Ok(Tally::one(true))
 }

@@ -67,8 +67,9 @@ const LAYERS: &[Layer] = &[
         crates: &[
             ("api", &["text"]),
             ("cli", &["api", "text"]),
+            ("console_assets", &[]),
             ("control", &["pool", "random", "text", "unit"]),
-            ("daemon", &["api", "control", "nfs_state", "pool", "reactor", "unit"]),
+            ("daemon", &["api", "console_assets", "control", "nfs_state", "pool", "reactor", "unit"]),
             ("mailbox", &[]),
             ("pool_offline", &["control", "media", "pool", "text"]),
             (

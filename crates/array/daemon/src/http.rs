@@ -1,4 +1,4 @@
-//! Management plane: REST under `/api/v1`, `/health`, `/metrics`.
+//! Management plane: REST under `/api/v1`, `/health`, `/metrics`, and the web console.
 //!
 //! A handler converts an HTTP request to one of `control`, and its reply to a type of `api`; most
 //! have one of the forms in [`answer`]. Changes go to the reactor; reads are answered from the
@@ -8,6 +8,7 @@ mod access;
 mod answer;
 mod backlog;
 pub(crate) mod connections;
+mod console;
 mod convert;
 mod events;
 mod exports;

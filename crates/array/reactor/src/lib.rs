@@ -5,7 +5,7 @@
 //! and the pool core, and queues the response; one pump after each batch of such work commits the
 //! log and completes waiting requests. No step is handed to another thread.
 //!
-//! This crate hosts the engine. Each protocol has its own folder and implements [`frontend::Frontend`]. The
+//! This crate hosts the engine. Each protocol has its own folder and implements `frontend::Frontend`. The
 //! management plane, on another thread, has an [`ArrayHandle`]: changes reach the reactor through a bounded queue of
 //! [`Requests`]; reads are answered from a mirror, so that no number of clients can delay a host's I/O.
 #![forbid(unsafe_code)]

@@ -5,6 +5,7 @@
 //! request comes for half a minute, or if the client takes no data of an answer for as long.
 
 use crate::http::connections::{Connection, Connections, MAX_CONNECTIONS, Room};
+use crate::http::console;
 use crate::http::live::Streams;
 use crate::http::peer::{Peer, authenticate, count_request};
 use crate::http::{metrics_router, router};
@@ -61,7 +62,7 @@ impl Default for Deadlines {
 pub(crate) enum Listener {
     /// Administrative socket: only its owner can open it.
     Unix(UnixListener),
-    /// REST over TLS, for clients that have the token.
+    /// REST over TLS, for clients that have the token, and the web console.
     Https(TcpListener, TlsAcceptor, Arc<TokenGate>),
     /// Metrics and health, for all clients.
     Metrics(TcpListener),
@@ -98,8 +99,11 @@ impl Listener {
         let streams = Arc::<Streams>::default();
         let app = match &self {
             Self::Unix(_) => router(array, Arc::clone(&streams)),
-            Self::Https(_, _, gate) => router(array, Arc::clone(&streams))
-                .layer(axum::middleware::from_fn_with_state(Arc::clone(gate), authenticate)),
+            Self::Https(_, _, gate) => {
+                let programs = router(array, Arc::clone(&streams))
+                    .layer(axum::middleware::from_fn_with_state(Arc::clone(gate), authenticate));
+                programs.layer(axum::middleware::from_fn(console::serve))
+            }
             Self::Metrics(_) => metrics_router(array),
         };
         let graceful = GracefulShutdown::new();

@@ -14,9 +14,9 @@ pub(super) enum Fault {
     /// The object is not as the client knows it.
     Outdated {
         /// Refusal.
-        error: ControlError,
+        error: Box<ControlError>,
         /// The object as it is.
-        present: serde_json::Value,
+        present: Box<serde_json::Value>,
     },
     /// The request is malformed.
     InvalidRequest {
@@ -75,10 +75,10 @@ const fn status(class: Class) -> StatusCode {
 
 impl Fault {
     fn problem(&self) -> Problem {
+        let of = |error: &ControlError| (status(error.class()), error.code(), error.to_string(), error.help());
         let (status, code, detail, help) = match self {
-            Self::Control(error) | Self::Outdated { error, .. } => {
-                (status(error.class()), error.code(), error.to_string(), error.help())
-            }
+            Self::Control(error) => of(error),
+            Self::Outdated { error, .. } => of(error),
             Self::InvalidRequest { status, detail } => (*status, "invalid-request", detail.clone(), None),
             Self::NoSuchResource => {
                 let help = Some("the resources are listed in /api/v1/openapi.json".to_owned());
@@ -113,7 +113,7 @@ impl Fault {
         let users = control.map(ControlError::users).unwrap_or_default();
         let Space { needed, available } = control.map(ControlError::space).unwrap_or_default();
         let present = match self {
-            Self::Outdated { present, .. } => Some(present.clone()),
+            Self::Outdated { present, .. } => Some((**present).clone()),
             _ => None,
         };
         Problem {

@@ -87,7 +87,10 @@ async fn with_present<P: Read, T: Serialize>(
         return error.into();
     }
     match array.read(present).await {
-        Ok(view) => Fault::Outdated { error, present: serde_json::to_value(convert(view)).unwrap_or_default() },
+        Ok(view) => {
+            let present = serde_json::to_value(convert(view)).unwrap_or_default();
+            Fault::Outdated { error: Box::new(error), present: Box::new(present) }
+        }
         // It was deleted since.
         Err(gone) => gone.into(),
     }

@@ -1,0 +1,124 @@
+// Dialogs that grant and revoke access to volumes.
+
+import { createSignal, For, type JSX } from "solid-js";
+import { send } from "../api/client";
+import { useList } from "../api/list";
+import { api } from "../api/paths";
+import type { Access, AccessGrant, Host, HostGroup } from "../api/schema";
+import { ChangeDialog } from "../parts/dialog";
+import { ChoiceField, TextField } from "../parts/form";
+import { windlass } from "../parts/shell-lines";
+import type { Closing } from "./closing";
+
+/** Value of the choice for every initiator. */
+const ANY = "any:";
+
+/** Grants one volume or several to a host, a group or everybody. */
+export function GrantAccess(props: Closing & { volumes: string[]; host?: string }): JSX.Element {
+  const hosts = useList<Host>(() => api("hosts"));
+  const groups = useList<HostGroup>(() => api("host-groups"));
+  const [to, setTo] = createSignal(props.host === undefined ? "" : `host:${props.host}`);
+  const [lun, setLun] = createSignal("");
+  const options = () => [
+    { value: "", label: "choose" },
+    ...(hosts.items() ?? []).map(({ name }) => ({ value: `host:${name}`, label: name })),
+    ...(groups.items() ?? []).map(({ name }) => ({ value: `group:${name}`, label: `group ${name}` })),
+    { value: ANY, label: "everybody: every initiator, no password" },
+  ];
+  const lunError = () =>
+    lun().trim() === "" || (/^\d{1,5}$/.test(lun().trim()) && Number(lun()) <= 16383) ? undefined : "0 to 16383";
+  const body = (volume: string): AccessGrant => {
+    const [kind, name] = [to().slice(0, to().indexOf(":")), to().slice(to().indexOf(":") + 1)];
+    const grant: AccessGrant = { volume };
+    if (to() === ANY) grant.any = true;
+    else if (kind === "group") grant.group = name;
+    else grant.host = name;
+    if (lun().trim() !== "") grant.lun = Number(lun());
+    return grant;
+  };
+  const one = () => props.volumes.length === 1;
+  const first = () => props.volumes[0] ?? "";
+  const grantee = () => {
+    const grant = body("");
+    if (grant.any) return ["--any"];
+    return grant.group == null ? ["--host", grant.host || "HOST"] : ["--group", grant.group];
+  };
+  return (
+    <ChangeDialog
+      title={one() ? `Grant ${first()}` : `Grant ${props.volumes.length} volumes`}
+      verb={one() ? "Grant access" : `Grant ${props.volumes.length} volumes`}
+      onClose={props.onClose}
+      fields={{ "lun-taken": "lun", "already-granted": "to", "invalid-lun": "lun" }}
+      ready={to() !== "" && lunError() === undefined}
+      dirty={() => lun() !== ""}
+      same={{
+        what: "grant access",
+        windlass: windlass(
+          "access",
+          "grant",
+          first(),
+          ...grantee(),
+          ...(lun().trim() === "" ? [] : ["--lun", lun().trim()]),
+        ),
+        method: "POST",
+        path: api("access"),
+        body: body(first()),
+      }}
+      run={async () => {
+        for (const volume of props.volumes) await send<Access>("POST", api("access"), body(volume));
+      }}
+    >
+      <ChoiceField
+        label="To"
+        name="to"
+        value={to()}
+        onInput={setTo}
+        options={options()}
+        hint="The hosts see it at once."
+      />
+      {one() ? (
+        <TextField
+          label="Logical unit number"
+          name="lun"
+          value={lun()}
+          onInput={setLun}
+          error={lunError()}
+          hint="empty: the lowest that is free; above 255 not every host finds it"
+        />
+      ) : (
+        <>
+          <p>Each gets the lowest logical unit number that is free:</p>
+          <ul>
+            <For each={props.volumes}>{(volume) => <li>{volume}</li>}</For>
+          </ul>
+        </>
+      )}
+    </ChangeDialog>
+  );
+}
+
+export function RevokeAccess(props: Closing & { volume: string; host: string }): JSX.Element {
+  const path = () => api("access", props.volume, props.host);
+  return (
+    <ChangeDialog
+      title={`Revoke ${props.volume} from ${props.host}`}
+      verb="Revoke access"
+      danger
+      onClose={props.onClose}
+      same={{
+        what: "revoke access",
+        windlass: windlass(
+          "access",
+          "revoke",
+          props.volume,
+          ...(props.host === "any" ? ["--any"] : ["--host", props.host]),
+        ),
+        method: "DELETE",
+        path: path(),
+      }}
+      run={() => send("DELETE", path())}
+    >
+      <p>The host loses the volume at once, also while it uses it. Unmount it there first.</p>
+    </ChangeDialog>
+  );
+}

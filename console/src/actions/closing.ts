@@ -1,0 +1,5 @@
+// What every dialog of an action is given.
+
+export interface Closing {
+  onClose: () => void;
+}

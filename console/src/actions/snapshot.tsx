@@ -1,0 +1,114 @@
+// Dialogs that take and delete snapshots.
+
+import { createSignal, For, type JSX, Show } from "solid-js";
+import { send } from "../api/client";
+import { api } from "../api/paths";
+import type { Snapshot } from "../api/schema";
+import { ChangeDialog } from "../parts/dialog";
+import { TextField } from "../parts/form";
+import { Bytes } from "../parts/numbers";
+import { windlass } from "../parts/shell-lines";
+import type { Closing } from "./closing";
+
+/** A name that sorts by time: `2026-11-23-1203`. */
+export const dated = (milliseconds: number): string =>
+  new Date(milliseconds).toISOString().slice(0, 16).replace("T", "-").replace(":", "");
+
+/** Takes a snapshot of a volume or share, or of several at one instant. */
+export function TakeSnapshot(props: Closing & { of: string[]; share?: boolean }): JSX.Element {
+  const [name, setName] = createSignal(dated(Date.now()));
+  const one = () => props.of.length === 1;
+  const first = () => props.of[0] ?? "";
+  const path = () => (one() ? api(props.share ? "shares" : "volumes", first(), "snapshots") : api("snapshots"));
+  const body = () => (one() ? { name: name().trim() } : { name: name().trim(), volumes: props.of });
+  const line = () =>
+    one()
+      ? windlass("snapshot", "create", first(), name().trim() || "NAME")
+      : windlass("snapshot", "create", "--name", name().trim() || "NAME", "--group", ...props.of);
+  return (
+    <ChangeDialog
+      title={one() ? `Snapshot of ${first()}` : `Snapshot of ${props.of.length} volumes at one instant`}
+      verb="Take snapshot"
+      onClose={props.onClose}
+      fields={{ exists: "name", "invalid-name": "name" }}
+      ready={name().trim() !== ""}
+      same={{ what: "take this snapshot", windlass: line(), method: "POST", path: path(), body: body() }}
+      run={async () => {
+        await send("POST", path(), body());
+      }}
+    >
+      <p>
+        A snapshot is the content of this instant, read-only. It takes no time, and no space until the content changes.
+      </p>
+      <TextField label="Name" name="name" required value={name()} onInput={setName} />
+      <Show when={!one()}>
+        <ul>
+          <For each={props.of}>{(volume) => <li>{volume}</li>}</For>
+        </ul>
+      </Show>
+    </ChangeDialog>
+  );
+}
+
+/** Deletes one snapshot or several, one request each, and stops at the first that is refused. */
+export function DeleteSnapshots(props: Closing & { snapshots: Snapshot[] }): JSX.Element {
+  const [done, setDone] = createSignal(0);
+  const first = () => props.snapshots[0];
+  const one = () => props.snapshots.length === 1;
+  const full = (snapshot: Snapshot | undefined) =>
+    snapshot === undefined ? "" : `${snapshot.volume}@${snapshot.name}`;
+  const clones = () => props.snapshots.flatMap(({ dependents }) => dependents);
+  return (
+    <ChangeDialog
+      title={one() ? `Delete ${full(first())}` : `Delete ${props.snapshots.length} snapshots`}
+      verb={one() ? "Delete snapshot" : `Delete ${props.snapshots.length} snapshots`}
+      danger
+      onClose={props.onClose}
+      same={{
+        what: "delete this snapshot",
+        windlass: windlass("snapshot", "delete", full(first()), "--yes"),
+        method: "DELETE",
+        path: api("snapshots", full(first())),
+      }}
+      run={async () => {
+        for (const snapshot of props.snapshots.slice(done())) {
+          await send("DELETE", api("snapshots", snapshot.id));
+          setDone((count) => count + 1);
+        }
+      }}
+    >
+      <Show
+        when={one()}
+        fallback={
+          <>
+            <p>
+              What they share with each other is freed with the last of them, so together they may free more than the
+              sum.
+            </p>
+            <ul>
+              <For each={props.snapshots}>
+                {(snapshot) => (
+                  <li>
+                    {full(snapshot)}, frees <Bytes of={snapshot.unique_bytes} />
+                  </li>
+                )}
+              </For>
+            </ul>
+          </>
+        }
+      >
+        <p>
+          Deleting it frees <Bytes of={first()?.unique_bytes} />. There is no way back.
+        </p>
+      </Show>
+      <Show when={clones().length > 0}>
+        <p class="note">Its clones stay as they are: {clones().join(", ")}.</p>
+      </Show>
+      <Show when={!one() && done() > 0}>
+        <p role="status">
+          {done()} of {props.snapshots.length} deleted.
+        </p>
+      </Show>
+    </ChangeDialog>
+  );
+}

@@ -1,0 +1,80 @@
+// What can be done with one volume: the actions of a menu, and the dialog that is open.
+
+import { useNavigate } from "@solidjs/router";
+import { createSignal, type JSX, Match, Show, Switch } from "solid-js";
+import type { Volume } from "../../api/schema";
+import type { Action } from "../../parts/menu";
+import { GrantAccess } from "../access";
+import { TakeSnapshot } from "../snapshot";
+import { ChangeVolume } from "./change";
+import { CloneVolume } from "./create";
+import { DeleteVolume } from "./delete";
+import { GrowVolume } from "./grow";
+import { ReclaimVolume } from "./reclaim";
+
+export type Verb = "grant" | "clone" | "snapshot" | "grow" | "change" | "reclaim" | "delete";
+
+const pageOf = (name: string): string => `/volumes/${encodeURIComponent(name)}`;
+
+export interface VolumeActions {
+  of: (volume: Volume) => Action[];
+  open: (verb: Verb, volume: Volume) => void;
+  dialog: () => JSX.Element;
+}
+
+/** `onDeleted` and `onRenamed` are for the page of the volume itself. */
+export function useVolumeActions(
+  then: { onDeleted?: () => void; onRenamed?: (name: string) => void } = {},
+): VolumeActions {
+  const go = useNavigate();
+  const [open, setOpen] = createSignal<{ verb: Verb; volume: Volume }>();
+  const close = () => setOpen(undefined);
+  const action = (verb: Verb, label: string, volume: Volume, danger = false): Action => ({
+    label,
+    danger,
+    run: () => setOpen({ verb, volume }),
+  });
+  return {
+    open: (verb, volume) => setOpen({ verb, volume }),
+    of: (volume) => [
+      { label: "Open", run: () => go(pageOf(volume.name)) },
+      { label: "Connect a host", run: () => go(`/connect?volume=${encodeURIComponent(volume.name)}`) },
+      action("grant", "Grant access…", volume),
+      action("snapshot", "Snapshot…", volume),
+      action("clone", "Clone…", volume),
+      action("grow", "Grow…", volume),
+      action("change", "Change…", volume),
+      action("reclaim", "Reclaim zeros…", volume),
+      action("delete", "Delete…", volume, true),
+    ],
+    dialog: () => (
+      <Show when={open()} keyed>
+        {({ verb, volume }) => (
+          <Switch>
+            <Match when={verb === "grant"}>
+              <GrantAccess volumes={[volume.name]} onClose={close} />
+            </Match>
+            <Match when={verb === "snapshot"}>
+              <TakeSnapshot of={[volume.name]} onClose={close} />
+            </Match>
+            <Match when={verb === "clone"}>
+              <CloneVolume source={volume.name} onClose={close} onDone={(clone) => go(pageOf(clone.name))} />
+            </Match>
+            <Match when={verb === "grow"}>
+              <GrowVolume volume={volume} onClose={close} />
+            </Match>
+            <Match when={verb === "change"}>
+              <ChangeVolume volume={volume} onClose={close} onRenamed={(name) => then.onRenamed?.(name)} />
+            </Match>
+            <Match when={verb === "reclaim"}>
+              <ReclaimVolume volume={volume.name} onClose={close} />
+            </Match>
+            <Match when={verb === "delete"}>
+              <DeleteVolume volume={volume} onClose={close} onDone={() => then.onDeleted?.()} />
+            </Match>
+          </Switch>
+        )}
+      </Show>
+    ),
+  };
+}

@@ -1,0 +1,71 @@
+// One request to the array, with its problem document if it is refused.
+
+import { credentials, refuse } from "../session";
+import { heard, missed } from "./contact";
+import { NoContact, Refused } from "./failure";
+import type { Problem } from "./schema";
+
+/** Longest time for an answer; the array gives up before. */
+const TIMEOUT_MS = 95_000;
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+/** Sends a request with the token of the tab. */
+export async function send<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  try {
+    const text = await exchange(method, path, credentials(), body, signal);
+    return (text === "" ? undefined : JSON.parse(text)) as T;
+  } catch (failure) {
+    if (failure instanceof Refused && failure.status === 401) refuse();
+    throw failure;
+  }
+}
+
+/** Sends a request with given credentials; the answer is text. */
+export async function exchange(
+  method: Method,
+  path: string,
+  headers: Record<string, string>,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<string> {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      cache: "no-store",
+    });
+    text = await response.text();
+  } catch (cause) {
+    if (signal?.aborted) throw cause;
+    missed();
+    throw new NoContact("the array does not answer", { cause });
+  }
+  heard();
+  if (response.ok) return text;
+  throw new Refused(response.status, problemOf(response.status, text));
+}
+
+/** The problem document of an answer, or one that says what came instead. */
+function problemOf(status: number, text: string): Problem {
+  try {
+    const problem: unknown = JSON.parse(text);
+    if (typeof problem === "object" && problem !== null && "code" in problem && "detail" in problem) {
+      return problem as Problem;
+    }
+  } catch {
+    // Not JSON: a proxy, perhaps.
+  }
+  return {
+    type: "about:blank",
+    title: "no problem document",
+    status,
+    code: "unexpected-answer",
+    detail: `status ${status} came without a problem document; is a proxy in between?`,
+  };
+}

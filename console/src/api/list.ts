@@ -1,0 +1,33 @@
+// Lists that are short on almost every array: one request, and a word if there is more.
+
+import type { Accessor } from "solid-js";
+import { withQuery } from "./paths";
+import { INTERVAL_MS, type Query, useQuery } from "./query";
+
+/** Answer of the array. */
+export interface Part<T> {
+  items: T[];
+  next?: string | null;
+}
+
+/** Most rows of such a list; more of them need a filter. */
+export const MOST = 1000;
+
+export interface ListQuery<T> extends Omit<Query<Part<T>>, "data"> {
+  items: Accessor<T[] | undefined>;
+  /** The array has more than [`MOST`]. */
+  more: Accessor<boolean>;
+}
+
+/** Shows a list; `parts` is false for the lists that the array always answers whole. */
+export function useList<T>(path: Accessor<string | undefined>, parts = true, everyMs = INTERVAL_MS): ListQuery<T> {
+  const query = useQuery<Part<T>>(() => {
+    const present = path();
+    return present === undefined || !parts ? present : withQuery(present, { limit: MOST });
+  }, everyMs);
+  return {
+    ...query,
+    items: () => query.data()?.items,
+    more: () => typeof query.data()?.next === "string",
+  };
+}

@@ -1,0 +1,9 @@
+// The status of the array, which the bar shows on every page.
+
+import { type Query, useQuery } from "./query";
+import type { Status } from "./schema";
+
+const EVERY_MS = 5_000;
+
+/** Shows the status, read every five seconds. */
+export const useStatus = (): Query<Status> => useQuery<Status>(() => "/api/v1/system", EVERY_MS);

@@ -1,0 +1,55 @@
+// The console of a Windlass array.
+
+import { Route, Router } from "@solidjs/router";
+import { lazy } from "solid-js";
+import { render } from "solid-js/web";
+import "./style/tokens.css";
+import "./style/base.css";
+import { watch } from "./live/feed";
+import { applyTheme } from "./shell/preferences";
+import { Shell } from "./shell/shell";
+
+const Overview = lazy(() => import("./pages/overview/page"));
+const Volumes = lazy(() => import("./pages/volumes/page"));
+const Volume = lazy(() => import("./pages/volume/page"));
+const Offload = lazy(() => import("./pages/offload/page"));
+const Hosts = lazy(() => import("./pages/hosts/page"));
+const Host = lazy(() => import("./pages/host/page"));
+const Sessions = lazy(() => import("./pages/sessions/page"));
+const Portals = lazy(() => import("./pages/portals/page"));
+const Groups = lazy(() => import("./pages/groups/page"));
+const Connect = lazy(() => import("./pages/connect/page"));
+const Shares = lazy(() => import("./pages/shares/page"));
+const Share = lazy(() => import("./pages/share/page"));
+const Space = lazy(() => import("./pages/space/page"));
+const Snapshots = lazy(() => import("./pages/snapshots/page"));
+const Activity = lazy(() => import("./pages/activity/page"));
+const Settings = lazy(() => import("./pages/settings/page"));
+const NotFound = lazy(() => import("./pages/not-found/page"));
+
+applyTheme();
+watch();
+render(
+  () => (
+    <Router root={Shell}>
+      <Route path="/" component={Overview} />
+      <Route path="/volumes" component={Volumes} />
+      <Route path="/volumes/:name/:tab?" component={Volume} />
+      <Route path="/offload/:tab?" component={Offload} />
+      <Route path="/hosts" component={Hosts} />
+      <Route path="/hosts/:name" component={Host} />
+      <Route path="/groups" component={Groups} />
+      <Route path="/sessions" component={Sessions} />
+      <Route path="/portals" component={Portals} />
+      <Route path="/connect" component={Connect} />
+      <Route path="/shares" component={Shares} />
+      <Route path="/shares/:name/:tab?" component={Share} />
+      <Route path="/space" component={Space} />
+      <Route path="/snapshots" component={Snapshots} />
+      <Route path="/activity/:tab?" component={Activity} />
+      <Route path="/settings" component={Settings} />
+      <Route path="*" component={NotFound} />
+    </Router>
+  ),
+  document.body,
+);

@@ -1,0 +1,176 @@
+// Connect: a host, a volume or share, and the commands that an administrator enters on the host.
+
+import { useSearchParams } from "@solidjs/router";
+import { createSignal, type JSX, Match, Show, Switch } from "solid-js";
+import { GrantAccess } from "../../actions/access";
+import { CreateHost } from "../../actions/host";
+import { GrantShare } from "../../actions/share";
+import { CreateVolume } from "../../actions/volume/create";
+import { useList } from "../../api/list";
+import type { Host, Portal, Session, Share, Volume } from "../../api/schema";
+import { shareSteps, volumeSteps } from "../../connect/steps";
+import { ChoiceField } from "../../parts/form";
+import { Head } from "../../parts/head";
+import { HostsTabs } from "../../parts/hosts-tabs";
+import { windlass } from "../../parts/shell-lines";
+import { Steps } from "./steps";
+
+const NEW = "new:";
+
+export default function Connect(): JSX.Element {
+  const [search, setSearch] = useSearchParams<{ host?: string; volume?: string; share?: string }>();
+  const [open, setOpen] = createSignal<"host" | "volume" | "grant">();
+  const close = () => setOpen(undefined);
+  const hosts = useList<Host>(() => "/api/v1/hosts");
+  const volumes = useList<Volume>(() => "/api/v1/volumes");
+  const shares = useList<Share>(() => "/api/v1/shares");
+  const portals = useList<Portal>(() => "/api/v1/portals", false);
+  const sessions = useList<Session>(() => "/api/v1/sessions", true, 2000);
+  const host = () => hosts.items()?.find(({ name }) => name === search.host);
+  const volume = () => volumes.items()?.find(({ name }) => name === search.volume);
+  const share = () => shares.items()?.find(({ name }) => name === search.share);
+  const chosen = () =>
+    search.share === undefined
+      ? search.volume === undefined
+        ? ""
+        : `volume:${search.volume}`
+      : `share:${search.share}`;
+  const granted = () =>
+    share() === undefined
+      ? (volume()?.luns.some((lun) => lun.host === search.host || lun.host === "any") ?? false)
+      : (share()?.exports.some((rule) => rule.host === search.host || rule.host === "any") ?? false);
+  const choose = (value: string) => {
+    if (value === NEW) setOpen("volume");
+    else if (value.startsWith("share:")) setSearch({ share: value.slice(6), volume: undefined });
+    else setSearch({ volume: value.slice(7) || undefined, share: undefined });
+  };
+  const what = () => volume()?.name ?? share()?.name;
+  return (
+    <>
+      <Head
+        title="Connect"
+        about="The commands with which a Linux host uses a volume or share"
+        same={[
+          {
+            what: "print the commands",
+            windlass: windlass("connect", "linux", search.host ?? "HOST", what() ?? "NAME"),
+            path: "/api/v1/portals",
+          },
+        ]}
+      />
+      <HostsTabs />
+      <div class="connect">
+        <section class="choices">
+          <ChoiceField
+            label="1. Host"
+            name="host"
+            value={search.host ?? ""}
+            onInput={(value) => (value === NEW ? setOpen("host") : setSearch({ host: value || undefined }))}
+            options={[
+              { value: "", label: "choose" },
+              ...(hosts.items() ?? []).map(({ name }) => ({ value: name, label: name })),
+              { value: NEW, label: "a new host …" },
+            ]}
+          />
+          <ChoiceField
+            label="2. Volume or share"
+            name="content"
+            value={chosen()}
+            onInput={choose}
+            options={[
+              { value: "", label: "choose" },
+              ...(volumes.items() ?? []).map(({ name }) => ({ value: `volume:${name}`, label: name })),
+              ...(shares.items() ?? []).map(({ name }) => ({ value: `share:${name}`, label: `${name} (share)` })),
+              { value: NEW, label: "a new volume …" },
+            ]}
+          />
+          <Show when={host() !== undefined && what() !== undefined}>
+            <p class="field-label">3. Access</p>
+            <Show
+              when={granted()}
+              fallback={
+                <p>
+                  {search.host} may not use {what()} yet.{" "}
+                  <button type="button" class="primary" onClick={() => setOpen("grant")}>
+                    Grant access
+                  </button>
+                </p>
+              }
+            >
+              <p>
+                <span class="tag good">granted</span>
+              </p>
+            </Show>
+            <p class="field-label">4. Watch</p>
+            <Watch
+              host={search.host ?? ""}
+              sessions={sessions.items() ?? []}
+              portals={portals.items() ?? []}
+              share={share() !== undefined}
+            />
+          </Show>
+        </section>
+        <section>
+          <Show
+            when={host()}
+            fallback={<p class="soft">Choose a host and what it should use; the commands appear here.</p>}
+          >
+            {(of) => (
+              <Switch fallback={<p class="soft">Choose a volume or share.</p>}>
+                <Match when={volume()}>
+                  {(on) => <Steps steps={volumeSteps(on(), of(), portals.items() ?? [])} />}
+                </Match>
+                <Match when={share()}>
+                  {(on) => (
+                    <Show
+                      when={on().portals?.[0]}
+                      fallback={<p class="note">This array serves no files: start it with --nfs.</p>}
+                    >
+                      {(server) => <Steps steps={shareSteps(on(), of(), server())} />}
+                    </Show>
+                  )}
+                </Match>
+              </Switch>
+            )}
+          </Show>
+        </section>
+      </div>
+      <Show when={open() === "host"}>
+        <CreateHost onClose={close} onDone={(made) => setSearch({ host: made.name })} />
+      </Show>
+      <Show when={open() === "volume"}>
+        <CreateVolume onClose={close} onDone={(made) => setSearch({ volume: made.name, share: undefined })} />
+      </Show>
+      <Show when={open() === "grant" && volume()}>
+        {(on) => <GrantAccess volumes={[on().name]} host={search.host} onClose={close} />}
+      </Show>
+      <Show when={open() === "grant" && share()}>
+        {(on) => <GrantShare share={on().name} host={search.host} onClose={close} />}
+      </Show>
+    </>
+  );
+}
+
+/** Whether the host has logged in, and at which portals. */
+function Watch(props: { host: string; sessions: Session[]; portals: Portal[]; share: boolean }): JSX.Element {
+  const own = () => props.sessions.filter((session) => session.host === props.host);
+  const missing = () => props.portals.filter(({ listen }) => !own().some((session) => session.portal === listen));
+  return (
+    <Show
+      when={!props.share}
+      fallback={<p class="soft">The array's NFS clients are listed on the page of the share.</p>}
+    >
+      <Show when={own().length > 0} fallback={<p role="status">Waiting: {props.host} is not logged in.</p>}>
+        <p role="status">
+          <span class="tag good">logged in</span> with {own().length} {own().length === 1 ? "session" : "sessions"}
+          <Show when={missing().length > 0 && props.portals.length > 1}>
+            ; not at{" "}
+            {missing()
+              .map(({ advertised }) => advertised)
+              .join(", ")}
+          </Show>
+        </p>
+      </Show>
+    </Show>
+  );
+}

@@ -1,0 +1,139 @@
+// One host: identity, volumes, sessions.
+
+import { useNavigate, useParams } from "@solidjs/router";
+import { createSignal, type JSX, Show } from "solid-js";
+import { RevokeAccess } from "../../actions/access";
+import { ChangeHost, DeleteHost, EndSession } from "../../actions/host";
+import { useList } from "../../api/list";
+import { api } from "../../api/paths";
+import { useQuery } from "../../api/query";
+import type { Host, HostLun, Session } from "../../api/schema";
+import { Head } from "../../parts/head";
+import { At } from "../../parts/numbers";
+import { Rows } from "../../parts/rows";
+import { sessionColumns } from "../../parts/sessions";
+import { windlass } from "../../parts/shell-lines";
+import { Shown } from "../../parts/state";
+import type { Column } from "../../parts/table";
+
+type Open =
+  | { verb: "change" }
+  | { verb: "delete" }
+  | { verb: "revoke"; lun: HostLun }
+  | { verb: "end"; session: Session };
+
+const LUNS: Column<HostLun>[] = [
+  {
+    key: "volume",
+    title: "Volume",
+    cell: (lun) => <a href={`/volumes/${encodeURIComponent(lun.volume)}`}>{lun.volume}</a>,
+    by: ({ volume }) => volume,
+  },
+  { key: "lun", title: "LUN", number: true, cell: ({ lun }) => lun, by: ({ lun }) => lun },
+  { key: "url", title: "URL", rank: 2, cell: (lun) => <code>{lun.iscsi_url}</code> },
+];
+
+export default function HostPage(): JSX.Element {
+  const params = useParams<{ name: string }>();
+  const go = useNavigate();
+  const name = () => decodeURIComponent(params.name);
+  const [open, setOpen] = createSignal<Open>();
+  const close = () => setOpen(undefined);
+  const query = useQuery<Host>(() => api("hosts", name()));
+  const sessions = useList<Session>(() => "/api/v1/sessions", true, 5000);
+  const own = () => (sessions.items() ?? []).filter((session) => session.host === query.data()?.name);
+  return (
+    <>
+      <Head
+        title={name()}
+        about="host"
+        same={[{ what: "show this host", windlass: windlass("host", "show", name()), path: api("hosts", name()) }]}
+      >
+        <a class="button" href={`/connect?host=${encodeURIComponent(name())}`}>
+          Connect
+        </a>
+        <Show when={query.data()}>
+          <button type="button" onClick={() => setOpen({ verb: "change" })}>
+            Change
+          </button>
+          <button type="button" class="danger" onClick={() => setOpen({ verb: "delete" })}>
+            Delete
+          </button>
+        </Show>
+      </Head>
+      <Shown of={query}>
+        {(host) => (
+          <>
+            <Identity host={host()} />
+            <h2>Volumes</h2>
+            <Show when={host().luns.length > 0} fallback={<p class="soft">It may use no volume.</p>}>
+              <Rows
+                label={`Volumes of ${name()}`}
+                columns={LUNS}
+                rows={host().luns}
+                id={({ volume }) => volume}
+                parameter="volumes"
+                actions={(lun) => [{ label: "Revoke…", danger: true, run: () => setOpen({ verb: "revoke", lun }) }]}
+              />
+            </Show>
+            <h2 class="under">Sessions</h2>
+            <Show when={own().length > 0} fallback={<p class="soft">It is not logged in.</p>}>
+              <Rows
+                label={`Sessions of ${name()}`}
+                columns={sessionColumns(false)}
+                rows={own()}
+                id={({ id }) => String(id)}
+                parameter="sessions"
+                actions={(session) => [{ label: "End…", danger: true, run: () => setOpen({ verb: "end", session }) }]}
+              />
+            </Show>
+            <Show when={open()} keyed>
+              {(present) =>
+                present.verb === "change" ? (
+                  <ChangeHost
+                    host={host()}
+                    onClose={close}
+                    onRenamed={(next) => go(`/hosts/${encodeURIComponent(next)}`, { replace: true })}
+                  />
+                ) : present.verb === "delete" ? (
+                  <DeleteHost host={host().name} onClose={close} onDone={() => go("/hosts", { replace: true })} />
+                ) : present.verb === "revoke" ? (
+                  <RevokeAccess volume={present.lun.volume} host={host().name} onClose={close} />
+                ) : (
+                  <EndSession session={present.session} onClose={close} />
+                )
+              }
+            </Show>
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+function Identity(props: { host: Host }): JSX.Element {
+  return (
+    <section class="card pool">
+      <dl class="facts">
+        <dt>Initiator names</dt>
+        <dd>
+          <code>{props.host.iqns.join(", ") || "–"}</code>
+        </dd>
+        <dt>Addresses</dt>
+        <dd>{(props.host.addresses ?? []).join(", ") || "–"}</dd>
+        <dt>CHAP</dt>
+        <dd>
+          <Show when={props.host.chap} fallback="not required">
+            {(chap) =>
+              `user ${chap().user}${chap().mutual_user == null ? "" : `, mutual with user ${chap().mutual_user}`}`
+            }
+          </Show>
+        </dd>
+        <dt>Created</dt>
+        <dd>
+          <At at={props.host.created} />
+        </dd>
+      </dl>
+    </section>
+  );
+}

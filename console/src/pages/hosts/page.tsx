@@ -1,0 +1,154 @@
+// Hosts: the machines that use the array.
+
+import { createMemo, createSignal, type JSX, Show } from "solid-js";
+import { ChangeHost, CreateHost, DeleteHost } from "../../actions/host";
+import { useList } from "../../api/list";
+import type { Host, Session } from "../../api/schema";
+import { Head } from "../../parts/head";
+import { HostsTabs } from "../../parts/hosts-tabs";
+import { Ago, Bytes } from "../../parts/numbers";
+import { Rows } from "../../parts/rows";
+import { Empty, Shown } from "../../parts/state";
+import type { Column } from "../../parts/table";
+import { Unknown } from "./unknown";
+
+export default function Hosts(): JSX.Element {
+  const hosts = useList<Host>(() => "/api/v1/hosts");
+  const sessions = useList<Session>(() => "/api/v1/sessions", true, 5000);
+  const [open, setOpen] = createSignal<{ verb: "create"; iqn?: string } | { verb: "change" | "delete"; host: Host }>();
+  const close = () => setOpen(undefined);
+  const of = createMemo(() => Map.groupBy(sessions.items() ?? [], (session) => session.host ?? ""));
+  const paths = (host: Host) => new Set((of().get(host.name) ?? []).map(({ portal }) => portal)).size;
+  const columns: Column<Host>[] = [
+    {
+      key: "name",
+      title: "Name",
+      cell: (host) => <a href={`/hosts/${encodeURIComponent(host.name)}`}>{host.name}</a>,
+      by: ({ name }) => name,
+    },
+    {
+      key: "sessions",
+      title: "Sessions",
+      number: true,
+      cell: (host) => (
+        <>
+          {host.sessions}{" "}
+          <Show when={host.sessions > 0 && paths(host) === 1}>{<span class="tag warn">one path</span>}</Show>
+        </>
+      ),
+      by: ({ sessions: count }) => count,
+    },
+    { key: "volumes", title: "Volumes", number: true, cell: (host) => host.luns.length, by: ({ luns }) => luns.length },
+    {
+      key: "iqns",
+      title: "Initiator names",
+      rank: 2,
+      cell: (host) => <span title={host.iqns.join("\n")}>{host.iqns.join(", ") || "–"}</span>,
+      by: ({ iqns }) => iqns.join(),
+    },
+    {
+      key: "addresses",
+      title: "Addresses",
+      rank: 3,
+      cell: (host) => (host.addresses ?? []).join(", ") || "–",
+      by: ({ addresses }) => (addresses ?? []).join(),
+    },
+    {
+      key: "chap",
+      title: "CHAP",
+      rank: 2,
+      cell: (host) => (host.chap == null ? "no" : host.chap.mutual_user == null ? "yes" : "mutual"),
+      by: ({ chap }) => Number(chap != null),
+    },
+    {
+      key: "read",
+      title: "Read",
+      number: true,
+      rank: 3,
+      about: "Bytes read by its present sessions",
+      cell: (host) => <Bytes of={(of().get(host.name) ?? []).reduce((sum, session) => sum + session.read_bytes, 0)} />,
+    },
+    {
+      key: "io",
+      title: "Last I/O",
+      rank: 2,
+      cell: (host) => <Ago at={lastIo(of().get(host.name) ?? [])} />,
+      by: (host) => lastIo(of().get(host.name) ?? []) ?? "",
+    },
+  ];
+  const add = (
+    <button type="button" class="primary" data-new="" onClick={() => setOpen({ verb: "create" })}>
+      New host
+    </button>
+  );
+  return (
+    <>
+      <Head
+        title="Hosts"
+        about="Machines that use volumes over iSCSI and shares over NFS"
+        same={[
+          { what: "list the hosts", windlass: "windlass host list", path: "/api/v1/hosts" },
+          {
+            what: "create a host",
+            windlass: "windlass host create NAME --iqn iqn.1998-01.com.vmware:esx01",
+            method: "POST",
+            path: "/api/v1/hosts",
+            body: { name: "NAME", iqns: ["iqn.1998-01.com.vmware:esx01"] },
+          },
+        ]}
+      >
+        <a class="button" href="/connect">
+          Connect
+        </a>
+        {add}
+      </Head>
+      <HostsTabs hosts={hosts.items()?.length} sessions={sessions.items()?.length} />
+      <Unknown sessions={sessions.items() ?? []} onMake={(iqn) => setOpen({ verb: "create", iqn })} />
+      <Shown of={{ ...hosts, data: hosts.items }}>
+        {(items) => (
+          <Show
+            when={items().length > 0}
+            fallback={
+              <Empty action={add}>
+                A host is a machine, known by its initiator name. ESXi shows it with{" "}
+                <code>esxcli iscsi adapter list</code>, Linux in <code>/etc/iscsi/initiatorname.iscsi</code>, Windows
+                with <code>iscsicli</code>.
+              </Empty>
+            }
+          >
+            <Rows
+              label="Hosts"
+              columns={columns}
+              rows={items()}
+              id={({ name }) => name}
+              actions={(host) => [
+                { label: "Change…", run: () => setOpen({ verb: "change", host }) },
+                { label: "Delete…", danger: true, run: () => setOpen({ verb: "delete", host }) },
+              ]}
+            />
+          </Show>
+        )}
+      </Shown>
+      <Show when={open()} keyed>
+        {(present) =>
+          present.verb === "create" ? (
+            <CreateHost iqn={present.iqn} onClose={close} />
+          ) : present.verb === "change" ? (
+            <ChangeHost host={present.host} onClose={close} />
+          ) : (
+            <DeleteHost host={present.host.name} onClose={close} />
+          )
+        }
+      </Show>
+    </>
+  );
+}
+
+/** Time of the newest command of sessions. */
+function lastIo(sessions: Session[]): string | undefined {
+  return sessions
+    .map(({ last_io }) => last_io ?? undefined)
+    .filter((time) => time !== undefined)
+    .toSorted()
+    .at(-1);
+}

@@ -1,0 +1,131 @@
+// Settings: the array, this browser, signing out.
+
+import { For, type JSX, Show } from "solid-js";
+import { forget } from "../../api/query";
+import type { Status } from "../../api/schema";
+import { useStatus } from "../../api/status";
+import { forgetSamples, interval } from "../../live/feed";
+import { Copy, Lines } from "../../parts/copy";
+import { CheckField, ChoiceField } from "../../parts/form";
+import { Head } from "../../parts/head";
+import { now } from "../../parts/now";
+import { At } from "../../parts/numbers";
+import { Shown } from "../../parts/state";
+import { duration } from "../../parts/time";
+import { signOut } from "../../session";
+import { keys, setKeys, setTheme, type Theme, theme } from "../../shell/preferences";
+
+const THEMES: { value: Theme; label: string }[] = [
+  { value: "system", label: "as the system has it" },
+  { value: "light", label: "light" },
+  { value: "dark", label: "dark" },
+];
+
+export default function Settings(): JSX.Element {
+  const status = useStatus();
+  const leave = () => {
+    signOut();
+    forget();
+    forgetSamples();
+  };
+  return (
+    <>
+      <Head
+        title="Settings"
+        same={[{ what: "the configuration in effect", windlass: "windlass check-config", path: "/api/v1/system" }]}
+      >
+        <button type="button" onClick={leave}>
+          Sign out
+        </button>
+      </Head>
+      <div class="cards">
+        <Shown of={status}>{(present) => <ArrayCard status={present()} />}</Shown>
+        <section class="card">
+          <h2>This browser</h2>
+          <ChoiceField
+            label="Colours"
+            name="theme"
+            value={theme()}
+            onInput={(value) => setTheme(THEMES.find((each) => each.value === value)?.value ?? "system")}
+            options={THEMES}
+          />
+          <CheckField
+            label="Single keys act"
+            name="keys"
+            checked={keys()}
+            onInput={setKeys}
+            hint={
+              <>
+                Press <kbd>?</kbd> for the list. They never act in fields.
+              </>
+            }
+          />
+          <p class="soft small">
+            The token is kept by this tab until it is closed. The charts take a sample every {duration(interval())}.
+          </p>
+        </section>
+        <section class="card">
+          <h2>Metrics</h2>
+          <p>
+            Prometheus scrapes <code>/metrics</code> with the token, or from an address without TLS that{" "}
+            <code>[metrics]</code> in the configuration names.
+          </p>
+          <Lines
+            text={`curl --cacert cert.pem -H "Authorization: Bearer $WINDLASS_TOKEN" ${location.origin}/metrics`}
+            what="the command"
+          />
+          <p>
+            The REST interface describes itself at <code>/api/v1/openapi.json</code>.
+          </p>
+        </section>
+        <section class="card">
+          <h2>Where other settings are</h2>
+          <p>
+            Thresholds and over-commitment: <a href="/space">Space</a>. Portals and their groups:{" "}
+            <a href="/portals">Hosts</a>. Addresses, certificate, memory and threads: <code>windlass.toml</code> on the
+            array's machine, and <code>windlass serve --help</code>.
+          </p>
+        </section>
+      </div>
+    </>
+  );
+}
+
+function ArrayCard(props: { status: Status }): JSX.Element {
+  return (
+    <section class="card">
+      <h2>Array</h2>
+      <dl class="facts">
+        <dt>Version</dt>
+        <dd>{props.status.version}</dd>
+        <dt>Identity</dt>
+        <dd>
+          <code>{props.status.array_id}</code> <Copy text={props.status.array_id} what="the identity" />
+        </dd>
+        <dt>Target</dt>
+        <dd>
+          <code>{props.status.target}</code> <Copy text={props.status.target} what="the target name" />
+        </dd>
+        <dt>Started</dt>
+        <dd>
+          <At at={props.status.started} /> UTC, up {duration((now() - Date.parse(props.status.started)) / 1000)}
+        </dd>
+        <dt>Portals</dt>
+        <dd>
+          <For each={props.status.portals}>{(portal) => <div>{portal.advertised}</div>}</For>
+        </dd>
+        <dt>Pools</dt>
+        <dd>
+          <For each={props.status.pools}>
+            {(pool) => (
+              <div>
+                {pool.name}, {pool.state}
+                <Show when={pool.stopped_reason}>{(reason) => <>: {reason()}</>}</Show>
+              </div>
+            )}
+          </For>
+        </dd>
+      </dl>
+    </section>
+  );
+}

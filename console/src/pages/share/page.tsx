@@ -1,0 +1,117 @@
+// One share: space, access, snapshots, offload, events.
+
+import { useNavigate, useParams } from "@solidjs/router";
+import { createSignal, type JSX, Match, Show, Switch } from "solid-js";
+import { ChangeShare, DeleteShare } from "../../actions/share";
+import { TakeSnapshot } from "../../actions/snapshot";
+import { api } from "../../api/paths";
+import { useQuery } from "../../api/query";
+import type { Share } from "../../api/schema";
+import { EventsTab } from "../../parts/events";
+import { Head, Tabs } from "../../parts/head";
+import { OffloadOf } from "../../parts/offload/of-one";
+import { windlass } from "../../parts/shell-lines";
+import { Shown } from "../../parts/state";
+import NotFound from "../not-found/page";
+import { AccessTab } from "./access";
+import { SnapshotsTab } from "./snapshots";
+import { SummaryTab } from "./summary";
+
+const TABS = ["summary", "access", "snapshots", "offload", "events"];
+const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+export default function SharePage(): JSX.Element {
+  const params = useParams<{ name: string; tab?: string }>();
+  const go = useNavigate();
+  const name = () => decodeURIComponent(params.name);
+  const path = (of: string, tab?: string) =>
+    `/shares/${encodeURIComponent(of)}${tab === undefined || tab === "summary" ? "" : `/${tab}`}`;
+  const [open, setOpen] = createSignal<"snapshot" | "change" | "delete">();
+  const close = () => setOpen(undefined);
+  const query = useQuery<Share>(() => api("shares", name()), 5000);
+  const tab = () => params.tab ?? "summary";
+  const counts = (share: Share): Partial<Record<string, number>> => ({
+    snapshots: share.snapshots,
+    access: share.exports.length,
+  });
+  return (
+    <Show when={TABS.includes(tab())} fallback={<NotFound />}>
+      <Head
+        title={name()}
+        about={
+          <Show when={query.data()}>{(share) => `share · ${share().path} · NFS ${share().protocols.join(", ")}`}</Show>
+        }
+        same={[
+          { what: "show this share", windlass: windlass("share", "show", name()), path: api("shares", name()) },
+          {
+            what: "its space, reads and writes",
+            windlass: windlass("share", "stat", name()),
+            path: api("shares", name(), "space"),
+          },
+        ]}
+      >
+        <Show when={query.data()}>
+          <a class="button" href={`/connect?share=${encodeURIComponent(name())}`}>
+            Connect
+          </a>
+          <button type="button" data-new="" onClick={() => setOpen("snapshot")}>
+            Snapshot
+          </button>
+          <button type="button" onClick={() => setOpen("change")}>
+            Change
+          </button>
+          <button type="button" class="danger" onClick={() => setOpen("delete")}>
+            Delete
+          </button>
+        </Show>
+      </Head>
+      <Tabs
+        label={`Parts of share ${name()}`}
+        tabs={TABS.map((each) => {
+          const share = query.data();
+          return {
+            name: capital(each),
+            path: path(name(), each),
+            count: share === undefined ? undefined : counts(share)[each],
+          };
+        })}
+      />
+      <Shown of={query}>
+        {(share) => (
+          <>
+            <Switch>
+              <Match when={tab() === "summary"}>
+                <SummaryTab share={share()} />
+              </Match>
+              <Match when={tab() === "access"}>
+                <AccessTab share={share()} />
+              </Match>
+              <Match when={tab() === "snapshots"}>
+                <SnapshotsTab share={share()} />
+              </Match>
+              <Match when={tab() === "offload"}>
+                <OffloadOf name={share().name} kind="shares" />
+              </Match>
+              <Match when={tab() === "events"}>
+                <EventsTab subject={share().name} />
+              </Match>
+            </Switch>
+            <Show when={open() === "snapshot"}>
+              <TakeSnapshot of={[share().name]} share onClose={close} />
+            </Show>
+            <Show when={open() === "change"}>
+              <ChangeShare
+                share={share()}
+                onClose={close}
+                onRenamed={(next) => go(path(next, params.tab), { replace: true })}
+              />
+            </Show>
+            <Show when={open() === "delete"}>
+              <DeleteShare share={share()} onClose={close} onDone={() => go("/shares", { replace: true })} />
+            </Show>
+          </>
+        )}
+      </Shown>
+    </Show>
+  );
+}

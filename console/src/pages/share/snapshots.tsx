@@ -1,0 +1,40 @@
+// Snapshots of a share.
+
+import { createSignal, type JSX, Show } from "solid-js";
+import { DeleteSnapshots } from "../../actions/snapshot";
+import { useList } from "../../api/list";
+import { api } from "../../api/paths";
+import type { Share, Snapshot } from "../../api/schema";
+import { Rows } from "../../parts/rows";
+import { snapshotColumns } from "../../parts/snapshots";
+import { Empty, Shown } from "../../parts/state";
+
+const COLUMNS = snapshotColumns(false);
+
+export function SnapshotsTab(props: { share: Share }): JSX.Element {
+  const snapshots = useList<Snapshot>(() => api("shares", props.share.name, "snapshots"));
+  const [deleting, setDeleting] = createSignal<Snapshot>();
+  return (
+    <>
+      <Shown of={{ ...snapshots, data: snapshots.items }}>
+        {(items) => (
+          <Show
+            when={items().length > 0}
+            fallback={<Empty>A snapshot keeps all files of one instant. It costs nothing at first.</Empty>}
+          >
+            <Rows
+              label={`Snapshots of ${props.share.name}`}
+              columns={COLUMNS}
+              rows={items()}
+              id={({ name }) => name}
+              actions={(snapshot) => [{ label: "Delete…", danger: true, run: () => setDeleting(snapshot) }]}
+            />
+          </Show>
+        )}
+      </Shown>
+      <Show when={deleting()} keyed>
+        {(snapshot) => <DeleteSnapshots snapshots={[snapshot]} onClose={() => setDeleting(undefined)} />}
+      </Show>
+    </>
+  );
+}

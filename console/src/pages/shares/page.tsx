@@ -1,0 +1,142 @@
+// Shares: files that hosts use over NFS.
+
+import { useNavigate } from "@solidjs/router";
+import { createSignal, type JSX, Show } from "solid-js";
+import { ChangeShare, CreateShare, DeleteShare, GrantShare } from "../../actions/share";
+import { TakeSnapshot } from "../../actions/snapshot";
+import { useList } from "../../api/list";
+import type { Share } from "../../api/schema";
+import { Head } from "../../parts/head";
+import { Bytes } from "../../parts/numbers";
+import { Rows } from "../../parts/rows";
+import { Empty, Shown } from "../../parts/state";
+import type { Column } from "../../parts/table";
+
+const COLUMNS: Column<Share>[] = [
+  {
+    key: "name",
+    title: "Name",
+    cell: ({ name }) => <a href={`/shares/${encodeURIComponent(name)}`}>{name}</a>,
+    by: ({ name }) => name,
+  },
+  {
+    key: "mapped",
+    title: "Stored",
+    number: true,
+    about: "Bytes of files that are mapped",
+    cell: ({ mapped_bytes }) => <Bytes of={mapped_bytes} />,
+    by: ({ mapped_bytes }) => mapped_bytes,
+  },
+  {
+    key: "quota",
+    title: "Quota",
+    number: true,
+    cell: ({ quota_bytes }) => <Bytes of={quota_bytes ?? undefined} />,
+    by: ({ quota_bytes }) => quota_bytes ?? 0,
+  },
+  {
+    key: "unique",
+    title: "Unique",
+    number: true,
+    rank: 2,
+    about: "Bytes that deleting it would free",
+    cell: ({ unique_bytes }) => <Bytes of={unique_bytes ?? null} />,
+    by: ({ unique_bytes }) => unique_bytes ?? -1,
+  },
+  {
+    key: "snapshots",
+    title: "Snaps",
+    number: true,
+    rank: 2,
+    cell: ({ snapshots }) => snapshots,
+    by: ({ snapshots }) => snapshots,
+  },
+  {
+    key: "access",
+    title: "Access",
+    rank: 2,
+    cell: ({ exports }) => (
+      <Show when={!exports.some(({ host }) => host === "any")} fallback={<span class="tag warn">everybody</span>}>
+        {exports.map(({ host }) => host).join(", ") || <span class="soft">none</span>}
+      </Show>
+    ),
+  },
+  { key: "protocols", title: "NFS", rank: 3, cell: ({ protocols }) => protocols.join(", ") },
+  { key: "copy", title: "Copies", rank: 3, cell: ({ copy }) => (copy === "share" ? "share blocks" : "physical") },
+];
+
+export default function Shares(): JSX.Element {
+  const shares = useList<Share>(() => "/api/v1/shares");
+  const go = useNavigate();
+  const [open, setOpen] = createSignal<
+    { verb: "create" } | { verb: "grant" | "snapshot" | "change" | "delete"; share: Share }
+  >();
+  const close = () => setOpen(undefined);
+  const add = (
+    <button type="button" class="primary" data-new="" onClick={() => setOpen({ verb: "create" })}>
+      New share
+    </button>
+  );
+  return (
+    <>
+      <Head
+        title="Shares"
+        about="Files that hosts use over NFS"
+        same={[
+          { what: "list the shares", windlass: "windlass share list", path: "/api/v1/shares" },
+          {
+            what: "create a share",
+            windlass: "windlass share create NAME",
+            method: "POST",
+            path: "/api/v1/shares",
+            body: { name: "NAME" },
+          },
+        ]}
+      >
+        {add}
+      </Head>
+      <Shown of={{ ...shares, data: shares.items }}>
+        {(items) => (
+          <Show
+            when={items().length > 0}
+            fallback={
+              <Empty action={add}>
+                A share is a file system that hosts mount over NFS. Copies within it are clones: no data moves.
+              </Empty>
+            }
+          >
+            <Rows
+              label="Shares"
+              columns={COLUMNS}
+              rows={items()}
+              id={({ name }) => name}
+              actions={(share) => [
+                { label: "Open", run: () => go(`/shares/${encodeURIComponent(share.name)}`) },
+                { label: "Connect a host", run: () => go(`/connect?share=${encodeURIComponent(share.name)}`) },
+                { label: "Grant access…", run: () => setOpen({ verb: "grant", share }) },
+                { label: "Snapshot…", run: () => setOpen({ verb: "snapshot", share }) },
+                { label: "Change…", run: () => setOpen({ verb: "change", share }) },
+                { label: "Delete…", danger: true, run: () => setOpen({ verb: "delete", share }) },
+              ]}
+            />
+          </Show>
+        )}
+      </Shown>
+      <Show when={open()} keyed>
+        {(present) =>
+          present.verb === "create" ? (
+            <CreateShare onClose={close} onDone={({ name }) => go(`/shares/${encodeURIComponent(name)}`)} />
+          ) : present.verb === "grant" ? (
+            <GrantShare share={present.share.name} onClose={close} />
+          ) : present.verb === "snapshot" ? (
+            <TakeSnapshot of={[present.share.name]} share onClose={close} />
+          ) : present.verb === "change" ? (
+            <ChangeShare share={present.share} onClose={close} />
+          ) : (
+            <DeleteShare share={present.share} onClose={close} />
+          )
+        }
+      </Show>
+    </>
+  );
+}

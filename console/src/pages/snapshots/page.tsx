@@ -1,0 +1,120 @@
+// Snapshots of all volumes and shares.
+
+import { useSearchParams } from "@solidjs/router";
+import { createMemo, createSignal, type JSX, Show } from "solid-js";
+import { DeleteSnapshots } from "../../actions/snapshot";
+import { CloneVolume } from "../../actions/volume/create";
+import { useList } from "../../api/list";
+import type { Snapshot } from "../../api/schema";
+import { Head } from "../../parts/head";
+import { Rows } from "../../parts/rows";
+import { snapshotColumns } from "../../parts/snapshots";
+import { Empty, Shown } from "../../parts/state";
+import { grouped } from "../../parts/units";
+
+const COLUMNS = snapshotColumns(true);
+const full = ({ volume, name }: Snapshot): string => `${volume}@${name}`;
+
+export default function Snapshots(): JSX.Element {
+  const snapshots = useList<Snapshot>(() => "/api/v1/snapshots");
+  const [search, setSearch] = useSearchParams<{ q?: string }>();
+  const [selected, setSelected] = createSignal<ReadonlySet<string>>(new Set());
+  const [deleting, setDeleting] = createSignal<Snapshot[]>([]);
+  const [cloning, setCloning] = createSignal<Snapshot>();
+  const shown = createMemo(() =>
+    snapshots.items()?.filter((snapshot) =>
+      full(snapshot)
+        .toLowerCase()
+        .includes((search.q ?? "").toLowerCase()),
+    ),
+  );
+  const select = (id: string, on: boolean) => {
+    const next = new Set(selected());
+    if (on) next.add(id);
+    else next.delete(id);
+    setSelected(next);
+  };
+  const chosen = () => (snapshots.items() ?? []).filter((snapshot) => selected().has(full(snapshot)));
+  return (
+    <>
+      <Head
+        title="Snapshots"
+        about={`${grouped(snapshots.items()?.length ?? 0)}${snapshots.more() ? " and more" : ""}; read-only content of one instant`}
+        same={[
+          { what: "list the snapshots", windlass: "windlass snapshot list", path: "/api/v1/snapshots" },
+          {
+            what: "take a snapshot of several volumes at one instant",
+            windlass: "windlass snapshot create --name NAME --group VOLUME VOLUME",
+            method: "POST",
+            path: "/api/v1/snapshots",
+            body: { name: "NAME", volumes: ["VOLUME", "VOLUME"] },
+          },
+        ]}
+      />
+      <Shown of={{ ...snapshots, data: shown }}>
+        {(items) => (
+          <Show
+            when={(snapshots.items() ?? []).length > 0}
+            fallback={
+              <Empty
+                action={
+                  <a class="button" href="/volumes">
+                    Volumes
+                  </a>
+                }
+              >
+                No snapshot yet. One costs nothing at first: it keeps what is overwritten later. Take one of a volume,
+                or select several volumes and take all at one instant.
+              </Empty>
+            }
+          >
+            <div class="filters">
+              <input
+                type="search"
+                placeholder="filter: volume@name"
+                aria-label="Filter snapshots"
+                value={search.q ?? ""}
+                onInput={(event) => setSearch({ q: event.currentTarget.value || undefined }, { replace: true })}
+              />
+              <span class="soft" role="status">
+                {grouped(items().length)} shown
+              </span>
+              <Show when={chosen().length > 0}>
+                <span class="bulk">
+                  {chosen().length} selected:
+                  <button type="button" class="danger" onClick={() => setDeleting(chosen())}>
+                    Delete
+                  </button>
+                </span>
+              </Show>
+            </div>
+            <Rows
+              label="Snapshots"
+              columns={COLUMNS}
+              rows={items()}
+              id={full}
+              selected={selected()}
+              onSelect={select}
+              actions={(snapshot) => [
+                ...(snapshot.of_share ? [] : [{ label: "Clone…", run: () => setCloning(snapshot) }]),
+                { label: "Delete…", danger: true, run: () => setDeleting([snapshot]) },
+              ]}
+            />
+          </Show>
+        )}
+      </Shown>
+      <Show when={deleting().length > 0}>
+        <DeleteSnapshots
+          snapshots={deleting()}
+          onClose={() => {
+            setDeleting([]);
+            setSelected(new Set<string>());
+          }}
+        />
+      </Show>
+      <Show when={cloning()} keyed>
+        {(snapshot) => <CloneVolume source={full(snapshot)} onClose={() => setCloning(undefined)} />}
+      </Show>
+    </>
+  );
+}

@@ -1,0 +1,86 @@
+// What frees space: snapshots and volumes by what deleting each of them alone frees.
+
+import { createMemo, type JSX, Show } from "solid-js";
+import { useList } from "../../api/list";
+import type { Snapshot, Volume } from "../../api/schema";
+import { Ago, Bytes } from "../../parts/numbers";
+import { Rows } from "../../parts/rows";
+import { Shown } from "../../parts/state";
+import type { Column } from "../../parts/table";
+
+interface Candidate {
+  name: string;
+  kind: "snapshot" | "volume without a host";
+  path: string;
+  frees: number;
+  created: string;
+}
+
+const MOST = 20;
+const COLUMNS: Column<Candidate>[] = [
+  { key: "name", title: "What", cell: ({ name, path }) => <a href={path}>{name}</a>, by: ({ name }) => name },
+  { key: "kind", title: "Kind", cell: ({ kind }) => kind, by: ({ kind }) => kind },
+  {
+    key: "frees",
+    title: "Frees",
+    number: true,
+    about: "Bytes that deleting it alone frees",
+    cell: ({ frees }) => <Bytes of={frees} />,
+    by: ({ frees }) => frees,
+  },
+  { key: "created", title: "Made", rank: 2, cell: ({ created }) => <Ago at={created} />, by: ({ created }) => created },
+];
+
+export function WhatFrees(): JSX.Element {
+  const snapshots = useList<Snapshot>(() => "/api/v1/snapshots", true, 60_000);
+  const volumes = useList<Volume>(() => "/api/v1/volumes", true, 60_000);
+  const candidates = createMemo((): Candidate[] | undefined => {
+    const [taken, made] = [snapshots.items(), volumes.items()];
+    if (taken === undefined || made === undefined) return undefined;
+    const all = [
+      ...taken.map(
+        ({ volume, name, of_share, unique_bytes, created }): Candidate => ({
+          name: `${volume}@${name}`,
+          kind: "snapshot",
+          path: `/${of_share ? "shares" : "volumes"}/${encodeURIComponent(volume)}/snapshots`,
+          frees: unique_bytes ?? 0,
+          created,
+        }),
+      ),
+      ...made
+        .filter(({ luns }) => luns.length === 0)
+        .map(
+          ({ name, unique_bytes, created }): Candidate => ({
+            name,
+            kind: "volume without a host",
+            path: `/volumes/${encodeURIComponent(name)}`,
+            frees: unique_bytes ?? 0,
+            created,
+          }),
+        ),
+    ];
+    return all
+      .filter(({ frees }) => frees > 0)
+      .toSorted((one, other) => other.frees - one.frees)
+      .slice(0, MOST);
+  });
+  return (
+    <section>
+      <h2>What frees what</h2>
+      <p class="soft small">
+        Each alone; several together may free more, because what they share only with each other is freed too.
+        <Show when={snapshots.more() || volumes.more()}> Only the first thousand of each kind are looked at.</Show>
+      </p>
+      <Shown of={{ ...snapshots, data: candidates }}>
+        {(items) => (
+          <Show
+            when={items().length > 0}
+            fallback={<p class="soft">No snapshot, and no volume without a host, holds space of its own.</p>}
+          >
+            <Rows label="What frees space" columns={COLUMNS} rows={items()} id={({ name }) => name} />
+          </Show>
+        )}
+      </Shown>
+    </section>
+  );
+}

@@ -1,0 +1,70 @@
+// Hosts that may use a volume, and their sessions.
+
+import { createSignal, type JSX, Show } from "solid-js";
+import { RevokeAccess } from "../../actions/access";
+import { useList } from "../../api/list";
+import type { Session, Volume, VolumeLun } from "../../api/schema";
+import { Copy } from "../../parts/copy";
+import { Rows } from "../../parts/rows";
+import { Empty } from "../../parts/state";
+import type { Column } from "../../parts/table";
+
+export function HostsTab(props: { volume: Volume; onGrant: () => void }): JSX.Element {
+  const [revoking, setRevoking] = createSignal<VolumeLun>();
+  const sessions = useList<Session>(() => "/api/v1/sessions");
+  const paths = (host: string) =>
+    (sessions.items() ?? []).filter((session) => host === "any" || session.host === host).length;
+  const columns: Column<VolumeLun>[] = [
+    {
+      key: "host",
+      title: "Host",
+      cell: (lun) => (
+        <Show when={lun.host !== "any"} fallback={<span class="tag warn">everybody</span>}>
+          <a href={`/hosts/${encodeURIComponent(lun.host)}`}>{lun.host}</a>
+        </Show>
+      ),
+      by: ({ host }) => host,
+    },
+    { key: "lun", title: "LUN", number: true, cell: (lun) => lun.lun, by: ({ lun }) => lun },
+    {
+      key: "sessions",
+      title: "Sessions",
+      number: true,
+      about: "Sessions of the host with the array",
+      cell: (lun) => paths(lun.host),
+      by: (lun) => paths(lun.host),
+    },
+    {
+      key: "url",
+      title: "URL",
+      rank: 2,
+      cell: (lun) => (
+        <>
+          <code>{lun.iscsi_url}</code> <Copy text={lun.iscsi_url} what={`the URL for ${lun.host}`} />
+        </>
+      ),
+    },
+  ];
+  const grant = (
+    <button type="button" class="primary" onClick={() => props.onGrant()}>
+      Grant access
+    </button>
+  );
+  return (
+    <>
+      <Show when={props.volume.luns.length > 0} fallback={<Empty action={grant}>No host may use this volume.</Empty>}>
+        <Rows
+          label={`Hosts of ${props.volume.name}`}
+          columns={columns}
+          rows={props.volume.luns}
+          id={(lun) => lun.host}
+          actions={(lun) => [{ label: "Revoke…", danger: true, run: () => setRevoking(lun) }]}
+        />
+        <p class="under">{grant}</p>
+      </Show>
+      <Show when={revoking()} keyed>
+        {(lun) => <RevokeAccess volume={props.volume.name} host={lun.host} onClose={() => setRevoking(undefined)} />}
+      </Show>
+    </>
+  );
+}

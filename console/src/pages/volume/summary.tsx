@@ -1,0 +1,52 @@
+// Summary of a volume: space, activity, offload, hosts.
+
+import { For, type JSX, Show } from "solid-js";
+import type { Volume } from "../../api/schema";
+import { LatencyChart, OperationsChart } from "../../live/charts";
+import { ContentBar } from "../../parts/content-bar";
+import { PrimitiveTiles } from "./primitives";
+
+export function SummaryTab(props: { volume: Volume }): JSX.Element {
+  const below = (tab: string) => `/volumes/${encodeURIComponent(props.volume.name)}/${tab}`;
+  return (
+    <>
+      <section class="card pool">
+        <h2>
+          <a href={below("space")}>Space</a>
+        </h2>
+        <ContentBar label={`Space of ${props.volume.name}`} content={props.volume} />
+      </section>
+      <div class="cards">
+        <LatencyChart volume={props.volume.name} />
+        <OperationsChart volume={props.volume.name} />
+      </div>
+      <div class="cards">
+        <section class="card">
+          <h2>
+            <a href={below("offload")}>Offload</a>
+          </h2>
+          <PrimitiveTiles name={props.volume.name} />
+        </section>
+        <section class="card">
+          <h2>
+            <a href={below("hosts")}>Hosts</a>
+          </h2>
+          <Show when={props.volume.luns.length > 0} fallback={<p class="soft">No host may use it.</p>}>
+            <ul class="lines-list">
+              <For each={props.volume.luns}>
+                {(lun) => (
+                  <li>
+                    <Show when={lun.host !== "any"} fallback={<span class="tag warn">everybody</span>}>
+                      <a href={`/hosts/${encodeURIComponent(lun.host)}`}>{lun.host}</a>
+                    </Show>
+                    <span class="soft">LUN {lun.lun}</span>
+                  </li>
+                )}
+              </For>
+            </ul>
+          </Show>
+        </section>
+      </div>
+    </>
+  );
+}

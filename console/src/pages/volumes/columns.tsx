@@ -1,0 +1,141 @@
+// Columns of the table of volumes.
+
+import { For, type JSX, Show } from "solid-js";
+import type { Volume } from "../../api/schema";
+import { latest } from "../../live/feed";
+import { Ago, Bytes } from "../../parts/numbers";
+import type { Column } from "../../parts/table";
+import { bytes, latency, NONE, percent, rate } from "../../parts/units";
+
+/** Name of the host in a grant to everybody. */
+export const ANY = "any";
+
+/** Columns by which the array sorts. */
+export const SORTABLE = ["name", "size_bytes", "mapped_bytes", "unique_bytes", "snapshots", "created"];
+
+/** Hosts of a volume: the first, and how many more; everybody stands out. */
+function Hosts(props: { volume: Volume }): JSX.Element {
+  const hosts = () => props.volume.luns.map((lun) => lun.host);
+  return (
+    <Show when={!hosts().includes(ANY)} fallback={<span class="tag warn">everybody</span>}>
+      <Show when={hosts().length > 0} fallback={<span class="soft">none</span>}>
+        {hosts()[0]}
+        <Show when={hosts().length > 1}>
+          <span class="soft"> and {hosts().length - 1} more</span>
+        </Show>
+      </Show>
+    </Show>
+  );
+}
+
+/** Words about what is special. */
+function Special(props: { volume: Volume }): JSX.Element {
+  const words = () => [
+    ...(props.volume.reserve === "thick" ? ["thick"] : []),
+    ...(props.volume.write_cache ? ["write cache"] : []),
+    ...(props.volume.source == null ? [] : ["clone"]),
+  ];
+  return <For each={words()}>{(word) => <span class="tag">{word}</span>}</For>;
+}
+
+const activity = (volume: Volume) => latest()?.volumes.get(volume.name);
+
+export const COLUMNS: Column<Volume>[] = [
+  {
+    key: "name",
+    title: "Name",
+    cell: (volume) => (
+      <>
+        <a href={`/volumes/${encodeURIComponent(volume.name)}`}>{volume.name}</a> <Special volume={volume} />
+      </>
+    ),
+  },
+  {
+    key: "size_bytes",
+    title: "Size",
+    number: true,
+    about: "Capacity that hosts see",
+    cell: (volume) => <Bytes of={volume.size_bytes} />,
+  },
+  {
+    key: "mapped_bytes",
+    title: "Mapped",
+    number: true,
+    about: "Bytes that hosts have written and not unmapped",
+    cell: (volume) => (
+      <>
+        <Bytes of={volume.mapped_bytes} />{" "}
+        <span class="soft small">{percent(volume.mapped_bytes, volume.size_bytes)}</span>
+      </>
+    ),
+  },
+  {
+    key: "unique_bytes",
+    title: "Unique",
+    number: true,
+    rank: 2,
+    about: "Bytes that deleting the volume would free",
+    cell: (volume) => <Bytes of={volume.unique_bytes ?? null} />,
+  },
+  {
+    key: "snapshots",
+    title: "Snaps",
+    number: true,
+    rank: 2,
+    about: "Number of snapshots",
+    cell: (volume) => volume.snapshots,
+  },
+  {
+    key: "hosts",
+    title: "Hosts",
+    rank: 2,
+    about: "Hosts that may use it",
+    cell: (volume) => <Hosts volume={volume} />,
+  },
+  {
+    key: "iops",
+    title: "IOPS",
+    number: true,
+    rank: 2,
+    about: "Reads and writes a second, in the last sample",
+    cell: (volume) => {
+      const present = () => activity(volume);
+      return (
+        <Show when={latest()} fallback={NONE}>
+          {rate((present()?.reads ?? 0) + (present()?.writes ?? 0))}
+        </Show>
+      );
+    },
+  },
+  {
+    key: "throughput",
+    title: "Throughput",
+    number: true,
+    rank: 3,
+    about: "Bytes a second that hosts read and write, in the last sample",
+    cell: (volume) => {
+      const present = () => activity(volume);
+      return (
+        <Show when={latest()} fallback={NONE}>
+          {bytes((present()?.readBytes ?? 0) + (present()?.writtenBytes ?? 0))}/s
+        </Show>
+      );
+    },
+  },
+  {
+    key: "p99",
+    title: "p99",
+    number: true,
+    rank: 2,
+    about: "99 of 100 reads and writes took at most this long, in the last sample",
+    cell: (volume) => {
+      const p99 = () => activity(volume)?.p99;
+      return (
+        <Show when={p99()} fallback={NONE}>
+          {(value) => latency(value())}
+        </Show>
+      );
+    },
+  },
+  { key: "created", title: "Created", rank: 3, cell: (volume) => <Ago at={volume.created} /> },
+];

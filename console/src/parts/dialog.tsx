@@ -1,0 +1,168 @@
+// Dialogs: a real <dialog>; the first field has the focus, Escape asks only when something was typed.
+
+import { createSignal, createUniqueId, type JSX, onMount, Show } from "solid-js";
+import { asFailure, type Failure, Refused } from "../api/failure";
+import { changed } from "../api/query";
+import "./dialog.css";
+import { FieldErrors } from "./form";
+import { SameLines } from "./same-lines";
+import type { Same } from "./shell-lines";
+import { FailureBox } from "./state";
+
+interface DialogProps {
+  title: string;
+  onClose: () => void;
+  children: JSX.Element;
+  /** Whether something would be lost; then Escape asks first. */
+  dirty?: () => boolean;
+  /** It cannot be left. */
+  fixed?: boolean;
+}
+
+export function Dialog(props: DialogProps): JSX.Element {
+  const id = createUniqueId();
+  const [asking, setAsking] = createSignal(false);
+  let dialog: HTMLDialogElement | undefined;
+  onMount(() => {
+    dialog?.showModal();
+    dialog?.querySelector<HTMLElement>("[data-first], input, select, textarea")?.focus();
+  });
+  const leave = () => {
+    if (props.fixed) return;
+    if (props.dirty?.() && !asking()) setAsking(true);
+    else dialog?.close();
+  };
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={id}
+      onClose={() => props.onClose()}
+      onCancel={(event) => {
+        event.preventDefault();
+        leave();
+      }}
+    >
+      <header>
+        <h2 id={id}>{props.title}</h2>
+        <Show when={!props.fixed}>
+          <button type="button" class="quiet" aria-label="close" onClick={leave}>
+            ✕
+          </button>
+        </Show>
+      </header>
+      <Show when={asking()}>
+        <p class="note" role="alert">
+          Close without doing it?{" "}
+          <button type="button" onClick={() => dialog?.close()}>
+            Close
+          </button>{" "}
+          <button type="button" onClick={() => setAsking(false)}>
+            Go on
+          </button>
+        </p>
+      </Show>
+      <div class="body">{props.children}</div>
+    </dialog>
+  );
+}
+
+/** Something that the person has to see after a change, such as a secret. */
+export class Shows {
+  constructor(readonly element: JSX.Element) {}
+}
+
+/** A dialog that sends one change. */
+export interface ChangeProps {
+  title: string;
+  /** What the button says: the action and its object. */
+  verb: string;
+  danger?: boolean;
+  /** Fields or an explanation. */
+  children?: JSX.Element;
+  /** Does it. What it returns is shown in place of the form if it is a [`Shows`]. */
+  run: () => Promise<unknown>;
+  /** Field that a problem is about, by its code; others are shown at the top. */
+  fields?: Record<string, string>;
+  /** The form has no error of form; `false` disables the button. */
+  ready?: boolean;
+  dirty?: () => boolean;
+  same?: Same;
+  onClose: () => void;
+}
+
+export function ChangeDialog(props: ChangeProps): JSX.Element {
+  const [failure, setFailure] = createSignal<Failure>();
+  const [busy, setBusy] = createSignal(false);
+  const [result, setResult] = createSignal<JSX.Element>();
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (busy() || props.ready === false) return;
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      const outcome = await props.run();
+      await changed();
+      if (outcome instanceof Shows) setResult(() => outcome.element);
+      else props.onClose();
+    } catch (error) {
+      setFailure(asFailure(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const keys = (event: KeyboardEvent & { currentTarget: HTMLFormElement }) => {
+    if (event.key === "Enter" && event.ctrlKey) event.currentTarget.requestSubmit();
+  };
+  const errors = () => {
+    const present = failure();
+    const field = present instanceof Refused ? props.fields?.[present.problem.code] : undefined;
+    return field === undefined || !(present instanceof Refused) ? {} : { [field]: present.problem.detail };
+  };
+  return (
+    <Dialog
+      title={props.title}
+      onClose={props.onClose}
+      dirty={() => result() === undefined && (props.dirty?.() ?? false)}
+    >
+      <Show
+        when={result() === undefined}
+        fallback={
+          <>
+            {result()}
+            <footer>
+              <button type="button" class="primary" onClick={() => props.onClose()}>
+                Done
+              </button>
+            </footer>
+          </>
+        }
+      >
+        <form onSubmit={(event) => void submit(event)} onKeyDown={keys}>
+          <Show when={failure()}>{(present) => <FailureBox failure={present()} />}</Show>
+          <FieldErrors.Provider value={errors}>{props.children}</FieldErrors.Provider>
+          <Show when={props.same}>
+            {(same) => (
+              <details class="same-below">
+                <summary>{"{ } the same on a command line"}</summary>
+                <SameLines same={same()} />
+              </details>
+            )}
+          </Show>
+          <footer>
+            <button type="button" onClick={() => props.onClose()}>
+              Cancel
+            </button>
+            <button
+              type="submit"
+              class={props.danger ? "primary danger" : "primary"}
+              disabled={busy() || props.ready === false}
+              aria-busy={busy()}
+            >
+              {busy() ? `${props.verb} …` : props.verb}
+            </button>
+          </footer>
+        </form>
+      </Show>
+    </Dialog>
+  );
+}

@@ -1,0 +1,57 @@
+// Title of a page, what it is about, and its actions; tabs below.
+
+import { useLocation } from "@solidjs/router";
+import { createEffect, For, type JSX, Show } from "solid-js";
+import { Commands } from "./commands";
+import type { Same } from "./shell-lines";
+
+export function Head(props: {
+  title: string;
+  about?: JSX.Element;
+  same?: Same[];
+  children?: JSX.Element;
+}): JSX.Element {
+  createEffect(() => {
+    document.title = `${props.title} · Windlass`;
+  });
+  return (
+    <div class="head">
+      <div>
+        <h1 tabindex={-1}>{props.title}</h1>
+        <Show when={props.about}>
+          <p class="about">{props.about}</p>
+        </Show>
+      </div>
+      <div class="head-actions">
+        <Show when={props.same}>{(same) => <Commands same={same()} />}</Show>
+        {props.children}
+      </div>
+    </div>
+  );
+}
+
+export interface Tab {
+  name: string;
+  path: string;
+  count?: number | undefined;
+}
+
+export function Tabs(props: { label: string; tabs: Tab[] }): JSX.Element {
+  const location = useLocation();
+  return (
+    <nav aria-label={props.label}>
+      <ul class="tabs">
+        <For each={props.tabs}>
+          {(tab) => (
+            <li>
+              <a href={tab.path} aria-current={location.pathname === tab.path ? "page" : undefined}>
+                {tab.name}
+                <Show when={tab.count !== undefined}>{` ${tab.count}`}</Show>
+              </a>
+            </li>
+          )}
+        </For>
+      </ul>
+    </nav>
+  );
+}

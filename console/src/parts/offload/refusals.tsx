@@ -1,0 +1,126 @@
+// Commands that were refused, failed or had no benefit, grouped by reason, with what helps.
+
+import { createMemo, createSignal, For, type JSX, Show } from "solid-js";
+import { useList } from "../../api/list";
+import { withQuery } from "../../api/paths";
+import type { OffloadEnding, OffloadRefusal } from "../../api/schema";
+import { Ago } from "../numbers";
+import { Rows } from "../rows";
+import { Empty, Shown } from "../state";
+import type { Column } from "../table";
+import { grouped } from "../units";
+import { advice } from "./advice";
+import { type Group, groups } from "./refusal-groups";
+
+/** As many as the array keeps. */
+const MOST = 1024;
+const EXAMPLES = 5;
+const WORD: Record<OffloadEnding, string> = { refused: "refused", failed: "failed", ineffective: "no gain" };
+
+const several = (names: string[]): string =>
+  names.length <= 2 ? names.join(", ") : `${names[0]} and ${names.length - 1} more`;
+
+const COLUMNS: Column<Group>[] = [
+  {
+    key: "reason",
+    title: "Reason",
+    cell: (group) => <span title={group.reason}>{group.reason}</span>,
+    by: ({ reason }) => reason,
+  },
+  {
+    key: "primitive",
+    title: "Primitive",
+    cell: (group) => group.primitive.toUpperCase(),
+    by: ({ primitive }) => primitive,
+  },
+  {
+    key: "ending",
+    title: "Ending",
+    rank: 2,
+    cell: (group) => <span classList={{ bad: group.ending !== "ineffective" }}>{WORD[group.ending]}</span>,
+    by: ({ ending }) => ending,
+  },
+  {
+    key: "count",
+    title: "Count",
+    number: true,
+    about: `Among the last ${MOST} commands of the array's log`,
+    cell: (group) => grouped(group.entries.length),
+    by: ({ entries }) => entries.length,
+  },
+  { key: "hosts", title: "Hosts", rank: 2, cell: (group) => several(group.hosts), by: ({ hosts }) => hosts.length },
+  {
+    key: "volumes",
+    title: "Volumes",
+    rank: 2,
+    cell: (group) => several(group.volumes),
+    by: ({ volumes }) => volumes.length,
+  },
+  { key: "last", title: "Last", rank: 2, cell: (group) => <Ago at={group.last} />, by: ({ last }) => last },
+];
+
+export function Refusals(props: { of?: string; primitive?: string }): JSX.Element {
+  const log = useList<OffloadRefusal>(() => withQuery("/api/v1/offload/log", { volume: props.of, limit: MOST }), false);
+  const [opened, setOpened] = createSignal<string>();
+  const grouped_ = createMemo(() => {
+    const items = log.items();
+    return (
+      items && groups(items.filter(({ primitive }) => props.primitive === undefined || primitive === props.primitive))
+    );
+  });
+  const open = () => grouped_()?.find(({ key }) => key === opened());
+  return (
+    <section class="refusals">
+      <h2>
+        Refused and without gain, by reason <span class="soft small">of the last {MOST} in the array's log</span>
+      </h2>
+      <Shown of={{ ...log, data: grouped_ }}>
+        {(items) => (
+          <Show when={items().length > 0} fallback={<Empty>Every offload command did what it was sent for.</Empty>}>
+            <Rows
+              label="Reasons"
+              columns={COLUMNS}
+              rows={items()}
+              id={({ key }) => key}
+              parameter="reasons"
+              actions={(group) => [{ label: "Examples and what helps", run: () => setOpened(group.key) }]}
+            />
+            <For each={items()}>
+              {(group) => (
+                <details class="group" open={group.key === open()?.key}>
+                  <summary>
+                    {group.primitive.toUpperCase()}, {group.reason}: what helps
+                  </summary>
+                  <p>{advice(group.code)}</p>
+                  <Examples group={group} />
+                </details>
+              )}
+            </For>
+          </Show>
+        )}
+      </Shown>
+    </section>
+  );
+}
+
+function Examples(props: { group: Group }): JSX.Element {
+  return (
+    <ul class="lines-list">
+      <For each={props.group.entries.slice(0, EXAMPLES)}>
+        {(entry) => (
+          <li>
+            <span>
+              <a href={`/${entry.kind === "share" ? "shares" : "volumes"}/${encodeURIComponent(entry.volume)}`}>
+                {entry.volume}
+              </a>
+              {` from ${entry.host ?? entry.initiator}: ${entry.detail}`}
+            </span>
+            <span class="soft small">
+              <Ago at={entry.time} />
+            </span>
+          </li>
+        )}
+      </For>
+    </ul>
+  );
+}

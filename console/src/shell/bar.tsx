@@ -1,0 +1,48 @@
+// The bar at the top: health, load, space, jobs, search, time.
+
+import { type JSX, Show } from "solid-js";
+import { contactLost } from "../api/contact";
+import { useStatus } from "../api/status";
+import { latest } from "../live/feed";
+import { now } from "../parts/now";
+import { clock } from "../parts/time";
+import { latency, NONE, percent, rate } from "../parts/units";
+import { Search } from "./search";
+import { standing } from "./standing";
+
+export function Bar(): JSX.Element {
+  const status = useStatus();
+  const state = () => standing(status.data(), contactLost() !== undefined);
+  const load = () => (contactLost() === undefined ? latest() : undefined);
+  const pool = () => status.data()?.pools[0];
+  const running = () => (status.data()?.jobs ?? []).filter((job) => job.state === "running").length;
+  return (
+    <header class="bar">
+      <a href={state().alerts > 0 ? "/activity/alerts" : "/"} class={`health dot ${state().level}`}>
+        {state().word}
+        <Show when={state().alerts > 0}>{` · ${state().alerts} ${state().alerts === 1 ? "alert" : "alerts"}`}</Show>
+      </a>
+      <a href="/" class="vital" title="Reads and writes of all volumes and shares, a second">
+        <b>{load() === undefined ? NONE : rate((load()?.array.reads ?? 0) + (load()?.array.writes ?? 0))}</b> IOPS
+      </a>
+      <a href="/" class="vital late" title="99 of 100 reads and writes took at most this long">
+        p99 <b>{load()?.array.p99 === undefined ? NONE : latency(load()?.array.p99 ?? 0)}</b>
+      </a>
+      <Show when={pool()}>
+        {(present) => (
+          <a href="/space" class="vital" title="Part of the pool that cannot take new data">
+            pool <b>{percent(present().used_bytes, present().size_bytes)}</b>
+          </a>
+        )}
+      </Show>
+      <Show when={running() > 0}>
+        <a href="/activity/jobs" class="vital">
+          <b>{running()}</b> {running() === 1 ? "job" : "jobs"}
+        </a>
+      </Show>
+      <span class="grow" />
+      <span class="vital late">UTC {clock(now())}</span>
+      <Search />
+    </header>
+  );
+}

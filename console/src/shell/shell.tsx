@@ -1,0 +1,160 @@
+// The frame of every page: rail, bar, one banner at most, and where the focus goes.
+
+import { useLocation, useNavigate } from "@solidjs/router";
+import {
+  createEffect,
+  createSignal,
+  ErrorBoundary,
+  For,
+  type JSX,
+  on,
+  onCleanup,
+  onMount,
+  Show,
+  Suspense,
+} from "solid-js";
+import { contactLost } from "../api/contact";
+import { useStatus } from "../api/status";
+import { Dialog } from "../parts/dialog";
+import { now } from "../parts/now";
+import { Loading } from "../parts/state";
+import { clock, duration } from "../parts/time";
+import { sessionEnded, signedIn } from "../session";
+import { Bar } from "./bar";
+import { KEYS, listen } from "./keys";
+import { Rail } from "./rail";
+import "./shell.css";
+import { SignIn, SignInForm } from "./sign-in";
+
+/** What a page says above its content; one at most, the worst. */
+function Banner(props: { upgraded: boolean }): JSX.Element {
+  const status = useStatus();
+  const stopped = () =>
+    status
+      .data()
+      ?.pools.find((pool) => pool.state === "stopped" || pool.state === "full" || pool.state === "below-full");
+  return (
+    <Show
+      when={!props.upgraded}
+      fallback={
+        <div class="banner" role="alert">
+          <p>
+            The array was upgraded.{" "}
+            <button type="button" onClick={() => location.reload()}>
+              Load its pages again
+            </button>
+          </p>
+        </div>
+      }
+    >
+      <Show
+        when={contactLost()}
+        fallback={
+          <Show when={stopped()}>
+            {(pool) => (
+              <div class="banner" role="alert">
+                <p>
+                  Pool {pool().name} is {pool().state.replace("-", " ")}
+                  {pool().stopped_reason == null ? "" : `: ${pool().stopped_reason}`}.{" "}
+                  <a href="/space">What frees space</a>
+                </p>
+              </div>
+            )}
+          </Show>
+        }
+      >
+        {(loss) => (
+          <div class="banner" role="alert">
+            <p>
+              No contact with the array since {clock(loss().since)} UTC, {duration((now() - loss().since) / 1000)} ago.
+              It is asked again every few seconds; what the page shows is from before.
+            </p>
+          </div>
+        )}
+      </Show>
+    </Show>
+  );
+}
+
+export function Shell(props: { children?: JSX.Element }): JSX.Element {
+  return (
+    <Show when={signedIn()} fallback={<SignIn />}>
+      <Frame>{props.children}</Frame>
+      <Show when={sessionEnded()}>
+        <Dialog title="Sign in again" onClose={() => undefined} fixed>
+          <p>The array no longer takes the token of this tab. The page stays as it is.</p>
+          <SignInForm />
+        </Dialog>
+      </Show>
+    </Show>
+  );
+}
+
+function Frame(props: { children?: JSX.Element }): JSX.Element {
+  const go = useNavigate();
+  const location = useLocation();
+  const [keyList, setKeyList] = createSignal(false);
+  const [upgraded, setUpgraded] = createSignal(false);
+  onMount(() => {
+    onCleanup(
+      listen(
+        (path) => go(path),
+        () => setKeyList(true),
+      ),
+    );
+    // A page of another version is not there any more.
+    const gone = () => setUpgraded(true);
+    window.addEventListener("vite:preloadError", gone);
+    onCleanup(() => window.removeEventListener("vite:preloadError", gone));
+  });
+  // The heading gets the focus after navigation, so that readers and the tab key begin there.
+  createEffect(
+    on(
+      () => location.pathname,
+      () => requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus()),
+      { defer: true },
+    ),
+  );
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Bar />
+      <Rail />
+      <main class="main" id="main">
+        <Banner upgraded={upgraded()} />
+        <ErrorBoundary
+          fallback={(error: unknown, reset) => (
+            <div class="failure" role="alert">
+              <strong>This page has a defect.</strong>
+              <p>{error instanceof Error ? error.message : String(error)}</p>
+              <button type="button" onClick={reset}>
+                Show it again
+              </button>
+            </div>
+          )}
+        >
+          <Suspense fallback={<Loading />}>{props.children}</Suspense>
+        </ErrorBoundary>
+      </main>
+      <Show when={keyList()}>
+        <Dialog title="Keys" onClose={() => setKeyList(false)}>
+          <dl class="facts">
+            <For each={KEYS}>
+              {([key, what]) => (
+                <>
+                  <dt>
+                    <kbd>{key}</kbd>
+                  </dt>
+                  <dd>{what}</dd>
+                </>
+              )}
+            </For>
+          </dl>
+          <p class="soft small">Settings switches single keys off.</p>
+        </Dialog>
+      </Show>
+    </div>
+  );
+}
