@@ -42,7 +42,7 @@ async fn every_list_refuses_unknown_parameters_and_documents_its_sort_keys() {
         if path == "/api/v1/live" || operation.is_null() {
             continue;
         }
-        let url = path.replace('{', "").replace('}', "");
+        let url = path.replace(['{', '}'], "");
         if has("limit") || has("series") || has("volumes") {
             let detail = refused(&app, &format!("{url}?colour=red")).await;
             assert!(detail.contains("unknown field `colour`"), "{path}: {detail}");
