@@ -9,6 +9,7 @@
 
 mod catalog;
 mod lent;
+mod look_and_read;
 #[cfg(test)]
 mod tests;
 mod transaction;

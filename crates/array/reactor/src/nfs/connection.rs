@@ -259,24 +259,29 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
                 context.waker().wake_by_ref();
                 return progress;
             }
-            match self.incoming.next(self.wire.received()) {
+            let long_bytes = match self.incoming.next(self.wire.received()) {
                 Ok(Next::Record(arrived)) => {
                     self.begin(arrived);
                     progress = true;
                     continue;
                 }
                 Ok(Next::NoMemory) => return progress,
-                Ok(Next::Missing) => {}
+                Ok(Next::Missing) => None,
+                Ok(Next::MissingLong(bytes)) => Some(bytes),
                 Err(error) => {
                     self.malformed(&error.to_string());
                     return true;
                 }
-            }
+            };
             let Some(reads) = self.allowance.reads.checked_sub(1) else {
                 context.waker().wake_by_ref();
                 return progress;
             };
-            match self.wire.receive(context) {
+            let received = match long_bytes {
+                Some(bytes) => self.wire.receive_long(bytes, context),
+                None => self.wire.receive(context),
+            };
+            match received {
                 Received::Data => {
                     self.allowance.reads = reads;
                     progress = true;

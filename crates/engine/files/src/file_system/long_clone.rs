@@ -6,7 +6,7 @@
 //! the files is deleted as soon as it is no longer needed, and [`Files::delete_each_abandoned`] deletes those of calls
 //! that were dropped. A crash leaves them without a hold: [`vfs::FileSystem::drop_unheld`] deletes them.
 
-use super::{Files, PROMISING, same};
+use super::{Files, Kind, PROMISING, UNSTABLE, same};
 use crate::content::{self, From, shared_at_once};
 use crate::engine::{BLOCK_BYTES, Durability, Engine};
 use crate::halt::Step;
@@ -15,10 +15,8 @@ use crate::share::Share;
 use std::rc::Rc;
 use vfs::{Call, Caller, Changed, FileId, FsError, Seek, SetAttributes, SpaceReason, Timestamp, pause};
 
-/// A change that the last step makes durable, or that need not be.
-const EARLIER: (Durability, SpaceReason) = (Durability::Unstable, SpaceReason::Pool);
-/// [`EARLIER`], for content that becomes shared.
-const EARLIER_PROMISING: (Durability, SpaceReason) = (Durability::Unstable, SpaceReason::Promise);
+/// A change that the last step makes durable, with content that becomes shared.
+const EARLIER_PROMISING: Kind = Kind::new(Durability::Unstable, SpaceReason::Promise);
 
 /// A file without a name, of a call in progress.
 struct Unnamed {
@@ -56,7 +54,7 @@ impl<E: Engine> Files<E> {
     pub(super) async fn delete_each_abandoned(&self) -> Result<u64, FsError> {
         let mut deleted = 0;
         while let Some(file) = self.memory.next_abandoned() {
-            match self.run(EARLIER, |share| share.release(file), same).await {
+            match self.run(UNSTABLE, |share| share.release(file), same).await {
                 Ok(()) => deleted += 1,
                 Err(FsError::Stale) => {}
                 Err(error) => {
@@ -90,7 +88,7 @@ impl<E: Engine> Files<E> {
             share.need_held(shifted.file)?;
             share.clone_range((call, call), &from, file, offset_bytes)
         };
-        self.run(PROMISING, attempt, content::Draft::finished).await
+        self.run(PROMISING.of(call), attempt, content::Draft::finished).await
     }
 
     /// New file with the content of the source as of one instant, at an offset. Returns its length, too.
@@ -105,7 +103,7 @@ impl<E: Engine> Files<E> {
 
     async fn unnamed(&self, now: Timestamp) -> Result<Unnamed, FsError> {
         let own = |_: &mut Share<'_>, file| Ok(Unnamed { memory: Rc::clone(&self.memory), file });
-        self.run(EARLIER, |share| share.create_unnamed(now), own).await
+        self.run(UNSTABLE, |share| share.create_unnamed(now), own).await
     }
 
     /// Clones a part into a file without a name. The caller needs no right to that file.
@@ -138,7 +136,7 @@ impl<E: Engine> Files<E> {
             share.need_held(shifted.file)?;
             share.set_attributes(call, shifted.file, &set, None)
         };
-        self.run(EARLIER, attempt, content::Draft::finished).await?;
+        self.run(UNSTABLE, attempt, content::Draft::finished).await?;
         Ok((shifted, length))
     }
 

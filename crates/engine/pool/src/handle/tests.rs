@@ -1,5 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod look_and_read;
+
 use crate::{
     BlockNumber, BlockRange, Catalog, CatalogChange, Core, ObjectId, Options, Outcome as Decision, Pool, Stability,
     View, Volume, initial_root,
