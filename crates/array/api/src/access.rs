@@ -44,6 +44,7 @@ pub struct AccessGrant {
     pub any: bool,
     /// Logical unit number, 0 to 16383; default: the lowest free number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 16383)]
     pub lun: Option<u16>,
 }
 
@@ -51,17 +52,11 @@ pub struct AccessGrant {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct AccessList {
+pub struct AccessFilter {
     /// Only grants of this volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
     /// Only grants to this host, `any`, or `group:NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Maximum number of grants, 1 to 10 000; default: all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-    /// Start of the part, as in `next`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
 }

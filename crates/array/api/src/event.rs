@@ -52,11 +52,11 @@ pub struct Alert {
     pub help: String,
 }
 
-/// Filter of the list of events.
+/// Filter of the list of events: those that match every parameter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct EventQuery {
+pub struct EventFilter {
     /// Number of an event: the list then has the oldest events after it. Without it, the list has
     /// the newest events.
     pub since: Option<u64>,
@@ -71,6 +71,7 @@ pub struct EventQuery {
     /// Only events at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     pub from: Option<Timestamp>,
-    /// Maximum number of events, up to 10 000; default: 100.
-    pub limit: Option<u32>,
+    /// Only events before this time.
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub until: Option<Timestamp>,
 }

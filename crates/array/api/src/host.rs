@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 /// A host.
@@ -155,6 +155,34 @@ macro_rules! redacted_debug {
 redacted_debug!(GeneratedSecrets {} hides { chap_secret, mutual_chap_secret });
 redacted_debug!(ChapSet { user, generate, mutual } hides { secret });
 redacted_debug!(MutualChapSet { user, generate } hides { secret });
+
+/// Filter of the list of hosts: those that match every parameter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct HostFilter {
+    /// Only hosts of this group, by name or id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Only hosts with this property.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(inline)]
+    pub has: Option<HostHas>,
+}
+
+/// Property of hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostHas {
+    /// It has sessions.
+    Session,
+    /// It has no session.
+    NoSession,
+    /// No volume is granted to it or to a group of it.
+    NoVolume,
+    /// It need not authenticate.
+    NoChap,
+}
 
 #[cfg(test)]
 mod tests {

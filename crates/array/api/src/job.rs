@@ -93,6 +93,7 @@ pub enum JobState {
 pub struct JobStart {
     /// Share of time in percent while hosts are active, 1 to 100; default: the configured share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 100)]
     pub share_percent: Option<u8>,
 }
 
@@ -101,6 +102,7 @@ pub struct JobStart {
 #[serde(deny_unknown_fields)]
 pub struct JobSet {
     /// Share of time in percent while hosts are active, 1 to 100.
+    #[schema(maximum = 100)]
     pub share_percent: u8,
 }
 

@@ -182,7 +182,7 @@ pub enum OffloadBy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct OffloadQuery {
+pub struct OffloadFilter {
     /// Only rows of this volume or share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
@@ -190,12 +190,6 @@ pub struct OffloadQuery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(inline)]
     pub by: Option<OffloadBy>,
-    /// Maximum number of rows, 1 to 10 000; default: all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-    /// Start of the part, as in `next`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
 }
 
 /// Filter of the log.

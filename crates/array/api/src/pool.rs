@@ -92,9 +92,11 @@ pub struct Pool {
 pub struct PoolSet {
     /// Threshold for a warning, 1 to 100: percentage of the pool that is used or promised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 100)]
     pub warn_percent: Option<u8>,
     /// Threshold for a critical alert, 1 to 100, not below `warn_percent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 100)]
     pub critical_percent: Option<u8>,
     /// Limit of the sizes of all volumes together, in percent of the pool's size; 0: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]

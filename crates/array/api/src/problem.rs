@@ -35,6 +35,10 @@ pub struct Problem {
     /// Bytes that were available, if space is the cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_bytes: Option<u64>,
+    /// The object as it is, if it has changed since the client read it (`changed-meanwhile`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub present: Option<serde_json::Value>,
 }
 
 /// A user of a resource.

@@ -8,16 +8,10 @@ use utoipa::{IntoParams, ToSchema};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct ReservationQuery {
+pub struct ReservationFilter {
     /// Only this volume, by name or id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
-    /// Maximum number of registrations, 1 to 10 000; default: all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-    /// Start of the part, as in `next`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
 }
 
 /// An I_T nexus that is registered with a volume (PERSISTENT RESERVE OUT, SPC-4 §5.9), or has

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use std::net::SocketAddr;
+use utoipa::{IntoParams, ToSchema};
 
 /// One iSCSI session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -29,4 +30,18 @@ pub struct Session {
     pub read_bytes: u64,
     /// Bytes received from the initiator.
     pub written_bytes: u64,
+}
+
+/// Filter of the list of sessions: those that match every parameter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SessionFilter {
+    /// Only sessions of this host, by name or id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Only sessions over this portal of the array, `ADDRESS:PORT`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<String>)]
+    pub portal: Option<SocketAddr>,
 }

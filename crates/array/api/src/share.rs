@@ -315,17 +315,39 @@ pub struct ExportGrant {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct ExportList {
+pub struct ExportFilter {
     /// Only rules of this share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<String>,
     /// Only the rule about this host, `group:NAME`, `ADDRESS/PREFIX`, or `any`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Maximum number of rules, 1 to 10 000; default: all.
+}
+
+/// Filter of the list of shares: those that match every parameter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ShareFilter {
+    /// Only shares with an export rule about this host or about a group of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-    /// Start of the part, as in `next`.
+    pub host: Option<String>,
+    /// Only shares with this property.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
+    #[param(inline)]
+    pub has: Option<ShareHas>,
+}
+
+/// Property of shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShareHas {
+    /// An active alert is about it.
+    Alert,
+    /// It has no export rule.
+    NoHost,
+    /// An export rule is about every host.
+    OpenAccess,
+    /// It has snapshots.
+    Snapshots,
 }

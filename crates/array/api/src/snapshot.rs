@@ -3,7 +3,7 @@
 use crate::SourceKind;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 /// A snapshot. Its full name is `volume@name` or `share@name`.
@@ -80,4 +80,29 @@ pub struct TreeNode {
 pub struct SnapshotCreate {
     /// Name, unique among the snapshots of its volume.
     pub name: String,
+}
+
+/// Filter of the list of snapshots: those that match every parameter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SnapshotFilter {
+    /// Only snapshots of this volume or share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
+    /// Only snapshots taken before this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub older_than: Option<Timestamp>,
+}
+
+/// Filter of the list of snapshots of one volume or share.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct OwnSnapshotFilter {
+    /// Only snapshots taken before this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub older_than: Option<Timestamp>,
 }

@@ -147,6 +147,7 @@ pub struct VolumeCreate {
     pub reserve: Option<Reserve>,
     /// Overwrite reserve of a thick volume in percent, 0 to 100. Default: 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 100)]
     pub overwrite_reserve_percent: Option<u8>,
     /// Do not store blocks of zeros. Default: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,16 +174,19 @@ pub struct VolumeSet {
     pub reserve: Option<Reserve>,
     /// Overwrite reserve of a thick volume in percent, 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 100)]
     pub overwrite_reserve_percent: Option<u8>,
     /// Switch zero detection on or off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_detection: Option<bool>,
     /// Threshold in percent for an event: share of the size that is mapped, 1 to 100; 0: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 100)]
     pub warn_percent: Option<u8>,
     /// Threshold in percent for an event of severity critical: share of the size that is mapped, 1
     /// to 100 and above `warn_percent`; 0: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 100)]
     pub critical_percent: Option<u8>,
 }
 
@@ -256,4 +260,46 @@ pub struct VolumeDelete {
     /// Delete its snapshots too. Without this option, a volume that has snapshots is not deleted.
     #[serde(default)]
     pub with_snapshots: bool,
+}
+
+/// Filter of the list of volumes: those that match every parameter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct VolumeFilter {
+    /// Only volumes that this host sees: granted to it, to a group of it, or to any host. `any`: only
+    /// volumes granted to any host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Only volumes granted to this host group. Excludes `host`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Only volumes with this reserve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(inline)]
+    pub reserve: Option<Reserve>,
+    /// Only clones of this volume, share or snapshot, by name or id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Only volumes of at least this size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_size_bytes: Option<u64>,
+    /// Only volumes with this property.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(inline)]
+    pub has: Option<VolumeHas>,
+}
+
+/// Property of volumes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VolumeHas {
+    /// An active alert is about it.
+    Alert,
+    /// It is granted to nobody.
+    NoHost,
+    /// It is granted to any host.
+    OpenAccess,
+    /// It has snapshots.
+    Snapshots,
 }

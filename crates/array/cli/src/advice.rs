@@ -114,6 +114,7 @@ mod tests {
             users: Vec::new(),
             needed_bytes: None,
             available_bytes: None,
+            present: None,
         }
     }
 

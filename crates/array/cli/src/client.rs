@@ -82,7 +82,7 @@ impl Client {
 
     /// Reads a list, part by part if the array divides it.
     pub(crate) async fn list<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>, CliError> {
-        let List { mut items, mut next } = self.get::<List<T>>(path).await?;
+        let List { mut items, mut next, .. } = self.get::<List<T>>(path).await?;
         while let Some(path) = next {
             let part = self.get::<List<T>>(&path).await?;
             items.extend(part.items);

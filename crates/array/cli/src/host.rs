@@ -4,6 +4,7 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::secret::SecretSource;
+use crate::selection::Selection;
 use api::{ChapSet, Host, HostCreate, HostSet, MutualChapSet};
 use std::net::IpAddr;
 
@@ -11,8 +12,8 @@ use std::net::IpAddr;
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
     /// List hosts
-    #[command(after_help = "Example:\n  windlass host list")]
-    List,
+    #[command(after_help = "Examples:\n  windlass host list\n  windlass host list --filter has=no-session")]
+    List(Selection),
     /// Show one host
     #[command(after_help = "Example:\n  windlass host show esx01")]
     Show {
@@ -152,7 +153,7 @@ fn luns(host: &Host) -> Option<String> {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List => output.list(&client.long_list::<Host>("/api/v1/hosts").await?),
+        Verb::List(selection) => selection.show::<Host>("/api/v1/hosts", client, output).await.map(drop),
         Verb::Show { name } => output.show(&client.get::<Host>(&path(name)).await?),
         Verb::Create { name, iqn, address, chap } => {
             let (iqns, addresses) = (iqn.clone(), address.clone());

@@ -3,6 +3,7 @@
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, column, wide};
+use crate::selection::Selection;
 use api::{Host, HostGroup, HostGroupCreate, HostGroupSet};
 
 /// Verbs of `windlass host-group`.
@@ -10,7 +11,7 @@ use api::{Host, HostGroup, HostGroupCreate, HostGroupSet};
 pub enum Verb {
     /// List host groups
     #[command(after_help = "Example:\n  windlass host-group list")]
-    List,
+    List(Selection),
     /// Show one host group
     #[command(after_help = "Example:\n  windlass host-group show cluster1")]
     Show {
@@ -76,7 +77,7 @@ fn luns(group: &HostGroup) -> Option<String> {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List => output.list(&client.long_list::<HostGroup>("/api/v1/host-groups").await?),
+        Verb::List(selection) => selection.show::<HostGroup>("/api/v1/host-groups", client, output).await.map(drop),
         Verb::Show { name } => output.show(&client.get::<HostGroup>(&path(name)).await?),
         Verb::Create { name, hosts } => {
             let create = HostGroupCreate { name: name.clone(), hosts: hosts.clone() };

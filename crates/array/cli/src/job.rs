@@ -4,6 +4,7 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::percent;
+use crate::selection::Selection;
 use api::{CheckReport, Job, JobSet, JobStart, JobState, SanitizeMethod, SanitizeReport, ScrubReport, VolumeSpace};
 use std::time::Duration;
 use text::duration::{age, remaining};
@@ -20,7 +21,7 @@ const BAR_WIDTH: u64 = 20;
 pub enum Verb {
     /// List running and ended jobs, newest first
     #[command(after_help = "Examples:\n  windlass job list\n  windlass job list -o json")]
-    List,
+    List(Selection),
     /// Show one job and its result
     #[command(after_help = "Example:\n  windlass job show 1f2e3d4c")]
     Show {
@@ -174,7 +175,7 @@ pub(crate) fn check_in_words(check: &CheckReport) -> String {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List => output.list(&client.long_list::<Job>("/api/v1/jobs").await?),
+        Verb::List(selection) => selection.show::<Job>("/api/v1/jobs", client, output).await.map(drop),
         Verb::Show { job } => {
             let job = client.get::<Job>(&path(job)).await?;
             output.show(&job)?;

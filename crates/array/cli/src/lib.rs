@@ -27,6 +27,7 @@ mod pool;
 mod portal;
 mod reservation;
 mod secret;
+mod selection;
 mod session;
 mod share;
 mod snapshot;

@@ -3,14 +3,17 @@
 use crate::client::Client;
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
+use crate::selection::Selection;
 use api::Session;
 
 /// Verbs of `windlass session`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
     /// List sessions
-    #[command(after_help = "Example:\n  windlass session list")]
-    List,
+    #[command(
+        after_help = "Examples:\n  windlass session list\n  windlass session list --filter host=esx01 --sort -commands"
+    )]
+    List(Selection),
     /// End a session; the host may log in again
     #[command(after_help = "Example:\n  windlass session drop 7")]
     Drop {
@@ -41,7 +44,7 @@ impl Resource for Session {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List => output.list(&client.long_list::<Session>("/api/v1/sessions").await?),
+        Verb::List(selection) => selection.show::<Session>("/api/v1/sessions", client, output).await.map(drop),
         Verb::Drop { id } => {
             if output.asks() {
                 let sessions = client.long_list::<Session>("/api/v1/sessions").await?;

@@ -3,6 +3,7 @@
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
+use crate::selection::Selection;
 use api::size::SizeError;
 use api::{CopyPolicy, Latency, NfsVersion, Share, ShareCreate, ShareIo, ShareRollback, ShareSet, ShareSpace};
 use serde::Serialize;
@@ -12,7 +13,7 @@ use serde::Serialize;
 pub enum Verb {
     /// List shares
     #[command(after_help = "Examples:\n  windlass share list\n  windlass share list -o json")]
-    List,
+    List(Selection),
     /// Show one share, and how a host mounts it
     #[command(after_help = "Example:\n  windlass share show vms")]
     Show {
@@ -319,7 +320,7 @@ fn versions(protocols: &[Version]) -> Option<Vec<NfsVersion>> {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List => output.list(&client.long_list::<Share>("/api/v1/shares").await?),
+        Verb::List(selection) => selection.show::<Share>("/api/v1/shares", client, output).await.map(drop),
         Verb::Show { name } => output.show(&client.get::<Share>(&path(name)).await?),
         Verb::Stat { name } => {
             let space = client.get(&format!("{}/space", path(name))).await?;

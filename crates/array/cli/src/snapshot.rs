@@ -4,16 +4,22 @@
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
+use crate::selection::Selection;
 use api::{List, Snapshot, SnapshotCreate, SnapshotGroupCreate, SourceKind, TreeNode};
 
 /// Verbs of `windlass snapshot`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
     /// List snapshots
-    #[command(after_help = "Examples:\n  windlass snapshot list\n  windlass snapshot list win-dc1")]
+    #[command(
+        after_help = "Examples:\n  windlass snapshot list\n  windlass snapshot list win-dc1\n  windlass snapshot list --sort -unique_bytes --limit 20"
+    )]
     List {
         /// Only snapshots of this volume or share
         volume: Option<String>,
+        /// Which, and in which order
+        #[command(flatten)]
+        selection: Selection,
     },
     /// Show one snapshot
     #[command(after_help = "Example:\n  windlass snapshot show win-dc1@monday")]
@@ -110,9 +116,9 @@ const fn kind(kind: SourceKind) -> &'static str {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List { volume } => {
+        Verb::List { volume, selection } => {
             let path = volume.as_ref().map_or("/api/v1/snapshots".to_owned(), |volume| of_volume(volume));
-            output.list(&client.long_list::<Snapshot>(&path).await?)
+            selection.show::<Snapshot>(&path, client, output).await.map(drop)
         }
         Verb::Show { snapshot } => output.show(&client.get::<Snapshot>(&path(snapshot)).await?),
         Verb::Create { group_name: Some(name), group, .. } => {

@@ -3,6 +3,7 @@
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
+use crate::selection::Selection;
 use crate::{job, percent, pool};
 use api::size::SizeError;
 use api::{Pool, Reserve, Snapshot, Volume, VolumeCreate, VolumeRollback, VolumeSet, VolumeSpace};
@@ -11,8 +12,10 @@ use api::{Pool, Reserve, Snapshot, Volume, VolumeCreate, VolumeRollback, VolumeS
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
     /// List volumes
-    #[command(after_help = "Examples:\n  windlass volume list\n  windlass volume list -o json")]
-    List,
+    #[command(
+        after_help = "Examples:\n  windlass volume list\n  windlass volume list -o json\n  windlass volume list --sort -mapped_bytes --limit 20\n  windlass volume list --filter host=esx01 --filter has=snapshots"
+    )]
+    List(Selection),
     /// Show one volume
     #[command(after_help = "Example:\n  windlass volume show win-dc1")]
     Show {
@@ -271,7 +274,7 @@ fn parse_size(text: &str) -> Result<u64, SizeError> {
 
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
-        Verb::List => list(client, output).await,
+        Verb::List(selection) => list(selection, client, output).await,
         Verb::Show { name } => output.show(&client.get::<Volume>(&path(name)).await?),
         Verb::Create { name, size, pool, write_cache, space } => {
             let create = VolumeCreate { pool: pool.clone(), ..new(name, Some(*size), None, *write_cache, space) };
@@ -409,10 +412,9 @@ async fn resized(name: &str, snapshot: &str, client: &Client) -> Result<String, 
     Ok(format!("; it {verb} from {} to {}", api::size::exact(before), api::size::exact(after)))
 }
 
-async fn list(client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
-    let volumes = client.long_list::<Volume>("/api/v1/volumes").await?;
-    output.list(&volumes)?;
-    if output.is_for_people() {
+async fn list(selection: &Selection, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    let volumes = selection.show::<Volume>("/api/v1/volumes", client, output).await?;
+    if selection.is_whole() && output.is_for_people() {
         let pools = client.list::<Pool>("/api/v1/pools").await?;
         let summary = summary(&volumes, &pools);
         output.report(&summary);

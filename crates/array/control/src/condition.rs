@@ -122,6 +122,10 @@ pub enum Class {
     NotFound,
     /// The state of the array does not allow the request.
     Conflict,
+    /// The object has changed since the client read it.
+    Outdated,
+    /// The request cannot be read.
+    Malformed,
     /// The request is invalid in any state.
     Invalid,
     /// Space is lacking.

@@ -13,6 +13,7 @@ use crate::pools::part::{PoolPart, size_of_volume};
 use crate::ports;
 use crate::ports::PortalOptions;
 use crate::record::{Document, load};
+use crate::revision::expected::Expected;
 use crate::system::https_fault::HttpsFault;
 use crate::system::record::ArrayRecord;
 use futures_util::lock::Mutex;
@@ -59,6 +60,8 @@ pub struct Control {
     directory: Rc<RefCell<Directory>>,
     /// Held from the first read of the directory until the change is published.
     changes: Mutex<()>,
+    /// Object that the request which runs at present expects to be unchanged.
+    expected: RefCell<Option<Expected>>,
 }
 
 /// Deletes the captures of an earlier run, which are invalid after it.
@@ -174,7 +177,7 @@ impl Control {
         let mut directory = Directory::load(&*catalog, array, target)?;
         ports::record(&*catalog, &mut directory, &options.portals, started).await?;
         let directory = Rc::new(RefCell::new(directory));
-        let changes = Mutex::new(());
+        let (changes, expected) = (Mutex::new(()), RefCell::default());
         let pool = PoolPart::load(&*catalog, options.pool_name, options.limits).await?;
         let jobs = Jobs::load(&*catalog, options.background_share_percent)?;
         let events = Events::load(&*catalog, &*environment)?;
@@ -193,6 +196,7 @@ impl Control {
             publisher: Publisher::default(),
             directory,
             changes,
+            expected,
         };
         Ok(Loaded {
             catalog: own_catalog,
@@ -221,6 +225,21 @@ impl Control {
         self.changes.lock().await
     }
 
+    /// Sets the object that a request expects to be unchanged when it commits, for as long as it
+    /// runs without a pause. Returns the one before.
+    pub(crate) fn expect(&self, expected: Option<Expected>) -> Option<Expected> {
+        self.expected.replace(expected)
+    }
+
+    /// Errors: `ChangedMeanwhile` if the object has none of the expected tags.
+    pub(crate) fn check_expected(&self, expected: Option<&Expected>) -> Result<(), ControlError> {
+        let Some(expected) = expected else { return Ok(()) };
+        if expected.is_met(self.directory().tag(self.started, expected.id).as_ref()) {
+            return Ok(());
+        }
+        Err(ControlError::ChangedMeanwhile { id: expected.id })
+    }
+
     /// Commits, then changes the state in memory, then publishes to the running target.
     pub(crate) async fn commit(
         &self,
@@ -228,6 +247,7 @@ impl Control {
         edits: Vec<Edit>,
         published: &[Change],
     ) -> Result<(), ControlError> {
+        self.check_expected(self.expected.borrow().as_ref())?;
         let resized: BTreeSet<ObjectId> = catalog_changes.iter().filter_map(resized_object).collect();
         let before = self.volume_bytes(&resized);
         self.store(catalog_changes).await?;

@@ -26,12 +26,14 @@ use crate::hosts::initiator::Initiator;
 use crate::hosts::record::{Chap, HostRecord};
 use crate::ports::record::{PortGroupRecord, PortalRecord};
 use crate::record::load;
+use crate::revision::expected::tag;
 use crate::shares::record::ShareRecord;
 use crate::snapshots::error::SnapshotError;
 use crate::snapshots::record::SnapshotRecord;
 use crate::system::record::ArrayRecord;
 use crate::volumes::record::{SourceRecord, VolumeRecord};
 use index::Index;
+use jiff::Timestamp;
 use pool::{ObjectId, ObjectKind};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -56,6 +58,9 @@ pub struct Directory {
     port_groups: Table<u16, PortGroupRecord>,
     configured_ports: ConfiguredPorts,
     index: Index,
+    revision: u64,
+    /// Last change of each volume, snapshot, share, host and host group.
+    changed: BTreeMap<Uuid, u64>,
 }
 
 /// Change of one record, or of the configured portals. `None` removes a record.
@@ -81,6 +86,22 @@ pub enum Edit {
     PortGroup(u16, Option<Arc<PortGroupRecord>>),
     /// The portals of the configuration, all of them.
     ConfiguredPorts(ConfiguredPorts),
+}
+
+impl Edit {
+    /// Id of a volume, snapshot, share, host or host group, and whether it exists after the change.
+    fn object(&self) -> Option<(Uuid, bool)> {
+        match self {
+            Self::Volume(id, record) => Some((*id, record.is_some())),
+            Self::Snapshot(id, record) => Some((*id, record.is_some())),
+            Self::Host(id, record) => Some((*id, record.is_some())),
+            Self::HostGroup(id, record) => Some((*id, record.is_some())),
+            Self::Share(id, record) => Some((*id, record.is_some())),
+            Self::Access(..) | Self::Export(..) | Self::Portal(..) | Self::PortGroup(..) | Self::ConfiguredPorts(_) => {
+                None
+            }
+        }
+    }
 }
 
 /// Edits that store a record under its key.
@@ -145,6 +166,8 @@ impl Directory {
             port_groups: Table::default(),
             configured_ports: ConfiguredPorts::default(),
             index: Index::default(),
+            revision: 0,
+            changed: BTreeMap::new(),
         };
         directory.extend(load::<VolumeRecord>(catalog)?);
         directory.extend(load::<SnapshotRecord>(catalog)?);
@@ -165,8 +188,27 @@ impl Directory {
         }
     }
 
+    /// Number of changes since the array started. Usage and counters do not change it.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Tag of a volume, snapshot, share, host or host group in an array that has been running since
+    /// `started`.
+    pub(crate) fn tag(&self, started: Timestamp, id: Uuid) -> Option<String> {
+        self.changed.get(&id).map(|revision| tag(started, *revision))
+    }
+
     /// Makes one change, with its index entries.
     pub(crate) fn apply(&mut self, edit: Edit) {
+        self.revision += 1;
+        if let Some((id, exists)) = edit.object() {
+            if exists {
+                self.changed.insert(id, self.revision);
+            } else {
+                self.changed.remove(&id);
+            }
+        }
         let index = &mut self.index;
         match edit {
             Edit::Volume(id, record) => {

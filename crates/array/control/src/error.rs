@@ -18,6 +18,7 @@ use crate::snapshots::error::SnapshotError;
 use crate::volumes::error::VolumeError;
 use pool::{PoolError, PoolSpace};
 use thiserror::Error;
+use uuid::Uuid;
 
 /// Reason why a request failed. Nothing was changed, except that [`Self::TimedOut`] and a pool that stopped
 /// leave it open.
@@ -79,6 +80,12 @@ pub enum ControlError {
         /// Difference of the existing object; absent if its name alone was requested.
         difference: Option<Difference>,
     },
+    /// The object is not as the client knows it.
+    #[error("the object {id} was changed by somebody else meanwhile")]
+    ChangedMeanwhile {
+        /// Id of the object.
+        id: Uuid,
+    },
     /// The object cannot be deleted while it is used.
     #[error("{noun} {name} is in use")]
     InUse {
@@ -99,6 +106,9 @@ pub enum ControlError {
         /// Violated rule.
         reason: &'static str,
     },
+    /// A list was requested in a way that it does not support.
+    #[error("{0}")]
+    InvalidQuery(String),
     /// Setting outside its range, or in contradiction to another one.
     #[error("{0}")]
     InvalidSetting(String),
@@ -156,8 +166,10 @@ impl ControlError {
             Self::NotFound { .. } => ("not-found", Class::NotFound),
             Self::DeletedMeanwhile { .. } => ("deleted", Class::Conflict),
             Self::Exists { .. } => ("exists", Class::Conflict),
+            Self::ChangedMeanwhile { .. } => ("changed-meanwhile", Class::Outdated),
             Self::InUse { .. } => ("in-use", Class::Conflict),
             Self::InvalidName { .. } => ("invalid-name", Class::Invalid),
+            Self::InvalidQuery(_) => ("invalid-request", Class::Malformed),
             Self::InvalidSetting(_) => ("invalid-setting", Class::Invalid),
             Self::Damaged { .. } => ("damaged", Class::Failed),
             Self::NotRunning => ("not-running", Class::Unavailable),
@@ -202,6 +214,9 @@ impl ControlError {
             Self::Damaged { .. } => "stop the array and check its pool".to_owned(),
             Self::NotRunning => {
                 "try again when the array has started; if it does not start, its log says why".to_owned()
+            }
+            Self::ChangedMeanwhile { .. } => {
+                "read the object again, and repeat the change if it is still wanted".to_owned()
             }
             Self::Busy => "try again in a moment, with fewer requests at a time".to_owned(),
             _ => return self.of_noun()?.help(),

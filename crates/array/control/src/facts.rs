@@ -12,6 +12,7 @@ use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts
 use crate::pools::limits::Limits;
 use crate::pools::record::{CheckRecord, ScrubRecord};
 use crate::pools::state::PoolState;
+use crate::samples::ring::Samples;
 use jiff::Timestamp;
 use pool::{Growth, ObjectId, ObjectInfo, PoolSpace};
 use unit::LogEntry;
@@ -56,6 +57,8 @@ pub trait Facts {
     fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event>;
     /// Active alerts, most severe first.
     fn alerts(&self) -> Vec<AlertView>;
+    /// What hosts did in the last minutes; only the mirror knows it.
+    fn samples(&self) -> Option<&Samples>;
 }
 
 /// State of a pool without counted values.

@@ -49,7 +49,10 @@ mod read;
 mod record;
 mod request;
 mod reservations;
+mod revision;
+mod samples;
 mod sanitize;
+mod search;
 mod sessions;
 mod shares;
 mod snapshots;
@@ -81,18 +84,21 @@ pub use live_files::{
     CapturedFile, FileAttributes, FileCall, FileInfo, FileKind, FileListing, FilePart, FilePlace, FileRange,
     FileRefusal, FileSource, FileSpace, LiveFiles,
 };
-pub use mirror::Mirror;
+pub use mirror::{Known, Mirror, News, RecordChange};
 pub use naa::Naa;
 pub use nfs_clients::*;
 pub use object_names::ObjectNames;
 pub use offload::*;
-pub use page::{Listed, Page, Part};
+pub use page::{Column, Key, Listed, Page, Part, Start};
 pub use pools::*;
 pub use ports::*;
 pub use read::Read;
 pub use request::{Outcome, Request};
 pub use reservations::*;
+pub use revision::{Guarded, Tagged, Target};
+pub use samples::*;
 pub use sanitize::*;
+pub use search::{Found, Search};
 pub use sessions::*;
 pub use shares::*;
 pub use snapshots::*;

@@ -6,7 +6,7 @@ use crate::directory::Directory;
 use crate::error::ControlError;
 use crate::facts::Facts;
 use crate::live::{ClientOffloadRow, OffloadRow};
-use crate::page::Listed;
+use crate::page::{Column, Listed, column};
 use crate::read::Read;
 use crate::shares::ShareRecord;
 use pool::ObjectId;
@@ -84,6 +84,15 @@ impl Read for OffloadStatistics {
 impl Listed for OffloadStatistics {
     type View = OffloadView;
     type Row = OffloadView;
+    const COLUMNS: &'static [Column<OffloadView>] = &[
+        column("volume", |_, view| view.volume.as_str().into()),
+        column("primitive", |_, view| view.row.primitive.name().into()),
+        column("commands", |_, view| view.row.counters.commands.into()),
+        column("refused", |_, view| view.row.counters.refused.into()),
+        column("bytes", |_, view| view.row.counters.bytes.into()),
+        column("host_bytes_avoided", |_, view| view.row.counters.host_bytes_avoided.into()),
+        column("p99_us", |_, view| view.row.counters.latency.quantile_us(990).into()),
+    ];
 
     /// Keys sort as `order` does. Names of volumes contain no space.
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, OffloadView)>, ControlError> {
@@ -102,6 +111,10 @@ impl Listed for OffloadStatistics {
             format!("{} {name} {:020} {client} {:02}", u8::from(deleted), object.0, primitive as u8)
         };
         Ok(views.into_iter().map(|view| (key(&view), view)).collect())
+    }
+
+    fn texts(_facts: &dyn Facts, view: &OffloadView) -> Vec<String> {
+        vec![view.volume.clone(), view.row.primitive.name().to_owned()]
     }
 
     fn views(&self, _facts: &dyn Facts, rows: Vec<OffloadView>) -> Vec<OffloadView> {

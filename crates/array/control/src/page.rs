@@ -1,22 +1,33 @@
-//! Lists in parts. A list has rows with unique keys, in its order; a part is the rows after a key.
-//! Rows that are added or removed between two requests neither repeat nor hide others.
+//! Lists in parts. A list has rows with unique keys, in its order; a part is the rows after one of
+//! them, in this order or in that of columns. Rows that are added or removed between two requests
+//! neither repeat nor hide others.
+
+mod sort;
+
+pub(crate) use sort::column;
+pub use sort::{Column, Key};
 
 use crate::error::ControlError;
 use crate::facts::Facts;
 use crate::read::Read;
 use pool::ObjectId;
+use sort::{Position, Sort};
 
 /// List that can be read in parts.
 pub trait Listed: Read<Reply = Vec<Self::View>> {
     /// Element of the reply.
     type View: Send + 'static;
     /// Identity of an element, from which its view is built.
-    type Row;
+    type Row: 'static;
     /// True if the keys descend: the newest element comes first.
     const DESCENDING: bool = false;
+    /// Columns by which the list can be sorted.
+    const COLUMNS: &'static [Column<Self::Row>];
 
-    /// All rows with their keys, in the order of the list.
+    /// All rows that match the filter of the list, with their keys, in the order of the list.
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Self::Row)>, ControlError>;
+    /// Texts of a row in which [`Page::text`] is searched.
+    fn texts(facts: &dyn Facts, row: &Self::Row) -> Vec<String>;
     /// Views of rows. Objects that do not exist any more are omitted.
     fn views(&self, facts: &dyn Facts, rows: Vec<Self::Row>) -> Vec<Self::View>;
     /// [`Read::counted`] of rows.
@@ -36,10 +47,27 @@ pub trait Listed: Read<Reply = Vec<Self::View>> {
 pub struct Page<L> {
     /// The list.
     pub list: L,
-    /// Key of the last element of the part before; absent: from the start.
-    pub after: Option<String>,
+    /// Only elements with this text, whatever its case.
+    pub text: Option<String>,
+    /// Columns by which the list is sorted: `size_bytes,-name`. Absent: the order of the list.
+    pub sort: Option<String>,
+    /// Start of the part.
+    pub start: Start,
     /// Largest number of elements.
     pub limit: usize,
+}
+
+/// Start of a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// The first element.
+    Beginning,
+    /// The element after that of [`Part::next`].
+    After(String),
+    /// The element after this many.
+    Offset(usize),
+    /// The element with which the part ends at the end of the list.
+    End,
 }
 
 /// Reply to a [`Page`].
@@ -47,20 +75,53 @@ pub struct Page<L> {
 pub struct Part<V> {
     /// Elements.
     pub views: Vec<V>,
-    /// Key to continue after; absent at the end of the list.
+    /// Element to continue after; absent at the end of the list.
     pub next: Option<String>,
+    /// Number of elements of all parts.
+    pub total: usize,
+    /// [`Directory::revision`](crate::Directory::revision) of the list.
+    pub revision: u64,
+}
+
+/// Rows of a part.
+struct Rows<R> {
+    rows: Vec<R>,
+    next: Option<String>,
+    total: usize,
 }
 
 impl<L: Listed> Page<L> {
-    fn rows(&self, facts: &dyn Facts) -> Result<(Vec<L::Row>, Option<String>), ControlError> {
+    /// The first `limit` elements of a list in its order.
+    pub fn first(list: L, limit: usize) -> Self {
+        Self { list, text: None, sort: None, start: Start::Beginning, limit }
+    }
+
+    fn rows(&self, facts: &dyn Facts) -> Result<Rows<L::Row>, ControlError> {
+        let sort = Sort::parse(self.sort.as_deref(), L::COLUMNS, L::DESCENDING)?;
         let mut rows = self.list.rows(facts)?;
-        let is_before = |key: &String, after: &String| if L::DESCENDING { key >= after } else { key <= after };
-        let start = self.after.as_ref().map_or(0, |after| rows.partition_point(|(key, _)| is_before(key, after)));
-        rows.drain(..start);
+        if let Some(text) = self.text.as_deref().map(str::to_lowercase) {
+            rows.retain(|(_, row)| L::texts(facts, row).iter().any(|found| found.to_lowercase().contains(&text)));
+        }
+        let mut rows: Vec<(Position, L::Row)> =
+            rows.into_iter().map(|(key, row)| (sort.position(facts, key, &row), row)).collect();
+        if !sort.is_natural() {
+            rows.sort_by(|(one, _), (other, _)| sort.compare(one, other));
+        }
+        let total = rows.len();
+        let first = match &self.start {
+            Start::Beginning => 0,
+            Start::After(after) => {
+                let after = sort.read(after)?;
+                rows.partition_point(|(position, _)| sort.compare(position, &after).is_le())
+            }
+            Start::Offset(offset) => total.min(*offset),
+            Start::End => total.saturating_sub(self.limit),
+        };
+        rows.drain(..first);
         let is_last = rows.len() <= self.limit;
         rows.truncate(self.limit);
-        let next = rows.last().filter(|_| !is_last).map(|(key, _)| key.clone());
-        Ok((rows.into_iter().map(|(_, row)| row).collect(), next))
+        let next = rows.last().filter(|_| !is_last).map(|(position, _)| sort.write(position));
+        Ok(Rows { rows: rows.into_iter().map(|(_, row)| row).collect(), next, total })
     }
 }
 
@@ -70,11 +131,12 @@ impl<L: Listed> Read for Page<L> {
     const FRESH_COUNTS: bool = L::FRESH_COUNTS;
 
     fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
-        self.rows(facts).map(|(rows, _)| self.list.counted_of(facts, &rows)).unwrap_or_default()
+        self.rows(facts).map(|part| self.list.counted_of(facts, &part.rows)).unwrap_or_default()
     }
 
     fn answer(&self, facts: &dyn Facts) -> Result<Part<L::View>, ControlError> {
-        let (rows, next) = self.rows(facts)?;
-        Ok(Part { views: self.list.views(facts, rows), next })
+        let Rows { rows, next, total } = self.rows(facts)?;
+        let revision = facts.directory().revision();
+        Ok(Part { views: self.list.views(facts, rows), next, total, revision })
     }
 }

@@ -14,11 +14,13 @@ mod events;
 mod exports;
 mod extract;
 mod files;
+mod history;
 mod host_groups;
 mod hosts;
 mod jobs;
 mod listener;
 mod lists;
+mod live;
 mod nfs;
 mod offload;
 mod openapi;
@@ -27,6 +29,8 @@ mod pools;
 mod portals;
 mod problem;
 mod reservations;
+mod revision;
+mod search;
 mod sessions;
 mod shares;
 mod snapshots;
@@ -38,11 +42,13 @@ mod volumes;
 pub(crate) use listener::{Listener, Listeners};
 pub use openapi::openapi_json;
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::{Extension, Router};
 use backlog::Backlog;
+pub(crate) use live::Streams;
 use problem::Fault;
 use reactor::ArrayHandle;
+use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -70,12 +76,16 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(jobs::routes())
         .merge(events::routes())
         .merge(lists::routes())
+        .merge(history::routes())
+        .merge(live::routes())
+        .merge(search::routes())
 }
 
-/// Returns the whole management plane.
-pub(crate) fn router(array: ArrayHandle) -> Router {
+/// Returns the whole management plane. `streams`: those of its listener.
+pub(crate) fn router(array: ArrayHandle, streams: Arc<Streams>) -> Router {
     let (router, _description) = resources().split_for_parts();
-    finish(router.route("/api/v1/openapi.json", axum::routing::get(openapi::show)), array)
+    let router = router.route("/api/v1/openapi.json", axum::routing::get(openapi::show));
+    finish(router, array).layer(Extension(streams))
 }
 
 /// Returns `/metrics` and `/health` alone, for a listener without TLS.

@@ -13,6 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::time::MissedTickBehavior;
 
 /// Largest number of waiting requests; further ones are refused as `busy`.
 pub(crate) const QUEUE_LENGTH: usize = 64;
@@ -22,8 +23,8 @@ const CONCURRENT_REQUESTS: usize = 16;
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest wait of a caller for the reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
-/// Interval at which an idle mirror takes over changes.
-const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval between two samples.
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Request for the reactor: a function that the reactor's thread runs, and that sends the reply.
 struct Work(Box<dyn FnOnce(Rc<Control>) -> LocalBoxFuture<'static, ()> + Send>);
@@ -63,6 +64,8 @@ pub struct ArrayHandle {
     pings: mpsc::Sender<oneshot::Sender<()>>,
     mirror: watch::Receiver<Option<Reading>>,
     measurements: Arc<Measurements>,
+    /// Number of samples taken so far.
+    samples: Arc<watch::Sender<u64>>,
 }
 
 impl std::fmt::Debug for Work {
@@ -78,7 +81,7 @@ impl ArrayHandle {
         let (pings, pinged) = mpsc::channel(1);
         let (sender, mirror) = watch::channel(None);
         let measurements = Arc::<Measurements>::default();
-        let handle = Self { requests, pings, mirror, measurements: Arc::clone(&measurements) };
+        let handle = Self { requests, pings, mirror, measurements: Arc::clone(&measurements), samples: Arc::default() };
         (handle, Requests { queue, pings: pinged, mirror: sender, measurements })
     }
 
@@ -154,14 +157,30 @@ impl ArrayHandle {
         Self { requests, ..self.clone() }
     }
 
-    /// Keeps the mirror's queue short: takes over pending changes even without readers. Ends with
-    /// the reactor.
+    /// Takes a sample of the counters each second, which also keeps the mirror's queue short. Ends
+    /// with the reactor.
     pub async fn follow(self) {
-        while let Ok(reading) = self.reading().await
-            && reading.mirror.catch_up().is_ok()
-        {
-            tokio::time::sleep(FOLLOW_INTERVAL).await;
+        let mut ticks = tokio::time::interval(SAMPLE_INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while let Ok(Reading { mirror, freshness }) = self.reading().await {
+            ticks.tick().await;
+            freshness.published().await;
+            if mirror.sample(self.measurements.loads.all_ns()).is_err() {
+                return;
+            }
+            self.samples.send_modify(|number| *number += 1);
         }
+    }
+
+    /// Number of samples taken so far; changes each second.
+    pub fn samples(&self) -> watch::Receiver<u64> {
+        self.samples.subscribe()
+    }
+
+    /// The mirror as it is, without what was acknowledged last. Errors: `NotRunning` if the reactor
+    /// has stopped.
+    pub async fn mirror(&self) -> Result<Mirror, ControlError> {
+        Ok(self.reading().await?.mirror)
     }
 
     /// Returns the mirror as soon as the reactor has created it.

@@ -1,11 +1,16 @@
 //! Histogram of latencies.
 
-/// Histogram of latencies in buckets that double: bucket `i` counts latencies below 2^i
-/// microseconds that no smaller bucket counts; the last bucket also counts all longer ones.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Buckets of an octave: the latencies from a power of two microseconds to the next.
+const STEPS: u32 = 4;
+/// Octaves with buckets of their own. The first two latencies of 0 to 3 µs have one each.
+const OCTAVES: u32 = 26;
+
+/// Histogram of latencies: four buckets of equal width an octave, and a last one that counts all
+/// latencies from 2^26 µs on, about a minute. The buckets are allocated with the first latency.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LatencyHistogram {
-    /// Counts, not cumulative.
-    pub buckets: [u64; Self::BUCKETS],
+    /// Counts, not cumulative; empty or [`Self::BUCKETS`] long.
+    buckets: Vec<u64>,
     /// Number of latencies.
     pub count: u64,
     /// Sum of the latencies in nanoseconds.
@@ -15,42 +20,81 @@ pub struct LatencyHistogram {
 }
 
 impl LatencyHistogram {
-    /// Number of buckets: the last begins at 2^26 µs, about a minute.
-    pub const BUCKETS: usize = 28;
+    /// Number of buckets.
+    const BUCKETS: usize = ((OCTAVES - 1) * STEPS) as usize + 1;
 
-    /// Upper bound of a bucket in microseconds, exclusive.
-    pub const fn upper_bound_us(bucket: u32) -> u64 {
-        1 << bucket
+    /// Bucket of a latency in microseconds.
+    fn bucket(us: u64) -> usize {
+        let octave = us.checked_ilog2().unwrap_or(0);
+        let bucket = match octave {
+            0 | 1 => us,
+            _ => u64::from((octave - 1) * STEPS) + ((us >> (octave - 2)) & u64::from(STEPS - 1)),
+        };
+        usize::try_from(bucket).unwrap_or(usize::MAX).min(Self::BUCKETS - 1)
+    }
+
+    /// Least latency of a bucket in microseconds.
+    fn start_us(bucket: usize) -> u64 {
+        let bucket = u64::try_from(bucket).unwrap_or(u64::MAX);
+        let (octave, step) = (bucket / u64::from(STEPS), bucket % u64::from(STEPS));
+        if octave == 0 { step } else { (u64::from(STEPS) + step) << (octave - 1) }
     }
 
     /// Adds one latency.
     pub fn record(&mut self, latency_ns: u64) {
-        let us = latency_ns / 1000;
-        let bucket = usize::try_from(u64::BITS - us.leading_zeros()).unwrap_or(usize::MAX).min(Self::BUCKETS - 1);
-        if let Some(count) = self.buckets.get_mut(bucket) {
-            *count += 1;
-        }
+        self.add(Self::bucket(latency_ns / 1000), 1);
         self.count += 1;
         self.sum_ns = self.sum_ns.saturating_add(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
     }
 
+    fn add(&mut self, bucket: usize, count: u64) {
+        if self.buckets.is_empty() {
+            self.buckets = vec![0; Self::BUCKETS];
+        }
+        if let Some(present) = self.buckets.get_mut(bucket) {
+            *present += count;
+        }
+    }
+
     /// Adds the latencies of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        self.buckets.iter_mut().zip(other.buckets).for_each(|(count, more)| *count += more);
+        for (bucket, count) in other.buckets.iter().enumerate().filter(|(_, count)| **count > 0) {
+            self.add(bucket, *count);
+        }
         self.count += other.count;
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Buckets with an upper bound, ascending: the bound in microseconds and the count.
+    /// Latencies recorded since an earlier state of the histogram. The longest of them is not known:
+    /// `max_ns` is the longest of all.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut since = Self { max_ns: self.max_ns, ..Self::default() };
+        for (bucket, count) in self.buckets.iter().enumerate() {
+            let new = count.saturating_sub(earlier.buckets.get(bucket).copied().unwrap_or(0));
+            if new > 0 {
+                since.add(bucket, new);
+            }
+        }
+        since.count = self.count.saturating_sub(earlier.count);
+        since.sum_ns = self.sum_ns.saturating_sub(earlier.sum_ns);
+        since
+    }
+
+    /// Octaves with an upper bound, ascending: the bound in microseconds, exclusive, and the count
+    /// of latencies below it and not below the bound before.
     pub fn bounded(&self) -> impl Iterator<Item = (u64, u64)> {
-        (0u32..).zip(self.buckets).take(Self::BUCKETS - 1).map(|(bucket, count)| (Self::upper_bound_us(bucket), count))
+        (0..=OCTAVES).map(|octave| {
+            let start = if octave == 0 { 0 } else { Self::bucket(1 << (octave - 1)) };
+            let buckets = self.buckets.get(start..Self::bucket(1 << octave)).unwrap_or_default();
+            (1 << octave, buckets.iter().sum())
+        })
     }
 
     /// Number of latencies above the last bound.
-    pub const fn above(&self) -> u64 {
-        self.buckets[Self::BUCKETS - 1]
+    pub fn above(&self) -> u64 {
+        self.buckets.get(Self::BUCKETS - 1).copied().unwrap_or(0)
     }
 
     /// Sum of the latencies in microseconds.
@@ -68,29 +112,28 @@ impl LatencyHistogram {
         self.sum_us().checked_div(self.count).unwrap_or(0)
     }
 
-    /// Upper bound in microseconds of the bucket with the latency at `per_mille` thousandths; the
-    /// last bound for one above it; 0 if there are no latencies.
+    /// Latency in microseconds at `per_mille` thousandths, as if the latencies of a bucket had equal
+    /// distances; at most the longest one, and 0 if there are none.
     pub fn quantile_us(&self, per_mille: u64) -> u64 {
-        if self.count == 0 {
-            return 0;
-        }
-        let rank = (u128::from(self.count) * u128::from(per_mille)).div_ceil(1000).max(1);
-        let mut seen = 0_u128;
-        let mut upper = 0;
-        for (bound, count) in self.bounded() {
-            seen += u128::from(count);
-            upper = bound;
-            if seen >= rank {
-                break;
+        let total: u64 = self.buckets.iter().sum();
+        let rank = (u128::from(total) * u128::from(per_mille)).div_ceil(1000).max(1);
+        let mut before = 0_u128;
+        for (bucket, count) in self.buckets.iter().enumerate() {
+            let count = u128::from(*count);
+            if before + count < rank {
+                before += count;
+                continue;
             }
+            let (start, end) = (Self::start_us(bucket), Self::start_us(bucket + 1));
+            let within = u128::from(end - start) * (rank - before) / count.max(1);
+            return start.saturating_add(u64::try_from(within).unwrap_or(u64::MAX)).min(self.longest_us());
         }
-        upper
+        0
     }
-}
 
-impl Default for LatencyHistogram {
-    fn default() -> Self {
-        Self { buckets: [0; Self::BUCKETS], count: 0, sum_ns: 0, max_ns: 0 }
+    /// Longest latency in microseconds, rounded up.
+    fn longest_us(&self) -> u64 {
+        self.max_ns.div_ceil(1000)
     }
 }
 
@@ -98,45 +141,70 @@ impl Default for LatencyHistogram {
 mod tests {
     use super::*;
 
+    fn of(latencies_us: &[u64]) -> LatencyHistogram {
+        let mut histogram = LatencyHistogram::default();
+        latencies_us.iter().for_each(|us| histogram.record(us * 1000));
+        histogram
+    }
+
     #[test]
-    fn latencies_fall_into_doubling_buckets() {
+    fn buckets_join_without_gaps() {
+        for bucket in 0..LatencyHistogram::BUCKETS {
+            let start = LatencyHistogram::start_us(bucket);
+            assert_eq!(LatencyHistogram::bucket(start), bucket);
+            assert_eq!(LatencyHistogram::bucket(start.saturating_sub(1)), bucket.saturating_sub(1));
+        }
+        assert_eq!(LatencyHistogram::start_us(LatencyHistogram::BUCKETS - 1), 1 << OCTAVES);
+        assert_eq!([10, 11, 12, 15, 16].map(LatencyHistogram::bucket), [9, 9, 10, 11, 12]);
+    }
+
+    #[test]
+    fn octaves_count_latencies_below_their_bound() {
         let mut histogram = LatencyHistogram::default();
         for ns in [0, 999, 1_000, 1_999, 2_000, 1_000_000, u64::MAX] {
             histogram.record(ns);
         }
-        assert_eq!(histogram.buckets.get(..3), Some(&[2, 2, 1][..]));
-        assert_eq!(histogram.buckets.get(10), Some(&1));
-        assert_eq!(histogram.buckets.last(), Some(&1));
-        assert_eq!((histogram.quantile_us(500), histogram.above()), (2, 1));
-        assert_eq!(histogram.max_ns, u64::MAX);
+        let given: Vec<(u64, u64)> = histogram.bounded().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(given, [(1, 2), (2, 2), (4, 1), (1024, 1)]);
+        assert_eq!((histogram.bounded().count(), histogram.bounded().last()), (27, Some((1 << 26, 0))));
+        assert_eq!((histogram.above(), histogram.max_ns), (1, u64::MAX));
+        assert_eq!(LatencyHistogram::default().bounded().count(), 27);
     }
 
     #[test]
-    fn a_merged_histogram_has_the_latencies_of_both() {
-        let (mut one, mut other, mut both) =
-            (LatencyHistogram::default(), LatencyHistogram::default(), LatencyHistogram::default());
-        for (index, ns) in [500, 3_000, 9_000, 4_000_000].into_iter().enumerate() {
-            if index % 2 == 0 {
-                one.record(ns)
-            } else {
-                other.record(ns)
+    fn a_merged_histogram_has_the_latencies_of_both_and_since_takes_them_away() {
+        let (one, other, both) = (of(&[0, 9]), of(&[3, 4000]), of(&[0, 3, 9, 4000]));
+        let mut merged = one.clone();
+        merged.merge(&other);
+        assert_eq!((&merged, merged.max_us()), (&both, 4_000));
+        assert_eq!(merged.since(&one), other);
+        assert_eq!(merged.since(&merged).count, 0);
+        assert_eq!(merged.since(&LatencyHistogram::default()), merged);
+    }
+
+    #[test]
+    fn quantiles_are_within_a_sixteenth_on_smooth_latencies() {
+        for step in [1, 7, 100, 3_000] {
+            let latencies: Vec<u64> = (1..=1000).map(|at| at * step).collect();
+            let histogram = of(&latencies);
+            for per_mille in [100, 500, 900, 990] {
+                let (exact, found) = (per_mille * step, histogram.quantile_us(per_mille));
+                assert!(found.abs_diff(exact) <= exact / 16 + 1, "{per_mille} by {step}: {found}, not {exact}");
             }
-            both.record(ns);
+            assert_eq!(histogram.quantile_us(1000), 1000 * step);
         }
-        one.merge(&other);
-        assert_eq!((&one, one.max_us()), (&both, 4_000));
     }
 
     #[test]
-    fn quantiles_name_the_bucket() {
-        let mut histogram = LatencyHistogram::default();
-        let latencies = [(50, 7), (49, 100), (1, 1000)];
-        latencies.into_iter().for_each(|(times, us)| (0..times).for_each(|_| histogram.record(us * 1000)));
-        assert_eq!([500, 990, 1000].map(|per_mille| histogram.quantile_us(per_mille)), [8, 128, 1024]);
+    fn quantiles_of_few_latencies_are_not_above_the_longest() {
+        let latencies = [vec![7; 50], vec![100; 49], vec![1000]].concat();
+        let histogram = of(&latencies);
+        assert_eq!([500, 990, 1000].map(|per_mille| histogram.quantile_us(per_mille)), [8, 112, 1000]);
         assert_eq!(histogram.average_us(), 62);
+        assert_eq!(of(&[5]).quantile_us(500), 5);
         let mut long = LatencyHistogram::default();
         long.record(u64::MAX);
-        assert_eq!(long.quantile_us(500), 1 << 26);
+        assert!(long.quantile_us(500) >= 1 << 26);
         let none = LatencyHistogram::default();
         assert_eq!((none.quantile_us(990), none.average_us()), (0, 0));
     }

@@ -75,13 +75,13 @@ pub(crate) fn run(input: &[u8]) {
     let _reply = finish(control.execute(StatusShow));
     let _reply = finish(control.execute(MetricsShow));
     let _reply = finish(control.execute(PoolList));
-    let _reply = finish(control.execute(VolumeList));
-    let _reply = finish(control.execute(ShareList));
-    let _reply = finish(control.execute(HostList));
+    let _reply = finish(control.execute(VolumeList::default()));
+    let _reply = finish(control.execute(ShareList::default()));
+    let _reply = finish(control.execute(HostList::default()));
     let _reply = finish(control.execute(JobList));
     let _reply = finish(control.execute(PortalList));
     let _reply = finish(control.execute(ReservationList { volume: None }));
-    let _reply = finish(control.execute(SessionList));
+    let _reply = finish(control.execute(SessionList::default()));
 }
 
 fn open(catalog: Rc<MemoryCatalog>) -> Option<Control> {

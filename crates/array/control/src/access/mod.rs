@@ -22,7 +22,7 @@ use crate::events::Draft;
 use crate::facts::Facts;
 use crate::live::Change;
 use crate::names::{MAX_LUN, check_lun};
-use crate::page::Listed;
+use crate::page::{Column, Listed, column};
 use crate::read::Read;
 use crate::record::Document;
 use crate::request::{Outcome, Request};
@@ -94,6 +94,18 @@ impl Read for AccessList {
 impl Listed for AccessList {
     type View = AccessView;
     type Row = (Uuid, To);
+    const COLUMNS: &'static [Column<(Uuid, To)>] = &[
+        column("volume", |facts, (volume, _)| {
+            facts.directory().volume_by_id(*volume).map(|volume| volume.name.as_str()).into()
+        }),
+        column("host", |facts, (_, to)| facts.directory().grantee(*to).word().as_str().into()),
+        column("lun", |facts, (volume, to)| {
+            facts.directory().access_between(*volume, *to).map(|access| u64::from(access.lun)).into()
+        }),
+        column("created", |facts, (volume, to)| {
+            facts.directory().access_between(*volume, *to).map(|access| access.created).into()
+        }),
+    ];
 
     /// Keys sort by volume, then any host, hosts and groups by name. Names contain no space.
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, (Uuid, To))>, ControlError> {
@@ -116,6 +128,11 @@ impl Listed for AccessList {
             .collect();
         rows.sort_unstable();
         Ok(rows)
+    }
+
+    fn texts(facts: &dyn Facts, (volume, to): &(Uuid, To)) -> Vec<String> {
+        let volume = facts.directory().volume_by_id(*volume).map(|volume| volume.name.clone());
+        volume.into_iter().chain([facts.directory().grantee(*to).word()]).collect()
     }
 
     fn views(&self, facts: &dyn Facts, rows: Vec<(Uuid, To)>) -> Vec<AccessView> {

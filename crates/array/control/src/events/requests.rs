@@ -5,7 +5,7 @@ use crate::condition::{BELOW_FULL, BELOW_FULL_HELP};
 use crate::control::Control;
 use crate::error::ControlError;
 use crate::facts::Facts;
-use crate::page::Listed;
+use crate::page::{Column, Listed, column};
 use crate::read::Read;
 
 /// Lists events, oldest first.
@@ -36,6 +36,30 @@ impl Read for EventList {
     }
 }
 
+impl Listed for EventList {
+    type View = Event;
+    type Row = Event;
+    const COLUMNS: &'static [Column<Event>] = &[
+        column("id", |_, event| event.id.into()),
+        column("time", |_, event| event.time.into()),
+        column("severity", |_, event| (event.severity as u64).into()),
+        column("code", |_, event| event.code.as_str().into()),
+        column("subject", |_, event| event.subject.as_str().into()),
+    ];
+
+    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Event)>, ControlError> {
+        Ok(self.answer(facts)?.into_iter().map(|event| (format!("{:020}", event.id), event)).collect())
+    }
+
+    fn texts(_facts: &dyn Facts, event: &Event) -> Vec<String> {
+        vec![event.code.to_string(), event.subject.clone(), event.message.clone()]
+    }
+
+    fn views(&self, _facts: &dyn Facts, rows: Vec<Event>) -> Vec<Event> {
+        rows
+    }
+}
+
 impl Read for AlertList {
     type Reply = Vec<AlertView>;
     const NAME: &'static str = "alert-list";
@@ -48,6 +72,12 @@ impl Read for AlertList {
 impl Listed for AlertList {
     type View = AlertView;
     type Row = AlertView;
+    const COLUMNS: &'static [Column<AlertView>] = &[
+        column("severity", |_, alert| (alert.severity as u64).into()),
+        column("code", |_, alert| alert.code.into()),
+        column("subject", |_, alert| alert.subject.as_str().into()),
+        column("since", |_, alert| alert.since.into()),
+    ];
 
     /// Keys sort by severity, time, condition and subject; a condition holds once for a subject.
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, AlertView)>, ControlError> {
@@ -63,6 +93,10 @@ impl Listed for AlertList {
         let mut rows: Vec<_> = facts.alerts().into_iter().map(|alert| (key(&alert), alert)).collect();
         rows.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         Ok(rows)
+    }
+
+    fn texts(_facts: &dyn Facts, alert: &AlertView) -> Vec<String> {
+        vec![alert.code.to_owned(), alert.subject.clone(), alert.message.clone()]
     }
 
     fn views(&self, _facts: &dyn Facts, rows: Vec<AlertView>) -> Vec<AlertView> {

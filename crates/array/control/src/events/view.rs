@@ -14,6 +14,8 @@ pub struct EventFilter {
     pub subject: Option<String>,
     /// Earliest time.
     pub from: Option<Timestamp>,
+    /// Time before which the event was.
+    pub until: Option<Timestamp>,
 }
 
 impl EventFilter {
@@ -26,6 +28,7 @@ impl EventFilter {
             && self.code.as_ref().is_none_or(|code| event.code == *code)
             && self.subject.as_ref().is_none_or(is_about)
             && self.from.is_none_or(|from| event.time >= from)
+            && self.until.is_none_or(|until| event.time < until)
     }
 }
 

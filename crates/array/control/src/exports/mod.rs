@@ -23,7 +23,7 @@ use crate::events::Draft;
 use crate::facts::Facts;
 use crate::hosts::error::HostError;
 use crate::live::Change;
-use crate::page::Listed;
+use crate::page::{Column, Key, Listed, column};
 use crate::read::Read;
 use crate::record::Document;
 use crate::request::{Outcome, Request};
@@ -107,6 +107,10 @@ impl Read for ExportList {
 impl Listed for ExportList {
     type View = ExportView;
     type Row = (Uuid, ExportTo);
+    const COLUMNS: &'static [Column<(Uuid, ExportTo)>] = &[
+        column("share", |facts, row| named(facts, row).map(|view| Key::Text(view.share)).into()),
+        column("host", |facts, row| named(facts, row).map(|view| Key::Text(view.grantee.word())).into()),
+    ];
 
     /// Keys sort by share, then the most exact rules first. Names contain no space.
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, (Uuid, ExportTo))>, ControlError> {
@@ -127,10 +131,19 @@ impl Listed for ExportList {
         Ok(rows)
     }
 
+    fn texts(facts: &dyn Facts, row: &(Uuid, ExportTo)) -> Vec<String> {
+        named(facts, row).map(|view| vec![view.share, view.grantee.word()]).unwrap_or_default()
+    }
+
     fn views(&self, facts: &dyn Facts, rows: Vec<(Uuid, ExportTo)>) -> Vec<ExportView> {
         let records = rows.into_iter().filter_map(|(share, to)| facts.directory().export_between(share, to));
         records.map(|export| facts.export_view(export)).collect()
     }
+}
+
+/// Rule of a row with its names.
+fn named(facts: &dyn Facts, (share, to): &(Uuid, ExportTo)) -> Option<ExportView> {
+    facts.directory().export_between(*share, *to).map(|export| facts.export_view(export))
 }
 
 impl Request for ExportGrant {

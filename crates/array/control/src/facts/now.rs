@@ -7,6 +7,7 @@ use crate::events::Event;
 use crate::events::view::{AlertView, EventFilter};
 use crate::jobs::view::JobView;
 use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
+use crate::samples::ring::Samples;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
 use std::cell::{OnceCell, Ref};
@@ -103,5 +104,9 @@ impl Facts for Now<'_> {
 
     fn alerts(&self) -> Vec<AlertView> {
         self.control.alerts()
+    }
+
+    fn samples(&self) -> Option<&Samples> {
+        None
     }
 }

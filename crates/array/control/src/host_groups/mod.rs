@@ -19,7 +19,7 @@ use crate::exports::{changes_about, share_user};
 use crate::facts::Facts;
 use crate::live::Change;
 use crate::names::check_name;
-use crate::page::Listed;
+use crate::page::{Column, Listed, column};
 use crate::read::Read;
 use crate::record::Document;
 use crate::request::{Outcome, Request};
@@ -93,12 +93,20 @@ impl Read for HostGroupList {
 impl Listed for HostGroupList {
     type View = HostGroupView;
     type Row = Uuid;
+    const COLUMNS: &'static [Column<Uuid>] = &[
+        column("name", |facts, id| facts.directory().host_group_by_id(*id).map(|group| group.name.as_str()).into()),
+        column("created", |facts, id| facts.directory().host_group_by_id(*id).map(|group| group.created).into()),
+    ];
 
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Uuid)>, ControlError> {
         let mut rows: Vec<(String, Uuid)> =
             facts.directory().host_groups().map(|record| (record.name.clone(), record.id)).collect();
         rows.sort_unstable();
         Ok(rows)
+    }
+
+    fn texts(facts: &dyn Facts, id: &Uuid) -> Vec<String> {
+        facts.directory().host_group_by_id(*id).map(|group| vec![group.name.clone()]).unwrap_or_default()
     }
 
     fn views(&self, facts: &dyn Facts, rows: Vec<Uuid>) -> Vec<HostGroupView> {

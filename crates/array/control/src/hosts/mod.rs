@@ -1,14 +1,16 @@
-//! Hosts: list, show, delete. `edit.rs` creates and changes them.
+//! Hosts: show, delete. `list.rs` lists them, `edit.rs` creates and changes them.
 
 mod address;
 mod edit;
 pub(crate) mod error;
 pub(crate) mod initiator;
+mod list;
 pub(crate) mod record;
 
 pub use edit::{ChapSet, HostCreate, HostSet, MutualChapSet};
 pub use error::HostError;
 pub use initiator::{Initiator, iscsi_name_fault};
+pub use list::{HostHas, HostList};
 pub use record::{Chap, HostRecord, MutualChap};
 
 use crate::access::record::To;
@@ -22,17 +24,12 @@ use crate::exports::record::ExportTo;
 use crate::exports::share_user;
 use crate::facts::Facts;
 use crate::live::Change;
-use crate::page::Listed;
 use crate::read::Read;
 use crate::record::Document;
 use crate::request::Request;
 use crate::volumes::LunView;
 use std::collections::BTreeMap;
 use uuid::Uuid;
-
-/// Lists all hosts by name.
-#[derive(Clone, Debug)]
-pub struct HostList;
 
 /// Shows one host.
 #[derive(Clone, Debug)]
@@ -68,34 +65,6 @@ pub struct GeneratedSecrets {
     pub chap: Option<Secret>,
     /// Secret of the array.
     pub mutual: Option<Secret>,
-}
-
-impl Read for HostList {
-    type Reply = Vec<HostView>;
-    const NAME: &'static str = "host-list";
-
-    fn answer(&self, facts: &dyn Facts) -> Result<Vec<HostView>, ControlError> {
-        self.all(facts)
-    }
-}
-
-impl Listed for HostList {
-    type View = HostView;
-    type Row = Uuid;
-
-    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Uuid)>, ControlError> {
-        let mut rows: Vec<(String, Uuid)> =
-            facts.directory().hosts().map(|record| (record.name.clone(), record.id)).collect();
-        rows.sort_unstable();
-        Ok(rows)
-    }
-
-    fn views(&self, facts: &dyn Facts, rows: Vec<Uuid>) -> Vec<HostView> {
-        let sessions = facts.sessions_by_host();
-        let records = rows.into_iter().filter_map(|id| facts.directory().host_by_id(id));
-        let count = |id| sessions.get(&id).copied().unwrap_or_default();
-        records.map(|record| facts.host_view_with(record.clone(), count(record.id), None)).collect()
-    }
 }
 
 impl Read for HostShow {

@@ -7,7 +7,7 @@ use crate::error::ControlError;
 use crate::events::Draft;
 use crate::facts::Facts;
 use crate::jobs::error::JobError;
-use crate::page::Listed;
+use crate::page::{Column, Listed, column};
 use crate::read::Read;
 use crate::record::Document;
 use crate::request::{Outcome, Request};
@@ -146,12 +146,23 @@ impl Listed for JobList {
     type View = JobView;
     type Row = JobView;
     const DESCENDING: bool = true;
+    const COLUMNS: &'static [Column<JobView>] = &[
+        column("kind", |_, job| job.kind.name().into()),
+        column("subject", |_, job| job.subject.as_str().into()),
+        column("state", |_, job| job.state.name().into()),
+        column("started", |_, job| job.started.into()),
+        column("finished", |_, job| job.finished.into()),
+    ];
 
     /// Ids are ordered by time.
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, JobView)>, ControlError> {
         let mut rows: Vec<(String, JobView)> = facts.jobs().into_iter().map(|job| (job.id.to_string(), job)).collect();
         rows.sort_unstable_by(|(one, _), (other, _)| other.cmp(one));
         Ok(rows)
+    }
+
+    fn texts(_facts: &dyn Facts, job: &JobView) -> Vec<String> {
+        vec![job.id.to_string(), job.kind.name().to_owned(), job.subject.clone(), job.state.name().to_owned()]
     }
 
     fn views(&self, _facts: &dyn Facts, rows: Vec<JobView>) -> Vec<JobView> {

@@ -7,12 +7,18 @@
 //! which each reader first brings up to date: a reader that is slow with its reply keeps no old
 //! state.
 
+mod changes;
+mod news;
 mod publish;
 pub(crate) mod publisher;
 mod view;
 
+pub use changes::RecordChange;
+pub use news::{Known, News};
+
 use crate::error::ControlError;
 use crate::read::Read;
+use jiff::Timestamp;
 use pool::ObjectId;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,6 +62,30 @@ impl Mirror {
         let mut model = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         model.catch_up()?;
         request.answer(&model.view)
+    }
+
+    /// Adds a sample of what hosts did since the last one. `processor_ns`: processor time so far of
+    /// the threads that serve hosts. Errors: `NotRunning` if the array has ended.
+    pub fn sample(&self, processor_ns: u64) -> Result<(), ControlError> {
+        let mut model = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        model.catch_up()?;
+        model.view.sample(processor_ns);
+        Ok(())
+    }
+
+    /// What is new to a reader. Errors: `NotRunning` if the array has ended.
+    pub fn news(&self, known: Known) -> Result<News, ControlError> {
+        let mut model = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        model.catch_up()?;
+        Ok(model.view.news(known))
+    }
+
+    /// Start of the array and all that the mirror has, for a reader that follows from now on. Errors:
+    /// `NotRunning` if the array has ended.
+    pub fn known(&self) -> Result<(Timestamp, Known), ControlError> {
+        let mut model = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        model.catch_up()?;
+        Ok(model.view.known())
     }
 
     /// Number of objects of the pool in the copy.

@@ -1,6 +1,7 @@
 //! Publication of changes to the mirror, on the owner's side.
 
 use super::Mirror;
+use super::changes::ChangeLog;
 use super::publisher::Waiting;
 use super::view::{Count, Delta, View};
 use crate::control::Control;
@@ -8,6 +9,7 @@ use crate::directory::Edit;
 use crate::environment::yield_now;
 use crate::events::view::EventFilter;
 use crate::jobs::view::JobView;
+use crate::samples::recorder::Recorder;
 use pool::{ObjectId, ObjectKind, Revision};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::channel;
@@ -62,6 +64,8 @@ impl Control {
             jobs: BTreeMap::new(),
             alerts: Vec::new(),
             events: VecDeque::new(),
+            recorder: Recorder::new(self.environment().now()),
+            changes_made: ChangeLog::default(),
         };
         publisher.to.replace(Some(to));
         self.publish_facts().await;

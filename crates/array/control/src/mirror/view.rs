@@ -1,11 +1,14 @@
 //! Copy of the facts, and its changes.
 
+use super::changes::ChangeLog;
 use crate::directory::{Directory, Edit};
 use crate::events::Event;
 use crate::events::view::{AlertView, EventFilter};
 use crate::facts::{Facts, PoolFacts};
 use crate::jobs::view::JobView;
 use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
+use crate::samples::recorder::Recorder;
+use crate::samples::ring::Samples;
 use crate::volumes::record::VolumeRecord;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo, Revision};
@@ -71,6 +74,8 @@ pub(super) struct View {
     pub jobs: BTreeMap<Uuid, JobView>,
     pub alerts: Vec<AlertView>,
     pub events: VecDeque<Event>,
+    pub recorder: Recorder,
+    pub changes_made: ChangeLog,
 }
 
 impl View {
@@ -90,10 +95,16 @@ impl View {
             Delta::Unit(id, unit) => {
                 // A unit may have been used just before its volume or share was deleted.
                 if self.directory.name_of(id).is_some() {
+                    let is_share = self.directory.share_of(id).is_some();
+                    self.recorder.note_unit(id, is_share, self.units.get(&id), &unit);
                     self.units.insert(id, *unit);
                 }
             }
             Delta::Session(id, session) => {
+                if let Some(after) = &session {
+                    let known = self.sessions.binary_search_by_key(&id, |session| session.id).ok();
+                    self.recorder.note_session(known.and_then(|at| self.sessions.get(at)), after);
+                }
                 match (self.sessions.binary_search_by_key(&id, |session| session.id), session) {
                     (Ok(at), Some(session)) => {
                         if let Some(known) = self.sessions.get_mut(at) {
@@ -115,6 +126,13 @@ impl View {
         }
     }
 
+    /// Adds a sample of what hosts did since the last one.
+    pub fn sample(&mut self, processor_ns: u64) {
+        let counters = self.units.values().filter_map(|unit| unit.counters.as_ref());
+        let queue_depth = counters.map(|counters| counters.queue_depth).fold(0, u64::saturating_add);
+        self.recorder.sample(self.at, queue_depth, processor_ns);
+    }
+
     fn edit(&mut self, edit: Edit) {
         if let Edit::Volume(id, after) = &edit {
             let before = self.directory.volume_by_id(*id).map(|volume| volume.object);
@@ -123,6 +141,7 @@ impl View {
                 self.units.remove(&object);
             }
         }
+        self.changes_made.note(&edit, self.directory.revision() + 1);
         self.directory.apply(edit);
     }
 }
@@ -205,5 +224,9 @@ impl Facts for View {
 
     fn alerts(&self) -> Vec<AlertView> {
         self.alerts.clone()
+    }
+
+    fn samples(&self) -> Option<&Samples> {
+        Some(self.recorder.samples())
     }
 }

@@ -10,7 +10,7 @@ use crate::directory::Directory;
 use crate::error::ControlError;
 use crate::facts::Facts;
 use crate::live::{Registration, Reservations};
-use crate::page::Listed;
+use crate::page::{Column, Listed, column};
 use crate::read::Read;
 use crate::volumes::record::VolumeRecord;
 use unit::ReservationType;
@@ -78,6 +78,11 @@ impl Read for ReservationList {
 impl Listed for ReservationList {
     type View = ReservationView;
     type Row = ReservationView;
+    const COLUMNS: &'static [Column<ReservationView>] = &[
+        column("volume", |_, row| row.volume.as_str().into()),
+        column("host", |_, row| row.registration.host.as_deref().into()),
+        column("initiator", |_, row| row.registration.registration.initiator.as_str().into()),
+    ];
 
     /// Keys sort by volume, then registrations by initiator port and target port, then RESERVE.
     /// Names of volumes and initiators contain no space.
@@ -97,6 +102,11 @@ impl Listed for ReservationList {
         }
         rows.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         Ok(rows)
+    }
+
+    fn texts(_facts: &dyn Facts, row: &ReservationView) -> Vec<String> {
+        let texts = [row.volume.clone(), row.registration.registration.initiator.clone()];
+        texts.into_iter().chain(row.registration.host.clone()).collect()
     }
 
     fn views(&self, _facts: &dyn Facts, rows: Vec<ReservationView>) -> Vec<ReservationView> {

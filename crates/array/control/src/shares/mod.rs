@@ -1,4 +1,4 @@
-//! Shares: list and show. Each verb that changes a share has its own file.
+//! Shares: show. Each other verb has its own file.
 //!
 //! A share is an address space of the pool with a document. `control` creates it empty, in one
 //! commit, and knows nothing of the files in it.
@@ -7,6 +7,7 @@ mod clone;
 mod create;
 mod delete;
 pub(crate) mod error;
+mod list;
 pub(crate) mod record;
 mod rollback;
 mod set;
@@ -16,6 +17,7 @@ pub use clone::ShareClone;
 pub use create::ShareCreate;
 pub use delete::ShareDelete;
 pub use error::ShareError;
+pub use list::{ShareHas, ShareList, SharesServed};
 pub use record::{CopyPolicy, Protocols, RootRecord, ShareRecord};
 pub use rollback::ShareRollback;
 pub use set::ShareSet;
@@ -26,18 +28,12 @@ use crate::control::Control;
 use crate::error::ControlError;
 use crate::exports::ExportView;
 use crate::facts::Facts;
-use crate::page::Listed;
 use crate::pools::count;
 use crate::pools::state::Warning;
 use crate::read::Read;
 use crate::volumes::SourceView;
 use crate::volumes::record::SourceRecord;
 use pool::{ObjectId, ObjectInfo};
-use uuid::Uuid;
-
-/// Lists all shares by name.
-#[derive(Clone, Debug)]
-pub struct ShareList;
 
 /// Shows one share.
 #[derive(Clone, Debug)]
@@ -69,38 +65,6 @@ pub struct ShareView {
     pub portals: Vec<String>,
     /// Warnings about the consequences of the request that this view answers.
     pub warnings: Vec<Warning>,
-}
-
-impl Read for ShareList {
-    type Reply = Vec<ShareView>;
-    const NAME: &'static str = "share-list";
-
-    fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
-        facts.directory().shares().flat_map(|share| facts.counted_of(share.object, share.id)).collect()
-    }
-
-    fn answer(&self, facts: &dyn Facts) -> Result<Vec<ShareView>, ControlError> {
-        self.all(facts)
-    }
-}
-
-impl Listed for ShareList {
-    type View = ShareView;
-    type Row = Uuid;
-
-    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Uuid)>, ControlError> {
-        Ok(facts.directory().shares_by_name().map(|record| (record.name.clone(), record.id)).collect())
-    }
-
-    fn views(&self, facts: &dyn Facts, rows: Vec<Uuid>) -> Vec<ShareView> {
-        let records = rows.into_iter().filter_map(|id| facts.directory().share_by_id(id));
-        records.filter_map(|record| facts.share_view(record.clone())).collect()
-    }
-
-    fn counted_of(&self, facts: &dyn Facts, rows: &[Uuid]) -> Vec<Vec<ObjectId>> {
-        let records = rows.iter().filter_map(|id| facts.directory().share_by_id(*id));
-        records.flat_map(|record| facts.counted_of(record.object, record.id)).collect()
-    }
 }
 
 impl Read for ShareShow {

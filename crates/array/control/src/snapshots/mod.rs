@@ -1,13 +1,15 @@
-//! Snapshots of volumes and shares: list, show, delete. `create.rs` takes them, of one or of several
+//! Snapshots of volumes and shares: show, delete. `list.rs` lists them, `create.rs` takes them, of one or of several
 //! at one instant.
 
 mod create;
 pub(crate) mod error;
+mod list;
 pub(crate) mod record;
 mod tree;
 
 pub use create::{SnapshotCreate, SnapshotGroup};
 pub use error::SnapshotError;
+pub use list::SnapshotList;
 pub use record::SnapshotRecord;
 pub use tree::{SnapshotTree, TreeView};
 
@@ -19,20 +21,12 @@ use crate::error::ControlError;
 use crate::events::Draft;
 use crate::facts::Facts;
 use crate::live::Change;
-use crate::page::Listed;
 use crate::read::Read;
 use crate::record::Document;
 use crate::request::Request;
 use crate::volumes::record::SourceRecord;
 use pool::{CatalogChange, ObjectId, ObjectInfo};
 use uuid::Uuid;
-
-/// Lists snapshots by volume or share, and name.
-#[derive(Clone, Debug, Default)]
-pub struct SnapshotList {
-    /// Only snapshots of this volume or share.
-    pub volume: Option<String>,
-}
 
 /// Shows one snapshot.
 #[derive(Clone, Debug)]
@@ -63,51 +57,6 @@ pub struct SnapshotView {
     pub of_share: bool,
     /// Volumes or shares cloned from it.
     pub dependents: Vec<String>,
-}
-
-impl Read for SnapshotList {
-    type Reply = Vec<SnapshotView>;
-    const NAME: &'static str = "snapshot-list";
-
-    fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
-        self.records(facts).unwrap_or_default().into_iter().map(|snapshot| vec![snapshot.object]).collect()
-    }
-
-    fn answer(&self, facts: &dyn Facts) -> Result<Vec<SnapshotView>, ControlError> {
-        self.all(facts)
-    }
-}
-
-impl Listed for SnapshotList {
-    type View = SnapshotView;
-    type Row = Uuid;
-
-    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Uuid)>, ControlError> {
-        let named = |snapshot: &SnapshotRecord| (facts.directory().full_name(snapshot), snapshot.id);
-        let mut rows: Vec<(String, Uuid)> = self.records(facts)?.into_iter().map(named).collect();
-        rows.sort_unstable();
-        Ok(rows)
-    }
-
-    fn views(&self, facts: &dyn Facts, rows: Vec<Uuid>) -> Vec<SnapshotView> {
-        let records = rows.into_iter().filter_map(|id| facts.directory().snapshot_by_id(id));
-        records.filter_map(|record| facts.snapshot_view(record.clone())).collect()
-    }
-
-    fn counted_of(&self, facts: &dyn Facts, rows: &[Uuid]) -> Vec<Vec<ObjectId>> {
-        let records = rows.iter().filter_map(|id| facts.directory().snapshot_by_id(*id));
-        records.map(|record| vec![record.object]).collect()
-    }
-}
-
-impl SnapshotList {
-    fn records<'a>(&self, facts: &'a dyn Facts) -> Result<Vec<&'a SnapshotRecord>, ControlError> {
-        let directory = facts.directory();
-        Ok(match &self.volume {
-            Some(volume) => directory.snapshots_of(directory.content(volume)?.id).collect(),
-            None => directory.snapshots().collect(),
-        })
-    }
 }
 
 impl Read for SnapshotShow {

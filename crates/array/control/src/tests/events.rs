@@ -13,7 +13,7 @@ fn every_change_is_told_once_and_failures_are_not() {
     array.create("v1");
     let again = VolumeCreate { name: "v1".to_owned(), size_bytes: Some(1 << 30), ..VolumeCreate::default() };
     array.run(again).unwrap();
-    array.run(VolumeList).unwrap();
+    array.run(VolumeList::default()).unwrap();
     array.code(VolumeDelete { volume: "v2".to_owned(), with_snapshots: false });
     array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
     let codes: Vec<String> = list(&array, None, 100).into_iter().map(|event| event.code).collect();

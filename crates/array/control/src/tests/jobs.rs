@@ -216,7 +216,7 @@ fn a_bad_block_is_told_with_volume_lba_and_snapshots_and_goes_when_a_scrub_is_cl
     let array = Array::new();
     let v1 = array.create("v1").object.id;
     array.run(SnapshotCreate { volume: "v1".to_owned(), name: "monday".to_owned() }).unwrap();
-    let snapshots = array.run(SnapshotList { volume: None }).unwrap();
+    let snapshots = array.run(SnapshotList::default()).unwrap();
     let monday = snapshots[0].object.id;
     let all = [bad(v1, 4096, 7), bad(monday, 4096, 7), bad(v1, 8192, 8), bad(monday, 8192, 8), bad(monday, 1 << 20, 9)];
     array.catalog.bad.replace(all.to_vec());
@@ -262,7 +262,7 @@ fn damaged_metadata_of_one_volume_is_named_and_hides_nothing_else() {
     array.create("last");
     array.catalog.set_mapped(good, 4096);
     array.catalog.damaged.borrow_mut().insert(bad.0);
-    let volumes = array.run(VolumeList).unwrap();
+    let volumes = array.run(VolumeList::default()).unwrap();
     let unique: Vec<_> = volumes.iter().map(|volume| (volume.record.name.as_str(), volume.unique_bytes)).collect();
     assert_eq!(unique, [("bad", None), ("good", Some(0)), ("last", Some(0))]);
     let pool = |array: &Array| array.run(PoolShow { pool: "p0".to_owned() }).unwrap();
@@ -271,7 +271,7 @@ fn damaged_metadata_of_one_volume_is_named_and_hides_nothing_else() {
         (None, None, PoolState::Damaged)
     );
     array.run(PoolList).unwrap();
-    array.run(SnapshotList { volume: None }).unwrap();
+    array.run(SnapshotList::default()).unwrap();
     array.run(MetricsShow).unwrap();
     let status = array.run(StatusShow).unwrap();
     assert_eq!(status.health, Health::Degraded);
@@ -298,7 +298,7 @@ fn damaged_metadata_of_one_volume_is_named_and_hides_nothing_else() {
     // it.
     let again = Array::over(array.catalog.clone()).unwrap();
     assert_eq!(pool(&again).state, PoolState::Damaged);
-    again.run(VolumeList).unwrap();
+    again.run(VolumeList::default()).unwrap();
     assert_eq!(events(&again).into_iter().filter(|(code, _)| code == "metadata-damaged").count(), 2);
     again.catalog.damaged.borrow_mut().clear();
     job(&again, scrub());

@@ -21,24 +21,24 @@ where
 #[track_caller]
 fn everything_is_the_same(array: &Array, mirror: &Mirror) {
     let volume = || "v1".to_owned();
-    same(array, mirror, &VolumeList);
+    same(array, mirror, &VolumeList::default());
     same(array, mirror, &VolumeShow { volume: volume() });
     same(array, mirror, &VolumeSpace { volume: volume() });
     same(array, mirror, &SnapshotTree { volume: volume() });
-    same(array, mirror, &SnapshotList { volume: None });
-    same(array, mirror, &SnapshotList { volume: Some(volume()) });
+    same(array, mirror, &SnapshotList::default());
+    same(array, mirror, &SnapshotList { volume: Some(volume()), older_than: None });
     same(array, mirror, &SnapshotShow { snapshot: "v1@monday".to_owned() });
     same(array, mirror, &PoolList);
     same(array, mirror, &PoolShow { pool: "p0".to_owned() });
-    same(array, mirror, &HostList);
+    same(array, mirror, &HostList::default());
     same(array, mirror, &HostShow { host: "esx01".to_owned() });
     same(array, mirror, &HostGroupList);
     same(array, mirror, &HostGroupShow { group: "c1".to_owned() });
     same(array, mirror, &AccessList::default());
-    same(array, mirror, &ShareList);
+    same(array, mirror, &ShareList::default());
     same(array, mirror, &ShareShow { share: "s1".to_owned() });
     same(array, mirror, &ExportList::default());
-    same(array, mirror, &SessionList);
+    same(array, mirror, &SessionList::default());
     same(array, mirror, &PortalList);
     same(array, mirror, &PortGroupList);
     same(array, mirror, &PortGroupShow { group: 1 });
@@ -118,7 +118,7 @@ fn what_hosts_do_is_published_when_it_changed() {
     let v1 = array.create("v1").object.id;
     array.live.reservations.borrow_mut().insert(v1.0, Reservations { conflicts: 3, ..Reservations::default() });
     let mirror = block_on(array.control.mirror());
-    let sessions = || mirror.read(&SessionList).unwrap().len();
+    let sessions = || mirror.read(&SessionList::default()).unwrap().len();
     let mapped = || mirror.read(&VolumeShow { volume: "v1".to_owned() }).unwrap().object.mapped_bytes;
     array.log_in(7, ESX01);
     array.catalog.set_mapped(v1, 4096);
@@ -191,5 +191,5 @@ fn a_mirror_of_an_array_that_ended_does_not_answer() {
     let array = Array::new();
     let mirror = block_on(array.control.mirror());
     drop(array);
-    assert_eq!(mirror.read(&VolumeList).unwrap_err(), ControlError::NotRunning);
+    assert_eq!(mirror.read(&VolumeList::default()).unwrap_err(), ControlError::NotRunning);
 }

@@ -19,7 +19,7 @@ fn everything_is_there_again_after_a_restart() {
     assert_eq!(again.control.directory().nexus(ESX01), nexus);
     assert_eq!(again.control.directory().array(), array.control.directory().array());
     assert_eq!(again.control.directory().volumes().next(), Some(&before.record));
-    let snapshots = again.run(SnapshotList { volume: None }).unwrap();
+    let snapshots = again.run(SnapshotList::default()).unwrap();
     assert_eq!(snapshots[0].record.name, "monday");
 }
 

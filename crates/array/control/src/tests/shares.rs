@@ -151,7 +151,7 @@ fn a_failed_commit_leaves_no_share() {
     let array = Array::new();
     array.catalog.fail_next.replace(Some(pool::PoolError::Stopped("write failed".to_owned())));
     assert_eq!(array.code(share("vms")), "pool-stopped");
-    assert!(array.run(ShareList).unwrap().is_empty());
+    assert!(array.run(ShareList::default()).unwrap().is_empty());
     assert!(array.live.published.borrow().is_empty());
 }
 
@@ -175,7 +175,7 @@ fn a_list_is_by_name_and_counts_the_space() {
     }
     let b = array.run(ShareShow { share: "b".to_owned() }).unwrap().record.object;
     array.catalog.set_mapped(b, 8192);
-    let list = array.run(ShareList).unwrap();
+    let list = array.run(ShareList::default()).unwrap();
     let rows: Vec<(&str, u64, Option<u64>)> =
         list.iter().map(|view| (view.record.name.as_str(), view.object.mapped_bytes, view.unique_bytes)).collect();
     assert_eq!(rows, [("a", 0, Some(0)), ("b", 8192, Some(8192))]);
@@ -232,7 +232,8 @@ fn snapshots_of_shares_are_like_those_of_volumes() {
     assert_eq!(array.catalog.object(taken.record.object).unwrap().parent, Some(object));
     assert!(!snapshot(&array, "v1", "monday").of_share);
     assert_eq!(array.code(SnapshotCreate { volume: "vms".to_owned(), name: "monday".to_owned() }), "exists");
-    let of = |source: &str| array.run(SnapshotList { volume: Some(source.to_owned()) }).unwrap().len();
+    let of =
+        |source: &str| array.run(SnapshotList { volume: Some(source.to_owned()), older_than: None }).unwrap().len();
     assert_eq!((of("vms"), of("v1")), (1, 1));
     let group = SnapshotGroup { volumes: vec!["v1".to_owned(), "vms".to_owned()], name: "both".to_owned() };
     let both = array.run(group).unwrap();
@@ -255,7 +256,7 @@ fn a_share_with_snapshots_is_deleted_with_them_or_not_at_all() {
     let error = array.run(delete(false)).unwrap_err();
     assert_eq!((error.code(), error.users().len()), ("has-snapshots", 1));
     array.run(delete(true)).unwrap();
-    assert!(array.run(SnapshotList { volume: None }).unwrap().is_empty());
+    assert!(array.run(SnapshotList::default()).unwrap().is_empty());
     assert_eq!(array.catalog.objects_from(pool::ObjectId(0), 10), []);
 }
 

@@ -40,7 +40,7 @@ fn a_snapshot_of_an_existing_name_is_refused() {
     assert_eq!((error.code(), error.to_string()), ("exists", said));
     let volumes = ["v2", "v1"].map(str::to_owned).to_vec();
     assert_eq!(array.code(SnapshotGroup { volumes, name: "nightly".to_owned() }), "exists");
-    let all = array.run(SnapshotList { volume: None }).unwrap();
+    let all = array.run(SnapshotList::default()).unwrap();
     assert_eq!(all.len(), 1);
 }
 
@@ -67,7 +67,7 @@ fn a_volume_with_snapshots_is_deleted_only_with_them() {
     let delete = |with_snapshots| VolumeDelete { volume: "v1".to_owned(), with_snapshots };
     assert_eq!(array.code(delete(false)), "has-snapshots");
     array.run(delete(true)).unwrap();
-    let left = array.run(SnapshotList { volume: None }).unwrap();
+    let left = array.run(SnapshotList::default()).unwrap();
     assert!(left.is_empty());
 }
 
@@ -91,7 +91,7 @@ fn a_group_is_taken_at_one_instant_or_not_at_all() {
     assert_eq!(array.code(group(&[], "weekly")), "invalid-setting");
     array.catalog.fail_next.replace(Some(pool::PoolError::PoolFull));
     assert_eq!(array.code(group(&["v1", "v3"], "weekly")), "no-space");
-    let all = array.run(SnapshotList { volume: None }).unwrap();
+    let all = array.run(SnapshotList::default()).unwrap();
     assert_eq!(all.len(), 2);
 }
 

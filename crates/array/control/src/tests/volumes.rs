@@ -169,7 +169,7 @@ fn the_list_is_by_name() {
     for name in ["b", "c", "a"] {
         array.create(name);
     }
-    let volumes = array.run(VolumeList).unwrap();
+    let volumes = array.run(VolumeList::default()).unwrap();
     assert_eq!(volumes.iter().map(|volume| volume.record.name.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
 }
 
@@ -225,7 +225,7 @@ fn nobody_waits_long_for_a_count_of_unique_bytes() {
     let made = array.create("v1");
     array.catalog.set_mapped(made.object.id, 4096);
     let unique = || {
-        let volumes = array.run(VolumeList).unwrap();
+        let volumes = array.run(VolumeList::default()).unwrap();
         volumes.iter().map(|volume| volume.unique_bytes).collect::<Vec<_>>()
     };
     assert_eq!(unique(), [Some(4096)]);

@@ -1,8 +1,9 @@
-//! Volumes: list and show. Each verb that changes a volume has its own file.
+//! Volumes: show. Each other verb has its own file.
 
 mod create;
 mod delete;
 pub(crate) mod error;
+mod list;
 pub(crate) mod record;
 mod rollback;
 mod set;
@@ -11,6 +12,7 @@ mod space;
 pub use create::{Reserve, VolumeCreate};
 pub use delete::VolumeDelete;
 pub use error::VolumeError;
+pub use list::{VolumeHas, VolumeList};
 pub use record::{SourceRecord, VolumeRecord};
 pub use rollback::VolumeRollback;
 pub use set::VolumeSet;
@@ -21,16 +23,11 @@ use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
 use crate::error::ControlError;
 use crate::facts::Facts;
-use crate::page::Listed;
 use crate::pools::state::Warning;
 use crate::read::Read;
 pub use pool::MAX_VOLUME_BYTES;
 use pool::{ObjectId, ObjectInfo, Reservation};
 use uuid::Uuid;
-
-/// Lists all volumes by name.
-#[derive(Clone, Debug)]
-pub struct VolumeList;
 
 /// Shows one volume.
 #[derive(Clone, Debug)]
@@ -83,38 +80,6 @@ pub struct LunView {
     pub lun: u16,
     /// URL at the first portal.
     pub iscsi_url: String,
-}
-
-impl Read for VolumeList {
-    type Reply = Vec<VolumeView>;
-    const NAME: &'static str = "volume-list";
-
-    fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
-        facts.directory().volumes().flat_map(|volume| facts.counted_of(volume.object, volume.id)).collect()
-    }
-
-    fn answer(&self, facts: &dyn Facts) -> Result<Vec<VolumeView>, ControlError> {
-        self.all(facts)
-    }
-}
-
-impl Listed for VolumeList {
-    type View = VolumeView;
-    type Row = Uuid;
-
-    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Uuid)>, ControlError> {
-        Ok(facts.directory().volumes_by_name().map(|record| (record.name.clone(), record.id)).collect())
-    }
-
-    fn views(&self, facts: &dyn Facts, rows: Vec<Uuid>) -> Vec<VolumeView> {
-        let records = rows.into_iter().filter_map(|id| facts.directory().volume_by_id(id));
-        records.filter_map(|record| facts.volume_view(record.clone())).collect()
-    }
-
-    fn counted_of(&self, facts: &dyn Facts, rows: &[Uuid]) -> Vec<Vec<ObjectId>> {
-        let records = rows.iter().filter_map(|id| facts.directory().volume_by_id(*id));
-        records.flat_map(|record| facts.counted_of(record.object, record.id)).collect()
-    }
 }
 
 impl Read for VolumeShow {

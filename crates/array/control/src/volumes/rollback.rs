@@ -73,7 +73,7 @@ impl Request for VolumeRollback {
             kept = Some(record);
         }
         changes.push(CatalogChange::Rollback { id: volume.object, source: snapshot.object });
-        let edits = kept.into_iter().map(SnapshotRecord::into).collect();
+        let edits = kept.into_iter().map(SnapshotRecord::into).chain([volume.clone().into()]).collect();
         let published = [Change::VolumeRolledBack { object: volume.object, size_bytes }];
         // Steps of an earlier copy must not write after the rollback.
         control.live().clear(volume.object).await;

@@ -1,12 +1,12 @@
 //! `/api/v1/access`.
 
-use crate::http::extract::{Body, Path, Query, made};
+use crate::http::answer::listing;
+use crate::http::convert;
+use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
-use crate::http::{answer, convert};
-use api::{ANY_HOST, Access, AccessGrant, AccessList, List, PageQuery};
-use axum::Json;
+use api::{ANY_HOST, Access, AccessFilter, AccessGrant};
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use control::{Grantee, Revoke};
 use reactor::ArrayHandle;
@@ -18,21 +18,13 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new().routes(routes!(list, grant)).routes(routes!(revoke_all)).routes(routes!(revoke))
 }
 
-/// Lists grants, by volume and host.
-#[utoipa::path(
-    get,
-    path = "/api/v1/access",
-    tag = "access",
-    params(AccessList),
-    responses((status = 200, body = List<Access>))
-)]
-pub(super) async fn list(
-    State(array): State<ArrayHandle>,
-    Query(AccessList { volume, host, limit, after }): Query<AccessList>,
-    uri: Uri,
-) -> Result<Json<List<Access>>, Fault> {
-    let list = control::AccessList { volume, grantee: host.map(grantee) };
-    answer::page(&array, list, PageQuery { limit, after }, &uri, convert::access).await
+listing! {
+    /// Lists grants, by volume and host. Sort keys: `volume`, `host`, `lun`, `created`.
+    "access_list" list, "/api/v1/access", "access", AccessFilter => wanted, Access, convert::access
+}
+
+fn wanted(AccessFilter { volume, host }: AccessFilter) -> Result<control::AccessList, Fault> {
+    Ok(control::AccessList { volume, grantee: host.map(grantee) })
 }
 
 /// Grants a host, the hosts of a group, or any host access to a volume. Repeating the request has
@@ -40,6 +32,7 @@ pub(super) async fn list(
 #[utoipa::path(
     post,
     path = "/api/v1/access",
+    operation_id = "access_grant",
     tag = "access",
     request_body = AccessGrant,
     responses(
@@ -66,6 +59,7 @@ pub(super) async fn grant(State(array): State<ArrayHandle>, Body(body): Body<Acc
 #[utoipa::path(
     delete,
     path = "/api/v1/access/{volume}",
+    operation_id = "access_revoke_all",
     tag = "access",
     params(("volume" = String, Path, description = "Name or id")),
     responses((status = 204, description = "Revoked"))
@@ -82,6 +76,7 @@ pub(super) async fn revoke_all(
 #[utoipa::path(
     delete,
     path = "/api/v1/access/{volume}/{host}",
+    operation_id = "access_revoke",
     tag = "access",
     params(
         ("volume" = String, Path, description = "Name or id"),

@@ -2,33 +2,68 @@
 
 use crate::http::convert;
 use crate::http::problem::Fault;
-use api::{List, PageQuery};
+use api::{List, ListQuery};
 use axum::Json;
-use axum::http::{StatusCode, Uri};
-use control::{Listed, Page, Read, Request};
+use axum::http::Uri;
+use control::{Listed, Page, Read, Request, Start};
 use reactor::ArrayHandle;
 
 /// Largest number of elements of a part.
 pub(super) const MAX_LIMIT: u32 = 10_000;
+/// Number of elements of a part for which the request has no limit.
+const DEFAULT_LIMIT: usize = 1000;
 
-/// Defines the handler of a list without a filter, which is read in parts: its description, name,
-/// path, tag, type, request and conversion.
+/// Defines the handler of a list that is read in parts: its description, operation, name, path,
+/// tag, filter, request, type and conversion. A list of one object also has the name of the
+/// parameter in its path.
 macro_rules! listing {
-    ($(#[$about:meta])* $name:ident, $path:literal, $tag:literal, $resource:ident, $list:expr, $convert:path) => {
+    (
+        $(#[$about:meta])*
+        $operation:literal $name:ident, $path:literal, $tag:literal, $filter:ident => $list:expr, $resource:ident,
+        $convert:path
+    ) => {
         $(#[$about])*
         #[utoipa::path(
             get,
             path = $path,
+            operation_id = $operation,
             tag = $tag,
-            params(api::PageQuery),
+            params(api::ListQuery, api::$filter),
             responses((status = 200, body = api::List<$resource>))
         )]
         pub(super) async fn $name(
             axum::extract::State(array): axum::extract::State<reactor::ArrayHandle>,
-            $crate::http::extract::Query(page): $crate::http::extract::Query<api::PageQuery>,
+            query: $crate::http::extract::ListQuery<api::$filter>,
             uri: axum::http::Uri,
         ) -> Result<axum::Json<api::List<$resource>>, $crate::http::problem::Fault> {
-            $crate::http::answer::page(&array, $list, page, &uri, $convert).await
+            let wanted: fn(api::$filter) -> Result<_, $crate::http::problem::Fault> = $list;
+            let page = $crate::http::answer::wanted(wanted(query.filter)?, query.page)?;
+            $crate::http::answer::page(&array, page, &uri, $convert).await
+        }
+    };
+    (
+        $(#[$about:meta])*
+        $operation:literal $name:ident, $path:literal of $of:literal, $tag:literal, $filter:ident => $list:expr,
+        $resource:ident, $convert:path
+    ) => {
+        $(#[$about])*
+        #[utoipa::path(
+            get,
+            path = $path,
+            operation_id = $operation,
+            tag = $tag,
+            params(($of = String, Path, description = "Name or id"), api::ListQuery, api::$filter),
+            responses((status = 200, body = api::List<$resource>))
+        )]
+        pub(super) async fn $name(
+            axum::extract::State(array): axum::extract::State<reactor::ArrayHandle>,
+            $crate::http::extract::Path(of): $crate::http::extract::Path<String>,
+            query: $crate::http::extract::ListQuery<api::$filter>,
+            uri: axum::http::Uri,
+        ) -> Result<axum::Json<api::List<$resource>>, $crate::http::problem::Fault> {
+            let wanted: fn(String, api::$filter) -> Result<_, $crate::http::problem::Fault> = $list;
+            let page = $crate::http::answer::wanted(wanted(of, query.filter)?, query.page)?;
+            $crate::http::answer::page(&array, page, &uri, $convert).await
         }
     };
 }
@@ -41,36 +76,48 @@ pub(super) async fn list<R: Read<Reply = Vec<V>>, V, T>(
     convert: impl Fn(V) -> T,
 ) -> Result<Json<List<T>>, Fault> {
     let views = array.read(request).await?;
-    Ok(Json(List { items: views.into_iter().map(convert).collect(), next: None }))
+    Ok(Json(List::whole(views.into_iter().map(convert).collect())))
+}
+
+/// Part of a list that a query wants.
+pub(super) fn wanted<L: Listed>(list: L, query: ListQuery) -> Result<Page<L>, Fault> {
+    let ListQuery { limit, after, offset, sort, q } = query;
+    let start = match (after, offset) {
+        (Some(_), Some(_)) => return Err(Fault::malformed("after and offset exclude each other".to_owned())),
+        (Some(after), None) => Start::After(after),
+        (None, Some(offset)) => Start::Offset(usize::try_from(offset).unwrap_or(usize::MAX)),
+        (None, None) => Start::Beginning,
+    };
+    let limit = limit.map(number).transpose()?.unwrap_or(DEFAULT_LIMIT);
+    Ok(Page { list, text: q, sort, start, limit })
 }
 
 /// Reads a part of a list. `uri` is that of the request; the link to the next part keeps its
 /// other parameters.
 pub(super) async fn page<L: Listed, T>(
     array: &ArrayHandle,
-    list: L,
-    PageQuery { limit, after }: PageQuery,
+    page: Page<L>,
     uri: &Uri,
     convert: impl Fn(L::View) -> T,
 ) -> Result<Json<List<T>>, Fault> {
-    let limit = limit.map(number).transpose()?.unwrap_or(usize::MAX);
-    let part = array.read(Page { list, after, limit }).await?;
+    let part = array.read(page).await?;
     let next = part.next.map(|after| next_part(uri, &after));
-    Ok(Json(List { items: part.views.into_iter().map(convert).collect(), next }))
+    let (total, revision) = (u64::try_from(part.total).ok(), Some(part.revision));
+    Ok(Json(List { items: part.views.into_iter().map(convert).collect(), next, total, revision }))
 }
 
 /// Most elements of a part, if it is possible.
 pub(super) fn number(limit: u32) -> Result<usize, Fault> {
-    let detail = format!("limit {limit} is not possible: 1 to {MAX_LIMIT}");
     let possible = (1..=MAX_LIMIT).contains(&limit).then(|| usize::try_from(limit).ok()).flatten();
-    possible.ok_or(Fault::InvalidRequest { status: StatusCode::BAD_REQUEST, detail })
+    possible.ok_or_else(|| Fault::malformed(format!("limit {limit} is not possible: 1 to {MAX_LIMIT}")))
 }
 
 /// Path and query of the request with another start.
 pub(super) fn next_part(uri: &Uri, after: &str) -> String {
     let query = uri.query().unwrap_or_default().split('&');
+    let is_start = |parameter: &str| parameter.starts_with("after=") || parameter.starts_with("offset=");
     let mut link = uri.path().to_owned() + "?";
-    for parameter in query.filter(|parameter| !parameter.is_empty() && !parameter.starts_with("after=")) {
+    for parameter in query.filter(|parameter| !parameter.is_empty() && !is_start(parameter)) {
         link.extend([parameter, "&"]);
     }
     link + "after=" + &convert::segment(after)

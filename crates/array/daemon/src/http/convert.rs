@@ -1,6 +1,7 @@
 //! Conversion of `control`'s views to types of `api`.
 
 mod files;
+mod history;
 mod nfs;
 mod offload;
 mod shares;
@@ -17,6 +18,7 @@ use control::{
     Primitive, RegistrationView, ReservationView, ReservationsView, ScrubRecord, Secret, SessionView, StatusView,
 };
 pub(super) use files::{file, file_range, file_view, segment};
+pub(super) use history::{history, sample, series_info};
 pub(super) use nfs::{nfs_client, nfs_client_id, nfs_grace, nfs_lock};
 pub(super) use offload::{offload, refusal};
 use pool::Growth;
@@ -68,6 +70,9 @@ same! {
         WriteExclusiveAllRegistrants, ExclusiveAccessAllRegistrants
     }
     pub(super) enum reserve: Reserve => control::Reserve { Thick, Thin }
+    pub(super) enum volume_has: api::VolumeHas => control::VolumeHas { Alert, NoHost, OpenAccess, Snapshots }
+    pub(super) enum share_has: api::ShareHas => control::ShareHas { Alert, NoHost, OpenAccess, Snapshots }
+    pub(super) enum host_has: api::HostHas => control::HostHas { Session, NoSession, NoVolume, NoChap }
     enum severity: control::Severity => Severity { Info, Warning, Critical }
     pub(super) enum wanted_severity: Severity => control::Severity { Info, Warning, Critical }
     enum state_origin: control::StateOrigin => StateOrigin { None, Explicit, Implicit }

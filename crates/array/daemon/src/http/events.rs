@@ -1,11 +1,13 @@
 //! `/api/v1/events`.
 
-use crate::http::extract::Query;
+use crate::http::extract::ListQuery;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
-use api::{Event, EventQuery, List};
+use api::{Event, EventFilter, List};
 use axum::Json;
 use axum::extract::State;
+use axum::http::Uri;
+use control::Start;
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -17,28 +19,33 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 
 /// Number of events returned without a limit.
 const DEFAULT_LIMIT: usize = 100;
-/// Largest number of events returned.
-const MAX_LIMIT: usize = 10_000;
 
-/// Lists past events, oldest first. To follow the events, repeat the request with the largest `id`
-/// as `since`.
+/// Lists past events, oldest first: the newest ones, unless the query says where to start or how to
+/// sort. To follow the events, repeat the request with the largest `id` as `since`. Default of
+/// `limit`: 100. Sort keys: `id`, `time`, `severity`, `code`, `subject`.
 #[utoipa::path(
     get,
     path = "/api/v1/events",
+    operation_id = "event_list",
     tag = "events",
-    params(EventQuery),
+    params(api::ListQuery, EventFilter),
     responses((status = 200, body = List<Event>))
 )]
 pub(super) async fn list(
     State(array): State<ArrayHandle>,
-    Query(query): Query<EventQuery>,
+    ListQuery { page, filter }: ListQuery<EventFilter>,
+    uri: Uri,
 ) -> Result<Json<List<Event>>, Fault> {
-    let limit = query.limit.map_or(DEFAULT_LIMIT, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT)).min(MAX_LIMIT);
-    let filter = control::EventFilter {
-        severity: query.severity.map(convert::wanted_severity),
-        code: query.code,
-        subject: query.subject,
-        from: query.from,
-    };
-    answer::list(&array, control::EventList { since: query.since, filter, limit }, convert::event).await
+    let EventFilter { since, severity, code, subject, from, until } = filter;
+    let severity = severity.map(convert::wanted_severity);
+    let filter = control::EventFilter { severity, code, subject, from, until };
+    let has_limit = page.limit.is_some();
+    let mut page = answer::wanted(control::EventList { since, filter, limit: usize::MAX }, page)?;
+    if !has_limit {
+        page.limit = DEFAULT_LIMIT;
+    }
+    if page.start == Start::Beginning && page.sort.is_none() && since.is_none() {
+        page.start = Start::End;
+    }
+    answer::page(&array, page, &uri, convert::event).await
 }

@@ -1,12 +1,12 @@
 //! `/api/v1/exports` and `/api/v1/shares/{share}/exports`.
 
-use crate::http::extract::{Body, Path, Query, made};
+use crate::http::answer::listing;
+use crate::http::convert;
+use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
-use crate::http::{answer, convert};
-use api::{ANY_HOST, Export, ExportGrant, ExportList, List, PageQuery};
-use axum::Json;
+use api::{ANY_HOST, Export, ExportFilter, ExportGrant, NoFilter};
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use control::ExportGrantee;
 use reactor::ArrayHandle;
@@ -18,38 +18,23 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(list_of, grant, revoke_all)).routes(routes!(revoke))
 }
 
-/// Lists the export rules of all shares, by share, the most exact first.
-#[utoipa::path(
-    get,
-    path = "/api/v1/exports",
-    tag = "access",
-    params(ExportList),
-    responses((status = 200, body = List<Export>))
-)]
-pub(super) async fn list(
-    State(array): State<ArrayHandle>,
-    Query(ExportList { share, host, limit, after }): Query<ExportList>,
-    uri: Uri,
-) -> Result<Json<List<Export>>, Fault> {
-    let list = control::ExportList { share, grantee: host.map(grantee).transpose()? };
-    answer::page(&array, list, PageQuery { limit, after }, &uri, convert::export).await
+listing! {
+    /// Lists the export rules of all shares, by share, the most exact first. Sort keys: `share`, `host`.
+    "export_list" list, "/api/v1/exports", "access", ExportFilter => wanted, Export, convert::export
 }
 
-/// Lists the export rules of one share, the most exact first.
-#[utoipa::path(
-    get,
-    path = "/api/v1/shares/{share}/exports",
-    tag = "access",
-    params(("share" = String, Path, description = "Name or id"), PageQuery),
-    responses((status = 200, body = List<Export>))
-)]
-pub(super) async fn list_of(
-    State(array): State<ArrayHandle>,
-    Path(share): Path<String>,
-    Query(page): Query<PageQuery>,
-    uri: Uri,
-) -> Result<Json<List<Export>>, Fault> {
-    answer::page(&array, control::ExportList { share: Some(share), grantee: None }, page, &uri, convert::export).await
+fn wanted(ExportFilter { share, host }: ExportFilter) -> Result<control::ExportList, Fault> {
+    Ok(control::ExportList { share, grantee: host.map(grantee).transpose()? })
+}
+
+listing! {
+    /// Lists the export rules of one share, the most exact first. Sort keys: `share`, `host`.
+    "share_exports" list_of, "/api/v1/shares/{share}/exports" of "share", "access", NoFilter => own, Export,
+    convert::export
+}
+
+fn own(share: String, _: NoFilter) -> Result<control::ExportList, Fault> {
+    Ok(control::ExportList { share: Some(share), grantee: None })
 }
 
 /// Grants a host, the hosts of a group or network, or any host access to a share. It replaces the
@@ -57,6 +42,7 @@ pub(super) async fn list_of(
 #[utoipa::path(
     post,
     path = "/api/v1/shares/{share}/exports",
+    operation_id = "export_grant",
     tag = "access",
     params(("share" = String, Path, description = "Name or id")),
     request_body = ExportGrant,
@@ -100,6 +86,7 @@ pub(super) async fn grant(
 #[utoipa::path(
     delete,
     path = "/api/v1/shares/{share}/exports",
+    operation_id = "export_revoke_all",
     tag = "access",
     params(("share" = String, Path, description = "Name or id")),
     responses((status = 204, description = "Revoked"))
@@ -116,6 +103,7 @@ pub(super) async fn revoke_all(
 #[utoipa::path(
     delete,
     path = "/api/v1/shares/{share}/exports/{host}",
+    operation_id = "export_revoke",
     tag = "access",
     params(
         ("share" = String, Path, description = "Name or id"),

@@ -4,9 +4,11 @@
 use crate::http::problem::Fault;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// JSON body.
 #[derive(FromRequest)]
@@ -22,6 +24,34 @@ pub(super) struct Query<T>(pub(super) T);
 #[derive(FromRequestParts)]
 #[from_request(via(axum::extract::Path), rejection(Fault))]
 pub(super) struct Path<T>(pub(super) T);
+
+/// Query string of a list: the part and order, and the filter of that list. A parameter of neither
+/// is refused.
+pub(super) struct ListQuery<F> {
+    /// Part and order.
+    pub(super) page: api::ListQuery,
+    /// Filter.
+    pub(super) filter: F,
+}
+
+impl<F: DeserializeOwned, S: Sync> FromRequestParts<S> for ListQuery<F> {
+    type Rejection = Fault;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Fault> {
+        let parameters = parts.uri.query().unwrap_or_default().split('&');
+        let name = |parameter: &str| parameter.split('=').next().unwrap_or_default().to_owned();
+        let is_of_page = |parameter: &&str| api::ListQuery::PARAMETERS.contains(&name(parameter).as_str());
+        let (page, filter): (Vec<&str>, Vec<&str>) = parameters.partition(is_of_page);
+        Ok(Self { page: parse(&page)?, filter: parse(&filter)? })
+    }
+}
+
+/// Reads some parameters of a query string.
+fn parse<T: DeserializeOwned>(parameters: &[&str]) -> Result<T, Fault> {
+    let malformed = |error: axum::http::Error| Fault::malformed(error.to_string());
+    let uri = Uri::builder().path_and_query(format!("/?{}", parameters.join("&"))).build().map_err(malformed)?;
+    Ok(axum::extract::Query::<T>::try_from_uri(&uri)?.0)
+}
 
 impl From<JsonRejection> for Fault {
     fn from(rejection: JsonRejection) -> Self {

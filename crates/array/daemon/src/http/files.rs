@@ -35,6 +35,7 @@ fn file(share: &str, path: &str) -> String {
 #[utoipa::path(
     get,
     path = "/api/v1/shares/{share}/files",
+    operation_id = "file_list",
     tag = "files",
     params(("share" = String, Path, description = "Name or id, or `share@snapshot`"), FileList),
     responses((status = 200, body = List<File>))
@@ -59,7 +60,7 @@ pub(super) async fn list(
     let view = array.call(control::FileList { path: file(&share, &path.unwrap_or_default()), part }).await?;
     let next = view.listing.next.map(|after| next_part(&uri, &after.to_string()));
     let items = view.listing.files.into_iter().map(|info| convert::file(view.share.clone(), info, None)).collect();
-    Ok(Json(List { items, next }))
+    Ok(Json(List { items, next, total: None, revision: None }))
 }
 
 /// Creates a file that shares the content of a file, a volume or a snapshot, as of one instant and in no time. The
@@ -67,6 +68,7 @@ pub(super) async fn list(
 #[utoipa::path(
     post,
     path = "/api/v1/shares/{share}/files",
+    operation_id = "file_create",
     tag = "files",
     params(("share" = String, Path, description = "Name or id")),
     request_body = FileCreate,
@@ -103,6 +105,7 @@ pub(super) async fn create(
 #[utoipa::path(
     get,
     path = "/api/v1/shares/{share}/files/{path}",
+    operation_id = "file_show",
     tag = "files",
     params(
         ("share" = String, Path, description = "Name or id, or `share@snapshot`"),
@@ -122,6 +125,7 @@ pub(super) async fn show(
 #[utoipa::path(
     patch,
     path = "/api/v1/shares/{share}/files/{path}",
+    operation_id = "file_set",
     tag = "files",
     params(
         ("share" = String, Path, description = "Name or id"),

@@ -1,11 +1,10 @@
 //! `/api/v1/host-groups`.
 
-use crate::http::answer;
 use crate::http::answer::listing;
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
-use api::{HostGroup, HostGroupCreate, HostGroupSet, HostLun};
-use axum::Json;
+use crate::http::revision::{self, IfMatch};
+use api::{HostGroup, HostGroupCreate, HostGroupSet, HostLun, Problem};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -20,14 +19,16 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 }
 
 listing! {
-    /// Lists all host groups, by name.
-    list, "/api/v1/host-groups", "hosts", HostGroup, control::HostGroupList, host_group
+    /// Lists host groups, by name. Sort keys: `name`, `created`.
+    "host_group_list" list, "/api/v1/host-groups", "hosts", NoFilter => |_| Ok(control::HostGroupList), HostGroup,
+    host_group
 }
 
 /// Creates a host group. Repeating the request has no effect.
 #[utoipa::path(
     post,
     path = "/api/v1/host-groups",
+    operation_id = "host_group_create",
     tag = "hosts",
     request_body = HostGroupCreate,
     responses(
@@ -48,45 +49,63 @@ pub(super) async fn create(
 #[utoipa::path(
     get,
     path = "/api/v1/host-groups/{group}",
+    operation_id = "host_group_show",
     tag = "hosts",
     params(("group" = String, Path, description = "Name or id")),
     responses((status = 200, body = HostGroup))
 )]
-pub(super) async fn show(
-    State(array): State<ArrayHandle>,
-    Path(group): Path<String>,
-) -> Result<Json<HostGroup>, Fault> {
-    answer::show(&array, control::HostGroupShow { group }, host_group).await
+pub(super) async fn show(State(array): State<ArrayHandle>, Path(group): Path<String>) -> Result<Response, Fault> {
+    revision::show(&array, control::HostGroupShow { group }, host_group).await
 }
 
 /// Renames a host group, adds and removes hosts. The volumes that they see change before the reply.
 #[utoipa::path(
     patch,
     path = "/api/v1/host-groups/{group}",
+    operation_id = "host_group_set",
     tag = "hosts",
-    params(("group" = String, Path, description = "Name or id")),
+    params(
+        ("group" = String, Path, description = "Name or id"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
+    ),
     request_body = HostGroupSet,
-    responses((status = 200, body = HostGroup))
+    responses(
+        (status = 200, body = HostGroup),
+        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+    )
 )]
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
+    condition: IfMatch,
     Path(group): Path<String>,
     Body(HostGroupSet { name, add, remove }): Body<HostGroupSet>,
-) -> Result<Json<HostGroup>, Fault> {
-    answer::change(&array, control::HostGroupSet { group, name, add, remove }, host_group).await
+) -> Result<Response, Fault> {
+    let present = control::HostGroupShow { group: group.clone() };
+    revision::change(&array, condition, control::HostGroupSet { group, name, add, remove }, present, host_group).await
 }
 
 /// Deletes a host group without grants. Its hosts stay.
 #[utoipa::path(
     delete,
     path = "/api/v1/host-groups/{group}",
+    operation_id = "host_group_delete",
     tag = "hosts",
-    params(("group" = String, Path, description = "Name or id")),
-    responses((status = 204, description = "Deleted"))
+    params(
+        ("group" = String, Path, description = "Name or id"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
+    ),
+    responses(
+        (status = 204, description = "Deleted"),
+        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+    )
 )]
-pub(super) async fn delete(State(array): State<ArrayHandle>, Path(group): Path<String>) -> Result<StatusCode, Fault> {
-    array.call(control::HostGroupDelete { group }).await?;
-    Ok(StatusCode::NO_CONTENT)
+pub(super) async fn delete(
+    State(array): State<ArrayHandle>,
+    condition: IfMatch,
+    Path(group): Path<String>,
+) -> Result<StatusCode, Fault> {
+    let present = control::HostGroupShow { group: group.clone() };
+    revision::delete(&array, condition, control::HostGroupDelete { group }, present, host_group).await
 }
 
 fn host_group(view: HostGroupView) -> HostGroup {

@@ -1,11 +1,11 @@
 //! `/api/v1/hosts`.
 
 use crate::http::answer::listing;
+use crate::http::convert;
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
-use crate::http::{answer, convert};
-use api::{ChapSet, Host, HostCreate, HostSet};
-use axum::Json;
+use crate::http::revision::{self, IfMatch};
+use api::{ChapSet, Host, HostCreate, HostFilter, HostSet, Problem};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -20,8 +20,12 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 }
 
 listing! {
-    /// Lists all hosts, by name.
-    list, "/api/v1/hosts", "hosts", Host, control::HostList, convert::host
+    /// Lists hosts, by name. Sort keys: `name`, `sessions`, `luns`, `created`.
+    "host_list" list, "/api/v1/hosts", "hosts", HostFilter => wanted, Host, convert::host
+}
+
+fn wanted(HostFilter { group, has }: HostFilter) -> Result<control::HostList, Fault> {
+    Ok(control::HostList { group, has: has.map(convert::host_has) })
 }
 
 /// Creates a host. Repeating the request has no effect; only the first response contains secrets
@@ -29,6 +33,7 @@ listing! {
 #[utoipa::path(
     post,
     path = "/api/v1/hosts",
+    operation_id = "host_create",
     tag = "hosts",
     request_body = HostCreate,
     responses(
@@ -48,28 +53,38 @@ pub(super) async fn create(State(array): State<ArrayHandle>, Body(body): Body<Ho
 #[utoipa::path(
     get,
     path = "/api/v1/hosts/{host}",
+    operation_id = "host_show",
     tag = "hosts",
     params(("host" = String, Path, description = "Name or id")),
     responses((status = 200, body = Host))
 )]
-pub(super) async fn show(State(array): State<ArrayHandle>, Path(host): Path<String>) -> Result<Json<Host>, Fault> {
-    answer::show(&array, control::HostShow { host }, convert::host).await
+pub(super) async fn show(State(array): State<ArrayHandle>, Path(host): Path<String>) -> Result<Response, Fault> {
+    revision::show(&array, control::HostShow { host }, convert::host).await
 }
 
 /// Changes a host. Sessions continue; new credentials apply from the next login on.
 #[utoipa::path(
     patch,
     path = "/api/v1/hosts/{host}",
+    operation_id = "host_set",
     tag = "hosts",
-    params(("host" = String, Path, description = "Name or id")),
+    params(
+        ("host" = String, Path, description = "Name or id"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
+    ),
     request_body = HostSet,
-    responses((status = 200, body = Host))
+    responses(
+        (status = 200, body = Host),
+        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+    )
 )]
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
+    condition: IfMatch,
     Path(host): Path<String>,
     Body(body): Body<HostSet>,
-) -> Result<Json<Host>, Fault> {
+) -> Result<Response, Fault> {
+    let present = control::HostShow { host: host.clone() };
     let HostSet { name, iqns, addresses, chap, remove_chap } = body;
     let chap = match (chap, remove_chap) {
         (Some(_), true) => {
@@ -81,20 +96,31 @@ pub(super) async fn set(
         (None, false) => None,
     };
     let request = control::HostSet { host, name, iqns, addresses, chap };
-    answer::change(&array, request, convert::host).await
+    revision::change(&array, condition, request, present, convert::host).await
 }
 
 /// Deletes a host that has neither access nor sessions.
 #[utoipa::path(
     delete,
     path = "/api/v1/hosts/{host}",
+    operation_id = "host_delete",
     tag = "hosts",
-    params(("host" = String, Path, description = "Name or id")),
-    responses((status = 204, description = "Deleted"))
+    params(
+        ("host" = String, Path, description = "Name or id"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
+    ),
+    responses(
+        (status = 204, description = "Deleted"),
+        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+    )
 )]
-pub(super) async fn delete(State(array): State<ArrayHandle>, Path(host): Path<String>) -> Result<StatusCode, Fault> {
-    array.call(control::HostDelete { host }).await?;
-    Ok(StatusCode::NO_CONTENT)
+pub(super) async fn delete(
+    State(array): State<ArrayHandle>,
+    condition: IfMatch,
+    Path(host): Path<String>,
+) -> Result<StatusCode, Fault> {
+    let present = control::HostShow { host: host.clone() };
+    revision::delete(&array, condition, control::HostDelete { host }, present, convert::host).await
 }
 
 fn chap_set(chap: ChapSet) -> Result<control::ChapSet, Fault> {

@@ -20,14 +20,15 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 }
 
 listing! {
-    /// Lists running and ended jobs, newest first.
-    list, "/api/v1/jobs", "jobs", Job, control::JobList, convert::job
+    /// Lists running and ended jobs, newest first. Sort keys: `kind`, `subject`, `state`, `started`, `finished`.
+    "job_list" list, "/api/v1/jobs", "jobs", NoFilter => |_| Ok(control::JobList), Job, convert::job
 }
 
 /// Returns one job.
 #[utoipa::path(
     get,
     path = "/api/v1/jobs/{job}",
+    operation_id = "job_show",
     tag = "jobs",
     params(("job" = String, Path, description = "Id, or its beginning or end as far as that is unique")),
     responses((status = 200, body = Job))
@@ -40,6 +41,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(job): Path<Strin
 #[utoipa::path(
     patch,
     path = "/api/v1/jobs/{job}",
+    operation_id = "job_set",
     tag = "jobs",
     params(("job" = String, Path, description = "Id, or its beginning or end as far as that is unique")),
     request_body = JobSet,
@@ -58,6 +60,7 @@ pub(super) async fn set(
 #[utoipa::path(
     delete,
     path = "/api/v1/jobs/{job}",
+    operation_id = "job_cancel",
     tag = "jobs",
     params(("job" = String, Path, description = "Id, or its beginning or end as far as that is unique")),
     responses((status = 202, description = "It is about to end", body = Job))

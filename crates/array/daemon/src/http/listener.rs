@@ -6,6 +6,7 @@
 
 use crate::http::connections::{Connection, Connections, MAX_CONNECTIONS, Room};
 use crate::http::console;
+use crate::http::live::Streams;
 use crate::http::peer::{Peer, authenticate, count_request};
 use crate::http::{metrics_router, router};
 use crate::token::TokenGate;
@@ -95,11 +96,12 @@ impl Listener {
 
     /// Serves until `stop` is set, then lets requests in progress finish.
     async fn run(self, array: ArrayHandle, deadlines: Deadlines, mut stop: watch::Receiver<bool>) {
+        let streams = Arc::<Streams>::default();
         let app = match &self {
-            Self::Unix(_) => router(array),
+            Self::Unix(_) => router(array, Arc::clone(&streams)),
             Self::Https(_, _, gate) => {
-                let programs =
-                    router(array).layer(axum::middleware::from_fn_with_state(Arc::clone(gate), authenticate));
+                let programs = router(array, Arc::clone(&streams))
+                    .layer(axum::middleware::from_fn_with_state(Arc::clone(gate), authenticate));
                 programs.layer(axum::middleware::from_fn(console::serve))
             }
             Self::Metrics(_) => metrics_router(array),
@@ -137,6 +139,7 @@ impl Listener {
             }
         }
         drop(self);
+        streams.stop();
         if timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
             tracing::warn!("requests were still in progress when the array stopped");
         }

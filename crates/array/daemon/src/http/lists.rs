@@ -14,6 +14,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 }
 
 listing! {
-    /// Lists the conditions that need attention now, most severe first.
-    alerts, "/api/v1/alerts", "events", Alert, control::AlertList, convert::alert
+    /// Lists the conditions that need attention now, most severe first. Sort keys: `severity`, `code`, `subject`,
+    /// `since`.
+    "alert_list" alerts, "/api/v1/alerts", "events", NoFilter => |_| Ok(control::AlertList), Alert, convert::alert
 }

@@ -29,13 +29,14 @@ fn part(PageQuery { limit, after }: PageQuery) -> Result<(NfsPosition, usize), F
 /// Answers with a part of a list of the NFS server.
 fn list_part<V, T>(part: NfsPart<V>, uri: &Uri, convert: impl Fn(V) -> T) -> Json<List<T>> {
     let next = part.next.map(|position| answer::next_part(uri, &format!("{position:x}")));
-    Json(List { items: part.elements.into_iter().map(convert).collect(), next })
+    Json(List { items: part.elements.into_iter().map(convert).collect(), next, total: None, revision: None })
 }
 
 /// Lists the clients of NFSv4, in the order of the server's table. A part has at most 10 000.
 #[utoipa::path(
     get,
     path = "/api/v1/nfs/clients",
+    operation_id = "nfs_client_list",
     tag = "nfs",
     params(PageQuery),
     responses((status = 200, body = List<NfsClient>))
@@ -53,6 +54,7 @@ pub(super) async fn list(
 #[utoipa::path(
     delete,
     path = "/api/v1/nfs/clients/{client}",
+    operation_id = "nfs_client_expire",
     tag = "nfs",
     params(("client" = String, Path, description = "Client id: 16 hexadecimal digits")),
     responses((status = 204, description = "Revoked"))
@@ -67,6 +69,7 @@ pub(super) async fn expire(State(array): State<ArrayHandle>, Path(client): Path<
 #[utoipa::path(
     get,
     path = "/api/v1/nfs/locks",
+    operation_id = "nfs_lock_list",
     tag = "nfs",
     params(NfsLockQuery),
     responses((status = 200, body = List<NfsLock>))
@@ -81,7 +84,7 @@ pub(super) async fn locks(
 }
 
 /// Returns the grace period.
-#[utoipa::path(get, path = "/api/v1/nfs/grace", tag = "nfs", responses((status = 200, body = NfsGrace)))]
+#[utoipa::path(get, path = "/api/v1/nfs/grace", operation_id = "nfs_grace_show", tag = "nfs", responses((status = 200, body = NfsGrace)))]
 pub(super) async fn grace(State(array): State<ArrayHandle>) -> Result<Json<NfsGrace>, Fault> {
     answer::change(&array, NfsGraceShow, convert::nfs_grace).await
 }

@@ -1,12 +1,12 @@
 //! `/api/v1/offload`.
 
+use crate::http::answer::listing;
 use crate::http::extract::Query;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
-use api::{List, OffloadBy, OffloadQuery, OffloadRefusal, OffloadStatistics, PageQuery, RefusalQuery};
+use api::{List, OffloadBy, OffloadFilter, OffloadRefusal, OffloadStatistics, RefusalQuery};
 use axum::Json;
 use axum::extract::State;
-use axum::http::Uri;
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -21,23 +21,15 @@ const DEFAULT_LIMIT: usize = 100;
 /// Largest number of entries returned.
 const MAX_LIMIT: usize = 10_000;
 
-/// Returns statistics of each primitive for each volume and share since the array started, or for each client of each
-/// share.
-#[utoipa::path(
-    get,
-    path = "/api/v1/offload/stats",
-    tag = "offload",
-    params(OffloadQuery),
-    responses((status = 200, body = List<OffloadStatistics>))
-)]
-pub(super) async fn statistics(
-    State(array): State<ArrayHandle>,
-    Query(OffloadQuery { volume, by, limit, after }): Query<OffloadQuery>,
-    uri: Uri,
-) -> Result<Json<List<OffloadStatistics>>, Fault> {
-    let by_client = by == Some(OffloadBy::Client);
-    let list = control::OffloadStatistics { volume, noun: None, by_client };
-    answer::page(&array, list, PageQuery { limit, after }, &uri, convert::offload).await
+listing! {
+    /// Returns statistics of each primitive for each volume and share since the array started, or for each client of
+    /// each share. Sort keys: `volume`, `primitive`, `commands`, `refused`, `bytes`, `host_bytes_avoided`, `p99_us`.
+    "offload_statistics" statistics, "/api/v1/offload/stats", "offload", OffloadFilter => wanted, OffloadStatistics,
+    convert::offload
+}
+
+fn wanted(OffloadFilter { volume, by }: OffloadFilter) -> Result<control::OffloadStatistics, Fault> {
+    Ok(control::OffloadStatistics { volume, noun: None, by_client: by == Some(OffloadBy::Client) })
 }
 
 /// Lists commands that were refused, failed, or succeeded without the benefit of the offload, with
@@ -45,6 +37,7 @@ pub(super) async fn statistics(
 #[utoipa::path(
     get,
     path = "/api/v1/offload/log",
+    operation_id = "offload_log",
     tag = "offload",
     params(RefusalQuery),
     responses((status = 200, body = List<OffloadRefusal>))

@@ -4,14 +4,27 @@
 use axum::http::header;
 use axum::response::IntoResponse;
 use std::sync::OnceLock;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Info, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr, ResponseBuilder};
 use utoipa::{PartialSchema, ToSchema};
+
+/// Name of the security scheme.
+const BEARER: &str = "bearer";
 
 /// Returns the document without its resources.
 pub(super) fn frame() -> OpenApi {
     let mut info = Info::new("Windlass", crate::VERSION);
     info.description = Some("Administration of a Windlass storage array.".to_owned());
-    OpenApiBuilder::new().info(info).build()
+    let bearer = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some("The token in STATE_DIR/admin.token. The administrative socket needs none."));
+    let mut document = OpenApiBuilder::new()
+        .info(info)
+        .security(Some([SecurityRequirement::new::<_, [&str; 0], &str>(BEARER, [])]))
+        .build();
+    let components = document.components.get_or_insert_default();
+    components.add_security_scheme(BEARER, SecurityScheme::Http(bearer.build()));
+    document
 }
 
 /// Returns the whole document as JSON with a final newline.
@@ -49,6 +62,7 @@ fn add_problems(document: &mut OpenApi) {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
     use super::openapi_json;
+    use std::collections::BTreeSet;
     use std::path::Path;
 
     /// `WINDLASS_UPDATE_OPENAPI=1 cargo test -p daemon openapi` rewrites the copy.
@@ -61,6 +75,56 @@ mod tests {
         }
         let checked_in = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(checked_in == document, "openapi/windlass.json is not what the handlers say");
+    }
+
+    fn document() -> serde_json::Value {
+        serde_json::from_str(&openapi_json()).unwrap()
+    }
+
+    /// Generated clients have a function for each operation.
+    #[test]
+    fn every_operation_has_its_own_name() {
+        let mut names = BTreeSet::new();
+        for (path, item) in document()["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                let name = operation["operationId"].as_str().unwrap_or_else(|| panic!("{method} {path} has no name"));
+                let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
+                assert!(name.contains('_') && name.split('_').all(is_word), "{name}");
+                assert!(names.insert(name.to_owned()), "{name} is the name of two operations");
+            }
+        }
+        assert!(names.len() >= 60, "{} operations", names.len());
+    }
+
+    #[test]
+    fn all_but_the_health_needs_the_token() {
+        let document = document();
+        assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
+        assert_eq!(document["security"], serde_json::json!([{ "bearer": [] }]));
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                let expected = if path == "/health" { Some(serde_json::json!([{}])) } else { None };
+                assert_eq!(operation.get("security"), expected.as_ref(), "{method} {path}");
+            }
+        }
+    }
+
+    /// Numbers with a range say which: the bounds of their type are wider.
+    #[test]
+    fn ranges_of_requests_are_those_of_the_array() {
+        let document = document();
+        let maximum = |schema: &str, field: &str| {
+            document["components"]["schemas"][schema]["properties"][field]["maximum"].as_u64()
+        };
+        assert_eq!(maximum("AccessGrant", "lun"), Some(16_383));
+        for (schema, fields) in document["components"]["schemas"].as_object().unwrap() {
+            let is_request = fields["additionalProperties"] == false;
+            for (field, _) in fields["properties"].as_object().into_iter().flatten() {
+                if is_request && field.ends_with("_percent") && !field.starts_with("commitment_") {
+                    assert_eq!(maximum(schema, field), Some(100), "{schema}.{field}");
+                }
+            }
+        }
     }
 
     #[test]

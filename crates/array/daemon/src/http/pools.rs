@@ -26,7 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 }
 
 /// Lists all pools: as many as are configured.
-#[utoipa::path(get, path = "/api/v1/pools", tag = "pools", responses((status = 200, body = List<Pool>)))]
+#[utoipa::path(get, path = "/api/v1/pools", operation_id = "pool_list", tag = "pools", responses((status = 200, body = List<Pool>)))]
 pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Pool>>, Fault> {
     answer::list(&array, control::PoolList, convert::pool).await
 }
@@ -35,6 +35,7 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<P
 #[utoipa::path(
     get,
     path = "/api/v1/pools/{pool}",
+    operation_id = "pool_show",
     tag = "pools",
     params(("pool" = String, Path, description = "Name")),
     responses((status = 200, body = Pool))
@@ -47,6 +48,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(pool): Path<Stri
 #[utoipa::path(
     patch,
     path = "/api/v1/pools/{pool}",
+    operation_id = "pool_set",
     tag = "pools",
     params(("pool" = String, Path, description = "Name")),
     request_body = PoolSet,
@@ -69,6 +71,7 @@ pub(super) async fn set(
 #[utoipa::path(
     post,
     path = "/api/v1/pools/{pool}/grow",
+    operation_id = "pool_grow",
     tag = "pools",
     params(("pool" = String, Path, description = "Name")),
     request_body = PoolGrow,
@@ -94,6 +97,7 @@ pub(super) async fn grow(
 #[utoipa::path(
     post,
     path = "/api/v1/pools/{pool}/scrub",
+    operation_id = "pool_scrub",
     tag = "pools",
     params(("pool" = String, Path, description = "Name")),
     request_body = JobStart,
@@ -114,6 +118,7 @@ pub(super) async fn scrub(
 #[utoipa::path(
     post,
     path = "/api/v1/pools/{pool}/check",
+    operation_id = "pool_check",
     tag = "pools",
     params(("pool" = String, Path, description = "Name")),
     request_body = JobStart,
@@ -134,6 +139,7 @@ pub(super) async fn check(
 #[utoipa::path(
     post,
     path = "/api/v1/pools/{pool}/reclaim",
+    operation_id = "pool_reclaim",
     tag = "pools",
     params(("pool" = String, Path, description = "Name")),
     request_body = JobStart,

@@ -22,7 +22,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 }
 
 /// Lists the portals that initiators connect to: as many as are configured.
-#[utoipa::path(get, path = "/api/v1/portals", tag = "portals", responses((status = 200, body = List<Portal>)))]
+#[utoipa::path(get, path = "/api/v1/portals", operation_id = "portal_list", tag = "portals", responses((status = 200, body = List<Portal>)))]
 pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<Portal>>, Fault> {
     answer::list(&array, control::PortalList, convert::portal).await
 }
@@ -31,6 +31,7 @@ pub(super) async fn list(State(array): State<ArrayHandle>) -> Result<Json<List<P
 #[utoipa::path(
     get,
     path = "/api/v1/portals/{portal}",
+    operation_id = "portal_show",
     tag = "portals",
     params(("portal" = String, Path, description = "Number, or the address it listens on")),
     responses((status = 200, body = Portal))
@@ -43,6 +44,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(portal): Path<St
 #[utoipa::path(
     patch,
     path = "/api/v1/portals/{portal}",
+    operation_id = "portal_set",
     tag = "portals",
     params(("portal" = String, Path, description = "Number, or the address it listens on")),
     request_body = PortalSet,
@@ -68,7 +70,7 @@ pub(super) async fn set(
 }
 
 /// Lists target port groups: not many more than portals.
-#[utoipa::path(get, path = "/api/v1/portal-groups", tag = "portals", responses((status = 200, body = List<PortGroup>)))]
+#[utoipa::path(get, path = "/api/v1/portal-groups", operation_id = "portal_groups", tag = "portals", responses((status = 200, body = List<PortGroup>)))]
 pub(super) async fn groups(State(array): State<ArrayHandle>) -> Result<Json<List<PortGroup>>, Fault> {
     answer::list(&array, control::PortGroupList, convert::port_group).await
 }
@@ -77,6 +79,7 @@ pub(super) async fn groups(State(array): State<ArrayHandle>) -> Result<Json<List
 #[utoipa::path(
     get,
     path = "/api/v1/portal-groups/{group}",
+    operation_id = "portal_show_group",
     tag = "portals",
     params(("group" = u16, Path, description = "Its number")),
     responses((status = 200, body = PortGroup))
@@ -92,6 +95,7 @@ pub(super) async fn show_group(
 #[utoipa::path(
     patch,
     path = "/api/v1/portal-groups/{group}",
+    operation_id = "portal_set_group",
     tag = "portals",
     params(("group" = u16, Path, description = "Its number")),
     request_body = PortGroupSet,

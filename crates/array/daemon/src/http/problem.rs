@@ -11,6 +11,13 @@ use control::{Class, ControlError, Space};
 pub(super) enum Fault {
     /// The array refused the request.
     Control(ControlError),
+    /// The object is not as the client knows it.
+    Outdated {
+        /// Refusal.
+        error: Box<ControlError>,
+        /// The object as it is.
+        present: Box<serde_json::Value>,
+    },
     /// The request is malformed.
     InvalidRequest {
         /// Status from the framework.
@@ -29,6 +36,8 @@ pub(super) enum Fault {
         /// Seconds to wait.
         seconds: u64,
     },
+    /// The largest number of live streams is open.
+    TooManyStreams,
     /// The request's body did not arrive in time.
     TooSlow {
         /// Seconds until the timeout.
@@ -42,11 +51,20 @@ impl From<ControlError> for Fault {
     }
 }
 
+impl Fault {
+    /// Request that cannot be read.
+    pub(super) fn malformed(detail: String) -> Self {
+        Self::InvalidRequest { status: StatusCode::BAD_REQUEST, detail }
+    }
+}
+
 /// HTTP status of a class of conditions.
 const fn status(class: Class) -> StatusCode {
     match class {
         Class::NotFound => StatusCode::NOT_FOUND,
         Class::Conflict => StatusCode::CONFLICT,
+        Class::Outdated => StatusCode::PRECONDITION_FAILED,
+        Class::Malformed => StatusCode::BAD_REQUEST,
         Class::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
         Class::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
         Class::Failed => StatusCode::INTERNAL_SERVER_ERROR,
@@ -57,8 +75,10 @@ const fn status(class: Class) -> StatusCode {
 
 impl Fault {
     fn problem(&self) -> Problem {
+        let of = |error: &ControlError| (status(error.class()), error.code(), error.to_string(), error.help());
         let (status, code, detail, help) = match self {
-            Self::Control(error) => (status(error.class()), error.code(), error.to_string(), error.help()),
+            Self::Control(error) => of(error),
+            Self::Outdated { error, .. } => of(error),
             Self::InvalidRequest { status, detail } => (*status, "invalid-request", detail.clone(), None),
             Self::NoSuchResource => {
                 let help = Some("the resources are listed in /api/v1/openapi.json".to_owned());
@@ -76,6 +96,10 @@ impl Fault {
                 let detail = format!("too many wrong tokens came from this address: wait {seconds} s");
                 (StatusCode::TOO_MANY_REQUESTS, "too-many-failures", detail, None)
             }
+            Self::TooManyStreams => {
+                let detail = "too many live streams are open, or too many from this address".to_owned();
+                (StatusCode::TOO_MANY_REQUESTS, "too-many-streams", detail, None)
+            }
             Self::TooSlow { seconds } => {
                 let detail = format!("the request was not complete after {seconds} s");
                 (StatusCode::REQUEST_TIMEOUT, "too-slow", detail, None)
@@ -88,6 +112,10 @@ impl Fault {
         let parameters = control.map(ControlError::parameters).unwrap_or_default();
         let users = control.map(ControlError::users).unwrap_or_default();
         let Space { needed, available } = control.map(ControlError::space).unwrap_or_default();
+        let present = match self {
+            Self::Outdated { present, .. } => Some((**present).clone()),
+            _ => None,
+        };
         Problem {
             kind: format!("urn:windlass:problem:{code}"),
             title: code.replace('-', " "),
@@ -99,6 +127,7 @@ impl Fault {
             users: users.iter().map(user).collect(),
             needed_bytes: needed,
             available_bytes: available,
+            present,
         }
     }
 }

@@ -1,12 +1,12 @@
 //! `/api/v1/reservations` and `/api/v1/volumes/{volume}/reservations`.
 
-use crate::http::extract::{Path, Query};
+use crate::http::answer::listing;
+use crate::http::extract::Path;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
-use api::{List, PageQuery, Registration, ReservationQuery, Reservations};
+use api::{Registration, ReservationFilter, Reservations};
 use axum::Json;
 use axum::extract::State;
-use axum::http::Uri;
 use control::{ReservationList, ReservationShow};
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
@@ -17,27 +17,22 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(of_volume))
 }
 
-/// Lists all registrations of initiators with volumes, and all reservations; by volume and
-/// initiator.
-#[utoipa::path(
-    get,
-    path = "/api/v1/reservations",
-    tag = "reservations",
-    params(ReservationQuery),
-    responses((status = 200, body = List<Registration>))
-)]
-pub(super) async fn list(
-    State(array): State<ArrayHandle>,
-    Query(ReservationQuery { volume, limit, after }): Query<ReservationQuery>,
-    uri: Uri,
-) -> Result<Json<List<Registration>>, Fault> {
-    answer::page(&array, ReservationList { volume }, PageQuery { limit, after }, &uri, convert::reservation).await
+listing! {
+    /// Lists all registrations of initiators with volumes, and all reservations; by volume and
+    /// initiator. Sort keys: `volume`, `host`, `initiator`.
+    "reservation_list" list, "/api/v1/reservations", "reservations", ReservationFilter => wanted, Registration,
+    convert::reservation
+}
+
+fn wanted(ReservationFilter { volume }: ReservationFilter) -> Result<ReservationList, Fault> {
+    Ok(ReservationList { volume })
 }
 
 /// Returns registrations and reservation of one volume.
 #[utoipa::path(
     get,
     path = "/api/v1/volumes/{volume}/reservations",
+    operation_id = "volume_reservations",
     tag = "reservations",
     params(("volume" = String, Path, description = "Name or id")),
     responses((status = 200, body = Reservations))

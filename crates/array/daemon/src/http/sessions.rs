@@ -4,7 +4,7 @@ use crate::http::answer::listing;
 use crate::http::convert;
 use crate::http::extract::Path;
 use crate::http::problem::Fault;
-use api::Session;
+use api::{Session, SessionFilter};
 use axum::extract::State;
 use axum::http::StatusCode;
 use control::{SessionDrop, SessionList};
@@ -18,14 +18,20 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 }
 
 listing! {
-    /// Lists all sessions.
-    list, "/api/v1/sessions", "sessions", Session, SessionList, convert::session
+    /// Lists sessions, by number. Sort keys: `id`, `initiator`, `host`, `portal`, `since`, `last_io`, `commands`,
+    /// `read_bytes`, `written_bytes`.
+    "session_list" list, "/api/v1/sessions", "sessions", SessionFilter => wanted, Session, convert::session
+}
+
+fn wanted(SessionFilter { host, portal }: SessionFilter) -> Result<SessionList, Fault> {
+    Ok(SessionList { host, portal })
 }
 
 /// Ends a session; the initiator may log in again.
 #[utoipa::path(
     delete,
     path = "/api/v1/sessions/{session}",
+    operation_id = "session_delete",
     tag = "sessions",
     params(("session" = u64, Path, description = "Number of the session")),
     responses((status = 204, description = "Dropped"))

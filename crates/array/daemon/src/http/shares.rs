@@ -3,14 +3,15 @@
 use crate::http::answer::listing;
 use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
+use crate::http::revision::{self, IfMatch};
 use crate::http::{answer, convert};
 use api::{
-    List, OffloadStatistics, PageQuery, Problem, Share, ShareCreate, ShareDelete, ShareHost, ShareIo, ShareRollback,
-    ShareSet, ShareSpace, Snapshot, SnapshotCreate,
+    List, OffloadStatistics, OwnSnapshotFilter, Problem, Share, ShareCreate, ShareDelete, ShareFilter, ShareHost,
+    ShareIo, ShareRollback, ShareSet, ShareSpace, Snapshot, SnapshotCreate,
 };
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use control::Noun;
 use reactor::ArrayHandle;
@@ -31,8 +32,13 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 }
 
 listing! {
-    /// Lists all shares, by name.
-    list, "/api/v1/shares", "shares", Share, control::ShareList, convert::share
+    /// Lists shares, by name. Sort keys: `name`, `mapped_bytes`, `unique_bytes`, `snapshot_bytes`, `snapshots`,
+    /// `created`.
+    "share_list" list, "/api/v1/shares", "shares", ShareFilter => wanted, Share, convert::share
+}
+
+fn wanted(ShareFilter { host, has }: ShareFilter) -> Result<control::ShareList, Fault> {
+    Ok(control::ShareList { host, has: has.map(convert::share_has) })
 }
 
 /// Creates a share, or a clone if `source` is given.
@@ -42,6 +48,7 @@ listing! {
 #[utoipa::path(
     post,
     path = "/api/v1/shares",
+    operation_id = "share_create",
     tag = "shares",
     request_body = ShareCreate,
     responses(
@@ -87,12 +94,13 @@ fn empty(body: ShareCreate) -> Result<control::ShareCreate, Fault> {
 #[utoipa::path(
     get,
     path = "/api/v1/shares/{share}",
+    operation_id = "share_show",
     tag = "shares",
     params(("share" = String, Path, description = "Name or id")),
     responses((status = 200, body = Share))
 )]
-pub(super) async fn show(State(array): State<ArrayHandle>, Path(share): Path<String>) -> Result<Json<Share>, Fault> {
-    answer::show(&array, control::ShareShow { share }, convert::share).await
+pub(super) async fn show(State(array): State<ArrayHandle>, Path(share): Path<String>) -> Result<Response, Fault> {
+    revision::show(&array, control::ShareShow { share }, convert::share).await
 }
 
 /// Returns whether a host may use a share: for each address of the host the export rule that decides, as the NFS server
@@ -100,6 +108,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(share): Path<Str
 #[utoipa::path(
     get,
     path = "/api/v1/shares/{share}/hosts/{host}",
+    operation_id = "share_host_show",
     tag = "shares",
     params(
         ("share" = String, Path, description = "Name or id"),
@@ -121,6 +130,7 @@ pub(super) async fn host(
 #[utoipa::path(
     get,
     path = "/api/v1/shares/{share}/space",
+    operation_id = "share_space",
     tag = "shares",
     params(("share" = String, Path, description = "Name or id")),
     responses((status = 200, body = ShareSpace))
@@ -136,6 +146,7 @@ pub(super) async fn space(
 #[utoipa::path(
     get,
     path = "/api/v1/shares/{share}/io",
+    operation_id = "share_io",
     tag = "shares",
     params(("share" = String, Path, description = "Name or id")),
     responses((status = 200, body = ShareIo))
@@ -148,6 +159,7 @@ pub(super) async fn io(State(array): State<ArrayHandle>, Path(share): Path<Strin
 #[utoipa::path(
     get,
     path = "/api/v1/shares/{share}/offload",
+    operation_id = "share_offload",
     tag = "offload",
     params(("share" = String, Path, description = "Name or id")),
     responses((status = 200, body = List<OffloadStatistics>))
@@ -164,44 +176,63 @@ pub(super) async fn offload(
 #[utoipa::path(
     patch,
     path = "/api/v1/shares/{share}",
+    operation_id = "share_set",
     tag = "shares",
-    params(("share" = String, Path, description = "Name or id")),
+    params(
+        ("share" = String, Path, description = "Name or id"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
+    ),
     request_body = ShareSet,
-    responses((status = 200, body = Share))
+    responses(
+        (status = 200, body = Share),
+        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+    )
 )]
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
+    condition: IfMatch,
     Path(share): Path<String>,
     Body(ShareSet { name, protocols, copy, quota_bytes, new_handles }): Body<ShareSet>,
-) -> Result<Json<Share>, Fault> {
+) -> Result<Response, Fault> {
+    let present = control::ShareShow { share: share.clone() };
     let protocols = protocols.as_deref().map(convert::protocols);
     let quota_bytes = quota_bytes.map(|bytes| (bytes != 0).then_some(bytes));
     let copy = copy.map(convert::wanted_copy_policy);
     let set = control::ShareSet { share, name, protocols, copy, quota_bytes, new_handles };
-    answer::change(&array, set, convert::share).await
+    revision::change(&array, condition, set, present, convert::share).await
 }
 
 /// Deletes a share that no host may use.
 #[utoipa::path(
     delete,
     path = "/api/v1/shares/{share}",
+    operation_id = "share_delete",
     tag = "shares",
-    params(("share" = String, Path, description = "Name or id"), ShareDelete),
-    responses((status = 204, description = "Deleted"))
+    params(
+        ("share" = String, Path, description = "Name or id"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it"),
+        ShareDelete
+    ),
+    responses(
+        (status = 204, description = "Deleted"),
+        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+    )
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
+    condition: IfMatch,
     Path(share): Path<String>,
     Query(ShareDelete { with_snapshots }): Query<ShareDelete>,
 ) -> Result<StatusCode, Fault> {
-    array.call(control::ShareDelete { share, with_snapshots }).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let present = control::ShareShow { share: share.clone() };
+    revision::delete(&array, condition, control::ShareDelete { share, with_snapshots }, present, convert::share).await
 }
 
 /// Returns a share to the content of one of its snapshots. Clients keep their mounts.
 #[utoipa::path(
     post,
     path = "/api/v1/shares/{share}/rollback",
+    operation_id = "share_rollback",
     tag = "shares",
     params(("share" = String, Path, description = "Name or id")),
     request_body = ShareRollback,
@@ -215,21 +246,15 @@ pub(super) async fn rollback(
     answer::change(&array, control::ShareRollback { share, snapshot, keep }, convert::share).await
 }
 
-/// Lists the snapshots of one share.
-#[utoipa::path(
-    get,
-    path = "/api/v1/shares/{share}/snapshots",
-    tag = "snapshots",
-    params(("share" = String, Path, description = "Name or id"), PageQuery),
-    responses((status = 200, body = List<Snapshot>))
-)]
-pub(super) async fn snapshots(
-    State(array): State<ArrayHandle>,
-    Path(share): Path<String>,
-    Query(page): Query<PageQuery>,
-    uri: Uri,
-) -> Result<Json<List<Snapshot>>, Fault> {
-    answer::page(&array, control::SnapshotList { volume: Some(share) }, page, &uri, convert::snapshot).await
+listing! {
+    /// Lists the snapshots of one share, by name. Sort keys: `name`, `volume`, `mapped_bytes`, `unique_bytes`,
+    /// `created`.
+    "share_snapshots" snapshots, "/api/v1/shares/{share}/snapshots" of "share", "snapshots",
+    OwnSnapshotFilter => own_snapshots, Snapshot, convert::snapshot
+}
+
+fn own_snapshots(share: String, filter: OwnSnapshotFilter) -> Result<control::SnapshotList, Fault> {
+    Ok(control::SnapshotList { volume: Some(share), older_than: filter.older_than })
 }
 
 /// Creates a snapshot of a share. The name of an existing snapshot of the share is refused
@@ -237,6 +262,7 @@ pub(super) async fn snapshots(
 #[utoipa::path(
     post,
     path = "/api/v1/shares/{share}/snapshots",
+    operation_id = "share_snapshot_create",
     tag = "snapshots",
     params(("share" = String, Path, description = "Name or id")),
     request_body = SnapshotCreate,

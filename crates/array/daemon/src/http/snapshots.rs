@@ -1,12 +1,13 @@
 //! `/api/v1/snapshots` and `/api/v1/volumes/{volume}/snapshots`.
 
-use crate::http::extract::{Body, Path, Query, made};
+use crate::http::answer::listing;
+use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
-use api::{List, PageQuery, Problem, Snapshot, SnapshotCreate, SnapshotGroupCreate};
+use api::{List, OwnSnapshotFilter, Problem, Snapshot, SnapshotCreate, SnapshotFilter, SnapshotGroupCreate};
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
@@ -20,43 +21,32 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(show, delete))
 }
 
-/// Lists all snapshots, by volume or share, and name.
-#[utoipa::path(
-    get,
-    path = "/api/v1/snapshots",
-    tag = "snapshots",
-    params(PageQuery),
-    responses((status = 200, body = List<Snapshot>))
-)]
-pub(super) async fn list(
-    State(array): State<ArrayHandle>,
-    Query(page): Query<PageQuery>,
-    uri: Uri,
-) -> Result<Json<List<Snapshot>>, Fault> {
-    many(&array, None, page, &uri).await
+listing! {
+    /// Lists snapshots, by volume or share, and name. Sort keys: `name`, `volume`, `mapped_bytes`, `unique_bytes`,
+    /// `created`.
+    "snapshot_list" list, "/api/v1/snapshots", "snapshots", SnapshotFilter => wanted, Snapshot, convert::snapshot
 }
 
-/// Lists the snapshots of one volume.
-#[utoipa::path(
-    get,
-    path = "/api/v1/volumes/{volume}/snapshots",
-    tag = "snapshots",
-    params(("volume" = String, Path, description = "Name or id"), PageQuery),
-    responses((status = 200, body = List<Snapshot>))
-)]
-pub(super) async fn list_of(
-    State(array): State<ArrayHandle>,
-    Path(volume): Path<String>,
-    Query(page): Query<PageQuery>,
-    uri: Uri,
-) -> Result<Json<List<Snapshot>>, Fault> {
-    many(&array, Some(volume), page, &uri).await
+fn wanted(SnapshotFilter { volume, older_than }: SnapshotFilter) -> Result<control::SnapshotList, Fault> {
+    Ok(control::SnapshotList { volume, older_than })
+}
+
+listing! {
+    /// Lists the snapshots of one volume, by name. Sort keys: `name`, `volume`, `mapped_bytes`, `unique_bytes`,
+    /// `created`.
+    "volume_snapshots" list_of, "/api/v1/volumes/{volume}/snapshots" of "volume", "snapshots",
+    OwnSnapshotFilter => own, Snapshot, convert::snapshot
+}
+
+fn own(volume: String, filter: OwnSnapshotFilter) -> Result<control::SnapshotList, Fault> {
+    Ok(control::SnapshotList { volume: Some(volume), older_than: filter.older_than })
 }
 
 /// Creates a snapshot. The name of an existing snapshot of the volume is refused (`exists`).
 #[utoipa::path(
     post,
     path = "/api/v1/volumes/{volume}/snapshots",
+    operation_id = "volume_snapshot_create",
     tag = "snapshots",
     params(("volume" = String, Path, description = "Name or id")),
     request_body = SnapshotCreate,
@@ -80,6 +70,7 @@ pub(super) async fn create(
 #[utoipa::path(
     post,
     path = "/api/v1/snapshots",
+    operation_id = "snapshot_create",
     tag = "snapshots",
     request_body = SnapshotGroupCreate,
     responses(
@@ -92,10 +83,7 @@ pub(super) async fn create_group(
     Body(SnapshotGroupCreate { volumes, name }): Body<SnapshotGroupCreate>,
 ) -> Result<Response, Fault> {
     let views = array.call(control::SnapshotGroup { volumes, name }).await?;
-    Ok((
-        StatusCode::CREATED,
-        Json(List { items: views.into_iter().map(convert::snapshot).collect::<Vec<_>>(), next: None }),
-    )
+    Ok((StatusCode::CREATED, Json(List::whole(views.into_iter().map(convert::snapshot).collect::<Vec<_>>())))
         .into_response())
 }
 
@@ -103,6 +91,7 @@ pub(super) async fn create_group(
 #[utoipa::path(
     get,
     path = "/api/v1/snapshots/{snapshot}",
+    operation_id = "snapshot_show",
     tag = "snapshots",
     params(("snapshot" = String, Path, description = "`volume@name`, `share@name`, id, or a name that is unique")),
     responses((status = 200, body = Snapshot))
@@ -118,6 +107,7 @@ pub(super) async fn show(
 #[utoipa::path(
     delete,
     path = "/api/v1/snapshots/{snapshot}",
+    operation_id = "snapshot_delete",
     tag = "snapshots",
     params(("snapshot" = String, Path, description = "`volume@name`, `share@name`, id, or a name that is unique")),
     responses((status = 204, description = "Deleted"))
@@ -128,13 +118,4 @@ pub(super) async fn delete(
 ) -> Result<StatusCode, Fault> {
     array.call(control::SnapshotDelete { snapshot }).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-async fn many(
-    array: &ArrayHandle,
-    volume: Option<String>,
-    page: PageQuery,
-    uri: &Uri,
-) -> Result<Json<List<Snapshot>>, Fault> {
-    answer::page(array, control::SnapshotList { volume }, page, uri, convert::snapshot).await
 }

@@ -19,7 +19,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 }
 
 /// Returns the status of the array.
-#[utoipa::path(get, path = "/api/v1/system", tag = "system", responses((status = 200, body = Status)))]
+#[utoipa::path(get, path = "/api/v1/system", operation_id = "system_show", tag = "system", responses((status = 200, body = Status)))]
 pub(super) async fn show(State(array): State<ArrayHandle>) -> Result<Json<Status>, Fault> {
     answer::show(&array, control::StatusShow, convert::status).await
 }
@@ -28,7 +28,9 @@ pub(super) async fn show(State(array): State<ArrayHandle>) -> Result<Json<Status
 #[utoipa::path(
     get,
     path = "/health",
+    operation_id = "health_show",
     tag = "system",
+    security(()),
     responses((status = 200, description = "The array serves"), (status = 503, description = "The pool has stopped"))
 )]
 pub(super) async fn health(State(array): State<ArrayHandle>) -> Result<Response, Fault> {
@@ -41,6 +43,7 @@ pub(super) async fn health(State(array): State<ArrayHandle>) -> Result<Response,
 #[utoipa::path(
     get,
     path = "/metrics",
+    operation_id = "metrics_show",
     tag = "system",
     responses((status = 200, body = String, content_type = "application/openmetrics-text"))
 )]

@@ -1,7 +1,10 @@
 //! Requests to the router over an array in memory: statuses, bodies, problem documents.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod lists;
+mod live;
 mod reads;
+mod revisions;
 
 use super::peer::{Peer, authenticate};
 use crate::memory::{TemporaryDirectory, spawn};
@@ -22,7 +25,7 @@ use tower::ServiceExt;
 
 /// Returns the whole management plane over an empty array.
 fn app() -> Router {
-    super::router(spawn(|_, _, _| {}))
+    super::router(spawn(|_, _, _| {}), Arc::default())
 }
 
 /// Sends a request, with or without a body.
@@ -227,63 +230,68 @@ async fn a_remote_peer_needs_the_token_and_health_does_not() {
 async fn a_stopped_array_is_unavailable() {
     let (array, requests) = reactor::ArrayHandle::channel();
     drop(requests);
-    let (status, problem) = send(&super::router(array), "GET", "/api/v1/system", None).await;
+    let (status, problem) = send(&super::router(array, Arc::default()), "GET", "/api/v1/system", None).await;
     assert_eq!((status.as_u16(), problem["code"].as_str()), (503, Some("not-running")));
 }
 
 #[tokio::test]
 async fn metrics_name_what_there_is() {
     let histogram = || {
-        let mut histogram = LatencyHistogram { count: 4, sum_ns: 2_000_000, ..LatencyHistogram::default() };
-        (histogram.buckets[3], histogram.buckets[8], histogram.buckets[27]) = (1, 2, 1);
+        let mut histogram = LatencyHistogram::default();
+        [5, 200, 200, 1 << 27].into_iter().for_each(|us| histogram.record(us * 1000));
+        histogram.sum_ns = 2_000_000;
         histogram
     };
-    let app = super::router(spawn(move |_, live, _| {
-        let mut counters = OffloadCounters {
-            commands: 4,
-            ok: 3,
-            refused: 1,
-            bytes: 4096,
-            host_bytes_avoided: 8192,
-            cloned_bytes: 4096,
-            deallocated_bytes: 1024,
-            unaligned_bytes: 512,
-            latency: histogram(),
-            ..OffloadCounters::default()
-        };
-        counters.refusals.add(Reason::Misaligned);
-        (0..2).for_each(|_| counters.ineffective.add(Reason::BelowGrain));
-        let row = OffloadRow { volume: ObjectId(1), name: "v1".to_owned(), primitive: Primitive::Xcopy, counters };
-        let counters = OffloadCounters { commands: 2, ok: 2, cloned_bytes: 8192, ..OffloadCounters::default() };
-        let clones = OffloadRow { volume: ObjectId(2), name: "s1".to_owned(), primitive: Primitive::Clone, counters };
-        live.offload.replace(vec![row, clones]);
-        let counters = |object, queue_depth| VolumeCounters {
-            volume: ObjectId(object),
-            io: IoStatistics { reads: 4, read_bytes: 16384, ..IoStatistics::default() },
-            queue_depth,
-            latency: IoLatency { read: histogram(), ..IoLatency::default() },
-        };
-        live.counters.replace(vec![counters(1, 2), counters(2, 0)]);
-        live.reservations.borrow_mut().insert(1, reservations());
-        live.connections.set(ConnectionCounters {
-            without_session: 3,
-            max_sessions: 768,
-            displaced: 4000,
-            ..ConnectionCounters::default()
-        });
-        live.sessions.replace(vec![SessionInfo {
-            id: 1,
-            initiator: "iqn.1998-01.com.vmware:esx01".to_owned(),
-            target_port: 1,
-            portal: "127.0.0.1:3260".parse().unwrap(),
-            peer_address: "127.0.0.1:50000".parse().unwrap(),
-            since: Timestamp::UNIX_EPOCH,
-            last_io: None,
-            commands: 0,
-            read_bytes: 0,
-            written_bytes: 0,
-        }]);
-    }));
+    let app = super::router(
+        spawn(move |_, live, _| {
+            let mut counters = OffloadCounters {
+                commands: 4,
+                ok: 3,
+                refused: 1,
+                bytes: 4096,
+                host_bytes_avoided: 8192,
+                cloned_bytes: 4096,
+                deallocated_bytes: 1024,
+                unaligned_bytes: 512,
+                latency: histogram(),
+                ..OffloadCounters::default()
+            };
+            counters.refusals.add(Reason::Misaligned);
+            (0..2).for_each(|_| counters.ineffective.add(Reason::BelowGrain));
+            let row = OffloadRow { volume: ObjectId(1), name: "v1".to_owned(), primitive: Primitive::Xcopy, counters };
+            let counters = OffloadCounters { commands: 2, ok: 2, cloned_bytes: 8192, ..OffloadCounters::default() };
+            let clones =
+                OffloadRow { volume: ObjectId(2), name: "s1".to_owned(), primitive: Primitive::Clone, counters };
+            live.offload.replace(vec![row, clones]);
+            let counters = |object, queue_depth| VolumeCounters {
+                volume: ObjectId(object),
+                io: IoStatistics { reads: 4, read_bytes: 16384, ..IoStatistics::default() },
+                queue_depth,
+                latency: IoLatency { read: histogram(), ..IoLatency::default() },
+            };
+            live.counters.replace(vec![counters(1, 2), counters(2, 0)]);
+            live.reservations.borrow_mut().insert(1, reservations());
+            live.connections.set(ConnectionCounters {
+                without_session: 3,
+                max_sessions: 768,
+                displaced: 4000,
+                ..ConnectionCounters::default()
+            });
+            live.sessions.replace(vec![SessionInfo {
+                id: 1,
+                initiator: "iqn.1998-01.com.vmware:esx01".to_owned(),
+                target_port: 1,
+                portal: "127.0.0.1:3260".parse().unwrap(),
+                peer_address: "127.0.0.1:50000".parse().unwrap(),
+                since: Timestamp::UNIX_EPOCH,
+                last_io: None,
+                commands: 0,
+                read_bytes: 0,
+                written_bytes: 0,
+            }]);
+        }),
+        Arc::default(),
+    );
     post(&app, "/api/v1/volumes", json!({ "name": "v1", "size_bytes": 1 << 20 })).await;
     assert_eq!(post(&app, "/api/v1/shares", json!({ "name": "s1" })).await.0, 201);
     post(&app, "/api/v1/hosts", json!({ "name": "esx01", "iqns": ["iqn.1998-01.com.vmware:esx01"] })).await;
@@ -464,18 +472,21 @@ fn reservations() -> Reservations {
 
 #[tokio::test]
 async fn registrations_say_who_and_with_which_key() {
-    let app = super::router(spawn(|_, live, _| {
-        live.reservations.borrow_mut().insert(1, reservations());
-        let reserved_by = Registration {
-            initiator: "iqn.2026-01.org.example:other".to_owned(),
-            isid: 1,
-            target_port: 1,
-            key: 0,
-            holder: true,
-        };
-        let reserved = Reservations { reserved_by: Some(reserved_by), ..Reservations::default() };
-        live.reservations.borrow_mut().insert(2, reserved);
-    }));
+    let app = super::router(
+        spawn(|_, live, _| {
+            live.reservations.borrow_mut().insert(1, reservations());
+            let reserved_by = Registration {
+                initiator: "iqn.2026-01.org.example:other".to_owned(),
+                isid: 1,
+                target_port: 1,
+                key: 0,
+                holder: true,
+            };
+            let reserved = Reservations { reserved_by: Some(reserved_by), ..Reservations::default() };
+            live.reservations.borrow_mut().insert(2, reserved);
+        }),
+        Arc::default(),
+    );
     for name in ["v1", "v2", "v3"] {
         post(&app, "/api/v1/volumes", json!({ "name": name, "size_bytes": 1 << 20 })).await;
     }

@@ -3,16 +3,17 @@
 use crate::http::answer::listing;
 use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
+use crate::http::revision::{self, IfMatch};
 use crate::http::{answer, convert, jobs};
 use api::{
-    Job, JobStart, List, OffloadStatistics, TreeNode, Volume, VolumeCreate, VolumeDelete, VolumeRollback, VolumeSet,
-    VolumeSpace,
+    ANY_HOST, Job, JobStart, List, OffloadStatistics, Problem, TreeNode, Volume, VolumeCreate, VolumeDelete,
+    VolumeFilter, VolumeRollback, VolumeSet, VolumeSpace,
 };
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use control::Noun;
+use control::{Grantee, Noun};
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -30,8 +31,23 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 }
 
 listing! {
-    /// Lists all volumes, by name.
-    list, "/api/v1/volumes", "volumes", Volume, control::VolumeList, convert::volume
+    /// Lists volumes, by name. Sort keys: `name`, `size_bytes`, `mapped_bytes`, `promised_bytes`, `unique_bytes`,
+    /// `snapshot_bytes`, `snapshots`, `operations_per_minute`, `bytes_per_minute` and `p99_us` of the last minute,
+    /// `created`.
+    "volume_list" list, "/api/v1/volumes", "volumes", VolumeFilter => wanted, Volume, convert::volume
+}
+
+fn wanted(filter: VolumeFilter) -> Result<control::VolumeList, Fault> {
+    let VolumeFilter { host, group, reserve, source, min_size_bytes, has } = filter;
+    let seen_by = match (host, group) {
+        (Some(_), Some(_)) => return Err(Fault::malformed("host and group exclude each other".to_owned())),
+        (Some(host), None) if host == ANY_HOST => Some(Grantee::Any),
+        (Some(host), None) => Some(Grantee::Host(host)),
+        (None, Some(group)) => Some(Grantee::Group(group)),
+        (None, None) => None,
+    };
+    let (reserve, has) = (reserve.map(convert::reserve), has.map(convert::volume_has));
+    Ok(control::VolumeList { seen_by, reserve, source, min_size_bytes, has })
 }
 
 /// Creates a volume, or a clone if `source` or `source_file` is given.
@@ -42,6 +58,7 @@ listing! {
 #[utoipa::path(
     post,
     path = "/api/v1/volumes",
+    operation_id = "volume_create",
     tag = "volumes",
     request_body = VolumeCreate,
     responses(
@@ -84,28 +101,38 @@ pub(super) async fn create(
 #[utoipa::path(
     get,
     path = "/api/v1/volumes/{volume}",
+    operation_id = "volume_show",
     tag = "volumes",
     params(("volume" = String, Path, description = "Name or id")),
     responses((status = 200, body = Volume))
 )]
-pub(super) async fn show(State(array): State<ArrayHandle>, Path(volume): Path<String>) -> Result<Json<Volume>, Fault> {
-    answer::show(&array, control::VolumeShow { volume }, convert::volume).await
+pub(super) async fn show(State(array): State<ArrayHandle>, Path(volume): Path<String>) -> Result<Response, Fault> {
+    revision::show(&array, control::VolumeShow { volume }, convert::volume).await
 }
 
 /// Changes name, size and settings of a volume, atomically.
 #[utoipa::path(
     patch,
     path = "/api/v1/volumes/{volume}",
+    operation_id = "volume_set",
     tag = "volumes",
-    params(("volume" = String, Path, description = "Name or id")),
+    params(
+        ("volume" = String, Path, description = "Name or id"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
+    ),
     request_body = VolumeSet,
-    responses((status = 200, body = Volume))
+    responses(
+        (status = 200, body = Volume),
+        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+    )
 )]
 pub(super) async fn set(
     State(array): State<ArrayHandle>,
+    condition: IfMatch,
     Path(volume): Path<String>,
     Body(body): Body<VolumeSet>,
-) -> Result<Json<Volume>, Fault> {
+) -> Result<Response, Fault> {
+    let present = control::VolumeShow { volume: volume.clone() };
     let VolumeSet {
         name,
         size_bytes,
@@ -128,30 +155,47 @@ pub(super) async fn set(
         warn_percent: warn_percent.map(unless_zero),
         critical_percent: critical_percent.map(unless_zero),
     };
-    answer::change(&array, request, convert::volume).await
+    revision::change(&array, condition, request, present, convert::volume).await
 }
 
 /// Deletes a volume that is not in use.
 #[utoipa::path(
     delete,
     path = "/api/v1/volumes/{volume}",
+    operation_id = "volume_delete",
     tag = "volumes",
-    params(("volume" = String, Path, description = "Name or id"), VolumeDelete),
-    responses((status = 204, description = "Deleted"))
+    params(
+        ("volume" = String, Path, description = "Name or id"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it"),
+        VolumeDelete
+    ),
+    responses(
+        (status = 204, description = "Deleted"),
+        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+    )
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
+    condition: IfMatch,
     Path(volume): Path<String>,
     Query(query): Query<VolumeDelete>,
 ) -> Result<StatusCode, Fault> {
-    array.call(control::VolumeDelete { volume, with_snapshots: query.with_snapshots }).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let present = control::VolumeShow { volume: volume.clone() };
+    revision::delete(
+        &array,
+        condition,
+        control::VolumeDelete { volume, with_snapshots: query.with_snapshots },
+        present,
+        convert::volume,
+    )
+    .await
 }
 
 /// Returns statistics of each offload primitive for one volume.
 #[utoipa::path(
     get,
     path = "/api/v1/volumes/{volume}/offload",
+    operation_id = "volume_offload",
     tag = "offload",
     params(("volume" = String, Path, description = "Name or id")),
     responses((status = 200, body = List<OffloadStatistics>))
@@ -168,6 +212,7 @@ pub(super) async fn offload(
 #[utoipa::path(
     get,
     path = "/api/v1/volumes/{volume}/space",
+    operation_id = "volume_space",
     tag = "volumes",
     params(("volume" = String, Path, description = "Name or id")),
     responses((status = 200, body = VolumeSpace))
@@ -183,6 +228,7 @@ pub(super) async fn space(
 #[utoipa::path(
     post,
     path = "/api/v1/volumes/{volume}/reclaim",
+    operation_id = "volume_reclaim",
     tag = "volumes",
     params(("volume" = String, Path, description = "Name or id")),
     request_body = JobStart,
@@ -205,6 +251,7 @@ pub(super) async fn reclaim(
 #[utoipa::path(
     post,
     path = "/api/v1/volumes/{volume}/rollback",
+    operation_id = "volume_rollback",
     tag = "volumes",
     params(("volume" = String, Path, description = "Name or id")),
     request_body = VolumeRollback,
@@ -223,6 +270,7 @@ pub(super) async fn rollback(
 #[utoipa::path(
     get,
     path = "/api/v1/volumes/{volume}/tree",
+    operation_id = "volume_tree",
     tag = "snapshots",
     params(("volume" = String, Path, description = "Name or id")),
     responses((status = 200, body = List<TreeNode>))

@@ -34,13 +34,13 @@ async fn a_reactor_that_stands_still_is_no_reason_not_to_answer() {
     let (array, Requests { queue, pings: _pings, mirror, .. }) = ArrayHandle::channel();
     let freshness = Arc::new(Freshness::default());
     mirror.send_replace(Some(Reading { mirror: control.mirror().await, freshness }));
-    assert_eq!(array.read(control::VolumeList).await.unwrap().len(), 1);
+    assert_eq!(array.read(control::VolumeList::default()).await.unwrap().len(), 1);
     assert_eq!(array.health().await.unwrap(), Health::Healthy);
     let freshness = Arc::new(Freshness::stuck());
     mirror.send_replace(Some(Reading { mirror: control.mirror().await, freshness }));
     assert_eq!(array.health().await.unwrap(), Health::Failed);
     drop((queue, mirror, control));
-    assert_eq!(array.read(control::VolumeList).await.unwrap_err(), ControlError::NotRunning);
+    assert_eq!(array.read(control::VolumeList::default()).await.unwrap_err(), ControlError::NotRunning);
 }
 
 /// Change that waits until the test closes the semaphore.
@@ -75,7 +75,7 @@ async fn a_ping_and_reads_do_not_wait_for_changes() {
             tokio::task::yield_now().await;
         }
         array.ping().await.unwrap();
-        assert_eq!(array.read(control::VolumeList).await.unwrap().len(), 1);
+        assert_eq!(array.read(control::VolumeList::default()).await.unwrap().len(), 1);
         assert!(changes.iter().all(|change| !change.is_finished()));
         held.close();
         for change in changes {

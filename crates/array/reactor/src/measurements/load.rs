@@ -22,6 +22,11 @@ impl Loads {
         }
     }
 
+    /// Processor time that all threads have noted last, in nanoseconds.
+    pub fn all_ns(&self) -> u64 {
+        self.0.iter().map(|thread| thread.load(Ordering::Relaxed)).fold(0, u64::saturating_add)
+    }
+
     /// Processor time that a thread has noted last, in nanoseconds. 0: there is no such thread.
     pub fn processor_ns(&self, number: usize) -> u64 {
         self.0.get(number).map_or(0, |thread| thread.load(Ordering::Relaxed))

@@ -1,0 +1,13 @@
+//! Samples: what hosts did in each second. The mirror compares the counters of what was used with
+//! those a second before, so that the thread that owns the array has no work with it.
+
+pub(crate) mod history;
+pub(crate) mod latest;
+pub(crate) mod recorder;
+pub(crate) mod ring;
+pub(crate) mod series;
+
+pub use history::{History, HistoryView, SeriesView};
+pub use latest::{SampleLatest, SampleView, UnitView};
+pub use ring::{ArraySample, IoSample, PrimitiveSample, Sample};
+pub use series::{Metric, SeriesList};

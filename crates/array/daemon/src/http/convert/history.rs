@@ -1,0 +1,65 @@
+//! Samples and series.
+
+use api::{ArraySample, History, PrimitiveSample, Sample, Series, SeriesInfo, VolumeSample};
+use control::{HistoryView, IoSample, SampleView, SeriesView, UnitView};
+
+pub(in crate::http) fn history(view: HistoryView) -> History {
+    let HistoryView { start, step_seconds, series } = view;
+    let convert = |SeriesView { name, unit, average, max }| Series { name, unit: unit.to_owned(), average, max };
+    History { start, step_seconds, series: series.into_iter().map(convert).collect() }
+}
+
+pub(in crate::http) fn series_info((name, unit, help): (String, &'static str, &'static str)) -> SeriesInfo {
+    SeriesInfo { name, unit: unit.to_owned(), help: help.to_owned() }
+}
+
+/// Latency of an interval with reads or writes.
+fn latency(us: u32, io: &IoSample) -> Option<u64> {
+    (io.reads > 0 || io.writes > 0).then_some(u64::from(us))
+}
+
+pub(in crate::http) fn sample(view: SampleView) -> Sample {
+    let SampleView { sample, units } = view;
+    let rate = |number: u64| sample.per_second(number);
+    let (array, io) = (&sample.array, &sample.array.io);
+    let primitives = sample.primitives.iter().map(|(primitive, of)| {
+        let sample = PrimitiveSample {
+            commands: rate(of.commands),
+            refused: rate(of.refused),
+            bytes: rate(of.bytes),
+            host_bytes_avoided: rate(of.host_bytes_avoided),
+            p99_us: of.p99_us,
+        };
+        (primitive.name().to_owned(), sample)
+    });
+    let volumes = units.iter().map(|UnitView { id, io, mapped_bytes }| {
+        let sample = VolumeSample {
+            reads: rate(u64::from(io.reads)),
+            writes: rate(u64::from(io.writes)),
+            read_bytes: rate(io.read_bytes),
+            written_bytes: rate(io.written_bytes),
+            p50_us: latency(io.p50_us, io),
+            p99_us: latency(io.p99_us, io),
+            mapped_bytes: *mapped_bytes,
+        };
+        (*id, sample)
+    });
+    Sample {
+        unix_seconds: sample.at.as_second(),
+        array: Some(ArraySample {
+            reads: rate(u64::from(io.reads)),
+            writes: rate(u64::from(io.writes)),
+            read_bytes: rate(io.read_bytes),
+            written_bytes: rate(io.written_bytes),
+            received_bytes: rate(array.received_bytes),
+            sent_bytes: rate(array.sent_bytes),
+            offloaded_bytes: rate(array.offloaded_bytes),
+            p50_us: latency(io.p50_us, io),
+            p99_us: latency(io.p99_us, io),
+            queue_depth: array.queue_depth,
+            busy_per_mille: u64::from(array.busy_per_mille),
+        }),
+        primitives: primitives.collect(),
+        volumes: volumes.collect(),
+    }
+}

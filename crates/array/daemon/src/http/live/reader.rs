@@ -1,0 +1,210 @@
+//! One stream: what its client knows, and what it gets next.
+
+use super::streams::Stream;
+use super::topics::Topics;
+use crate::http::connections::RequestGuard;
+use crate::http::convert;
+use crate::http::problem::Fault;
+use api::{LiveAlertEnded, LiveBye, LiveChange, LiveHello, LiveLagged};
+use axum::response::sse::Event;
+use control::{AlertView, ControlError, JobState, JobView, Known, News, RecordChange, SampleLatest, SampleView};
+use jiff::Timestamp;
+use reactor::ArrayHandle;
+use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+/// Time after which a client connects again.
+const RETRY: Duration = Duration::from_secs(2);
+/// Longest time for which a client takes nothing.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// State of a stream.
+pub(super) struct Reader {
+    array: ArrayHandle,
+    stream: Stream,
+    samples: watch::Receiver<u64>,
+    started: Timestamp,
+    known: Known,
+    last_sample: Option<Timestamp>,
+    jobs: BTreeMap<Uuid, JobView>,
+    alerts: BTreeMap<(&'static str, String), AlertView>,
+    /// Events of the present second that the client has not taken yet.
+    waiting: VecDeque<Event>,
+    has_ended: bool,
+    /// Time at which the client took the last event.
+    taken: Instant,
+    _request: Option<RequestGuard>,
+}
+
+fn event(name: &str, data: &impl Serialize) -> Event {
+    Event::default().event(name).data(serde_json::to_string(data).unwrap_or_default())
+}
+
+impl Reader {
+    /// Begins a stream after the event with the id `last`, or with what comes next.
+    pub(super) async fn begin(
+        array: ArrayHandle,
+        stream: Stream,
+        last: Option<&str>,
+        request: Option<RequestGuard>,
+    ) -> Result<Self, Fault> {
+        let samples = array.samples();
+        let mirror = array.mirror().await?;
+        let (started, present) = mirror.known()?;
+        let News { jobs, .. } = mirror.news(present)?;
+        let resumed = last.map(|last| read_id(last).filter(|(of, _)| *of == started.as_millisecond()));
+        let known = resumed.flatten().map_or(present, |(_, known)| known);
+        let hello = LiveHello {
+            stream: stream.number,
+            revision: known.revision,
+            time: Timestamp::now(),
+            version: crate::VERSION.to_owned(),
+        };
+        let mut waiting = VecDeque::from([event("hello", &hello).retry(RETRY)]);
+        if resumed == Some(None) {
+            waiting.push_back(event("lagged", &LiveLagged { from: 0, revision: present.revision }));
+        }
+        // Jobs that have ended are no news.
+        let ended = jobs.into_iter().filter(|job| job.state != JobState::Running);
+        Ok(Self {
+            array,
+            stream,
+            samples,
+            started,
+            known,
+            last_sample: None,
+            jobs: ended.map(|job| (job.id, job)).collect(),
+            alerts: BTreeMap::new(),
+            waiting,
+            has_ended: false,
+            taken: Instant::now(),
+            _request: request,
+        })
+    }
+
+    /// The next event; waits for it. `None` after the last one.
+    pub(super) async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
+        if self.taken.elapsed() > PATIENCE && !self.has_ended {
+            self.end("too-slow");
+        }
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                self.taken = Instant::now();
+                return Some((Ok(event), self));
+            }
+            if self.has_ended {
+                return None;
+            }
+            let is_stopping = tokio::select! {
+                sampled = self.samples.changed() => sampled.is_err(),
+                _ = self.stream.stopping.wait_for(|stopping| *stopping) => true,
+            };
+            if is_stopping || self.gather().await.is_err() {
+                self.end("stopping");
+            }
+        }
+    }
+
+    /// Leaves only the last event.
+    fn end(&mut self, why: &str) {
+        self.waiting = VecDeque::from([event("bye", &LiveBye { why: why.to_owned() })]);
+        self.has_ended = true;
+    }
+
+    /// Puts what is new into `waiting`. Errors: `NotRunning` if the array has ended.
+    async fn gather(&mut self) -> Result<(), ControlError> {
+        let topics = self.stream.topics.borrow_and_update().clone();
+        let mirror = self.array.mirror().await?;
+        if topics.has_samples()
+            && let Some(view) = mirror.read(&SampleLatest { units: topics.volumes.clone() })?
+        {
+            self.sample(&topics, view);
+        }
+        let News { known, changes, events, jobs, alerts, .. } = mirror.news(self.known)?;
+        self.changes(&topics, changes, known.revision);
+        for found in events {
+            self.known.event = found.id;
+            if topics.events {
+                let id = self.id();
+                self.waiting.push_back(event("event", &convert::event(found)).id(id));
+            }
+        }
+        self.jobs(&topics, jobs);
+        self.alerts(&topics, alerts);
+        Ok(())
+    }
+
+    fn sample(&mut self, topics: &Topics, view: SampleView) {
+        if self.last_sample.replace(view.sample.at) == Some(view.sample.at) {
+            return;
+        }
+        let mut sample = convert::sample(view);
+        sample.array = sample.array.filter(|_| topics.array);
+        if !topics.primitives {
+            sample.primitives.clear();
+        }
+        self.waiting.push_back(event("sample", &sample));
+    }
+
+    fn changes(&mut self, topics: &Topics, changes: Option<Vec<RecordChange>>, revision: u64) {
+        let Some(changes) = changes else {
+            let lagged = LiveLagged { from: self.known.revision, revision };
+            self.known.revision = revision;
+            if topics.changes {
+                self.waiting.push_back(event("lagged", &lagged));
+            }
+            return;
+        };
+        for RecordChange { revision, kind, id, deleted } in changes {
+            self.known.revision = revision;
+            if topics.changes {
+                let op = if deleted { "deleted" } else { "put" }.to_owned();
+                let change = LiveChange { revision, kind: kind.to_owned(), id, op };
+                let id = self.id();
+                self.waiting.push_back(event("change", &change).id(id));
+            }
+        }
+    }
+
+    fn jobs(&mut self, topics: &Topics, jobs: Vec<JobView>) {
+        let jobs: BTreeMap<Uuid, JobView> = jobs.into_iter().map(|job| (job.id, job)).collect();
+        let changed = jobs.iter().filter(|(id, job)| topics.jobs && self.jobs.get(id) != Some(job));
+        let events: Vec<Event> = changed.map(|(_, job)| event("job", &convert::job(job.clone()))).collect();
+        self.waiting.extend(events);
+        self.jobs = jobs;
+    }
+
+    fn alerts(&mut self, topics: &Topics, alerts: Vec<AlertView>) {
+        let alerts: BTreeMap<(&'static str, String), AlertView> =
+            alerts.into_iter().map(|alert| ((alert.code, alert.subject.clone()), alert)).collect();
+        if topics.alerts {
+            let changed = alerts.iter().filter(|(key, alert)| self.alerts.get(key) != Some(alert));
+            let mut events: Vec<Event> =
+                changed.map(|(_, alert)| event("alert", &convert::alert(alert.clone()))).collect();
+            let ended = self.alerts.keys().filter(|key| !alerts.contains_key(key));
+            events.extend(ended.map(|(code, subject)| {
+                event("alert-ended", &LiveAlertEnded { code: (*code).to_owned(), subject: subject.clone() })
+            }));
+            self.waiting.extend(events);
+            self.alerts = alerts;
+        }
+    }
+
+    /// Id of an event: what the client knows with it.
+    fn id(&self) -> String {
+        format!("{}.{}.{}", self.started.as_millisecond(), self.known.revision, self.known.event)
+    }
+}
+
+/// Reads an id: the start of the array in milliseconds, and what the client knows.
+fn read_id(id: &str) -> Option<(i64, Known)> {
+    let mut words = id.split('.');
+    let (started, revision, event) = (words.next()?, words.next()?, words.next()?);
+    let known = Known { revision: revision.parse().ok()?, event: event.parse().ok()? };
+    words.next().is_none().then_some((started.parse().ok()?, known))
+}

@@ -1,0 +1,92 @@
+//! `ETag` and `If-Match`.
+
+use super::{app, post, send};
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, header};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+/// Sends a request with conditions. Returns status, tag and body.
+async fn ask(app: &Router, method: &str, path: &str, tags: &[&str], body: Value) -> (u16, Option<String>, Value) {
+    let mut request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, "application/json");
+    for tag in tags {
+        request = request.header(header::IF_MATCH, *tag);
+    }
+    let response = app.clone().oneshot(request.body(Body::from(body.to_string())).unwrap()).await.unwrap();
+    let tag = response.headers().get(header::ETAG).map(|tag| tag.to_str().unwrap().to_owned());
+    let status = response.status().as_u16();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    (status, tag, serde_json::from_slice(&bytes).unwrap_or_default())
+}
+
+async fn with_objects() -> Router {
+    let app = app();
+    post(&app, "/api/v1/volumes", json!({ "name": "v1", "size_bytes": 1 << 30 })).await;
+    post(&app, "/api/v1/shares", json!({ "name": "s1" })).await;
+    post(&app, "/api/v1/hosts", json!({ "name": "h1", "iqns": ["iqn.2026-01.org.example:h1"] })).await;
+    post(&app, "/api/v1/host-groups", json!({ "name": "g1", "hosts": [] })).await;
+    app
+}
+
+#[tokio::test]
+async fn the_second_of_two_administrators_is_told_what_the_first_changed() {
+    let app = with_objects().await;
+    for (path, first, second) in [
+        ("/api/v1/volumes/v1", json!({ "write_cache": true }), json!({ "write_cache": false })),
+        ("/api/v1/shares/s1", json!({ "quota_bytes": 1 << 30 }), json!({ "quota_bytes": 0 })),
+        ("/api/v1/hosts/h1", json!({ "addresses": ["192.0.2.1"] }), json!({ "addresses": [] })),
+        ("/api/v1/host-groups/g1", json!({ "add": ["h1"] }), json!({ "remove": ["h1"] })),
+    ] {
+        let (_, known, _) = ask(&app, "GET", path, &[], Value::Null).await;
+        let known = known.unwrap_or_else(|| panic!("{path} has no tag"));
+        let (status, changed, body) = ask(&app, "PATCH", path, &[&known], first).await;
+        assert_eq!(status, 200, "{path}: {body}");
+        let (status, _, problem) = ask(&app, "PATCH", path, &[&known], second.clone()).await;
+        assert_eq!((status, problem["code"].as_str()), (412, Some("changed-meanwhile")), "{path}");
+        let (_, present, object) = ask(&app, "GET", path, &[], Value::Null).await;
+        assert_eq!((&present, &problem["present"]), (&changed, &object), "{path}: nothing was changed");
+        let (status, _, problem) = ask(&app, "DELETE", path, &[&known], Value::Null).await;
+        assert_eq!((status, &problem["present"]), (412, &object), "{path}");
+        let (status, ..) = ask(&app, "PATCH", path, &["\"other\"", &present.unwrap()], second).await;
+        assert_eq!(status, 200, "{path}: one of the tags is that of the object");
+    }
+}
+
+#[tokio::test]
+async fn a_change_without_a_condition_or_with_a_star_is_made() {
+    let app = with_objects().await;
+    let path = "/api/v1/volumes/v1";
+    for tags in [&[][..], &["*"]] {
+        assert_eq!(ask(&app, "PATCH", path, tags, json!({ "zero_detection": false })).await.0, 200);
+    }
+    for malformed in ["", "tag", "\"", "\"a\", b", "\"a"] {
+        let (status, _, problem) = ask(&app, "PATCH", path, &[malformed], json!({ "write_cache": true })).await;
+        assert_eq!((status, problem["code"].as_str()), (400, Some("invalid-request")), "{malformed}");
+    }
+    let (_, tag, _) = ask(&app, "GET", path, &[], Value::Null).await;
+    let weak = format!("W/{}", tag.unwrap());
+    assert_eq!(ask(&app, "PATCH", path, &[&weak], json!({ "write_cache": true })).await.0, 412);
+    let (status, _, problem) = ask(&app, "PATCH", "/api/v1/volumes/none", &["\"a\""], json!({})).await;
+    assert_eq!((status, problem["code"].as_str()), (404, Some("not-found")));
+    assert_eq!(send(&app, "DELETE", path, None).await.0, 204);
+}
+
+/// Grants, usage and changes of other objects leave the tag as it is.
+#[tokio::test]
+async fn only_changes_of_the_object_itself_change_its_tag() {
+    let app = with_objects().await;
+    let path = "/api/v1/volumes/v1";
+    let tag = async || ask(&app, "GET", path, &[], Value::Null).await.1.unwrap();
+    let before = tag().await;
+    post(&app, "/api/v1/access", json!({ "volume": "v1", "host": "h1" })).await;
+    post(&app, "/api/v1/volumes", json!({ "name": "v2", "size_bytes": 1 << 30 })).await;
+    post(&app, "/api/v1/volumes/v1/snapshots", json!({ "name": "monday" })).await;
+    send(&app, "PATCH", path, Some(json!({ "write_cache": false }))).await;
+    assert_eq!(tag().await, before);
+    post(&app, "/api/v1/volumes/v1/rollback", json!({ "snapshot": "monday" })).await;
+    let rolled_back = tag().await;
+    send(&app, "PATCH", path, Some(json!({ "size_bytes": 2_u64 << 30 }))).await;
+    assert!(rolled_back != before && tag().await != rolled_back);
+}
