@@ -46,6 +46,7 @@ test("only a refusal of the parameters makes the page sort by itself", () => {
   const refused = (status: number, code: string) =>
     new Refused(status, { status, code, detail: "", title: "", type: "" } satisfies Problem);
   expect(unsupported(refused(400, "invalid-request"))).toBe(true);
+  expect(unsupported(refused(422, "invalid-request"))).toBe(false);
   expect(unsupported(refused(503, "busy"))).toBe(false);
   expect(unsupported(refused(400, "invalid-name"))).toBe(false);
   expect(unsupported(new Error("network"))).toBe(false);

@@ -53,7 +53,10 @@ function Present(props: { status: Status }): JSX.Element {
       <Show when={!empty()} fallback={<FirstSteps status={props.status} />}>
         <div class="cards">
           <LatencyChart />
-          <Attention status={props.status} />
+          <div class="stack">
+            <Attention status={props.status} />
+            <Busiest />
+          </div>
           <HostAndArrayChart />
           <OperationsChart />
         </div>
@@ -72,7 +75,6 @@ function Present(props: { status: Status }): JSX.Element {
       </For>
       <div class="cards below">
         <Show when={!empty()}>
-          <Busiest />
           <KeptOff totals={props.status.offload} />
         </Show>
         <LastEvents />

@@ -16,6 +16,7 @@ use vfs::{Call, Changed, Copied, FileId, FsError, Payload, Segment, Source, chec
 const MOST_ENTRIES: u64 = 2048;
 
 /// Source of a clone or copy.
+#[derive(Clone, Copy)]
 pub(crate) struct From<'a> {
     pub memory: &'a Memory,
     pub file: FileId,

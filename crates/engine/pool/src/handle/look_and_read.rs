@@ -35,14 +35,11 @@ impl<M: Media> Pool<M> {
         let blocks = match reading {
             Reading::Nothing => return Some(Ok((found, None))),
             Reading::Done(blocks) => blocks,
-            Reading::InProgress(id) => {
-                let (submitted, ()) = self.submit_by(|_| (id, ()));
-                match submitted.outcome().await {
-                    Ok(Output::Data(blocks)) => blocks,
-                    Ok(_superseded) => return None,
-                    Err(failure) => return Some(Err(block_error(failure))),
-                }
-            }
+            Reading::InProgress(id) => match self.submitted(id).outcome().await {
+                Ok(Output::Data(blocks)) => blocks,
+                Ok(_superseded) => return None,
+                Err(failure) => return Some(Err(block_error(failure))),
+            },
         };
         let from = (wanted.offset % BLOCK_BYTES as u64) as usize;
         Some(Ok((found, Some(blocks.slice(from..from + wanted.length as usize)))))
