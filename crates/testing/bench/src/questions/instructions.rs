@@ -32,7 +32,7 @@ const CALLS: [(&str, &str, Option<f64>); 5] = [
     ("attributes", "look at the attributes of a file", Some(2000.0)),
     ("lookup", "look-up of a name among 100 000", Some(8000.0)),
     ("create", "creation of a file among 100 000", Some(32_000.0)),
-    ("write", "4 KiB write into a file", Some(16_000.0)),
+    ("write", "4 KiB write into a file", Some(11_000.0)),
     ("clone", "clone of a file of 16 MiB", Some(41_000.0)),
 ];
 /// Number of counted calls of a share.
