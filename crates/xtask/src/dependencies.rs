@@ -151,7 +151,21 @@ const LAYERS: &[Layer] = &[
         uses: &["protocol", "engine", "front", "array", "kit", "testing"],
         crates: &[
             ("array_process", &[]),
-            ("array_sim", &["control", "initiator", "iscsi", "media", "pool", "random", "reactor", "scsi_target"]),
+            (
+                "array_sim",
+                &[
+                    "control",
+                    "initiator",
+                    "iscsi",
+                    "media",
+                    "nfs",
+                    "nfs_client",
+                    "pool",
+                    "random",
+                    "reactor",
+                    "scsi_target",
+                ],
+            ),
             (
                 "bench",
                 &["array_process", "initiator", "iscsi", "nfs", "nfs_client", "onc_rpc", "random", "text", "xdr"],

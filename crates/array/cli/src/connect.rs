@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::export::{access, is_share};
 use crate::output::{Format, Output};
 use crate::share::{self, Server};
-use api::{Export, Host, NfsVersion, Portal, Share, ShareHost, ShareHostAddress, Volume};
+use api::{Export, Host, HostGroup, NfsVersion, Portal, Share, ShareHost, ShareHostAddress, Volume};
 use serde::Serialize;
 
 /// Verbs of `windlass connect`.
@@ -53,7 +53,8 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         of_share(&share, &rules, &host.name, &server, &directory)
     } else {
         let volume: Volume = client.get(&format!("/api/v1/volumes/{}", segment(name))).await?;
-        if !volume.luns.iter().any(|lun| lun.host == host.name || lun.host == api::ANY_HOST) {
+        let groups = client.long_list::<HostGroup>("/api/v1/host-groups").await?;
+        if !is_granted(&volume, &host, &groups) {
             let grant = format!("windlass access grant {} --host {}", volume.name, host.name);
             output.warn(&format!("no grant of volume {} names host {}; grant it:  {grant}", volume.name, host.name));
         }
@@ -64,6 +65,14 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         Format::Json => output.json(&steps),
         _ => output.text(&text(&steps)),
     }
+}
+
+/// Whether a volume is granted to a host, by name, in a group, or as to any host.
+fn is_granted(volume: &Volume, host: &Host, groups: &[HostGroup]) -> bool {
+    let in_group = |group: &HostGroup| group.hosts.contains(&host.name);
+    let grants_group = |group: &HostGroup| group.luns.iter().any(|lun| lun.volume == volume.name);
+    volume.luns.iter().any(|lun| lun.host == host.name || lun.host == api::ANY_HOST)
+        || groups.iter().any(|group| in_group(group) && grants_group(group))
 }
 
 /// The NFS server: that of the user, or the first one of the array.

@@ -59,8 +59,9 @@ pub trait Live {
     /// Position of the export rule of a share that decides about an address, among [`Directory::exports_of`]. `None`:
     /// no rule is about it, or NFS is not served.
     fn deciding_export(&self, share: ObjectId, address: IpAddr) -> Option<usize>;
-    /// Revokes what a client of NFSv4 has. False if there is no such client; `None` if NFS is not served.
-    fn expire_nfs_client(&self, id: u64) -> Option<bool>;
+    /// Revokes what a client of NFSv4 has. False if there is no such client; `None` if NFS is not served. Ready when
+    /// nothing that the client asked for before can take effect any more.
+    fn expire_nfs_client(&self, id: u64) -> Option<LocalBoxFuture<'static, bool>>;
     /// Statistics of a volume's unit or of a share since the start, and reservations.
     fn unit(&self, volume: ObjectId) -> UnitFacts;
     /// Takes at most `most` volumes and shares whose [`Live::unit`] may have changed since this last returned

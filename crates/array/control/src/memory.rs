@@ -536,11 +536,12 @@ impl Live for MemoryLive {
         self.nfs.borrow().as_ref().map(|_| 0)
     }
 
-    fn expire_nfs_client(&self, id: u64) -> Option<bool> {
+    fn expire_nfs_client(&self, id: u64) -> Option<LocalBoxFuture<'static, bool>> {
         let mut nfs = self.nfs.borrow_mut();
         let nfs = nfs.as_mut()?;
         nfs.locks.retain(|lock| lock.client != id);
-        Some(nfs.clients.iter().any(|client| client.id == id))
+        let found = nfs.clients.iter().any(|client| client.id == id);
+        Some(Box::pin(std::future::ready(found)))
     }
 
     fn take_changed_sessions(&self) -> Vec<(u64, Option<SessionInfo>)> {

@@ -23,6 +23,8 @@ pool::mutations! {
         SettleBoth: "settle-both", "an abort does not wait for commands that are on their way to the reactor";
         /// A thread looks for messages once more before it sleeps.
         LookBeforeSleep: "look-before-sleep", "a thread sleeps without looking for messages once more";
+        /// A call of NFS is executed to its end, whatever becomes of its connection.
+        CallsOutlive: "calls-outlive", "the calls of an NFS connection that is gone are dropped";
         /// A connection moves when it has no command in flight.
         MoveIdle: "move-idle", "a connection moves to another thread with commands in flight";
     }

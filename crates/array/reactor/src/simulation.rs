@@ -59,6 +59,13 @@ impl<M: Media + 'static> SimulatedArray<M> {
         self.array.iscsi().connected(socket, peer, portal);
     }
 
+    /// Connects a byte stream to the NFS server. It is closed if NFS is not served.
+    pub fn connect_nfs(&self, socket: impl Socket, peer: SocketAddr) {
+        if let Some(nfs) = self.array.nfs() {
+            nfs.connected(socket, peer);
+        }
+    }
+
     /// Adds an executor. The future is its thread; the caller polls it in a `LocalSet` of its own.
     pub fn add_executor(&self) -> LocalBoxFuture<'static, ()> {
         Box::pin(executor::run(self.array.iscsi().add_executor()))

@@ -129,11 +129,35 @@ impl<S: Socket> Wire<S> {
         self.received.extend_from_slice(&rest);
     }
 
+    /// Makes room for the rest of a long message, in memory of its own.
+    fn make_room_for(&mut self, bytes: usize) {
+        let mut own = BytesMut::with_capacity(self.received.len() + bytes);
+        own.extend_from_slice(&self.received);
+        let mut before = std::mem::replace(&mut self.received, own);
+        if !std::mem::take(&mut self.rests) {
+            before.clear();
+            self.shared.give(before);
+        }
+    }
+
+    /// Reads once, to receive `bytes` or less: the rest of a long message, which is then neither moved nor followed by
+    /// others in its memory.
+    pub fn receive_long(&mut self, bytes: usize, context: &mut Context<'_>) -> Received {
+        if self.rests || self.received.capacity() - self.received.len() < bytes {
+            self.make_room_for(bytes);
+        }
+        self.read(context)
+    }
+
     /// Reads once.
     pub fn receive(&mut self, context: &mut Context<'_>) -> Received {
         if self.rests || self.received.capacity() - self.received.len() < RECEIVE_LOW_BYTES {
             self.make_room();
         }
+        self.read(context)
+    }
+
+    fn read(&mut self, context: &mut Context<'_>) -> Received {
         loop {
             return match self.socket.poll_read(context, &mut self.received) {
                 Poll::Pending => Received::Pending,
@@ -267,6 +291,27 @@ mod tests {
         first.rest();
         second.rest();
         assert!(shared.take().capacity() >= RECEIVE_BYTES, "the larger of two stays");
+    }
+
+    /// A long message has memory of its length, and what was received of it is copied once.
+    #[test]
+    fn a_long_message_has_memory_of_its_own() {
+        let shared = ReceiveBuffer::default();
+        let mut wire = wire(&shared, &[&[1; 100_000], &[2; 200_000], &[3; 100_000], &[4; 50]]);
+        receive(&mut wire);
+        let long = |wire: &mut Wire<Pieces>, bytes| {
+            let received = wire.receive_long(bytes, &mut Context::from_waker(Waker::noop()));
+            assert!(matches!(received, Received::Data));
+        };
+        long(&mut wire, 300_000);
+        let place = wire.received().as_ptr();
+        long(&mut wire, 100_000);
+        let message = wire.received().split_to(400_000);
+        assert_eq!((message.as_ptr(), message[0], message[100_000], message[399_999]), (place, 1, 2, 3));
+        assert!(shared.take().capacity() >= RECEIVE_BYTES, "the buffer of the thread is free again");
+        receive(&mut wire);
+        assert_eq!(wire.received()[..], [4; 50]);
+        assert_eq!(message[0], 1);
     }
 
     /// Much of a large message is not copied, and a buffer that grew for it is not kept.

@@ -24,7 +24,7 @@ impl Share<'_> {
             return Err(FsError::GuardMismatch { changed: before.changed }.into());
         }
         if *set == SetAttributes::default() {
-            return Ok(Draft::new(file, &before));
+            return Ok(Draft::new(file, &before, inode));
         }
         if let Some(size_bytes) = set.size_bytes {
             self.resize(file, &mut inode, size_bytes)?;
@@ -34,7 +34,7 @@ impl Share<'_> {
         (inode.times.accessed, inode.times.modified) = (after.accessed, after.modified);
         inode.verifier = None;
         self.put(file, &inode)?;
-        Ok(Draft::new(file, &before))
+        Ok(Draft::new(file, &before, inode))
     }
 
     pub(crate) fn read_link(&mut self, file: FileId) -> Step<(LinkTarget, Attributes)> {

@@ -1,6 +1,7 @@
 //! Interface to the engine below: an [`Engine`] runs transactions; through its [`View`] a transaction reads objects and
 //! names its changes.
 
+use bytes::Bytes;
 use smallvec::SmallVec;
 use std::ops::Range;
 use thiserror::Error;
@@ -161,6 +162,9 @@ pub trait View {
     fn release(&mut self, object: Object, blocks: Range<u64>);
 }
 
+/// Result of a look, and the range of bytes of an object that it wants to be read.
+pub type Named<T> = (T, Option<(Object, Range<u64>)>);
+
 /// Attempt of a transaction. It runs again from the start whenever something it looked at was not in memory, so
 /// it has no effect but through the view.
 pub trait Attempt<T>: FnMut(&mut dyn View) -> Result<Outcome<T>, Missing> {}
@@ -187,6 +191,16 @@ pub trait Engine: Clone + 'static {
     /// Calls `look` at once, with the present state. `None` if something that it looks at is not in memory; a
     /// transaction with the same look reads it.
     fn try_look<T>(&self, look: impl FnOnce(&mut dyn View) -> Result<T, Missing>) -> Option<Result<T, EngineError>>;
+
+    /// Calls `look` as [`Self::try_look`] does, and reads the range of bytes that it names, at most 1 MiB, as it is at
+    /// the look: without the cache, and in one piece.
+    ///
+    /// `None` also if a part of the range is not mapped, or the content cannot be had in this way. A transaction that
+    /// reads the range through its view finds out.
+    async fn look_and_read<T>(
+        &self,
+        look: impl FnOnce(&mut dyn View) -> Result<Named<T>, Missing>,
+    ) -> Option<Result<(T, Option<Bytes>), EngineError>>;
 
     /// Number of mapped blocks in a range that nothing outside of it maps. Takes time in proportion to the blocks, so
     /// that it is no part of a transaction: it is exact if nothing changes meanwhile.

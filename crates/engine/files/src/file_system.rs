@@ -1,5 +1,6 @@
 //! A share as a file system: each call is one transaction.
 
+mod large_read;
 mod long_clone;
 mod whole;
 
@@ -68,8 +69,7 @@ impl<E: Engine> Files<E> {
     /// [`FsError::NoSpace`], [`FsError::Quota`]: the times that were not written are dropped.
     pub async fn write_access_times(&self) -> Result<(), FsError> {
         loop {
-            let unstable = (Durability::Unstable, SpaceReason::Pool);
-            match self.run(unstable, |share| share.write_accessed(ACCESSED_TOGETHER), same).await {
+            match self.run(UNSTABLE, |share| share.write_accessed(ACCESSED_TOGETHER), same).await {
                 Ok(written) if written < ACCESSED_TOGETHER => return Ok(()),
                 Ok(_) => {}
                 Err(error @ (FsError::NoSpace(_) | FsError::Quota)) => {
@@ -84,7 +84,7 @@ impl<E: Engine> Files<E> {
     /// Runs one transaction: `attempt` looks and names, `finish` looks at the result.
     async fn run<D: Clone, T>(
         &self,
-        (durability, reason): (Durability, SpaceReason),
+        kind: Kind,
         mut attempt: impl FnMut(&mut Share<'_>) -> Step<D>,
         finish: impl Fn(&mut Share<'_>, D) -> Step<T>,
     ) -> Result<T, FsError> {
@@ -97,12 +97,12 @@ impl<E: Engine> Files<E> {
                 }
                 finished
             };
-            let done = self.run_once(durability, &mut attempt, finish_or_keep).await;
-            match (done.map_err(|error| self.error(error, reason))?, kept) {
+            let done = self.run_once(kind, &mut attempt, finish_or_keep).await;
+            match (done.map_err(|error| self.error(error, kind.reason))?, kept) {
                 (Ok(value), _) => return Ok(value),
                 (Err(Halt::Refused(error)), _) => return Err(error),
                 (Err(Halt::Exhausted), _) => self.raise().await?,
-                (Err(Halt::Wait), Some(draft)) => return self.finish_later(&finish, draft).await,
+                (Err(Halt::Wait), Some(draft)) => return self.finish_later(kind, &finish, draft).await,
                 (Err(Halt::Wait), None) => return Err(internal("an attempt that waits has ended")),
             }
         }
@@ -112,16 +112,17 @@ impl<E: Engine> Files<E> {
     /// later changes, too.
     async fn finish_later<D: Clone, T>(
         &self,
+        kind: Kind,
         finish: &impl Fn(&mut Share<'_>, D) -> Step<T>,
         draft: D,
     ) -> Result<T, FsError> {
-        self.look(|share| finish(share, draft.clone())).await
+        self.look_as(kind, |share| finish(share, draft.clone())).await
     }
 
     /// Runs a change that follows the way to the root before: in parts, of which each is a transaction.
     async fn run_climbing<D: Clone, T>(
         &self,
-        kind: (Durability, SpaceReason),
+        kind: Kind,
         mut attempt: impl FnMut(&mut Share<'_>, Option<Climb>) -> Step<Climbing<D>>,
         finish: impl Fn(&mut Share<'_>, D) -> Step<T>,
     ) -> Result<T, FsError> {
@@ -140,13 +141,13 @@ impl<E: Engine> Files<E> {
 
     async fn run_once<D, T>(
         &self,
-        durability: Durability,
+        kind: Kind,
         mut attempt: impl FnMut(&mut Share<'_>) -> Step<D>,
         finish: impl FnOnce(&mut Share<'_>, D) -> Step<T>,
     ) -> Result<Step<T>, EngineError> {
         let memory = &*self.memory;
         let attempt = |view: &mut dyn View| {
-            let mut share = Share::new(view, memory);
+            let mut share = Share::new(view, memory, kind.counts_used);
             match attempt(&mut share) {
                 Ok(draft) => Ok(succeeded(share.outcome(draft))),
                 Err(Halt::Wait) => Err(Missing::Wait),
@@ -156,15 +157,15 @@ impl<E: Engine> Files<E> {
         let after = |view: &mut dyn View, result: Step<(D, Effects)>| {
             let (draft, effects) = result?;
             memory.apply(&effects);
-            finish(&mut Share::new(view, memory), draft)
+            finish(&mut Share::new(view, memory, kind.counts_used), draft)
         };
-        self.engine.run(durability, attempt, after).await
+        self.engine.run(kind.durability, attempt, after).await
     }
 
     /// Reserves further numbers of files and change values, durably.
     async fn raise(&self) -> Result<(), FsError> {
         let hash_key = self.engine.random();
-        let raised = self.run_once(Durability::Durable, |share| share.raise(hash_key), same).await;
+        let raised = self.run_once(DURABLE, |share| share.raise(hash_key), same).await;
         match raised.map_err(|error| self.error(error, SpaceReason::Pool))? {
             Ok((before, after)) => {
                 self.memory.raise(before, after);
@@ -187,10 +188,15 @@ impl<E: Engine> Files<E> {
     }
 
     /// Runs a call that changes nothing durable.
-    pub(crate) async fn look<T>(&self, mut look: impl FnMut(&mut Share<'_>) -> Step<T>) -> Result<T, FsError> {
-        let found = match self.look_at_once(&mut look) {
+    pub(crate) async fn look<T>(&self, look: impl FnMut(&mut Share<'_>) -> Step<T>) -> Result<T, FsError> {
+        self.look_as(UNSTABLE, look).await
+    }
+
+    /// [`Self::look`], with the attributes that the kind wants.
+    async fn look_as<T>(&self, kind: Kind, mut look: impl FnMut(&mut Share<'_>) -> Step<T>) -> Result<T, FsError> {
+        let found = match self.look_at_once(kind, &mut look) {
             Some(found) => found,
-            None => self.run_once(Durability::Unstable, look, same).await,
+            None => self.run_once(Kind { durability: Durability::Unstable, ..kind }, look, same).await,
         };
         match found.map_err(|error| self.error(error, SpaceReason::Pool))? {
             Ok(value) => Ok(value),
@@ -202,11 +208,12 @@ impl<E: Engine> Files<E> {
     /// Looks without a transaction. `None` if something is not in memory.
     fn look_at_once<T>(
         &self,
+        kind: Kind,
         look: &mut impl FnMut(&mut Share<'_>) -> Step<T>,
     ) -> Option<Result<Step<T>, EngineError>> {
         let mut effects = None;
         let found = self.engine.try_look(|view| {
-            let mut share = Share::new(view, &self.memory);
+            let mut share = Share::new(view, &self.memory, kind.counts_used);
             match look(&mut share) {
                 Ok(value) => {
                     effects = share.into_effects();
@@ -240,10 +247,33 @@ fn internal(reason: &str) -> FsError {
     FsError::Internal { reason: reason.to_owned() }
 }
 
+/// How a transaction runs.
+#[derive(Clone, Copy)]
+struct Kind {
+    durability: Durability,
+    /// What is short if there is no space.
+    reason: SpaceReason,
+    /// Whether attributes state the bytes in use.
+    counts_used: bool,
+}
+
+impl Kind {
+    const fn new(durability: Durability, reason: SpaceReason) -> Self {
+        Self { durability, reason, counts_used: true }
+    }
+
+    /// The same with the attributes that a call wants.
+    const fn of(self, call: Call<'_>) -> Self {
+        Self { counts_used: call.counts_used, ..self }
+    }
+}
+
 /// A durable change, which may need blocks of the pool.
-const DURABLE: (Durability, SpaceReason) = (Durability::Durable, SpaceReason::Pool);
+const DURABLE: Kind = Kind::new(Durability::Durable, SpaceReason::Pool);
 /// A durable change, which may need promises of space.
-const PROMISING: (Durability, SpaceReason) = (Durability::Durable, SpaceReason::Promise);
+const PROMISING: Kind = Kind::new(Durability::Durable, SpaceReason::Promise);
+/// A change that need not be durable, or that a later one makes durable.
+const UNSTABLE: Kind = Kind::new(Durability::Unstable, SpaceReason::Pool);
 
 /// Error for a block that a change needs: with its file, where its address names one.
 fn damaged_block(block: u64) -> FsError {
@@ -290,11 +320,11 @@ impl<E: Engine> FileSystem for Files<E> {
     }
 
     async fn lookup(&self, call: Call<'_>, directory: FileId, name: &Name) -> Result<Found, FsError> {
-        self.look(|share| share.lookup(call, directory, name)).await
+        self.look_as(UNSTABLE.of(call), |share| share.lookup(call, directory, name)).await
     }
 
     async fn parent(&self, call: Call<'_>, directory: FileId) -> Result<Attributes, FsError> {
-        self.look(|share| share.parent(call, directory)).await
+        self.look_as(UNSTABLE.of(call), |share| share.parent(call, directory)).await
     }
 
     async fn read_directory(
@@ -306,16 +336,16 @@ impl<E: Engine> FileSystem for Files<E> {
         attributes: bool,
     ) -> Result<Listing, FsError> {
         let most = most.min(LIMITS.listed_entries);
-        self.look(|share| share.list(call, directory, after, most, attributes)).await
+        self.look_as(UNSTABLE.of(call), |share| share.list(call, directory, after, most, attributes)).await
     }
 
     async fn create(&self, call: Call<'_>, directory: FileId, name: &Name, new: &New) -> Result<Created, FsError> {
         let attempt = |share: &mut Share<'_>, known: Option<Climb>| share.create(call, directory, name, new, known);
-        self.run_climbing(DURABLE, attempt, |share, draft| draft.finish(share)).await
+        self.run_climbing(DURABLE.of(call), attempt, |share, draft| draft.finish(share)).await
     }
 
     async fn link(&self, call: Call<'_>, file: FileId, to: Place<'_>) -> Result<Linked, FsError> {
-        self.run(DURABLE, |share| share.link(call, file, to), |share, draft| draft.finish(share)).await
+        self.run(DURABLE.of(call), |share| share.link(call, file, to), |share, draft| draft.finish(share)).await
     }
 
     async fn remove(
@@ -326,12 +356,12 @@ impl<E: Engine> FileSystem for Files<E> {
         expect: Expect,
     ) -> Result<Removed, FsError> {
         let attempt = |share: &mut Share<'_>| share.remove(call, from, removes, expect);
-        self.run(DURABLE, attempt, |share, draft| draft.finish(share)).await
+        self.run(DURABLE.of(call), attempt, |share, draft| draft.finish(share)).await
     }
 
     async fn rename(&self, call: Call<'_>, from: Place<'_>, to: Place<'_>, expect: Expect) -> Result<Renamed, FsError> {
         let attempt = |share: &mut Share<'_>, known: Option<Climb>| share.rename(call, (from, to), expect, known);
-        self.run_climbing(DURABLE, attempt, |share, draft| draft.finish(share)).await
+        self.run_climbing(DURABLE.of(call), attempt, |share, draft| draft.finish(share)).await
     }
 
     async fn read_link(&self, file: FileId) -> Result<(LinkTarget, Attributes), FsError> {
@@ -374,7 +404,7 @@ impl<E: Engine> FileSystem for Files<E> {
         guard: Option<Timestamp>,
     ) -> Result<Changed, FsError> {
         let attempt = |share: &mut Share<'_>| share.set_attributes(call, file, set, guard);
-        self.run(DURABLE, attempt, content::Draft::finished).await
+        self.run(DURABLE.of(call), attempt, content::Draft::finished).await
     }
 
     async fn space(&self, file: FileId) -> Result<Space, FsError> {
@@ -400,7 +430,12 @@ impl<E: Engine> FileSystem for Files<E> {
         offset_bytes: u64,
         length_bytes: u32,
     ) -> Result<Content, FsError> {
-        self.look(|share| share.read(call, file, offset_bytes, length_bytes)).await
+        if length_bytes > content::LARGE_BYTES
+            && let Some(read) = self.read_large(call, file, offset_bytes, length_bytes).await
+        {
+            return read;
+        }
+        self.look_as(UNSTABLE.of(call), |share| share.read(call, file, offset_bytes, length_bytes)).await
     }
 
     async fn write(
@@ -411,12 +446,12 @@ impl<E: Engine> FileSystem for Files<E> {
         data: Payload,
         stability: Stability,
     ) -> Result<Changed, FsError> {
-        let durability = match stability {
-            Stability::Unstable => Durability::Unstable,
-            Stability::Durable => Durability::Durable,
+        let kind = match stability {
+            Stability::Unstable => UNSTABLE,
+            Stability::Durable => DURABLE,
         };
         let attempt = |share: &mut Share<'_>| share.write(call, file, offset_bytes, &data);
-        self.run((durability, SpaceReason::Pool), attempt, |share, draft| draft.finish(share)).await
+        self.run(kind.of(call), attempt, |share, draft| draft.finish(share)).await
     }
 
     async fn commit(&self, file: FileId) -> Result<Attributes, FsError> {
@@ -427,7 +462,7 @@ impl<E: Engine> FileSystem for Files<E> {
     }
 
     async fn seek(&self, call: Call<'_>, file: FileId, offset_bytes: u64, what: Seek) -> Result<Sought, FsError> {
-        self.look(|share| share.seek(call, file, offset_bytes, what)).await
+        self.look_as(UNSTABLE.of(call), |share| share.seek(call, file, offset_bytes, what)).await
     }
 
     async fn zero(
@@ -438,7 +473,7 @@ impl<E: Engine> FileSystem for Files<E> {
         length_bytes: u64,
     ) -> Result<Changed, FsError> {
         let attempt = |share: &mut Share<'_>| share.zero(call, file, offset_bytes, length_bytes);
-        self.run(DURABLE, attempt, content::Draft::finished).await
+        self.run(DURABLE.of(call), attempt, content::Draft::finished).await
     }
 
     async fn allocate(
@@ -449,7 +484,7 @@ impl<E: Engine> FileSystem for Files<E> {
         length_bytes: u64,
     ) -> Result<Changed, FsError> {
         let attempt = |share: &mut Share<'_>| share.allocate(call, file, offset_bytes, length_bytes);
-        self.run(PROMISING, attempt, content::Draft::finished).await
+        self.run(PROMISING.of(call), attempt, content::Draft::finished).await
     }
 
     async fn deallocate(
@@ -460,7 +495,7 @@ impl<E: Engine> FileSystem for Files<E> {
         length_bytes: u64,
     ) -> Result<Changed, FsError> {
         let attempt = |share: &mut Share<'_>| share.deallocate(call, file, offset_bytes, length_bytes);
-        self.run(DURABLE, attempt, content::Draft::finished).await
+        self.run(DURABLE.of(call), attempt, content::Draft::finished).await
     }
 
     async fn clone_range(
@@ -472,7 +507,7 @@ impl<E: Engine> FileSystem for Files<E> {
     ) -> Result<Changed, FsError> {
         let from = self.source(&source)?;
         let attempt = |share: &mut Share<'_>| share.clone_range((call, call), &from, file, offset_bytes);
-        match self.run(PROMISING, attempt, content::Draft::finished).await {
+        match self.run(PROMISING.of(call), attempt, content::Draft::finished).await {
             Err(FsError::TooLong { .. }) => self.clone_in_steps(call, &from, file, offset_bytes).await,
             cloned => cloned,
         }
@@ -487,7 +522,7 @@ impl<E: Engine> FileSystem for Files<E> {
     ) -> Result<Copied, FsError> {
         let from = self.source(&source)?;
         let attempt = |share: &mut Share<'_>| share.copy_range(call, &from, file, offset_bytes);
-        self.run(DURABLE, attempt, |share, draft| draft.finish(share)).await
+        self.run(DURABLE.of(call), attempt, |share, draft| draft.finish(share)).await
     }
 
     async fn xattr(&self, call: Call<'_>, file: FileId, name: &XattrName) -> Result<Bytes, FsError> {
@@ -503,7 +538,7 @@ impl<E: Engine> FileSystem for Files<E> {
         how: SetXattr,
     ) -> Result<Changed, FsError> {
         let attempt = |share: &mut Share<'_>| share.set_xattr(call, file, (name, &value), how);
-        self.run(DURABLE, attempt, content::Draft::finished).await
+        self.run(DURABLE.of(call), attempt, content::Draft::finished).await
     }
 
     async fn xattr_names(&self, call: Call<'_>, file: FileId) -> Result<Vec<XattrName>, FsError> {
@@ -512,6 +547,6 @@ impl<E: Engine> FileSystem for Files<E> {
 
     async fn remove_xattr(&self, call: Call<'_>, file: FileId, name: &XattrName) -> Result<Changed, FsError> {
         let attempt = |share: &mut Share<'_>| share.remove_xattr(call, file, name);
-        self.run(DURABLE, attempt, content::Draft::finished).await
+        self.run(DURABLE.of(call), attempt, content::Draft::finished).await
     }
 }

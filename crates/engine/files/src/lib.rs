@@ -33,6 +33,8 @@ mod tree;
 mod xattrs;
 
 pub use check::{Finding, Problem};
-pub use engine::{Attempt, BLOCK_BYTES, Block, Durability, Engine, EngineError, Missing, Object, Outcome, Room, View};
+pub use engine::{
+    Attempt, BLOCK_BYTES, Block, Durability, Engine, EngineError, Missing, Named, Object, Outcome, Room, View,
+};
 pub use file_system::{Files, WholeSource};
 pub use memory::Root;

@@ -21,11 +21,13 @@ pub(crate) struct Share<'a> {
     memory: &'a Memory,
     effects: Effects,
     changes: bool,
+    /// Whether attributes state the bytes in use.
+    counts_used: bool,
 }
 
 impl<'a> Share<'a> {
-    pub(crate) fn new(view: &'a mut (dyn View + 'a), memory: &'a Memory) -> Self {
-        Self { view, memory, effects: Effects::default(), changes: false }
+    pub(crate) fn new(view: &'a mut (dyn View + 'a), memory: &'a Memory, counts_used: bool) -> Self {
+        Self { view, memory, effects: Effects::default(), changes: false, counts_used }
     }
 
     pub(crate) const fn object(&self) -> Object {
@@ -55,7 +57,7 @@ impl<'a> Share<'a> {
 
     /// Another share of the same engine in the same attempt, to look at.
     pub(crate) fn other<'b>(&'b mut self, memory: &'b Memory) -> Share<'b> {
-        Share::new(&mut *self.view, memory)
+        Share::new(&mut *self.view, memory, self.counts_used)
     }
 
     /// Effects of a look, if it has any. Few have.
@@ -227,7 +229,7 @@ impl<'a> Share<'a> {
     /// Attributes of a file.
     pub(crate) fn attributes(&mut self, file: FileId, inode: &Inode) -> Step<Attributes> {
         let SuperBlock { change_base, changed_floor, .. } = self.super_block()?;
-        let used_blocks = self.mapped(file, inode)? + self.promised(file, inode)?;
+        let used_blocks = if self.counts_used { self.mapped(file, inode)? + self.promised(file, inode)? } else { 0 };
         Ok(Attributes {
             file,
             kind: inode.kind,
@@ -260,7 +262,9 @@ impl<'a> Share<'a> {
 
     /// Looks at what is mapped in a region that a change gives to a file, so that its result can be told.
     pub(crate) fn expect(&mut self, region: Region, file: FileId) -> Step<()> {
-        self.view.mapped(self.memory.object(), region.blocks()).map_err(|missing| missing.of(file))?;
+        if self.counts_used {
+            self.view.mapped(self.memory.object(), region.blocks()).map_err(|missing| missing.of(file))?;
+        }
         Ok(())
     }
 

@@ -63,20 +63,20 @@ impl Share<'_> {
         if bytes > limit_bytes as usize || xattrs.len() > limit_names as usize {
             return Err(FsError::XattrsTooLarge { limit_bytes, limit_names }.into());
         }
-        self.put_xattrs(call, file, inode, &xattrs)?;
-        Ok(Draft::new(file, &before))
+        let inode = self.put_xattrs(call, file, inode, &xattrs)?;
+        Ok(Draft::new(file, &before, inode))
     }
 
     pub(crate) fn remove_xattr(&mut self, call: Call<'_>, file: FileId, name: &XattrName) -> Step<Draft> {
         self.writable()?;
         let (inode, before, mut xattrs) = self.with_xattrs(call, file, Permission::Write)?;
         xattrs.remove(name).ok_or(FsError::NoXattr)?;
-        self.put_xattrs(call, file, inode, &xattrs)?;
-        Ok(Draft::new(file, &before))
+        let inode = self.put_xattrs(call, file, inode, &xattrs)?;
+        Ok(Draft::new(file, &before, inode))
     }
 
-    /// Stores the attributes, in the region that their length asks for.
-    fn put_xattrs(&mut self, call: Call<'_>, file: FileId, mut inode: Inode, xattrs: &Xattrs) -> Step<()> {
+    /// Stores the attributes, in the region that their length asks for. Returns the inode with it.
+    fn put_xattrs(&mut self, call: Call<'_>, file: FileId, mut inode: Inode, xattrs: &Xattrs) -> Step<Inode> {
         let (stored, object) = (encode(xattrs), self.object());
         let old = xattr_region(file, inode.xattr_bytes);
         inode.xattr_bytes = stored.len() as u32;
@@ -92,6 +92,7 @@ impl Share<'_> {
             self.name().write(object, new.byte(0), stored.into());
         }
         self.touch(file, &mut inode, call.now)?;
-        self.put(file, &inode)
+        self.put(file, &inode)?;
+        Ok(inode)
     }
 }

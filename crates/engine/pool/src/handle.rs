@@ -7,16 +7,20 @@
 //! flight has a oneshot channel, which carries its result and wakes its future; a dropped future
 //! leaves its operation running.
 
+mod capture;
 mod catalog;
 mod lent;
+mod look;
+mod look_and_read;
 #[cfg(test)]
 mod tests;
-mod transaction;
+
+pub use capture::NewCapture;
 
 use crate::core::{Core, Counters};
-use crate::interface::ObjectId;
 use crate::interface::operation::{Failure, Operation, OperationId, Output};
 use crate::interface::range::BlockRange;
+use crate::interface::{CatalogChange, ObjectId};
 
 use crate::mutations::{Mutation, leaves_out};
 use crate::request::Request;
@@ -35,6 +39,10 @@ struct Inner<M: Media> {
     /// Operations with a waiting future. Results reach a future only through this channel: sending
     /// wakes the future.
     awaited: RefCell<FxHashMap<OperationId, oneshot::Sender<Outcome>>>,
+    /// Captures whose creation is in progress, and which nothing wants any more.
+    unwanted: RefCell<FxHashMap<OperationId, ObjectId>>,
+    /// Captures to be deleted.
+    discarded: RefCell<Vec<ObjectId>>,
     /// Transactions whose futures make the attempts. They get a result, or `None` when an attempt is due.
     lent: RefCell<FxHashMap<OperationId, oneshot::Sender<Option<Outcome>>>>,
     on_work: RefCell<Option<Box<dyn Fn()>>>,
@@ -46,7 +54,7 @@ enum Submitted {
     /// Finished at once, with this result.
     Finished(Outcome),
     /// In flight; the result arrives on this channel.
-    InFlight(oneshot::Receiver<Outcome>),
+    InFlight(OperationId, oneshot::Receiver<Outcome>),
 }
 
 impl Submitted {
@@ -54,7 +62,7 @@ impl Submitted {
     async fn outcome(self) -> Outcome {
         match self {
             Self::Finished(outcome) => outcome,
-            Self::InFlight(receiver) => receiver.await.unwrap_or_else(|_| Err(closed())),
+            Self::InFlight(_, receiver) => receiver.await.unwrap_or_else(|_| Err(closed())),
         }
     }
 }
@@ -80,6 +88,8 @@ impl<M: Media> Pool<M> {
         Self(Rc::new(Inner {
             core: RefCell::new(core),
             awaited: RefCell::default(),
+            unwanted: RefCell::default(),
+            discarded: RefCell::default(),
             lent: RefCell::default(),
             on_work: RefCell::default(),
             needs_pump: Cell::new(false),
@@ -96,6 +106,7 @@ impl<M: Media> Pool<M> {
     pub fn pump(&self, background: usize) -> bool {
         self.0.needs_pump.set(false);
         let mut core = self.0.core.borrow_mut();
+        self.delete_discarded(&mut core);
         core.pump(background);
         self.collect(&mut core);
         core.wants_turn()
@@ -105,6 +116,7 @@ impl<M: Media> Pool<M> {
     pub fn advance(&self) {
         self.0.needs_pump.set(false);
         let mut core = self.0.core.borrow_mut();
+        self.delete_discarded(&mut core);
         core.advance();
         self.collect(&mut core);
     }
@@ -173,21 +185,34 @@ impl<M: Media> Pool<M> {
         if let Some(sender) = self.0.awaited.borrow_mut().remove(&id) {
             // An error means that the future was dropped: the operation took effect, and its result
             // is not needed.
-            let _ = sender.send(result);
+            if let Err(result) = sender.send(result)
+                && let Some(capture) = self.0.unwanted.borrow_mut().remove(&id)
+                && result.is_ok()
+            {
+                self.0.discarded.borrow_mut().push(capture);
+                self.ask_for_pump();
+            }
         } else if let Some(sender) = self.0.lent.borrow_mut().remove(&id) {
             let _ = sender.send(Some(result));
         }
     }
 
-    /// Submits an operation. Delivers the results of other operations that this finishes.
-    fn submit(&self, operation: Operation) -> Submitted {
-        self.submit_by(|core| (core.submit(operation), ())).0
+    /// Deletes captures that nothing wants. A stopped pool keeps them until it is opened again.
+    fn delete_discarded(&self, core: &mut Core<M>) {
+        for id in self.0.discarded.take() {
+            core.submit(Request::catalog(vec![CatalogChange::DeleteObject { id }]).into_parts().0);
+        }
     }
 
-    /// Like [`Self::submit`], by a function that also returns something else.
-    fn submit_by<T>(&self, submit: impl FnOnce(&mut Core<M>) -> (OperationId, T)) -> (Submitted, T) {
+    /// Submits an operation. Delivers the results of other operations that this finishes.
+    fn submit(&self, operation: Operation) -> Submitted {
+        let id = self.0.core.borrow_mut().submit(operation);
+        self.submitted(id)
+    }
+
+    /// Like [`Self::submit`], for an operation that has just been submitted.
+    fn submitted(&self, id: OperationId) -> Submitted {
         let mut core = self.0.core.borrow_mut();
-        let (id, other) = submit(&mut core);
         let mut own = None;
         let mut others = 0;
         while let Some((found, result)) = core.poll_finished() {
@@ -209,12 +234,12 @@ impl<M: Media> Pool<M> {
             if owes_eviction {
                 self.ask_for_pump();
             }
-            return (Submitted::Finished(result), other);
+            return Submitted::Finished(result);
         }
         let (sender, receiver) = oneshot::channel();
         self.0.awaited.borrow_mut().insert(id, sender);
         self.ask_for_pump();
-        (Submitted::InFlight(receiver), other)
+        Submitted::InFlight(id, receiver)
     }
 
     fn ask_for_pump(&self) {

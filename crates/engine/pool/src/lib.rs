@@ -30,7 +30,7 @@ pub use crate::core::offline::dump::{Shown, show_log, show_root};
 pub use crate::core::offline::rebuild::{RepairError, RepairReport};
 pub use crate::core::recovery::{Opened, initial_root};
 pub use crate::core::{Core, Counters, DataCache, TurnWork};
-pub use handle::Pool;
+pub use handle::{NewCapture, Pool};
 pub use interface::check::CheckReport;
 pub use interface::operation::{
     ADDRESS_SPACE_BYTES, CEILING_UNIT_BYTES, CopyOutcome, Failure, MAX_CEILING_BYTES, MAX_DOCUMENT_BYTES,

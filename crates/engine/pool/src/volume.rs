@@ -86,17 +86,6 @@ impl<M: Media> Volume<M> {
     }
 }
 
-/// Incomplete capture, deleted on drop.
-struct BegunCapture<M: Media>(Option<Volume<M>>);
-
-impl<M: Media> Drop for BegunCapture<M> {
-    fn drop(&mut self) {
-        if let Some(volume) = &self.0 {
-            volume.discard();
-        }
-    }
-}
-
 impl<M: Media> BlockDevice for Volume<M> {
     fn volume(&self) -> VolumeId {
         VolumeId(self.id.0)
@@ -199,11 +188,9 @@ impl<M: Media> BlockDevice for Volume<M> {
         });
         let ranges: Vec<BlockRange> = ranges.collect::<Result<_, BlockError>>()?;
         let size_bytes = self.info().ok_or(BlockError::Gone)?.size_bytes;
-        let id = self.pool.new_object_id();
-        let mut begun = BegunCapture(Some(Self { pool: self.pool.clone(), id }));
-        self.run(Request::catalog(vec![CatalogChange::CreateCapture { id, size_bytes }])).await?;
-        self.run(Request::capture(self.id, id, ranges)).await?;
-        begun.0.take().ok_or(BlockError::Gone)
+        let capture = self.pool.create_capture(size_bytes).await.map_err(block_error)?;
+        self.run(Request::capture(self.id, capture.id(), ranges)).await?;
+        Ok(Self { pool: self.pool.clone(), id: capture.keep() })
     }
 
     fn discard(&self) {

@@ -1,8 +1,9 @@
 //! Runs of transactions.
 
 use crate::failure::engine_error;
-use crate::view::{Attempted, Known, PoolView};
-use files::{Attempt, Durability, Engine, EngineError, Object, Outcome, View};
+use crate::view::{Attempted, Known, PoolView, byte_range, id};
+use bytes::Bytes;
+use files::{Attempt, Durability, Engine, EngineError, Named, Object, Outcome, View};
 use media::Media;
 use pool::{BlockNumber, BlockRange, Failure, ObjectId, Pool, Stability};
 use std::fmt;
@@ -98,6 +99,25 @@ impl<M: Media + 'static> Engine for PoolEngine<M> {
             adapted.seen(found)
         })?;
         Some(found.unwrap_or_else(|error| Err(engine_error(error.into()))))
+    }
+
+    async fn look_and_read<T>(
+        &self,
+        look: impl FnOnce(&mut dyn View) -> Result<Named<T>, files::Missing>,
+    ) -> Option<Result<(T, Option<Bytes>), EngineError>> {
+        let mut known = Known::default();
+        let translated = |view: &mut pool::View<'_>| {
+            let mut adapted = PoolView::new(view, &mut known);
+            let found = look(&mut adapted);
+            Ok(match adapted.seen(found)? {
+                Ok((found, named)) => (Ok(found), named.map(|(object, bytes)| (id(object), byte_range(&bytes)))),
+                Err(error) => (Err(error), None),
+            })
+        };
+        match self.pool.look_and_read(translated).await? {
+            Ok((found, content)) => Some(found.map(|found| (found, content))),
+            Err(error) => Some(Err(engine_error(error.into()))),
+        }
     }
 
     async fn unique(&self, object: Object, blocks: Range<u64>) -> Result<u64, EngineError> {

@@ -57,8 +57,14 @@ pub(crate) struct PoolView<'v, 'p> {
     missing: Option<pool::Missing>,
 }
 
-const fn id(object: Object) -> ObjectId {
+/// Object of the pool.
+pub(crate) const fn id(object: Object) -> ObjectId {
     ObjectId(object.0)
+}
+
+/// Bytes as a range of the pool.
+pub(crate) const fn byte_range(bytes: &Range<u64>) -> ByteRange {
+    ByteRange::new(bytes.start, bytes.end.saturating_sub(bytes.start))
 }
 
 const fn range(blocks: &Range<u64>) -> BlockRange {
@@ -158,8 +164,7 @@ impl View for PoolView<'_, '_> {
 
     fn read(&mut self, object: Object, bytes: Range<u64>) -> Result<SmallVec<[Segment; 4]>, Missing> {
         self.known.look(id(object), &blocks_of(&bytes))?;
-        let range = ByteRange::new(bytes.start, bytes.end.saturating_sub(bytes.start));
-        let segments = self.view.read(id(object), range);
+        let segments = self.view.read(id(object), byte_range(&bytes));
         let segments = self.found(segments)?;
         let segment = |segment| match segment {
             pool::Segment::Data(data) => Segment::Data(data),
@@ -219,7 +224,7 @@ impl View for PoolView<'_, '_> {
     }
 
     fn zero(&mut self, object: Object, bytes: Range<u64>) {
-        let named = self.view.zero(id(object), ByteRange::new(bytes.start, bytes.end.saturating_sub(bytes.start)));
+        let named = self.view.zero(id(object), byte_range(&bytes));
         self.named(named);
     }
 

@@ -114,7 +114,7 @@ pub struct Attributes {
     /// Regular file: size in bytes. Symbolic link: bytes of its target. Others: of no meaning.
     pub size_bytes: u64,
     /// Bytes of the pool that the file uses: mapped ones, shared or not, and those that its
-    /// allocations still promise.
+    /// allocations still promise. 0 if the call did not want them ([`crate::Call::counts_used`]).
     pub used_bytes: u64,
     /// Numbers of a device file.
     pub device: Device,

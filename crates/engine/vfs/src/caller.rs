@@ -104,12 +104,21 @@ pub struct Call<'a> {
     pub now: Timestamp,
     /// Right to content; of interest to calls about the content of a file alone.
     pub right: Right,
+    /// Whether [`crate::Attributes::used_bytes`] is wanted in the attributes that the call returns. If not, it may be
+    /// 0: to count the blocks of a file takes time.
+    pub counts_used: bool,
 }
 
 impl<'a> Call<'a> {
-    /// Call by mode bits.
+    /// Call by mode bits, which returns all attributes.
     pub const fn new(caller: &'a Caller, now: Timestamp) -> Self {
-        Self { caller, now, right: Right::Mode }
+        Self { caller, now, right: Right::Mode, counts_used: true }
+    }
+
+    /// This call, with attributes that need not state the bytes in use.
+    #[must_use]
+    pub const fn without_used(self) -> Self {
+        Self { counts_used: false, ..self }
     }
 
     /// This call with the right to content of an open file.

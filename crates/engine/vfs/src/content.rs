@@ -97,7 +97,7 @@ impl Content {
         if let [Segment::Data(data)] = &mut self.segments[..] {
             return std::mem::take(data);
         }
-        let mut all = BytesMut::new();
+        let mut all = BytesMut::with_capacity(usize::try_from(self.length_bytes()).unwrap_or(0));
         for segment in &self.segments {
             match segment {
                 Segment::Data(data) => all.extend_from_slice(data),

@@ -8,8 +8,8 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use vfs::{Anonymous, Caller, Squash};
 
-/// Default user and group of anonymous callers: `nobody`.
-pub const NOBODY: Anonymous = Anonymous { user: 65534, group: 65534 };
+/// Default user and group of anonymous callers.
+pub const ANONYMOUS: Anonymous = Anonymous { user: unit::NOBODY, group: unit::NOBODY };
 
 /// First port that every user of a host may use.
 const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
@@ -94,14 +94,14 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Rule with defaults: read and write, from any port, anonymous callers as [`NOBODY`]. User 0 of a
+    /// Rule with defaults: read and write, from any port, anonymous callers as [`ANONYMOUS`]. User 0 of a
     /// named host is user 0; elsewhere it is squashed.
     pub const fn new(hosts: Hosts) -> Self {
         let squash = match hosts {
             Hosts::Host(_) | Hosts::Group(_) => Squash::None,
             Hosts::Network(_) | Hosts::Any => Squash::Root,
         };
-        Self { hosts, read_only: false, squash, anonymous: NOBODY, privileged_port: false }
+        Self { hosts, read_only: false, squash, anonymous: ANONYMOUS, privileged_port: false }
     }
 }
 

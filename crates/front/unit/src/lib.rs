@@ -57,3 +57,6 @@ pub use unit::Unit;
 pub use units::{Units, UnitsOptions};
 pub use wait::WaitQueue;
 pub use working_memory::{ClientId, Room, WorkingMemory};
+
+/// User and group `nobody` of hosts: what a caller without an identity is by default.
+pub const NOBODY: u32 = 65534;

@@ -1,17 +1,17 @@
-//! A TCP connection with many calls in flight.
+//! A connection with many calls in flight.
 
 use crate::driver::{self, Output};
 use crate::error::ClientError;
+use crate::server::Server;
 use bytes::Bytes;
 use nfs::v4::callback::CallbackOperation;
 use onc_rpc::auth::OpaqueAuth;
 use onc_rpc::message::{AcceptStatus, Call, ReplyBody};
 use onc_rpc::record::Record;
-use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -37,7 +37,8 @@ pub(crate) struct Inner {
     limit: Duration,
     pub(crate) output: RefCell<Output>,
     pub(crate) more_output: Notify,
-    waiting: RefCell<FxHashMap<u32, oneshot::Sender<(ReplyBody, Reader)>>>,
+    /// Calls by transaction id.
+    waiting: RefCell<BTreeMap<u32, oneshot::Sender<(ReplyBody, Reader)>>>,
     next_xid: Cell<u32>,
     lost: RefCell<Option<ClientError>>,
     counters: Cell<Counters>,
@@ -64,16 +65,20 @@ impl Connection {
     /// Connects to `server`, a host and port. `limit`: time limit for connecting and for each call.
     /// Requires a `LocalSet` or a local runtime of tokio.
     pub async fn connect(server: &str, limit: Duration) -> Result<Self, ClientError> {
-        let failed = |reason: String| ClientError::Connect { server: server.to_owned(), reason };
-        let stream = match timeout(limit, TcpStream::connect(server)).await {
+        Self::open(&Server::tcp(server), limit).await
+    }
+
+    /// Connects to a server, as [`Self::connect`] does.
+    pub async fn open(server: &Server, limit: Duration) -> Result<Self, ClientError> {
+        let failed = |reason: String| ClientError::Connect { server: server.name.to_string(), reason };
+        let stream = match timeout(limit, server.open()).await {
             Ok(stream) => stream.map_err(|error| failed(error.to_string()))?,
             Err(_) => return Err(failed(format!("no answer within {} s", limit.as_secs_f64()))),
         };
-        stream.set_nodelay(true).map_err(|error| failed(error.to_string()))?;
         let mut seed = [0; 4];
         getrandom::fill(&mut seed).map_err(|error| failed(error.to_string()))?;
         let inner = Rc::new(Inner {
-            server: server.to_owned(),
+            server: server.name.to_string(),
             limit,
             output: RefCell::default(),
             more_output: Notify::new(),

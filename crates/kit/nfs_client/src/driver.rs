@@ -3,6 +3,7 @@
 
 use crate::connection::Inner;
 use crate::error::ClientError;
+use crate::server::Stream;
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::future::{Either, select};
 use nfs::v4::Status;
@@ -14,9 +15,7 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::pin::pin;
 use std::rc::Rc;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use xdr::{Reader, Writer};
 
 /// Longest record that is accepted: more than any reply of a session of ours.
@@ -60,15 +59,14 @@ impl Buf for Output {
 }
 
 /// Serves the connection until it is lost.
-pub(crate) async fn run(inner: Rc<Inner>, stream: TcpStream) {
-    let (reader, writer) = stream.into_split();
+pub(crate) async fn run(inner: Rc<Inner>, Stream { reader, writer }: Stream) {
     let (reading, writing) = (pin!(read(&inner, reader)), pin!(write(&inner, writer)));
     let (Either::Left((ended, _)) | Either::Right((ended, _))) = select(reading, writing).await;
     let reason = ended.map_or_else(|error| error.to_string(), |()| "it was closed".into());
     inner.lose(ClientError::Lost { server: inner.server.clone(), reason });
 }
 
-async fn write(inner: &Inner, mut writer: OwnedWriteHalf) -> io::Result<()> {
+async fn write(inner: &Inner, mut writer: impl AsyncWrite + Unpin) -> io::Result<()> {
     loop {
         inner.more_output.notified().await;
         if inner.is_lost() {
@@ -82,7 +80,7 @@ async fn write(inner: &Inner, mut writer: OwnedWriteHalf) -> io::Result<()> {
     }
 }
 
-async fn read(inner: &Inner, mut reader: OwnedReadHalf) -> io::Result<()> {
+async fn read(inner: &Inner, mut reader: impl AsyncRead + Unpin) -> io::Result<()> {
     let mut reassembly = Reassembly::new(MAX_RECORD_BYTES);
     let mut input = BytesMut::new();
     loop {

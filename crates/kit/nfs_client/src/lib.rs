@@ -1,6 +1,7 @@
 //! NFSv4.1 and NFSv4.2 client.
 //!
-//! * [`Connection`]: a TCP connection to a server of ONC RPC, with many calls in flight.
+//! * [`Connection`]: a connection to a server of ONC RPC, with many calls in flight, over TCP or what else a [`Server`]
+//!   opens.
 //! * [`Session`]: a client id and a session. Each [`Compound`] takes a slot, and is repeated on a new
 //!   connection after a loss, so that it takes effect exactly once (RFC 8881 §2.10.6).
 //! * [`Share`]: files of a share by path; one function an operation, and content of any length.
@@ -16,6 +17,7 @@ mod content;
 mod driver;
 mod error;
 mod offload;
+mod server;
 mod session;
 mod share;
 mod slots;
@@ -25,5 +27,6 @@ pub use compound::{Compound, Outcomes};
 pub use connection::{Connection, Counters};
 pub use content::CALL_BYTES;
 pub use error::ClientError;
+pub use server::{Server, Stream};
 pub use session::{Identity, Options, Session};
 pub use share::{Directory, File, Found, Share};

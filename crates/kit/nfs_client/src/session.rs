@@ -3,13 +3,14 @@
 use crate::compound::{Compound, Outcomes, take};
 use crate::connection::{Callback, Connection, Counters};
 use crate::error::ClientError;
+use crate::server::Server;
 use crate::slots::{Slots, Taken};
 use nfs::v4::callback::{CallbackOperation, OffloadArguments, OffloadFailure};
 use nfs::v4::offload::WriteResponse;
 use nfs::v4::operations::{Operation, Outcome};
 use nfs::v4::session::{
     BindArguments, ChannelAttributes, ClientOwner, CreateSessionArguments, CreateSessionOk, ExchangeIdArguments,
-    ExchangeIdOk, SequenceArguments, StateProtection, WantedDirection, create_session, exchange_id,
+    ExchangeIdOk, SequenceArguments, StateProtection, WantedDirection, create_session, exchange_id, sequence_status,
 };
 use nfs::v4::{PROCEDURE_COMPOUND, SessionId, Stateid, Status, VERSION, Verifier};
 use onc_rpc::auth::{AuthSys, OpaqueAuth};
@@ -30,6 +31,12 @@ const MAX_KEPT_BYTES: u32 = 4 << 10;
 const MAX_ENDED: usize = 64;
 /// Slots of the back channel.
 const CALLBACK_SLOTS: u32 = 2;
+/// Pause before the back channel is bound again, if the server still cannot call back.
+const BIND_INTERVAL: Duration = Duration::from_secs(1);
+/// Status flags of a server that cannot call back.
+const PATH_DOWN: u32 = sequence_status::CALLBACK_PATH_DOWN
+    | sequence_status::CALLBACK_PATH_DOWN_SESSION
+    | sequence_status::BACK_CHANNEL_FAULT;
 /// Program of callbacks, in the range of transient numbers (RFC 5531 §8.3).
 const CALLBACK_PROGRAM: u32 = 0x4000_0000;
 
@@ -93,7 +100,7 @@ pub struct Session {
 }
 
 struct Inner {
-    server: String,
+    server: Server,
     options: Options,
     credential: OpaqueAuth,
     connection: RefCell<Connection>,
@@ -106,6 +113,8 @@ struct Inner {
     ended: Rc<Ended>,
     /// Status flags of the last SEQUENCE.
     status_flags: Cell<u32>,
+    /// When the back channel was bound last because the server could not call back.
+    bound: Cell<Option<Instant>>,
 }
 
 /// CB_OFFLOADs that have come, and whose outcome was not taken. The oldest give way.
@@ -198,7 +207,12 @@ impl Session {
     /// RECLAIM_COMPLETE, so that nothing of an earlier run is reclaimed. Requires a `LocalSet` or a
     /// local runtime of tokio.
     pub async fn connect(server: &str, identity: &Identity, options: Options) -> Result<Self, ClientError> {
-        let session = Self::connect_for_reclaim(server, identity, options).await?;
+        Self::connect_to(&Server::tcp(server), identity, options).await
+    }
+
+    /// [`Self::connect`], to a server over any connections.
+    pub async fn connect_to(server: &Server, identity: &Identity, options: Options) -> Result<Self, ClientError> {
+        let session = Self::begin(server, identity, options).await?;
         match session.call(&Compound::changing([Operation::ReclaimComplete(false)])).await?.finish() {
             // The same owner and verifier have said so before.
             Err(ClientError::Status { status: Status::COMPLETE_ALREADY, .. }) | Ok(()) => Ok(session),
@@ -209,8 +223,12 @@ impl Session {
     /// As [`Self::connect`], without RECLAIM_COMPLETE: opens and locks from before a restart of the
     /// server can be reclaimed.
     pub async fn connect_for_reclaim(server: &str, identity: &Identity, options: Options) -> Result<Self, ClientError> {
+        Self::begin(&Server::tcp(server), identity, options).await
+    }
+
+    async fn begin(server: &Server, identity: &Identity, options: Options) -> Result<Self, ClientError> {
         let credential = identity.credential();
-        let connection = Connection::connect(server, options.timeout).await?;
+        let connection = Connection::open(server, options.timeout).await?;
         let exchanged = exchange(&connection, identity, &credential, options.minor).await?;
         let arguments = CreateSessionArguments {
             client: exchanged.client,
@@ -227,7 +245,7 @@ impl Session {
         let slots = Slots::new(created.fore_channel.max_requests.min(options.slots));
         let session = Self {
             inner: Rc::new(Inner {
-                server: server.to_owned(),
+                server: server.clone(),
                 options,
                 credential,
                 connection: RefCell::new(connection),
@@ -238,6 +256,7 @@ impl Session {
                 callback: RefCell::new(Rc::new(|_| {})),
                 ended: Rc::default(),
                 status_flags: Cell::new(0),
+                bound: Cell::default(),
             }),
         };
         session.forward_callbacks();
@@ -315,10 +334,12 @@ impl Session {
         let inner = &self.inner;
         let mut taken = inner.slots.take().await.ok_or_else(|| inner.unusable())?;
         let until = Instant::now() + inner.options.patience;
+        // A repetition is the same request, bit by bit (RFC 8881 §2.10.6.1.3.1).
+        let highest_slot = inner.slots.highest();
         loop {
             let connection = inner.connection.borrow().clone();
             let waits = Instant::now() < until;
-            match self.attempt(&connection, compound, &taken).await {
+            match self.attempt(&connection, compound, &taken, highest_slot).await {
                 // The first reply was lost, and the server has not kept it.
                 Attempted::Executed(outcomes)
                     if waits && !compound.keeps_reply && outcomes.status() == Err(Status::RETRY_UNCACHED_REP) =>
@@ -327,6 +348,7 @@ impl Session {
                 }
                 Attempted::Executed(outcomes) => {
                     taken.release(true);
+                    self.watch_back_channel(&connection);
                     return Ok(outcomes);
                 }
                 Attempted::Refused(error) if waits && error.status() == Some(Status::DELAY) => sleep(PAUSE).await,
@@ -342,13 +364,19 @@ impl Session {
         }
     }
 
-    async fn attempt(&self, connection: &Connection, compound: &Compound, taken: &Taken) -> Attempted {
+    async fn attempt(
+        &self,
+        connection: &Connection,
+        compound: &Compound,
+        taken: &Taken,
+        highest_slot: u32,
+    ) -> Attempted {
         let inner = &self.inner;
         let sequence = SequenceArguments {
             session: self.id(),
             sequence: taken.sequence,
             slot: taken.slot,
-            highest_slot: inner.slots.highest(),
+            highest_slot,
             cache_this: compound.keeps_reply,
         };
         let sequence = Operation::Sequence(sequence);
@@ -382,6 +410,28 @@ impl Session {
         Attempted::Executed(outcomes)
     }
 
+    /// Binds the back channel again, beside the calls, if the server says that it cannot call back (RFC 8881 §18.46.3).
+    fn watch_back_channel(&self, connection: &Connection) {
+        let inner = &self.inner;
+        let waits = inner.bound.get().is_some_and(|at| at.elapsed() < BIND_INTERVAL);
+        if inner.status_flags.get() & PATH_DOWN == 0 || waits {
+            return;
+        }
+        inner.bound.set(Some(Instant::now()));
+        let (session, connection) = (self.clone(), connection.clone());
+        tokio::task::spawn_local(async move {
+            // If it fails, the next SEQUENCE says so again.
+            let _tried_again = session.bind(&connection, WantedDirection::BackOrBoth).await;
+        });
+    }
+
+    /// Binds a connection to the session.
+    async fn bind(&self, connection: &Connection, direction: WantedDirection) -> Result<Outcomes, ClientError> {
+        let arguments = BindArguments { session: self.id(), direction, rdma: false };
+        let operation = Operation::BindConnection(arguments);
+        call_alone(connection, &self.inner.credential, self.inner.options.minor, operation).await
+    }
+
     /// Replaces a lost connection, unless another call has done so.
     async fn reconnect(&self, lost: &Connection) -> Result<(), ClientError> {
         let inner = &self.inner;
@@ -389,7 +439,7 @@ impl Session {
         if lost.check().is_ok() || inner.connection.borrow().check().is_ok() {
             return Ok(());
         }
-        let connection = match Connection::connect(&inner.server, inner.options.timeout).await {
+        let connection = match Connection::open(&inner.server, inner.options.timeout).await {
             Ok(connection) => connection,
             // The caller tries again, as long as its patience lasts.
             Err(_) => {
@@ -399,10 +449,7 @@ impl Session {
         };
         // A callback may follow the reply to BIND_CONN_TO_SESSION at once.
         self.forward_callbacks_of(&connection);
-        let session = self.id();
-        let arguments = BindArguments { session, direction: WantedDirection::ForeOrBoth, rdma: false };
-        let operation = Operation::BindConnection(arguments);
-        match call_alone(&connection, &inner.credential, inner.options.minor, operation).await {
+        match self.bind(&connection, WantedDirection::ForeOrBoth).await {
             Ok(outcomes) => outcomes.finish().map_err(lost_session)?,
             Err(error) if error.is_of_the_connection() => return Ok(()),
             Err(error) => return Err(lost_session(error)),
@@ -431,7 +478,7 @@ impl Inner {
     /// Error of a session whose slots all have a call that was not answered.
     fn unusable(&self) -> ClientError {
         let reason = "every slot of the session has a call that was not answered".into();
-        ClientError::Lost { server: self.server.clone(), reason }
+        ClientError::Lost { server: self.server.name.to_string(), reason }
     }
 }
 

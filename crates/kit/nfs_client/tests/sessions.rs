@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use nfs::v4::compound::{Arguments, Reply as CompoundReply};
 use nfs::v4::operations::{Operation, Outcome};
 use nfs::v4::session::{
-    BindOk, BoundDirection, CreateSessionOk, ExchangeIdOk, SequenceOk, ServerOwner, StateProtected,
+    BindOk, BoundDirection, CreateSessionOk, ExchangeIdOk, SequenceArguments, SequenceOk, ServerOwner, StateProtected,
 };
 use nfs::v4::{Filehandle, Status};
 use nfs_client::{ClientError, Compound, Identity, Options, Session};
@@ -38,6 +38,8 @@ enum Behaviour {
     OneMoreWord,
     /// Does not execute SEQUENCE.
     Sequence(Status),
+    /// Answers that it cannot call back.
+    PathDown,
     /// Never answers.
     Silence,
 }
@@ -50,6 +52,8 @@ struct Server {
     calls: Cell<u32>,
     /// Sequence id and reply of the last call, a slot.
     slots: RefCell<HashMap<u32, (u32, Vec<Outcome>)>>,
+    /// Last request of a slot.
+    requests: RefCell<HashMap<u32, SequenceArguments>>,
     executed: Cell<u32>,
     connections: Cell<u32>,
     binds: Cell<u32>,
@@ -96,6 +100,10 @@ impl Server {
         let Some(Operation::Sequence(sequence)) = operations.first() else {
             return (operations.iter().map(|operation| self.execute(operation)).collect(), Behaviour::Answer);
         };
+        let request = self.requests.borrow_mut().insert(sequence.slot, sequence.clone());
+        if let Some(earlier) = request.filter(|earlier| earlier.sequence == sequence.sequence) {
+            assert_eq!(&earlier, sequence, "a repetition is another request");
+        }
         let call = self.calls.get();
         self.calls.set(call + 1);
         let behaviour = self.script.get(&call).copied().unwrap_or(Behaviour::Answer);
@@ -121,7 +129,7 @@ impl Server {
             slot,
             highest_slot: 63,
             target_highest_slot: 63,
-            status_flags: 0,
+            status_flags: u32::from(behaviour == Behaviour::PathDown),
         };
         let rest = operations.iter().skip(1).map(|operation| self.execute(operation));
         let outcomes: Vec<_> = std::iter::once(Outcome::Sequence(Ok(results))).chain(rest).collect();
@@ -243,6 +251,25 @@ fn calls_in_flight_use_slots_of_their_own_and_survive_a_cut_together() {
         futures_util::future::join_all(calls).await;
         assert_eq!(server.executed.get(), 32);
         assert_eq!(server.slots.borrow().len(), 4, "as many slots as were asked for");
+    });
+}
+
+/// A server that had lost its back channel told so in vain: no callback came any more.
+#[test]
+fn the_back_channel_is_bound_again_when_the_server_cannot_call_back() {
+    let down = [1, 2, 3].map(|call| (call, Behaviour::PathDown));
+    run(down, |server, address| async move {
+        let session = connect(&address).await;
+        let binds = async |count| {
+            for _ in 0..3 {
+                session.call(&change()).await.unwrap().finish().unwrap();
+            }
+            assert_eq!(server.binds.get(), count);
+        };
+        // Once, also if further calls are answered before the server has bound it.
+        binds(1).await;
+        binds(1).await;
+        assert_eq!((server.connections.get(), server.executed.get()), (1, 6));
     });
 }
 

@@ -167,6 +167,11 @@ impl Callbacks {
         }
     }
 
+    /// Callbacks of a client.
+    pub(crate) fn of_client(&self, client: Key) -> Vec<CallbackId> {
+        self.pending.iter().filter(|(_, callback)| callback.client == client).map(|(id, _)| *id).collect()
+    }
+
     /// Removes the callbacks of a client.
     pub(crate) fn forget_client(&mut self, client: Key) {
         self.pending.retain(|_, callback| callback.client != client);

@@ -10,7 +10,7 @@ use thiserror::Error;
 use xdr::{Mark, Slot, Writer};
 
 /// Bytes before each fragment.
-const HEADER_BYTES: usize = 4;
+pub const HEADER_BYTES: usize = 4;
 /// Bit of the last fragment.
 const LAST: u32 = 1 << 31;
 /// Shortest message: transaction id and message type. A shorter record is none.

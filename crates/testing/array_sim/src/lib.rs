@@ -1,10 +1,11 @@
-//! The whole array under a seed: the real reactor with iSCSI, the SCSI target, `control` and the pool on a simulated
-//! disk, in virtual time. Simulated hosts reach it over virtual sockets, through the `iscsi` crate's initiator, and
-//! send random commands; connections are cut, the array is killed and started again, the disk fails.
+//! The whole array under a seed: the real reactor with iSCSI, the SCSI target, NFS, `control` and the pool on a
+//! simulated disk, in virtual time. Simulated hosts reach it over virtual sockets, through the `iscsi` crate's
+//! initiator and through `nfs_client`, and send random commands and operations on files; connections are cut, the
+//! array is killed and started again, the disk fails.
 //!
 //! Checked: reads return what the model allows, nothing acknowledged is lost or torn, each command and task
-//! management function is answered in bounded virtual time, every nexus can log in again, and the array stops in
-//! order. The same seed gives the same run; the hash of its history shows it.
+//! management function is answered in bounded virtual time, every nexus can log in again, each change of a name
+//! happens once, and the array stops in order. The same seed gives the same run; the hash of its history shows it.
 #![forbid(unsafe_code)]
 
 mod commands;
@@ -12,6 +13,7 @@ mod environment;
 mod host;
 mod machine;
 mod model;
+mod nfs;
 mod shared;
 #[cfg(test)]
 mod tests;
@@ -107,6 +109,22 @@ impl Run {
         })
     }
 
+    /// Connections to the NFS server.
+    fn nfs_connector(&self) -> Connector {
+        let machine = self.machine.clone();
+        Rc::new(move |host, random| {
+            let machine = machine.borrow();
+            let machine = machine.as_ref()?;
+            let host = u8::try_from(host).unwrap_or(0);
+            let port = u16::try_from(random.below(50_000) + 1024).unwrap_or(1024);
+            let peer = SocketAddr::from(([10, 0, 2, host], port));
+            let (client, server) = wire::connection(random, machine::nfs_portal(), peer);
+            let _tasks = machine.tasks.enter();
+            machine.array.connect_nfs(server, peer);
+            Some(client)
+        })
+    }
+
     async fn drive(&mut self) -> Result<(), String> {
         machine::format(&self.disk, self.shared.world.seed)?;
         let machine = Machine::start(&self.shared, &self.disk, self.began).await?;
@@ -115,6 +133,10 @@ impl Run {
         let running: Running = FuturesUnordered::new();
         for index in 0..self.shared.world.hosts {
             let host = Host::new(self.shared.clone(), index, self.connector(), self.shared.world.commands);
+            running.push(Box::pin(host.run()));
+        }
+        for index in 0..self.shared.world.nfs_hosts {
+            let host = nfs::Host::new(self.shared.clone(), index, self.nfs_connector());
             running.push(Box::pin(host.run()));
         }
         self.with_disasters(running).await?;
@@ -202,15 +224,20 @@ impl Run {
         for volume in self.shared.volumes.borrow_mut().iter_mut() {
             volume.crash(now);
         }
+        self.shared.files.borrow_mut().crash(now);
         let machine = Machine::start(&self.shared, &self.disk, self.began).await?;
         self.machine.replace(Some(machine));
         Ok(())
     }
 
-    /// Every nexus logs in again and reads everything.
+    /// Every nexus logs in again and reads everything, and so does every host of NFS.
     async fn verify(&self) -> Result<(), String> {
         for index in 0..self.shared.world.hosts {
             let host = Host::new(self.shared.clone(), index, self.connector(), 0);
+            self.poll_with(host.verify()).await??;
+        }
+        for index in 0..self.shared.world.nfs_hosts {
+            let host = nfs::Host::new(self.shared.clone(), index, self.nfs_connector());
             self.poll_with(host.verify()).await??;
         }
         Ok(())

@@ -2,8 +2,11 @@
 
 use crate::environment::SimEnvironment;
 use crate::shared::Shared;
-use crate::world::VOLUME_BYTES;
-use control::{AccessGrant, ArrayOptions, Grantee, Limits, Portal, PortalOptions, VolumeCreate};
+use crate::world::{LEASE, VOLUME_BYTES};
+use control::{
+    AccessGrant, ArrayOptions, ExportGrant, ExportGrantee, Grantee, Limits, Portal, PortalOptions, ShareCreate, Squash,
+    VolumeCreate,
+};
 use media::{FormatOptions, LocalMedia, SimDisk};
 use pool::{Core, Options};
 use random::Random;
@@ -67,7 +70,15 @@ pub(crate) fn portal(index: u8) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, 1 + index], 3260))
 }
 
-fn setup(portals: &[SocketAddr]) -> ArraySetup {
+/// Name of the share that hosts of NFS use.
+pub(crate) const SHARE: &str = "files";
+
+/// Address of the NFS server.
+pub(crate) fn nfs_portal() -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, 1], 2049))
+}
+
+fn setup(portals: &[SocketAddr], serves_files: bool) -> ArraySetup {
     ArraySetup {
         array: ArrayOptions {
             pool_name: "p0".to_owned(),
@@ -84,7 +95,11 @@ fn setup(portals: &[SocketAddr]) -> ArraySetup {
         explicit_asymmetric_access: false,
         abort_of_finished_task: AbortOfFinishedTask::default(),
         profile: Profile::default(),
-        nfs: NfsConfiguration::default(),
+        nfs: NfsConfiguration {
+            listen: if serves_files { vec![nfs_portal()] } else { Vec::new() },
+            lease: LEASE,
+            ..NfsConfiguration::default()
+        },
     }
 }
 
@@ -127,7 +142,8 @@ impl Machine {
             Core::open(media, options, &mut |_| {}).map_err(|error| format!("the pool is refused: {error}"))?;
         let environment = Rc::new(SimEnvironment::new(random.next(), began));
         let tasks = LocalSet::new();
-        let array = tasks.run_until(SimulatedArray::open(core, setup(portals), environment)).await;
+        let array =
+            tasks.run_until(SimulatedArray::open(core, setup(portals, shared.world.nfs_hosts > 0), environment)).await;
         shared.up_since.set(Instant::now());
         let array = Rc::new(array.map_err(|error| format!("the array does not start: {error}"))?);
         let pool = array.pool().clone();
@@ -174,11 +190,12 @@ impl Machine {
         let _never = Pin::new(&mut self.tasks).poll(context);
     }
 
-    /// Creates the volumes that every host sees.
+    /// Creates the volumes that every host sees, and the share of the hosts of NFS.
     pub(crate) async fn furnish(&self, shared: &Shared) -> Result<(), String> {
         let control = self.array.control().clone();
         let volumes = shared.world.volumes;
         let seed = shared.world.seed;
+        let serves_files = shared.world.nfs_hosts > 0;
         let made = self.tasks.run_until(async move {
             for index in 0..volumes {
                 let name = format!("v{index}");
@@ -192,6 +209,18 @@ impl Machine {
                 control.execute(create).await?;
                 let lun = u16::try_from(index).ok();
                 control.execute(AccessGrant { volume: name, grantee: Grantee::Any, lun }).await?;
+            }
+            if serves_files {
+                control.execute(ShareCreate::new(SHARE)).await?;
+                let grant = ExportGrant {
+                    share: SHARE.to_owned(),
+                    grantee: ExportGrantee::Any,
+                    read_only: false,
+                    squash: Some(Squash::None),
+                    anonymous: None,
+                    privileged_port: false,
+                };
+                control.execute(grant).await?;
             }
             let directory = control.directory();
             let mut designators: Vec<_> =

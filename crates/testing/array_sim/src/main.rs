@@ -61,6 +61,7 @@ impl Rule {
 struct Found {
     seeds: u64,
     commands: u64,
+    file_operations: u64,
     unanswered: u64,
     failed: u64,
     logins: u64,
@@ -73,6 +74,7 @@ impl Found {
     fn add(&mut self, report: &Report) {
         self.seeds += 1;
         self.commands += report.commands;
+        self.file_operations += report.file_operations;
         self.unanswered += report.unanswered;
         self.failed += report.failed;
         self.logins += report.logins;
@@ -85,9 +87,10 @@ impl std::fmt::Display for Found {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} seeds, {} commands ({} without an answer, {} failed), {} logins, {} kills, history {:016x}, {} violations",
+            "{} seeds, {} commands, {} operations on files ({} without an answer, {} failed), {} logins, {} kills, history {:016x}, {} violations",
             self.seeds,
             self.commands,
+            self.file_operations,
             self.unanswered,
             self.failed,
             self.logins,

@@ -1,4 +1,5 @@
-//! What a volume may contain: for each logical block every write that may have taken effect, and when.
+//! What a volume, or all files of a share, may contain: for each logical block every write that may have taken
+//! effect, and when.
 //!
 //! A write writes one stamp into its blocks, and no two writes use the same. It takes effect at an instant between
 //! its issue and its response. Without a response it may take effect until its nexus logs in again or the array is
@@ -100,6 +101,13 @@ impl Volume {
         }
     }
 
+    /// It took effect, but a crash may lose it until it is acknowledged.
+    pub(crate) fn execute(&mut self, id: WriteId, now: Tick, block: usize) {
+        if let Some(write) = self.of(id, block) {
+            write.observed.get_or_insert(now);
+        }
+    }
+
     /// It did not take effect and will not.
     pub(crate) fn refuse(&mut self, id: WriteId, block: usize) {
         if let Some(writes) = self.blocks.get_mut(block) {
@@ -179,6 +187,20 @@ mod tests {
         volume.begin(3, 7, 0, Value::Stamp(9), true);
         volume.acknowledge(3, 8, 0);
         assert_eq!(volume.possible(0, 9, 9), stamps(&[9]));
+    }
+
+    #[test]
+    fn a_crash_may_lose_what_is_not_durable() {
+        let mut volume = Volume::new(1);
+        volume.begin(1, 1, 0, Value::Stamp(7), true);
+        volume.execute(1, 2, 0);
+        assert_eq!(volume.possible(0, 3, 3), stamps(&[7]));
+        let mut durable = Volume { blocks: volume.blocks.clone() };
+        volume.crash(4);
+        assert_eq!(volume.possible(0, 5, 5), stamps(&[0, 7]));
+        durable.acknowledge(1, 4, 0);
+        durable.crash(5);
+        assert_eq!(durable.possible(0, 6, 6), stamps(&[7]));
     }
 
     #[test]

@@ -14,6 +14,8 @@ use tokio::time::Instant;
 pub struct Report {
     /// Commands issued.
     pub commands: u64,
+    /// Operations on files of the share, and on their names.
+    pub file_operations: u64,
     /// Commands without a response: their connection was cut, or they were aborted.
     pub unanswered: u64,
     /// Commands that failed, other than by a unit attention or a reservation.
@@ -56,6 +58,8 @@ impl Reset {
 pub(crate) struct Shared {
     pub world: World,
     pub volumes: RefCell<Vec<Volume>>,
+    /// All files of the share, one behind the other.
+    pub files: RefCell<Volume>,
     pub report: Cell<Report>,
     pub designators: RefCell<Vec<[u8; 16]>>,
     pub target: RefCell<String>,
@@ -78,6 +82,7 @@ impl Shared {
         Self {
             world,
             volumes: RefCell::new(volumes),
+            files: RefCell::new(Volume::new(crate::world::FILES * crate::world::WINDOW as usize)),
             report: Cell::default(),
             designators: RefCell::default(),
             target: RefCell::default(),

@@ -13,6 +13,11 @@ pub(crate) const COPIES: u64 = 96;
 /// Size of a volume in bytes.
 pub(crate) const VOLUME_BYTES: u64 = 8 << 20;
 
+/// Files of the share, each of as many blocks as commands use of a volume.
+pub(crate) const FILES: usize = 3;
+/// Lease of clients of NFSv4. Hosts that come back after a kill wait as long at most.
+pub(crate) const LEASE: Duration = Duration::from_secs(5);
+
 /// A command that a host may send, or something else that it may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -75,6 +80,10 @@ pub(crate) struct World {
     /// Executors besides the engine's thread.
     pub executors: usize,
     pub weights: Vec<(Kind, u64)>,
+    /// Hosts of NFS, beside those of iSCSI.
+    pub nfs_hosts: usize,
+    /// Calls of each of them.
+    pub nfs_calls: u64,
 }
 
 impl World {
@@ -97,6 +106,8 @@ impl World {
         weights.push((Kind::Read, 50));
         weights.push((Kind::Write, 50));
         let executors = choose(&[0, 1, 2]) as usize;
+        let nfs_hosts = choose(&[0, 1, 2, 2]) as usize;
+        let nfs_calls = commands / 2 / nfs_hosts.max(1) as u64 + 1;
         let commands = commands / hosts as u64 + 1;
         Self {
             seed,
@@ -112,6 +123,8 @@ impl World {
             faulty,
             executors,
             weights,
+            nfs_hosts,
+            nfs_calls,
         }
     }
 

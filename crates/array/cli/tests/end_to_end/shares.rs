@@ -213,6 +213,14 @@ fn connecting_a_host_prints_what_it_enters() {
     array.ok(&["host", "create", "web1", "--iqn", "iqn.2026-01.org.example:web1"]);
     let unknown = array.run(&["connect", "linux", "web1", "vms"]);
     assert!(unknown.err.contains("windlass host set web1 --address ADDRESS"), "{unknown:?}");
+    let ungranted = array.run(&["connect", "linux", "pve1", "v1"]);
+    assert!(ungranted.err.contains("windlass access grant v1 --host pve1"), "{ungranted:?}");
+    array.ok(&["access", "grant", "v1", "--group", "pve"]);
+    let granted = array.run(&["connect", "linux", "pve1", "v1"]);
+    assert!(granted.err.is_empty(), "{granted:?}");
+    let other = array.run(&["connect", "linux", "web1", "v1"]);
+    assert!(other.err.contains("windlass access grant v1 --host web1"), "not in the group: {other:?}");
+    array.ok(&["access", "revoke", "v1", "--group", "pve"]);
     array.ok(&["access", "grant", "v1", "--host", "pve1"]);
     let volume = array.ok(&["connect", "linux", "pve1", "v1"]);
     assert!(volume.contains("iscsiadm -m discovery -t sendtargets -p 127.0.0.1:"), "{volume}");

@@ -30,8 +30,8 @@ use crate::request::{Outcome, Request};
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
-/// Default user and group of anonymous callers: `nobody`.
-const NOBODY: (u32, u32) = (65534, 65534);
+/// Default user and group of anonymous callers.
+const ANONYMOUS: (u32, u32) = (unit::NOBODY, unit::NOBODY);
 /// Largest number of rules of one share.
 const MAX_RULES: usize = 1024;
 
@@ -146,7 +146,7 @@ impl Request for ExportGrant {
         if existing.is_none() && control.directory().exports_by_share(share.id).count() >= MAX_RULES {
             return Err(ControlError::InvalidSetting(format!("a share has at most {MAX_RULES} export rules")));
         }
-        let (anonymous_uid, anonymous_gid) = self.anonymous.unwrap_or(NOBODY);
+        let (anonymous_uid, anonymous_gid) = self.anonymous.unwrap_or(ANONYMOUS);
         let record = ExportRecord {
             share: share.id,
             to,

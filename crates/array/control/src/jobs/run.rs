@@ -155,11 +155,20 @@ impl Control {
         }
     }
 
+    fn hosts_are_active(&self) -> bool {
+        self.jobs().hosts_are_active(self.live().commands(), self.environment().monotonic())
+    }
+
+    /// Time that background work other than jobs owes to hosts, after it has worked for some, by the default share of
+    /// jobs. Nothing while no host is active.
+    pub fn owed_to_hosts(&self, worked: Duration) -> Duration {
+        if self.hosts_are_active() { owed_for(worked, self.jobs().default_share_percent) } else { Duration::ZERO }
+    }
+
     /// Pauses in favour of hosts. Returns the time still owed to them.
     async fn give_way(&self, job: &Job, owed: Duration, worked: Duration) -> Duration {
-        let share = u32::from(job.share_percent.get().unwrap_or(self.jobs().default_share_percent).clamp(1, 100));
-        let active = self.jobs().hosts_are_active(self.live().commands(), self.environment().monotonic());
-        let owed = if active { owed + worked * (100 - share) / share } else { Duration::ZERO };
+        let share = job.share_percent.get().unwrap_or(self.jobs().default_share_percent);
+        let owed = if self.hosts_are_active() { owed + owed_for(worked, share) } else { Duration::ZERO };
         if owed < LEAST_PAUSE {
             yield_now().await;
             return owed;
@@ -229,4 +238,10 @@ impl Control {
         let running = all.values().filter(|job| job.is_running() && !job.cancelled.get() && job.is_kept());
         running.filter_map(|job| job.record().put().ok()).collect()
     }
+}
+
+/// Time owed to hosts for work that may take `share` percent of the time.
+fn owed_for(worked: Duration, share: u8) -> Duration {
+    let share = u32::from(share.clamp(1, 100));
+    worked * (100 - share) / share
 }

@@ -7,7 +7,7 @@ use crate::events::Draft;
 use crate::request::Request;
 
 /// Revokes the opens and locks of a client, and its right to reclaim them. The client learns it with its next
-/// call, and may open and lock again.
+/// call, and may open and lock again. On return, its calls and copies that were in progress have ended.
 #[derive(Clone, Debug)]
 pub struct NfsClientExpire {
     /// Client id.
@@ -19,11 +19,8 @@ impl Request for NfsClientExpire {
     const NAME: &'static str = "nfs-client-expire";
 
     async fn run(&self, control: &Control) -> Result<(), ControlError> {
-        match control.live().expire_nfs_client(self.id) {
-            Some(true) => Ok(()),
-            Some(false) => Err(NfsClientError::no_client(self.id)),
-            None => Err(NfsClientError::NotServed.into()),
-        }
+        let expired = control.live().expire_nfs_client(self.id).ok_or(NfsClientError::NotServed)?;
+        if expired.await { Ok(()) } else { Err(NfsClientError::no_client(self.id)) }
     }
 
     fn event(&self, (): &()) -> Option<Draft> {

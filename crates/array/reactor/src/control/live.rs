@@ -210,7 +210,7 @@ impl<M: Media + 'static> Live for LiveArray<M> {
         self.frontends.nfs.as_ref()?.deciding_rule(share, address)
     }
 
-    fn expire_nfs_client(&self, id: u64) -> Option<bool> {
+    fn expire_nfs_client(&self, id: u64) -> Option<LocalBoxFuture<'static, bool>> {
         self.frontends.nfs.as_ref().map(|nfs| nfs.expire_client(id))
     }
 

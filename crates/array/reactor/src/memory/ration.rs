@@ -131,6 +131,17 @@ impl<C: Queued> Ration<C> {
         self.data_in.give_back(held - data_in_bytes);
     }
 
+    /// Takes memory for output that no command asked for. If false, there is none now. [`Self::queued`] follows.
+    pub fn takes_output(&self, bytes: usize) -> bool {
+        self.data_in.take_unsolicited(bytes)
+    }
+
+    /// Accounts for queued output that no command asked for: its memory stays held until output position `end` is
+    /// written.
+    pub fn queued(&mut self, bytes: usize, end: u64) {
+        self.unsent.push_back((end, bytes));
+    }
+
     /// Releases the memory of Data-In up to a written output position.
     pub fn written(&mut self, position: u64) {
         while let Some((end, held)) = self.unsent.front().copied()

@@ -2,11 +2,13 @@
 
 use super::Nfs;
 use control::{NfsClientInfo, NfsClientStanding, NfsGrace, NfsLockInfo, NfsPart, NfsPosition};
+use futures_util::future::LocalBoxFuture;
 use jiff::Timestamp;
 use media::Media;
 use nfs_state::{ClientStanding, ClientView, LockView, Page};
 use pool::ObjectId;
 use std::net::IpAddr;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Length of a range without an end.
@@ -46,9 +48,10 @@ impl<M: Media + 'static> Nfs<M> {
         self.service.shares().borrow().by_object(share.0)?.rules.deciding(address)
     }
 
-    /// Revokes what a client has. False if there is no such client.
-    pub(crate) fn expire_client(&self, id: u64) -> bool {
-        self.service.expire_client(id)
+    /// Revokes what a client has. False if there is no such client. Ready when nothing of the client is in progress.
+    pub(crate) fn expire_client(&self, id: u64) -> LocalBoxFuture<'static, bool> {
+        let service = Rc::clone(&self.service);
+        Box::pin(async move { service.expire_client(id).await })
     }
 }
 

@@ -8,6 +8,8 @@
 
 use super::super::clock;
 use super::super::memory::{Moved, Queued, Ration};
+#[cfg(feature = "simulation")]
+use super::super::mutations::{Mutation, leaves_out};
 use super::super::socket::Socket;
 use super::super::timer::Timer;
 use super::super::wire::{Received, Wire};
@@ -155,6 +157,10 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
         drop(wire);
         ration.leave();
         service.connection_closed(member.id);
+        #[cfg(feature = "simulation")]
+        if leaves_out(Mutation::CallsOutlive) {
+            calls = Calls::default();
+        }
         // Until the end of a call its slot is in use, whatever becomes of the connection.
         while calls.futures.next().await.is_some() {}
         service.registry.leave(&member);
@@ -174,6 +180,7 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
     fn work(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let mut progress = self.follow_orders(context);
+            progress |= self.send_callbacks();
             progress |= self.read(context);
             progress |= self.start_waiting();
             progress |= self.finish_calls(context);
@@ -215,10 +222,24 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
                 Order::GiveWay => self.give_way(),
             }
         }
-        for record in self.member.take_callbacks() {
-            self.outgoing.push(record);
-        }
         true
+    }
+
+    /// Sends the callbacks for which there is memory. The others wait until output has been written.
+    fn send_callbacks(&mut self) -> bool {
+        let mut progress = false;
+        while let Some(record) = self.member.next_callback(|bytes| self.ration.takes_output(bytes)) {
+            let bytes = record.iter().map(Bytes::len).sum();
+            self.outgoing.push(record);
+            self.ration.queued(bytes, self.end_of_output());
+            progress = true;
+        }
+        progress
+    }
+
+    /// Output position after all that waits.
+    fn end_of_output(&self) -> u64 {
+        self.wire.end_of_output() + self.outgoing.len_bytes() as u64
     }
 
     /// Takes no more input.
@@ -248,7 +269,9 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
         let waiting: usize = self.ration.waiting().map(|call| self.ration.needed_bytes(call)).sum();
         let output_bytes = self.outgoing.len_bytes() + self.calls.reply_bytes + waiting;
         let has_room = output_bytes < OUTPUT_BYTES && self.record_bytes < RECORD_BYTES;
-        !self.ending && !self.closed && self.in_flight() < IN_FLIGHT && has_room
+        // Answers to callbacks may make further ones due.
+        let called_back = !self.member.has_callbacks();
+        !self.ending && !self.closed && self.in_flight() < IN_FLIGHT && has_room && called_back
     }
 
     fn read(&mut self, context: &mut Context<'_>) -> bool {
@@ -259,24 +282,29 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
                 context.waker().wake_by_ref();
                 return progress;
             }
-            match self.incoming.next(self.wire.received()) {
+            let long_bytes = match self.incoming.next(self.wire.received()) {
                 Ok(Next::Record(arrived)) => {
                     self.begin(arrived);
                     progress = true;
                     continue;
                 }
                 Ok(Next::NoMemory) => return progress,
-                Ok(Next::Missing) => {}
+                Ok(Next::Missing) => None,
+                Ok(Next::MissingLong(bytes)) => Some(bytes),
                 Err(error) => {
                     self.malformed(&error.to_string());
                     return true;
                 }
-            }
+            };
             let Some(reads) = self.allowance.reads.checked_sub(1) else {
                 context.waker().wake_by_ref();
                 return progress;
             };
-            match self.wire.receive(context) {
+            let received = match long_bytes {
+                Some(bytes) => self.wire.receive_long(bytes, context),
+                None => self.wire.receive(context),
+            };
+            match received {
                 Received::Data => {
                     self.allowance.reads = reads;
                     progress = true;
@@ -319,8 +347,8 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
         let (service, connection) = (Rc::clone(&self.service), self.connection);
         self.calls.reply_bytes += reply_bytes;
         self.calls.futures.push(Box::pin(async move {
-            let answer = service.call(record, &connection).await;
-            drop((memory, epoch));
+            let answer = service.call(record, &connection, epoch).await;
+            drop(memory);
             Done { answer, reply_bytes, record_bytes }
         }));
     }
@@ -358,8 +386,8 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
             Answer::Nothing => {}
             Answer::Close => self.malformed("a record that is no message of RPC"),
         }
-        let end_of_output = self.wire.end_of_output() + self.outgoing.len_bytes() as u64;
-        self.ration.responded(done.reply_bytes, length.min(done.reply_bytes), end_of_output);
+        let end = self.end_of_output();
+        self.ration.responded(done.reply_bytes, length.min(done.reply_bytes), end);
     }
 
     fn write(&mut self, context: &mut Context<'_>) -> std::io::Result<bool> {

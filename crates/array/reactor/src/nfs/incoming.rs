@@ -3,16 +3,18 @@
 //! Memory for a record is taken before it is received, and belongs to its call until that is done. A record that
 //! has arrived without it, with others in one read, waits.
 
-use super::super::memory::Account;
+use super::super::memory::{Account, RECEIVE_BYTES};
 use bytes::{Bytes, BytesMut};
 use nfs::v4::compound::MAX_MESSAGE_BYTES;
-use onc_rpc::record::{Progress, Reassembly, RecordError};
+use onc_rpc::record::{HEADER_BYTES, Progress, Reassembly, RecordError};
 use std::rc::Rc;
 
 /// Longest record that is copied out of the receive buffer, which it would keep as long as its call lasts.
 const SHORT_BYTES: usize = 8 << 10;
-/// Longest record that is copied if too many receive buffers are kept.
+/// Longest record that is copied if too many receive buffers are kept. The memory of a longer one has its length.
 const MEDIUM_BYTES: usize = 64 << 10;
+/// Longest record that lets the next one be received in memory of its length: nothing has been taken for that yet.
+const EXPECTED_BYTES: usize = RECEIVE_BYTES + (32 << 10);
 
 /// Records that arrive.
 pub(super) struct Incoming {
@@ -24,6 +26,8 @@ pub(super) struct Incoming {
     parked: Option<Bytes>,
     /// True while memory is waited for.
     waits: bool,
+    /// Length of the last record in the stream, if the next one may be as long and is to have memory of its own.
+    expected_bytes: usize,
 }
 
 /// Record with the memory that it holds.
@@ -46,6 +50,8 @@ pub(super) enum Next {
     Record(Arrived),
     /// More has to be received.
     Missing,
+    /// That many bytes have to be received, in memory of the record's own.
+    MissingLong(usize),
     /// The connection waits for memory, and is woken when it may try again.
     NoMemory,
 }
@@ -59,6 +65,7 @@ impl Incoming {
             taken_bytes: 0,
             parked: None,
             waits: false,
+            expected_bytes: 0,
         }
     }
 
@@ -80,7 +87,14 @@ impl Incoming {
                 Progress::Record(record) => record,
                 Progress::Incomplete { missing_bytes } => {
                     let announced_bytes = self.reassembly.held_bytes() + received.len() + missing_bytes;
-                    return Ok(if self.take(announced_bytes) { Next::Missing } else { Next::NoMemory });
+                    return Ok(match self.take(announced_bytes) {
+                        true if received.is_empty() && self.expected_bytes > 0 => {
+                            Next::MissingLong(self.expected_bytes)
+                        }
+                        true if received.len() + missing_bytes > MEDIUM_BYTES => Next::MissingLong(missing_bytes),
+                        true => Next::Missing,
+                        false => Next::NoMemory,
+                    });
                 }
             },
         };
@@ -104,6 +118,8 @@ impl Incoming {
 
     fn arrived(&mut self, record: Bytes) -> Arrived {
         let bytes = std::mem::take(&mut self.taken_bytes);
+        let expects = (MEDIUM_BYTES..EXPECTED_BYTES).contains(&record.len());
+        self.expected_bytes = if expects { record.len() + HEADER_BYTES } else { 0 };
         let short = record.len() <= SHORT_BYTES;
         let in_place = !short && record.len() <= MEDIUM_BYTES && self.account.stays_in_place();
         let record =
@@ -155,7 +171,7 @@ mod tests {
     fn record(next: Result<Next, RecordError>) -> Arrived {
         match next {
             Ok(Next::Record(arrived)) => arrived,
-            Ok(Next::Missing) => panic!("the record is not there"),
+            Ok(Next::Missing | Next::MissingLong(_)) => panic!("the record is not there"),
             Ok(Next::NoMemory) => panic!("there is no memory"),
             Err(error) => panic!("{error}"),
         }
@@ -207,6 +223,32 @@ mod tests {
         drop((one, two));
         assert_eq!(record(third.next(&mut streams[2])).record.len(), large);
         assert_eq!(record(third.next(&mut streams[2])).record.len(), 9);
+    }
+
+    /// Regression: a WRITE of 128 KiB was moved to a larger buffer when its last bytes came, and what had arrived of
+    /// the next one was copied out of that.
+    #[test]
+    fn a_long_record_has_memory_of_its_length() {
+        let [mut incoming] = connections(1 << 20);
+        let missing = |next| match next {
+            Ok(Next::MissingLong(bytes)) => Some(bytes),
+            Ok(Next::Missing) => None,
+            _ => panic!("no bytes are missing"),
+        };
+        let long = 128 << 10;
+        let mut whole = stream(&[long, long, 100, 100]);
+        let mut received = whole.split_to(1000);
+        assert_eq!(missing(incoming.next(&mut received)), Some(long + 4 - 1000));
+        received.unsplit(whole.split_to(long + 4 - 1000));
+        record(incoming.next(&mut received));
+        assert_eq!(missing(incoming.next(&mut received)), Some(long + 4), "another one is expected");
+        received.unsplit(whole.split_to(long + 4));
+        record(incoming.next(&mut received));
+        received.unsplit(whole.split_to(104));
+        record(incoming.next(&mut received));
+        assert_eq!(missing(incoming.next(&mut received)), None);
+        received.unsplit(whole.split_to(50));
+        assert_eq!(missing(incoming.next(&mut received)), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod administration;
 mod connection;
+mod copies;
 mod epochs;
 mod file_system;
 pub(super) mod files;
@@ -87,6 +88,12 @@ impl<M: Media + 'static> Nfs<M> {
             environment: Rc::clone(&reactor.environment),
             calls: reactor.calls.clone(),
             measurements: Arc::clone(&reactor.measurements),
+            owed: {
+                let control = Weak::clone(control);
+                Box::new(move |worked| {
+                    control.upgrade().map(|control| control.owed_to_hosts(worked)).unwrap_or_default()
+                })
+            },
             log: {
                 let units = Rc::clone(&reactor.units);
                 Box::new(move |entry| units.log_refusal(entry))
@@ -101,6 +108,12 @@ impl<M: Media + 'static> Nfs<M> {
     /// Accepts connections, until it is dropped.
     pub async fn accept(self: Rc<Self>, listener: TcpListener) {
         accept_each(listener, |stream, peer| self.service.connected(stream, peer)).await;
+    }
+
+    /// Serves a byte stream as a connection that was accepted.
+    #[cfg(feature = "simulation")]
+    pub fn connected(&self, socket: impl super::socket::Socket, peer: SocketAddr) {
+        self.service.connected(socket, peer);
     }
 
     /// Statistics of shares and clients.

@@ -4,7 +4,7 @@ use super::super::clock;
 use crate::notice::Notice;
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ pub(super) struct Member {
     pub wake: Rc<Notify>,
     orders: RefCell<Vec<Order>>,
     /// Calls of the server that are to be sent.
-    callbacks: RefCell<Vec<Vec<Bytes>>>,
+    callbacks: RefCell<VecDeque<Vec<Bytes>>>,
     /// Number of calls in progress.
     calls: Cell<usize>,
     /// Last valid call or answer to a callback, or the begin of the connection.
@@ -61,9 +61,16 @@ impl Member {
         self.orders.take()
     }
 
-    /// Takes the records of callbacks.
-    pub fn take_callbacks(&self) -> Vec<Vec<Bytes>> {
-        self.callbacks.take()
+    /// True if records of callbacks are to be sent.
+    pub fn has_callbacks(&self) -> bool {
+        !self.callbacks.borrow().is_empty()
+    }
+
+    /// Takes the record of the next callback, if there is memory for as many bytes as it has.
+    pub fn next_callback(&self, has_memory: impl FnOnce(usize) -> bool) -> Option<Vec<Bytes>> {
+        let mut callbacks = self.callbacks.borrow_mut();
+        let bytes = callbacks.front()?.iter().map(Bytes::len).sum();
+        if has_memory(bytes) { callbacks.pop_front() } else { None }
     }
 
     /// Notes a valid call or an answer to a callback, and the number of calls in progress.
@@ -162,7 +169,7 @@ impl Registry {
     pub fn send(&self, connection: u64, record: Vec<Bytes>) -> bool {
         let members = self.members.borrow();
         let Some(member) = members.get(&connection).filter(|member| !member.ended.get()) else { return false };
-        member.callbacks.borrow_mut().push(record);
+        member.callbacks.borrow_mut().push_back(record);
         member.wake.notify_one();
         true
     }
@@ -226,10 +233,10 @@ mod tests {
         let registry = Registry::default();
         let member = join(&registry, [10, 0, 0, 1]).expect("there is room");
         assert!(registry.send(member.id, vec![Bytes::from_static(b"call")]));
-        assert_eq!(member.take_callbacks().len(), 1);
+        assert!(member.next_callback(|bytes| bytes == 4).is_some());
         member.end();
         assert!(!registry.send(member.id, vec![Bytes::from_static(b"call")]));
-        assert!(member.take_callbacks().is_empty());
+        assert!(!member.has_callbacks());
     }
 
     #[test]

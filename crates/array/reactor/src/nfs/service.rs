@@ -3,6 +3,7 @@
 
 use super::super::share::HostCalls;
 use super::super::shared_memory::{SharedMemory, Shortage};
+use super::copies::{self, Copies, Owed};
 use super::epochs::{Epoch, Epochs};
 use super::records::{Records, Store};
 use super::registry::Registry;
@@ -12,6 +13,7 @@ use crate::measurements::nfs_use::{NfsUse, Version4Use};
 use crate::notice::Notice;
 use bytes::Bytes;
 use control::Environment;
+use futures_util::future::join_all;
 use nfs_server::{Answer, Connection, Moment, Rpc, Server4, Settings, Shares, Statistics};
 use nfs_state::ConnectionId;
 use std::cell::{Cell, RefCell};
@@ -42,6 +44,7 @@ pub(super) struct Service<F> {
     /// Monotonic time at the start.
     started: Duration,
     epochs: Epochs,
+    copies: Copies,
     traffic: Traffic,
     /// Time without a valid call after which a connection is closed.
     pub idle: Duration,
@@ -68,6 +71,8 @@ pub(super) struct Surroundings {
     pub measurements: Arc<Measurements>,
     /// Takes entries of the log of refusals.
     pub log: Box<dyn Fn(LogEntry)>,
+    /// Time that background work owes to hosts after it has worked for some.
+    pub owed: Owed,
 }
 
 /// Time without a valid call after which a connection is closed, at least.
@@ -76,7 +81,7 @@ const IDLE: Duration = Duration::from_secs(60);
 impl<F: FileSystem + 'static> Service<F> {
     /// `port`: of the first listener, for portmap. `store`: stores records of clients.
     pub fn new(start: Start, port: u16, surroundings: Surroundings, store: Store) -> Self {
-        let Surroundings { memory, shortage, environment, calls, measurements, log } = surroundings;
+        let Surroundings { memory, shortage, environment, calls, measurements, log, owed } = surroundings;
         let statistics = statistics(&environment, log);
         let shares = Rc::new(RefCell::new(Shares::new(timestamp(environment.now()))));
         // A client of NFSv4 without I/O renews its lease once in each.
@@ -109,6 +114,7 @@ impl<F: FileSystem + 'static> Service<F> {
             started: environment.monotonic(),
             environment,
             epochs: Epochs::default(),
+            copies: Copies::new(owed),
             traffic: Traffic::default(),
             idle,
             failed: Notice::default(),
@@ -135,8 +141,9 @@ impl<F: FileSystem + 'static> Service<F> {
         self.shortage.ask_to_give_way();
     }
 
-    /// Executes a call. Ready when its reply may be sent. To be polled to its end.
-    pub async fn call(&self, record: Bytes, connection: &Connection) -> Answer {
+    /// Executes a call, which is in progress as long as it has its epoch. Ready when its reply may be sent. To be polled
+    /// to its end.
+    pub async fn call(&self, record: Bytes, connection: &Connection, epoch: Epoch) -> Answer {
         self.host_calls.add();
         add(&self.traffic.calls, 1);
         add(&self.traffic.received_bytes, record.len());
@@ -146,6 +153,8 @@ impl<F: FileSystem + 'static> Service<F> {
             v4.callback_answered(connection.id, reply, std::mem::take(results), self.uptime());
         }
         self.take_records();
+        // It has taken effect. An administrator need not wait for its reply, which waits for the pool.
+        drop(epoch);
         self.records.settled().await;
         self.send_callbacks();
         if let Answer::Reply(chunks) = &answer {
@@ -165,12 +174,21 @@ impl<F: FileSystem + 'static> Service<F> {
         }
     }
 
-    /// Runs physical copies, and sends their callbacks.
+    /// Runs physical copies, a piece of one at a time, and sends their callbacks. Pauses in favour of hosts.
     async fn copy(&self) {
         let Some(v4) = &self.v4 else { return };
         loop {
-            v4.copy_ended(|| (Moment { now: self.now(), uptime: self.uptime() }, self.epoch())).await;
-            self.send_callbacks();
+            let begun = Cell::new(Duration::ZERO);
+            let begin = || {
+                let uptime = self.uptime();
+                begun.set(uptime);
+                (Moment { now: self.now(), uptime }, self.epoch())
+            };
+            if v4.copy_piece(begin).await {
+                self.send_callbacks();
+            }
+            let worked = self.uptime().saturating_sub(begun.get());
+            self.copies.give_way(&*self.environment, worked).await;
         }
     }
 
@@ -238,10 +256,15 @@ impl<F: FileSystem + 'static> Service<F> {
         self.v4.as_deref()
     }
 
-    /// Revokes what a client of NFSv4 has, and its record. False if there is no such client.
-    pub fn expire_client(&self, id: u64) -> bool {
+    /// Revokes what a client of NFSv4 has, and its record. False if there is no such client. Ready when no call and no
+    /// copy of the client can change anything any more.
+    pub async fn expire_client(&self, id: u64) -> bool {
         let found = self.v4.as_ref().is_some_and(|v4| v4.state().revoke_client(id, self.uptime()).is_ok());
         self.take_records();
+        if found {
+            // The pieces of copies in progress count as calls.
+            self.calls_ended().await;
+        }
         found
     }
 
@@ -259,7 +282,8 @@ impl<F: FileSystem + 'static> Service<F> {
                 self.tick().await;
             }
         };
-        tokio::join!(ticking, self.records.run(), self.copy());
+        let copying = join_all((0..copies::SIDE_BY_SIDE).map(|_| self.copy()));
+        tokio::join!(ticking, self.records.run(), copying);
     }
 
     /// Numbers for metrics.

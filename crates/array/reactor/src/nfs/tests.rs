@@ -4,11 +4,15 @@
 use super::super::share::HostCalls;
 use super::super::shared_memory::{Budgets, SharedMemory};
 use super::super::socket::Socket;
+use super::copies::Copies;
 use super::records::Store;
+use super::registry::Order;
 use super::service::{Service, Surroundings};
 use super::start::Start;
 use crate::SystemEnvironment;
 use bytes::{Bytes, BytesMut};
+use control::Environment;
+use futures_util::future::LocalBoxFuture;
 use nfs::v4::SessionId;
 use nfs::v4::session::{
     BindArguments, CallbackSecurity, ChannelAttributes, ClientOwner, CreateSessionArguments, ExchangeIdArguments,
@@ -65,6 +69,7 @@ fn service(permits: &Rc<Semaphore>) -> Tested {
     let start = Start { handle_key: HandleKey::new([1; 16]), state: Some(state), v3: true, portmap: false };
     let surroundings = Surroundings {
         log: Box::new(|_| {}),
+        owed: Box::new(|_| Duration::ZERO),
         memory: SharedMemory::new(&Budgets::new(64 << 20)),
         shortage: Rc::default(),
         environment: Rc::new(SystemEnvironment),
@@ -253,4 +258,83 @@ fn a_stop_waits_for_no_client() {
         assert!(begun.elapsed() <= Duration::from_secs(10), "{:?}", begun.elapsed());
         drop((silent, partial, unread, waiting));
     });
+}
+
+/// Callbacks were in no budget: a client that read none of them kept memory that others waited for.
+#[test]
+fn callbacks_that_a_client_does_not_read_are_memory_of_its_connection() {
+    run(async |service, _| {
+        let record = || vec![Bytes::from(vec![7; 1 << 10])];
+        let mut client = connect(&service);
+        assert!((0..300).all(|_| service.registry.send(1, record())));
+        let mut received = vec![0; 300 * (4 + (1 << 10))];
+        client.read_exact(&mut received).await.unwrap();
+        assert!(received.chunks_exact(4 + (1 << 10)).all(|record| record[4..] == [7; 1 << 10]));
+        // Now it does not read.
+        assert!((0..300).all(|_| service.registry.send(1, record())));
+        let begun = Instant::now();
+        while service.registry.count() > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it was not asked to give way");
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            service.registry.order(Order::GiveWay);
+        }
+    });
+}
+
+/// A call that an administrator has forbidden could take effect after the answer, and so could a piece of a copy: both
+/// are in progress as long as they have their epoch.
+#[test]
+fn nothing_of_a_client_is_in_progress_when_it_is_expired() {
+    run(async |service, _| {
+        session(&service, ConnectionId(1));
+        let id = service.version_4().unwrap().state().list_clients(0, 1, service.uptime()).elements[0].id;
+        let call = service.epoch();
+        let mut expired = pin!(service.expire_client(id));
+        assert!(tokio::time::timeout(Duration::from_secs(600), &mut expired).await.is_err());
+        drop(call);
+        assert!(tokio::time::timeout(Duration::from_secs(1), expired).await.unwrap());
+        assert!(!service.expire_client(id + 1).await);
+    });
+}
+
+/// Copies together take no more time than background work may have, however many of them go on side by side.
+#[test]
+fn copies_give_way_to_hosts() {
+    run(async |_, _| {
+        let environment = VirtualTime(Instant::now());
+        let owed = |worked: Duration| worked * 4;
+        let copies = Copies::new(Box::new(owed));
+        let piece = Duration::from_millis(2);
+        let copy = async || {
+            for _ in 0..25 {
+                environment.sleep(piece).await;
+                copies.give_way(&environment, piece).await;
+            }
+        };
+        let begun = Instant::now();
+        tokio::join!(copy(), copy(), copy(), copy());
+        // 100 pieces, each of which owes 8 ms, but for those that wait at the end.
+        let took = begun.elapsed().as_millis();
+        assert!((780..=1000).contains(&took), "{took} ms");
+        // A piece that waited long is paid with a short pause.
+        let begun = Instant::now();
+        copies.give_way(&environment, Duration::from_secs(100)).await;
+        assert!(begun.elapsed() <= Duration::from_millis(1001), "{:?}", begun.elapsed());
+    });
+}
+
+/// Environment whose clock is that of the runtime.
+struct VirtualTime(Instant);
+
+impl Environment for VirtualTime {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::UNIX_EPOCH
+    }
+    fn monotonic(&self) -> Duration {
+        self.0.elapsed()
+    }
+    fn sleep(&self, time: Duration) -> LocalBoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(time))
+    }
+    fn fill_random(&self, _: &mut [u8]) {}
 }

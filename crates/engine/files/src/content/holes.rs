@@ -27,7 +27,7 @@ impl Share<'_> {
         let end = offset_bytes.checked_add(length_bytes).filter(|_| length_bytes > 0).ok_or(FsError::BadRange)?;
         let size_bytes = target.inode.size_bytes;
         let Some(region) = target.inode.region.filter(|_| offset_bytes < size_bytes) else {
-            return Ok(Draft::new(file, &target.before));
+            return Ok(Draft::new(file, &target.before, target.inode));
         };
         // The part of the last block behind the end belongs to the range.
         let end = if end >= size_bytes { size_bytes.next_multiple_of(BLOCK_BYTES) } else { end };

@@ -9,6 +9,7 @@ mod transfer;
 mod whole;
 mod write;
 
+pub(crate) use read::LARGE_BYTES;
 pub(crate) use transfer::{From, shared_at_once};
 pub(crate) use whole::Whole;
 
@@ -44,16 +45,20 @@ pub(crate) struct Target {
 pub(crate) struct Draft {
     file: FileId,
     before: Before,
+    /// Inode after the change.
+    inode: Inode,
 }
 
 impl Draft {
-    pub(crate) fn new(file: FileId, before: &Attributes) -> Self {
-        Self { file, before: Before::from(before) }
+    /// `inode`: as it is after the change.
+    pub(crate) fn new(file: FileId, before: &Attributes, inode: Inode) -> Self {
+        Self { file, before: Before::from(before), inode }
     }
 
     /// Result after the execution.
     pub(crate) fn finish(self, share: &mut Share<'_>) -> Step<Changed> {
-        share.changed(self.before, self.file)
+        let Self { file, before, inode } = self;
+        Ok(Changed { before, after: share.attributes(file, &inode)? })
     }
 
     /// [`Self::finish`] with its arguments the other way round.
@@ -86,7 +91,7 @@ impl Share<'_> {
         target.inode.mode = policy::mode_after_change(&target.before, call.caller);
         self.touch_content(target.file, &mut target.inode, call.now)?;
         self.put(target.file, &target.inode)?;
-        Ok(Draft::new(target.file, &target.before))
+        Ok(Draft::new(target.file, &target.before, target.inode))
     }
 }
 

@@ -1,25 +1,66 @@
 //! Reading, and looking for data and holes.
 
 use super::LIMITS;
-use crate::engine::BLOCK_BYTES;
+use crate::engine::{BLOCK_BYTES, Named};
 use crate::halt::Step;
 use crate::layout::inode::Inode;
 use crate::share::Share;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
-use vfs::{Call, Content, FileId, FsError, Seek, Segment, Sought};
+use vfs::{Attributes, Call, Content, FileId, FsError, Seek, Segment, Sought};
+
+/// Reads longer than this go to the engine without its cache.
+pub(crate) const LARGE_BYTES: u32 = 32 << 10;
+
+/// A read without its content.
+struct Prepared {
+    inode: Inode,
+    /// Bytes of the file; they may be none.
+    bytes: Range<u64>,
+    end_of_file: bool,
+    attributes: Attributes,
+}
 
 impl Share<'_> {
     pub(crate) fn read(&mut self, call: Call<'_>, file: FileId, offset_bytes: u64, length_bytes: u32) -> Step<Content> {
+        let Prepared { inode, bytes, end_of_file, attributes } =
+            self.prepare_read(call, file, offset_bytes, length_bytes)?;
+        let segments = self.segments(file, &inode, bytes)?;
+        Ok(Content { segments, end_of_file, attributes })
+    }
+
+    /// As [`Self::read`], but for the content: names its bytes in the object, unless the file has none there.
+    pub(crate) fn read_named(
+        &mut self,
+        call: Call<'_>,
+        file: FileId,
+        offset_bytes: u64,
+        length_bytes: u32,
+    ) -> Step<Named<Content>> {
+        let Prepared { inode, bytes, end_of_file, attributes } =
+            self.prepare_read(call, file, offset_bytes, length_bytes)?;
+        match inode.region.filter(|_| !bytes.is_empty()) {
+            Some(region) => {
+                let content = Content { segments: SmallVec::new(), end_of_file, attributes };
+                Ok((content, Some((self.object(), region.bytes(bytes)))))
+            }
+            None => {
+                let segments = self.segments(file, &inode, bytes)?;
+                Ok((Content { segments, end_of_file, attributes }, None))
+            }
+        }
+    }
+
+    /// Checks a read, and notes the access.
+    fn prepare_read(&mut self, call: Call<'_>, file: FileId, offset_bytes: u64, length_bytes: u32) -> Step<Prepared> {
         let (inode, mut attributes) = self.readable(call, file)?;
         LIMITS.check_io(u64::from(length_bytes))?;
-        let size_bytes = inode.size_bytes;
         let wanted = offset_bytes.saturating_add(u64::from(length_bytes));
-        let segments = self.segments(file, &inode, offset_bytes..wanted.min(size_bytes))?;
+        let end_of_file = wanted >= inode.size_bytes;
         if length_bytes > 0 {
             self.access(&mut attributes, call.now);
         }
-        Ok(Content { segments, end_of_file: wanted >= size_bytes, attributes })
+        Ok(Prepared { bytes: offset_bytes..wanted.min(inode.size_bytes), inode, end_of_file, attributes })
     }
 
     /// Content of a range inside a file.

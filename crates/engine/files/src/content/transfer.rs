@@ -16,6 +16,7 @@ use vfs::{Call, Changed, Copied, FileId, FsError, Payload, Segment, Source, chec
 const MOST_ENTRIES: u64 = 2048;
 
 /// Source of a clone or copy.
+#[derive(Clone, Copy)]
 pub(crate) struct From<'a> {
     pub memory: &'a Memory,
     pub file: FileId,
@@ -83,7 +84,7 @@ impl Share<'_> {
     ) -> Step<Draft> {
         let Transfer { mut target, source, length, within } = self.check_transfer(calls, from, to, offset_bytes)?;
         if length == 0 {
-            return Ok(Draft::new(to, &target.before));
+            return Ok(Draft::new(to, &target.before, target.inode));
         }
         LIMITS.check_clone(from.offset_bytes, offset_bytes, length, source.size_bytes)?;
         let limit_bytes = shared_at_once(from.offset_bytes, offset_bytes);
@@ -117,7 +118,7 @@ impl Share<'_> {
         let checked = self.check_transfer((call, call), from, to, offset_bytes)?;
         let Transfer { mut target, source, length, within } = checked;
         if length == 0 {
-            let draft = Draft::new(to, &target.before);
+            let draft = Draft::new(to, &target.before, target.inode);
             return Ok(CopyDraft { draft, done_bytes: 0, shared_bytes: 0 });
         }
         let congruent = from.offset_bytes % BLOCK_BYTES == offset_bytes % BLOCK_BYTES;

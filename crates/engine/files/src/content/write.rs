@@ -11,7 +11,7 @@ impl Share<'_> {
         LIMITS.check_io(data.length_bytes())?;
         let end = LIMITS.end(offset_bytes, data.length_bytes())?;
         if data.length_bytes() == 0 {
-            return Ok(Draft::new(file, &target.before));
+            return Ok(Draft::new(file, &target.before, target.inode));
         }
         let region = self.reach(file, &mut target.inode, end)?;
         let object = self.object();

@@ -6,19 +6,17 @@
 //! the files is deleted as soon as it is no longer needed, and [`Files::delete_each_abandoned`] deletes those of calls
 //! that were dropped. A crash leaves them without a hold: [`vfs::FileSystem::drop_unheld`] deletes them.
 
-use super::{Files, PROMISING, same};
+use super::{Files, Kind, PROMISING, UNSTABLE, same};
 use crate::content::{self, From, shared_at_once};
 use crate::engine::{BLOCK_BYTES, Durability, Engine};
 use crate::halt::Step;
 use crate::memory::Memory;
 use crate::share::Share;
 use std::rc::Rc;
-use vfs::{Call, Caller, Changed, FileId, FsError, Seek, SetAttributes, SpaceReason, Timestamp, pause};
+use vfs::{Call, Caller, ChangeValue, Changed, FileId, FsError, Seek, SetAttributes, SpaceReason, Timestamp, pause};
 
-/// A change that the last step makes durable, or that need not be.
-const EARLIER: (Durability, SpaceReason) = (Durability::Unstable, SpaceReason::Pool);
-/// [`EARLIER`], for content that becomes shared.
-const EARLIER_PROMISING: (Durability, SpaceReason) = (Durability::Unstable, SpaceReason::Promise);
+/// A change that the last step makes durable, with content that becomes shared.
+const EARLIER_PROMISING: Kind = Kind::new(Durability::Unstable, SpaceReason::Promise);
 
 /// A file without a name, of a call in progress.
 struct Unnamed {
@@ -35,6 +33,27 @@ impl Drop for Unnamed {
 impl Unnamed {
     fn range(&self, offset_bytes: u64, length_bytes: Option<u64>) -> From<'_> {
         From { memory: &self.memory, file: self.file, offset_bytes, length_bytes }
+    }
+}
+
+/// A source that must not change while it is cloned.
+struct Fixed<'a> {
+    range: From<'a>,
+    /// Its change value; `None` for a snapshot, which cannot change.
+    change: Option<ChangeValue>,
+}
+
+impl Fixed<'_> {
+    /// Share of the source. [`FsError::Replaced`]: the source has changed.
+    fn check<'a>(&'a self, share: &'a mut Share<'_>) -> Step<Share<'a>> {
+        if let Some(change) = self.change {
+            share.need_held(self.range.file)?;
+            let (_, attributes) = share.other(self.range.memory).both(self.range.file)?;
+            if attributes.change != change {
+                return Err(FsError::Replaced.into());
+            }
+        }
+        Ok(share.other(self.range.memory))
     }
 }
 
@@ -56,7 +75,7 @@ impl<E: Engine> Files<E> {
     pub(super) async fn delete_each_abandoned(&self) -> Result<u64, FsError> {
         let mut deleted = 0;
         while let Some(file) = self.memory.next_abandoned() {
-            match self.run(EARLIER, |share| share.release(file), same).await {
+            match self.run(UNSTABLE, |share| share.release(file), same).await {
                 Ok(()) => deleted += 1,
                 Err(FsError::Stale) => {}
                 Err(error) => {
@@ -90,44 +109,46 @@ impl<E: Engine> Files<E> {
             share.need_held(shifted.file)?;
             share.clone_range((call, call), &from, file, offset_bytes)
         };
-        self.run(PROMISING, attempt, content::Draft::finished).await
+        self.run(PROMISING.of(call), attempt, content::Draft::finished).await
     }
 
     /// New file with the content of the source as of one instant, at an offset. Returns its length, too.
     async fn shifted(&self, call: Call<'_>, source: &From<'_>, at: u64) -> Result<(Unnamed, u64), FsError> {
         if source.memory.read_only() {
-            return self.shift(call.now, source, at).await;
+            return self.shift(call.now, &Fixed { range: *source, change: None }, at).await;
         }
         let frozen = self.unnamed(call.now).await?;
-        self.clone_part(call, source, frozen.file, source.offset_bytes).await?;
-        self.shift(call.now, &frozen.range(source.offset_bytes, source.length_bytes), at).await
+        let attempt = |share: &mut Share<'_>| {
+            share.need_held(frozen.file)?;
+            share.clone_range((call, call.opened()), source, frozen.file, source.offset_bytes)
+        };
+        let taken = self.run(EARLIER_PROMISING, attempt, content::Draft::finished).await?;
+        let range = frozen.range(source.offset_bytes, source.length_bytes);
+        self.shift(call.now, &Fixed { range, change: Some(taken.after.change) }, at).await
     }
 
     async fn unnamed(&self, now: Timestamp) -> Result<Unnamed, FsError> {
         let own = |_: &mut Share<'_>, file| Ok(Unnamed { memory: Rc::clone(&self.memory), file });
-        self.run(EARLIER, |share| share.create_unnamed(now), own).await
-    }
-
-    /// Clones a part into a file without a name. The caller needs no right to that file.
-    async fn clone_part(&self, call: Call<'_>, from: &From<'_>, file: FileId, at: u64) -> Result<Changed, FsError> {
-        let attempt = |share: &mut Share<'_>| {
-            share.need_held(file)?;
-            share.clone_range((call, call.opened()), from, file, at)
-        };
-        self.run(EARLIER_PROMISING, attempt, content::Draft::finished).await
+        self.run(UNSTABLE, |share| share.create_unnamed(now), own).await
     }
 
     /// Clones a range that does not change into a new file, a few entries a step. Holes stay holes.
-    async fn shift(&self, now: Timestamp, from: &From<'_>, at: u64) -> Result<(Unnamed, u64), FsError> {
+    async fn shift(&self, now: Timestamp, from: &Fixed<'_>, at: u64) -> Result<(Unnamed, u64), FsError> {
         let root = Caller::root();
         let call = Call::new(&root, now).opened();
         let length = self.length_of(from).await?;
         let shifted = self.unnamed(now).await?;
         let mut done = 0;
         while let Some(data) = self.next_data(call, from, done, length).await? {
-            let part = shared_at_once(from.offset_bytes + data, at + data).min(length - data);
-            let source = From { offset_bytes: from.offset_bytes + data, length_bytes: Some(part), ..*from };
-            self.clone_part(call, &source, shifted.file, at + data).await?;
+            let start = from.range.offset_bytes + data;
+            let part = shared_at_once(start, at + data).min(length - data);
+            let source = From { offset_bytes: start, length_bytes: Some(part), ..from.range };
+            let attempt = |share: &mut Share<'_>| {
+                share.need_held(shifted.file)?;
+                from.check(share)?;
+                share.clone_range((call, call), &source, shifted.file, at + data)
+            };
+            self.run(EARLIER_PROMISING, attempt, content::Draft::finished).await?;
             done = data + part;
             // Other calls go on between two steps.
             pause().await;
@@ -138,32 +159,31 @@ impl<E: Engine> Files<E> {
             share.need_held(shifted.file)?;
             share.set_attributes(call, shifted.file, &set, None)
         };
-        self.run(EARLIER, attempt, content::Draft::finished).await?;
+        self.run(UNSTABLE, attempt, content::Draft::finished).await?;
         Ok((shifted, length))
     }
 
-    async fn length_of(&self, range: &From<'_>) -> Result<u64, FsError> {
-        let (inode, _) = self.look(|share| unchanged(share, range)?.both(range.file)).await?;
+    async fn length_of(&self, from: &Fixed<'_>) -> Result<u64, FsError> {
+        let range = &from.range;
+        let (inode, _) = self.look(|share| from.check(share)?.both(range.file)).await?;
         let behind = inode.size_bytes.saturating_sub(range.offset_bytes);
         Ok(range.length_bytes.unwrap_or(behind))
     }
 
     /// Distance of the next block with data from the start of a range; `None` behind the last one.
-    async fn next_data(&self, call: Call<'_>, from: &From<'_>, done: u64, length: u64) -> Result<Option<u64>, FsError> {
+    async fn next_data(
+        &self,
+        call: Call<'_>,
+        from: &Fixed<'_>,
+        done: u64,
+        length: u64,
+    ) -> Result<Option<u64>, FsError> {
         if done >= length {
             return Ok(None);
         }
-        let start = from.offset_bytes + done;
-        let found = self.look(|share| unchanged(share, from)?.seek(call, from.file, start, Seek::Data)).await?;
-        let distance = found.offset_bytes.saturating_sub(from.offset_bytes) / BLOCK_BYTES * BLOCK_BYTES;
+        let From { file, offset_bytes, .. } = from.range;
+        let found = self.look(|share| from.check(share)?.seek(call, file, offset_bytes + done, Seek::Data)).await?;
+        let distance = found.offset_bytes.saturating_sub(offset_bytes) / BLOCK_BYTES * BLOCK_BYTES;
         Ok(Some(distance.max(done)).filter(|distance| !found.end_of_file && *distance < length))
     }
-}
-
-/// Share of a source that does not change: a snapshot, or a file without a name.
-fn unchanged<'a>(share: &'a mut Share<'_>, from: &From<'a>) -> Step<Share<'a>> {
-    if !from.memory.read_only() {
-        share.need_held(from.file)?;
-    }
-    Ok(share.other(from.memory))
 }

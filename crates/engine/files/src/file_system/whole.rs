@@ -1,6 +1,6 @@
 //! Contents that are shared as a whole, by administration: between files, and between files and objects.
 
-use super::{Files, PROMISING, same};
+use super::{Files, Kind, PROMISING, same};
 use crate::content::Whole;
 use crate::engine::{Durability, Engine, Object};
 use crate::names::Climb;
@@ -62,8 +62,7 @@ impl<E: Engine> Files<E> {
         object: Object,
         limit_bytes: u64,
     ) -> Result<u64, FsError> {
-        let (_, reason) = PROMISING;
-        let unstable = (Durability::Unstable, reason);
+        let unstable = Kind { durability: Durability::Unstable, ..PROMISING };
         self.run(unstable, |share| share.share_into(call, file, object, limit_bytes), same).await
     }
 }

@@ -7,12 +7,14 @@ pub(crate) mod steps;
 mod view;
 pub(crate) mod world;
 
-use crate::engine::{Attempt, Durability, Engine, EngineError, Missing, Object, Outcome, View};
+use crate::engine::{Attempt, Durability, Engine, EngineError, Missing, Named, Object, Outcome, View};
+use bytes::{Bytes, BytesMut};
 use random::Random;
 use state::State;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
+use vfs::Segment;
 use view::{Loaded, MemoryView};
 
 /// Blocks of a pool that was not limited: 16 TiB.
@@ -134,6 +136,18 @@ impl MemoryEngine {
     }
 }
 
+/// Content without holes as one buffer.
+fn in_one_piece(segments: impl IntoIterator<Item = Segment>) -> Option<Bytes> {
+    let mut all = BytesMut::new();
+    for segment in segments {
+        match segment {
+            Segment::Data(data) => all.extend_from_slice(&data),
+            Segment::Hole { .. } => return None,
+        }
+    }
+    Some(all.freeze())
+}
+
 impl Engine for MemoryEngine {
     async fn run<T, U>(
         &self,
@@ -163,6 +177,23 @@ impl Engine for MemoryEngine {
         let random = self.0.misses.get().then_some(&self.0.random);
         let mut loaded = Loaded { random, ..Loaded::default() };
         look(&mut MemoryView::new(&state, &mut loaded)).ok().map(Ok)
+    }
+
+    async fn look_and_read<T>(
+        &self,
+        look: impl FnOnce(&mut dyn View) -> Result<Named<T>, Missing>,
+    ) -> Option<Result<(T, Option<Bytes>), EngineError>> {
+        let (found, content) = {
+            let state = self.0.state.borrow();
+            let random = self.0.misses.get().then_some(&self.0.random);
+            let mut loaded = Loaded { random, ..Loaded::default() };
+            let (found, named) = look(&mut MemoryView::new(&state, &mut loaded)).ok()?;
+            let Some((object, bytes)) = named else { return Some(Ok((found, None))) };
+            let segments = MemoryView::new(&state, &mut loaded).read(object, bytes).ok()?;
+            (found, in_one_piece(segments)?)
+        };
+        self.pause().await;
+        Some(Ok((found, Some(content))))
     }
 
     async fn unique(&self, object: Object, blocks: Range<u64>) -> Result<u64, EngineError> {

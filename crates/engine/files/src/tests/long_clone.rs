@@ -8,7 +8,7 @@ use crate::testing::world::{good, name};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
-use vfs::{Call, Caller, Changed, FileId, FileSystem, FsError, Kind, Source, SpaceReason, Timestamp};
+use vfs::{Call, Caller, Changed, FileId, FileSystem, FsError, Kind, SetAttributes, Source, SpaceReason, Timestamp};
 
 type Share = Files<MemoryEngine>;
 
@@ -200,4 +200,35 @@ fn a_roll_back_ends_a_clone() {
         }
     }
     assert!(replaced > 20, "{replaced} clones were ended");
+}
+
+/// The copy of the source could change while it was shifted: the rest of the destination became zeros.
+#[test]
+fn a_clone_takes_nothing_from_a_copy_of_its_source_that_was_changed() {
+    let (mut whole, mut ended) = (0, 0);
+    for polls in 0..60 {
+        let engine = MemoryEngine::new(polls, true);
+        let (share, from, to) = stage(&engine);
+        let caller = Caller::root();
+        let call = Call::new(&caller, Timestamp::default());
+        let mut clone = pin!(share.clone_range(call, source(&share, from), to, AT));
+        if (0..polls).any(|_| poll(&mut clone).is_some()) {
+            break;
+        }
+        let set = SetAttributes { size_bytes: Some(0), ..SetAttributes::default() };
+        let copy = FileId(to.0 + 1);
+        let cut = end(share.set_attributes(call, copy, &set, None)).is_ok();
+        let result = end(clone);
+        assert_eq!(is_cloned(&share, to), result.is_ok(), "after {polls} polls: {result:?}");
+        match result {
+            Ok(_) => whole += 1,
+            Err(error) => {
+                assert_eq!((error, cut), (FsError::Replaced, true), "after {polls} polls");
+                ended += 1;
+            }
+        }
+        good(end(share.delete_abandoned()));
+        assert_eq!((end(share.drop_unheld()), end(share.check())), (Ok(0), Ok(vec![])), "after {polls} polls");
+    }
+    assert!(whole > 3 && ended > 3, "{whole} clones were whole, {ended} ended");
 }

@@ -7,6 +7,7 @@ mod damage;
 mod depth;
 mod directories;
 mod full;
+mod large_read;
 mod long_clone;
 mod share;
 mod simulation;

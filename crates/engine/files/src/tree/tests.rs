@@ -32,7 +32,7 @@ impl Rig {
     fn run<T>(&mut self, mut change: impl FnMut(&mut Tree<'_, '_>) -> Step<T>) -> T {
         let (memory, region) = (&self.memory, self.region);
         let attempt = |view: &mut dyn crate::View| {
-            let mut share = Share::new(view, memory);
+            let mut share = Share::new(view, memory, true);
             let mut tree = Tree::new(&mut share, DIRECTORY, region);
             match change(&mut tree) {
                 Ok(value) => Ok(Outcome::Commit((value, tree.region()))),

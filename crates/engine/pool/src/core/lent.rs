@@ -25,7 +25,7 @@ impl<M: Media> Core<M> {
             return Begun::Ended(Err(BlockError::PoolStopped { reason: reason.clone() }.into()));
         }
         self.map.forget_need();
-        let mut running = Box::new(InTransaction::new(None));
+        let mut running = InTransaction::new(None);
         let outcome = self.look(&mut running, body);
         if let Ok(Outcome::Nothing(())) = outcome {
             self.conclude(body);
@@ -37,7 +37,9 @@ impl<M: Media> Core<M> {
             Ok(outcome) => self.decided(id, mark, outcome, (&mut running, body), &mut pending.progress),
             Err(step) => step,
         };
-        self.keep_transaction(&step, running, &mut pending.progress);
+        if self.keeps_transaction(&step, &mut running) {
+            pending.progress.transaction = Some(Box::new(running));
+        }
         self.settle(id, pending, step);
         Begun::InProgress(id)
     }
@@ -57,7 +59,9 @@ impl<M: Media> Core<M> {
         }
         self.map.forget_need();
         let step = self.attempt_transaction(id, mark, (&mut running, body), &mut pending.progress);
-        self.keep_transaction(&step, running, &mut pending.progress);
+        if self.keeps_transaction(&step, &mut running) {
+            pending.progress.transaction = Some(running);
+        }
         self.settle(id, pending, step);
     }
 

@@ -47,6 +47,7 @@ mod turn_tests;
 mod waiting;
 
 pub(crate) use lent::Begun;
+pub(crate) use operation::look_and_read::Reading;
 pub use state::{Core, Counters, DataCache};
 pub use turn::TurnWork;
 

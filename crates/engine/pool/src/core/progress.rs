@@ -10,6 +10,7 @@ use crate::interface::range::BlockNumber;
 use crate::map::assign::Source;
 use crate::transaction::Attempt;
 use crate::transaction::changes::Changes;
+use crate::transaction::view::Seen;
 use bytes::Bytes;
 use media::{BLOCK_BYTES, Block, BlockAddress, Buffer};
 use rustc_hash::FxHashMap;
@@ -61,6 +62,8 @@ pub(crate) struct ReadState {
     /// address.
     pub bad: Option<(usize, BlockAddress)>,
     pub tries: u8,
+    /// True for content as a look saw it: the map is not consulted again.
+    pub of_a_look: bool,
 }
 
 /// Transaction between its attempts.
@@ -70,7 +73,7 @@ pub(crate) struct InTransaction {
     /// Changes that the last attempt named.
     pub changes: Changes,
     /// Blocks whose content the last attempt needed.
-    pub seen: Vec<(ObjectId, BlockNumber)>,
+    pub seen: Seen,
     /// Pages and blocks that eviction spares for it.
     pub pins: Vec<BlockAddress>,
     /// Payload whose blocks it has taken, and its object.
@@ -87,7 +90,7 @@ impl InTransaction {
         Self {
             body,
             changes: Changes::default(),
-            seen: Vec::new(),
+            seen: Seen::new(),
             pins: Vec::new(),
             payload: None,
             placements: 0,

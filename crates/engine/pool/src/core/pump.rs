@@ -55,7 +55,7 @@ impl<M: Media> Core<M> {
 
     /// Takes what a medium in memory has answered already, after the submission of a read to an idle
     /// pool: the read then finishes without a pump.
-    fn read_at_once(&mut self) {
+    pub(super) fn read_at_once(&mut self) {
         for _ in 0..READ_STEPS {
             while let Some(completion) = self.medium.poll() {
                 self.turn.note_unpumped();

@@ -34,15 +34,26 @@ impl<M: Media> Drop for Lease<'_, M> {
 }
 
 impl<M: Media> Pool<M> {
-    /// Runs a transaction that may borrow, and `after` in the same step as [`Self::transact_then`] does. Its future
-    /// makes the attempts when it is polled. If everything is in memory, and nothing has to become durable, it is
-    /// ready at once.
+    /// Runs a transaction that may borrow to its end; with [`Stability::Durable`] its changes are durable then. Its
+    /// future makes the attempts when it is polled. If everything is in memory, and nothing has to become durable, it
+    /// is ready at once.
+    ///
+    /// `after` runs once, in the same step, right after the decision of the last attempt was carried out, whichever it
+    /// was: with a view of the state then, and the output of that attempt. It must not call the pool. Its view takes no
+    /// changes, and a look fails for what is not in memory. It finds the blocks that the attempt looked at or edited,
+    /// and [`View::mapped`] of the ranges that the attempt asked for, unless an end of such a range lies inside of one
+    /// that was shared. The content of blocks that the attempt shared, and a payload above 32 KiB, may be missing.
     ///
     /// If the future is dropped before the changes are carried out, nothing happens. Until then it has to be
     /// polled when it is woken: a waiting transaction holds memory, and space for its payload.
     ///
-    /// [`Failure::Unreadable`]: a block that an attempt looked at, or that its changes need, cannot be read. The other
-    /// failures are those of [`Self::transact`].
+    /// After a failure nothing was changed. [`Failure::Unreadable`]: a block that an attempt looked at, or that its
+    /// changes need, cannot be read. Others are a [`Failure::Block`]:
+    ///
+    /// * [`BlockError::PoolFull`]: there is no space for the sum of its changes.
+    /// * [`BlockError::Gone`], [`BlockError::OutOfRange`], [`BlockError::ReadOnly`]: it named a place that
+    ///   does not exist or cannot change.
+    /// * [`BlockError::Internal`]: it exceeds a limit.
     pub async fn transact_lent<T, U>(
         &self,
         attempt: impl FnMut(&mut View<'_>) -> Result<Outcome<T>, Missing>,

@@ -1,5 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod look_and_read;
+
 use crate::{
     BlockNumber, BlockRange, Catalog, CatalogChange, Core, ObjectId, Options, Outcome as Decision, Pool, Stability,
     View, Volume, initial_root,
@@ -238,7 +240,7 @@ fn a_transaction_is_a_future_of_its_output() {
             view.edit(id, BlockNumber::new(5), 7..8)?.fill(number);
             Ok(Decision::Commit(number))
         };
-        async move { pool.transact(increment, stability).await }
+        async move { pool.transact_lent(increment, stability, |_, number| number).await }
     };
     let unstable = rig.start(transact(&rig.pool, Stability::Unstable));
     assert_eq!(unstable.take(), Some(Ok(1)), "it does not wait for its frame");
@@ -251,8 +253,8 @@ fn a_transaction_is_a_future_of_its_output() {
     assert_eq!(durable.take(), Some(Ok(2)));
     let pool = rig.pool.clone();
     let beyond = move |view: &mut View<'_>| Ok(Decision::Nothing(view.block(id, BlockNumber::new(1 << 20))?[0]));
-    let refused = rig.run(async move { pool.transact(beyond, Stability::Durable).await });
-    assert!(matches!(refused, Err(BlockError::OutOfRange { .. })), "{refused:?}");
+    let refused = rig.run(async move { pool.transact_lent(beyond, Stability::Durable, |_, byte| byte).await });
+    assert!(matches!(refused, Err(crate::Failure::Block(BlockError::OutOfRange { .. }))), "{refused:?}");
 }
 
 #[test]

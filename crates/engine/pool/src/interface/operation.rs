@@ -241,6 +241,8 @@ pub enum Output {
     Done,
     /// Content that was read.
     Data(Bytes),
+    /// The content that a look named could not be read as it was then.
+    Superseded,
     /// Result of a compare-and-write.
     Compared(CompareOutcome),
     /// Bytes shared and copied by a clone.

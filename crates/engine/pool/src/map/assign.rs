@@ -84,6 +84,15 @@ impl Map {
         Some(Replaced { address, before, image })
     }
 
+    /// True if [`Self::replace`] replaces the content of a block.
+    pub(crate) fn is_replaceable(&self, object: ObjectId, block: BlockNumber) -> bool {
+        let leaf = self.owned_leaf(object, block).and_then(|leaf| self.pages.peek(leaf));
+        leaf.is_some_and(|page| {
+            let address = page.entries[index_in(block, 0)].address();
+            !address.is_none() && self.space.count(address) == Some(1)
+        })
+    }
+
     /// Enters the checksum of new content of one block that is mapped, unshared and in a leaf that this epoch owns.
     #[inline]
     fn enter_in_place(&mut self, object: ObjectId, block: BlockNumber, crc: Crc32c) -> Option<Entered> {

@@ -5,10 +5,9 @@ use crate::content::data::Data;
 use crate::interface::ObjectId;
 use crate::interface::allotment::AllotmentChange;
 use crate::interface::range::BlockNumber;
-use crate::transaction::edits::Edits;
+use crate::transaction::contents::{Content, Contents};
 use bytes::Bytes;
 use media::BLOCK_BYTES;
-use std::collections::BTreeMap;
 
 /// Largest number of changes of ranges in a transaction, and of changes of allotments.
 pub(crate) const MOST_RANGES: usize = 32;
@@ -56,21 +55,6 @@ impl RangeChange {
     }
 }
 
-/// Content that a block gets.
-#[derive(Clone)]
-pub(crate) struct Content {
-    pub data: Data,
-    /// What of it differs from the content that the block has in the pool.
-    pub edits: Edits,
-}
-
-impl Content {
-    /// Content that has nothing to do with what the block has in the pool.
-    pub fn whole(data: Data) -> Self {
-        Self { data, edits: Edits::Whole }
-    }
-}
-
 /// Content of a block after the changes.
 pub(crate) enum Found {
     /// This content.
@@ -89,7 +73,7 @@ pub(crate) struct Changes {
     /// Changes of ranges, in order. They do not include `contents`.
     pub ranges: Vec<RangeChange>,
     /// Content of blocks after all of them.
-    pub contents: BTreeMap<(ObjectId, BlockNumber), Content>,
+    pub contents: Contents,
     /// Changes of allotments, in order, after everything else.
     pub allotments: Vec<AllotmentChange>,
     /// True if large payloads become contents, too.
@@ -168,20 +152,16 @@ impl Changes {
         self.forget_contents(object, first, count);
         self.ranges.push(RangeChange::Clone { source, source_first, object, first, count });
         let place = |at| (object, first + (at - source_first));
-        self.contents.extend(moved.into_iter().map(|(at, data)| (place(at), Content::whole(data))));
+        moved.into_iter().for_each(|(at, data)| self.contents.insert(place(at), Content::whole(data)));
     }
 
     fn forget_contents(&mut self, object: ObjectId, first: BlockNumber, count: u64) {
-        let range = (object, first)..(object, first + count);
-        let keys: Vec<_> = self.contents.range(range).map(|(key, _)| *key).collect();
-        for key in keys {
-            self.contents.remove(&key);
-        }
+        self.contents.remove((object, first)..(object, first + count));
     }
 
     /// Content of a block after all changes.
     pub fn find(&self, object: ObjectId, block: BlockNumber) -> Found {
-        if let Some(content) = self.contents.get(&(object, block)) {
+        if let Some(content) = self.contents.get((object, block)) {
             return Found::Content(content.data.clone());
         }
         let mut place = (object, block);

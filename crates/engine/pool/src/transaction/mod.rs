@@ -7,6 +7,7 @@
 //! sees and names; `core/operation/transaction` carries it out.
 
 pub(crate) mod changes;
+pub(crate) mod contents;
 pub(crate) mod edits;
 pub(crate) mod view;
 

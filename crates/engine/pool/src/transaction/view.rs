@@ -4,7 +4,8 @@ mod allotments;
 pub(crate) mod ranges;
 
 use super::Missing;
-use super::changes::{Changes, Content, Found};
+use super::changes::{Changes, Found};
+use super::contents::{Content, Place};
 use super::edits::Edits;
 use crate::content::data::Data;
 use crate::interface::range::{BlockNumber, BlockRange, ByteRange};
@@ -12,6 +13,7 @@ use crate::interface::{ObjectId, ObjectKind};
 use block::BlockError;
 use bytes::Bytes;
 use media::BLOCK_BYTES;
+use smallvec::SmallVec;
 use std::ops::{Deref, Range};
 
 const B: u64 = BLOCK_BYTES as u64;
@@ -26,6 +28,8 @@ pub(crate) trait Present {
     fn object(&self, id: ObjectId) -> Option<(ObjectKind, u64)>;
     /// Content of a block, `Some(None)` for one that is not mapped. `None`: not in memory, which is noted.
     fn content(&mut self, object: ObjectId, block: BlockNumber) -> Option<Option<Data>>;
+    /// Copies content, into memory that is used already if there is some.
+    fn copy_of(&mut self, content: &[u8; BLOCK_BYTES]) -> Data;
     /// Whether content that is zero is not mapped in an object.
     fn detects_zeros(&self, object: ObjectId) -> bool;
     /// Space of the pool for an object.
@@ -51,6 +55,9 @@ pub struct Room {
     /// Blocks that count against its ceiling: those that it maps, and those that are promised to it.
     pub used_blocks: u64,
 }
+
+/// Blocks that an attempt has looked at; few take no memory of their own.
+pub(crate) type Seen = SmallVec<[Place; 8]>;
 
 /// Content of one block; cheap to clone.
 #[derive(Clone, Debug)]
@@ -84,7 +91,7 @@ pub struct View<'a> {
     present: &'a mut dyn Present,
     changes: &'a mut Changes,
     /// Blocks whose present content was needed; absent where nobody wants to know.
-    seen: Option<&'a mut Vec<(ObjectId, BlockNumber)>>,
+    seen: Option<&'a mut Seen>,
     refusal: Option<BlockError>,
     writable: bool,
     /// Bytes that the attempt has read.
@@ -94,11 +101,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(
-        present: &'a mut dyn Present,
-        changes: &'a mut Changes,
-        seen: &'a mut Vec<(ObjectId, BlockNumber)>,
-    ) -> Self {
+    pub(crate) fn new(present: &'a mut dyn Present, changes: &'a mut Changes, seen: &'a mut Seen) -> Self {
         Self { present, changes, seen: Some(seen), refusal: None, writable: true, read_bytes: 0, last: None }
     }
 
@@ -237,20 +240,19 @@ impl<'a> View<'a> {
     /// Bytes of a block that may change; the last block of an object may reach beyond its end.
     fn piece(&mut self, object: ObjectId, block: BlockNumber, bytes: Range<usize>) -> Result<&mut [u8], Missing> {
         if bytes.len() == BLOCK_BYTES {
-            self.changes.contents.insert((object, block), Content::whole(Data::copy_of(&ZEROS)));
-        } else if !self.changes.contents.contains_key(&(object, block)) {
+            self.changes.contents.insert((object, block), Content::whole(self.present.copy_of(&ZEROS)));
+        } else if !self.changes.contents.contains((object, block)) {
             let content = match self.content(object, block)?.0 {
                 // Where a range has changed it may be that of another block.
                 Held::Data(data) if !self.changes.range_reaches(object, block, 1) => {
-                    Content { data, edits: Edits::none() }
+                    Content { data: self.present.copy_of(&data), edits: Edits::none() }
                 }
-                Held::Data(data) => Content::whole(data),
-                held => Content::whole(Data::copy_of(&BlockContent(held))),
+                held => Content::whole(self.present.copy_of(&BlockContent(held))),
             };
             self.changes.contents.insert((object, block), content);
         }
         self.bounded()?;
-        match self.changes.contents.get_mut(&(object, block)) {
+        match self.changes.contents.get_mut((object, block)) {
             Some(Content { data, edits }) => {
                 edits.add(bytes.start, bytes.len());
                 Ok(&mut data.make_mut()[bytes])
@@ -284,7 +286,7 @@ impl<'a> View<'a> {
         block: BlockNumber,
         content: &[u8; BLOCK_BYTES],
     ) -> Result<(), Missing> {
-        self.changes.contents.insert((object, block), Content::whole(Data::copy_of(content)));
+        self.changes.contents.insert((object, block), Content::whole(self.present.copy_of(content)));
         self.bounded()
     }
 

@@ -303,6 +303,46 @@ fn a_capture_is_of_one_instant_while_writers_write() {
     }
 }
 
+/// A capture that was dropped before its creation took effect was left behind until the next start: there was nothing
+/// yet to delete.
+#[test]
+fn a_capture_that_is_dropped_leaves_nothing() {
+    let mut late = 0;
+    for polls in 1..40_u64 {
+        let rig = Rig::new(polls, DISK_BLOCKS, MUCH);
+        let share = rig.share();
+        let file = template(&rig, &share);
+        let volume = rig.pool().new_object_id();
+        assert_eq!(rig.commit(CatalogChange::CreateVolume { id: volume, size_bytes: 64 << 20 }), Ok(()));
+        let volume = rig.pool().volume(volume);
+        let caller = Caller::root();
+        {
+            // The log is full, until the pool has a turn.
+            let mut filling: Vec<_> = (0..1000)
+                .map(|number| {
+                    let data = bytes::Bytes::from(vec![number as u8 | 1; 16 << 10]);
+                    Box::pin(volume.write(Extent::new(number * 32, 32), data, block::Durability::Forced))
+                })
+                .collect();
+            filling.iter_mut().for_each(|write| drop(poll(write.as_mut())));
+            let mut capture = pin!(capture_file(&share, Call::new(&caller, Timestamp::default()), file));
+            let before = rig.pool().last_object_id();
+            for _ in 0..polls / 4 {
+                rig.turn();
+            }
+            for _ in 0..1 + polls % 4 {
+                assert_eq!(poll(capture.as_mut()), None);
+            }
+            let begun = rig.pool().last_object_id() > before;
+            late += u32::from(begun && rig.pool().captures().is_empty());
+        }
+        rig.settle();
+        assert_eq!((rig.pool().captures(), rig.end(share.check())), (vec![], Ok(vec![])), "after {polls} polls");
+        rig.assert_clean();
+    }
+    assert!(late > 0, "the creation never waited");
+}
+
 /// Whatever has become of a clone or volume when power is lost: it is whole, or there is none.
 #[test]
 fn a_crash_leaves_all_or_nothing() {

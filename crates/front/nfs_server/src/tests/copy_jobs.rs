@@ -17,6 +17,7 @@ use onc_rpc::message::{AcceptStatus, Message, Reply};
 use random::Random;
 use std::future::Future;
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::task::{Context, Waker};
 use unit::{Ending, Primitive, Reason};
 use xdr::{Reader, Writer};
@@ -298,6 +299,26 @@ fn copies_take_turns() {
     let (one, two) = (begin(&kit), begin(&kit));
     assert!(!pieces(&kit, 3));
     assert_eq!([one, two].map(|copy| status(&kit, copy)), [Ok((2 * PIECE, None)), Ok((PIECE, None))]);
+}
+
+/// One copy whose piece waited for a slow medium held up all others.
+#[test]
+fn pieces_of_different_copies_go_on_side_by_side() {
+    let (kit, _) = with_file(CopyPolicy::Physical, 3 * PIECE);
+    let copies = [begin(&kit), begin(&kit)];
+    kit.engine.hold_back(true);
+    let kept = Rc::new(());
+    let piece = || kit.server.copy_piece(|| (Moment { now: kit.now(), uptime: kit.uptime() }, Rc::clone(&kept)));
+    let (mut one, mut two, mut three) = (pin!(piece()), pin!(piece()), pin!(piece()));
+    assert!(!is_ready(one.as_mut()) && !is_ready(two.as_mut()) && !is_ready(three.as_mut()));
+    assert_eq!(Rc::strong_count(&kept), 3, "each copy has one piece in progress");
+    kit.engine.hold_back(false);
+    assert!(is_ready(one.as_mut()));
+    assert_eq!(copies.map(|copy| status(&kit, copy)), [Ok((PIECE, None)), Ok((0, None))]);
+    assert!(is_ready(three.as_mut()), "the first copy has its next turn");
+    assert!(is_ready(two.as_mut()));
+    assert_eq!(copies.map(|copy| status(&kit, copy)), [Ok((2 * PIECE, None)), Ok((PIECE, None))]);
+    assert_eq!(Rc::strong_count(&kept), 1, "what is kept ends with the pieces");
 }
 
 /// Runs a copy to its end, and returns the failure that its callback tells.

@@ -1,7 +1,8 @@
 //! Physical copies that go on after the reply to COPY (RFC 7862 §4, §15.2): a job for each.
 //!
-//! [`Server::copy_ended`](super::server::Server::copy_ended) runs them, one piece of one copy at a time, in turns. A
-//! job is known until its callback is answered or given up, the client cancels it, or the client is gone.
+//! [`Server::copy_piece`](super::server::Server::copy_piece) runs them, a piece at a time, in turns. Its owner may
+//! call it several times at once: then pieces of different copies go on side by side. A job is known until its callback
+//! is answered or given up, the client cancels it, or the client is gone.
 
 mod run;
 
@@ -106,30 +107,27 @@ impl Job {
     }
 }
 
-/// Piece in progress. Its end wakes the futures that wait for it.
-struct Piece<'a>(&'a Job);
-
-impl<'a> Piece<'a> {
-    fn begin(job: &'a Job) -> Self {
-        job.busy.set(true);
-        Self(job)
-    }
+/// Piece in progress. Its end wakes the futures that wait for it, and those that wait for a piece to copy.
+struct Piece<'a> {
+    job: &'a Job,
+    copies: &'a Copies,
 }
 
 impl Drop for Piece<'_> {
     fn drop(&mut self) {
-        self.0.busy.set(false);
-        self.0.waiting.take().into_iter().for_each(Waker::wake);
+        self.job.busy.set(false);
+        self.job.waiting.take().into_iter().for_each(Waker::wake);
+        self.copies.wake();
     }
 }
 
 /// All jobs. Their number is limited by the state of clients.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
-    /// The next piece is one of the first that runs.
+    /// The next piece is one of the first that runs and has none in progress.
     jobs: RefCell<VecDeque<Rc<Job>>>,
-    /// Waker of the future that runs the jobs, while no job runs.
-    runner: RefCell<Option<Waker>>,
+    /// Wakers of the futures that wait for a piece to copy.
+    runners: RefCell<Vec<Waker>>,
 }
 
 impl Copies {
@@ -177,12 +175,12 @@ impl Copies {
         self.jobs.borrow().iter().filter(in_share).cloned().collect()
     }
 
-    /// The next job that runs, in turns. Waits while there is none.
+    /// The next job of which a piece may be copied, in turns. Waits while there is none.
     async fn next(&self) -> Rc<Job> {
         poll_fn(|context| match self.turn() {
             Some(job) => Poll::Ready(job),
             None => {
-                self.runner.replace(Some(context.waker().clone()));
+                self.runners.borrow_mut().push(context.waker().clone());
                 Poll::Pending
             }
         })
@@ -191,13 +189,18 @@ impl Copies {
 
     fn turn(&self) -> Option<Rc<Job>> {
         let mut jobs = self.jobs.borrow_mut();
-        let index = jobs.iter().position(|job| job.runs())?;
+        let index = jobs.iter().position(|job| job.runs() && !job.busy.get())?;
         let job = jobs.remove(index)?;
         jobs.push_back(Rc::clone(&job));
         Some(job)
     }
 
+    fn begin_piece<'a>(&'a self, job: &'a Job) -> Piece<'a> {
+        job.busy.set(true);
+        Piece { job, copies: self }
+    }
+
     fn wake(&self) {
-        self.runner.take().into_iter().for_each(Waker::wake);
+        self.runners.take().into_iter().for_each(Waker::wake);
     }
 }

@@ -7,6 +7,7 @@ use super::clone::both;
 use super::commit::verifier;
 use super::context::Context;
 use super::copies::{End, Order};
+use super::moved::Moved;
 use super::object::File;
 use super::row::{CHANGE, GROWTH, HANDLE, Row, STATEID};
 use super::stateids::{Use, saved_state_check, state_check};
@@ -16,7 +17,7 @@ use crate::statistics::{HAD_TO_COPY, Statistics};
 use nfs::v4::offload::{CopyArguments, CopyFailure, CopyOk, CopyRequirements, WriteResponse};
 use nfs::v4::{Stable, Stateid, Status};
 use unit::{OffloadWork, Reason};
-use vfs::{Call, FileSystem, FsError, Payload, Right, Source, Stability, pause, policy};
+use vfs::{Call, FileSystem, FsError, Right, Source, pause, policy};
 
 pub(super) const ROW: Row = Row { code: 60, statuses: &[HANDLE, STATEID, CHANGE, GROWTH, OWN], reply_bytes: 56 };
 
@@ -250,16 +251,12 @@ async fn copy_bytes<F: FileSystem>(
     let limits = target.limits();
     limits.end(arguments.destination_offset_bytes, length)?;
     let wanted = length.min(limits.move_bytes);
-    let step = limits.io_bytes.min(source_files.limits().io_bytes);
     let mut done = 0;
     while done < wanted {
-        let length = u32::try_from(wanted - done).unwrap_or(u32::MAX).min(step);
         let moved = async {
             let at = arguments.source_offset_bytes.saturating_add(done);
-            let data = source_files.read(read, from.id, at, length).await?.into_bytes();
-            let bytes = data.len() as u64;
-            let at = arguments.destination_offset_bytes.saturating_add(done);
-            target.write(write, to.id, at, Payload::from(data), Stability::Durable).await.map(|_| bytes)
+            let moved = Moved::read(from, read, at, (limits.io_bytes.into(), wanted - done)).await?;
+            moved.write(to, write, arguments.destination_offset_bytes.saturating_add(done)).await
         };
         match moved.await {
             // The source has become shorter.

@@ -4,6 +4,7 @@ pub(crate) mod callbacks;
 mod compound;
 mod context;
 mod copies;
+mod moved;
 mod names;
 mod object;
 pub(crate) mod operations;

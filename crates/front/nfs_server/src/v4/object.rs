@@ -19,9 +19,9 @@ pub(super) struct Export<F> {
 }
 
 impl<F: FileSystem> Export<F> {
-    /// Call of the caller, by mode bits.
+    /// Call of the caller, by mode bits. GETATTR and READDIR alone return attributes, so that no other counts blocks.
     pub const fn call(&self, now: Timestamp) -> Call<'_> {
-        Call::new(&self.permit.caller, now)
+        Call::new(&self.permit.caller, now).without_used()
     }
 
     /// Whether every change is refused.

@@ -12,7 +12,7 @@ use nfs::v4::attributes::Fattr;
 use nfs::v4::names::{Entry, ReadDirectoryArguments, ReadDirectoryOk};
 use nfs::v4::{FileSystemId, Status, Verifier};
 use vfs::pause;
-use vfs::{Cookie, FileSystem, FsError, Space};
+use vfs::{Call, Cookie, FileSystem, FsError, Space};
 
 pub(super) const ROW: Row = Row {
     code: 26,
@@ -93,7 +93,8 @@ async fn list<F: FileSystem>(
     let mut skips = false;
     loop {
         let with_attributes = !wanted.is_empty() && !skips;
-        let listing = files.read_directory(context.call(directory), directory.id, after, most, with_attributes).await?;
+        let call = Call { counts_used: true, ..context.call(directory) };
+        let listing = files.read_directory(call, directory.id, after, most, with_attributes).await?;
         // A name that only NFSv3 can say is left out.
         let shown = listing.entries.iter().position(|entry| entry.name.as_text().is_some());
         skips = shown.is_none();

@@ -21,8 +21,9 @@ use vfs::{FileId, FileSystem, FsError, pause};
 /// each call and each advance, and sends no reply before those that were taken until then are durable. A call is polled
 /// to its end, even if its connection is gone: until then its slot is in use.
 ///
-/// Beside the calls it polls [`Self::copy_ended`] again and again. It sends what [`Self::next_callback`] has,
-/// after each call, advance and end of a copy, and gives the replies to [`Self::callback_answered`].
+/// Beside the calls it polls [`Self::copy_piece`] again and again, with the pauses that other work needs, or
+/// [`Self::copy_ended`]. It sends what [`Self::next_callback`] has, after each call, advance and end of a copy, and
+/// gives the replies to [`Self::callback_answered`].
 pub struct Server<F> {
     handle_key: HandleKey,
     shares: Rc<RefCell<Shares<F>>>,

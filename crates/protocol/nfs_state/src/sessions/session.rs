@@ -44,6 +44,8 @@ struct BackSlot {
     /// Of the last request.
     sequence: u32,
     busy: bool,
+    /// Whether the client has executed the last request is not known.
+    in_doubt: bool,
 }
 
 #[derive(Debug)]
@@ -72,7 +74,7 @@ impl Session {
             back: new.back,
             connections: Vec::new(),
             callbacks: new.callbacks,
-            back_slots: (0..back_slots).map(|_| BackSlot { sequence: 0, busy: false }).collect(),
+            back_slots: (0..back_slots).map(|_| BackSlot { sequence: 0, busy: false, in_doubt: false }).collect(),
             back_fault: false,
         }
     }
@@ -204,7 +206,25 @@ impl Session {
     /// Frees a slot of the back channel, after a reply.
     pub(crate) fn free_back_slot(&mut self, index: u32) {
         if let Some(slot) = self.back_slots.get_mut(index as usize) {
-            slot.busy = false;
+            (slot.busy, slot.in_doubt) = (false, false);
         }
+    }
+
+    /// Frees a slot of the back channel without a reply of sense. The channel has a fault until the client binds it
+    /// again.
+    pub(crate) fn doubt_back_slot(&mut self, index: u32) {
+        self.back_fault = true;
+        if let Some(slot) = self.back_slots.get_mut(index as usize) {
+            (slot.busy, slot.in_doubt) = (false, true);
+        }
+    }
+
+    /// The client expects another sequence id in a slot that a request has. Returns the one before, if the client may
+    /// not have executed the request that had it.
+    pub(crate) fn step_back_slot_back(&mut self, index: u32) -> Option<u32> {
+        let slot = self.back_slots.get_mut(index as usize).filter(|slot| slot.in_doubt)?;
+        slot.in_doubt = false;
+        slot.sequence = slot.sequence.wrapping_sub(1);
+        Some(slot.sequence)
     }
 }

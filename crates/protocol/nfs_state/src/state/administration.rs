@@ -232,7 +232,9 @@ impl State {
             self.remove_client(key, now);
             return Ok(());
         }
-        self.callbacks.forget_client(key);
+        for id in self.callbacks.of_client(key) {
+            self.give_up(id);
+        }
         self.files.revoke_client(key, Revocation::Administrative);
         self.remove_record(key);
         self.grace.end_if_due(now);

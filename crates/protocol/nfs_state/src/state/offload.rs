@@ -167,10 +167,19 @@ impl State {
         };
         match (answer, session, place) {
             (CallbackAnswer::SequenceFailed(Status::DELAY), _, _) => self.callbacks.again(id, now + PAUSE, place),
-            (CallbackAnswer::SequenceFailed(_) | CallbackAnswer::Unusable, session, _) => {
-                if let Some(session) = session {
-                    session.set_back_fault(true);
+            (CallbackAnswer::SequenceFailed(_) | CallbackAnswer::Unusable, Some(session), Some(place)) => {
+                let misordered = answer == CallbackAnswer::SequenceFailed(Status::SEQ_MISORDERED);
+                let before = if misordered { session.step_back_slot_back(place.slot) } else { None };
+                match before {
+                    // The client has not executed the request before this one.
+                    Some(sequence) => self.callbacks.again(id, now, Some(BackPlace { sequence, ..place })),
+                    None => {
+                        session.doubt_back_slot(place.slot);
+                        self.callbacks.again(id, now + PAUSE, None);
+                    }
                 }
+            }
+            (CallbackAnswer::SequenceFailed(_) | CallbackAnswer::Unusable, _, _) => {
                 self.callbacks.again(id, now + PAUSE, None);
             }
             (CallbackAnswer::Offload(done), session, place) => {
@@ -187,11 +196,13 @@ impl State {
         }
     }
 
-    /// Gives a callback up. A slot on which it was sent is lost with it.
-    fn give_up(&mut self, id: CallbackId) {
+    /// Gives a callback up. Whether the client has executed it is not known.
+    pub(super) fn give_up(&mut self, id: CallbackId) {
         let Some(callback) = self.callbacks.remove(id) else { return };
-        if let Some(session) = callback.place().and_then(|place| self.sessions.get_mut(place.session)) {
-            session.set_back_fault(true);
+        if let Some(place) = callback.place()
+            && let Some(session) = self.sessions.get_mut(place.session)
+        {
+            session.doubt_back_slot(place.slot);
         }
     }
 

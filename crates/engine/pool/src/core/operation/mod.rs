@@ -3,6 +3,7 @@
 mod catalog;
 mod copy;
 mod edges;
+pub(in crate::core) mod look_and_read;
 mod mapped;
 mod placed;
 mod provisioning;

@@ -58,6 +58,9 @@ impl<M: Media> Core<M> {
                 let from = (offset % B) as usize;
                 return Step::Done(Output::Data(read.out.into_bytes(from, length, self.medium.stock())));
             };
+            if read.of_a_look {
+                return Step::Done(Output::Superseded);
+            }
             tries = read.tries + 1;
             if tries >= TRIES {
                 return Step::Fail(self.bad_block(object, first + at as u64, address));
@@ -73,14 +76,14 @@ impl<M: Media> Core<M> {
         if outstanding == 0 {
             return Step::Done(Output::Data(out.into_bytes(from, length, self.medium.stock())));
         }
-        progress.read = Some(ReadState { out, outstanding, bad: None, tries });
+        progress.read = Some(ReadState { out, outstanding, bad: None, tries, of_a_look: false });
         Step::Io
     }
 
     /// Address and CRC of each block, address 0 for zeros; `None` if map pages have to be read
     /// first.
     #[inline]
-    fn entries_of(&mut self, object: ObjectId, first: BlockNumber, count: usize) -> Option<Entries> {
+    pub(super) fn entries_of(&mut self, object: ObjectId, first: BlockNumber, count: usize) -> Option<Entries> {
         let mut entries = Entries::with_capacity(count);
         let mut at = 0;
         while at < count {
@@ -112,7 +115,12 @@ impl<M: Media> Core<M> {
     /// Takes the blocks that are in memory and requests the rest; returns the number of requests.
     /// `alone`: requests each block by itself, to find the bad one after a failure.
     #[inline]
-    fn gather(&mut self, id: OperationId, entries: &[(BlockAddress, Crc32c)], alone: bool) -> (Gathered, u32) {
+    pub(super) fn gather(
+        &mut self,
+        id: OperationId,
+        entries: &[(BlockAddress, Crc32c)],
+        alone: bool,
+    ) -> (Gathered, u32) {
         let count = entries.len();
         let mut out = Gathered::Nothing;
         let mut outstanding = 0;

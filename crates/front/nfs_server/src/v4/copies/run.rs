@@ -2,9 +2,10 @@
 
 use super::super::commit::verifier;
 use super::super::copy;
+use super::super::moved::Moved;
 use super::super::object::{self, File};
 use super::super::server::Server;
-use super::{End, Job, Piece};
+use super::{End, Job};
 use crate::connection::Moment;
 use crate::failure::Failure;
 use crate::statistics::{Offloaded, Refusal};
@@ -14,7 +15,7 @@ use nfs::v4::{Stable, Status};
 use nfs_state::{FileKey, IoAccess, Mutation, leaves_out};
 use std::rc::Rc;
 use unit::{OffloadClient, Primitive};
-use vfs::{Call, FileSystem, FsError, Payload, Seek, Segment, Stability, pause};
+use vfs::{Call, FileSystem, pause};
 
 /// Most bytes of a piece: what other calls may have to wait for. A hole is one piece.
 const PIECE_BYTES: u32 = 256 << 10;
@@ -43,26 +44,32 @@ type Ends<F> = (File<F>, File<F>);
 impl<F: FileSystem> Server<F> {
     /// Runs physical copies until one of them ends, whose callback may then be due. Waits while there is none.
     ///
-    /// `begin` is called for each piece: its time, and what is kept until it ends. A future that is dropped leaves out
-    /// nothing: the next one goes on.
+    /// `begin` as in [`Self::copy_piece`].
     pub async fn copy_ended<G>(&self, begin: impl Fn() -> (Moment, G)) {
-        loop {
-            let job = self.copies().next().await;
-            if !self.is_wanted(&job) {
-                self.give_up(&job, GivenUp::ClientGone);
-                return;
-            }
-            let (moment, guard) = begin();
-            self.set_uptime(moment.uptime);
-            let piece = Piece::begin(&job);
-            let copied = self.copy_piece(&job, moment).await;
-            drop((piece, guard));
-            if self.note(&job, copied) {
-                return;
-            }
+        while !self.copy_piece(&begin).await {
             // Other calls go on between two pieces.
             pause().await;
         }
+    }
+
+    /// Copies the next piece of the physical copy whose turn it is, beside those that are in progress. Waits while
+    /// there is none. True if the copy has ended; its callback may be due.
+    ///
+    /// `begin` is called when the piece begins: its time, and what is kept until it ends. A future that is dropped
+    /// leaves out nothing: the next one goes on.
+    pub async fn copy_piece<G>(&self, begin: impl FnOnce() -> (Moment, G)) -> bool {
+        let job = self.copies().next().await;
+        if !self.is_wanted(&job) {
+            self.give_up(&job, GivenUp::ClientGone);
+            return true;
+        }
+        let (moment, guard) = begin();
+        self.set_uptime(moment.uptime);
+        let piece = self.copies().begin_piece(&job);
+        let copied = self.move_piece(&job, moment).await;
+        let ended = self.note(&job, copied);
+        drop((piece, guard));
+        ended
     }
 
     /// Waits for the pieces in progress of copies that may not go on: those that have ended, and those whose client has
@@ -119,45 +126,26 @@ impl<F: FileSystem> Server<F> {
         if to.export.read_only() { Err(Status::ROFS) } else { Ok(Some((from, to))) }
     }
 
-    /// Copies the next piece, durably. Returns its length; 0 if the source has become shorter; `None` if the copy may
+    /// Moves the next piece, durably. Returns its length; 0 if the source has become shorter; `None` if the copy may
     /// not go on, and nothing was written.
-    async fn copy_piece(&self, job: &Job, moment: Moment) -> Result<Option<u64>, Failure> {
+    async fn move_piece(&self, job: &Job, moment: Moment) -> Result<Option<u64>, Failure> {
         let order = &job.order;
         let rest = order.length_bytes.saturating_sub(job.done_bytes());
         if rest == 0 {
             return Ok(Some(0));
         }
         let Some((from, to)) = self.ends(job, moment)? else { return Ok(None) };
-        let (source, target) = (from.export.files(), to.export.files());
-        let read = Call { right: order.from.right, ..from.export.call(moment.now) };
         let at = |end: End| end.offset_bytes.saturating_add(job.done_bytes());
-        let most = PIECE_BYTES.min(source.limits().io_bytes).min(target.limits().io_bytes);
+        let target = to.export.files().limits();
         // After the first piece all begin with a block of the destination.
-        let within_block = at(order.to) % u64::from(target.limits().grain_bytes);
-        let most = u64::from(most).saturating_sub(within_block).max(1).min(rest);
-        let length = u32::try_from(most).unwrap_or(PIECE_BYTES);
-        let content = source.read(read, from.id, at(order.from), length).await?;
-        let hole_bytes = if let [Segment::Hole { length_bytes }] = content.segments[..] {
-            Some(match source.seek(read, from.id, at(order.from), Seek::Data).await {
-                Ok(data) => data.offset_bytes.saturating_sub(at(order.from)).max(length_bytes).min(rest),
-                // The source has become shorter.
-                Err(FsError::BeyondEnd { .. }) => length_bytes,
-                Err(error) => return Err(error.into()),
-            })
-        } else {
-            None
-        };
+        let within_block = at(order.to) % u64::from(target.grain_bytes);
+        let most = u64::from(PIECE_BYTES.min(target.io_bytes)).saturating_sub(within_block).max(1);
+        let read = Call { right: order.from.right, ..from.export.call(moment.now) };
+        let moved = Moved::read(&from, read, at(order.from), (most, rest)).await?;
         // While the source was read, the copy may have ended, and others may have acted on that.
         let Some((_, to)) = self.ends(job, moment)? else { return Ok(None) };
-        let (target, write) = (to.export.files(), Call { right: order.to.right, ..to.export.call(moment.now) });
-        if let Some(length_bytes) = hole_bytes {
-            target.zero(write, to.id, at(order.to), length_bytes).await?;
-            return Ok(Some(length_bytes));
-        }
-        let data = Payload::from(content.into_bytes());
-        let bytes = data.length_bytes();
-        target.write(write, to.id, at(order.to), data, Stability::Durable).await?;
-        Ok(Some(bytes))
+        let write = Call { right: order.to.right, ..to.export.call(moment.now) };
+        Ok(Some(moved.write(&to, write, at(order.to)).await?))
     }
 
     /// A file of a copy, if its share is still there and the client may still use it.

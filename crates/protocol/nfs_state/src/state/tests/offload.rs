@@ -201,7 +201,42 @@ fn replies_without_sense_are_a_fault_until_the_back_channel_is_bound_again() {
         kit.state.complete(admitted, &[], kit.now);
         assert_eq!(kit.renew(&client, 2).status_flags, 0);
         let second = next(&mut kit).expect("due");
-        assert_eq!((second.program, place(&second)), (5, (1, 1)));
+        assert_eq!((second.program, place(&second)), (5, (0, 2)));
+    }
+}
+
+/// Each reply without sense cost a slot, until the session ended: after two of them it had no back channel any more.
+#[test]
+fn a_slot_is_used_again_after_replies_without_sense() {
+    for executed in [true, false] {
+        let mut kit = Kit::new();
+        let client = kit.client("a", 1);
+        let first = copied(&mut kit, &client);
+        // Sequence id of the last request that the client has executed.
+        let mut last = 0;
+        for round in 1..=5 {
+            let callback = next(&mut kit).expect("due");
+            assert_eq!(place(&callback), (0, last + 1), "round {round}");
+            last += u32::from(executed);
+            kit.state.callback_answered(callback.id, CallbackAnswer::Unusable, kit.now);
+            kit.now += SECOND;
+            assert_eq!(next(&mut kit), None);
+            let bind = BindArguments { session: client.session, direction: WantedDirection::ForeOrBoth, rdma: false };
+            kit.state.bind_connection(client.caller.connection, &bind).expect("bound");
+            if !executed {
+                // The next sequence id is one too far.
+                let ahead = next(&mut kit).expect("due");
+                assert_eq!(place(&ahead), (0, 2));
+                let misordered = CallbackAnswer::SequenceFailed(Status::SEQ_MISORDERED);
+                kit.state.callback_answered(ahead.id, misordered, kit.now);
+            }
+        }
+        let callback = next(&mut kit).expect("due");
+        assert_eq!(place(&callback), (0, last + 1));
+        kit.state.callback_answered(callback.id, DONE, kit.now);
+        assert!(!kit.state.is_copying(&first));
+        copied(&mut kit, &client);
+        assert_eq!(place(&next(&mut kit).expect("due")), (0, last + 2));
     }
 }
 

@@ -132,7 +132,7 @@ impl<M: Media> Core<M> {
     /// Objects with a ceiling whose use of space the changes may change, with their ceilings in blocks. Most
     /// transactions have none.
     fn limited(&self, changes: &Changes) -> SmallVec<[(ObjectId, u64); 2]> {
-        let contents = changes.contents.keys().map(|(object, _)| *object);
+        let contents = changes.contents.places().map(|(object, _)| *object);
         let changed = changes.ranges.iter().map(|range| range.changed().0);
         let sources = changes.ranges.iter().filter_map(RangeChange::source).map(|(source, _)| source);
         let allotted = changes.allotments.iter().map(|change| change.place().0);

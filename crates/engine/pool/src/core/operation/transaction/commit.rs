@@ -11,7 +11,8 @@ use crate::log::patch::Patched;
 use crate::log::record::{self, BlockWrite};
 use crate::map::assign::{Replaced, Source};
 use crate::mutations::{Mutation, leaves_out};
-use crate::transaction::changes::{Changes, Content, RangeChange};
+use crate::transaction::changes::{Changes, RangeChange};
+use crate::transaction::contents::Content;
 use crate::transaction::edits::Edits;
 use media::{BLOCK_BYTES, FEATURE_PATCHES, Media};
 use smallvec::SmallVec;
@@ -87,7 +88,7 @@ impl<M: Media> Core<M> {
 
     /// Replaces the content of a block that may be overwritten in place, and logs the bytes that changed.
     /// False, without effect, for any other block.
-    fn replace(&mut self, (object, block): (ObjectId, BlockNumber), content: &Content, crc: Crc32c) -> bool {
+    pub(super) fn replace(&mut self, (object, block): (ObjectId, BlockNumber), content: &Content, crc: Crc32c) -> bool {
         let sequence = self.log.next_sequence();
         let patches = matches!(content.edits, Edits::Parts(_)) && self.has_feature(FEATURE_PATCHES);
         let replaced = self.map.replace((object, block), content.data.clone(), crc, sequence, patches);

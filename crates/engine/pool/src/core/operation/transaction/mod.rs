@@ -7,6 +7,7 @@
 mod allotments;
 mod ceiling;
 mod commit;
+mod in_place;
 mod pins;
 mod plan;
 
@@ -62,6 +63,10 @@ impl Present for Looking<'_> {
             remembered.insert((object, block), content.clone());
         }
         Some(content)
+    }
+
+    fn copy_of(&mut self, content: &[u8; BLOCK_BYTES]) -> Data {
+        self.map.copy_of(content)
     }
 
     fn detects_zeros(&self, object: ObjectId) -> bool {
@@ -174,7 +179,9 @@ impl<M: Media> Core<M> {
         };
         let step = self.attempt_transaction(id, mark, (&mut running, &mut *body), progress);
         running.body = Some(body);
-        self.keep_transaction(&step, running, progress);
+        if self.keeps_transaction(&step, &mut running) {
+            progress.transaction = Some(running);
+        }
         step
     }
 
@@ -195,19 +202,17 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// Keeps a transaction that has not ended, and pins what it waits for.
-    pub(in crate::core) fn keep_transaction(
-        &mut self,
-        step: &Step,
-        mut running: Box<InTransaction>,
-        progress: &mut Progress,
-    ) {
+    /// True if a transaction has not ended and has to be kept. Pins what it waits for.
+    pub(in crate::core) fn keeps_transaction(&mut self, step: &Step, running: &mut InTransaction) -> bool {
         match step {
-            Step::Done(_) | Step::Durable(_) => return self.unpin(&mut running),
-            Step::Wait => self.pin(&mut running),
+            Step::Done(_) | Step::Durable(_) => {
+                self.unpin(running);
+                return false;
+            }
+            Step::Wait => self.pin(running),
             _ => {}
         }
-        progress.transaction = Some(running);
+        true
     }
 
     /// Carries out what the attempt that was made in this step has decided.
@@ -224,6 +229,18 @@ impl<M: Media> Core<M> {
             self.conclude(body);
             let durable = mark.is_durable() && outcome == Outcome::Commit(());
             return super::acknowledged(durable, Output::Done);
+        }
+        match self.overwrite_in_place(&running.changes) {
+            Some(false) => {}
+            Some(true) => {
+                self.give_back_placed(progress);
+                self.conclude(body);
+                return super::acknowledged(mark.is_durable(), Output::Done);
+            }
+            None => {
+                self.stop("the map contradicts itself (blocks to be replaced)");
+                return super::broken();
+            }
         }
         if let Err(step) = self.takes_allotments(&running.changes) {
             return step;
@@ -360,7 +377,7 @@ impl<M: Media> Core<M> {
         let Changes { ranges, contents, allotments, .. } = &running.changes;
         let sources = ranges.iter().filter_map(RangeChange::source);
         let changed = ranges.iter().map(|range| (range.changed().0, range.changed().1));
-        let seen = running.seen.iter().chain(contents.keys()).copied();
+        let seen = running.seen.iter().chain(contents.places()).copied();
         let allotted = allotments.iter().flat_map(|change| {
             let (object, range) = change.place();
             [(object, range.first), (object, range.first + range.count.saturating_sub(1))]

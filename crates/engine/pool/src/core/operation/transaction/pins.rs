@@ -28,7 +28,7 @@ impl<M: Media> Core<M> {
         for &(object, block) in &running.seen {
             self.map.places_on_path(object, block, 0, true, &mut places);
         }
-        for &(object, block) in running.changes.contents.keys() {
+        for &(object, block) in running.changes.contents.places() {
             self.map.places_on_path(object, block, 0, false, &mut places);
         }
         for range in &running.changes.ranges {
