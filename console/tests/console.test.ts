@@ -257,7 +257,7 @@ const PAGES = [
   "/no-such-page",
 ];
 
-test("every line for a command line is one that the command line takes", async () => {
+test("every line for a command line is one that the command line takes", { timeout: 180_000 }, async () => {
   for (const words of [
     "volume create app --size 1G",
     "host set pve1 --address 127.0.0.1",
