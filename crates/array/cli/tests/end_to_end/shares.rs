@@ -220,7 +220,7 @@ fn connecting_a_host_prints_what_it_enters() {
     assert!(granted.err.is_empty(), "{granted:?}");
     let other = array.run(&["connect", "linux", "web1", "v1"]);
     assert!(other.err.contains("windlass access grant v1 --host web1"), "not in the group: {other:?}");
-    array.ok(&["access", "revoke", "v1", "--group", "pve"]);
+    array.ok(&["access", "revoke", "v1", "--group", "pve", "--yes"]);
     array.ok(&["access", "grant", "v1", "--host", "pve1"]);
     let volume = array.ok(&["connect", "linux", "pve1", "v1"]);
     assert!(volume.contains("iscsiadm -m discovery -t sendtargets -p 127.0.0.1:"), "{volume}");
