@@ -116,7 +116,11 @@ impl<E: Engine> Files<E> {
         finish: &impl Fn(&mut Share<'_>, D) -> Step<T>,
         draft: D,
     ) -> Result<T, FsError> {
-        self.look_as(kind, |share| finish(share, draft.clone())).await
+        let look = |share: &mut Share<'_>| {
+            share.look_later();
+            finish(share, draft.clone())
+        };
+        self.look_as(kind, look).await
     }
 
     /// Runs a change that follows the way to the root before: in parts, of which each is a transaction.

@@ -23,11 +23,22 @@ pub(crate) struct Share<'a> {
     changes: bool,
     /// Whether attributes state the bytes in use.
     counts_used: bool,
+    /// Whether other changes may have taken place since the one whose result is looked at.
+    is_later: bool,
 }
 
 impl<'a> Share<'a> {
     pub(crate) fn new(view: &'a mut (dyn View + 'a), memory: &'a Memory, counts_used: bool) -> Self {
-        Self { view, memory, effects: Effects::default(), changes: false, counts_used }
+        Self { view, memory, effects: Effects::default(), changes: false, counts_used, is_later: false }
+    }
+
+    /// Other changes may have taken place since the one whose result is looked at.
+    pub(crate) const fn look_later(&mut self) {
+        self.is_later = true;
+    }
+
+    pub(crate) const fn is_later(&self) -> bool {
+        self.is_later
     }
 
     pub(crate) const fn object(&self) -> Object {

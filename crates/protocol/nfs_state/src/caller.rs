@@ -29,7 +29,7 @@ pub struct Caller {
 pub struct Fingerprint {
     /// Length.
     pub length_bytes: u32,
-    /// CRC-32C of the first [`HEAD_BYTES`] and the last [`TAIL_BYTES`], or of all if there are not more.
+    /// CRC-32C of the first 1024 and the last 256 bytes, or of all if there are not more.
     pub crc32c: u32,
 }
 

@@ -25,6 +25,8 @@ use vfs::{FileSystem, Timestamp};
 
 /// Interval of work that is due by time.
 const TICK: Duration = Duration::from_millis(500);
+/// Longest wait for the calls that are in progress when a client is expired.
+const CALLS_END: Duration = Duration::from_secs(5);
 
 /// The NFS server over file systems `F`.
 pub(super) struct Service<F> {
@@ -178,17 +180,18 @@ impl<F: FileSystem + 'static> Service<F> {
     async fn copy(&self) {
         let Some(v4) = &self.v4 else { return };
         loop {
-            let begun = Cell::new(Duration::ZERO);
+            let begun = Cell::new(None);
             let begin = || {
                 let uptime = self.uptime();
-                begun.set(uptime);
+                begun.set(Some(uptime));
                 (Moment { now: self.now(), uptime }, self.epoch())
             };
             if v4.copy_piece(begin).await {
                 self.send_callbacks();
             }
-            let worked = self.uptime().saturating_sub(begun.get());
-            self.copies.give_way(&*self.environment, worked).await;
+            if let Some(begun) = begun.get() {
+                self.copies.give_way(&*self.environment, self.uptime().saturating_sub(begun)).await;
+            }
         }
     }
 
@@ -256,14 +259,15 @@ impl<F: FileSystem + 'static> Service<F> {
         self.v4.as_deref()
     }
 
-    /// Revokes what a client of NFSv4 has, and its record. False if there is no such client. Ready when no call and no
-    /// copy of the client can change anything any more.
+    /// Revokes what a client of NFSv4 has, and its record. False if there is no such client. Ready when no copy of the
+    /// client can change anything any more, and no call that ends in time: one that takes long, such as the clone of a
+    /// large range at another offset, ends by itself.
     pub async fn expire_client(&self, id: u64) -> bool {
         let found = self.v4.as_ref().is_some_and(|v4| v4.state().revoke_client(id, self.uptime()).is_ok());
         self.take_records();
         if found {
-            // The pieces of copies in progress count as calls.
-            self.calls_ended().await;
+            self.barred_copies_ended().await;
+            let _longer = tokio::time::timeout(CALLS_END, self.calls_ended()).await;
         }
         found
     }

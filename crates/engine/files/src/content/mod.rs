@@ -58,6 +58,10 @@ impl Draft {
     /// Result after the execution.
     pub(crate) fn finish(self, share: &mut Share<'_>) -> Step<Changed> {
         let Self { file, before, inode } = self;
+        if share.is_later() {
+            // What the inode says and what is mapped are of the same instant.
+            return share.changed(before, file);
+        }
         Ok(Changed { before, after: share.attributes(file, &inode)? })
     }
 

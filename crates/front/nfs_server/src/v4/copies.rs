@@ -180,7 +180,10 @@ impl Copies {
         poll_fn(|context| match self.turn() {
             Some(job) => Poll::Ready(job),
             None => {
-                self.runners.borrow_mut().push(context.waker().clone());
+                let mut runners = self.runners.borrow_mut();
+                if !runners.iter().any(|known| known.will_wake(context.waker())) {
+                    runners.push(context.waker().clone());
+                }
                 Poll::Pending
             }
         })
@@ -202,5 +205,24 @@ impl Copies {
 
     fn wake(&self) {
         self.runners.take().into_iter().for_each(Waker::wake);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Copies;
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    /// Regression: each poll of a server without copies kept a waker, so that its memory grew for ever.
+    #[test]
+    fn a_runner_that_waits_is_known_once() {
+        let copies = Copies::default();
+        let mut next = pin!(copies.next());
+        for _ in 0..1000 {
+            assert!(next.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        assert_eq!(copies.runners.borrow().len(), 1);
     }
 }
