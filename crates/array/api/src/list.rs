@@ -44,7 +44,7 @@ pub struct PageQuery {
 }
 
 /// Part of a list. Resources that are created or deleted between two parts neither repeat nor hide
-/// others, whatever the order.
+/// others, whatever the order. One whose sort key changes meanwhile may be in both parts or in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -1,10 +1,11 @@
 //! Lists in parts. A list has rows with unique keys, in its order; a part is the rows after one of
 //! them, in this order or in that of columns. Rows that are added or removed between two requests
-//! neither repeat nor hide others.
+//! neither repeat nor hide others. A row whose values in these columns change meanwhile moves, and may
+//! be in two parts or in none.
 
 mod sort;
 
-pub(crate) use sort::column;
+pub(crate) use sort::{column, counted_column};
 pub use sort::{Column, Key};
 
 use crate::error::ControlError;
@@ -23,6 +24,8 @@ pub trait Listed: Read<Reply = Vec<Self::View>> {
     const DESCENDING: bool = false;
     /// Columns by which the list can be sorted.
     const COLUMNS: &'static [Column<Self::Row>];
+    /// True if views have counts ([`Self::counted_of`]).
+    const HAS_COUNTS: bool = false;
 
     /// All rows that match the filter of the list, with their keys, in the order of the list.
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Self::Row)>, ControlError>;
@@ -96,12 +99,30 @@ impl<L: Listed> Page<L> {
         Self { list, text: None, sort: None, start: Start::Beginning, limit }
     }
 
-    fn rows(&self, facts: &dyn Facts) -> Result<Rows<L::Row>, ControlError> {
-        let sort = Sort::parse(self.sort.as_deref(), L::COLUMNS, L::DESCENDING)?;
+    fn sort(&self) -> Result<Sort<L::Row>, ControlError> {
+        Sort::parse(self.sort.as_deref(), L::COLUMNS, L::DESCENDING)
+    }
+
+    /// Rows of all parts, in the order of the list.
+    fn matching(&self, facts: &dyn Facts) -> Result<Vec<(String, L::Row)>, ControlError> {
         let mut rows = self.list.rows(facts)?;
         if let Some(text) = self.text.as_deref().map(str::to_lowercase) {
             rows.retain(|(_, row)| L::texts(facts, row).iter().any(|found| found.to_lowercase().contains(&text)));
         }
+        Ok(rows)
+    }
+
+    /// Rows of which the part needs counts: its own, or, if their order depends on counts, all.
+    fn counted_rows(&self, facts: &dyn Facts) -> Result<Vec<L::Row>, ControlError> {
+        if self.sort()?.is_counted() {
+            return Ok(self.matching(facts)?.into_iter().map(|(_, row)| row).collect());
+        }
+        Ok(self.rows(facts)?.rows)
+    }
+
+    fn rows(&self, facts: &dyn Facts) -> Result<Rows<L::Row>, ControlError> {
+        let sort = self.sort()?;
+        let rows = self.matching(facts)?;
         let mut rows: Vec<(Position, L::Row)> =
             rows.into_iter().map(|(key, row)| (sort.position(facts, key, &row), row)).collect();
         if !sort.is_natural() {
@@ -130,8 +151,13 @@ impl<L: Listed> Read for Page<L> {
     const NAME: &'static str = L::NAME;
     const FRESH_COUNTS: bool = L::FRESH_COUNTS;
 
+    /// In an order by a counted column, the counts of all rows: those that are stale are made again,
+    /// as for the whole list.
     fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
-        self.rows(facts).map(|part| self.list.counted_of(facts, &part.rows)).unwrap_or_default()
+        if !L::HAS_COUNTS {
+            return Vec::new();
+        }
+        self.counted_rows(facts).map(|rows| self.list.counted_of(facts, &rows)).unwrap_or_default()
     }
 
     fn answer(&self, facts: &dyn Facts) -> Result<Part<L::View>, ControlError> {

@@ -46,8 +46,10 @@ impl<K: Into<Self>> From<Option<K>> for Key {
 
 /// Column by which a list with rows `R` can be sorted.
 pub struct Column<R> {
-    /// Name: that of the field in the answer.
+    /// Name: that of the sort key. Most are names of fields in the answer.
     pub name: &'static str,
+    /// True if the value is a count ([`crate::Read::counted`]).
+    is_counted: bool,
     /// Value of a row.
     key: fn(&dyn Facts, &R) -> Key,
 }
@@ -60,7 +62,12 @@ impl<R> std::fmt::Debug for Column<R> {
 
 /// Creates a column.
 pub(crate) const fn column<R>(name: &'static str, key: fn(&dyn Facts, &R) -> Key) -> Column<R> {
-    Column { name, key }
+    Column { name, is_counted: false, key }
+}
+
+/// Creates a column whose values are counts.
+pub(crate) const fn counted_column<R>(name: &'static str, key: fn(&dyn Facts, &R) -> Key) -> Column<R> {
+    Column { name, is_counted: true, key }
 }
 
 /// Wanted order of a list.
@@ -106,6 +113,11 @@ impl<R> Sort<R> {
     /// True if the order is the list's own.
     pub fn is_natural(&self) -> bool {
         self.columns.is_empty()
+    }
+
+    /// True if the order depends on counts.
+    pub fn is_counted(&self) -> bool {
+        self.columns.iter().any(|(column, _)| column.is_counted)
     }
 
     /// Place of a row with this key.

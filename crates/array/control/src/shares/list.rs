@@ -4,7 +4,7 @@ use super::{ShareRecord, ShareView};
 use crate::error::ControlError;
 use crate::exports::record::ExportTo;
 use crate::facts::Facts;
-use crate::page::{Column, Listed, column};
+use crate::page::{Column, Listed, column, counted_column};
 use crate::pools::count;
 use crate::read::Read;
 use pool::{ObjectId, ObjectInfo};
@@ -61,13 +61,14 @@ impl Listed for ShareList {
     const COLUMNS: &'static [Column<Uuid>] = &[
         column("name", |facts, id| record(facts, id).map(|share| share.name.as_str()).into()),
         column("mapped_bytes", |facts, id| object(facts, id).map(|object| object.mapped_bytes).into()),
-        column("unique_bytes", |facts, id| {
+        counted_column("unique_bytes", |facts, id| {
             record(facts, id).and_then(|share| facts.unique_bytes(&[share.object])).into()
         }),
-        column("snapshot_bytes", |facts, id| facts.snapshot_bytes(*id).into()),
+        counted_column("snapshot_bytes", |facts, id| facts.snapshot_bytes(*id).into()),
         column("snapshots", |facts, id| count(facts.directory().snapshots_of(*id).count()).into()),
         column("created", |facts, id| record(facts, id).map(|share| share.created).into()),
     ];
+    const HAS_COUNTS: bool = true;
 
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Uuid)>, ControlError> {
         let directory = facts.directory();

@@ -3,7 +3,7 @@
 use super::{SnapshotRecord, SnapshotView};
 use crate::error::ControlError;
 use crate::facts::Facts;
-use crate::page::{Column, Listed, column};
+use crate::page::{Column, Listed, column, counted_column};
 use crate::read::Read;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
@@ -48,11 +48,12 @@ impl Listed for SnapshotList {
             record(facts, id).and_then(|snapshot| facts.directory().content_name(snapshot.volume)).into()
         }),
         column("mapped_bytes", |facts, id| object(facts, id).map(|object| object.mapped_bytes).into()),
-        column("unique_bytes", |facts, id| {
+        counted_column("unique_bytes", |facts, id| {
             record(facts, id).and_then(|snapshot| facts.unique_bytes(&[snapshot.object])).into()
         }),
         column("created", |facts, id| record(facts, id).map(|snapshot| snapshot.created).into()),
     ];
+    const HAS_COUNTS: bool = true;
 
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Uuid)>, ControlError> {
         let named = |snapshot: &SnapshotRecord| (facts.directory().full_name(snapshot), snapshot.id);

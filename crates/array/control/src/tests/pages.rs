@@ -187,6 +187,34 @@ fn under_a_sort_key_rows_that_stay_are_read_exactly_once() {
     }
 }
 
+/// Only the rows of the part were counted, and all others preceded or followed them as if they had
+/// no value.
+#[test]
+fn an_order_by_a_counted_column_has_counts_of_all_rows() {
+    let array = Array::new();
+    let mut objects = ["a", "b", "c"].map(|name| array.create(name).object.id);
+    let mirror = futures_executor::block_on(array.control.mirror());
+    for bytes in [4096, 8192] {
+        objects.iter().zip(1..).for_each(|(object, times)| array.catalog.set_mapped(*object, times * bytes));
+        futures_executor::block_on(array.control.publish_facts());
+        let page = Page { limit: 1, ..query(VolumeList::default(), "-unique_bytes") };
+        let (stale, _) = mirror.stale_counts(&page).unwrap();
+        futures_executor::block_on(array.control.recount(stale));
+        let first = mirror.read(&page).unwrap();
+        let largest = ["c", "a"][usize::from(bytes == 8192)];
+        assert_eq!((names(&first), first.views[0].unique_bytes), (vec![largest], Some(3 * bytes)));
+        assert_eq!(mirror.stale_counts(&page).unwrap().0, Vec::<Vec<_>>::new(), "all are as new as the facts");
+        objects.reverse();
+    }
+    // In another order, a part has its own counts.
+    array.catalog.set_mapped(objects[0], 4096);
+    futures_executor::block_on(array.control.publish_facts());
+    let page = Page { limit: 1, ..query(VolumeList::default(), "size_bytes") };
+    assert_eq!(mirror.stale_counts(&page).unwrap().0.len(), 1);
+    let hosts = Page::first(HostList::default(), 1);
+    assert_eq!(mirror.stale_counts(&hosts).unwrap().0.len(), 0);
+}
+
 #[test]
 fn unknown_sort_keys_and_foreign_cursors_are_refused() {
     let array = Array::new();

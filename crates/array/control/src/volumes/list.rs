@@ -5,7 +5,7 @@ use crate::access::grantee::Grantee;
 use crate::access::record::To;
 use crate::error::ControlError;
 use crate::facts::Facts;
-use crate::page::{Column, Listed, column};
+use crate::page::{Column, Listed, column, counted_column};
 use crate::pools::count;
 use crate::read::Read;
 use crate::samples::ring::Recent;
@@ -78,16 +78,17 @@ impl Listed for VolumeList {
         column("size_bytes", |facts, id| object(facts, id).map(|object| object.size_bytes).into()),
         column("mapped_bytes", |facts, id| object(facts, id).map(|object| object.mapped_bytes).into()),
         column("promised_bytes", |facts, id| object(facts, id).map(|object| object.promised_bytes).into()),
-        column("unique_bytes", |facts, id| {
+        counted_column("unique_bytes", |facts, id| {
             record(facts, id).and_then(|volume| facts.unique_bytes(&[volume.object])).into()
         }),
-        column("snapshot_bytes", |facts, id| facts.snapshot_bytes(*id).into()),
+        counted_column("snapshot_bytes", |facts, id| facts.snapshot_bytes(*id).into()),
         column("snapshots", |facts, id| count(facts.directory().snapshots_of(*id).count()).into()),
         column("operations_per_minute", |facts, id| recent(facts, id).map(|recent| recent.operations).into()),
         column("bytes_per_minute", |facts, id| recent(facts, id).map(|recent| recent.bytes).into()),
         column("p99_us", |facts, id| recent(facts, id).map(|recent| recent.p99_us).into()),
         column("created", |facts, id| record(facts, id).map(|volume| volume.created).into()),
     ];
+    const HAS_COUNTS: bool = true;
 
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Uuid)>, ControlError> {
         let directory = facts.directory();
