@@ -94,7 +94,7 @@ impl Listed for OffloadStatistics {
         column("p99_us", |_, view| view.row.counters.latency.quantile_us(990).into()),
     ];
 
-    /// Keys sort as `order` does. Names of volumes contain no space.
+    /// Keys sort as `order` does, and rows of clients by address. Names of volumes contain no space.
     fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, OffloadView)>, ControlError> {
         let mut views = if self.by_client { facts.offload_of_clients() } else { facts.offload_statistics() };
         let named = self.volume.as_deref().map(|name| (name, self.noun));
@@ -110,7 +110,9 @@ impl Listed for OffloadStatistics {
             let client = client.unwrap_or_default();
             format!("{} {name} {:020} {client} {:02}", u8::from(deleted), object.0, primitive as u8)
         };
-        Ok(views.into_iter().map(|view| (key(&view), view)).collect())
+        let mut rows: Vec<_> = views.into_iter().map(|view| (key(&view), view)).collect();
+        rows.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(rows)
     }
 
     fn texts(_facts: &dyn Facts, view: &OffloadView) -> Vec<String> {
@@ -163,7 +165,7 @@ impl dyn Facts + '_ {
         views
     }
 
-    /// Rows of the clients of all shares.
+    /// Rows of the clients of all shares, in no order.
     fn offload_of_clients(&self) -> Vec<OffloadView> {
         let directory = self.directory();
         let of_share = |share: &ShareRecord| {

@@ -106,6 +106,13 @@ fn the_parts_of_every_list_are_the_list() {
             array.live.offload.borrow_mut().push(super::offload::row(*object, "v", primitive));
         }
     }
+    for name in ["s2", "s1"] {
+        let share = array.run(ShareCreate::new(name)).unwrap().view.object.id;
+        let clients = [OffloadClient::Others, OffloadClient::Host([192, 0, 2, 7].into()), OffloadClient::Api];
+        let row =
+            |client| ClientOffloadRow { client, primitive: Primitive::Clone, counters: OffloadCounters::default() };
+        array.live.offload_by_client.borrow_mut().insert(share.0, clients.map(row).to_vec());
+    }
     let places = [0, 1].map(|at| Place { object: objects[0], offset_bytes: at << 12, block: BlockId(at) });
     array.catalog.incidents.replace(places.map(Incident::BadBlock).to_vec());
     array.catalog.full_below.set(true);
@@ -118,7 +125,9 @@ fn the_parts_of_every_list_are_the_list() {
     agrees(&array, SessionList::default());
     agrees(&array, JobList);
     agrees(&array, ReservationList::default());
+    agrees(&array, ShareList::default());
     agrees(&array, OffloadStatistics::default());
+    agrees(&array, OffloadStatistics { by_client: true, ..OffloadStatistics::default() });
     agrees(&array, AlertList);
 }
 
