@@ -240,6 +240,12 @@ impl Control {
         Err(ControlError::ChangedMeanwhile { id: expected.id })
     }
 
+    /// Checks what the running request expects. A request that does more than to commit checks it
+    /// under the lock of changes, before its first effect. Errors: `ChangedMeanwhile`.
+    pub(crate) fn check_expectation(&self) -> Result<(), ControlError> {
+        self.check_expected(self.expected.borrow().as_ref())
+    }
+
     /// Commits, then changes the state in memory, then publishes to the running target.
     pub(crate) async fn commit(
         &self,
@@ -247,17 +253,22 @@ impl Control {
         edits: Vec<Edit>,
         published: &[Change],
     ) -> Result<(), ControlError> {
-        self.check_expected(self.expected.borrow().as_ref())?;
+        self.check_expectation()?;
         let resized: BTreeSet<ObjectId> = catalog_changes.iter().filter_map(resized_object).collect();
         let before = self.volume_bytes(&resized);
         self.store(catalog_changes).await?;
         self.pool.volumes_resized(before, self.volume_bytes(&resized));
+        self.apply(edits);
+        self.publish(published).await;
+        Ok(())
+    }
+
+    /// Changes the state in memory, of which the catalog has the documents.
+    pub(crate) fn apply(&self, edits: Vec<Edit>) {
         for edit in edits {
             self.publish_edit(&edit);
             self.directory.borrow_mut().apply(edit);
         }
-        self.publish(published).await;
-        Ok(())
     }
 
     /// Sum of the sizes of those objects that are volumes.

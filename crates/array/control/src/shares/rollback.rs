@@ -36,13 +36,18 @@ impl Request for ShareRollback {
     /// change values are not given twice.
     async fn run(&self, control: &Control) -> Result<ShareView, ControlError> {
         let _changes = control.lock_changes().await;
+        control.check_expectation()?;
         let share = control.directory().share(&self.share)?.clone();
         let snapshot = find_snapshot(&control.directory(), &share, &self.snapshot)?;
         if let Some(name) = &self.keep {
             keep(control, &share, name).await?;
         }
         match control.live().roll_back_share(share.object, snapshot.object).await {
-            Ok(()) => control.show_share(share).await,
+            Ok(()) => {
+                // The record is as it was, but its content is another one: it gets a new tag.
+                control.apply(vec![share.clone().into()]);
+                control.show_share(share).await
+            }
             Err(ShareRollbackError::NotOpen) => Err(ShareError::NotOpen { name: share.name }.into()),
             Err(ShareRollbackError::Quota) => {
                 Err(ShareError::QuotaExceeded { needed_bytes: None, available_bytes: None }.into())

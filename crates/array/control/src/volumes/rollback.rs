@@ -39,6 +39,7 @@ impl Request for VolumeRollback {
     /// snapshot of the present content is taken in the same commit.
     async fn run(&self, control: &Control) -> Result<VolumeView, ControlError> {
         let _changes = control.lock_changes().await;
+        control.check_expectation()?;
         let volume = control.directory().volume(&self.volume)?.clone();
         let snapshot = find_snapshot(&control.directory(), &volume, &self.snapshot)?;
         if !self.force {

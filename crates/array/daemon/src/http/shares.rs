@@ -234,16 +234,25 @@ pub(super) async fn delete(
     path = "/api/v1/shares/{share}/rollback",
     operation_id = "share_rollback",
     tag = "shares",
-    params(("share" = String, Path, description = "Name or id")),
+    params(
+        ("share" = String, Path, description = "Name or id"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
+    ),
     request_body = ShareRollback,
-    responses((status = 200, body = Share))
+    responses(
+        (status = 200, body = Share),
+        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+    )
 )]
 pub(super) async fn rollback(
     State(array): State<ArrayHandle>,
+    condition: IfMatch,
     Path(share): Path<String>,
     Body(ShareRollback { snapshot, keep }): Body<ShareRollback>,
-) -> Result<Json<Share>, Fault> {
-    answer::change(&array, control::ShareRollback { share, snapshot, keep }, convert::share).await
+) -> Result<Response, Fault> {
+    let present = control::ShareShow { share: share.clone() };
+    let request = control::ShareRollback { share, snapshot, keep };
+    revision::change(&array, condition, request, present, convert::share).await
 }
 
 listing! {

@@ -1,9 +1,10 @@
 //! `/api/v1/snapshots` and `/api/v1/volumes/{volume}/snapshots`.
 
 use crate::http::answer::listing;
+use crate::http::convert;
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
-use crate::http::{answer, convert};
+use crate::http::revision::{self, IfMatch};
 use api::{List, OwnSnapshotFilter, Problem, Snapshot, SnapshotCreate, SnapshotFilter, SnapshotGroupCreate};
 use axum::Json;
 use axum::extract::State;
@@ -96,11 +97,8 @@ pub(super) async fn create_group(
     params(("snapshot" = String, Path, description = "`volume@name`, `share@name`, id, or a name that is unique")),
     responses((status = 200, body = Snapshot))
 )]
-pub(super) async fn show(
-    State(array): State<ArrayHandle>,
-    Path(snapshot): Path<String>,
-) -> Result<Json<Snapshot>, Fault> {
-    answer::show(&array, control::SnapshotShow { snapshot }, convert::snapshot).await
+pub(super) async fn show(State(array): State<ArrayHandle>, Path(snapshot): Path<String>) -> Result<Response, Fault> {
+    revision::show(&array, control::SnapshotShow { snapshot }, convert::snapshot).await
 }
 
 /// Deletes a snapshot. Volumes and shares cloned from it stay unchanged.
@@ -109,13 +107,21 @@ pub(super) async fn show(
     path = "/api/v1/snapshots/{snapshot}",
     operation_id = "snapshot_delete",
     tag = "snapshots",
-    params(("snapshot" = String, Path, description = "`volume@name`, `share@name`, id, or a name that is unique")),
-    responses((status = 204, description = "Deleted"))
+    params(
+        ("snapshot" = String, Path, description = "`volume@name`, `share@name`, id, or a name that is unique"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
+    ),
+    responses(
+        (status = 204, description = "Deleted"),
+        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+    )
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
+    condition: IfMatch,
     Path(snapshot): Path<String>,
 ) -> Result<StatusCode, Fault> {
-    array.call(control::SnapshotDelete { snapshot }).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let present = control::SnapshotShow { snapshot: snapshot.clone() };
+    let request = control::SnapshotDelete { snapshot };
+    revision::delete(&array, condition, request, present, convert::snapshot).await
 }

@@ -253,17 +253,25 @@ pub(super) async fn reclaim(
     path = "/api/v1/volumes/{volume}/rollback",
     operation_id = "volume_rollback",
     tag = "volumes",
-    params(("volume" = String, Path, description = "Name or id")),
+    params(
+        ("volume" = String, Path, description = "Name or id"),
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
+    ),
     request_body = VolumeRollback,
-    responses((status = 200, body = Volume))
+    responses(
+        (status = 200, body = Volume),
+        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+    )
 )]
 pub(super) async fn rollback(
     State(array): State<ArrayHandle>,
+    condition: IfMatch,
     Path(volume): Path<String>,
     Body(VolumeRollback { snapshot, force, keep }): Body<VolumeRollback>,
-) -> Result<Json<Volume>, Fault> {
+) -> Result<Response, Fault> {
+    let present = control::VolumeShow { volume: volume.clone() };
     let request = control::VolumeRollback { volume, snapshot, force, keep };
-    answer::change(&array, request, convert::volume).await
+    revision::change(&array, condition, request, present, convert::volume).await
 }
 
 /// Returns the volume, its snapshots, their clones, and so on; each after its parent.

@@ -73,6 +73,34 @@ async fn a_change_without_a_condition_or_with_a_star_is_made() {
     assert_eq!(send(&app, "DELETE", path, None).await.0, 204);
 }
 
+/// Roll-backs and deletions of snapshots ignored the condition.
+#[tokio::test]
+async fn content_is_rolled_back_and_snapshots_are_deleted_only_as_the_client_knows_them() {
+    let app = with_objects().await;
+    let known = async |path: &str| ask(&app, "GET", path, &[], Value::Null).await.1.unwrap();
+    for (path, change) in [
+        ("/api/v1/volumes/v1", json!({ "size_bytes": 2_u64 << 30 })),
+        ("/api/v1/shares/s1", json!({ "quota_bytes": 1 << 30 })),
+    ] {
+        post(&app, &format!("{path}/snapshots"), json!({ "name": "monday" })).await;
+        let before = known(path).await;
+        assert_eq!(send(&app, "PATCH", path, Some(change)).await.0, 200);
+        let (rollback, body) = (format!("{path}/rollback"), json!({ "snapshot": "monday", "keep": "kept" }));
+        let (status, _, problem) = ask(&app, "POST", &rollback, &[&before], body.clone()).await;
+        let present = ask(&app, "GET", path, &[], Value::Null).await;
+        assert_eq!((status, problem["code"].as_str()), (412, Some("changed-meanwhile")), "{path}");
+        assert_eq!(problem["present"], present.2, "{path}: nothing was changed");
+        let present = present.1.unwrap();
+        let (status, tag, problem) = ask(&app, "POST", &rollback, &[&present], body).await;
+        assert_eq!((status, &tag), (200, &Some(known(path).await)), "{path}: {problem}");
+        assert_ne!(tag, Some(present), "{path}: it has other content");
+    }
+    let path = "/api/v1/snapshots/v1@monday";
+    let tag = known(path).await;
+    assert_eq!(ask(&app, "DELETE", path, &["\"other\""], Value::Null).await.0, 412);
+    assert_eq!(ask(&app, "DELETE", path, &[&tag], Value::Null).await.0, 204);
+}
+
 /// Grants, usage and changes of other objects leave the tag as it is.
 #[tokio::test]
 async fn only_changes_of_the_object_itself_change_its_tag() {
