@@ -45,7 +45,9 @@ struct Member {
     /// IPv4 address or IPv6 /64 of the client; `None` on a Unix socket.
     network: Option<IpAddr>,
     trusted: bool,
-    /// Start of the request in progress; `None` while idle.
+    /// Number of requests in progress, live streams among them; 0 while idle.
+    in_progress: usize,
+    /// Time since which requests are in progress; `None` while idle.
     request_since: Option<Instant>,
     /// Number of requests started.
     requests: u64,
@@ -137,6 +139,7 @@ impl Connections {
             Member {
                 network: address.map(network),
                 trusted: address.is_none(),
+                in_progress: 0,
                 request_since: None,
                 requests: 0,
                 last_active: Instant::now(),
@@ -184,7 +187,8 @@ impl Connection {
         self.membership.shared.with_member(self.membership.id, |member| {
             let now = Instant::now();
             member.requests += 1;
-            member.request_since = Some(now);
+            member.in_progress += 1;
+            member.request_since.get_or_insert(now);
             member.last_active = now;
         });
         RequestGuard(self.clone())
@@ -198,7 +202,10 @@ impl Drop for RequestGuard {
     fn drop(&mut self) {
         let Membership { id, shared } = &*self.0.membership;
         shared.with_member(*id, |member| {
-            member.request_since = None;
+            member.in_progress = member.in_progress.saturating_sub(1);
+            if member.in_progress == 0 {
+                member.request_since = None;
+            }
             member.last_active = Instant::now();
         });
         shared.room.notify_one();
@@ -291,6 +298,21 @@ mod tests {
         assert_eq!(connections.try_make_room(now + SLOW_REQUEST), Room::None);
         drop((requests, request));
         assert!(matches!(connections.try_make_room(now), Room::Displaced(_)));
+    }
+
+    /// The end of the request that opened a live stream left the stream without protection.
+    #[test]
+    fn a_connection_is_idle_when_its_last_request_ends() {
+        let connections = Connections::default();
+        let all = joined(&connections, 3, MAX_CONNECTIONS);
+        all.iter().for_each(|connection| connection.trust(true));
+        let _others: Vec<_> = all.iter().skip(1).map(Connection::request).collect();
+        let (request, stream) = (all[0].request(), all[0].request());
+        let now = Instant::now();
+        drop(request);
+        assert_eq!(connections.try_make_room(now), Room::None);
+        drop(stream);
+        assert_eq!(connections.try_make_room(now), displaced(3));
     }
 
     #[test]
