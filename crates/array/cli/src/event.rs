@@ -115,10 +115,10 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         // The array lists the events after an event oldest first, but the command shows the newest:
         // request all of them and shorten the list here.
         Some(Since::Id(id)) => query.fetch(client, Some(id), ALL).await?,
-        None | Some(Since::Seconds(_)) => query.fetch(client, None, list.limit).await?,
+        None | Some(Since::Seconds(_)) => query.fetch(client, None, possible(list.limit)).await?,
     };
-    let surplus = events.len().saturating_sub(usize::try_from(list.limit).unwrap_or(usize::MAX));
-    events.drain(..surplus);
+    let newest = events.last().map(|event| event.id);
+    shorten(&mut events, list.limit);
     if !list.follow {
         return output.list(&events);
     }
@@ -126,7 +126,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         Some(Since::Id(id)) => id,
         None | Some(Since::Seconds(_)) => 0,
     };
-    let mut last = events.last().map_or(first, |event| event.id);
+    let mut last = newest.unwrap_or(first);
     output.more(&events, true)?;
     loop {
         tokio::time::sleep(LOOK_INTERVAL).await;
@@ -134,6 +134,17 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         last = events.last().map_or(last, |event| event.id);
         output.more(&events, false)?;
     }
+}
+
+/// Limit that the array takes. Without a wanted event, the newest one tells where `--follow` begins.
+fn possible(limit: u32) -> u32 {
+    limit.clamp(1, ALL)
+}
+
+/// Keeps the newest events.
+fn shorten(events: &mut Vec<Event>, limit: u32) {
+    let surplus = events.len().saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
+    events.drain(..surplus);
 }
 
 /// Returns the query of a list without its start.

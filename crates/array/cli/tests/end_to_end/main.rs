@@ -518,6 +518,10 @@ fn space_is_kept_free_limited_and_watched() {
         assert!(events.contains(line), "{events}");
     }
     assert_eq!(array.ok(&["event", "list", "--limit", "1", "-o", "name"]).lines().count(), 1);
+    // The array refuses these limits.
+    assert_eq!(array.ok(&["event", "list", "--limit", "0", "-o", "name"]), "");
+    let all = array.ok(&["event", "list", "-o", "name"]);
+    assert_eq!(array.ok(&["event", "list", "--limit", "20000", "-o", "name"]), all);
     let codes = |words: &[&str]| {
         let list = ["event", "list", "--columns", "code", "--no-headers"];
         let text = array.ok(&[&list[..], words].concat());
