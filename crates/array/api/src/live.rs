@@ -22,7 +22,8 @@ pub struct LiveTopics {
     pub topics: String,
 }
 
-/// `hello`: the first event of a stream.
+/// `hello`: the first event of a stream. Its client reads jobs and alerts again, because the end of
+/// one before the stream is not announced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LiveHello {
     /// Number of the stream, to change its topics.
@@ -51,7 +52,8 @@ pub struct LiveChange {
     pub op: String,
 }
 
-/// `lagged`: changes after this revision were missed, and the client reads what it shows again.
+/// `lagged`: changes after this revision, or events, were missed, and the client reads what it shows
+/// again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LiveLagged {
     /// Last revision of which all changes were sent.

@@ -8,6 +8,7 @@
 //! state.
 
 mod changes;
+mod events;
 mod news;
 mod publish;
 pub(crate) mod publisher;

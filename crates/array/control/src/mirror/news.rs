@@ -3,7 +3,7 @@
 use super::changes::RecordChange;
 use super::view::View;
 use crate::events::Event;
-use crate::events::view::{AlertView, EventFilter};
+use crate::events::view::AlertView;
 use crate::facts::Facts;
 use crate::jobs::view::JobView;
 use jiff::Timestamp;
@@ -29,8 +29,8 @@ pub struct News {
     pub known: Known,
     /// Changes, oldest first; `None` if some are not in memory any more.
     pub changes: Option<Vec<RecordChange>>,
-    /// Events, oldest first.
-    pub events: Vec<Event>,
+    /// Events, oldest first; `None` if some are not in memory any more.
+    pub events: Option<Vec<Event>>,
     /// All jobs.
     pub jobs: Vec<JobView>,
     /// All active alerts.
@@ -45,8 +45,11 @@ impl View {
             Some(changes) => changes.last().map_or(known.revision, |change| change.revision),
             None => present,
         };
-        let events = self.events(Some(known.event), &EventFilter::default(), MAX_NEWS);
-        let event = events.last().map_or(known.event, |event| event.id);
+        let events = self.events.after(known.event, MAX_NEWS);
+        let event = match &events {
+            Some(events) => events.last().map_or(known.event, |event| event.id),
+            None => self.events.last(),
+        };
         News {
             started: self.started,
             known: Known { revision, event },
@@ -59,7 +62,6 @@ impl View {
 
     /// All that is known.
     pub(super) fn known(&self) -> (Timestamp, Known) {
-        let event = self.events.back().map_or(0, |event| event.id);
-        (self.started, Known { revision: self.directory.revision(), event })
+        (self.started, Known { revision: self.directory.revision(), event: self.events.last() })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Mirror;
 use super::changes::ChangeLog;
+use super::events::EventLog;
 use super::publisher::Waiting;
 use super::view::{Count, Delta, View};
 use crate::control::Control;
@@ -63,7 +64,7 @@ impl Control {
             refusals: VecDeque::new(),
             jobs: BTreeMap::new(),
             alerts: Vec::new(),
-            events: VecDeque::new(),
+            events: EventLog::default(),
             recorder: Recorder::new(self.environment().now()),
             changes_made: ChangeLog::default(),
         };

@@ -1,6 +1,7 @@
 //! Copy of the facts, and its changes.
 
 use super::changes::ChangeLog;
+use super::events::EventLog;
 use crate::directory::{Directory, Edit};
 use crate::events::Event;
 use crate::events::view::{AlertView, EventFilter};
@@ -19,8 +20,6 @@ use uuid::Uuid;
 
 /// Largest number of refused commands in the copy.
 pub(super) const MAX_REFUSALS: usize = 1024;
-/// Largest number of events in the copy, as in `control`.
-const MAX_EVENTS: usize = crate::events::MAX_EVENTS;
 
 /// Change of the copy. `None` removes.
 #[derive(Debug)]
@@ -73,7 +72,7 @@ pub(super) struct View {
     pub refusals: VecDeque<LogEntry>,
     pub jobs: BTreeMap<Uuid, JobView>,
     pub alerts: Vec<AlertView>,
-    pub events: VecDeque<Event>,
+    pub events: EventLog,
     pub recorder: Recorder,
     pub changes_made: ChangeLog,
 }
@@ -122,7 +121,7 @@ impl View {
             Delta::Job(id, Some(job)) => drop(self.jobs.insert(id, *job)),
             Delta::Job(id, None) => drop(self.jobs.remove(&id)),
             Delta::Alerts(alerts) => self.alerts = alerts,
-            Delta::Events(events) => keep(&mut self.events, events, MAX_EVENTS),
+            Delta::Events(events) => self.events.extend(events),
         }
     }
 
@@ -219,7 +218,7 @@ impl Facts for View {
     }
 
     fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event> {
-        crate::events::select(&self.events, since, filter, limit)
+        self.events.select(since, filter, limit)
     }
 
     fn alerts(&self) -> Vec<AlertView> {

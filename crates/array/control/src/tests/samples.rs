@@ -186,9 +186,9 @@ fn followers_get_each_change_once_or_are_told_that_they_missed_some() {
     let changes: Vec<(&str, bool)> =
         news.changes.as_ref().unwrap().iter().map(|change| (change.kind, change.deleted)).collect();
     assert_eq!(changes, [("volume", false), ("volume", true)]);
-    assert_eq!(news.events.len(), 2);
+    assert_eq!(news.events.map(|events| events.len()), Some(2));
     let again = mirror.news(news.known).unwrap();
-    assert_eq!((again.changes, again.events.len(), again.known), (Some(Vec::new()), 0, news.known));
+    assert_eq!((again.changes, again.events, again.known), (Some(Vec::new()), Some(Vec::new()), news.known));
     let future = Known { revision: news.known.revision + 1, ..news.known };
     assert_eq!(mirror.news(future).unwrap().changes, None);
     array.create_host("h0", "iqn.2026-01.org.example:h1");
@@ -200,4 +200,30 @@ fn followers_get_each_change_once_or_are_told_that_they_missed_some() {
     assert_eq!(missed.changes, None);
     let next = mirror.news(missed.known).unwrap();
     assert_eq!(next.changes, Some(Vec::new()));
+}
+
+/// Events that had left the memory were skipped without a word.
+#[test]
+fn followers_are_told_of_events_that_are_not_in_memory_any_more() {
+    let array = Array::new();
+    let mirror = futures_executor::block_on(array.control.mirror());
+    let (_, start) = mirror.known().unwrap();
+    let raise = |count: usize| {
+        let draft = || events::Draft::info("volume-created", "v1", "volume v1 created");
+        (0..count).for_each(|_| array.control.raise(draft()));
+        futures_executor::block_on(array.control.publish_facts());
+    };
+    let missed = |known: Known| mirror.news(known).unwrap().events.is_none();
+    raise(9_990);
+    assert_eq!(mirror.news(start).unwrap().events.map(|events| events.len()), Some(256));
+    raise(20);
+    assert!(missed(start), "the oldest have left the memory");
+    let news = mirror.news(start).unwrap();
+    assert!(!missed(news.known) && mirror.known().unwrap().1.event == news.known.event);
+    assert!(missed(Known { event: news.known.event + 1, ..news.known }), "an event of the future");
+    // More than the array keeps happened between two publications.
+    raise(10_001);
+    assert!(missed(news.known));
+    raise(1);
+    assert!(missed(news.known) && !missed(mirror.known().unwrap().1));
 }

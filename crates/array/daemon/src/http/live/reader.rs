@@ -59,15 +59,17 @@ impl Reader {
         let News { jobs, .. } = mirror.news(present)?;
         let resumed = last.map(|last| read_id(last).filter(|(of, _)| *of == started.as_millisecond()));
         let known = resumed.flatten().map_or(present, |(_, known)| known);
+        let id = |known: Known| id(started, known);
         let hello = LiveHello {
             stream: stream.number,
             revision: known.revision,
             time: Timestamp::now(),
             version: crate::VERSION.to_owned(),
         };
-        let mut waiting = VecDeque::from([event("hello", &hello).retry(RETRY)]);
+        let mut waiting = VecDeque::from([event("hello", &hello).id(id(known)).retry(RETRY)]);
         if resumed == Some(None) {
-            waiting.push_back(event("lagged", &LiveLagged { from: 0, revision: present.revision }));
+            let lagged = LiveLagged { from: 0, revision: present.revision };
+            waiting.push_back(event("lagged", &lagged).id(id(present)));
         }
         // Jobs that have ended are no news.
         let ended = jobs.into_iter().filter(|job| job.state != JobState::Running);
@@ -126,14 +128,21 @@ impl Reader {
             self.sample(&topics, view);
         }
         let News { known, changes, events, jobs, alerts, .. } = mirror.news(self.known)?;
-        self.changes(&topics, changes, known.revision);
-        for found in events {
-            self.known.event = found.id;
-            if topics.events {
-                let id = self.id();
-                self.waiting.push_back(event("event", &convert::event(found)).id(id));
-            }
+        let has_missed = topics.changes && changes.is_none() || topics.events && events.is_none();
+        let from = self.known.revision;
+        if changes.is_none() {
+            self.known.revision = known.revision;
         }
+        if events.is_none() {
+            self.known.event = known.event;
+        }
+        if has_missed {
+            let lagged = LiveLagged { from, revision: self.known.revision };
+            let id = self.id();
+            self.waiting.push_back(event("lagged", &lagged).id(id));
+        }
+        self.changes(&topics, changes.unwrap_or_default());
+        self.events(&topics, events.unwrap_or_default());
         self.jobs(&topics, jobs);
         self.alerts(&topics, alerts);
         Ok(())
@@ -151,15 +160,17 @@ impl Reader {
         self.waiting.push_back(event("sample", &sample));
     }
 
-    fn changes(&mut self, topics: &Topics, changes: Option<Vec<RecordChange>>, revision: u64) {
-        let Some(changes) = changes else {
-            let lagged = LiveLagged { from: self.known.revision, revision };
-            self.known.revision = revision;
-            if topics.changes {
-                self.waiting.push_back(event("lagged", &lagged));
+    fn events(&mut self, topics: &Topics, events: Vec<control::Event>) {
+        for found in events {
+            self.known.event = found.id;
+            if topics.events {
+                let id = self.id();
+                self.waiting.push_back(event("event", &convert::event(found)).id(id));
             }
-            return;
-        };
+        }
+    }
+
+    fn changes(&mut self, topics: &Topics, changes: Vec<RecordChange>) {
         for RecordChange { revision, kind, id, deleted } in changes {
             self.known.revision = revision;
             if topics.changes {
@@ -197,8 +208,12 @@ impl Reader {
 
     /// Id of an event: what the client knows with it.
     fn id(&self) -> String {
-        format!("{}.{}.{}", self.started.as_millisecond(), self.known.revision, self.known.event)
+        id(self.started, self.known)
     }
+}
+
+fn id(started: Timestamp, known: Known) -> String {
+    format!("{}.{}.{}", started.as_millisecond(), known.revision, known.event)
 }
 
 /// Reads an id: the start of the array in milliseconds, and what the client knows.

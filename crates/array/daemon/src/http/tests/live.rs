@@ -94,12 +94,32 @@ async fn a_stream_has_samples_changes_and_events() {
     assert_eq!(again.find("change").await.1["op"], "deleted");
     let codes = [again.find("event").await.1["code"].clone(), again.find("event").await.1["code"].clone()];
     assert_eq!(codes, ["volume-created", "volume-deleted"]);
+    // Even if it got nothing but the greeting, whose id goes on where it was.
+    let mut greeted = open(&app, "?topics=changes+events", None).await.unwrap();
+    let (id, _) = greeted.find("hello").await;
+    drop(greeted);
+    post(&app, "/api/v1/volumes", json!({ "name": "v2", "size_bytes": 1 << 30 })).await;
+    let mut again = open(&app, "?topics=changes+events", Some(&id)).await.unwrap();
+    assert_eq!(again.find("hello").await.0, id);
+    assert_eq!(again.find("change").await.1["op"], "put");
+    assert_eq!(again.find("event").await.1["code"], "volume-created");
+    // Events that the array does not have are missed, too.
+    let (known, _) = id.rsplit_once('.').unwrap();
+    let mut future = open(&app, "?topics=events", Some(&format!("{known}.99999999"))).await.unwrap();
+    let (id, lagged) = future.find("lagged").await;
+    assert_eq!((id.split('.').count(), &lagged["from"]), (3, &hello_revision(known)));
     // One from another run of the array is told to read everything again.
     for foreign in ["17.3.4", "", "nonsense", "1.2.3.4"] {
         let mut other = open(&app, "?topics=changes", Some(foreign)).await.unwrap();
         assert_eq!(other.next().await.unwrap().0, "hello", "{foreign}");
-        assert_eq!(other.next().await.unwrap().0, "lagged", "{foreign}");
+        let (name, id, _) = other.next().await.unwrap();
+        assert_eq!((name.as_str(), id.split('.').count()), ("lagged", 3), "{foreign}");
     }
+}
+
+/// Revision in the beginning of an id.
+fn hello_revision(known: &str) -> Value {
+    json!(known.split('.').nth(1).and_then(|revision| revision.parse::<u64>().ok()))
 }
 
 #[tokio::test]
