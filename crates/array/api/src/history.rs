@@ -126,9 +126,10 @@ pub struct ArraySample {
     /// Commands in flight.
     #[serde(rename = "q")]
     pub queue_depth: u64,
-    /// Thousandths of one processor that the threads which serve hosts used.
-    #[serde(rename = "busy")]
-    pub busy_per_mille: u64,
+    /// Thousandths of one processor that the threads which serve hosts used; absent in the first
+    /// sample of an array.
+    #[serde(rename = "busy", default, skip_serializing_if = "Option::is_none")]
+    pub busy_per_mille: Option<u64>,
 }
 
 /// One primitive.

@@ -195,7 +195,7 @@ impl ArrayHandle {
 /// until the queue is closed and every request taken from it is complete. Must run inside a
 /// `tokio::task::LocalSet`. A request whose caller has gone is still executed to its end.
 pub async fn answer(control: Rc<Control>, requests: Requests) {
-    let Requests { mut queue, mut pings, mirror, .. } = requests;
+    let Requests { mut queue, mut pings, mirror, measurements } = requests;
     let answering = tokio::task::spawn_local(async move {
         while let Some(ping) = pings.recv().await {
             let _caller_gone = ping.send(());
@@ -203,7 +203,8 @@ pub async fn answer(control: Rc<Control>, requests: Requests) {
     });
     let freshness = Arc::new(Freshness::default());
     let reading = Reading { mirror: control.mirror().await, freshness: Arc::clone(&freshness) };
-    let publishing = tokio::task::spawn_local(freshness::publish(Rc::clone(&control), Arc::clone(&freshness)));
+    let publishing =
+        tokio::task::spawn_local(freshness::publish(Rc::clone(&control), Arc::clone(&freshness), measurements));
     let counting = tokio::task::spawn_local(freshness::count(Rc::clone(&control), freshness));
     // Without a receiver, the management plane has ended already.
     let _without_receiver = mirror.send(Some(reading));

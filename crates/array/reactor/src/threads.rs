@@ -19,6 +19,9 @@ use tokio::sync::oneshot;
 
 /// Interval at which the load is measured.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Interval at which an executor notes its processor time: a small part of the second of a sample, whose
+/// end it does not know.
+const NOTE_INTERVAL: Duration = Duration::from_millis(50);
 /// Interval at which new connections are looked for, where all are spread.
 const SPREAD_INTERVAL: Duration = Duration::from_millis(20);
 /// Part of the interval from which on the reactor's thread is busy, in percent.
@@ -85,7 +88,7 @@ fn start(start: ExecutorStart, measurements: Arc<Measurements>) -> Result<onesho
 async fn measure(number: usize, measurements: Arc<Measurements>) {
     loop {
         measurements.loads.note(number);
-        tokio::time::sleep(INTERVAL).await;
+        tokio::time::sleep(NOTE_INTERVAL).await;
     }
 }
 

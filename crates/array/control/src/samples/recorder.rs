@@ -24,8 +24,8 @@ struct Pending {
     primitives: BTreeMap<Primitive, Offload>,
     received_bytes: u64,
     sent_bytes: u64,
-    /// Processor time of the threads that serve hosts, at the last sample.
-    processor_ns: u64,
+    /// Processor time of the threads that serve hosts, at the last sample; absent before the first.
+    processor_ns: Option<u64>,
 }
 
 /// Reads and writes since the last sample.
@@ -163,7 +163,7 @@ impl Recorder {
         if interval_ms == 0 {
             return;
         }
-        let next = Pending { since: at, processor_ns, ..Pending::default() };
+        let next = Pending { since: at, processor_ns: Some(processor_ns), ..Pending::default() };
         let pending = std::mem::replace(&mut self.pending, next);
         // If the clock was set back, the length of the interval is not known.
         let Ok(interval_ms) = u64::try_from(interval_ms) else { return };
@@ -187,14 +187,14 @@ impl Pending {
             units.sort_by_key(|(id, _)| *id);
         }
         units.shrink_to_fit();
-        let busy_ns = processor_ns.saturating_sub(self.processor_ns);
+        let busy_ns = self.processor_ns.map(|before| processor_ns.saturating_sub(before));
         let array = ArraySample {
             io: self.io.sample(),
             received_bytes: self.received_bytes,
             sent_bytes: self.sent_bytes,
             offloaded_bytes,
             queue_depth,
-            busy_per_mille: narrow(busy_ns / (interval_ms * 1000)),
+            busy_per_mille: busy_ns.map(|busy_ns| narrow(busy_ns / (interval_ms * 1000))),
         };
         Sample { at, interval_ms, array, primitives, units }
     }

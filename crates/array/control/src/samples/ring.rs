@@ -75,8 +75,8 @@ pub struct ArraySample {
     /// Commands in flight at the end.
     pub queue_depth: u64,
     /// Thousandths of the time that the threads which serve hosts used a processor, of one
-    /// processor.
-    pub busy_per_mille: u32,
+    /// processor. Absent in the first sample: what these threads did before is not known.
+    pub busy_per_mille: Option<u32>,
 }
 
 /// One primitive in an interval.

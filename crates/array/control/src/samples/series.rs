@@ -72,7 +72,7 @@ const ARRAY: &[Metric<Sample>] = &[
     ),
     metric("queue_depth", "1", "Commands in flight", |of, _| Some(of.array.queue_depth as f64)),
     metric("busy", "1", "Share of one processor that the threads which serve hosts used", |of, _| {
-        Some(f64::from(of.array.busy_per_mille) / 1000.0)
+        of.array.busy_per_mille.map(|busy| f64::from(busy) / 1000.0)
     }),
 ];
 

@@ -87,6 +87,27 @@ async fn a_ping_and_reads_do_not_wait_for_changes() {
     LocalSet::new().run_until(check).await;
 }
 
+/// The processor time was noted once a second, beside the publications: a sample had that of
+/// no second, or of two.
+#[tokio::test]
+async fn a_publication_notes_the_processor_time() {
+    let check = async {
+        let control = control().await;
+        let (array, requests) = ArrayHandle::channel();
+        let answering = spawn_local(answer(control, requests));
+        let mut before = 0;
+        for _ in 0..3 {
+            array.read(control::VolumeList::default()).await.unwrap();
+            let noted = array.measurements().loads.processor_ns(0);
+            assert!(noted > before, "{noted} after {before}");
+            before = noted;
+        }
+        drop(array);
+        answering.await.unwrap();
+    };
+    LocalSet::new().run_until(check).await;
+}
+
 /// Measurements were those of the process, so that two arrays in it showed the sum of both.
 #[test]
 fn each_array_has_its_own_measurements() {

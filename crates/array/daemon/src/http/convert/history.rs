@@ -57,7 +57,7 @@ pub(in crate::http) fn sample(view: SampleView) -> Sample {
             p50_us: latency(io.p50_us, io),
             p99_us: latency(io.p99_us, io),
             queue_depth: array.queue_depth,
-            busy_per_mille: u64::from(array.busy_per_mille),
+            busy_per_mille: array.busy_per_mille.map(u64::from),
         }),
         primitives: primitives.collect(),
         volumes: volumes.collect(),
