@@ -14,8 +14,8 @@ pub struct List<T> {
     /// Number of resources in all parts; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// Number of changes by administrators since the array started that the list includes; absent
-    /// for a list that does not come from the array's own records.
+    /// Revision of the array's records that the list includes. Each change of a record raises it; it
+    /// begins anew when the array starts. Absent for a list that does not come from these records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<u64>,
 }

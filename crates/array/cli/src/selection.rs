@@ -12,8 +12,9 @@ const PART: u32 = 500;
 /// Options of a list.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Selection {
-    /// Sort by one or two fields of the JSON output; '-' before a field: descending
-    #[arg(long, value_name = "FIELD[,FIELD]", allow_hyphen_values = true)]
+    /// Sort by one or two keys; '-' before a key: descending. An unknown key is refused with all that
+    /// the list has
+    #[arg(long, value_name = "KEY[,KEY]", allow_hyphen_values = true)]
     sort: Option<String>,
     /// Only what matches, such as host=esx01; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_filter)]

@@ -188,7 +188,8 @@ impl Directory {
         }
     }
 
-    /// Number of changes since the array started. Usage and counters do not change it.
+    /// Number of changes since the array started, the records that it read among them. Usage and
+    /// counters do not change it.
     pub fn revision(&self) -> u64 {
         self.revision
     }

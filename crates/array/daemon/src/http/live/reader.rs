@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 /// Time after which a client connects again.
 const RETRY: Duration = Duration::from_secs(2);
-/// Longest time for which a client takes nothing.
+/// Time without taking anything after which the next that a client takes is the end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// State of a stream.
