@@ -14,7 +14,7 @@ use crate::http::connections::Connection;
 use crate::http::extract::{Body, Path, Query};
 use crate::http::peer::Peer;
 use crate::http::problem::Fault;
-use api::{LiveQuery, LiveTopics};
+use api::{LiveQuery, LiveTopics, Problem};
 use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -51,7 +51,10 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     operation_id = "live_show",
     tag = "live",
     params(LiveQuery, ("Last-Event-ID" = Option<String>, Header, description = "Last `id` that the client has got")),
-    responses((status = 200, body = String, content_type = "text/event-stream"))
+    responses(
+        (status = 200, body = String, content_type = "text/event-stream"),
+        (status = 429, description = "There are as many streams as possible (`too-many-streams`)", body = Problem, content_type = "application/problem+json")
+    )
 )]
 pub(super) async fn show(
     State(array): State<ArrayHandle>,

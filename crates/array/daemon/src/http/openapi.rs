@@ -4,9 +4,10 @@
 use axum::http::header;
 use axum::response::IntoResponse;
 use std::sync::OnceLock;
+use utoipa::ToSchema;
+use utoipa::openapi::path::{Operation, Parameter};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, Info, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr, ResponseBuilder};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::openapi::{ContentBuilder, Header, Info, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr, ResponseBuilder};
 
 /// Name of the security scheme.
 const BEARER: &str = "bearer";
@@ -31,6 +32,8 @@ pub(super) fn frame() -> OpenApi {
 pub fn openapi_json() -> String {
     let mut document = super::resources().split_for_parts().1;
     add_problems(&mut document);
+    add_live_events(&mut document);
+    add_tags(&mut document);
     serde_json::to_string_pretty(&document).map(|text| text + "\n").unwrap_or_default()
 }
 
@@ -40,19 +43,58 @@ pub(super) async fn show() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], DOCUMENT.get_or_init(openapi_json).as_str())
 }
 
+/// Adds a type and all types that it contains.
+fn add_schema<T: ToSchema>(document: &mut OpenApi) {
+    let mut nested = Vec::new();
+    T::schemas(&mut nested);
+    nested.push((T::name().into_owned(), T::schema()));
+    document.components.get_or_insert_default().schemas.extend(nested);
+}
+
+/// Adds the data of the events of a live stream, which no response names.
+fn add_live_events(document: &mut OpenApi) {
+    add_schema::<api::LiveHello>(document);
+    add_schema::<api::LiveChange>(document);
+    add_schema::<api::LiveLagged>(document);
+    add_schema::<api::LiveAlertEnded>(document);
+    add_schema::<api::LiveBye>(document);
+}
+
+/// Operations of a path.
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem { get, put, post, delete, patch, .. } = item;
+    [get, put, post, delete, patch].into_iter().flatten()
+}
+
+/// Adds the header `ETag` to the answers with an object: of each operation that has a condition, and
+/// of the read of that object.
+fn add_tags(document: &mut OpenApi) {
+    for item in document.paths.paths.values_mut() {
+        let is_condition = |parameter: &RefOr<Parameter>| match parameter {
+            RefOr::T(parameter) => parameter.name == "If-Match",
+            RefOr::Ref(_) => false,
+        };
+        if !operations(item).any(|operation| operation.parameters.iter().flatten().any(is_condition)) {
+            continue;
+        }
+        for operation in operations(item) {
+            if let Some(RefOr::T(response)) = operation.responses.responses.get_mut("200") {
+                let mut header = Header::default();
+                header.description = Some("Tag of the object, for `If-Match`".to_owned());
+                response.headers.insert("ETag".to_owned(), RefOr::T(header));
+            }
+        }
+    }
+}
+
 /// Adds the problem document as a response of every operation.
 fn add_problems(document: &mut OpenApi) {
-    let components = document.components.get_or_insert_default();
-    let mut nested = Vec::new();
-    api::Problem::schemas(&mut nested);
-    nested.push((api::Problem::name().into_owned(), api::Problem::schema()));
-    components.schemas.extend(nested);
+    add_schema::<api::Problem>(document);
     let content = ContentBuilder::new().schema(Some(RefOr::Ref(Ref::from_schema_name("Problem")))).build();
     let response =
         ResponseBuilder::new().description("A problem document").content("application/problem+json", content).build();
     for item in document.paths.paths.values_mut() {
-        let PathItem { get, put, post, delete, patch, .. } = item;
-        for operation in [get, put, post, delete, patch].into_iter().flatten() {
+        for operation in operations(item) {
             operation.responses.responses.insert("default".to_owned(), RefOr::T(response.clone()));
         }
     }
@@ -107,6 +149,23 @@ mod tests {
                 assert_eq!(operation.get("security"), expected.as_ref(), "{method} {path}");
             }
         }
+    }
+
+    /// The events of a stream were named in a description only, and tags nowhere.
+    #[test]
+    fn events_of_a_stream_and_tags_are_described() {
+        let document = document();
+        for event in ["Hello", "Change", "Lagged", "AlertEnded", "Bye"] {
+            assert!(document["components"]["schemas"][format!("Live{event}")]["properties"].is_object(), "{event}");
+        }
+        let paths = document["paths"].as_object().unwrap();
+        assert!(paths["/api/v1/live"]["get"]["responses"]["429"].is_object());
+        let has_tag = |path: &str, method: &str| paths[path][method]["responses"]["200"]["headers"]["ETag"].is_object();
+        for noun in ["volume", "share", "snapshot", "host"] {
+            assert!(has_tag(&format!("/api/v1/{noun}s/{{{noun}}}"), "get"), "{noun}");
+        }
+        assert!(has_tag("/api/v1/volumes/{volume}", "patch") && has_tag("/api/v1/shares/{share}/rollback", "post"));
+        assert!(!has_tag("/api/v1/volumes", "get"));
     }
 
     /// Numbers with a range say which: the bounds of their type are wider.
