@@ -40,8 +40,8 @@ pub struct History {
     pub series: Vec<Series>,
 }
 
-/// Values of one series. `null` is a gap, not zero: no sample is known, or nothing happened that
-/// has the value.
+/// Values of one series. `null` is a gap, not zero: no sample is known, nothing happened that has
+/// the value, or the volume or share did not exist or was not among the 512 busiest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Series {
     /// Name.
@@ -88,7 +88,8 @@ pub struct Sample {
     /// Primitives that were used, by name.
     #[serde(rename = "off", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub primitives: BTreeMap<String, PrimitiveSample>,
-    /// Wanted volumes and shares, by id.
+    /// Wanted volumes and shares, by id. Absent if more than 512 were used and it is not among the
+    /// busiest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub volumes: BTreeMap<Uuid, VolumeSample>,
 }

@@ -36,8 +36,8 @@ pub struct HistoryView {
     pub series: Vec<SeriesView>,
 }
 
-/// Values of one series. A point without a value is a gap: no sample is known, or nothing happened
-/// that has the value.
+/// Values of one series. A point without a value is a gap: no sample is known, nothing happened that
+/// has the value, or the volume or share did not exist or was not among the busiest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesView {
     /// Name.

@@ -10,7 +10,8 @@ use uuid::Uuid;
 /// Reads the newest sample; the reply is `None` before the first one.
 #[derive(Clone, Debug, Default)]
 pub struct SampleLatest {
-    /// Volumes and shares; those that do not exist are left out.
+    /// Volumes and shares; those that do not exist, and those of which the sample does not know the
+    /// reads and writes, are left out.
     pub units: Vec<Uuid>,
 }
 
@@ -45,7 +46,7 @@ impl Read for SampleLatest {
             let volume = directory.volume_by_id(*id).map(|volume| volume.object);
             let object = volume.or_else(|| directory.share_by_id(*id).map(|share| share.object))?;
             let mapped_bytes = facts.object(object)?.mapped_bytes;
-            Some(UnitView { id: *id, io: sample.unit(object), mapped_bytes })
+            Some(UnitView { id: *id, io: sample.unit(object)?, mapped_bytes })
         };
         let units = self.units.iter().filter_map(view).collect();
         Ok(Some(SampleView { sample: Arc::clone(sample), units }))

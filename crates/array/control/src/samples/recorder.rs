@@ -181,7 +181,8 @@ impl Pending {
         let moved = primitives.iter().filter(|(primitive, _)| moves_data(*primitive)).map(|(_, of)| of.bytes);
         let offloaded_bytes = moved.fold(0, u64::saturating_add);
         let mut units: Vec<(ObjectId, IoSample)> = self.units.into_iter().map(|(id, io)| (id, io.sample())).collect();
-        if units.len() > MAX_UNITS {
+        let is_cut = units.len() > MAX_UNITS;
+        if is_cut {
             units.sort_by_key(|(_, io)| Reverse(u64::from(io.reads) + u64::from(io.writes)));
             units.truncate(MAX_UNITS);
             units.sort_by_key(|(id, _)| *id);
@@ -196,6 +197,6 @@ impl Pending {
             queue_depth,
             busy_per_mille: busy_ns.map(|busy_ns| narrow(busy_ns / (interval_ms * 1000))),
         };
-        Sample { at, interval_ms, array, primitives, units }
+        Sample { at, interval_ms, array, primitives, units, is_cut }
     }
 }

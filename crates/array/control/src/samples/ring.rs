@@ -28,13 +28,16 @@ pub struct Sample {
     pub primitives: Vec<(Primitive, PrimitiveSample)>,
     /// Volumes and shares that were read or written, by object.
     pub units: Vec<(ObjectId, IoSample)>,
+    /// True if more were: those with the fewest reads and writes are not in [`Self::units`].
+    pub is_cut: bool,
 }
 
 impl Sample {
-    /// Reads and writes of a volume or share.
-    pub fn unit(&self, object: ObjectId) -> IoSample {
+    /// Reads and writes of a volume or share. `None` if they are not known: it is not among the busiest.
+    pub fn unit(&self, object: ObjectId) -> Option<IoSample> {
         let used = self.units.binary_search_by_key(&object, |(other, _)| *other).ok();
-        used.and_then(|at| self.units.get(at)).map(|(_, io)| *io).unwrap_or_default()
+        let known = used.and_then(|at| self.units.get(at)).map(|(_, io)| *io);
+        known.or_else(|| (!self.is_cut).then(IoSample::default))
     }
 
     /// Number of an interval as a rate per second, rounded.

@@ -4,6 +4,7 @@ use super::ring::{IoSample, PrimitiveSample, Sample};
 use crate::error::ControlError;
 use crate::facts::Facts;
 use crate::read::Read;
+use jiff::Timestamp;
 use pool::ObjectId;
 use unit::Primitive;
 
@@ -94,7 +95,8 @@ pub(super) enum Series {
     Array(&'static Metric<Sample>),
     ArrayIo(&'static Metric<IoSample>),
     Primitive(Primitive, &'static Metric<PrimitiveSample>),
-    Unit(ObjectId, &'static Metric<IoSample>),
+    /// Volume or share, and the time at which it was created.
+    Unit(ObjectId, Timestamp, &'static Metric<IoSample>),
 }
 
 fn find<S>(metrics: &'static [Metric<S>], name: &str) -> Option<&'static Metric<S>> {
@@ -120,11 +122,13 @@ impl Series {
             }
             "volume" => {
                 let metric = find(IO, metric).ok_or_else(unknown)?;
-                Ok(Self::Unit(facts.directory().volume(of)?.object, metric))
+                let volume = facts.directory().volume(of)?;
+                Ok(Self::Unit(volume.object, volume.created, metric))
             }
             "share" => {
                 let metric = find(IO, metric).ok_or_else(unknown)?;
-                Ok(Self::Unit(facts.directory().share(of)?.object, metric))
+                let share = facts.directory().share(of)?;
+                Ok(Self::Unit(share.object, share.created, metric))
             }
             _ => Err(unknown()),
         }
@@ -134,7 +138,7 @@ impl Series {
     pub fn unit(&self) -> &'static str {
         match self {
             Self::Array(metric) => metric.unit,
-            Self::ArrayIo(metric) | Self::Unit(_, metric) => metric.unit,
+            Self::ArrayIo(metric) | Self::Unit(_, _, metric) => metric.unit,
             Self::Primitive(_, metric) => metric.unit,
         }
     }
@@ -149,7 +153,8 @@ impl Series {
                 let used = sample.primitives.iter().find(|(other, _)| other == primitive);
                 (metric.value)(&used.map(|(_, of)| *of).unwrap_or_default(), seconds)
             }
-            Self::Unit(object, metric) => (metric.value)(&sample.unit(*object), seconds),
+            Self::Unit(_, created, _) if sample.at <= *created => None,
+            Self::Unit(object, _, metric) => (metric.value)(&sample.unit(*object)?, seconds),
         }
     }
 }

@@ -37,11 +37,11 @@ fn a_sample_has_what_happened_since_the_last_one() {
     assert_eq!((first.array.io, first.units.len(), first.array.queue_depth), (IoSample::default(), 0, 3));
     set(&array, counters(object, 130, 90));
     let second = sample(&array, &mirror, 0);
-    let io = second.unit(object);
+    let io = second.unit(object).unwrap();
     assert_eq!((io.reads, io.writes, io.read_bytes), (30, 0, 30 << 12));
     assert_eq!(second.array.io, io);
     let idle = sample(&array, &mirror, 0);
-    assert_eq!((idle.array.io, idle.unit(object)), (IoSample::default(), IoSample::default()));
+    assert_eq!((idle.array.io, idle.unit(object)), (IoSample::default(), Some(IoSample::default())));
 }
 
 #[test]
@@ -114,7 +114,17 @@ fn samples_of_ten_minutes_are_kept_and_volumes_are_bounded() {
     }
     let busiest = sample(&array, &mirror, 0);
     assert_eq!((busiest.units.len(), u64::from(busiest.array.io.reads)), (512, 600 * 601 / 2));
-    assert_eq!((busiest.unit(objects[599]).reads, busiest.unit(objects[0]).reads), (600, 0));
+    // Others are not idle: what they did is not known.
+    let reads = |object| busiest.unit(object).map(|io| io.reads);
+    assert_eq!((reads(objects[599]), reads(objects[0])), (Some(600), None));
+    let series = ["volume.v599.read_ops", "volume.v0.read_ops"].map(str::to_owned).to_vec();
+    let view = mirror.read(&History { series, from: None, to: None, points: 1000 }).unwrap();
+    let points: Vec<usize> = view.series.iter().map(|series| series.average.iter().flatten().count()).collect();
+    assert_eq!(points, [1, 0]);
+    let [quiet, busy] =
+        [objects[0], objects[599]].map(|object| array.control.directory().volume_of(object).unwrap().id);
+    let view = mirror.read(&SampleLatest { units: vec![quiet, busy] }).unwrap().unwrap();
+    assert_eq!(view.units.iter().map(|unit| unit.id).collect::<Vec<_>>(), [busy]);
     array.live.counters.borrow_mut().clear();
     for _ in 0..700 {
         sample(&array, &mirror, 0);
@@ -154,6 +164,22 @@ fn points_are_means_and_maxima_of_their_steps_and_gaps_are_no_zeros() {
     let view = mirror.read(&History { series, from, to: None, points: 1 }).unwrap();
     let values: Vec<Option<f64>> = view.series.iter().map(|series| series.average[0]).collect();
     assert_eq!(values, [Some(0.0), None]);
+}
+
+/// What a volume did before it existed was zero, and lowered the means of the first steps.
+#[test]
+fn a_volume_has_no_values_before_it_was_created() {
+    let array = Array::new();
+    let mirror = futures_executor::block_on(array.control.mirror());
+    sample(&array, &mirror, 0);
+    let object = array.create("v1").record.object;
+    futures_executor::block_on(array.control.publish_facts());
+    set(&array, counters(object, 10, 9));
+    let rate = reads_per_second(&sample(&array, &mirror, 0));
+    let series = vec!["volume.v1.read_ops".to_owned()];
+    let view = mirror.read(&History { series, from: None, to: None, points: 2 }).unwrap();
+    let mean = view.series[0].average.last().copied().flatten().unwrap();
+    assert!((mean - rate).abs() < 1e-9, "{mean}, not {rate}");
 }
 
 fn reads_per_second(sample: &Sample) -> f64 {
