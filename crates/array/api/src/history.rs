@@ -124,7 +124,7 @@ pub struct ArraySample {
     /// Latency in microseconds that 99 % of the reads and writes did not exceed; absent without any.
     #[serde(rename = "p99", default, skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<u64>,
-    /// Commands in flight.
+    /// SCSI commands in flight; calls of NFS are not counted.
     #[serde(rename = "q")]
     pub queue_depth: u64,
     /// Thousandths of one processor that the threads which serve hosts used; absent in the first

@@ -69,13 +69,14 @@ pub struct IoSample {
 pub struct ArraySample {
     /// Reads and writes.
     pub io: IoSample,
-    /// Bytes that the portals received: Data-Out, and what NFS wrote.
+    /// Bytes that the portals received: Data-Out, and what NFS wrote. Those of an iSCSI session between
+    /// the last publication and its end are not counted.
     pub received_bytes: u64,
-    /// Bytes that the portals sent: Data-In, and what NFS read.
+    /// Bytes that the portals sent: Data-In, and what NFS read; sessions as above.
     pub sent_bytes: u64,
     /// Bytes that offload commands copied, zeroed or freed.
     pub offloaded_bytes: u64,
-    /// Commands in flight at the end.
+    /// SCSI commands in flight at the end.
     pub queue_depth: u64,
     /// Thousandths of the time that the threads which serve hosts used a processor, of one
     /// processor. Absent in the first sample: what these threads did before is not known.

@@ -56,12 +56,18 @@ const IO: &[Metric<IoSample>] = &[
 
 /// Values of the whole array alone.
 const ARRAY: &[Metric<Sample>] = &[
-    metric("received_bytes", "B/s", "Bytes that the portals received: Data-Out, and what NFS wrote", |of, seconds| {
-        rate(of.array.received_bytes, seconds)
-    }),
-    metric("sent_bytes", "B/s", "Bytes that the portals sent: Data-In, and what NFS read", |of, seconds| {
-        rate(of.array.sent_bytes, seconds)
-    }),
+    metric(
+        "received_bytes",
+        "B/s",
+        "Bytes that the portals received: Data-Out without the last second of ended sessions, and what NFS wrote",
+        |of, seconds| rate(of.array.received_bytes, seconds),
+    ),
+    metric(
+        "sent_bytes",
+        "B/s",
+        "Bytes that the portals sent: Data-In without the last second of ended sessions, and what NFS read",
+        |of, seconds| rate(of.array.sent_bytes, seconds),
+    ),
     metric("network_bytes", "B/s", "Host line: bytes over the network, both ways", |of, seconds| {
         rate(of.array.received_bytes.saturating_add(of.array.sent_bytes), seconds)
     }),
@@ -71,7 +77,9 @@ const ARRAY: &[Metric<Sample>] = &[
         "Array line: bytes that offload commands copied, zeroed or freed",
         |of, seconds| rate(of.array.offloaded_bytes, seconds),
     ),
-    metric("queue_depth", "1", "Commands in flight", |of, _| Some(of.array.queue_depth as f64)),
+    metric("queue_depth", "1", "SCSI commands in flight; calls of NFS are not counted", |of, _| {
+        Some(of.array.queue_depth as f64)
+    }),
     metric("busy", "1", "Share of one processor that the threads which serve hosts used", |of, _| {
         of.array.busy_per_mille.map(|busy| f64::from(busy) / 1000.0)
     }),
