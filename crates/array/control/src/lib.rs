@@ -59,6 +59,7 @@ mod snapshots;
 mod system;
 #[cfg(test)]
 mod tests;
+mod text_match;
 mod volumes;
 
 pub use access::*;

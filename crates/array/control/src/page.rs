@@ -5,12 +5,13 @@
 
 mod sort;
 
-pub(crate) use sort::{column, counted_column};
 pub use sort::{Column, Key};
+pub(crate) use sort::{column, counted_column};
 
 use crate::error::ControlError;
 use crate::facts::Facts;
 use crate::read::Read;
+use crate::text_match;
 use pool::ObjectId;
 use sort::{Position, Sort};
 
@@ -107,7 +108,7 @@ impl<L: Listed> Page<L> {
     fn matching(&self, facts: &dyn Facts) -> Result<Vec<(String, L::Row)>, ControlError> {
         let mut rows = self.list.rows(facts)?;
         if let Some(text) = self.text.as_deref().map(str::to_lowercase) {
-            rows.retain(|(_, row)| L::texts(facts, row).iter().any(|found| found.to_lowercase().contains(&text)));
+            rows.retain(|(_, row)| L::texts(facts, row).iter().any(|found| text_match::contains(found, &text)));
         }
         Ok(rows)
     }

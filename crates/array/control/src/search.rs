@@ -9,6 +9,7 @@ use crate::page::Listed;
 use crate::read::Read;
 use crate::shares::ShareList;
 use crate::snapshots::SnapshotList;
+use crate::text_match;
 use crate::volumes::VolumeList;
 
 /// Largest number of objects that are found.
@@ -44,27 +45,49 @@ impl Read for Search {
             return Err(ControlError::InvalidQuery(format!("the text has 1 to {MAX_TEXT} characters")));
         }
         let text = self.text.to_lowercase();
-        let mut found = matches(&VolumeList::default(), "volume", facts, &text)?;
-        found.extend(matches(&ShareList::default(), "share", facts, &text)?);
-        found.extend(matches(&HostList::default(), "host", facts, &text)?);
-        found.extend(matches(&HostGroupList, "host-group", facts, &text)?);
-        found.extend(matches(&SnapshotList::default(), "snapshot", facts, &text)?);
-        found.extend(matches(&JobList, "job", facts, &text)?);
+        let directory = facts.directory();
+        let volumes = directory.volumes_by_name().map(|volume| VolumeList::texts(facts, &volume.id));
+        let mut found = matches("volume", volumes, &text);
+        let shares = directory.shares_by_name().map(|share| ShareList::texts(facts, &share.id));
+        found.extend(matches("share", shares, &text));
+        found.extend(matches("host", texts(&HostList::default(), facts)?, &text));
+        found.extend(matches("host-group", texts(&HostGroupList, facts)?, &text));
+        // By the names of their volumes and shares, so that nothing is sorted.
+        let volumes = directory.volumes_by_name().map(|volume| volume.id);
+        let sources = volumes.chain(directory.shares_by_name().map(|share| share.id));
+        let snapshots = sources.flat_map(|source| directory.snapshots_of(source));
+        let snapshots = snapshots.map(|snapshot| SnapshotList::texts(facts, &snapshot.id));
+        found.extend(matches("snapshot", snapshots, &text));
+        found.extend(matches("job", texts(&JobList, facts)?, &text));
         // The order of the kinds stays among equals.
-        found.sort_by_key(|found| !found.name.to_lowercase().starts_with(&text));
+        found.sort_by_key(|found| !text_match::begins(&found.name, &text));
         found.truncate(MAX_FOUND);
         Ok(found)
     }
 }
 
-/// Rows of a list with the text. The first text of a row is its name.
-fn matches<L: Listed>(list: &L, kind: &'static str, facts: &dyn Facts, text: &str) -> Result<Vec<Found>, ControlError> {
-    let rows = list.rows(facts)?.into_iter().filter_map(|(_, row)| {
-        let texts = L::texts(facts, &row);
-        let matched = texts.iter().find(|found| found.to_lowercase().contains(text))?.clone();
-        Some(Found { kind, name: texts.into_iter().next()?, matched })
-    });
-    // Enough of each kind, with those that begin with the text first.
-    let (first, other): (Vec<Found>, Vec<Found>) = rows.partition(|found| found.name.to_lowercase().starts_with(text));
-    Ok(first.into_iter().chain(other).take(MAX_FOUND).collect())
+/// Texts of the rows of a short list.
+fn texts<L: Listed>(list: &L, facts: &dyn Facts) -> Result<impl Iterator<Item = Vec<String>>, ControlError> {
+    Ok(list.rows(facts)?.into_iter().map(|(_, row)| L::texts(facts, &row)))
+}
+
+/// Objects with the text, at most [`MAX_FOUND`]: those whose name begins with it first. `all`: texts of
+/// each object, its name first. Ends as soon as no later object can be among them.
+fn matches(kind: &'static str, all: impl Iterator<Item = Vec<String>>, text: &str) -> Vec<Found> {
+    let (mut first, mut other) = (Vec::new(), Vec::new());
+    for texts in all {
+        let Some(matched) = texts.iter().find(|found| text_match::contains(found, text)).cloned() else { continue };
+        let Some(name) = texts.into_iter().next() else { continue };
+        if text_match::begins(&name, text) {
+            first.push(Found { kind, name, matched });
+        } else if other.len() < MAX_FOUND {
+            other.push(Found { kind, name, matched });
+        }
+        if first.len() >= MAX_FOUND {
+            break;
+        }
+    }
+    first.extend(other);
+    first.truncate(MAX_FOUND);
+    first
 }

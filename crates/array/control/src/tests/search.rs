@@ -38,4 +38,11 @@ fn few_of_many_are_found_and_the_nearest_first() {
     array.create_host("db-host", "iqn.2026-01.org.example:h1");
     let names = found(&array, "db");
     assert_eq!((names.len(), names[0].1.as_str(), names[1].1.as_str()), (20, "db", "db-host"));
+    for number in 0..30 {
+        array.create(&format!("DB{number:02}"));
+    }
+    // A kind has no more than all together.
+    let names = found(&array, "db");
+    let expected: Vec<String> = (0..20).map(|number| format!("DB{number:02}")).collect();
+    assert_eq!(names.into_iter().map(|(_, name)| name).collect::<Vec<_>>(), expected);
 }

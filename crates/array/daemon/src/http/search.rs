@@ -4,16 +4,23 @@ use crate::http::answer;
 use crate::http::extract::Query;
 use crate::http::problem::Fault;
 use api::{Capabilities, Found, List, SearchQuery};
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use reactor::ArrayHandle;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// Resources of this file.
 pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
-    OpenApiRouter::new().routes(routes!(search)).routes(routes!(capabilities))
+    let searches = Searches(Arc::new(Semaphore::new(1)));
+    OpenApiRouter::new().routes(routes!(search)).routes(routes!(capabilities)).layer(Extension(searches))
 }
+
+/// Place for one search at a time: each looks at all names, and other readers wait meanwhile.
+#[derive(Clone)]
+pub(super) struct Searches(Arc<Semaphore>);
 
 /// Finds volumes, shares, hosts, host groups, snapshots and jobs by a part of a name, identifier or
 /// address; at most 20, those whose name begins with the text first.
@@ -27,8 +34,10 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 )]
 pub(super) async fn search(
     State(array): State<ArrayHandle>,
+    Extension(Searches(searches)): Extension<Searches>,
     Query(SearchQuery { q }): Query<SearchQuery>,
 ) -> Result<Json<List<Found>>, Fault> {
+    let _place = searches.acquire().await;
     let convert = |control::Found { kind, name, matched }| Found { kind: kind.to_owned(), name, matched };
     answer::list(&array, control::Search { text: q }, convert).await
 }
