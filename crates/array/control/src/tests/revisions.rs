@@ -42,3 +42,26 @@ fn a_commit_checks_the_tag_again() {
     array.create("v2");
     assert_ne!(present.1, known);
 }
+
+/// A roll-back of a share commits nothing by itself, so that nothing checked what had changed while it
+/// waited.
+#[test]
+fn a_roll_back_of_a_share_checks_the_tag_again() {
+    let array = Array::new();
+    array.run(ShareCreate::new("s1")).unwrap();
+    array.run(SnapshotCreate { volume: "s1".to_owned(), name: "monday".to_owned() }).unwrap();
+    let known = array.run(Tagged(ShareShow { share: "s1".to_owned() })).unwrap().1;
+    let rollback = || Guarded {
+        request: ShareRollback { share: "s1".to_owned(), snapshot: "monday".to_owned(), keep: None },
+        tags: Some(vec![known.clone()]),
+    };
+    let held = block_on(array.control.lock_changes());
+    let mut changes: Vec<_> = [(), ()].map(|()| Box::pin(array.control.execute(rollback()))).into();
+    for change in &mut changes {
+        assert!(change.as_mut().now_or_never().is_none(), "both waited with the right tag");
+    }
+    drop(held);
+    let done = block_on(futures_util::future::join_all(changes));
+    let codes: Vec<&str> = done.iter().filter_map(|done| done.as_ref().err().map(ControlError::code)).collect();
+    assert_eq!((codes.as_slice(), array.live.rolled_back.borrow().len()), (["changed-meanwhile"].as_slice(), 1));
+}
