@@ -22,7 +22,7 @@ impl EventLog {
         }
         self.ring.extend(new);
         let surplus = self.ring.len().saturating_sub(MAX_EVENTS);
-        if let Some(dropped) = self.ring.drain(..surplus).last() {
+        if let Some(dropped) = self.ring.drain(..surplus).next_back() {
             self.forgotten = self.forgotten.max(dropped.id);
         }
     }
