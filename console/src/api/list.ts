@@ -19,12 +19,21 @@ export interface ListQuery<T> extends Omit<Query<Part<T>>, "data"> {
   more: Accessor<boolean>;
 }
 
-/** Shows a list; `parts` is false for the lists that the array always answers whole. */
-export function useList<T>(path: Accessor<string | undefined>, parts = true, everyMs = INTERVAL_MS): ListQuery<T> {
-  const query = useQuery<Part<T>>(() => {
-    const present = path();
-    return present === undefined || !parts ? present : withQuery(present, { limit: MOST });
-  }, everyMs);
+/** Shows a list; `parts` is false for the lists that the array always answers whole, `keep` is as of [`useQuery`]. */
+export function useList<T>(
+  path: Accessor<string | undefined>,
+  parts = true,
+  everyMs = INTERVAL_MS,
+  keep = false,
+): ListQuery<T> {
+  const query = useQuery<Part<T>>(
+    () => {
+      const present = path();
+      return present === undefined || !parts ? present : withQuery(present, { limit: MOST });
+    },
+    everyMs,
+    keep,
+  );
   return {
     ...query,
     items: () => query.data()?.items,

@@ -17,7 +17,7 @@ import { Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
 
 type Open =
-  | { verb: "change" }
+  | { verb: "change"; host: Host }
   | { verb: "delete" }
   | { verb: "revoke"; lun: HostLun }
   | { verb: "end"; session: Session };
@@ -53,12 +53,16 @@ export default function HostPage(): JSX.Element {
           Connect
         </a>
         <Show when={query.data()}>
-          <button type="button" onClick={() => setOpen({ verb: "change" })}>
-            Change
-          </button>
-          <button type="button" class="danger" onClick={() => setOpen({ verb: "delete" })}>
-            Delete
-          </button>
+          {(host) => (
+            <>
+              <button type="button" onClick={() => setOpen({ verb: "change", host: host() })}>
+                Change
+              </button>
+              <button type="button" class="danger" onClick={() => setOpen({ verb: "delete" })}>
+                Delete
+              </button>
+            </>
+          )}
         </Show>
       </Head>
       <Shown of={query}>
@@ -87,26 +91,26 @@ export default function HostPage(): JSX.Element {
                 actions={(session) => [{ label: "End…", danger: true, run: () => setOpen({ verb: "end", session }) }]}
               />
             </Show>
-            <Show when={open()} keyed>
-              {(present) =>
-                present.verb === "change" ? (
-                  <ChangeHost
-                    host={host()}
-                    onClose={close}
-                    onRenamed={(next) => go(`/hosts/${encodeURIComponent(next)}`, { replace: true })}
-                  />
-                ) : present.verb === "delete" ? (
-                  <DeleteHost host={host().name} onClose={close} onDone={() => go("/hosts", { replace: true })} />
-                ) : present.verb === "revoke" ? (
-                  <RevokeAccess volume={present.lun.volume} host={host().name} onClose={close} />
-                ) : (
-                  <EndSession session={present.session} onClose={close} />
-                )
-              }
-            </Show>
           </>
         )}
       </Shown>
+      <Show when={open()} keyed>
+        {(present) =>
+          present.verb === "change" ? (
+            <ChangeHost
+              host={present.host}
+              onClose={close}
+              onRenamed={(next) => go(`/hosts/${encodeURIComponent(next)}`, { replace: true })}
+            />
+          ) : present.verb === "delete" ? (
+            <DeleteHost host={name()} onClose={close} onDone={() => go("/hosts", { replace: true })} />
+          ) : present.verb === "revoke" ? (
+            <RevokeAccess volume={present.lun.volume} host={name()} onClose={close} />
+          ) : (
+            <EndSession session={present.session} onClose={close} />
+          )
+        }
+      </Show>
     </>
   );
 }
