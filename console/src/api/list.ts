@@ -8,6 +8,8 @@ import { INTERVAL_MS, type Query, useQuery } from "./query";
 export interface Part<T> {
   items: T[];
   next?: string | null;
+  /** Rows of all parts, if the array knows. */
+  total?: number | null;
 }
 
 /** Most rows of such a list; more of them need a filter. */

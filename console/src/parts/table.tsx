@@ -44,6 +44,8 @@ export interface TableProps<Row> {
   actions?: (row: Row) => Action[];
   /** The shown rows are those for an earlier filter or order. */
   changing?: boolean;
+  /** What the rows answer; another value scrolls to the first row. */
+  query?: unknown;
 }
 
 /** Height of a row in pixels, as the style says. */
@@ -69,9 +71,10 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
   createEffect(on(() => props.total, look));
   createEffect(
     on(
-      () => props.order,
+      () => [props.order, props.query],
       () => {
         if (box !== undefined) box.scrollTop = 0;
+        look();
       },
       { defer: true },
     ),
