@@ -2,6 +2,7 @@
 
 import { createSignal, For, type JSX } from "solid-js";
 import { send } from "../api/client";
+import { granteeName, granteeOptions, groupOf } from "../api/grants";
 import { useList } from "../api/list";
 import { api } from "../api/paths";
 import type { Access, AccessGrant, Host, HostGroup } from "../api/schema";
@@ -97,28 +98,27 @@ export function GrantAccess(props: Closing & { volumes: string[]; host?: string 
   );
 }
 
+/** Takes a volume from a host, `group:NAME` or `any`. */
 export function RevokeAccess(props: Closing & { volume: string; host: string }): JSX.Element {
   const path = () => api("access", props.volume, props.host);
   return (
     <ChangeDialog
-      title={`Revoke ${props.volume} from ${props.host}`}
+      title={`Revoke ${props.volume} from ${granteeName(props.host)}`}
       verb="Revoke access"
       danger
       onClose={props.onClose}
       same={{
         what: "revoke access",
-        windlass: windlass(
-          "access",
-          "revoke",
-          props.volume,
-          ...(props.host === "any" ? ["--any"] : ["--host", props.host]),
-        ),
+        windlass: windlass("access", "revoke", props.volume, ...granteeOptions(props.host), "--yes"),
         method: "DELETE",
         path: path(),
       }}
       run={() => send("DELETE", path())}
     >
-      <p>The host loses the volume at once, also while it uses it. Unmount it there first.</p>
+      <p>
+        {groupOf(props.host) === undefined && props.host !== "any" ? "The host loses" : "All of these hosts lose"} the
+        volume at once, also while in use. Unmount it there first.
+      </p>
     </ChangeDialog>
   );
 }

@@ -6,8 +6,9 @@ import { GrantAccess } from "../../actions/access";
 import { CreateHost } from "../../actions/host";
 import { GrantShare } from "../../actions/share";
 import { CreateVolume } from "../../actions/volume/create";
+import { mayUse } from "../../api/grants";
 import { useList } from "../../api/list";
-import type { Host, Portal, Session, Share, Volume } from "../../api/schema";
+import type { Host, HostGroup, Portal, Session, Share, Volume } from "../../api/schema";
 import { shareSteps, volumeSteps } from "../../connect/steps";
 import { ChoiceField } from "../../parts/form";
 import { Head } from "../../parts/head";
@@ -24,6 +25,7 @@ export default function Connect(): JSX.Element {
   const hosts = useList<Host>(() => "/api/v1/hosts");
   const volumes = useList<Volume>(() => "/api/v1/volumes");
   const shares = useList<Share>(() => "/api/v1/shares");
+  const groups = useList<HostGroup>(() => "/api/v1/host-groups");
   const portals = useList<Portal>(() => "/api/v1/portals", false);
   const sessions = useList<Session>(() => "/api/v1/sessions", true, 2000);
   const host = () => hosts.items()?.find(({ name }) => name === search.host);
@@ -35,10 +37,11 @@ export default function Connect(): JSX.Element {
         ? ""
         : `volume:${search.volume}`
       : `share:${search.share}`;
-  const granted = () =>
-    share() === undefined
-      ? (volume()?.luns.some((lun) => lun.host === search.host || lun.host === "any") ?? false)
-      : (share()?.exports.some((rule) => rule.host === search.host || rule.host === "any") ?? false);
+  const granted = () => {
+    const content = share() ?? volume();
+    const of = host();
+    return content !== undefined && of !== undefined && mayUse(content, of, groups.items() ?? []);
+  };
   const choose = (value: string) => {
     if (value === NEW) setOpen("volume");
     else if (value.startsWith("share:")) setSearch({ share: value.slice(6), volume: undefined });

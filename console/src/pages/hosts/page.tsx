@@ -38,7 +38,14 @@ export default function Hosts(): JSX.Element {
       ),
       by: ({ sessions: count }) => count,
     },
-    { key: "volumes", title: "Volumes", number: true, cell: (host) => host.luns.length, by: ({ luns }) => luns.length },
+    {
+      key: "volumes",
+      title: "Volumes",
+      number: true,
+      about: "Granted to the host itself, not to a group or everybody",
+      cell: (host) => host.luns.length,
+      by: ({ luns }) => luns.length,
+    },
     {
       key: "iqns",
       title: "Initiator names",
