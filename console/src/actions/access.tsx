@@ -8,6 +8,7 @@ import { api } from "../api/paths";
 import type { Access, AccessGrant, Host, HostGroup } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
 import { ChoiceField, TextField } from "../parts/form";
+import { oneByOne } from "../parts/one-by-one";
 import { windlass } from "../parts/shell-lines";
 import type { Closing } from "./closing";
 
@@ -20,6 +21,7 @@ export function GrantAccess(props: Closing & { volumes: string[]; host?: string 
   const groups = useList<HostGroup>(() => api("host-groups"));
   const [to, setTo] = createSignal(props.host === undefined ? "" : `host:${props.host}`);
   const [lun, setLun] = createSignal("");
+  const [done, setDone] = createSignal(0);
   const options = () => [
     { value: "", label: "choose" },
     ...(hosts.items() ?? []).map(({ name }) => ({ value: `host:${name}`, label: name })),
@@ -52,28 +54,32 @@ export function GrantAccess(props: Closing & { volumes: string[]; host?: string 
       fields={{ "lun-taken": "lun", "already-granted": "to", "invalid-lun": "lun" }}
       ready={to() !== "" && lunError() === undefined}
       dirty={() => lun() !== ""}
-      same={{
+      same={props.volumes.map((volume) => ({
         what: "grant access",
         windlass: windlass(
           "access",
           "grant",
-          first(),
+          volume,
           ...grantee(),
           ...(lun().trim() === "" ? [] : ["--lun", lun().trim()]),
         ),
         method: "POST",
         path: api("access"),
-        body: body(first()),
-      }}
-      run={async () => {
-        for (const volume of props.volumes) await send<Access>("POST", api("access"), body(volume));
-      }}
+        body: body(volume),
+      }))}
+      several={!one()}
+      run={(stopped) =>
+        oneByOne(props.volumes, done(), (volume) => send<Access>("POST", api("access"), body(volume)), setDone, stopped)
+      }
     >
       <ChoiceField
         label="To"
         name="to"
         value={to()}
-        onInput={setTo}
+        onInput={(next) => {
+          setTo(next);
+          setDone(0);
+        }}
         options={options()}
         hint="The hosts see it at once."
       />
@@ -92,6 +98,11 @@ export function GrantAccess(props: Closing & { volumes: string[]; host?: string 
           <ul>
             <For each={props.volumes}>{(volume) => <li>{volume}</li>}</For>
           </ul>
+          {done() > 0 && (
+            <p role="status">
+              {done()} of {props.volumes.length} granted.
+            </p>
+          )}
         </>
       )}
     </ChangeDialog>

@@ -80,6 +80,7 @@ export function SetGroup(props: Closing & { group: HostGroup }): JSX.Element {
           group.name,
           ...body().add.flatMap((name) => ["--add", name]),
           ...body().remove.flatMap((name) => ["--remove", name]),
+          ...(body().remove.length > 0 ? ["--yes"] : []),
         ),
         method: "PATCH",
         path: api("host-groups", group.name),
