@@ -3,7 +3,7 @@
 import { createSignal, For, type JSX } from "solid-js";
 import { send } from "../api/client";
 import { granteeName, granteeOptions, groupOf } from "../api/grants";
-import { useList } from "../api/list";
+import { choiceHint, useList } from "../api/list";
 import { api } from "../api/paths";
 import type { Access, AccessGrant, Host, HostGroup } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
@@ -81,7 +81,7 @@ export function GrantAccess(props: Closing & { volumes: string[]; host?: string 
           setDone(0);
         }}
         options={options()}
-        hint="The hosts see it at once."
+        hint={choiceHint("The hosts see it at once.", hosts, groups)}
       />
       {one() ? (
         <TextField

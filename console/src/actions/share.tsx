@@ -3,7 +3,7 @@
 import { createSignal, type JSX, Show } from "solid-js";
 import { send } from "../api/client";
 import { granteeName, granteeOptions } from "../api/grants";
-import { useList } from "../api/list";
+import { choiceHint, useList } from "../api/list";
 import { api, withQuery } from "../api/paths";
 import type { Export, ExportGrant, Host, HostGroup, Share, ShareCreate, ShareSet } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
@@ -144,7 +144,7 @@ export function GrantShare(props: Closing & { share: string; host?: string | und
           { value: NETWORK, label: "a network" },
           { value: ANY, label: "everybody" },
         ]}
-        hint="A host is known by its addresses. A rule about the same hosts is replaced."
+        hint={choiceHint("A host is known by its addresses. A rule about the same hosts is replaced.", hosts, groups)}
       />
       <Show when={to() === NETWORK}>
         <TextField label="Network" name="network" placeholder="192.0.2.0/24" value={network()} onInput={setNetwork} />

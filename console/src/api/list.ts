@@ -1,4 +1,4 @@
-// Lists that are short on almost every array: one request, and a word if there is more.
+// Lists that are short on almost every array: one request, and a word from [`Shown`] if there is more.
 
 import type { Accessor } from "solid-js";
 import { withQuery } from "./paths";
@@ -12,13 +12,15 @@ export interface Part<T> {
   total?: number | null;
 }
 
-/** Most rows of such a list; more of them need a filter. */
-export const MOST = 1000;
+/** Most rows of such a list. */
+const MOST = 1000;
 
 export interface ListQuery<T> extends Omit<Query<Part<T>>, "data"> {
   items: Accessor<T[] | undefined>;
-  /** The array has more than [`MOST`]. */
+  /** The array has more than were read. */
   more: Accessor<boolean>;
+  /** Rows that the array has. */
+  total: Accessor<number | undefined>;
 }
 
 /** Shows a list; `parts` is false for the lists that the array always answers whole, `keep` is as of [`useQuery`]. */
@@ -40,5 +42,10 @@ export function useList<T>(
     ...query,
     items: () => query.data()?.items,
     more: () => typeof query.data()?.next === "string",
+    total: () => query.data()?.total ?? query.data()?.items.length,
   };
 }
+
+/** Hint of a field that chooses from lists: `usual`, or that they are not whole. */
+export const choiceHint = (usual: string, ...lists: Pick<ListQuery<unknown>, "more">[]): string =>
+  lists.some(({ more }) => more()) ? "Not all are listed; the command line takes any name." : usual;

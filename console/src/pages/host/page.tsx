@@ -5,7 +5,7 @@ import { createMemo, createSignal, type JSX, Show } from "solid-js";
 import { RevokeAccess } from "../../actions/access";
 import { ChangeHost, DeleteHost, EndSession } from "../../actions/host";
 import { useList } from "../../api/list";
-import { api } from "../../api/paths";
+import { api, withQuery } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Access, Host, HostGroup, HostLun, Session } from "../../api/schema";
 import { Grantee } from "../../parts/grantee";
@@ -45,7 +45,7 @@ export default function HostPage(): JSX.Element {
   const [open, setOpen] = createSignal<Open>();
   const close = () => setOpen(undefined);
   const query = useQuery<Host>(() => api("hosts", name()));
-  const sessions = useList<Session>(() => "/api/v1/sessions", true, 5000);
+  const sessions = useList<Session>(() => withQuery("/api/v1/sessions", { host: name() }), true, 5000);
   const groups = useList<HostGroup>(() => "/api/v1/host-groups");
   const everybody = useList<Access>(() => "/api/v1/access?host=any");
   const luns = createMemo((): Seen[] => {
@@ -59,7 +59,7 @@ export default function HostPage(): JSX.Element {
       ...(everybody.items() ?? []).map((access) => ({ ...access, grantee: "any" })),
     ];
   });
-  const own = () => (sessions.items() ?? []).filter((session) => session.host === query.data()?.name);
+  const own = () => sessions.items() ?? [];
   return (
     <>
       <Head

@@ -32,7 +32,7 @@ export function HostsTab(props: { volume: Volume; onGrant: () => void }): JSX.El
       title: "Sessions",
       number: true,
       about: "Sessions of the host, or of the hosts of the group, with the array",
-      cell: (lun) => paths(lun.host),
+      cell: (lun) => `${paths(lun.host)}${sessions.more() ? " or more" : ""}`,
       by: (lun) => paths(lun.host),
     },
     {
