@@ -18,7 +18,7 @@ function Members(props: { chosen: string[]; onChange: (chosen: string[]) => void
   return (
     <fieldset>
       <legend>Hosts</legend>
-      <p class="soft small">{choiceHint("", hosts)}</p>
+      {hosts.more() && <p class="soft small">{choiceHint("", hosts)}</p>}
       <Show when={(hosts.items() ?? []).length > 0} fallback={<p class="soft">There is no host yet.</p>}>
         <For each={hosts.items() ?? []}>
           {({ name }) => (

@@ -6,6 +6,7 @@ import { sessionEnded, signedIn } from "../session";
 import { send } from "./client";
 import { asFailure, type Failure } from "./failure";
 import { type Answered, answerOf, type Known } from "./known";
+import { reuse } from "./reuse";
 
 /** Usual interval in milliseconds. */
 export const INTERVAL_MS = 10_000;
@@ -69,7 +70,7 @@ async function ask(entry: Entry): Promise<void> {
     entry.asked = Date.now();
     try {
       const data = await send<unknown>("GET", entry.path);
-      set({ data, failure: undefined, asOf: Date.now() });
+      set((known) => ({ data: reuse(known.data, data), failure: undefined, asOf: Date.now() }));
     } catch (error) {
       const failure = asFailure(error);
       set((known) => ({ ...known, failure }));

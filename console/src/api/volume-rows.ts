@@ -7,6 +7,7 @@ import { send } from "./client";
 import { asFailure, type Failure } from "./failure";
 import type { Part } from "./list";
 import { onChange } from "./query";
+import { reuse } from "./reuse";
 import type { Volume } from "./schema";
 import { PART, partPath, partsOf, steer, type VolumeQuery } from "./volume-query";
 
@@ -42,7 +43,10 @@ export function useVolumeRows(query: Accessor<VolumeQuery>): VolumeRows {
       const answer = await send<Part<Volume>>("GET", partPath(asked, part), undefined, request.signal);
       if (request.signal.aborted) return;
       batch(() => {
-        setParts((present) => new Map([...(of() === asked ? present : []), [part, answer.items]]));
+        setParts((present) => {
+          const items = reuse(present.get(part), answer.items);
+          return new Map([...(of() === asked ? present : []), [part, items]]);
+        });
         setTotal(answer.total ?? part * PART + answer.items.length);
         setOf(asked);
         setAsOf(Date.now());
