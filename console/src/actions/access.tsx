@@ -2,11 +2,13 @@
 
 import { createSignal, For, type JSX } from "solid-js";
 import { send } from "../api/client";
-import { useList } from "../api/list";
+import { granteeName, granteeOptions, groupOf } from "../api/grants";
+import { choiceHint, useList } from "../api/list";
 import { api } from "../api/paths";
 import type { Access, AccessGrant, Host, HostGroup } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
 import { ChoiceField, TextField } from "../parts/form";
+import { oneByOne } from "../parts/one-by-one";
 import { windlass } from "../parts/shell-lines";
 import type { Closing } from "./closing";
 
@@ -19,6 +21,7 @@ export function GrantAccess(props: Closing & { volumes: string[]; host?: string 
   const groups = useList<HostGroup>(() => api("host-groups"));
   const [to, setTo] = createSignal(props.host === undefined ? "" : `host:${props.host}`);
   const [lun, setLun] = createSignal("");
+  const [done, setDone] = createSignal(0);
   const options = () => [
     { value: "", label: "choose" },
     ...(hosts.items() ?? []).map(({ name }) => ({ value: `host:${name}`, label: name })),
@@ -51,30 +54,34 @@ export function GrantAccess(props: Closing & { volumes: string[]; host?: string 
       fields={{ "lun-taken": "lun", "already-granted": "to", "invalid-lun": "lun" }}
       ready={to() !== "" && lunError() === undefined}
       dirty={() => lun() !== ""}
-      same={{
+      same={props.volumes.map((volume) => ({
         what: "grant access",
         windlass: windlass(
           "access",
           "grant",
-          first(),
+          volume,
           ...grantee(),
           ...(lun().trim() === "" ? [] : ["--lun", lun().trim()]),
         ),
         method: "POST",
         path: api("access"),
-        body: body(first()),
-      }}
-      run={async () => {
-        for (const volume of props.volumes) await send<Access>("POST", api("access"), body(volume));
-      }}
+        body: body(volume),
+      }))}
+      several={!one()}
+      run={(stopped) =>
+        oneByOne(props.volumes, done(), (volume) => send<Access>("POST", api("access"), body(volume)), setDone, stopped)
+      }
     >
       <ChoiceField
         label="To"
         name="to"
         value={to()}
-        onInput={setTo}
+        onInput={(next) => {
+          setTo(next);
+          setDone(0);
+        }}
         options={options()}
-        hint="The hosts see it at once."
+        hint={choiceHint("The hosts see it at once.", hosts, groups)}
       />
       {one() ? (
         <TextField
@@ -91,34 +98,38 @@ export function GrantAccess(props: Closing & { volumes: string[]; host?: string 
           <ul>
             <For each={props.volumes}>{(volume) => <li>{volume}</li>}</For>
           </ul>
+          {done() > 0 && (
+            <p role="status">
+              {done()} of {props.volumes.length} granted.
+            </p>
+          )}
         </>
       )}
     </ChangeDialog>
   );
 }
 
+/** Takes a volume from a host, `group:NAME` or `any`. */
 export function RevokeAccess(props: Closing & { volume: string; host: string }): JSX.Element {
   const path = () => api("access", props.volume, props.host);
   return (
     <ChangeDialog
-      title={`Revoke ${props.volume} from ${props.host}`}
+      title={`Revoke ${props.volume} from ${granteeName(props.host)}`}
       verb="Revoke access"
       danger
       onClose={props.onClose}
       same={{
         what: "revoke access",
-        windlass: windlass(
-          "access",
-          "revoke",
-          props.volume,
-          ...(props.host === "any" ? ["--any"] : ["--host", props.host]),
-        ),
+        windlass: windlass("access", "revoke", props.volume, ...granteeOptions(props.host), "--yes"),
         method: "DELETE",
         path: path(),
       }}
       run={() => send("DELETE", path())}
     >
-      <p>The host loses the volume at once, also while it uses it. Unmount it there first.</p>
+      <p>
+        {groupOf(props.host) === undefined && props.host !== "any" ? "The host loses" : "All of these hosts lose"} the
+        volume at once, also while in use. Unmount it there first.
+      </p>
     </ChangeDialog>
   );
 }

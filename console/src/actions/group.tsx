@@ -2,7 +2,7 @@
 
 import { createSignal, For, type JSX, Show } from "solid-js";
 import { send } from "../api/client";
-import { useList } from "../api/list";
+import { choiceHint, useList } from "../api/list";
 import { api } from "../api/paths";
 import type { Host, HostGroup } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
@@ -18,6 +18,7 @@ function Members(props: { chosen: string[]; onChange: (chosen: string[]) => void
   return (
     <fieldset>
       <legend>Hosts</legend>
+      {hosts.more() && <p class="soft small">{choiceHint("", hosts)}</p>}
       <Show when={(hosts.items() ?? []).length > 0} fallback={<p class="soft">There is no host yet.</p>}>
         <For each={hosts.items() ?? []}>
           {({ name }) => (
@@ -80,6 +81,7 @@ export function SetGroup(props: Closing & { group: HostGroup }): JSX.Element {
           group.name,
           ...body().add.flatMap((name) => ["--add", name]),
           ...body().remove.flatMap((name) => ["--remove", name]),
+          ...(body().remove.length > 0 ? ["--yes"] : []),
         ),
         method: "PATCH",
         path: api("host-groups", group.name),

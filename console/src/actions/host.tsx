@@ -206,7 +206,7 @@ export function EndSession(props: Closing & { session: Session }): JSX.Element {
       onClose={props.onClose}
       same={{
         what: "end this session",
-        windlass: windlass("session", "drop", id()),
+        windlass: windlass("session", "drop", id(), "--yes"),
         method: "DELETE",
         path: api("sessions", id()),
       }}

@@ -2,7 +2,8 @@
 
 import { createSignal, type JSX, Show } from "solid-js";
 import { send } from "../api/client";
-import { useList } from "../api/list";
+import { granteeName, granteeOptions } from "../api/grants";
+import { choiceHint, useList } from "../api/list";
 import { api, withQuery } from "../api/paths";
 import type { Export, ExportGrant, Host, HostGroup, Share, ShareCreate, ShareSet } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
@@ -143,7 +144,7 @@ export function GrantShare(props: Closing & { share: string; host?: string | und
           { value: NETWORK, label: "a network" },
           { value: ANY, label: "everybody" },
         ]}
-        hint="A host is known by its addresses. A rule about the same hosts is replaced."
+        hint={choiceHint("A host is known by its addresses. A rule about the same hosts is replaced.", hosts, groups)}
       />
       <Show when={to() === NETWORK}>
         <TextField label="Network" name="network" placeholder="192.0.2.0/24" value={network()} onInput={setNetwork} />
@@ -157,11 +158,16 @@ export function RevokeShare(props: Closing & { share: string; host: string }): J
   const path = () => api("shares", props.share, "exports", props.host);
   return (
     <ChangeDialog
-      title={`Revoke ${props.share} from ${props.host}`}
+      title={`Revoke ${props.share} from ${granteeName(props.host)}`}
       verb="Revoke access"
       danger
       onClose={props.onClose}
-      same={{ what: "revoke access", method: "DELETE", path: path() }}
+      same={{
+        what: "revoke access",
+        windlass: windlass("access", "revoke", props.share, ...granteeOptions(props.host), "--yes"),
+        method: "DELETE",
+        path: path(),
+      }}
       run={() => send("DELETE", path())}
     >
       <p>Its mounts get errors at once. Unmount it there first.</p>

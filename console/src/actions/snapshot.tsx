@@ -2,11 +2,13 @@
 
 import { createSignal, For, type JSX, Show } from "solid-js";
 import { send } from "../api/client";
+import { Refused } from "../api/failure";
 import { api } from "../api/paths";
 import type { Snapshot } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
 import { TextField } from "../parts/form";
 import { Bytes } from "../parts/numbers";
+import { oneByOne } from "../parts/one-by-one";
 import { windlass } from "../parts/shell-lines";
 import type { Closing } from "./closing";
 
@@ -50,6 +52,15 @@ export function TakeSnapshot(props: Closing & { of: string[]; share?: boolean })
   );
 }
 
+/** Deletes a snapshot; one that is gone is as deleted. */
+async function remove(snapshot: Snapshot): Promise<void> {
+  try {
+    await send("DELETE", api("snapshots", snapshot.id));
+  } catch (error) {
+    if (!(error instanceof Refused && error.status === 404)) throw error;
+  }
+}
+
 /** Deletes one snapshot or several, one request each, and stops at the first that is refused. */
 export function DeleteSnapshots(props: Closing & { snapshots: Snapshot[] }): JSX.Element {
   const [done, setDone] = createSignal(0);
@@ -64,18 +75,14 @@ export function DeleteSnapshots(props: Closing & { snapshots: Snapshot[] }): JSX
       verb={one() ? "Delete snapshot" : `Delete ${props.snapshots.length} snapshots`}
       danger
       onClose={props.onClose}
-      same={{
-        what: "delete this snapshot",
-        windlass: windlass("snapshot", "delete", full(first()), "--yes"),
+      same={props.snapshots.map((snapshot) => ({
+        what: one() ? "delete this snapshot" : "delete these snapshots",
+        windlass: windlass("snapshot", "delete", full(snapshot), "--yes"),
         method: "DELETE",
-        path: api("snapshots", full(first())),
-      }}
-      run={async () => {
-        for (const snapshot of props.snapshots.slice(done())) {
-          await send("DELETE", api("snapshots", snapshot.id));
-          setDone((count) => count + 1);
-        }
-      }}
+        path: api("snapshots", full(snapshot)),
+      }))}
+      several={!one()}
+      run={(stopped) => oneByOne(props.snapshots, done(), remove, setDone, stopped)}
     >
       <Show
         when={one()}

@@ -1,4 +1,4 @@
-// Lists that are short on almost every array: one request, and a word if there is more.
+// Lists that are short on almost every array: one request, and a word from [`Shown`] if there is more.
 
 import type { Accessor } from "solid-js";
 import { withQuery } from "./paths";
@@ -8,26 +8,44 @@ import { INTERVAL_MS, type Query, useQuery } from "./query";
 export interface Part<T> {
   items: T[];
   next?: string | null;
+  /** Rows of all parts, if the array knows. */
+  total?: number | null;
 }
 
-/** Most rows of such a list; more of them need a filter. */
-export const MOST = 1000;
+/** Most rows of such a list. */
+const MOST = 1000;
 
 export interface ListQuery<T> extends Omit<Query<Part<T>>, "data"> {
   items: Accessor<T[] | undefined>;
-  /** The array has more than [`MOST`]. */
+  /** The array has more than were read. */
   more: Accessor<boolean>;
+  /** Rows that the array has. */
+  total: Accessor<number | undefined>;
 }
 
-/** Shows a list; `parts` is false for the lists that the array always answers whole. */
-export function useList<T>(path: Accessor<string | undefined>, parts = true, everyMs = INTERVAL_MS): ListQuery<T> {
-  const query = useQuery<Part<T>>(() => {
-    const present = path();
-    return present === undefined || !parts ? present : withQuery(present, { limit: MOST });
-  }, everyMs);
+/** Shows a list; `parts` is false for the lists that the array always answers whole, `keep` is as of [`useQuery`]. */
+export function useList<T>(
+  path: Accessor<string | undefined>,
+  parts = true,
+  everyMs = INTERVAL_MS,
+  keep = false,
+): ListQuery<T> {
+  const query = useQuery<Part<T>>(
+    () => {
+      const present = path();
+      return present === undefined || !parts ? present : withQuery(present, { limit: MOST });
+    },
+    everyMs,
+    keep,
+  );
   return {
     ...query,
     items: () => query.data()?.items,
     more: () => typeof query.data()?.next === "string",
+    total: () => query.data()?.total ?? query.data()?.items.length,
   };
 }
+
+/** Hint of a field that chooses from lists: `usual`, or that they are not whole. */
+export const choiceHint = (usual: string, ...lists: Pick<ListQuery<unknown>, "more">[]): string =>
+  lists.some(({ more }) => more()) ? "Not all are listed; the command line takes any name." : usual;

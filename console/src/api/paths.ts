@@ -9,5 +9,5 @@ export function withQuery(path: string, parameters: Record<string, string | numb
   for (const [name, value] of Object.entries(parameters)) {
     if (value !== undefined && value !== "") query.set(name, String(value));
   }
-  return query.size === 0 ? path : `${path}?${query}`;
+  return query.size === 0 ? path : `${path}${path.includes("?") ? "&" : "?"}${query}`;
 }

@@ -5,19 +5,13 @@ import { type Accessor, createEffect, createMemo, createSignal, on, onCleanup, t
 import { sessionEnded, signedIn } from "../session";
 import { send } from "./client";
 import { asFailure, type Failure } from "./failure";
+import { type Answered, answerOf, type Known } from "./known";
+import { reuse } from "./reuse";
 
 /** Usual interval in milliseconds. */
 export const INTERVAL_MS = 10_000;
 /** Unused views that are kept, so that a page shows at once what it showed last. */
 const KEPT = 100;
-
-/** What is known about a resource. */
-interface Known {
-  data: unknown;
-  failure: Failure | undefined;
-  /** Time of the data, in milliseconds since 1970. */
-  asOf: number | undefined;
-}
 
 interface Entry {
   path: string;
@@ -32,13 +26,13 @@ interface Entry {
 
 /** A resource as a part of the page sees it. */
 export interface Query<T> {
-  /** The last answer; that for the path before while a new one is loaded. */
+  /** The last answer for the path. */
   data: Accessor<T | undefined>;
   /** Why the last request had no answer. */
   failure: Accessor<Failure | undefined>;
   /** Time of the data, in milliseconds since 1970. */
   asOf: Accessor<number | undefined>;
-  /** The data is that for an earlier path. */
+  /** The data is that for an earlier path: only where a query keeps it. */
   changing: Accessor<boolean>;
   refresh: () => Promise<void>;
 }
@@ -76,7 +70,7 @@ async function ask(entry: Entry): Promise<void> {
     entry.asked = Date.now();
     try {
       const data = await send<unknown>("GET", entry.path);
-      set({ data, failure: undefined, asOf: Date.now() });
+      set((known) => ({ data: reuse(known.data, data), failure: undefined, asOf: Date.now() }));
     } catch (error) {
       const failure = asFailure(error);
       set((known) => ({ ...known, failure }));
@@ -112,8 +106,11 @@ setInterval(() => {
   }
 }, 1000);
 
-/** Shows the resource at a path, which may change; without a path, nothing is read. */
-export function useQuery<T>(path: Accessor<string | undefined>, everyMs = INTERVAL_MS): Query<T> {
+/**
+ * Shows the resource at a path, which may change; without a path, nothing is read. `keep` is for tables with a filter: they
+ * show the answer for the path before until that for the new one is there.
+ */
+export function useQuery<T>(path: Accessor<string | undefined>, everyMs = INTERVAL_MS, keep = false): Query<T> {
   const entry = createMemo(() => {
     const present = path();
     return present === undefined ? undefined : entryOf(present);
@@ -128,19 +125,15 @@ export function useQuery<T>(path: Accessor<string | undefined>, everyMs = INTERV
     }),
   );
   const known = () => entry()?.known[0]();
-  const data = createMemo<{ of: Entry | undefined; value: T | undefined }>(
-    (before) => {
-      const present = known();
-      if (present?.asOf === undefined && entry() !== undefined) return before;
-      return { of: entry(), value: present?.data as T | undefined };
-    },
-    { of: undefined, value: undefined },
-  );
+  const data = createMemo<Answered>((before) => answerOf(before, entry()?.path, known(), keep), {
+    of: undefined,
+    value: undefined,
+  });
   return {
-    data: () => data().value,
+    data: () => data().value as T | undefined,
     failure: () => known()?.failure,
     asOf: () => known()?.asOf,
-    changing: () => data().of !== entry() && known()?.failure === undefined,
+    changing: () => data().of !== entry()?.path && known()?.failure === undefined,
     refresh: async () => {
       const present = entry();
       if (present !== undefined) await load(present);

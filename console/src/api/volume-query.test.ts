@@ -1,21 +1,5 @@
 import { expect, test } from "vitest";
-import { Refused } from "./failure";
-import type { Problem, Volume } from "./schema";
-import { arrange, partPath, partsOf, unsupported } from "./volume-query";
-
-const volume = (name: string, size_bytes: number, naa = "60", unique_bytes: number | null = 0): Volume => ({
-  name,
-  size_bytes,
-  naa,
-  unique_bytes,
-  id: name,
-  serial: "s",
-  luns: [],
-  mapped_bytes: 0,
-  snapshots: 0,
-  write_cache: false,
-  created: "2026-01-01T00:00:00Z",
-});
+import { partPath, partsOf, steer } from "./volume-query";
 
 test("a part is asked for with order, filter and position", () => {
   const query = { text: " vm & co ", key: "size_bytes", descending: true } as const;
@@ -32,22 +16,8 @@ test("the parts of a view are those that it touches", () => {
   expect(partsOf(0, 0)).toEqual([0]);
 });
 
-test("loaded rows are filtered by name, NAA and serial, and sorted", () => {
-  const rows = [volume("vm-10", 1), volume("vm-9", 2), volume("db", 3, "6025ABC", null)];
-  const names = (text: string, key: "name" | "size_bytes" | "unique_bytes", descending: boolean) =>
-    arrange(rows, { text, key, descending }).map(({ name }) => name);
-  expect(names("", "name", false)).toEqual(["db", "vm-9", "vm-10"]);
-  expect(names("VM", "size_bytes", true)).toEqual(["vm-9", "vm-10"]);
-  expect(names("25abc", "name", false)).toEqual(["db"]);
-  expect(names("", "unique_bytes", false)[0]).toBe("db");
-});
-
-test("only a refusal of the parameters makes the page sort by itself", () => {
-  const refused = (status: number, code: string) =>
-    new Refused(status, { status, code, detail: "", title: "", type: "" } satisfies Problem);
-  expect(unsupported(refused(400, "invalid-request"))).toBe(true);
-  expect(unsupported(refused(422, "invalid-request"))).toBe(false);
-  expect(unsupported(refused(503, "busy"))).toBe(false);
-  expect(unsupported(refused(400, "invalid-name"))).toBe(false);
-  expect(unsupported(new Error("network"))).toBe(false);
+test("a part is asked for once, and not any more when it is out of view", () => {
+  const loaded = (part: number) => part === 4;
+  expect(steer([4, 5, 6], loaded, [5, 1, 2])).toEqual({ begin: [6], abort: [1, 2] });
+  expect(steer([4], loaded, [])).toEqual({ begin: [], abort: [] });
 });

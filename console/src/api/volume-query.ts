@@ -1,9 +1,6 @@
 // What the table of volumes asks for: order, filter, parts.
 
-import { ordered } from "../parts/table-range";
-import { Refused } from "./failure";
 import { withQuery } from "./paths";
-import type { Volume } from "./schema";
 
 /** Rows of a part. */
 export const PART = 100;
@@ -26,21 +23,22 @@ export function partPath(query: VolumeQuery, part: number): string {
   });
 }
 
-/** Rows that match, in order: what an array does that can sort and filter. */
-export function arrange(volumes: Volume[], query: VolumeQuery): Volume[] {
-  const wanted = query.text.trim().toLowerCase();
-  const fits = ({ name, naa, serial }: Volume) =>
-    wanted === "" || [name, naa, serial].some((text) => text.toLowerCase().includes(wanted));
-  return ordered(volumes.filter(fits), (volume) => volume[query.key] ?? -1, query.descending);
-}
-
-/** Whether the array refused the parameters themselves. */
-export const unsupported = (failure: unknown): boolean =>
-  failure instanceof Refused && failure.status === 400 && failure.problem.code === "invalid-request";
-
 /** Parts that hold the positions from `first` up to `end`. */
 export function partsOf(first: number, end: number): number[] {
   const from = Math.floor(first / PART);
   const to = Math.max(from, Math.floor(Math.max(0, end - 1) / PART));
   return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}
+
+/** Requests to begin and to abort, so that exactly the parts of a view are loaded or on their way. */
+export function steer(
+  wanted: number[],
+  loaded: (part: number) => boolean,
+  pending: Iterable<number>,
+): { begin: number[]; abort: number[] } {
+  const present = new Set(pending);
+  return {
+    begin: wanted.filter((part) => !loaded(part) && !present.has(part)),
+    abort: [...present].filter((part) => !wanted.includes(part)),
+  };
 }

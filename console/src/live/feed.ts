@@ -1,8 +1,8 @@
 // The last ten minutes of the array's activity, from /metrics, for all charts of the page.
 //
-// The array has no stream of samples yet. The page scrapes at an interval that follows what a scrape costs, so that
-// watching takes at most a twentieth of the time of the thread that answers, on a large array too. It does not scrape
-// while it is hidden.
+// The page scrapes at an interval that follows what a scrape costs, so that watching takes at most a twentieth of the
+// time of the thread that answers, on a large array too. It does not scrape while it is hidden. The array's
+// stream of samples (/api/v1/live) and their history (/api/v1/history) are not read.
 
 import { createRoot, createSignal } from "solid-js";
 import { exchange } from "../api/client";

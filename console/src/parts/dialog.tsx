@@ -5,6 +5,7 @@ import { asFailure, type Failure, Refused } from "../api/failure";
 import { changed } from "../api/query";
 import "./dialog.css";
 import { FieldErrors } from "./form";
+import { Stopped } from "./one-by-one";
 import { SameLines } from "./same-lines";
 import type { Same } from "./shell-lines";
 import { FailureBox } from "./state";
@@ -17,18 +18,22 @@ interface DialogProps {
   dirty?: () => boolean;
   /** It cannot be left. */
   fixed?: boolean;
+  /** It cannot be left: a change is being made. */
+  held?: () => boolean;
 }
 
 export function Dialog(props: DialogProps): JSX.Element {
   const id = createUniqueId();
   const [asking, setAsking] = createSignal(false);
   let dialog: HTMLDialogElement | undefined;
-  onMount(() => {
+  const show = () => {
     dialog?.showModal();
     dialog?.querySelector<HTMLElement>("[data-first], input, select, textarea")?.focus();
-  });
+  };
+  onMount(show);
+  const stays = () => props.fixed || props.held?.();
   const leave = () => {
-    if (props.fixed) return;
+    if (stays()) return;
     if (props.dirty?.() && !asking()) setAsking(true);
     else dialog?.close();
   };
@@ -36,7 +41,8 @@ export function Dialog(props: DialogProps): JSX.Element {
     <dialog
       ref={dialog}
       aria-labelledby={id}
-      onClose={() => props.onClose()}
+      // A browser closes a dialog at the second Escape, whatever was done about the first.
+      onClose={() => (stays() ? show() : props.onClose())}
       onCancel={(event) => {
         event.preventDefault();
         leave();
@@ -45,7 +51,7 @@ export function Dialog(props: DialogProps): JSX.Element {
       <header>
         <h2 id={id}>{props.title}</h2>
         <Show when={!props.fixed}>
-          <button type="button" class="quiet" aria-label="close" onClick={leave}>
+          <button type="button" class="quiet" aria-label="close" disabled={props.held?.()} onClick={leave}>
             ✕
           </button>
         </Show>
@@ -79,20 +85,26 @@ export interface ChangeProps {
   danger?: boolean;
   /** Fields or an explanation. */
   children?: JSX.Element;
-  /** Does it. What it returns is shown in place of the form if it is a [`Shows`]. */
-  run: () => Promise<unknown>;
+  /**
+   * Does it. What it returns is shown in place of the form if it is a [`Shows`]. With several requests it asks between
+   * them whether it is to stop, as [`oneByOne`] does.
+   */
+  run: (stopped: () => boolean) => Promise<unknown>;
+  /** It sends several requests, and can be stopped between them. */
+  several?: boolean;
   /** Field that a problem is about, by its code; others are shown at the top. */
   fields?: Record<string, string>;
   /** The form has no error of form; `false` disables the button. */
   ready?: boolean;
   dirty?: () => boolean;
-  same?: Same;
+  same?: Same | Same[];
   onClose: () => void;
 }
 
 export function ChangeDialog(props: ChangeProps): JSX.Element {
   const [failure, setFailure] = createSignal<Failure>();
   const [busy, setBusy] = createSignal(false);
+  const [stopping, setStopping] = createSignal(false);
   const [result, setResult] = createSignal<JSX.Element>();
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
@@ -100,14 +112,17 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
     setBusy(true);
     setFailure(undefined);
     try {
-      const outcome = await props.run();
+      const outcome = await props.run(stopping);
       await changed();
       if (outcome instanceof Shows) setResult(() => outcome.element);
       else props.onClose();
     } catch (error) {
-      setFailure(asFailure(error));
+      // Some of it may be done, and a request without an answer too.
+      void changed();
+      if (!(error instanceof Stopped)) setFailure(asFailure(error));
     } finally {
       setBusy(false);
+      setStopping(false);
     }
   };
   const keys = (event: KeyboardEvent & { currentTarget: HTMLFormElement }) => {
@@ -122,6 +137,7 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
     <Dialog
       title={props.title}
       onClose={props.onClose}
+      held={busy}
       dirty={() => result() === undefined && (props.dirty?.() ?? false)}
     >
       <Show
@@ -149,8 +165,12 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
             )}
           </Show>
           <footer>
-            <button type="button" onClick={() => props.onClose()}>
-              Cancel
+            <button
+              type="button"
+              disabled={busy() && (!props.several || stopping())}
+              onClick={() => (busy() ? setStopping(true) : props.onClose())}
+            >
+              {busy() && props.several ? "Stop" : "Cancel"}
             </button>
             <button
               type="submit"

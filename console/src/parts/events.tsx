@@ -3,6 +3,7 @@
 import { createMemo, type JSX, Show } from "solid-js";
 import { useList } from "../api/list";
 import { withQuery } from "../api/paths";
+import { INTERVAL_MS } from "../api/query";
 import type { Event, Severity } from "../api/schema";
 import { At } from "./numbers";
 import { Rows } from "./rows";
@@ -41,6 +42,8 @@ export function EventsTab(props: { subject?: string; severity?: string; code?: s
     () =>
       withQuery("/api/v1/events", { subject: props.subject, severity: props.severity, code: props.code, limit: MOST }),
     false,
+    INTERVAL_MS,
+    true,
   );
   const newest = createMemo(() => events.items()?.toReversed());
   return (

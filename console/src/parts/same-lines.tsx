@@ -2,18 +2,17 @@
 
 import { type JSX, Show } from "solid-js";
 import { Lines } from "./copy";
-import { curl, type Same } from "./shell-lines";
+import { curlLines, type Same, windlassLines } from "./shell-lines";
 
-/** Lines of one action. */
-export function SameLines(props: { same: Same }): JSX.Element {
+/** Lines of one action; of several, one line for each. */
+export function SameLines(props: { same: Same | Same[] }): JSX.Element {
+  const all = () => [props.same].flat();
+  const what = () => all()[0]?.what ?? "";
   return (
     <section class="same">
-      <h3>{props.same.what}</h3>
-      <Show when={props.same.windlass}>{(line) => <Lines text={line()} what={`${props.same.what}: windlass`} />}</Show>
-      <Lines
-        text={curl(location.origin, props.same.method ?? "GET", props.same.path, props.same.body)}
-        what={`${props.same.what}: curl`}
-      />
+      <h3>{what()}</h3>
+      <Show when={windlassLines(all())}>{(lines) => <Lines text={lines()} what={`${what()}: windlass`} />}</Show>
+      <Lines text={curlLines(location.origin, all())} what={`${what()}: curl`} />
     </section>
   );
 }

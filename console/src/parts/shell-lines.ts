@@ -26,3 +26,10 @@ export function curl(origin: string, method: Method, path: string, body?: unknow
   if (body !== undefined) parts.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(body))}`);
   return [...parts, quoted(origin + path)].join(" ");
 }
+
+/** Lines for windlass, one for each action that has one. */
+export const windlassLines = (all: Same[]): string => all.flatMap((same) => same.windlass ?? []).join("\n");
+
+/** Lines for curl, one for each action. */
+export const curlLines = (origin: string, all: Same[]): string =>
+  all.map((same) => curl(origin, same.method ?? "GET", same.path, same.body)).join("\n");

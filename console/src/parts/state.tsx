@@ -5,7 +5,7 @@ import { type Failure, Refused } from "../api/failure";
 import { Copy } from "./copy";
 import "./state.css";
 import { clock } from "./time";
-import { bytes } from "./units";
+import { bytes, grouped } from "./units";
 
 /** Nothing is shown while a view loads for less than this. */
 const PATIENCE_MS = 150;
@@ -16,6 +16,9 @@ interface Loaded<T> {
   failure: () => Failure | undefined;
   asOf: () => number | undefined;
   refresh: () => Promise<void>;
+  /** A list ends before that of the array. */
+  more?: () => boolean;
+  total?: () => number | undefined;
 }
 
 /** Shows data when it is there, and why not when it is not. */
@@ -38,7 +41,14 @@ export function Shown<T>(props: { of: Loaded<T>; children: (data: () => NonNulla
         when={props.of.data() as NonNullable<T> | undefined}
         fallback={<Show when={!props.of.failure()}>{<Loading />}</Show>}
       >
-        {(data) => <div classList={{ stale: props.of.failure() !== undefined }}>{props.children(data)}</div>}
+        {(data) => (
+          <div classList={{ stale: props.of.failure() !== undefined }}>
+            <Show when={props.of.more?.()}>
+              <p class="note">Not all {grouped(props.of.total?.() ?? 0)} are looked at; the command line lists them.</p>
+            </Show>
+            {props.children(data)}
+          </div>
+        )}
       </Show>
     </>
   );

@@ -1,6 +1,17 @@
 // A table of any length: only the rows that are on the screen are in the page.
 
-import { createEffect, createMemo, createSignal, For, type JSX, on, onCleanup, onMount, Show } from "solid-js";
+import {
+  createComputed,
+  createEffect,
+  createMemo,
+  createSignal,
+  For,
+  type JSX,
+  on,
+  onCleanup,
+  onMount,
+  Show,
+} from "solid-js";
 import "./table.css";
 import { type Action, Menu } from "./menu";
 import { rowsInView } from "./table-range";
@@ -44,6 +55,8 @@ export interface TableProps<Row> {
   actions?: (row: Row) => Action[];
   /** The shown rows are those for an earlier filter or order. */
   changing?: boolean;
+  /** What the rows answer; another value scrolls to the first row. */
+  query?: unknown;
 }
 
 /** Height of a row in pixels, as the style says. */
@@ -69,9 +82,10 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
   createEffect(on(() => props.total, look));
   createEffect(
     on(
-      () => props.order,
+      () => [props.order, props.query],
       () => {
         if (box !== undefined) box.scrollTop = 0;
+        look();
       },
       { defer: true },
     ),
@@ -168,10 +182,12 @@ function Row<Row>(props: TableProps<Row> & { index: number; width: number }): JS
       }
     >
       {(row) => {
+        let line: HTMLTableRowElement | undefined;
+        createComputed(on(row, () => keepFocus(line), { defer: true }));
         const id = () => props.id(row());
         const selected = () => props.selected?.has(id()) ?? false;
         return (
-          <tr aria-rowindex={props.index + 2} data-row="" classList={{ selected: selected() }}>
+          <tr ref={line} aria-rowindex={props.index + 2} data-row="" classList={{ selected: selected() }}>
             <Show when={props.onSelect}>
               <td class="tick">
                 <input
@@ -205,6 +221,13 @@ function Row<Row>(props: TableProps<Row> & { index: number; width: number }): JS
       }}
     </Show>
   );
+}
+
+/** Gives the focus back to a link or button of a row whose cells are about to be replaced. */
+function keepFocus(line: HTMLTableRowElement | undefined): void {
+  const all = () => [...(line?.querySelectorAll<HTMLElement>("a, button, input") ?? [])];
+  const place = all().indexOf(document.activeElement as HTMLElement);
+  if (place >= 0) queueMicrotask(() => document.activeElement === document.body && all()[place]?.focus());
 }
 
 const classes = <Row,>(column: Column<Row>): string => `rank${column.rank ?? 1}${column.number ? " number" : ""}`;

@@ -1,35 +1,62 @@
 // The search box: `/` leads to it, arrows choose, Enter opens.
 
 import { useNavigate } from "@solidjs/router";
-import { createMemo, createSignal, createUniqueId, For, type JSX, Show } from "solid-js";
-import { matches, type Named } from "../api/matches";
-import { allNames } from "../api/names";
+import { createMemo, createSignal, createUniqueId, For, type JSX, onCleanup, Show } from "solid-js";
+import { send } from "../api/client";
+import type { Part } from "../api/list";
+import type { Found } from "../api/schema";
+import { type Hit, hit, LONGEST, pagesNamed, searchPath } from "../api/search";
 import { PLACES } from "./places";
 
-const MOST = 20;
+/** Pause in typing after which the array is asked. */
+const PAUSE_MS = 150;
+const PAGES = PLACES.map(({ name, path }): Hit => ({ kind: "page", name, path }));
 
 export function Search(): JSX.Element {
   const id = createUniqueId();
   const go = useNavigate();
-  const pages = PLACES.map(({ name, path }): Named => ({ kind: "page", name, also: [], path }));
   const [text, setText] = createSignal("");
-  const [names, setNames] = createSignal<Named[]>(pages);
+  const [objects, setObjects] = createSignal<Hit[]>([]);
   const [note, setNote] = createSignal<string>();
   const [chosen, setChosen] = createSignal(0);
   const [open, setOpen] = createSignal(false);
-  const found = createMemo(() => matches(names(), text(), MOST));
-  const load = async () => {
+  const found = createMemo(() => [...pagesNamed(PAGES, text()), ...objects()]);
+  let pause: ReturnType<typeof setTimeout> | undefined;
+  let present = new AbortController();
+  const stop = () => {
+    clearTimeout(pause);
+    present.abort();
+  };
+  onCleanup(stop);
+  const ask = async (wanted: string, signal: AbortSignal) => {
     try {
-      const { names: all, more } = await allNames();
-      setNames([...pages, ...all]);
-      setNote(more ? "only the first 10 000 of each kind are searched" : undefined);
+      const { items } = await send<Part<Found>>("GET", searchPath(wanted), undefined, signal);
+      if (signal.aborted) return;
+      setObjects(items.map(hit));
+      setNote(undefined);
     } catch {
+      if (signal.aborted) return;
+      setObjects([]);
       setNote("the array does not answer: only pages are found");
     }
   };
-  const choose = (named: Named | undefined) => {
+  const type = (next: string) => {
+    stop();
+    setText(next);
+    setChosen(0);
+    if (next.trim() === "") {
+      setObjects([]);
+      setNote(undefined);
+      return;
+    }
+    const asked = new AbortController();
+    present = asked;
+    setNote("searching …");
+    pause = setTimeout(() => void ask(next, asked.signal), PAUSE_MS);
+  };
+  const choose = (named: Hit | undefined) => {
     if (named === undefined) return;
-    setText("");
+    type("");
     setOpen(false);
     go(named.path);
   };
@@ -41,7 +68,7 @@ export function Search(): JSX.Element {
     } else if (event.key === "Enter") {
       choose(found()[chosen()]);
     } else if (event.key === "Escape") {
-      setText("");
+      type("");
       event.currentTarget.blur();
     }
   };
@@ -52,7 +79,7 @@ export function Search(): JSX.Element {
         type="search"
         data-search=""
         placeholder="/ search"
-        aria-label="Search volumes, hosts, shares, snapshots and pages"
+        aria-label="Search volumes, hosts, groups, shares, snapshots, jobs and pages"
         role="combobox"
         aria-expanded={shown()}
         aria-controls={`${id}-found`}
@@ -61,15 +88,10 @@ export function Search(): JSX.Element {
         autocomplete="off"
         spellcheck={false}
         value={text()}
-        onFocus={() => {
-          setOpen(true);
-          void load();
-        }}
+        onFocus={() => setOpen(true)}
         onBlur={() => setOpen(false)}
-        onInput={(event) => {
-          setText(event.currentTarget.value);
-          setChosen(0);
-        }}
+        maxlength={LONGEST}
+        onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={keys}
       />
       <div id={`${id}-found`} role="listbox" aria-label="Found" hidden={!shown()}>
@@ -86,11 +108,13 @@ export function Search(): JSX.Element {
               }}
             >
               <span>{named.name}</span>
-              <span class="soft">{named.kind}</span>
+              <span class="soft">
+                {named.matched} {named.kind}
+              </span>
             </div>
           )}
         </For>
-        <Show when={shown() && found().length === 0}>
+        <Show when={shown() && found().length === 0 && note() === undefined}>
           <div role="option" aria-selected="false" aria-disabled="true" tabindex={-1} class="soft">
             nothing is named so
           </div>

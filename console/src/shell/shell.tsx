@@ -35,42 +35,51 @@ function Banner(props: { upgraded: boolean }): JSX.Element {
       ?.pools.find((pool) => pool.state === "stopped" || pool.state === "full" || pool.state === "below-full");
   return (
     <Show
-      when={!props.upgraded}
+      when={!sessionEnded()}
       fallback={
         <div class="banner" role="alert">
-          <p>
-            The array was upgraded.{" "}
-            <button type="button" onClick={() => location.reload()}>
-              Load its pages again
-            </button>
-          </p>
+          <p>The session of this tab has ended; what the page shows is from before.</p>
         </div>
       }
     >
       <Show
-        when={contactLost()}
+        when={!props.upgraded}
         fallback={
-          <Show when={stopped()}>
-            {(pool) => (
-              <div class="banner" role="alert">
-                <p>
-                  Pool {pool().name} is {pool().state.replace("-", " ")}
-                  {pool().stopped_reason == null ? "" : `: ${pool().stopped_reason}`}.{" "}
-                  <a href="/space">What frees space</a>
-                </p>
-              </div>
-            )}
-          </Show>
-        }
-      >
-        {(loss) => (
           <div class="banner" role="alert">
             <p>
-              No contact with the array since {clock(loss().since)} UTC, {duration((now() - loss().since) / 1000)} ago.
-              It is asked again every few seconds; what the page shows is from before.
+              The array was upgraded.{" "}
+              <button type="button" onClick={() => location.reload()}>
+                Load its pages again
+              </button>
             </p>
           </div>
-        )}
+        }
+      >
+        <Show
+          when={contactLost()}
+          fallback={
+            <Show when={stopped()}>
+              {(pool) => (
+                <div class="banner" role="alert">
+                  <p>
+                    Pool {pool().name} is {pool().state.replace("-", " ")}
+                    {pool().stopped_reason == null ? "" : `: ${pool().stopped_reason}`}.{" "}
+                    <a href="/space">What frees space</a>
+                  </p>
+                </div>
+              )}
+            </Show>
+          }
+        >
+          {(loss) => (
+            <div class="banner" role="alert">
+              <p>
+                No contact with the array since {clock(loss().since)} UTC, {duration((now() - loss().since) / 1000)}{" "}
+                ago. It is asked again every few seconds; what the page shows is from before.
+              </p>
+            </div>
+          )}
+        </Show>
       </Show>
     </Show>
   );

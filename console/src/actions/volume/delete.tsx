@@ -2,6 +2,7 @@
 
 import { createSignal, type JSX, Show } from "solid-js";
 import { send } from "../../api/client";
+import { granteeName } from "../../api/grants";
 import { api, withQuery } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Volume, VolumeSpace } from "../../api/schema";
@@ -50,8 +51,8 @@ export function DeleteVolume(props: Closing & { volume: Volume; onDone?: () => v
       </p>
       <Show when={props.volume.luns.length > 0}>
         <p class="note">
-          Hosts may use it ({props.volume.luns.map((lun) => lun.host).join(", ")}), and the array refuses to delete it
-          as long as they may. Revoke access first.
+          Hosts may use it ({props.volume.luns.map((lun) => granteeName(lun.host)).join(", ")}), and the array refuses
+          to delete it as long as they may. Revoke access first.
         </p>
       </Show>
       <Show when={props.volume.snapshots > 0}>

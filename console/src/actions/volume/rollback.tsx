@@ -32,6 +32,7 @@ export function RollbackVolume(props: Closing & { volume: string; snapshot: stri
           props.snapshot,
           ...(keep().trim() === "" ? [] : ["--keep", keep().trim()]),
           ...(force() ? ["--force"] : []),
+          "--yes",
         ),
         method: "POST",
         path: api("volumes", props.volume, "rollback"),

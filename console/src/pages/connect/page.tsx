@@ -6,8 +6,11 @@ import { GrantAccess } from "../../actions/access";
 import { CreateHost } from "../../actions/host";
 import { GrantShare } from "../../actions/share";
 import { CreateVolume } from "../../actions/volume/create";
+import { mayUse } from "../../api/grants";
 import { useList } from "../../api/list";
-import type { Host, Portal, Session, Share, Volume } from "../../api/schema";
+import { api, withQuery } from "../../api/paths";
+import { useQuery } from "../../api/query";
+import type { Host, HostGroup, Portal, Session, Share, Volume } from "../../api/schema";
 import { shareSteps, volumeSteps } from "../../connect/steps";
 import { ChoiceField } from "../../parts/form";
 import { Head } from "../../parts/head";
@@ -17,6 +20,11 @@ import { Steps } from "./steps";
 
 const NEW = "new:";
 
+/** Names to choose from, with the present one. */
+const choices = (items: { name: string }[] | undefined, present: { name: string } | undefined): string[] => [
+  ...new Set([...(items ?? []), ...(present === undefined ? [] : [present])].map(({ name }) => name)),
+];
+
 export default function Connect(): JSX.Element {
   const [search, setSearch] = useSearchParams<{ host?: string; volume?: string; share?: string }>();
   const [open, setOpen] = createSignal<"host" | "volume" | "grant">();
@@ -24,21 +32,28 @@ export default function Connect(): JSX.Element {
   const hosts = useList<Host>(() => "/api/v1/hosts");
   const volumes = useList<Volume>(() => "/api/v1/volumes");
   const shares = useList<Share>(() => "/api/v1/shares");
+  const groups = useList<HostGroup>(() => "/api/v1/host-groups");
   const portals = useList<Portal>(() => "/api/v1/portals", false);
-  const sessions = useList<Session>(() => "/api/v1/sessions", true, 2000);
-  const host = () => hosts.items()?.find(({ name }) => name === search.host);
-  const volume = () => volumes.items()?.find(({ name }) => name === search.volume);
-  const share = () => shares.items()?.find(({ name }) => name === search.share);
+  const sessions = useList<Session>(
+    () => (search.host ? withQuery("/api/v1/sessions", { host: search.host }) : undefined),
+    true,
+    2000,
+  );
+  // The lists may end before what the address names.
+  const host = useQuery<Host>(() => (search.host ? api("hosts", search.host) : undefined)).data;
+  const volume = useQuery<Volume>(() => (search.volume ? api("volumes", search.volume) : undefined)).data;
+  const share = useQuery<Share>(() => (search.share ? api("shares", search.share) : undefined)).data;
   const chosen = () =>
     search.share === undefined
       ? search.volume === undefined
         ? ""
         : `volume:${search.volume}`
       : `share:${search.share}`;
-  const granted = () =>
-    share() === undefined
-      ? (volume()?.luns.some((lun) => lun.host === search.host || lun.host === "any") ?? false)
-      : (share()?.exports.some((rule) => rule.host === search.host || rule.host === "any") ?? false);
+  const granted = () => {
+    const content = share() ?? volume();
+    const of = host();
+    return content !== undefined && of !== undefined && mayUse(content, of, groups.items() ?? []);
+  };
   const choose = (value: string) => {
     if (value === NEW) setOpen("volume");
     else if (value.startsWith("share:")) setSearch({ share: value.slice(6), volume: undefined });
@@ -68,7 +83,7 @@ export default function Connect(): JSX.Element {
             onInput={(value) => (value === NEW ? setOpen("host") : setSearch({ host: value || undefined }))}
             options={[
               { value: "", label: "choose" },
-              ...(hosts.items() ?? []).map(({ name }) => ({ value: name, label: name })),
+              ...choices(hosts.items(), host()).map((name) => ({ value: name, label: name })),
               { value: NEW, label: "a new host …" },
             ]}
           />
@@ -79,11 +94,14 @@ export default function Connect(): JSX.Element {
             onInput={choose}
             options={[
               { value: "", label: "choose" },
-              ...(volumes.items() ?? []).map(({ name }) => ({ value: `volume:${name}`, label: name })),
-              ...(shares.items() ?? []).map(({ name }) => ({ value: `share:${name}`, label: `${name} (share)` })),
+              ...choices(volumes.items(), volume()).map((name) => ({ value: `volume:${name}`, label: name })),
+              ...choices(shares.items(), share()).map((name) => ({ value: `share:${name}`, label: `${name} (share)` })),
               { value: NEW, label: "a new volume …" },
             ]}
           />
+          <Show when={hosts.more() || volumes.more() || shares.more()}>
+            <p class="note">Not all are listed; each has Connect on its own page.</p>
+          </Show>
           <Show when={host() !== undefined && what() !== undefined}>
             <p class="field-label">3. Access</p>
             <Show

@@ -1,6 +1,7 @@
 // Host groups: hosts that see the same volumes at the same logical unit numbers.
 
-import { createSignal, type JSX, Show } from "solid-js";
+import { useSearchParams } from "@solidjs/router";
+import { createMemo, createSignal, type JSX, Show } from "solid-js";
 import { CreateGroup, DeleteGroup, SetGroup } from "../../actions/group";
 import { useList } from "../../api/list";
 import type { HostGroup } from "../../api/schema";
@@ -23,6 +24,10 @@ const COLUMNS: Column<HostGroup>[] = [
 
 export default function Groups(): JSX.Element {
   const groups = useList<HostGroup>(() => "/api/v1/host-groups");
+  const [search, setSearch] = useSearchParams<{ group?: string }>();
+  const shown = createMemo(() =>
+    groups.items()?.filter(({ name }) => search.group === undefined || name === search.group),
+  );
   const [open, setOpen] = createSignal<{ verb: "create" } | { verb: "set" | "delete"; group: HostGroup }>();
   const close = () => setOpen(undefined);
   const add = (
@@ -40,10 +45,18 @@ export default function Groups(): JSX.Element {
         {add}
       </Head>
       <HostsTabs />
-      <Shown of={{ ...groups, data: groups.items }}>
+      <Show when={search.group}>
+        <p>
+          Only <strong>{search.group}</strong>.{" "}
+          <button type="button" onClick={() => setSearch({ group: undefined })}>
+            Show all
+          </button>
+        </p>
+      </Show>
+      <Shown of={{ ...groups, data: shown }}>
         {(items) => (
           <Show
-            when={items().length > 0}
+            when={(groups.items() ?? []).length > 0}
             fallback={
               <Empty action={add}>
                 The hosts of a cluster belong into one group: a volume granted to it has the same number on each.

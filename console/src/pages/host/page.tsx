@@ -1,13 +1,14 @@
 // One host: identity, volumes, sessions.
 
 import { useNavigate, useParams } from "@solidjs/router";
-import { createSignal, type JSX, Show } from "solid-js";
+import { createMemo, createSignal, type JSX, Show } from "solid-js";
 import { RevokeAccess } from "../../actions/access";
 import { ChangeHost, DeleteHost, EndSession } from "../../actions/host";
 import { useList } from "../../api/list";
-import { api } from "../../api/paths";
+import { api, withQuery } from "../../api/paths";
 import { useQuery } from "../../api/query";
-import type { Host, HostLun, Session } from "../../api/schema";
+import type { Access, Host, HostGroup, HostLun, Session } from "../../api/schema";
+import { Grantee } from "../../parts/grantee";
 import { Head } from "../../parts/head";
 import { At } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
@@ -17,12 +18,15 @@ import { Shown } from "../../parts/state";
 import type { Column } from "../../parts/table";
 
 type Open =
-  | { verb: "change" }
+  | { verb: "change"; host: Host }
   | { verb: "delete" }
-  | { verb: "revoke"; lun: HostLun }
+  | { verb: "revoke"; lun: Seen }
   | { verb: "end"; session: Session };
 
-const LUNS: Column<HostLun>[] = [
+/** A volume that the host sees, and by which grant: to its name, a group, or everybody. */
+type Seen = HostLun & { grantee: string };
+
+const LUNS: Column<Seen>[] = [
   {
     key: "volume",
     title: "Volume",
@@ -30,6 +34,7 @@ const LUNS: Column<HostLun>[] = [
     by: ({ volume }) => volume,
   },
   { key: "lun", title: "LUN", number: true, cell: ({ lun }) => lun, by: ({ lun }) => lun },
+  { key: "to", title: "Granted to", cell: ({ grantee }) => <Grantee of={grantee} />, by: ({ grantee }) => grantee },
   { key: "url", title: "URL", rank: 2, cell: (lun) => <code>{lun.iscsi_url}</code> },
 ];
 
@@ -40,8 +45,21 @@ export default function HostPage(): JSX.Element {
   const [open, setOpen] = createSignal<Open>();
   const close = () => setOpen(undefined);
   const query = useQuery<Host>(() => api("hosts", name()));
-  const sessions = useList<Session>(() => "/api/v1/sessions", true, 5000);
-  const own = () => (sessions.items() ?? []).filter((session) => session.host === query.data()?.name);
+  const sessions = useList<Session>(() => withQuery("/api/v1/sessions", { host: name() }), true, 5000);
+  const groups = useList<HostGroup>(() => "/api/v1/host-groups");
+  const everybody = useList<Access>(() => "/api/v1/access?host=any");
+  const luns = createMemo((): Seen[] => {
+    const host = query.data();
+    if (host === undefined) return [];
+    return [
+      ...host.luns.map((lun) => ({ ...lun, grantee: host.name })),
+      ...(groups.items() ?? [])
+        .filter(({ hosts }) => hosts.includes(host.name))
+        .flatMap((group) => group.luns.map((lun) => ({ ...lun, grantee: `group:${group.name}` }))),
+      ...(everybody.items() ?? []).map((access) => ({ ...access, grantee: "any" })),
+    ];
+  });
+  const own = () => sessions.items() ?? [];
   return (
     <>
       <Head
@@ -53,12 +71,16 @@ export default function HostPage(): JSX.Element {
           Connect
         </a>
         <Show when={query.data()}>
-          <button type="button" onClick={() => setOpen({ verb: "change" })}>
-            Change
-          </button>
-          <button type="button" class="danger" onClick={() => setOpen({ verb: "delete" })}>
-            Delete
-          </button>
+          {(host) => (
+            <>
+              <button type="button" onClick={() => setOpen({ verb: "change", host: host() })}>
+                Change
+              </button>
+              <button type="button" class="danger" onClick={() => setOpen({ verb: "delete" })}>
+                Delete
+              </button>
+            </>
+          )}
         </Show>
       </Head>
       <Shown of={query}>
@@ -66,12 +88,12 @@ export default function HostPage(): JSX.Element {
           <>
             <Identity host={host()} />
             <h2>Volumes</h2>
-            <Show when={host().luns.length > 0} fallback={<p class="soft">It may use no volume.</p>}>
+            <Show when={luns().length > 0} fallback={<p class="soft">It may use no volume.</p>}>
               <Rows
                 label={`Volumes of ${name()}`}
                 columns={LUNS}
-                rows={host().luns}
-                id={({ volume }) => volume}
+                rows={luns()}
+                id={({ volume, grantee }) => `${volume} for ${grantee}`}
                 parameter="volumes"
                 actions={(lun) => [{ label: "Revoke…", danger: true, run: () => setOpen({ verb: "revoke", lun }) }]}
               />
@@ -87,26 +109,26 @@ export default function HostPage(): JSX.Element {
                 actions={(session) => [{ label: "End…", danger: true, run: () => setOpen({ verb: "end", session }) }]}
               />
             </Show>
-            <Show when={open()} keyed>
-              {(present) =>
-                present.verb === "change" ? (
-                  <ChangeHost
-                    host={host()}
-                    onClose={close}
-                    onRenamed={(next) => go(`/hosts/${encodeURIComponent(next)}`, { replace: true })}
-                  />
-                ) : present.verb === "delete" ? (
-                  <DeleteHost host={host().name} onClose={close} onDone={() => go("/hosts", { replace: true })} />
-                ) : present.verb === "revoke" ? (
-                  <RevokeAccess volume={present.lun.volume} host={host().name} onClose={close} />
-                ) : (
-                  <EndSession session={present.session} onClose={close} />
-                )
-              }
-            </Show>
           </>
         )}
       </Shown>
+      <Show when={open()} keyed>
+        {(present) =>
+          present.verb === "change" ? (
+            <ChangeHost
+              host={present.host}
+              onClose={close}
+              onRenamed={(next) => go(`/hosts/${encodeURIComponent(next)}`, { replace: true })}
+            />
+          ) : present.verb === "delete" ? (
+            <DeleteHost host={name()} onClose={close} onDone={() => go("/hosts", { replace: true })} />
+          ) : present.verb === "revoke" ? (
+            <RevokeAccess volume={present.lun.volume} host={present.lun.grantee} onClose={close} />
+          ) : (
+            <EndSession session={present.session} onClose={close} />
+          )
+        }
+      </Show>
     </>
   );
 }

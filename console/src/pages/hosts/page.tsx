@@ -33,12 +33,21 @@ export default function Hosts(): JSX.Element {
       cell: (host) => (
         <>
           {host.sessions}{" "}
-          <Show when={host.sessions > 0 && paths(host) === 1}>{<span class="tag warn">one path</span>}</Show>
+          <Show when={host.sessions > 0 && paths(host) === 1 && !sessions.more()}>
+            {<span class="tag warn">one path</span>}
+          </Show>
         </>
       ),
       by: ({ sessions: count }) => count,
     },
-    { key: "volumes", title: "Volumes", number: true, cell: (host) => host.luns.length, by: ({ luns }) => luns.length },
+    {
+      key: "volumes",
+      title: "Volumes",
+      number: true,
+      about: "Granted to the host itself, not to a group or everybody",
+      cell: (host) => host.luns.length,
+      by: ({ luns }) => luns.length,
+    },
     {
       key: "iqns",
       title: "Initiator names",
@@ -102,7 +111,7 @@ export default function Hosts(): JSX.Element {
         </a>
         {add}
       </Head>
-      <HostsTabs hosts={hosts.items()?.length} sessions={sessions.items()?.length} />
+      <HostsTabs hosts={hosts.total()} sessions={sessions.total()} />
       <Unknown sessions={sessions.items() ?? []} onMake={(iqn) => setOpen({ verb: "create", iqn })} />
       <Shown of={{ ...hosts, data: hosts.items }}>
         {(items) => (

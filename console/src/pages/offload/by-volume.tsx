@@ -1,6 +1,7 @@
 // Offload of each volume and share, one row each.
 
 import { createMemo, type JSX } from "solid-js";
+import { reuse } from "../../api/reuse";
 import type { OffloadStatistics } from "../../api/schema";
 import { total } from "../../parts/offload/primitive-totals";
 import { Rows } from "../../parts/rows";
@@ -77,9 +78,9 @@ const COLUMNS: Column<Line>[] = [
 ];
 
 export function ByVolume(props: { rows: OffloadStatistics[] }): JSX.Element {
-  const lines = createMemo(() => {
+  const lines = createMemo((before: Line[]) => {
     const groups = Map.groupBy(props.rows, (row) => `${row.kind ?? "volume"} ${row.volume} ${row.deleted ?? false}`);
-    return [...groups.values()].map((rows): Line => {
+    const present = [...groups.values()].map((rows): Line => {
       const { commands, refused, errors, noGain, bytes: all, keptOff } = total(rows);
       const [first] = rows;
       return {
@@ -93,6 +94,7 @@ export function ByVolume(props: { rows: OffloadStatistics[] }): JSX.Element {
         keptOff,
       };
     });
-  });
+    return reuse(before, present);
+  }, []);
   return <Rows label="Offload of each volume and share" columns={COLUMNS} rows={lines()} id={({ name }) => name} />;
 }

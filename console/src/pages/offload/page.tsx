@@ -4,6 +4,7 @@ import { useParams, useSearchParams } from "@solidjs/router";
 import { createMemo, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";
 import type { OffloadStatistics } from "../../api/schema";
+import { useStatus } from "../../api/status";
 import { HostAndArrayChart, LatencyChart } from "../../live/charts";
 import { Head, Tabs } from "../../parts/head";
 import { totals } from "../../parts/offload/primitive-totals";
@@ -18,9 +19,10 @@ export default function Offload(): JSX.Element {
   const params = useParams<{ tab?: string }>();
   const [search, setSearch] = useSearchParams<{ primitive?: string }>();
   const statistics = useList<OffloadStatistics>(() => "/api/v1/offload/stats", true, 5000);
+  const status = useStatus();
   const volumes = createMemo(() => statistics.items()?.filter((row) => row.kind !== "share"));
   const shares = createMemo(() => statistics.items()?.filter((row) => row.kind === "share"));
-  const kept = () => (statistics.items() ?? []).reduce((sum, row) => sum + row.host_bytes_avoided, 0);
+  const kept = () => (status.data()?.offload ?? []).reduce((sum, row) => sum + row.host_bytes_avoided, 0);
   const used = (rows: OffloadStatistics[]) => rows.some((row) => row.commands > 0);
   return (
     <Show when={["", "volumes", "refusals"].includes(params.tab ?? "")} fallback={<NotFound />}>

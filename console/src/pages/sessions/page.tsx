@@ -22,7 +22,7 @@ export default function Sessions(): JSX.Element {
         about="Initiators that are logged in over iSCSI"
         same={[{ what: "list the sessions", windlass: "windlass session list", path: "/api/v1/sessions" }]}
       />
-      <HostsTabs sessions={sessions.items()?.length} />
+      <HostsTabs sessions={sessions.total()} />
       <Shown of={{ ...sessions, data: sessions.items }}>
         {(items) => (
           <Show

@@ -3,6 +3,7 @@
 import { createSignal, type JSX, Show } from "solid-js";
 import { GrantShare, RevokeShare } from "../../actions/share";
 import type { Export, Share } from "../../api/schema";
+import { Grantee } from "../../parts/grantee";
 import { Rows } from "../../parts/rows";
 import { Empty } from "../../parts/state";
 import type { Column } from "../../parts/table";
@@ -10,8 +11,8 @@ import type { Column } from "../../parts/table";
 const COLUMNS: Column<Export>[] = [
   {
     key: "host",
-    title: "Host or network",
-    cell: ({ host }) => (host === "any" ? <span class="tag warn">everybody</span> : host),
+    title: "Host, group or network",
+    cell: ({ host }) => <Grantee of={host} />,
     by: ({ host }) => host,
   },
   {

@@ -26,7 +26,7 @@ export default function SharePage(): JSX.Element {
   const name = () => decodeURIComponent(params.name);
   const path = (of: string, tab?: string) =>
     `/shares/${encodeURIComponent(of)}${tab === undefined || tab === "summary" ? "" : `/${tab}`}`;
-  const [open, setOpen] = createSignal<"snapshot" | "change" | "delete">();
+  const [open, setOpen] = createSignal<{ verb: "snapshot" | "change" | "delete"; share: Share }>();
   const close = () => setOpen(undefined);
   const query = useQuery<Share>(() => api("shares", name()), 5000);
   const tab = () => params.tab ?? "summary";
@@ -51,18 +51,22 @@ export default function SharePage(): JSX.Element {
         ]}
       >
         <Show when={query.data()}>
-          <a class="button" href={`/connect?share=${encodeURIComponent(name())}`}>
-            Connect
-          </a>
-          <button type="button" data-new="" onClick={() => setOpen("snapshot")}>
-            Snapshot
-          </button>
-          <button type="button" onClick={() => setOpen("change")}>
-            Change
-          </button>
-          <button type="button" class="danger" onClick={() => setOpen("delete")}>
-            Delete
-          </button>
+          {(share) => (
+            <>
+              <a class="button" href={`/connect?share=${encodeURIComponent(name())}`}>
+                Connect
+              </a>
+              <button type="button" data-new="" onClick={() => setOpen({ verb: "snapshot", share: share() })}>
+                Snapshot
+              </button>
+              <button type="button" onClick={() => setOpen({ verb: "change", share: share() })}>
+                Change
+              </button>
+              <button type="button" class="danger" onClick={() => setOpen({ verb: "delete", share: share() })}>
+                Delete
+              </button>
+            </>
+          )}
         </Show>
       </Head>
       <Tabs
@@ -78,40 +82,40 @@ export default function SharePage(): JSX.Element {
       />
       <Shown of={query}>
         {(share) => (
-          <>
-            <Switch>
-              <Match when={tab() === "summary"}>
-                <SummaryTab share={share()} />
-              </Match>
-              <Match when={tab() === "access"}>
-                <AccessTab share={share()} />
-              </Match>
-              <Match when={tab() === "snapshots"}>
-                <SnapshotsTab share={share()} />
-              </Match>
-              <Match when={tab() === "offload"}>
-                <OffloadOf name={share().name} kind="shares" />
-              </Match>
-              <Match when={tab() === "events"}>
-                <EventsTab subject={share().name} />
-              </Match>
-            </Switch>
-            <Show when={open() === "snapshot"}>
-              <TakeSnapshot of={[share().name]} share onClose={close} />
-            </Show>
-            <Show when={open() === "change"}>
-              <ChangeShare
-                share={share()}
-                onClose={close}
-                onRenamed={(next) => go(path(next, params.tab), { replace: true })}
-              />
-            </Show>
-            <Show when={open() === "delete"}>
-              <DeleteShare share={share()} onClose={close} onDone={() => go("/shares", { replace: true })} />
-            </Show>
-          </>
+          <Switch>
+            <Match when={tab() === "summary"}>
+              <SummaryTab share={share()} />
+            </Match>
+            <Match when={tab() === "access"}>
+              <AccessTab share={share()} />
+            </Match>
+            <Match when={tab() === "snapshots"}>
+              <SnapshotsTab share={share()} />
+            </Match>
+            <Match when={tab() === "offload"}>
+              <OffloadOf name={share().name} kind="shares" />
+            </Match>
+            <Match when={tab() === "events"}>
+              <EventsTab subject={share().name} />
+            </Match>
+          </Switch>
         )}
       </Shown>
+      <Show when={open()} keyed>
+        {({ verb, share }) =>
+          verb === "snapshot" ? (
+            <TakeSnapshot of={[share.name]} share onClose={close} />
+          ) : verb === "change" ? (
+            <ChangeShare
+              share={share}
+              onClose={close}
+              onRenamed={(next) => go(path(next, params.tab), { replace: true })}
+            />
+          ) : (
+            <DeleteShare share={share} onClose={close} onDone={() => go("/shares", { replace: true })} />
+          )
+        }
+      </Show>
     </Show>
   );
 }

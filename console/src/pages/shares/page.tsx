@@ -4,6 +4,7 @@ import { useNavigate } from "@solidjs/router";
 import { createSignal, type JSX, Show } from "solid-js";
 import { ChangeShare, CreateShare, DeleteShare, GrantShare } from "../../actions/share";
 import { TakeSnapshot } from "../../actions/snapshot";
+import { granteeName } from "../../api/grants";
 import { useList } from "../../api/list";
 import type { Share } from "../../api/schema";
 import { Head } from "../../parts/head";
@@ -57,7 +58,7 @@ const COLUMNS: Column<Share>[] = [
     rank: 2,
     cell: ({ exports }) => (
       <Show when={!exports.some(({ host }) => host === "any")} fallback={<span class="tag warn">everybody</span>}>
-        {exports.map(({ host }) => host).join(", ") || <span class="soft">none</span>}
+        {exports.map(({ host }) => granteeName(host)).join(", ") || <span class="soft">none</span>}
       </Show>
     ),
   },

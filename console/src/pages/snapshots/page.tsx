@@ -1,11 +1,14 @@
 // Snapshots of all volumes and shares.
 
 import { useSearchParams } from "@solidjs/router";
-import { createMemo, createSignal, type JSX, Show } from "solid-js";
+import { createSignal, type JSX, Show } from "solid-js";
 import { DeleteSnapshots } from "../../actions/snapshot";
 import { CloneVolume } from "../../actions/volume/create";
 import { useList } from "../../api/list";
+import { withQuery } from "../../api/paths";
+import { INTERVAL_MS } from "../../api/query";
 import type { Snapshot } from "../../api/schema";
+import { useStatus } from "../../api/status";
 import { Head } from "../../parts/head";
 import { Rows } from "../../parts/rows";
 import { snapshotColumns } from "../../parts/snapshots";
@@ -16,18 +19,12 @@ const COLUMNS = snapshotColumns(true);
 const full = ({ volume, name }: Snapshot): string => `${volume}@${name}`;
 
 export default function Snapshots(): JSX.Element {
-  const snapshots = useList<Snapshot>(() => "/api/v1/snapshots");
   const [search, setSearch] = useSearchParams<{ q?: string }>();
+  const status = useStatus();
+  const snapshots = useList<Snapshot>(() => withQuery("/api/v1/snapshots", { q: search.q }), true, INTERVAL_MS, true);
   const [selected, setSelected] = createSignal<ReadonlySet<string>>(new Set());
   const [deleting, setDeleting] = createSignal<Snapshot[]>([]);
   const [cloning, setCloning] = createSignal<Snapshot>();
-  const shown = createMemo(() =>
-    snapshots.items()?.filter((snapshot) =>
-      full(snapshot)
-        .toLowerCase()
-        .includes((search.q ?? "").toLowerCase()),
-    ),
-  );
   const select = (id: string, on: boolean) => {
     const next = new Set(selected());
     if (on) next.add(id);
@@ -39,7 +36,7 @@ export default function Snapshots(): JSX.Element {
     <>
       <Head
         title="Snapshots"
-        about={`${grouped(snapshots.items()?.length ?? 0)}${snapshots.more() ? " and more" : ""}; read-only content of one instant`}
+        about={`${grouped(status.data()?.snapshots ?? 0)}; read-only content of one instant`}
         same={[
           { what: "list the snapshots", windlass: "windlass snapshot list", path: "/api/v1/snapshots" },
           {
@@ -51,10 +48,10 @@ export default function Snapshots(): JSX.Element {
           },
         ]}
       />
-      <Shown of={{ ...snapshots, data: shown }}>
+      <Shown of={{ ...snapshots, data: snapshots.items }}>
         {(items) => (
           <Show
-            when={(snapshots.items() ?? []).length > 0}
+            when={items().length > 0 || search.q}
             fallback={
               <Empty
                 action={
@@ -77,7 +74,7 @@ export default function Snapshots(): JSX.Element {
                 onInput={(event) => setSearch({ q: event.currentTarget.value || undefined }, { replace: true })}
               />
               <span class="soft" role="status">
-                {grouped(items().length)} shown
+                {grouped(snapshots.total() ?? 0)} {search.q ? "match" : "snapshots"}
               </span>
               <Show when={chosen().length > 0}>
                 <span class="bulk">
@@ -92,6 +89,7 @@ export default function Snapshots(): JSX.Element {
               label="Snapshots"
               columns={COLUMNS}
               rows={items()}
+              changing={snapshots.changing()}
               id={full}
               selected={selected()}
               onSelect={select}

@@ -2,6 +2,7 @@
 
 import { createMemo, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";
+import { withQuery } from "../../api/paths";
 import type { Snapshot, Volume } from "../../api/schema";
 import { Ago, Bytes } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
@@ -31,9 +32,11 @@ const COLUMNS: Column<Candidate>[] = [
   { key: "created", title: "Made", rank: 2, cell: ({ created }) => <Ago at={created} />, by: ({ created }) => created },
 ];
 
+const largest = (path: string): string => withQuery(path, { sort: "-unique_bytes", limit: MOST });
+
 export function WhatFrees(): JSX.Element {
-  const snapshots = useList<Snapshot>(() => "/api/v1/snapshots", true, 60_000);
-  const volumes = useList<Volume>(() => "/api/v1/volumes", true, 60_000);
+  const snapshots = useList<Snapshot>(() => largest("/api/v1/snapshots"), false, 60_000);
+  const volumes = useList<Volume>(() => largest("/api/v1/volumes?has=no-host"), false, 60_000);
   const candidates = createMemo((): Candidate[] | undefined => {
     const [taken, made] = [snapshots.items(), volumes.items()];
     if (taken === undefined || made === undefined) return undefined;
@@ -47,17 +50,15 @@ export function WhatFrees(): JSX.Element {
           created,
         }),
       ),
-      ...made
-        .filter(({ luns }) => luns.length === 0)
-        .map(
-          ({ name, unique_bytes, created }): Candidate => ({
-            name,
-            kind: "volume without a host",
-            path: `/volumes/${encodeURIComponent(name)}`,
-            frees: unique_bytes ?? 0,
-            created,
-          }),
-        ),
+      ...made.map(
+        ({ name, unique_bytes, created }): Candidate => ({
+          name,
+          kind: "volume without a host",
+          path: `/volumes/${encodeURIComponent(name)}`,
+          frees: unique_bytes ?? 0,
+          created,
+        }),
+      ),
     ];
     return all
       .filter(({ frees }) => frees > 0)
@@ -69,9 +70,8 @@ export function WhatFrees(): JSX.Element {
       <h2>What frees what</h2>
       <p class="soft small">
         Each alone; several together may free more, because what they share only with each other is freed too.
-        <Show when={snapshots.more() || volumes.more()}> Only the first thousand of each kind are looked at.</Show>
       </p>
-      <Shown of={{ ...snapshots, data: candidates }}>
+      <Shown of={{ ...snapshots, data: candidates, more: () => false }}>
         {(items) => (
           <Show
             when={items().length > 0}

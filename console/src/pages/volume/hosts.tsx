@@ -2,9 +2,11 @@
 
 import { createSignal, type JSX, Show } from "solid-js";
 import { RevokeAccess } from "../../actions/access";
+import { covers } from "../../api/grants";
 import { useList } from "../../api/list";
-import type { Session, Volume, VolumeLun } from "../../api/schema";
+import type { HostGroup, Session, Volume, VolumeLun } from "../../api/schema";
 import { Copy } from "../../parts/copy";
+import { Grantee } from "../../parts/grantee";
 import { Rows } from "../../parts/rows";
 import { Empty } from "../../parts/state";
 import type { Column } from "../../parts/table";
@@ -12,17 +14,16 @@ import type { Column } from "../../parts/table";
 export function HostsTab(props: { volume: Volume; onGrant: () => void }): JSX.Element {
   const [revoking, setRevoking] = createSignal<VolumeLun>();
   const sessions = useList<Session>(() => "/api/v1/sessions");
-  const paths = (host: string) =>
-    (sessions.items() ?? []).filter((session) => host === "any" || session.host === host).length;
+  const groups = useList<HostGroup>(() => "/api/v1/host-groups");
+  const paths = (grantee: string) =>
+    (sessions.items() ?? []).filter(({ host }) =>
+      host == null ? grantee === "any" : covers(grantee, { name: host }, groups.items() ?? []),
+    ).length;
   const columns: Column<VolumeLun>[] = [
     {
       key: "host",
-      title: "Host",
-      cell: (lun) => (
-        <Show when={lun.host !== "any"} fallback={<span class="tag warn">everybody</span>}>
-          <a href={`/hosts/${encodeURIComponent(lun.host)}`}>{lun.host}</a>
-        </Show>
-      ),
+      title: "Host or group",
+      cell: (lun) => <Grantee of={lun.host} />,
       by: ({ host }) => host,
     },
     { key: "lun", title: "LUN", number: true, cell: (lun) => lun.lun, by: ({ lun }) => lun },
@@ -30,8 +31,8 @@ export function HostsTab(props: { volume: Volume; onGrant: () => void }): JSX.El
       key: "sessions",
       title: "Sessions",
       number: true,
-      about: "Sessions of the host with the array",
-      cell: (lun) => paths(lun.host),
+      about: "Sessions of the host, or of the hosts of the group, with the array",
+      cell: (lun) => `${paths(lun.host)}${sessions.more() ? " or more" : ""}`,
       by: (lun) => paths(lun.host),
     },
     {

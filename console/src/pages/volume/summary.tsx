@@ -4,6 +4,7 @@ import { For, type JSX, Show } from "solid-js";
 import type { Volume } from "../../api/schema";
 import { LatencyChart, OperationsChart } from "../../live/charts";
 import { ContentBar } from "../../parts/content-bar";
+import { Grantee } from "../../parts/grantee";
 import { PrimitiveTiles } from "./primitives";
 
 export function SummaryTab(props: { volume: Volume }): JSX.Element {
@@ -36,9 +37,7 @@ export function SummaryTab(props: { volume: Volume }): JSX.Element {
               <For each={props.volume.luns}>
                 {(lun) => (
                   <li>
-                    <Show when={lun.host !== "any"} fallback={<span class="tag warn">everybody</span>}>
-                      <a href={`/hosts/${encodeURIComponent(lun.host)}`}>{lun.host}</a>
-                    </Show>
+                    <Grantee of={lun.host} />
                     <span class="soft">LUN {lun.lun}</span>
                   </li>
                 )}

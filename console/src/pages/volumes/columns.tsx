@@ -1,6 +1,7 @@
 // Columns of the table of volumes.
 
 import { For, type JSX, Show } from "solid-js";
+import { granteeName } from "../../api/grants";
 import type { Volume } from "../../api/schema";
 import { latest } from "../../live/feed";
 import { Ago, Bytes } from "../../parts/numbers";
@@ -19,7 +20,7 @@ function Hosts(props: { volume: Volume }): JSX.Element {
   return (
     <Show when={!hosts().includes(ANY)} fallback={<span class="tag warn">everybody</span>}>
       <Show when={hosts().length > 0} fallback={<span class="soft">none</span>}>
-        {hosts()[0]}
+        {granteeName(hosts()[0] ?? "")}
         <Show when={hosts().length > 1}>
           <span class="soft"> and {hosts().length - 1} more</span>
         </Show>

@@ -96,7 +96,6 @@ export default function Volumes(): JSX.Element {
         />
         <span class="soft" role="status">
           {rows.asOf() === undefined ? "" : `${grouped(rows.total())} ${text() === "" ? "volumes" : "match"}`}
-          <Show when={rows.partial()}>{(count) => `; sorted among the first ${grouped(count())}`}</Show>
         </span>
         <BulkActions names={[...selected()]} onClear={() => setSelected(new Set<string>())} />
       </div>
@@ -122,6 +121,7 @@ export default function Volumes(): JSX.Element {
             onSelect={select}
             actions={actions.of}
             changing={rows.changing()}
+            query={query()}
           />
         </Show>
       </Show>

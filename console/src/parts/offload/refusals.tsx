@@ -3,6 +3,7 @@
 import { createMemo, createSignal, For, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";
 import { withQuery } from "../../api/paths";
+import { reuse } from "../../api/reuse";
 import type { OffloadEnding, OffloadRefusal } from "../../api/schema";
 import { Ago } from "../numbers";
 import { Rows } from "../rows";
@@ -62,13 +63,12 @@ const COLUMNS: Column<Group>[] = [
 export function Refusals(props: { of?: string; primitive?: string }): JSX.Element {
   const log = useList<OffloadRefusal>(() => withQuery("/api/v1/offload/log", { volume: props.of, limit: MOST }), false);
   const [opened, setOpened] = createSignal<string>();
-  const grouped_ = createMemo(() => {
-    const items = log.items();
-    return (
-      items && groups(items.filter(({ primitive }) => props.primitive === undefined || primitive === props.primitive))
-    );
+  const grouped_ = createMemo<Group[] | undefined>((before) => {
+    const wanted = log
+      .items()
+      ?.filter(({ primitive }) => props.primitive === undefined || primitive === props.primitive);
+    return wanted && reuse(before, groups(wanted));
   });
-  const open = () => grouped_()?.find(({ key }) => key === opened());
   return (
     <section class="refusals">
       <h2>
@@ -85,15 +85,19 @@ export function Refusals(props: { of?: string; primitive?: string }): JSX.Elemen
               parameter="reasons"
               actions={(group) => [{ label: "Examples and what helps", run: () => setOpened(group.key) }]}
             />
-            <For each={items()}>
-              {(group) => (
-                <details class="group" open={group.key === open()?.key}>
-                  <summary>
-                    {group.primitive.toUpperCase()}, {group.reason}: what helps
-                  </summary>
-                  <p>{advice(group.code)}</p>
-                  <Examples group={group} />
-                </details>
+            <For each={items().map(({ key }) => key)}>
+              {(key) => (
+                <Show when={items().find((group) => group.key === key)}>
+                  {(group) => (
+                    <details class="group" open={key === opened()}>
+                      <summary>
+                        {group().primitive.toUpperCase()}, {group().reason}: what helps
+                      </summary>
+                      <p>{advice(group().code)}</p>
+                      <Examples group={group()} />
+                    </details>
+                  )}
+                </Show>
               )}
             </For>
           </Show>

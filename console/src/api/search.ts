@@ -1,0 +1,49 @@
+// What the search box finds: pages by their names, and objects by the array's own search.
+
+import { withQuery } from "./paths";
+import type { Found } from "./schema";
+
+/** Something that the search box leads to. */
+export interface Hit {
+  kind: string;
+  name: string;
+  /** Text that matched, where that is not the name. */
+  matched?: string | undefined;
+  path: string;
+}
+
+/** Most characters of a search. */
+export const LONGEST = 256;
+
+/** Request for the objects that a text finds. */
+export const searchPath = (text: string): string => withQuery("/api/v1/search", { q: text.trim() });
+
+/** Page of a host group. */
+export const groupPath = (name: string): string => withQuery("/groups", { group: name });
+
+/** An object that was found, with its page. */
+export function hit({ kind, name, matched }: Found): Hit {
+  return {
+    kind: kind.replace("-", " "),
+    name,
+    matched: matched === name ? undefined : matched,
+    path: pathOf(kind, name),
+  };
+}
+
+function pathOf(kind: string, name: string): string {
+  if (kind === "host-group") return groupPath(name);
+  if (kind === "snapshot") return withQuery("/snapshots", { q: name });
+  if (kind === "job") return "/activity/jobs";
+  return `/${kind}s/${encodeURIComponent(name)}`;
+}
+
+/** Pages with the text in their names, those that begin with it first. */
+export function pagesNamed(pages: Hit[], text: string): Hit[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === "") return [];
+  const place = ({ name }: Hit) => name.toLowerCase().indexOf(wanted);
+  return pages
+    .filter((page) => place(page) >= 0)
+    .toSorted((one, other) => Number(place(one) > 0) - Number(place(other) > 0));
+}
