@@ -15,7 +15,7 @@ use onc_rpc::auth::Credential;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Poll, Waker};
 use vfs::{FileId, Right};
 
@@ -126,8 +126,16 @@ impl Drop for Piece<'_> {
 pub(super) struct Copies {
     /// The next piece is one of the first that runs and has none in progress.
     jobs: RefCell<VecDeque<Rc<Job>>>,
-    /// Wakers of the futures that wait for a piece to copy.
-    runners: RefCell<Vec<Waker>>,
+    /// Futures that wait for a piece to copy.
+    runners: RefCell<Vec<Weak<Runner>>>,
+}
+
+/// A future that waits for a piece to copy.
+#[derive(Debug, Default)]
+struct Runner {
+    waker: RefCell<Option<Waker>>,
+    /// Whether it is in the list.
+    is_listed: Cell<bool>,
 }
 
 impl Copies {
@@ -177,12 +185,15 @@ impl Copies {
 
     /// The next job of which a piece may be copied, in turns. Waits while there is none.
     async fn next(&self) -> Rc<Job> {
+        let runner = Rc::new(Runner::default());
         poll_fn(|context| match self.turn() {
             Some(job) => Poll::Ready(job),
             None => {
-                let mut runners = self.runners.borrow_mut();
-                if !runners.iter().any(|known| known.will_wake(context.waker())) {
-                    runners.push(context.waker().clone());
+                runner.waker.replace(Some(context.waker().clone()));
+                if !runner.is_listed.replace(true) {
+                    let mut runners = self.runners.borrow_mut();
+                    runners.retain(|other| other.strong_count() > 0);
+                    runners.push(Rc::downgrade(&runner));
                 }
                 Poll::Pending
             }
@@ -204,7 +215,12 @@ impl Copies {
     }
 
     fn wake(&self) {
-        self.runners.take().into_iter().for_each(Waker::wake);
+        for runner in self.runners.take().iter().filter_map(Weak::upgrade) {
+            runner.is_listed.set(false);
+            if let Some(waker) = runner.waker.take() {
+                waker.wake();
+            }
+        }
     }
 }
 
@@ -223,6 +239,10 @@ mod tests {
         for _ in 0..1000 {
             assert!(next.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         }
+        assert_eq!(copies.runners.borrow().len(), 1);
+        copies.wake();
+        assert_eq!(copies.runners.borrow().len(), 0);
+        assert!(next.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         assert_eq!(copies.runners.borrow().len(), 1);
     }
 }
