@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { covers, granteeOptions, mayUse } from "./grants";
+import { covers, granteeOf, granteeOptions, mayUse } from "./grants";
 import type { Export, HostGroup, VolumeLun } from "./schema";
 
 const group = (name: string, hosts: string[]) => ({ name, hosts }) as HostGroup;
@@ -39,4 +39,13 @@ test("a line of the command line says who the grant is for", () => {
   expect(granteeOptions("group:cluster")).toEqual(["--group", "cluster"]);
   expect(granteeOptions("10.0.0.0/24")).toEqual(["--network", "10.0.0.0/24"]);
   expect(granteeOptions("any")).toEqual(["--any"]);
+});
+
+test("a logical unit of a host is granted to the group that has it, or else to the host", () => {
+  const unit = (volume: string, lun: number) => ({ volume, lun, iscsi_url: "" });
+  const having = [{ ...group("cluster", ["esx01"]), luns: [unit("db", 3)] }];
+  expect(granteeOf(unit("db", 3), "esx01", having)).toBe("group:cluster");
+  expect(granteeOf(unit("web", 3), "esx01", having)).toBe("esx01");
+  expect(granteeOf(unit("db", 4), "esx01", having)).toBe("esx01");
+  expect(granteeOf(unit("db", 3), "esx02", having)).toBe("esx02");
 });

@@ -1,6 +1,6 @@
 // Who a grant is for. A grant names a host, `group:NAME`, a network as `ADDRESS/PREFIX`, or `any`.
 
-import type { Export, Host, HostGroup, VolumeLun } from "./schema";
+import type { Export, Host, HostGroup, HostLun, VolumeLun } from "./schema";
 
 const GROUP = "group:";
 
@@ -31,6 +31,15 @@ export function covers(grantee: string, host: Pick<Host, "name" | "addresses">, 
   const group = groupOf(grantee);
   if (group !== undefined) return groups.some(({ name, hosts }) => name === group && hosts.includes(host.name));
   return isNetwork(grantee) && (host.addresses ?? []).some((address) => inNetwork(address, grantee));
+}
+
+/** Who the grant is for by which a host sees a logical unit: a group that has it, or else the host. */
+export function granteeOf(unit: HostLun, host: string, groups: HostGroup[]): string {
+  const group = groups.find(
+    ({ hosts, luns }) =>
+      hosts.includes(host) && luns.some(({ volume, lun }) => volume === unit.volume && lun === unit.lun),
+  );
+  return group === undefined ? host : GROUP + group.name;
 }
 
 /** Whether a host may use a volume or share. */

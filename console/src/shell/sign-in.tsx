@@ -3,6 +3,7 @@
 import { createSignal, type JSX, Show } from "solid-js";
 import { exchange } from "../api/client";
 import { asFailure, type Failure, Refused } from "../api/failure";
+import { changed } from "../api/query";
 import { TextField } from "../parts/form";
 import { FailureBox } from "../parts/state";
 import { credentialsOf, keep } from "../session";
@@ -30,6 +31,8 @@ export function SignInForm(): JSX.Element {
     try {
       await exchange("GET", "/api/v1/system", credentialsOf(candidate));
       keep(candidate);
+      // What the page shows is from before.
+      void changed();
     } catch (error) {
       setFailure(asFailure(error));
     } finally {

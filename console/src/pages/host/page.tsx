@@ -4,6 +4,7 @@ import { useNavigate, useParams } from "@solidjs/router";
 import { createMemo, createSignal, type JSX, Show } from "solid-js";
 import { RevokeAccess } from "../../actions/access";
 import { ChangeHost, DeleteHost, EndSession } from "../../actions/host";
+import { granteeOf } from "../../api/grants";
 import { useList } from "../../api/list";
 import { api, withQuery } from "../../api/paths";
 import { useQuery } from "../../api/query";
@@ -52,10 +53,7 @@ export default function HostPage(): JSX.Element {
     const host = query.data();
     if (host === undefined) return [];
     return [
-      ...host.luns.map((lun) => ({ ...lun, grantee: host.name })),
-      ...(groups.items() ?? [])
-        .filter(({ hosts }) => hosts.includes(host.name))
-        .flatMap((group) => group.luns.map((lun) => ({ ...lun, grantee: `group:${group.name}` }))),
+      ...host.luns.map((lun) => ({ ...lun, grantee: granteeOf(lun, host.name, groups.items() ?? []) })),
       ...(everybody.items() ?? []).map((access) => ({ ...access, grantee: "any" })),
     ];
   });

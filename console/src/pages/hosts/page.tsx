@@ -44,7 +44,7 @@ export default function Hosts(): JSX.Element {
       key: "volumes",
       title: "Volumes",
       number: true,
-      about: "Granted to the host itself, not to a group or everybody",
+      about: "Granted to the host or one of its groups, not to everybody",
       cell: (host) => host.luns.length,
       by: ({ luns }) => luns.length,
     },
