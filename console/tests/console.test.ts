@@ -239,7 +239,7 @@ test("a grant to a group is one to its hosts, and leads to the group", async () 
 test("a dialog stays while its request runs, and several changes stop between two", async () => {
   const slow = (path: string) =>
     page.route(path, async (route) => {
-      await new Promise((resolve) => setTimeout(resolve, 1000));
+      await new Promise((resolve) => setTimeout(resolve, 2000));
       await route.continue();
     });
   await page.goto(`${array.url}/volumes/vm-1`);
