@@ -89,9 +89,9 @@ pub struct Latency {
     pub max_us: u64,
     /// Mean.
     pub average_us: u64,
-    /// Half of the commands took at most this long.
+    /// Half of the commands took at most this long; estimated within a bucket of `histogram`.
     pub p50_us: u64,
-    /// 99 of 100 commands took at most this long.
+    /// 99 of 100 commands took at most this long; estimated within a bucket of `histogram`.
     pub p99_us: u64,
     /// Nonempty buckets, by ascending bound.
     #[serde(default)]
