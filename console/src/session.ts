@@ -1,4 +1,4 @@
-// Who is signed in. Today an array has one bearer token; the page keeps it for the life of the tab and sends it in a
+// Session of the tab. An array has one bearer token; the page keeps it for the life of the tab and sends it in a
 // header. When arrays have users and cookies, only this module changes.
 
 import { createSignal } from "solid-js";
@@ -35,7 +35,7 @@ export function refuse(): void {
   if (signedIn()) setEnded(true);
 }
 
-/** Forgets the token. */
+/** Drops the token. */
 export function signOut(): void {
   sessionStorage.removeItem(KEY);
   setToken(null);

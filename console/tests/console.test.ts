@@ -13,7 +13,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const array = new TestArray(program);
 let browser: Browser;
 let page: Page;
-/** What the browser complained about, and requests to other places. */
+/** Errors that the browser reported, and requests to other origins. */
 const complaints: string[] = [];
 
 function watched(context: BrowserContext): void {

@@ -12,7 +12,7 @@ import { oneByOne } from "../parts/one-by-one";
 import { windlass } from "../parts/shell-lines";
 import type { Closing } from "./closing";
 
-/** Value of the choice for every initiator. */
+/** Option value that grants access to every initiator. */
 const ANY = "any:";
 
 /** Grants one volume or several to a host, a group or everybody. */

@@ -1,4 +1,4 @@
-// What every dialog of an action is given.
+// Properties that all dialogs have in common.
 
 export interface Closing {
   onClose: () => void;

@@ -86,7 +86,7 @@ export function CreateShare(props: Closing & { onDone?: (share: Share) => void }
   );
 }
 
-/** Value of the choice for all hosts. */
+/** Option value that grants access to all hosts. */
 const ANY = "any:";
 const NETWORK = "network:";
 

@@ -52,7 +52,7 @@ export function TakeSnapshot(props: Closing & { of: string[]; share?: boolean })
   );
 }
 
-/** Deletes a snapshot; one that is gone is as deleted. */
+/** Deletes a snapshot. One that no longer exists counts as deleted. */
 async function remove(snapshot: Snapshot): Promise<void> {
   try {
     await send("DELETE", api("snapshots", snapshot.id));

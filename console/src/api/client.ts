@@ -59,7 +59,7 @@ function problemOf(status: number, text: string): Problem {
       return problem as Problem;
     }
   } catch {
-    // Not JSON: a proxy, perhaps.
+    // Not JSON: the answer of a proxy, for example.
   }
   return {
     type: "about:blank",

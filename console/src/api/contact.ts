@@ -1,4 +1,4 @@
-// Whether the array answers, and since when it does not.
+// Contact with the array, and the time of its loss.
 
 import { createSignal } from "solid-js";
 

@@ -18,7 +18,7 @@ export class NoContact extends Error {}
 /** Reason why there is no result. */
 export type Failure = Refused | NoContact;
 
-/** What went wrong, as a failure; other errors are ours, and go on. */
+/** Failure of a request; errors of the console itself are thrown again. */
 export function asFailure(error: unknown): Failure {
   if (error instanceof Refused || error instanceof NoContact) return error;
   throw error;

@@ -1,4 +1,4 @@
-// Who a grant is for. A grant names a host, `group:NAME`, a network as `ADDRESS/PREFIX`, or `any`.
+// Grantees of volumes and shares: a host, `group:NAME`, a network as `ADDRESS/PREFIX`, or `any`.
 
 import type { Export, Host, HostGroup, HostLun, VolumeLun } from "./schema";
 
@@ -8,7 +8,7 @@ const GROUP = "group:";
 export const groupOf = (grantee: string): string | undefined =>
   grantee.startsWith(GROUP) ? grantee.slice(GROUP.length) : undefined;
 
-/** Words for who a grant is for. */
+/** Name of a grantee in words. */
 export function granteeName(grantee: string): string {
   if (grantee === "any") return "everybody";
   const group = groupOf(grantee);
@@ -17,7 +17,7 @@ export function granteeName(grantee: string): string {
 
 const isNetwork = (grantee: string): boolean => grantee.includes("/");
 
-/** Options of `windlass access` that say who a grant is for. */
+/** Options of `windlass access` that name the grantee. */
 export function granteeOptions(grantee: string): string[] {
   if (grantee === "any") return ["--any"];
   const group = groupOf(grantee);
@@ -25,7 +25,7 @@ export function granteeOptions(grantee: string): string[] {
   return [isNetwork(grantee) ? "--network" : "--host", grantee];
 }
 
-/** Whether a grant is for a host: by its name, a group, a network with one of its addresses, or for everybody. */
+/** True if a grant covers a host: by name, by group, by a network that contains one of its addresses, or as `any`. */
 export function covers(grantee: string, host: Pick<Host, "name" | "addresses">, groups: HostGroup[]): boolean {
   if (grantee === "any" || grantee === host.name) return true;
   const group = groupOf(grantee);
@@ -33,7 +33,7 @@ export function covers(grantee: string, host: Pick<Host, "name" | "addresses">, 
   return isNetwork(grantee) && (host.addresses ?? []).some((address) => inNetwork(address, grantee));
 }
 
-/** Who the grant is for by which a host sees a logical unit: a group that has it, or else the host. */
+/** Grantee of the grant through which a host sees a logical unit: a group of the host, or the host itself. */
 export function granteeOf(unit: HostLun, host: string, groups: HostGroup[]): string {
   const group = groups.find(
     ({ hosts, luns }) =>

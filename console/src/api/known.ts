@@ -1,8 +1,8 @@
-// What is known about a resource, and which answer a view of it shows.
+// Last answer for a resource, and the choice of the answer that a view shows.
 
 import type { Failure } from "./failure";
 
-/** What is known about a resource. */
+/** Last answer for a resource. */
 export interface Known {
   data: unknown;
   failure: Failure | undefined;

@@ -17,7 +17,7 @@ const MOST = 1000;
 
 export interface ListQuery<T> extends Omit<Query<Part<T>>, "data"> {
   items: Accessor<T[] | undefined>;
-  /** The array has more than were read. */
+  /** True if the array has more rows than were read. */
   more: Accessor<boolean>;
   /** Rows that the array has. */
   total: Accessor<number | undefined>;

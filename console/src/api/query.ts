@@ -16,7 +16,7 @@ const KEPT = 100;
 interface Entry {
   path: string;
   known: Signal<Known>;
-  /** Intervals of those who look. */
+  /** Intervals of the views that watch. */
   users: Set<{ everyMs: number }>;
   asked: number;
   pending: Promise<void> | undefined;
@@ -28,7 +28,7 @@ interface Entry {
 export interface Query<T> {
   /** The last answer for the path. */
   data: Accessor<T | undefined>;
-  /** Why the last request had no answer. */
+  /** Reason why the last request has no answer. */
   failure: Accessor<Failure | undefined>;
   /** Time of the data, in milliseconds since 1970. */
   asOf: Accessor<number | undefined>;
@@ -78,7 +78,7 @@ async function ask(entry: Entry): Promise<void> {
   } while (entry.again);
 }
 
-/** Reads everything that is on the page once more: something was changed. */
+/** Reloads all resources on the page after a change. */
 export async function changed(): Promise<void> {
   for (const [path, entry] of entries) {
     if (entry.users.size === 0) entries.delete(path);
@@ -86,16 +86,16 @@ export async function changed(): Promise<void> {
   await Promise.all([...[...entries.values()].map(load), ...[...others].map((refresh) => refresh())]);
 }
 
-/** What is not a query and is read again after a change. */
+/** Readers other than queries that reload after a change. */
 const others = new Set<() => Promise<void>>();
 
-/** Has something read again after each change, for as long as its owner is on the page. */
+/** Registers a reader that reloads after each change, until its owner leaves the page. */
 export function onChange(refresh: () => Promise<void>): void {
   others.add(refresh);
   onCleanup(() => others.delete(refresh));
 }
 
-/** Forgets everything that was read. */
+/** Drops all answers. */
 export const forget = (): void => entries.clear();
 
 setInterval(() => {

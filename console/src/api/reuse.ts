@@ -24,7 +24,7 @@ export function reuse<T>(before: unknown, after: T): T {
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** What a row of a list keeps when rows before it come and go. */
+/** Key of a row: its id, key or name, else its position. */
 function keyOf(row: unknown, index: number): unknown {
   const { id, key, name } = isObject(row) ? (row as Fields) : {};
   return id ?? key ?? name ?? index;

@@ -1,9 +1,9 @@
-// What the search box finds: pages by their names, and objects by the array's own search.
+// Results of the search box: pages by name, and objects from the array's search.
 
 import { withQuery } from "./paths";
 import type { Found } from "./schema";
 
-/** Something that the search box leads to. */
+/** Result of the search box. */
 export interface Hit {
   kind: string;
   name: string;
@@ -21,7 +21,7 @@ export const searchPath = (text: string): string => withQuery("/api/v1/search", 
 /** Page of a host group. */
 export const groupPath = (name: string): string => withQuery("/groups", { group: name });
 
-/** An object that was found, with its page. */
+/** Found object with its page. */
 export function hit({ kind, name, matched }: Found): Hit {
   return {
     kind: kind.replace("-", " "),

@@ -1,4 +1,4 @@
-// What the table of volumes asks for: order, filter, parts.
+// Requests of the table of volumes: order, filter, parts.
 
 import { withQuery } from "./paths";
 

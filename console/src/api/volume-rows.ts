@@ -71,7 +71,7 @@ export function useVolumeRows(query: Accessor<VolumeQuery>): VolumeRows {
     for (const part of wanted) pending.delete(part);
   };
 
-  /** Loads what is on the screen and not there, once the first part has said how many rows there are. */
+  /** Loads the missing parts in view, once the first part has stated the number of rows. */
   function fill(): void {
     if (of() !== query()) return;
     const next = steer(partsOf(seen.first, seen.end), (part) => parts().has(part), pending.keys());

@@ -1,4 +1,4 @@
-// What an administrator of a Linux host enters there to use a volume or share; as `windlass connect linux` prints it.
+// Commands that connect a Linux host to a volume or share, as `windlass connect linux` prints them.
 
 import type { Host, Portal, Share, Volume } from "../api/schema";
 

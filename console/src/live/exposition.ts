@@ -5,7 +5,7 @@ export const BOUNDS_US: number[] = [...Array.from({ length: 20 }, (_, power) => 
 
 /** Counters of one volume or share since the array started. */
 export interface Counters {
-  /** It is a share. */
+  /** True for a share, false for a volume. */
   share: boolean;
   reads: number;
   writes: number;

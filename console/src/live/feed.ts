@@ -86,7 +86,7 @@ export function watch(): void {
   void run();
 }
 
-/** Forgets all samples. */
+/** Drops all samples. */
 export function forgetSamples(): void {
   last = undefined;
   setWindow({ samples: [] });

@@ -1,10 +1,10 @@
-// What happened between two scrapes: rates a second, and percentiles of latency.
+// Activity between two scrapes: rates per second, and percentiles of latency.
 
 import { BOUNDS_US, type Counters, type Scrape } from "./exposition";
 
 /** Activity of a volume, or of the array. */
 export interface Activity {
-  /** It is that of a share. */
+  /** True for a share, false for a volume. */
   share: boolean;
   reads: number;
   writes: number;

@@ -11,7 +11,7 @@ import { NONE } from "./units";
 /** One line. */
 export interface Line {
   name: string;
-  /** Which custom property has its colour. */
+  /** Custom property with its colour. */
   tone: "array" | "network" | "bad" | "other";
   dashed?: boolean;
   values: (number | null)[];
@@ -19,7 +19,7 @@ export interface Line {
 
 export interface ChartProps {
   title: string;
-  /** What it shows, how it is counted. */
+  /** Definition of the values. */
   about: string;
   /** Times in seconds since 1970. */
   times: number[];

@@ -1,4 +1,4 @@
-// `{ }`: the lines that do on a command line what the view or dialog does.
+// `{ }`: command lines that do the same as the view or dialog.
 
 import { createSignal, For, type JSX, Show } from "solid-js";
 import { Dialog } from "./dialog";

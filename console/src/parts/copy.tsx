@@ -2,7 +2,7 @@
 
 import { createSignal, type JSX } from "solid-js";
 
-/** How long the button says that it copied. */
+/** Time for which the button confirms the copy. */
 const SAID_MS = 2000;
 
 export function Copy(props: { text: string; what: string }): JSX.Element {

@@ -14,11 +14,11 @@ interface DialogProps {
   title: string;
   onClose: () => void;
   children: JSX.Element;
-  /** Whether something would be lost; then Escape asks first. */
+  /** True if typed text would be lost; Escape then asks first. */
   dirty?: () => boolean;
-  /** It cannot be left. */
+  /** True if the dialog cannot be closed. */
   fixed?: boolean;
-  /** It cannot be left: a change is being made. */
+  /** True while a change is in progress; the dialog cannot be closed then. */
   held?: () => boolean;
 }
 
@@ -72,7 +72,7 @@ export function Dialog(props: DialogProps): JSX.Element {
   );
 }
 
-/** Something that the person has to see after a change, such as a secret. */
+/** Content shown after a change, such as a secret. */
 export class Shows {
   constructor(readonly element: JSX.Element) {}
 }
@@ -80,17 +80,17 @@ export class Shows {
 /** A dialog that sends one change. */
 export interface ChangeProps {
   title: string;
-  /** What the button says: the action and its object. */
+  /** Label of the button: the action and its object. */
   verb: string;
   danger?: boolean;
-  /** Fields or an explanation. */
+  /** Form fields, or an explanation. */
   children?: JSX.Element;
   /**
    * Does it. What it returns is shown in place of the form if it is a [`Shows`]. With several requests it asks between
    * them whether it is to stop, as [`oneByOne`] does.
    */
   run: (stopped: () => boolean) => Promise<unknown>;
-  /** It sends several requests, and can be stopped between them. */
+  /** True if the action sends several requests and can be stopped between them. */
   several?: boolean;
   /** Field that a problem is about, by its code; others are shown at the top. */
   fields?: Record<string, string>;
@@ -117,7 +117,7 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
       if (outcome instanceof Shows) setResult(() => outcome.element);
       else props.onClose();
     } catch (error) {
-      // Some of it may be done, and a request without an answer too.
+      // Some requests may have taken effect, also one without an answer.
       void changed();
       if (!(error instanceof Stopped)) setFailure(asFailure(error));
     } finally {

@@ -3,7 +3,7 @@
 import { type Accessor, createContext, createUniqueId, For, type JSX, Show, useContext } from "solid-js";
 import "./form.css";
 
-/** What the array said about fields, by name. */
+/** The array's error messages by field name. */
 export const FieldErrors = createContext<Accessor<Record<string, string>>>(() => ({}));
 
 interface FieldProps {

@@ -1,4 +1,4 @@
-// Who a grant is for, with a link to its page.
+// Grantee of a grant, with a link to its page.
 
 import { type JSX, Match, Switch } from "solid-js";
 import { groupOf } from "../api/grants";

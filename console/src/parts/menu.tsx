@@ -7,9 +7,9 @@ import "./menu.css";
 export interface Action {
   label: string;
   run: () => void;
-  /** It destroys something. */
+  /** True if the action destroys data. */
   danger?: boolean;
-  /** Why it cannot be done now. */
+  /** Reason why the action is disabled. */
   unless?: string | undefined;
 }
 

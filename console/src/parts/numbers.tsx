@@ -19,7 +19,7 @@ export function Bytes(props: { of: number | null | undefined }): JSX.Element {
   );
 }
 
-/** How long ago, with the full time on hover. */
+/** Age of an instant, with the full time on hover. */
 export function Ago(props: { at: string | null | undefined }): JSX.Element {
   return (
     <Show when={props.at} fallback={NONE}>

@@ -10,13 +10,13 @@ import { bytes, grouped } from "./units";
 /** Nothing is shown while a view loads for less than this. */
 const PATIENCE_MS = 150;
 
-/** What a view needs to know of a query. */
+/** Properties of a query that a view shows. */
 interface Loaded<T> {
   data: () => T | undefined;
   failure: () => Failure | undefined;
   asOf: () => number | undefined;
   refresh: () => Promise<void>;
-  /** A list ends before that of the array. */
+  /** True if the array has more rows than were read. */
   more?: () => boolean;
   total?: () => number | undefined;
 }
@@ -69,7 +69,7 @@ export function Loading(): JSX.Element {
   );
 }
 
-/** What would be here, and how to make it. */
+/** Explanation of an empty view, and the way to create the first object. */
 export function Empty(props: { children: JSX.Element; action?: JSX.Element }): JSX.Element {
   return (
     <div class="empty">

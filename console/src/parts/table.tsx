@@ -37,7 +37,7 @@ export interface Order {
 }
 
 export interface TableProps<Row> {
-  /** What the rows are. */
+  /** Name of the table for screen readers. */
   label: string;
   columns: Column<Row>[];
   total: number;
@@ -45,7 +45,7 @@ export interface TableProps<Row> {
   row: (index: number) => Row | undefined;
   id: (row: Row) => string;
   order?: Order;
-  /** Without it, headings are no buttons. */
+  /** Called with a new order; without it, the table has no sort buttons. */
   onOrder?: (order: Order) => void;
   sortable?: (column: Column<Row>) => boolean;
   /** Positions that are on the screen. */
@@ -55,7 +55,7 @@ export interface TableProps<Row> {
   actions?: (row: Row) => Action[];
   /** The shown rows are those for an earlier filter or order. */
   changing?: boolean;
-  /** What the rows answer; another value scrolls to the first row. */
+  /** Identity of the query; another value scrolls to the first row. */
   query?: unknown;
 }
 

@@ -3,7 +3,7 @@
 import { PLACES } from "./places";
 import { keys } from "./preferences";
 
-/** What each key does, for the list that `?` shows. */
+/** Action of each key, for the list that `?` shows. */
 export const KEYS: [string, string][] = [
   ...PLACES.map(({ key, name }): [string, string] => [`g ${key}`, name]),
   ["/", "search"],

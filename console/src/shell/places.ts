@@ -22,7 +22,7 @@ export const PLACES: Place[] = [
 /** Places on the bar of a telephone; the others are below "More". */
 export const EARLY = 4;
 
-/** Paths that belong to a place although they do not begin with its own. */
+/** Further paths of a place, which do not begin with its own. */
 const ALSO: Record<string, string> = { sessions: "hosts", connect: "hosts", portals: "hosts", groups: "hosts" };
 
 /** Whether a path belongs to a place. */

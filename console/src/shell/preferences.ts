@@ -1,4 +1,4 @@
-// What a person has chosen for this browser: colours, and whether single keys act.
+// Preferences kept in this browser: colours, and single keys on or off.
 
 import { createSignal } from "solid-js";
 

@@ -26,7 +26,7 @@ import { Rail } from "./rail";
 import "./shell.css";
 import { SignIn, SignInForm } from "./sign-in";
 
-/** What a page says above its content; one at most, the worst. */
+/** Banner above the content of a page: at most one, the most severe. */
 function Banner(props: { upgraded: boolean }): JSX.Element {
   const status = useStatus();
   const stopped = () =>

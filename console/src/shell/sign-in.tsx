@@ -31,7 +31,7 @@ export function SignInForm(): JSX.Element {
     try {
       await exchange("GET", "/api/v1/system", credentialsOf(candidate));
       keep(candidate);
-      // What the page shows is from before.
+      // The page shows data from before the session ended.
       void changed();
     } catch (error) {
       setFailure(asFailure(error));

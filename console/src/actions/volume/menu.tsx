@@ -1,4 +1,4 @@
-// What can be done with one volume: the actions of a menu, and the dialog that is open.
+// Menu of the actions on one volume, with the dialog that it opened.
 
 import { useNavigate } from "@solidjs/router";
 import { createSignal, type JSX, Match, Show, Switch } from "solid-js";

@@ -169,7 +169,7 @@ export default function Connect(): JSX.Element {
   );
 }
 
-/** Whether the host has logged in, and at which portals. */
+/** Sessions of the host, with their portals. */
 function Watch(props: { host: string; sessions: Session[]; portals: Portal[]; share: boolean }): JSX.Element {
   const own = () => props.sessions.filter((session) => session.host === props.host);
   const missing = () => props.portals.filter(({ listen }) => !own().some((session) => session.portal === listen));

@@ -1,4 +1,4 @@
-// Initiators that are logged in and are no host: a volume is open to everybody.
+// Initiators without a host, logged in because a volume is open to everybody.
 
 import { For, type JSX, Show } from "solid-js";
 import type { Session } from "../../api/schema";

@@ -1,4 +1,4 @@
-// A path that is no page.
+// Page for an unknown path.
 
 import type { JSX } from "solid-js";
 import { Head } from "../../parts/head";

@@ -1,4 +1,4 @@
-// Offload: what the array does for hosts, and what it refused.
+// Offload: operations that the array performed for hosts, and refusals.
 
 import { useParams, useSearchParams } from "@solidjs/router";
 import { createMemo, type JSX, Show } from "solid-js";

@@ -1,4 +1,4 @@
-// What needs attention, worst first, and what runs.
+// Alerts, most severe first, and running jobs.
 
 import { For, type JSX, Show } from "solid-js";
 import type { Job, Status } from "../../api/schema";

@@ -1,4 +1,4 @@
-// Overview: health in words, latency, operations, host and array, space, what needs attention, who is busy.
+// Overview: health in words, latency, operations, host and array, space, alerts, busiest volumes.
 
 import { For, type JSX, lazy, Show } from "solid-js";
 import { contactLost } from "../../api/contact";
@@ -83,7 +83,7 @@ function Present(props: { status: Status }): JSX.Element {
   );
 }
 
-/** What offload saved the network, since the array started. */
+/** Bytes that offload kept off the network since the array started. */
 function KeptOff(props: { totals: OffloadTotal[] }): JSX.Element {
   const sum = () => props.totals.reduce((all, total) => all + total.host_bytes_avoided, 0);
   return (

@@ -1,4 +1,4 @@
-// Sessions: who is logged in.
+// Sessions of initiators.
 
 import { createSignal, type JSX, Show } from "solid-js";
 import { EndSession } from "../../actions/host";

@@ -1,4 +1,4 @@
-// Who may use a share.
+// Access rules of a share.
 
 import { createSignal, type JSX, Show } from "solid-js";
 import { GrantShare, RevokeShare } from "../../actions/share";

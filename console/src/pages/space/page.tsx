@@ -1,4 +1,4 @@
-// Space: where the bytes of a pool are, what frees them, and its maintenance.
+// Space of a pool: use, candidates for deletion, maintenance.
 
 import { createSignal, For, type JSX, Show } from "solid-js";
 import { GrowPool, SetPool, StartPoolJob } from "../../actions/pool";

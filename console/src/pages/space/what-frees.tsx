@@ -1,4 +1,4 @@
-// What frees space: snapshots and volumes by what deleting each of them alone frees.
+// Snapshots and volumes by the space that deleting each of them alone frees.
 
 import { createMemo, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";

@@ -1,4 +1,4 @@
-// One volume: its tabs share what is known about it.
+// Page of one volume; its tabs share one answer of the array.
 
 import { useNavigate, useParams } from "@solidjs/router";
 import { createEffect, type JSX, Match, Show, Switch } from "solid-js";

@@ -1,4 +1,4 @@
-// What offload did for a volume, in one sentence for each primitive.
+// Offload of a volume: one sentence for each primitive.
 
 import { For, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";

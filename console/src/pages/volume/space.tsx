@@ -1,4 +1,4 @@
-// Space of a volume: the bar with exact bytes, and what became of what hosts unmapped.
+// Space of a volume: the bar with exact bytes, and the result of UNMAP commands.
 
 import { For, type JSX, Show } from "solid-js";
 import { api } from "../../api/paths";

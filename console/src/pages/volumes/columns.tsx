@@ -29,7 +29,7 @@ function Hosts(props: { volume: Volume }): JSX.Element {
   );
 }
 
-/** Words about what is special. */
+/** Labels of special states. */
 function Special(props: { volume: Volume }): JSX.Element {
   const words = () => [
     ...(props.volume.reserve === "thick" ? ["thick"] : []),

@@ -1,4 +1,4 @@
-// What helps against each reason of the offload log.
+// Advice for each reason of the offload log.
 
 const ADVICE: Record<string, string> = {
   "invalid-field":
@@ -36,6 +36,6 @@ const ADVICE: Record<string, string> = {
   "pool-stopped": "The pool has stopped. See the alerts.",
 };
 
-/** What helps; for a reason without advice, where to look. */
+/** Advice; for a reason without any, the place to look. */
 export const advice = (code: string): string =>
   ADVICE[code] ?? "The examples say what the host asked for and why the array did not do it.";

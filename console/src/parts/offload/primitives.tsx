@@ -8,7 +8,7 @@ import type { Column } from "../table";
 import { bytes, grouped, latency, NONE } from "../units";
 import type { Total } from "./primitive-totals";
 
-/** What VMware calls them, for those who know that. */
+/** VMware's names of the primitives. */
 const ALSO: Record<string, string> = {
   ats: "COMPARE AND WRITE",
   xcopy: "EXTENDED COPY",
@@ -135,7 +135,7 @@ export function PrimitiveTable(props: { totals: Total[] }): JSX.Element {
   );
 }
 
-/** How long the commands of one primitive took. */
+/** Latency distribution of one primitive. */
 export function HistogramRow(props: { statistics: OffloadStatistics }): JSX.Element {
   const buckets = () => props.statistics.latency.histogram ?? [];
   const most = () => Math.max(1, ...buckets().map(({ count }) => count));

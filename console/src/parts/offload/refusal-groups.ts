@@ -1,4 +1,4 @@
-// Entries of the offload log, grouped by what went wrong.
+// Entries of the offload log, grouped by reason.
 
 import type { OffloadEnding, OffloadRefusal } from "../../api/schema";
 

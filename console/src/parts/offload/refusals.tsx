@@ -13,7 +13,7 @@ import { grouped } from "../units";
 import { advice } from "./advice";
 import { type Group, groups } from "./refusal-groups";
 
-/** As many as the array keeps. */
+/** Most entries of the log that the array keeps. */
 const MOST = 1024;
 const EXAMPLES = 5;
 const WORD: Record<OffloadEnding, string> = { refused: "refused", failed: "failed", ineffective: "no gain" };
