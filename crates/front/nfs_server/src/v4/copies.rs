@@ -14,9 +14,8 @@ use nfs_state::Referring;
 use onc_rpc::auth::Credential;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::poll_fn;
-use std::rc::{Rc, Weak};
-use std::task::{Poll, Waker};
+use std::rc::Rc;
+use unit::WaitQueue;
 use vfs::{FileId, Right};
 
 /// Source or destination of a copy.
@@ -63,8 +62,8 @@ pub(super) struct Job {
     busy: Cell<bool>,
     /// Time at which it began, by the clock of the statistics.
     begun_ns: u64,
-    /// Wakers of futures that wait for the end of the piece.
-    waiting: RefCell<Vec<Waker>>,
+    /// Waits for the end of the piece.
+    waiting: WaitQueue,
 }
 
 impl Job {
@@ -92,14 +91,7 @@ impl Job {
 
     /// Ready when no piece is copied.
     async fn piece_ended(&self) {
-        poll_fn(|context| {
-            if !self.busy.get() {
-                return Poll::Ready(());
-            }
-            self.waiting.borrow_mut().push(context.waker().clone());
-            Poll::Pending
-        })
-        .await;
+        self.waiting.until(|| (!self.busy.get()).then_some(())).await;
     }
 
     fn runs(&self) -> bool {
@@ -116,7 +108,7 @@ struct Piece<'a> {
 impl Drop for Piece<'_> {
     fn drop(&mut self) {
         self.job.busy.set(false);
-        self.job.waiting.take().into_iter().for_each(Waker::wake);
+        self.job.waiting.wake_all();
         self.copies.wake();
     }
 }
@@ -126,16 +118,8 @@ impl Drop for Piece<'_> {
 pub(super) struct Copies {
     /// The next piece is one of the first that runs and has none in progress.
     jobs: RefCell<VecDeque<Rc<Job>>>,
-    /// Futures that wait for a piece to copy.
-    runners: RefCell<Vec<Weak<Runner>>>,
-}
-
-/// A future that waits for a piece to copy.
-#[derive(Debug, Default)]
-struct Runner {
-    waker: RefCell<Option<Waker>>,
-    /// Whether it is in the list.
-    is_listed: Cell<bool>,
+    /// Waits for a piece to copy.
+    runners: WaitQueue,
 }
 
 impl Copies {
@@ -148,7 +132,7 @@ impl Copies {
             stopped: Cell::default(),
             busy: Cell::default(),
             begun_ns,
-            waiting: RefCell::default(),
+            waiting: WaitQueue::default(),
         }));
         self.wake();
     }
@@ -185,20 +169,7 @@ impl Copies {
 
     /// The next job of which a piece may be copied, in turns. Waits while there is none.
     async fn next(&self) -> Rc<Job> {
-        let runner = Rc::new(Runner::default());
-        poll_fn(|context| match self.turn() {
-            Some(job) => Poll::Ready(job),
-            None => {
-                runner.waker.replace(Some(context.waker().clone()));
-                if !runner.is_listed.replace(true) {
-                    let mut runners = self.runners.borrow_mut();
-                    runners.retain(|other| other.strong_count() > 0);
-                    runners.push(Rc::downgrade(&runner));
-                }
-                Poll::Pending
-            }
-        })
-        .await
+        self.runners.until(|| self.turn()).await
     }
 
     fn turn(&self) -> Option<Rc<Job>> {
@@ -215,12 +186,7 @@ impl Copies {
     }
 
     fn wake(&self) {
-        for runner in self.runners.take().iter().filter_map(Weak::upgrade) {
-            runner.is_listed.set(false);
-            if let Some(waker) = runner.waker.take() {
-                waker.wake();
-            }
-        }
+        self.runners.wake_all();
     }
 }
 
@@ -229,20 +195,33 @@ mod tests {
     use super::Copies;
     use std::future::Future;
     use std::pin::pin;
-    use std::task::{Context, Waker};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::task::{Context, Wake, Waker};
+
+    #[derive(Default)]
+    struct Count(AtomicU32);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 
     /// Regression: each poll of a server without copies kept a waker, so that its memory grew for ever.
     #[test]
     fn a_runner_that_waits_is_known_once() {
         let copies = Copies::default();
+        let count = Arc::new(Count::default());
+        let waker = Waker::from(Arc::clone(&count));
         let mut next = pin!(copies.next());
-        for _ in 0..1000 {
-            assert!(next.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        for round in 1..=2 {
+            for _ in 0..1000 {
+                assert!(next.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            }
+            copies.wake();
+            copies.wake();
+            assert_eq!(count.0.load(Ordering::Relaxed), round);
         }
-        assert_eq!(copies.runners.borrow().len(), 1);
-        copies.wake();
-        assert_eq!(copies.runners.borrow().len(), 0);
-        assert!(next.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-        assert_eq!(copies.runners.borrow().len(), 1);
     }
 }

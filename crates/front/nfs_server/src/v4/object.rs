@@ -19,7 +19,7 @@ pub(super) struct Export<F> {
 }
 
 impl<F: FileSystem> Export<F> {
-    /// Call of the caller, by mode bits. GETATTR and READDIR alone return attributes, so that no other counts blocks.
+    /// Call of the caller, by mode bits. Only GETATTR and READDIR return attributes, so this call counts no blocks.
     pub const fn call(&self, now: Timestamp) -> Call<'_> {
         Call::new(&self.permit.caller, now).without_used()
     }
