@@ -255,7 +255,7 @@ fn internal(reason: &str) -> FsError {
 #[derive(Clone, Copy)]
 struct Kind {
     durability: Durability,
-    /// What is short if there is no space.
+    /// Reason that is reported if there is no space.
     reason: SpaceReason,
     /// Whether attributes state the bytes in use.
     counts_used: bool,
@@ -530,7 +530,7 @@ impl<E: Engine> FileSystem for Files<E> {
     }
 
     async fn xattr(&self, call: Call<'_>, file: FileId, name: &XattrName) -> Result<Bytes, FsError> {
-        self.look(|share| share.xattr(call, file, name)).await
+        self.look_as(UNSTABLE.of(call), |share| share.xattr(call, file, name)).await
     }
 
     async fn set_xattr(
@@ -546,7 +546,7 @@ impl<E: Engine> FileSystem for Files<E> {
     }
 
     async fn xattr_names(&self, call: Call<'_>, file: FileId) -> Result<Vec<XattrName>, FsError> {
-        self.look(|share| share.xattr_names(call, file)).await
+        self.look_as(UNSTABLE.of(call), |share| share.xattr_names(call, file)).await
     }
 
     async fn remove_xattr(&self, call: Call<'_>, file: FileId, name: &XattrName) -> Result<Changed, FsError> {

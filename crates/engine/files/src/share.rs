@@ -23,7 +23,7 @@ pub(crate) struct Share<'a> {
     changes: bool,
     /// Whether attributes state the bytes in use.
     counts_used: bool,
-    /// Whether other changes may have taken place since the one whose result is looked at.
+    /// True if other changes may have followed the one whose result is read.
     is_later: bool,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Share<'a> {
         Self { view, memory, effects: Effects::default(), changes: false, counts_used, is_later: false }
     }
 
-    /// Other changes may have taken place since the one whose result is looked at.
+    /// Notes that other changes may have followed the one whose result is read.
     pub(crate) const fn look_later(&mut self) {
         self.is_later = true;
     }

@@ -59,7 +59,7 @@ impl Draft {
     pub(crate) fn finish(self, share: &mut Share<'_>) -> Step<Changed> {
         let Self { file, before, inode } = self;
         if share.is_later() {
-            // What the inode says and what is mapped are of the same instant.
+            // Inode and mapped bytes must be of the same instant.
             return share.changed(before, file);
         }
         Ok(Changed { before, after: share.attributes(file, &inode)? })

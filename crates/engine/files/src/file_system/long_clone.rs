@@ -8,15 +8,17 @@
 
 use super::{Files, Kind, PROMISING, UNSTABLE, same};
 use crate::content::{self, From, shared_at_once};
-use crate::engine::{BLOCK_BYTES, Durability, Engine};
+use crate::engine::{BLOCK_BYTES, Engine};
 use crate::halt::Step;
 use crate::memory::Memory;
 use crate::share::Share;
 use std::rc::Rc;
 use vfs::{Call, Caller, ChangeValue, Changed, FileId, FsError, Seek, SetAttributes, SpaceReason, Timestamp, pause};
 
-/// A change that the last step makes durable, with content that becomes shared.
-const EARLIER_PROMISING: Kind = Kind::new(Durability::Unstable, SpaceReason::Promise);
+/// A change that the last step makes durable, or a look. Nothing returns the bytes in use.
+const EARLIER: Kind = Kind { counts_used: false, ..UNSTABLE };
+/// [`EARLIER`], with content that becomes shared.
+const EARLIER_PROMISING: Kind = Kind { reason: SpaceReason::Promise, ..EARLIER };
 
 /// A file without a name, of a call in progress.
 struct Unnamed {
@@ -159,13 +161,13 @@ impl<E: Engine> Files<E> {
             share.need_held(shifted.file)?;
             share.set_attributes(call, shifted.file, &set, None)
         };
-        self.run(UNSTABLE, attempt, content::Draft::finished).await?;
+        self.run(EARLIER, attempt, content::Draft::finished).await?;
         Ok((shifted, length))
     }
 
     async fn length_of(&self, from: &Fixed<'_>) -> Result<u64, FsError> {
         let range = &from.range;
-        let (inode, _) = self.look(|share| from.check(share)?.both(range.file)).await?;
+        let (inode, _) = self.look_as(EARLIER, |share| from.check(share)?.both(range.file)).await?;
         let behind = inode.size_bytes.saturating_sub(range.offset_bytes);
         Ok(range.length_bytes.unwrap_or(behind))
     }
@@ -182,7 +184,8 @@ impl<E: Engine> Files<E> {
             return Ok(None);
         }
         let From { file, offset_bytes, .. } = from.range;
-        let found = self.look(|share| from.check(share)?.seek(call, file, offset_bytes + done, Seek::Data)).await?;
+        let look = |share: &mut Share<'_>| from.check(share)?.seek(call, file, offset_bytes + done, Seek::Data);
+        let found = self.look_as(EARLIER, look).await?;
         let distance = found.offset_bytes.saturating_sub(offset_bytes) / BLOCK_BYTES * BLOCK_BYTES;
         Ok(Some(distance.max(done)).filter(|distance| !found.end_of_file && *distance < length))
     }
