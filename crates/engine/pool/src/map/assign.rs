@@ -87,10 +87,7 @@ impl Map {
     /// True if [`Self::replace`] replaces the content of a block.
     pub(crate) fn is_replaceable(&self, object: ObjectId, block: BlockNumber) -> bool {
         let leaf = self.owned_leaf(object, block).and_then(|leaf| self.pages.peek(leaf));
-        leaf.is_some_and(|page| {
-            let address = page.entries[index_in(block, 0)].address();
-            !address.is_none() && self.space.count(address) == Some(1)
-        })
+        leaf.is_some_and(|page| self.space.is_unshared(page.entries[index_in(block, 0)].address()))
     }
 
     /// Enters the checksum of new content of one block that is mapped, unshared and in a leaf that this epoch owns.
@@ -99,7 +96,7 @@ impl Map {
         let leaf = self.owned_leaf(object, block)?;
         let place = &mut self.pages.page_mut(leaf)?.entries[index_in(block, 0)];
         let (address, before) = (place.address(), place.crc());
-        if address.is_none() || self.space.count(address) != Some(1) {
+        if !self.space.is_unshared(address) {
             return None;
         }
         *place = Entry::block(address, crc);

@@ -13,6 +13,12 @@ impl SpaceMap {
         Some(self.resident.get(segment)?.counts[i])
     }
 
+    /// True for a block that exactly one entry maps, if its segment is resident.
+    #[inline]
+    pub fn is_unshared(&self, address: BlockAddress) -> bool {
+        !address.is_none() && self.count(address) == Some(1)
+    }
+
     /// Counts of a segment in memory.
     pub fn counts(&self, segment: u32) -> Option<Box<[u16; N]>> {
         Some(self.resident.get(segment)?.counts.clone())

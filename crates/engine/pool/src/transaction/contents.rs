@@ -12,7 +12,7 @@ use std::ops::Range;
 #[derive(Clone)]
 pub(crate) struct Content {
     pub data: Data,
-    /// What of it differs from the content that the block has in the pool.
+    /// Parts that differ from the content that the block has in the pool.
     pub edits: Edits,
 }
 

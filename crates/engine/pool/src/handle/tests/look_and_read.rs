@@ -56,7 +56,7 @@ fn a_look_reads_what_it_names() {
     }
 }
 
-/// What the cache holds is newer than the disk, until a checkpoint.
+/// The cache is newer than the disk until a checkpoint.
 #[test]
 fn blocks_in_memory_are_found_there() {
     let (mut rig, volume) = rig();
