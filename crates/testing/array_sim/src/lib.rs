@@ -94,34 +94,34 @@ impl Run {
 
     /// Connections to the portal of this index.
     fn connector_to(&self, index: u8) -> Connector {
-        let machine = self.machine.clone();
-        Rc::new(move |host, random| {
-            let machine = machine.borrow();
-            let machine = machine.as_ref()?;
-            let portal = machine::portal(index);
-            let host = u8::try_from(host).unwrap_or(0);
-            let port = u16::try_from(random.below(50_000) + 1024).unwrap_or(1024);
-            let peer = SocketAddr::from(([10, 0, 1, host], port));
-            let (initiator, target) = wire::connection(random, portal, peer);
-            let _tasks = machine.tasks.enter();
-            machine.array.connect(target, peer, usize::from(index));
-            Some(initiator)
+        self.connections(1, machine::portal(index), move |machine, end, peer| {
+            machine.array.connect(end, peer, usize::from(index));
         })
     }
 
     /// Connections to the NFS server.
     fn nfs_connector(&self) -> Connector {
+        self.connections(2, machine::nfs_portal(), |machine, end, peer| machine.array.connect_nfs(end, peer))
+    }
+
+    /// Connections from hosts of a network, whose far ends the array accepts.
+    fn connections(
+        &self,
+        network: u8,
+        portal: SocketAddr,
+        accept: impl Fn(&Machine, wire::End, SocketAddr) + 'static,
+    ) -> Connector {
         let machine = self.machine.clone();
         Rc::new(move |host, random| {
             let machine = machine.borrow();
             let machine = machine.as_ref()?;
             let host = u8::try_from(host).unwrap_or(0);
             let port = u16::try_from(random.below(50_000) + 1024).unwrap_or(1024);
-            let peer = SocketAddr::from(([10, 0, 2, host], port));
-            let (client, server) = wire::connection(random, machine::nfs_portal(), peer);
+            let peer = SocketAddr::from(([10, 0, network, host], port));
+            let (near, far) = wire::connection(random, portal, peer);
             let _tasks = machine.tasks.enter();
-            machine.array.connect_nfs(server, peer);
-            Some(client)
+            accept(machine, far, peer);
+            Some(near)
         })
     }
 

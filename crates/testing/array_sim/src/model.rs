@@ -1,4 +1,4 @@
-//! What a volume, or all files of a share, may contain: for each logical block every write that may have taken
+//! Possible content of a volume, or of all files of a share: for each logical block every write that may have taken
 //! effect, and when.
 //!
 //! A write writes one stamp into its blocks, and no two writes use the same. It takes effect at an instant between

@@ -137,7 +137,7 @@ impl Host {
         Ok(())
     }
 
-    /// What was written before is durable after it, if the array has not lost it meanwhile.
+    /// Makes the earlier writes to the file durable, unless the array has lost them meanwhile.
     async fn commit(&self, opened: &Opened, file: usize) -> Result<(), String> {
         let all = self.unstable.take();
         let (written, others) = all.into_iter().partition::<Vec<_>, _>(|write| write.change.file == file);

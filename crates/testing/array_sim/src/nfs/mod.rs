@@ -53,7 +53,7 @@ struct Opened {
     lost: Cell<bool>,
 }
 
-/// What a failed call means.
+/// Reason why a call failed.
 enum Failed {
     /// The array was killed.
     Lost,
@@ -164,7 +164,7 @@ impl Host {
         }
     }
 
-    /// Whether a login may be refused for that.
+    /// True if the array may refuse a login with this error.
     fn is_passing(&self, error: &ClientError) -> bool {
         match error {
             ClientError::Status { .. } => self.shared.troubled.get(),

@@ -10,7 +10,7 @@ use nfs_client::ClientError;
 /// Name that the file has, of two; `None`: there is no file.
 type Name = Option<usize>;
 
-/// What is known about the file.
+/// Possible names of the file.
 pub(super) struct Names {
     /// Names that it may have.
     possible: Vec<Name>,
