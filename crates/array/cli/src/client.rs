@@ -26,7 +26,7 @@ use tokio_rustls::TlsConnector;
 /// Port of an https URL that names none.
 const DEFAULT_PORT: u16 = 8443;
 /// Number of resources in one part of a long list.
-const PART: u32 = 500;
+pub(crate) const PART: u32 = 500;
 /// Largest accepted answer in bytes.
 const MAX_ANSWER_BYTES: usize = 256 << 20;
 
@@ -93,8 +93,7 @@ impl Client {
 
     /// Reads a list that can be long, in parts.
     pub(crate) async fn long_list<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>, CliError> {
-        let separator = if path.contains('?') { '&' } else { '?' };
-        self.list(&format!("{path}{separator}limit={PART}")).await
+        self.list(&with_limit(path, PART)).await
     }
 
     /// Sends a POST request that creates a resource or starts a job.
@@ -286,12 +285,20 @@ pub(crate) fn segment(name: &str) -> String {
     if matches!(text.as_str(), "." | "..") { text.replace('.', "%2E") } else { text }
 }
 
+/// Path and query with a limit on the number of resources.
+pub(crate) fn with_limit(path: &str, most: u32) -> String {
+    format!("{path}{}limit={most}", if path.contains('?') { '&' } else { '?' })
+}
+
+/// Name or value of a parameter in a query.
+pub(crate) fn encoded(text: &str) -> String {
+    segment(text).replace('@', "%40")
+}
+
 /// Builds a query string from the parameters that have a value.
 pub(crate) fn query(parameters: &[(&str, Option<&str>)]) -> String {
-    let given: Vec<String> = parameters
-        .iter()
-        .filter_map(|(name, value)| value.map(|value| format!("{name}={}", segment(value).replace('@', "%40"))))
-        .collect();
+    let given: Vec<String> =
+        parameters.iter().filter_map(|(name, value)| value.map(|value| format!("{name}={}", encoded(value)))).collect();
     if given.is_empty() { String::new() } else { format!("?{}", given.join("&")) }
 }
 

@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::export::{access, is_share};
 use crate::output::{Format, Output};
 use crate::share::{self, Server};
-use api::{Export, Host, HostGroup, NfsVersion, Portal, Share, ShareHost, ShareHostAddress, Volume};
+use api::{Export, Host, NfsVersion, Portal, Share, ShareHost, ShareHostAddress, Volume};
 use serde::Serialize;
 
 /// Verbs of `windlass connect`.
@@ -53,8 +53,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
         of_share(&share, &rules, &host.name, &server, &directory)
     } else {
         let volume: Volume = client.get(&format!("/api/v1/volumes/{}", segment(name))).await?;
-        let groups = client.long_list::<HostGroup>("/api/v1/host-groups").await?;
-        if !is_granted(&volume, &host, &groups) {
+        if !is_granted(&volume, &host) {
             let grant = format!("windlass access grant {} --host {}", volume.name, host.name);
             output.warn(&format!("no grant of volume {} names host {}; grant it:  {grant}", volume.name, host.name));
         }
@@ -67,12 +66,9 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
     }
 }
 
-/// Whether a volume is granted to a host, by name, in a group, or as to any host.
-fn is_granted(volume: &Volume, host: &Host, groups: &[HostGroup]) -> bool {
-    let in_group = |group: &HostGroup| group.hosts.contains(&host.name);
-    let grants_group = |group: &HostGroup| group.luns.iter().any(|lun| lun.volume == volume.name);
-    volume.luns.iter().any(|lun| lun.host == host.name || lun.host == api::ANY_HOST)
-        || groups.iter().any(|group| in_group(group) && grants_group(group))
+/// True if a volume is granted to a host: to its name, to one of its groups, or to any host.
+fn is_granted(volume: &Volume, host: &Host) -> bool {
+    host.luns.iter().any(|lun| lun.volume == volume.name) || volume.luns.iter().any(|lun| lun.host == api::ANY_HOST)
 }
 
 /// The NFS server: that of the user, or the first one of the array.

@@ -1,13 +1,10 @@
 //! Options that choose, sort and shorten a list.
 
-use crate::client::{Client, segment};
+use crate::client::{Client, PART, encoded, with_limit};
 use crate::error::CliError;
 use crate::output::{Output, Resource};
 use api::{List, ListQuery};
 use serde::de::DeserializeOwned;
-
-/// Number of resources in one part of a list.
-const PART: u32 = 500;
 
 /// Options of a list.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -43,7 +40,7 @@ impl Selection {
 
     /// Path and query of the first part, which has at most `most` resources.
     fn first_part(&self, path: &str, most: u32) -> String {
-        let mut link = format!("{path}{}limit={most}", if path.contains('?') { '&' } else { '?' });
+        let mut link = with_limit(path, most);
         let fixed = [("sort", self.sort.as_deref()), ("q", self.search.as_deref())];
         let fixed = fixed.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let filters = self.filter.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -88,11 +85,6 @@ impl Selection {
         }
         Ok(items)
     }
-}
-
-/// Name or value of a parameter in a query.
-fn encoded(text: &str) -> String {
-    segment(text).replace('@', "%40")
 }
 
 #[cfg(test)]
