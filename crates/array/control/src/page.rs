@@ -39,6 +39,12 @@ pub trait Listed: Read<Reply = Vec<Self::View>> {
         Vec::new()
     }
 
+    /// [`Read::counted`] of the whole list.
+    fn all_counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
+        let rows: Vec<_> = self.rows(facts).unwrap_or_default().into_iter().map(|(_, row)| row).collect();
+        self.counted_of(facts, &rows)
+    }
+
     /// The whole list.
     fn all(&self, facts: &dyn Facts) -> Result<Vec<Self::View>, ControlError> {
         let rows = self.rows(facts)?.into_iter().map(|(_, row)| row).collect();

@@ -1,4 +1,4 @@
-//! What is new in the mirror, for readers that follow it.
+//! News of the mirror, for readers that follow it.
 
 use super::changes::RecordChange;
 use super::view::View;
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 /// Largest number of changes and of events in one answer.
 const MAX_NEWS: usize = 256;
 
-/// What a reader knows.
+/// Position of a reader in changes and events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
     /// Revision of the last change.
@@ -20,12 +20,10 @@ pub struct Known {
     pub event: u64,
 }
 
-/// What is new, and all jobs and alerts.
+/// Changes and events after a position, and all jobs and alerts.
 #[derive(Clone, Debug)]
 pub struct News {
-    /// Time at which the array started. Revisions begin anew with it.
-    pub started: Timestamp,
-    /// What the reader knows with this answer. There may be more news.
+    /// Position after this answer. There may be more news.
     pub known: Known,
     /// Changes, oldest first; `None` if some are not in memory any more.
     pub changes: Option<Vec<RecordChange>>,
@@ -50,14 +48,7 @@ impl View {
             Some(events) => events.last().map_or(known.event, |event| event.id),
             None => self.events.last(),
         };
-        News {
-            started: self.started,
-            known: Known { revision, event },
-            changes,
-            events,
-            jobs: self.jobs(),
-            alerts: self.alerts(),
-        }
+        News { known: Known { revision, event }, changes, events, jobs: self.jobs(), alerts: self.alerts() }
     }
 
     /// All that is known.

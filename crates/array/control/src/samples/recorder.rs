@@ -15,7 +15,7 @@ pub(crate) struct Recorder {
     pending: Pending,
 }
 
-/// What happened since the last sample.
+/// Activity since the last sample.
 #[derive(Debug, Default)]
 struct Pending {
     since: Timestamp,
@@ -183,7 +183,7 @@ impl Pending {
         let mut units: Vec<(ObjectId, IoSample)> = self.units.into_iter().map(|(id, io)| (id, io.sample())).collect();
         let is_cut = units.len() > MAX_UNITS;
         if is_cut {
-            units.sort_by_key(|(_, io)| Reverse(u64::from(io.reads) + u64::from(io.writes)));
+            units.sort_by_key(|(_, io)| Reverse(io.operations()));
             units.truncate(MAX_UNITS);
             units.sort_by_key(|(id, _)| *id);
         }

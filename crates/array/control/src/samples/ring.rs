@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use pool::ObjectId;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use unit::Primitive;
@@ -15,7 +16,7 @@ pub(super) const MAX_UNITS: usize = 512;
 /// Time over which [`Samples::recent`] sums.
 const RECENT: SignedDuration = SignedDuration::from_mins(1);
 
-/// What hosts did in an interval, about a second.
+/// Activity of hosts in an interval of about a second.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// End of the interval.
@@ -64,6 +65,18 @@ pub struct IoSample {
     pub written_bytes: u64,
 }
 
+impl IoSample {
+    /// Reads and writes.
+    pub fn operations(&self) -> u64 {
+        u64::from(self.reads) + u64::from(self.writes)
+    }
+
+    /// A latency of the interval; `None` without reads and writes.
+    pub fn known(&self, us: u32) -> Option<u32> {
+        (self.operations() > 0).then_some(us)
+    }
+}
+
 /// The whole array in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArraySample {
@@ -102,8 +115,8 @@ pub struct PrimitiveSample {
 #[derive(Debug, Default)]
 pub struct Samples {
     ring: VecDeque<Arc<Sample>>,
-    /// Sums of the last minute of each volume and share.
-    recent: BTreeMap<ObjectId, Recent>,
+    /// Sums of the last minute of each volume and share, once something has asked for them.
+    recent: OnceCell<BTreeMap<ObjectId, Recent>>,
 }
 
 /// Reads and writes of one volume or share in the last minute.
@@ -130,7 +143,22 @@ impl Samples {
 
     /// Reads and writes of a volume or share in the last minute.
     pub(crate) fn recent(&self, object: ObjectId) -> Recent {
-        self.recent.get(&object).copied().unwrap_or_default()
+        self.recent.get_or_init(|| self.sums()).get(&object).copied().unwrap_or_default()
+    }
+
+    /// Reads and writes of all volumes and shares in the last minute.
+    fn sums(&self) -> BTreeMap<ObjectId, Recent> {
+        let mut sums = BTreeMap::<ObjectId, Recent>::new();
+        let Some(at) = self.latest().map(|sample| sample.at) else { return sums };
+        for sample in self.ring.iter().rev().take_while(|sample| at.duration_since(sample.at) < RECENT) {
+            for (object, io) in &sample.units {
+                let recent = sums.entry(*object).or_default();
+                recent.operations += io.operations();
+                recent.bytes = recent.bytes.saturating_add(io.read_bytes).saturating_add(io.written_bytes);
+                recent.p99_us = recent.p99_us.max(u64::from(io.p99_us));
+            }
+        }
+        sums
     }
 
     /// Adds a sample. If the clock was set back, the earlier samples are dropped.
@@ -144,14 +172,6 @@ impl Samples {
         {
             self.ring.pop_front();
         }
-        self.recent.clear();
-        for sample in self.ring.iter().rev().take_while(|sample| at.duration_since(sample.at) < RECENT) {
-            for (object, io) in &sample.units {
-                let recent = self.recent.entry(*object).or_default();
-                recent.operations += u64::from(io.reads) + u64::from(io.writes);
-                recent.bytes = recent.bytes.saturating_add(io.read_bytes).saturating_add(io.written_bytes);
-                recent.p99_us = recent.p99_us.max(u64::from(io.p99_us));
-            }
-        }
+        self.recent.take();
     }
 }

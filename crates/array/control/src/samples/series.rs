@@ -39,19 +39,18 @@ fn rate(number: u64, seconds: f64) -> Option<f64> {
     Some(number as f64 / seconds)
 }
 
-/// Latency of an interval with operations.
-fn latency(us: u32, of: &IoSample) -> Option<f64> {
-    (of.reads > 0 || of.writes > 0).then(|| f64::from(us))
-}
-
 /// Values of volumes and shares, and of the whole array.
 const IO: &[Metric<IoSample>] = &[
     metric("read_ops", "1/s", "Completed reads", |io, seconds| rate(u64::from(io.reads), seconds)),
     metric("write_ops", "1/s", "Completed writes", |io, seconds| rate(u64::from(io.writes), seconds)),
     metric("read_bytes", "B/s", "Bytes that reads returned", |io, seconds| rate(io.read_bytes, seconds)),
     metric("written_bytes", "B/s", "Bytes that writes stored", |io, seconds| rate(io.written_bytes, seconds)),
-    metric("latency_p50", "us", "Half of the reads and writes took no longer", |io, _| latency(io.p50_us, io)),
-    metric("latency_p99", "us", "99 % of the reads and writes took no longer", |io, _| latency(io.p99_us, io)),
+    metric("latency_p50", "us", "Half of the reads and writes took no longer", |io, _| {
+        io.known(io.p50_us).map(f64::from)
+    }),
+    metric("latency_p99", "us", "99 % of the reads and writes took no longer", |io, _| {
+        io.known(io.p99_us).map(f64::from)
+    }),
 ];
 
 /// Values of the whole array alone.

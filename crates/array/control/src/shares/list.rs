@@ -38,8 +38,7 @@ impl Read for ShareList {
     const NAME: &'static str = "share-list";
 
     fn counted(&self, facts: &dyn Facts) -> Vec<Vec<ObjectId>> {
-        let rows = self.rows(facts).unwrap_or_default().into_iter().map(|(_, row)| row).collect::<Vec<_>>();
-        self.counted_of(facts, &rows)
+        self.all_counted(facts)
     }
 
     fn answer(&self, facts: &dyn Facts) -> Result<Vec<ShareView>, ControlError> {

@@ -18,7 +18,7 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
 }
 
 /// Number of events returned without a limit.
-const DEFAULT_LIMIT: usize = 100;
+const DEFAULT_LIMIT: u32 = 100;
 
 /// Lists past events, oldest first: the newest ones, unless the query says where to start or how to
 /// sort. To follow the events, repeat the request with the largest `id` as `since`. Default of
@@ -33,17 +33,14 @@ const DEFAULT_LIMIT: usize = 100;
 )]
 pub(super) async fn list(
     State(array): State<ArrayHandle>,
-    ListQuery { page, filter }: ListQuery<EventFilter>,
+    ListQuery { mut page, filter }: ListQuery<EventFilter>,
     uri: Uri,
 ) -> Result<Json<List<Event>>, Fault> {
     let EventFilter { since, severity, code, subject, from, until } = filter;
     let severity = severity.map(convert::wanted_severity);
     let filter = control::EventFilter { severity, code, subject, from, until };
-    let has_limit = page.limit.is_some();
+    page.limit.get_or_insert(DEFAULT_LIMIT);
     let mut page = answer::wanted(control::EventList { since, filter, limit: usize::MAX }, page)?;
-    if !has_limit {
-        page.limit = DEFAULT_LIMIT;
-    }
     if page.start == Start::Beginning && page.sort.is_none() && since.is_none() {
         page.start = Start::End;
     }

@@ -39,8 +39,10 @@ impl<F: DeserializeOwned, S: Sync> FromRequestParts<S> for ListQuery<F> {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Fault> {
         let parameters = parts.uri.query().unwrap_or_default().split('&');
-        let name = |parameter: &str| parameter.split('=').next().unwrap_or_default().to_owned();
-        let is_of_page = |parameter: &&str| api::ListQuery::PARAMETERS.contains(&name(parameter).as_str());
+        let is_of_page = |parameter: &&str| {
+            let name = parameter.split('=').next();
+            name.is_some_and(|name| api::ListQuery::PARAMETERS.contains(&name))
+        };
         let (page, filter): (Vec<&str>, Vec<&str>) = parameters.partition(is_of_page);
         Ok(Self { page: parse(&page)?, filter: parse(&filter)? })
     }

@@ -4,7 +4,7 @@ use crate::http::answer::listing;
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
-use api::{HostGroup, HostGroupCreate, HostGroupSet, HostLun, Problem};
+use api::{HostGroup, HostGroupCreate, HostGroupSet, HostLun};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -70,8 +70,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(group): Path<Str
     ),
     request_body = HostGroupSet,
     responses(
-        (status = 200, body = HostGroup),
-        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+        (status = 200, body = HostGroup)
     )
 )]
 pub(super) async fn set(
@@ -95,8 +94,7 @@ pub(super) async fn set(
         ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
     ),
     responses(
-        (status = 204, description = "Deleted"),
-        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+        (status = 204, description = "Deleted")
     )
 )]
 pub(super) async fn delete(

@@ -5,7 +5,7 @@ use crate::http::convert;
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
-use api::{ChapSet, Host, HostCreate, HostFilter, HostSet, Problem};
+use api::{ChapSet, Host, HostCreate, HostFilter, HostSet};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -74,8 +74,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(host): Path<Stri
     ),
     request_body = HostSet,
     responses(
-        (status = 200, body = Host),
-        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+        (status = 200, body = Host)
     )
 )]
 pub(super) async fn set(
@@ -110,8 +109,7 @@ pub(super) async fn set(
         ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
     ),
     responses(
-        (status = 204, description = "Deleted"),
-        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+        (status = 204, description = "Deleted")
     )
 )]
 pub(super) async fn delete(

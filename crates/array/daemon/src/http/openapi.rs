@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use utoipa::ToSchema;
 use utoipa::openapi::path::{Operation, Parameter};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, Header, Info, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr, ResponseBuilder};
+use utoipa::openapi::{
+    ContentBuilder, Header, Info, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr, Response, ResponseBuilder,
+};
 
 /// Name of the security scheme.
 const BEARER: &str = "bearer";
@@ -66,9 +68,16 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     [get, put, post, delete, patch].into_iter().flatten()
 }
 
-/// Adds the header `ETag` to the answers with an object: of each operation that has a condition, and
-/// of the read of that object.
+/// A response with a problem document.
+fn problem(description: &str) -> RefOr<Response> {
+    let content = ContentBuilder::new().schema(Some(RefOr::Ref(Ref::from_schema_name("Problem")))).build();
+    RefOr::T(ResponseBuilder::new().description(description).content("application/problem+json", content).build())
+}
+
+/// Adds the response 412 to each operation that has a condition, and the header `ETag` to the answers with an
+/// object: of these operations, and of the read of that object.
 fn add_tags(document: &mut OpenApi) {
+    let changed = problem("The object has changed (`changed-meanwhile`)");
     for item in document.paths.paths.values_mut() {
         let is_condition = |parameter: &RefOr<Parameter>| match parameter {
             RefOr::T(parameter) => parameter.name == "If-Match",
@@ -78,6 +87,9 @@ fn add_tags(document: &mut OpenApi) {
             continue;
         }
         for operation in operations(item) {
+            if operation.parameters.iter().flatten().any(is_condition) {
+                operation.responses.responses.insert("412".to_owned(), changed.clone());
+            }
             if let Some(RefOr::T(response)) = operation.responses.responses.get_mut("200") {
                 let mut header = Header::default();
                 header.description = Some("Tag of the object, for `If-Match`".to_owned());
@@ -90,12 +102,10 @@ fn add_tags(document: &mut OpenApi) {
 /// Adds the problem document as a response of every operation.
 fn add_problems(document: &mut OpenApi) {
     add_schema::<api::Problem>(document);
-    let content = ContentBuilder::new().schema(Some(RefOr::Ref(Ref::from_schema_name("Problem")))).build();
-    let response =
-        ResponseBuilder::new().description("A problem document").content("application/problem+json", content).build();
+    let response = problem("A problem document");
     for item in document.paths.paths.values_mut() {
         for operation in operations(item) {
-            operation.responses.responses.insert("default".to_owned(), RefOr::T(response.clone()));
+            operation.responses.responses.insert("default".to_owned(), response.clone());
         }
     }
 }

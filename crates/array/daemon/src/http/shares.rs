@@ -184,8 +184,7 @@ pub(super) async fn offload(
     ),
     request_body = ShareSet,
     responses(
-        (status = 200, body = Share),
-        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+        (status = 200, body = Share)
     )
 )]
 pub(super) async fn set(
@@ -214,8 +213,7 @@ pub(super) async fn set(
         ShareDelete
     ),
     responses(
-        (status = 204, description = "Deleted"),
-        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+        (status = 204, description = "Deleted")
     )
 )]
 pub(super) async fn delete(
@@ -240,8 +238,7 @@ pub(super) async fn delete(
     ),
     request_body = ShareRollback,
     responses(
-        (status = 200, body = Share),
-        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+        (status = 200, body = Share)
     )
 )]
 pub(super) async fn rollback(

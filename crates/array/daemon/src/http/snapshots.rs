@@ -112,8 +112,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(snapshot): Path<
         ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
     ),
     responses(
-        (status = 204, description = "Deleted"),
-        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+        (status = 204, description = "Deleted")
     )
 )]
 pub(super) async fn delete(

@@ -6,8 +6,8 @@ use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
 use crate::http::{answer, convert, jobs};
 use api::{
-    ANY_HOST, Job, JobStart, List, OffloadStatistics, Problem, TreeNode, Volume, VolumeCreate, VolumeDelete,
-    VolumeFilter, VolumeRollback, VolumeSet, VolumeSpace,
+    ANY_HOST, Job, JobStart, List, OffloadStatistics, TreeNode, Volume, VolumeCreate, VolumeDelete, VolumeFilter,
+    VolumeRollback, VolumeSet, VolumeSpace,
 };
 use axum::Json;
 use axum::extract::State;
@@ -122,8 +122,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(volume): Path<St
     ),
     request_body = VolumeSet,
     responses(
-        (status = 200, body = Volume),
-        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+        (status = 200, body = Volume)
     )
 )]
 pub(super) async fn set(
@@ -170,8 +169,7 @@ pub(super) async fn set(
         VolumeDelete
     ),
     responses(
-        (status = 204, description = "Deleted"),
-        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+        (status = 204, description = "Deleted")
     )
 )]
 pub(super) async fn delete(
@@ -259,8 +257,7 @@ pub(super) async fn reclaim(
     ),
     request_body = VolumeRollback,
     responses(
-        (status = 200, body = Volume),
-        (status = 412, description = "The object has changed (`changed-meanwhile`)", body = Problem, content_type = "application/problem+json")
+        (status = 200, body = Volume)
     )
 )]
 pub(super) async fn rollback(

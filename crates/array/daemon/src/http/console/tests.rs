@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use tower::ServiceExt;
 
-/// What browsers send when a person opens a page.
+/// `Accept` of a browser that opens a page.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 /// Returns a REST interface of one sentence behind the console.

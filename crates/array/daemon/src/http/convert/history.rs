@@ -1,7 +1,7 @@
 //! Samples and series.
 
 use api::{ArraySample, History, PrimitiveSample, Sample, Series, SeriesInfo, VolumeSample};
-use control::{HistoryView, IoSample, SampleView, SeriesView, UnitView};
+use control::{HistoryView, SampleView, SeriesView, UnitView};
 
 pub(in crate::http) fn history(view: HistoryView) -> History {
     let HistoryView { start, step_seconds, series } = view;
@@ -11,11 +11,6 @@ pub(in crate::http) fn history(view: HistoryView) -> History {
 
 pub(in crate::http) fn series_info((name, unit, help): (String, &'static str, &'static str)) -> SeriesInfo {
     SeriesInfo { name, unit: unit.to_owned(), help: help.to_owned() }
-}
-
-/// Latency of an interval with reads or writes.
-fn latency(us: u32, io: &IoSample) -> Option<u64> {
-    (io.reads > 0 || io.writes > 0).then_some(u64::from(us))
 }
 
 pub(in crate::http) fn sample(view: SampleView) -> Sample {
@@ -38,8 +33,8 @@ pub(in crate::http) fn sample(view: SampleView) -> Sample {
             writes: rate(u64::from(io.writes)),
             read_bytes: rate(io.read_bytes),
             written_bytes: rate(io.written_bytes),
-            p50_us: latency(io.p50_us, io),
-            p99_us: latency(io.p99_us, io),
+            p50_us: io.known(io.p50_us).map(u64::from),
+            p99_us: io.known(io.p99_us).map(u64::from),
             mapped_bytes: *mapped_bytes,
         };
         (*id, sample)
@@ -54,8 +49,8 @@ pub(in crate::http) fn sample(view: SampleView) -> Sample {
             received_bytes: rate(array.received_bytes),
             sent_bytes: rate(array.sent_bytes),
             offloaded_bytes: rate(array.offloaded_bytes),
-            p50_us: latency(io.p50_us, io),
-            p99_us: latency(io.p99_us, io),
+            p50_us: io.known(io.p50_us).map(u64::from),
+            p99_us: io.known(io.p99_us).map(u64::from),
             queue_depth: array.queue_depth,
             busy_per_mille: array.busy_per_mille.map(u64::from),
         }),

@@ -4,7 +4,7 @@ use crate::http::history::ids;
 use crate::http::problem::Fault;
 use uuid::Uuid;
 
-/// What a client wants.
+/// Topics that a client has subscribed to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Topics {
     pub(super) array: bool,
