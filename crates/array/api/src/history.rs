@@ -1,4 +1,4 @@
-//! What hosts did in the last minutes: series of values, and samples of one second.
+//! Activity of hosts in the last minutes: series of values, and samples of one second.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ pub struct SampleQuery {
     pub volumes: Option<String>,
 }
 
-/// What hosts did in about a second. Rates are per second and rounded. The names are short because
+/// Activity of hosts in about a second. Rates are per second and rounded. The names are short because
 /// a live stream carries one each second.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Sample {

@@ -23,7 +23,7 @@ pub struct Found {
     pub matched: String,
 }
 
-/// What this array can do. A field that is absent is something that it cannot do.
+/// Capabilities of this array. An absent field is a capability that it does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Capabilities {
     /// Version of the program.

@@ -57,7 +57,7 @@ pub trait Facts {
     fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event>;
     /// Active alerts, most severe first.
     fn alerts(&self) -> Vec<AlertView>;
-    /// What hosts did in the last minutes; only the mirror knows it.
+    /// Activity of hosts in the last minutes; only the mirror has it.
     fn samples(&self) -> Option<&Samples>;
 }
 

@@ -1,4 +1,4 @@
-//! What the reactor is configured with.
+//! Configuration of the reactor.
 
 use control::ArrayOptions;
 use serde::{Deserialize, Serialize};

@@ -3,8 +3,7 @@
 use super::ArrayPool;
 use super::memory::parts;
 use crate::ServeError;
-use crate::configuration::PoolBackend;
-use crate::configuration::ReactorConfiguration;
+use crate::configuration::{MAX_POOL_BYTES, MIN_POOL_BYTES, PoolBackend, ReactorConfiguration};
 use crate::pool_record::{PoolRecord, check_recorded};
 use anyhow::anyhow;
 use media::{FormatOptions, LocalMedia, OpenError, OpenOptions, Span, default_log_bytes};
@@ -135,12 +134,12 @@ fn refused(path: &Path, reason: String) -> ServeError {
 
 /// Creates a pool on a blank file or device.
 fn create(path: &Path, disk: Span, bytes: u64) -> Result<Store, ServeError> {
-    if bytes < crate::configuration::MIN_POOL_BYTES {
-        let (given, least) = (text::size::format(bytes), text::size::format(crate::configuration::MIN_POOL_BYTES));
+    if bytes < MIN_POOL_BYTES {
+        let (given, least) = (text::size::format(bytes), text::size::format(MIN_POOL_BYTES));
         return Err(refused(path, format!("it has {given} and holds no pool, and a new pool needs at least {least}")));
     }
-    if bytes > crate::configuration::MAX_POOL_BYTES {
-        let (given, most) = (text::size::format(bytes), text::size::format(crate::configuration::MAX_POOL_BYTES));
+    if bytes > MAX_POOL_BYTES {
+        let (given, most) = (text::size::format(bytes), text::size::format(MAX_POOL_BYTES));
         return Err(refused(path, format!("it has {given}, and a pool has at most {most}")));
     }
     check_room(path, bytes)?;

@@ -74,7 +74,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// What is new to a reader. Errors: `NotRunning` if the array has ended.
+    /// News for a reader. Errors: `NotRunning` if the array has ended.
     pub fn news(&self, known: Known) -> Result<News, ControlError> {
         let mut model = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         model.catch_up()?;

@@ -32,7 +32,7 @@ fn a_sample_has_what_happened_since_the_last_one() {
     set(&array, counters(object, 100, 7));
     let mirror = futures_executor::block_on(array.control.mirror());
     assert_eq!(mirror.read(&SampleLatest::default()).unwrap().map(|view| view.sample), None);
-    // What happened before the mirror began is in no sample.
+    // Activity before the mirror began is in no sample.
     let first = sample(&array, &mirror, 0);
     assert_eq!((first.array.io, first.units.len(), first.array.queue_depth), (IoSample::default(), 0, 3));
     set(&array, counters(object, 130, 90));
@@ -166,7 +166,7 @@ fn points_are_means_and_maxima_of_their_steps_and_gaps_are_no_zeros() {
     assert_eq!(values, [Some(0.0), None]);
 }
 
-/// What a volume did before it existed was zero, and lowered the means of the first steps.
+/// Regression: a volume had zeros for the time before its creation, which lowered its first means.
 #[test]
 fn a_volume_has_no_values_before_it_was_created() {
     let array = Array::new();

@@ -348,7 +348,7 @@ fn a_capture_that_is_dropped_leaves_nothing() {
                 }
             }
         }
-        // What was begun ends, and then its deletion.
+        // Creations in progress end, then their deletions.
         for _ in 0..4 {
             rig.assert_clean();
             rig.turn();
