@@ -35,9 +35,6 @@ export function TakeSnapshot(props: Closing & { of: string[]; share?: boolean })
       fields={{ exists: "name", "invalid-name": "name" }}
       ready={name().trim() !== ""}
       same={{ what: "take this snapshot", windlass: line(), method: "POST", path: path(), body: body() }}
-      run={async () => {
-        await send("POST", path(), body());
-      }}
     >
       <p>
         A snapshot is the content of this instant, read-only. It takes no time, and no space until the content changes.
