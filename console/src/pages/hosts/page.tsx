@@ -113,7 +113,7 @@ export default function Hosts(): JSX.Element {
       </Head>
       <HostsTabs hosts={hosts.total()} sessions={sessions.total()} />
       <Unknown sessions={sessions.items() ?? []} onMake={(iqn) => setOpen({ verb: "create", iqn })} />
-      <Shown of={{ ...hosts, data: hosts.items }}>
+      <Shown of={hosts}>
         {(items) => (
           <Show
             when={items().length > 0}

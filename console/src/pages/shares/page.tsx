@@ -96,7 +96,7 @@ export default function Shares(): JSX.Element {
       >
         {add}
       </Head>
-      <Shown of={{ ...shares, data: shares.items }}>
+      <Shown of={shares}>
         {(items) => (
           <Show
             when={items().length > 0}

@@ -48,7 +48,7 @@ export default function Snapshots(): JSX.Element {
           },
         ]}
       />
-      <Shown of={{ ...snapshots, data: snapshots.items }}>
+      <Shown of={snapshots}>
         {(items) => (
           <Show
             when={items().length > 0 || search.q}

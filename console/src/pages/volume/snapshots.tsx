@@ -20,7 +20,6 @@ export function SnapshotsTab(props: { volume: Volume }): JSX.Element {
   >();
   const close = () => setOpen(undefined);
   const snapshots = useList<Snapshot>(() => api("volumes", props.volume.name, "snapshots"));
-  const loaded = { ...snapshots, data: snapshots.items };
   const take = (
     <button type="button" class="primary" onClick={() => setOpen({ verb: "take" })}>
       Take a snapshot
@@ -28,7 +27,7 @@ export function SnapshotsTab(props: { volume: Volume }): JSX.Element {
   );
   return (
     <>
-      <Shown of={loaded}>
+      <Shown of={snapshots}>
         {(items) => (
           <Show
             when={items().length > 0}
