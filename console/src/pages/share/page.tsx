@@ -7,6 +7,7 @@ import { TakeSnapshot } from "../../actions/snapshot";
 import { api } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Share } from "../../api/schema";
+import { pagePath } from "../../api/search";
 import { EventsTab } from "../../parts/events";
 import { Head, Tabs, tabPath, tabsOf } from "../../parts/head";
 import { OffloadOf } from "../../parts/offload/of-one";
@@ -23,7 +24,7 @@ export default function SharePage(): JSX.Element {
   const params = useParams<{ name: string; tab?: string }>();
   const go = useNavigate();
   const name = () => decodeURIComponent(params.name);
-  const page = (of: string) => `/shares/${encodeURIComponent(of)}`;
+  const page = (of: string) => pagePath("share", of);
   const [open, setOpen] = createSignal<{ verb: "snapshot" | "change" | "delete"; share: Share }>();
   const close = () => setOpen(undefined);
   const query = useQuery<Share>(() => api("shares", name()), 5000);

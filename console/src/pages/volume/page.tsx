@@ -6,6 +6,7 @@ import { useVolumeActions } from "../../actions/volume/menu";
 import { api } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Volume } from "../../api/schema";
+import { pagePath } from "../../api/search";
 import { EventsTab } from "../../parts/events";
 import { Head, Tabs, tabPath, tabsOf } from "../../parts/head";
 import { Menu } from "../../parts/menu";
@@ -28,7 +29,7 @@ export default function VolumePage(): JSX.Element {
   const params = useParams<{ name: string; tab?: string }>();
   const go = useNavigate();
   const name = () => decodeURIComponent(params.name);
-  const page = (of: string) => `/volumes/${encodeURIComponent(of)}`;
+  const page = (of: string) => pagePath("volume", of);
   const query = useQuery<Volume>(() => api("volumes", name()), 5000);
   const tab = () => params.tab ?? "summary";
   // An id in the address works too, and gives way to the name.

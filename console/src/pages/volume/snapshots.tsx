@@ -7,6 +7,7 @@ import { RollbackVolume } from "../../actions/volume/rollback";
 import { useList } from "../../api/list";
 import { api } from "../../api/paths";
 import type { Snapshot, TreeNode, Volume } from "../../api/schema";
+import { pagePath } from "../../api/search";
 import { Ago, Bytes } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
 import { snapshotColumns } from "../../parts/snapshots";
@@ -101,7 +102,7 @@ function Branch(props: { nodes: TreeNode[]; parent: string | undefined }): JSX.E
             <li>
               <span class="node">
                 <Show when={node.kind === "volume"} fallback={<span>{node.name}</span>}>
-                  <a href={`/volumes/${encodeURIComponent(node.name)}`}>{node.name}</a>
+                  <a href={pagePath("volume", node.name)}>{node.name}</a>
                 </Show>
                 <span class="soft small">
                   {node.kind} · <Ago at={node.created} /> · frees <Bytes of={node.unique_bytes ?? null} />
