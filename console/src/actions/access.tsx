@@ -111,7 +111,6 @@ export function GrantAccess(props: Closing & { volumes: string[]; host?: string 
 
 /** Takes a volume from a host, `group:NAME` or `any`. */
 export function RevokeAccess(props: Closing & { volume: string; host: string }): JSX.Element {
-  const path = () => api("access", props.volume, props.host);
   return (
     <ChangeDialog
       title={`Revoke ${props.volume} from ${granteeName(props.host)}`}
@@ -122,9 +121,8 @@ export function RevokeAccess(props: Closing & { volume: string; host: string }):
         what: "revoke access",
         windlass: windlass("access", "revoke", props.volume, ...granteeOptions(props.host), "--yes"),
         method: "DELETE",
-        path: path(),
+        path: api("access", props.volume, props.host),
       }}
-      run={() => send("DELETE", path())}
     >
       <p>
         {groupOf(props.host) === undefined && props.host !== "any" ? "The host loses" : "All of these hosts lose"} the

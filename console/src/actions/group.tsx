@@ -1,7 +1,6 @@
 // Dialogs that create, change and delete host groups.
 
 import { createSignal, For, type JSX, Show } from "solid-js";
-import { send } from "../api/client";
 import { choiceHint, useList } from "../api/list";
 import { api } from "../api/paths";
 import type { Host, HostGroup } from "../api/schema";
@@ -48,9 +47,6 @@ export function CreateGroup(props: Closing): JSX.Element {
       ready={name().trim() !== ""}
       dirty={() => name() !== "" || hosts().length > 0}
       same={{ what: "create this group", method: "POST", path: api("host-groups"), body: body() }}
-      run={async () => {
-        await send("POST", api("host-groups"), body());
-      }}
     >
       <TextField label="Name" name="name" required value={name()} onInput={setName} />
       <Members chosen={hosts()} onChange={setHosts} />
@@ -87,7 +83,6 @@ export function SetGroup(props: Closing & { group: HostGroup }): JSX.Element {
         path: api("host-groups", group.name),
         body: body(),
       }}
-      run={() => send("PATCH", api("host-groups", group.name), body())}
     >
       <p>A host that leaves loses the volumes of the group at once.</p>
       <Members chosen={hosts()} onChange={setHosts} />
@@ -108,7 +103,6 @@ export function DeleteGroup(props: Closing & { group: string }): JSX.Element {
         method: "DELETE",
         path: api("host-groups", props.group),
       }}
-      run={() => send("DELETE", api("host-groups", props.group))}
     >
       <p>Its hosts stay. A group with grants is not deleted: revoke them first.</p>
     </ChangeDialog>

@@ -210,7 +210,6 @@ export function EndSession(props: Closing & { session: Session }): JSX.Element {
         method: "DELETE",
         path: api("sessions", id()),
       }}
-      run={() => send("DELETE", api("sessions", id()))}
     >
       <p>
         Its commands end, and the host logs in again by itself if it still wants the volumes. With one path only, its

@@ -1,7 +1,6 @@
 // Dialogs that change the share of a job, and cancel it.
 
 import { createSignal, type JSX } from "solid-js";
-import { send } from "../api/client";
 import { api } from "../api/paths";
 import type { Job } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
@@ -26,7 +25,6 @@ export function SetJob(props: Closing & { job: Job }): JSX.Element {
         path: api("jobs", props.job.id),
         body: body(),
       }}
-      run={() => send("PATCH", api("jobs", props.job.id), body())}
     >
       <TextField
         label="Share of time in percent"
@@ -53,7 +51,6 @@ export function CancelJob(props: Closing & { job: Job }): JSX.Element {
         method: "DELETE",
         path: api("jobs", props.job.id),
       }}
-      run={() => send("DELETE", api("jobs", props.job.id))}
     >
       <p>What it has done so far remains.</p>
     </ChangeDialog>

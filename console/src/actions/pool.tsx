@@ -1,7 +1,6 @@
 // Dialogs that grow a pool, change its thresholds, and start its jobs.
 
 import { createSignal, type JSX } from "solid-js";
-import { send } from "../api/client";
 import { api } from "../api/paths";
 import type { Pool, PoolGrow, PoolSet } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
@@ -36,7 +35,6 @@ export function GrowPool(props: Closing & { pool: Pool }): JSX.Element {
         path: api("pools", props.pool.name, "grow"),
         body: body(),
       }}
-      run={() => send("POST", api("pools", props.pool.name, "grow"), body())}
     >
       <p>
         It has <Bytes of={props.pool.size_bytes} />. Hosts notice nothing. A pool cannot shrink.
@@ -114,7 +112,6 @@ export function SetPool(props: Closing & { pool: Pool }): JSX.Element {
         path: api("pools", pool.name),
         body: body(),
       }}
-      run={() => send("PATCH", api("pools", pool.name), body())}
     >
       <div class="two">
         <TextField
@@ -178,7 +175,6 @@ export function StartPoolJob(props: Closing & { pool: string; kind: keyof typeof
         path: api("pools", props.pool, props.kind),
         body: {},
       }}
-      run={() => send("POST", api("pools", props.pool, props.kind), {})}
     >
       <p>
         {job().what} A job does it in the background, and takes only its share of time while hosts are active; Activity

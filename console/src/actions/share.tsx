@@ -5,7 +5,7 @@ import { send } from "../api/client";
 import { granteeName, granteeOptions } from "../api/grants";
 import { choiceHint, useList } from "../api/list";
 import { api, withQuery } from "../api/paths";
-import type { Export, ExportGrant, Host, HostGroup, Share, ShareCreate, ShareSet } from "../api/schema";
+import type { ExportGrant, Host, HostGroup, Share, ShareCreate, ShareSet } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
 import { CheckField, ChoiceField, TextField } from "../parts/form";
 import { windlass } from "../parts/shell-lines";
@@ -96,7 +96,6 @@ export function GrantShare(props: Closing & { share: string; host?: string | und
   const [to, setTo] = createSignal(props.host === undefined ? "" : `host:${props.host}`);
   const [network, setNetwork] = createSignal("");
   const [readOnly, setReadOnly] = createSignal(false);
-  const path = () => api("shares", props.share, "exports");
   const rest = () => to().slice(to().indexOf(":") + 1);
   const body = (): ExportGrant => ({
     ...(to() === ANY
@@ -127,10 +126,9 @@ export function GrantShare(props: Closing & { share: string; host?: string | und
         what: "grant access",
         windlass: windlass("access", "grant", props.share, ...grantee(), ...(readOnly() ? ["--read-only"] : [])),
         method: "POST",
-        path: path(),
+        path: api("shares", props.share, "exports"),
         body: body(),
       }}
-      run={() => send<Export>("POST", path(), body())}
     >
       <ChoiceField
         label="To"
@@ -155,7 +153,6 @@ export function GrantShare(props: Closing & { share: string; host?: string | und
 }
 
 export function RevokeShare(props: Closing & { share: string; host: string }): JSX.Element {
-  const path = () => api("shares", props.share, "exports", props.host);
   return (
     <ChangeDialog
       title={`Revoke ${props.share} from ${granteeName(props.host)}`}
@@ -166,9 +163,8 @@ export function RevokeShare(props: Closing & { share: string; host: string }): J
         what: "revoke access",
         windlass: windlass("access", "revoke", props.share, ...granteeOptions(props.host), "--yes"),
         method: "DELETE",
-        path: path(),
+        path: api("shares", props.share, "exports", props.host),
       }}
-      run={() => send("DELETE", path())}
     >
       <p>Its mounts get errors at once. Unmount it there first.</p>
     </ChangeDialog>

@@ -3,7 +3,7 @@
 import { createSignal, For, type JSX, Show } from "solid-js";
 import { send } from "../api/client";
 import { Refused } from "../api/failure";
-import { api } from "../api/paths";
+import { api, full } from "../api/paths";
 import type { Snapshot } from "../api/schema";
 import { ChangeDialog } from "../parts/dialog";
 import { TextField } from "../parts/form";
@@ -35,9 +35,6 @@ export function TakeSnapshot(props: Closing & { of: string[]; share?: boolean })
       fields={{ exists: "name", "invalid-name": "name" }}
       ready={name().trim() !== ""}
       same={{ what: "take this snapshot", windlass: line(), method: "POST", path: path(), body: body() }}
-      run={async () => {
-        await send("POST", path(), body());
-      }}
     >
       <p>
         A snapshot is the content of this instant, read-only. It takes no time, and no space until the content changes.
@@ -66,12 +63,10 @@ export function DeleteSnapshots(props: Closing & { snapshots: Snapshot[] }): JSX
   const [done, setDone] = createSignal(0);
   const first = () => props.snapshots[0];
   const one = () => props.snapshots.length === 1;
-  const full = (snapshot: Snapshot | undefined) =>
-    snapshot === undefined ? "" : `${snapshot.volume}@${snapshot.name}`;
   const clones = () => props.snapshots.flatMap(({ dependents }) => dependents);
   return (
     <ChangeDialog
-      title={one() ? `Delete ${full(first())}` : `Delete ${props.snapshots.length} snapshots`}
+      title={one() ? `Delete ${props.snapshots.map(full).join()}` : `Delete ${props.snapshots.length} snapshots`}
       verb={one() ? "Delete snapshot" : `Delete ${props.snapshots.length} snapshots`}
       danger
       onClose={props.onClose}

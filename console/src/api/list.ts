@@ -15,7 +15,9 @@ export interface Part<T> {
 /** Most rows of such a list. */
 const MOST = 1000;
 
-export interface ListQuery<T> extends Omit<Query<Part<T>>, "data"> {
+/** A list as a part of the page sees it; its data is the rows. */
+export interface ListQuery<T> extends Query<T[]> {
+  /** The same as the data. */
   items: Accessor<T[] | undefined>;
   /** True if the array has more rows than were read. */
   more: Accessor<boolean>;
@@ -38,11 +40,13 @@ export function useList<T>(
     everyMs,
     keep,
   );
+  const items = () => query.data()?.items;
   return {
     ...query,
-    items: () => query.data()?.items,
+    data: items,
+    items,
     more: () => typeof query.data()?.next === "string",
-    total: () => query.data()?.total ?? query.data()?.items.length,
+    total: () => query.data()?.total ?? items()?.length,
   };
 }
 

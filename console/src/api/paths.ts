@@ -11,3 +11,6 @@ export function withQuery(path: string, parameters: Record<string, string | numb
   }
   return query.size === 0 ? path : `${path}${path.includes("?") ? "&" : "?"}${query}`;
 }
+
+/** Full name of a snapshot: `volume@name`. */
+export const full = ({ volume, name }: { volume: string; name: string }): string => `${volume}@${name}`;

@@ -21,21 +21,26 @@ export const searchPath = (text: string): string => withQuery("/api/v1/search", 
 /** Page of a host group. */
 export const groupPath = (name: string): string => withQuery("/groups", { group: name });
 
+/** Page of an object, by its kind in an answer of the array's search. */
+export function pagePath(kind: string, name: string): string {
+  if (kind === "host-group") return groupPath(name);
+  if (kind === "snapshot") return withQuery("/snapshots", { q: name });
+  if (kind === "job") return "/activity/jobs";
+  return `/${kind}s/${encodeURIComponent(name)}`;
+}
+
+/** Page of a share or of a volume. */
+export const contentPath = (share: boolean | undefined, name: string): string =>
+  pagePath(share ? "share" : "volume", name);
+
 /** Found object with its page. */
 export function hit({ kind, name, matched }: Found): Hit {
   return {
     kind: kind.replace("-", " "),
     name,
     matched: matched === name ? undefined : matched,
-    path: pathOf(kind, name),
+    path: pagePath(kind, name),
   };
-}
-
-function pathOf(kind: string, name: string): string {
-  if (kind === "host-group") return groupPath(name);
-  if (kind === "snapshot") return withQuery("/snapshots", { q: name });
-  if (kind === "job") return "/activity/jobs";
-  return `/${kind}s/${encodeURIComponent(name)}`;
 }
 
 /** Pages with the text in their names, those that begin with it first. */

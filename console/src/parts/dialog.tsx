@@ -1,6 +1,7 @@
 // Dialogs: a real <dialog>; the first field has the focus, Escape asks only when something was typed.
 
 import { createSignal, createUniqueId, type JSX, onMount, Show } from "solid-js";
+import { send } from "../api/client";
 import { asFailure, type Failure, Refused } from "../api/failure";
 import { changed } from "../api/query";
 import "./dialog.css";
@@ -86,10 +87,10 @@ export interface ChangeProps {
   /** Form fields, or an explanation. */
   children?: JSX.Element;
   /**
-   * Does it. What it returns is shown in place of the form if it is a [`Shows`]. With several requests it asks between
-   * them whether it is to stop, as [`oneByOne`] does.
+   * Function that does it; without one, the dialog sends the requests of `same`. What it returns is shown in place of the
+   * form if it is a [`Shows`]. With several requests it asks between them whether it is to stop, as [`oneByOne`] does.
    */
-  run: (stopped: () => boolean) => Promise<unknown>;
+  run?: (stopped: () => boolean) => Promise<unknown>;
   /** True if the action sends several requests and can be stopped between them. */
   several?: boolean;
   /** Field that a problem is about, by its code; others are shown at the top. */
@@ -97,7 +98,8 @@ export interface ChangeProps {
   /** The form has no error of form; `false` disables the button. */
   ready?: boolean;
   dirty?: () => boolean;
-  same?: Same | Same[];
+  /** Requests of the action, with their command lines. */
+  same: Same | Same[];
   onClose: () => void;
 }
 
@@ -106,13 +108,16 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
   const [busy, setBusy] = createSignal(false);
   const [stopping, setStopping] = createSignal(false);
   const [result, setResult] = createSignal<JSX.Element>();
+  const perform = async () => {
+    for (const { method = "GET", path, body } of [props.same].flat()) await send(method, path, body);
+  };
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (busy() || props.ready === false) return;
     setBusy(true);
     setFailure(undefined);
     try {
-      const outcome = await props.run(stopping);
+      const outcome = await (props.run === undefined ? perform() : props.run(stopping));
       await changed();
       if (outcome instanceof Shows) setResult(() => outcome.element);
       else props.onClose();
@@ -156,14 +161,10 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
         <form onSubmit={(event) => void submit(event)} onKeyDown={keys}>
           <Show when={failure()}>{(present) => <FailureBox failure={present()} />}</Show>
           <FieldErrors.Provider value={errors}>{props.children}</FieldErrors.Provider>
-          <Show when={props.same}>
-            {(same) => (
-              <details class="same-below">
-                <summary>{"{ } the same on a command line"}</summary>
-                <SameLines same={same()} />
-              </details>
-            )}
-          </Show>
+          <details class="same-below">
+            <summary>{"{ } the same on a command line"}</summary>
+            <SameLines same={props.same} />
+          </details>
           <footer>
             <button
               type="button"

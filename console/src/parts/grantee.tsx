@@ -2,11 +2,11 @@
 
 import { type JSX, Match, Switch } from "solid-js";
 import { groupOf } from "../api/grants";
-import { groupPath } from "../api/search";
+import { groupPath, pagePath } from "../api/search";
 
 export function Grantee(props: { of: string }): JSX.Element {
   return (
-    <Switch fallback={<a href={`/hosts/${encodeURIComponent(props.of)}`}>{props.of}</a>}>
+    <Switch fallback={<a href={pagePath("host", props.of)}>{props.of}</a>}>
       <Match when={props.of === "any"}>
         <span class="tag warn">everybody</span>
       </Match>

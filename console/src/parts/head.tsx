@@ -36,6 +36,18 @@ export interface Tab {
   count?: number | undefined;
 }
 
+/** Path of a tab of a page; the summary has that of the page. */
+export const tabPath = (page: string, tab: string | undefined): string =>
+  tab === undefined || tab === "summary" ? page : `${page}/${tab}`;
+
+/** Tabs of a page by their names, with counts. */
+export const tabsOf = (page: string, names: string[], counts: Partial<Record<string, number>>): Tab[] =>
+  names.map((name) => ({
+    name: name.charAt(0).toUpperCase() + name.slice(1),
+    path: tabPath(page, name),
+    count: counts[name],
+  }));
+
 export function Tabs(props: { label: string; tabs: Tab[] }): JSX.Element {
   const location = useLocation();
   return (

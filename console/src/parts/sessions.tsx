@@ -1,6 +1,7 @@
 // Columns of sessions.
 
 import type { Session } from "../api/schema";
+import { pagePath } from "../api/search";
 import { Ago, Bytes } from "./numbers";
 import type { Column } from "./table";
 import { grouped } from "./units";
@@ -14,7 +15,7 @@ export function sessionColumns(hosts: boolean): Column<Session>[] {
       session.host == null ? (
         <span title={session.initiator}>{session.initiator}</span>
       ) : (
-        <a href={`/hosts/${encodeURIComponent(session.host)}`}>{session.host}</a>
+        <a href={pagePath("host", session.host)}>{session.host}</a>
       ),
     by: ({ host: name, initiator }) => name ?? initiator,
   };

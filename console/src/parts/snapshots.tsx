@@ -1,6 +1,7 @@
 // Columns of snapshots.
 
 import type { Snapshot } from "../api/schema";
+import { contentPath } from "../api/search";
 import { Ago, Bytes } from "./numbers";
 import type { Column } from "./table";
 import { NONE } from "./units";
@@ -12,8 +13,7 @@ export function snapshotColumns(of: boolean): Column<Snapshot>[] {
     title: "Of",
     cell: ({ volume: name, of_share }) => (
       <>
-        <a href={`/${of_share ? "shares" : "volumes"}/${encodeURIComponent(name)}/snapshots`}>{name}</a>{" "}
-        {of_share && <span class="tag">share</span>}
+        <a href={`${contentPath(of_share, name)}/snapshots`}>{name}</a> {of_share && <span class="tag">share</span>}
       </>
     ),
     by: ({ volume: name }) => name,

@@ -1,7 +1,6 @@
 // Dialog that enlarges a volume.
 
 import { createSignal, type JSX } from "solid-js";
-import { send } from "../../api/client";
 import { api } from "../../api/paths";
 import type { Volume, VolumeSet } from "../../api/schema";
 import { ChangeDialog } from "../../parts/dialog";
@@ -37,7 +36,6 @@ export function GrowVolume(props: Closing & { volume: Volume }): JSX.Element {
         path: api("volumes", props.volume.name),
         body: body(),
       }}
-      run={() => send("PATCH", api("volumes", props.volume.name), body())}
     >
       <p>
         It has <Bytes of={props.volume.size_bytes} />. Hosts learn of the new size at once; their file systems have to

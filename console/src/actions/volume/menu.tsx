@@ -3,6 +3,7 @@
 import { useNavigate } from "@solidjs/router";
 import { createSignal, type JSX, Match, Show, Switch } from "solid-js";
 import type { Volume } from "../../api/schema";
+import { pagePath } from "../../api/search";
 import type { Action } from "../../parts/menu";
 import { GrantAccess } from "../access";
 import { TakeSnapshot } from "../snapshot";
@@ -13,8 +14,6 @@ import { GrowVolume } from "./grow";
 import { ReclaimVolume } from "./reclaim";
 
 export type Verb = "grant" | "clone" | "snapshot" | "grow" | "change" | "reclaim" | "delete";
-
-const pageOf = (name: string): string => `/volumes/${encodeURIComponent(name)}`;
 
 export interface VolumeActions {
   of: (volume: Volume) => Action[];
@@ -37,7 +36,7 @@ export function useVolumeActions(
   return {
     open: (verb, volume) => setOpen({ verb, volume }),
     of: (volume) => [
-      { label: "Open", run: () => go(pageOf(volume.name)) },
+      { label: "Open", run: () => go(pagePath("volume", volume.name)) },
       { label: "Connect a host", run: () => go(`/connect?volume=${encodeURIComponent(volume.name)}`) },
       action("grant", "Grant access…", volume),
       action("snapshot", "Snapshot…", volume),
@@ -58,7 +57,11 @@ export function useVolumeActions(
               <TakeSnapshot of={[volume.name]} onClose={close} />
             </Match>
             <Match when={verb === "clone"}>
-              <CloneVolume source={volume.name} onClose={close} onDone={(clone) => go(pageOf(clone.name))} />
+              <CloneVolume
+                source={volume.name}
+                onClose={close}
+                onDone={(clone) => go(pagePath("volume", clone.name))}
+              />
             </Match>
             <Match when={verb === "grow"}>
               <GrowVolume volume={volume} onClose={close} />

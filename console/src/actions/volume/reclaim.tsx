@@ -1,7 +1,6 @@
 // Dialog that starts to reclaim zeros of a volume.
 
 import type { JSX } from "solid-js";
-import { send } from "../../api/client";
 import { api } from "../../api/paths";
 import { ChangeDialog } from "../../parts/dialog";
 import { windlass } from "../../parts/shell-lines";
@@ -20,7 +19,6 @@ export function ReclaimVolume(props: Closing & { volume: string }): JSX.Element 
         path: api("volumes", props.volume, "reclaim"),
         body: {},
       }}
-      run={() => send("POST", api("volumes", props.volume, "reclaim"), {})}
     >
       <p>
         A job reads the volume and frees stored blocks of zeros. Content does not change. While hosts are active it

@@ -1,7 +1,6 @@
 // Dialog that returns a volume to a snapshot.
 
 import { createSignal, type JSX } from "solid-js";
-import { send } from "../../api/client";
 import { api } from "../../api/paths";
 import { ChangeDialog } from "../../parts/dialog";
 import { CheckField, TextField } from "../../parts/form";
@@ -38,7 +37,6 @@ export function RollbackVolume(props: Closing & { volume: string; snapshot: stri
         path: api("volumes", props.volume, "rollback"),
         body: body(),
       }}
-      run={() => send("POST", api("volumes", props.volume, "rollback"), body())}
     >
       <p>
         The volume gets the content and the size that it had. What was written since then is lost unless it is kept.

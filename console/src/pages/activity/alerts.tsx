@@ -10,7 +10,7 @@ import { Empty, Shown } from "../../parts/state";
 export function AlertsTab(): JSX.Element {
   const alerts = useList<Alert>(() => "/api/v1/alerts", true, 5000);
   return (
-    <Shown of={{ ...alerts, data: alerts.items }}>
+    <Shown of={alerts}>
       {(items) => (
         <Show when={items().length > 0} fallback={<Empty>Nothing needs attention.</Empty>}>
           <ul class="lines-list">

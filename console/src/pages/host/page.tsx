@@ -9,6 +9,7 @@ import { useList } from "../../api/list";
 import { api, withQuery } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Access, Host, HostGroup, HostLun, Session } from "../../api/schema";
+import { pagePath } from "../../api/search";
 import { Grantee } from "../../parts/grantee";
 import { Head } from "../../parts/head";
 import { At } from "../../parts/numbers";
@@ -31,7 +32,7 @@ const LUNS: Column<Seen>[] = [
   {
     key: "volume",
     title: "Volume",
-    cell: (lun) => <a href={`/volumes/${encodeURIComponent(lun.volume)}`}>{lun.volume}</a>,
+    cell: (lun) => <a href={pagePath("volume", lun.volume)}>{lun.volume}</a>,
     by: ({ volume }) => volume,
   },
   { key: "lun", title: "LUN", number: true, cell: ({ lun }) => lun, by: ({ lun }) => lun },
@@ -116,7 +117,7 @@ export default function HostPage(): JSX.Element {
             <ChangeHost
               host={present.host}
               onClose={close}
-              onRenamed={(next) => go(`/hosts/${encodeURIComponent(next)}`, { replace: true })}
+              onRenamed={(next) => go(pagePath("host", next), { replace: true })}
             />
           ) : present.verb === "delete" ? (
             <DeleteHost host={name()} onClose={close} onDone={() => go("/hosts", { replace: true })} />

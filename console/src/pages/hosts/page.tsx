@@ -4,6 +4,7 @@ import { createMemo, createSignal, type JSX, Show } from "solid-js";
 import { ChangeHost, CreateHost, DeleteHost } from "../../actions/host";
 import { useList } from "../../api/list";
 import type { Host, Session } from "../../api/schema";
+import { pagePath } from "../../api/search";
 import { Head } from "../../parts/head";
 import { HostsTabs } from "../../parts/hosts-tabs";
 import { Ago, Bytes } from "../../parts/numbers";
@@ -23,7 +24,7 @@ export default function Hosts(): JSX.Element {
     {
       key: "name",
       title: "Name",
-      cell: (host) => <a href={`/hosts/${encodeURIComponent(host.name)}`}>{host.name}</a>,
+      cell: (host) => <a href={pagePath("host", host.name)}>{host.name}</a>,
       by: ({ name }) => name,
     },
     {
@@ -113,7 +114,7 @@ export default function Hosts(): JSX.Element {
       </Head>
       <HostsTabs hosts={hosts.total()} sessions={sessions.total()} />
       <Unknown sessions={sessions.items() ?? []} onMake={(iqn) => setOpen({ verb: "create", iqn })} />
-      <Shown of={{ ...hosts, data: hosts.items }}>
+      <Shown of={hosts}>
         {(items) => (
           <Show
             when={items().length > 0}

@@ -3,6 +3,7 @@
 import { createMemo, type JSX } from "solid-js";
 import { reuse } from "../../api/reuse";
 import type { OffloadStatistics } from "../../api/schema";
+import { contentPath } from "../../api/search";
 import { total } from "../../parts/offload/primitive-totals";
 import { Rows } from "../../parts/rows";
 import type { Column } from "../../parts/table";
@@ -30,7 +31,7 @@ const COLUMNS: Column<Line>[] = [
         </>
       ) : (
         <>
-          <a href={`/${line.share ? "shares" : "volumes"}/${encodeURIComponent(line.name)}/offload`}>{line.name}</a>{" "}
+          <a href={`${contentPath(line.share, line.name)}/offload`}>{line.name}</a>{" "}
           {line.share && <span class="tag">share</span>}
         </>
       ),

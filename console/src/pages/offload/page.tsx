@@ -73,7 +73,7 @@ export default function Offload(): JSX.Element {
         </Show>
       </Show>
       <Show when={params.tab === "volumes"}>
-        <Shown of={{ ...statistics, data: statistics.items }}>
+        <Shown of={statistics}>
           {(rows) => (
             <Show when={used(rows())} fallback={<Proof />}>
               <ByVolume rows={rows()} />

@@ -1,6 +1,7 @@
 // The volumes and shares that hosts used most in the last minute.
 
 import { createMemo, For, type JSX, Show } from "solid-js";
+import { contentPath } from "../../api/search";
 import { busiest } from "../../live/busiest";
 import { samples } from "../../live/feed";
 import { bytes, latency, NONE, rate } from "../../parts/units";
@@ -35,7 +36,7 @@ export function Busiest(): JSX.Element {
               {(row) => (
                 <tr>
                   <th scope="row">
-                    <a href={`/${row.share ? "shares" : "volumes"}/${encodeURIComponent(row.name)}`}>{row.name}</a>
+                    <a href={contentPath(row.share, row.name)}>{row.name}</a>
                   </th>
                   <td class="number">{rate(row.operations)}</td>
                   <td class="number">{bytes(row.bytes)}/s</td>

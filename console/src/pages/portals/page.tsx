@@ -81,11 +81,11 @@ export default function Portals(): JSX.Element {
         ]}
       />
       <HostsTabs />
-      <Shown of={{ ...portals, data: portals.items }}>
+      <Shown of={portals}>
         {(items) => <Rows label="Portals" columns={PORTALS} rows={items()} id={({ id }) => String(id)} />}
       </Shown>
       <h2 class="under">Target port groups</h2>
-      <Shown of={{ ...groups, data: groups.items }}>
+      <Shown of={groups}>
         {(items) => (
           <Rows
             label="Target port groups"

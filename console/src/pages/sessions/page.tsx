@@ -23,7 +23,7 @@ export default function Sessions(): JSX.Element {
         same={[{ what: "list the sessions", windlass: "windlass session list", path: "/api/v1/sessions" }]}
       />
       <HostsTabs sessions={sessions.total()} />
-      <Shown of={{ ...sessions, data: sessions.items }}>
+      <Shown of={sessions}>
         {(items) => (
           <Show
             when={items().length > 0}

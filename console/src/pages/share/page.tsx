@@ -7,8 +7,9 @@ import { TakeSnapshot } from "../../actions/snapshot";
 import { api } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Share } from "../../api/schema";
+import { pagePath } from "../../api/search";
 import { EventsTab } from "../../parts/events";
-import { Head, Tabs } from "../../parts/head";
+import { Head, Tabs, tabPath, tabsOf } from "../../parts/head";
 import { OffloadOf } from "../../parts/offload/of-one";
 import { windlass } from "../../parts/shell-lines";
 import { Shown } from "../../parts/state";
@@ -18,22 +19,17 @@ import { SnapshotsTab } from "./snapshots";
 import { SummaryTab } from "./summary";
 
 const TABS = ["summary", "access", "snapshots", "offload", "events"];
-const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 export default function SharePage(): JSX.Element {
   const params = useParams<{ name: string; tab?: string }>();
   const go = useNavigate();
   const name = () => decodeURIComponent(params.name);
-  const path = (of: string, tab?: string) =>
-    `/shares/${encodeURIComponent(of)}${tab === undefined || tab === "summary" ? "" : `/${tab}`}`;
+  const page = (of: string) => pagePath("share", of);
   const [open, setOpen] = createSignal<{ verb: "snapshot" | "change" | "delete"; share: Share }>();
   const close = () => setOpen(undefined);
   const query = useQuery<Share>(() => api("shares", name()), 5000);
   const tab = () => params.tab ?? "summary";
-  const counts = (share: Share): Partial<Record<string, number>> => ({
-    snapshots: share.snapshots,
-    access: share.exports.length,
-  });
+  const counts = () => ({ snapshots: query.data()?.snapshots, access: query.data()?.exports.length });
   return (
     <Show when={TABS.includes(tab())} fallback={<NotFound />}>
       <Head
@@ -69,17 +65,7 @@ export default function SharePage(): JSX.Element {
           )}
         </Show>
       </Head>
-      <Tabs
-        label={`Parts of share ${name()}`}
-        tabs={TABS.map((each) => {
-          const share = query.data();
-          return {
-            name: capital(each),
-            path: path(name(), each),
-            count: share === undefined ? undefined : counts(share)[each],
-          };
-        })}
-      />
+      <Tabs label={`Parts of share ${name()}`} tabs={tabsOf(page(name()), TABS, counts())} />
       <Shown of={query}>
         {(share) => (
           <Switch>
@@ -109,7 +95,7 @@ export default function SharePage(): JSX.Element {
             <ChangeShare
               share={share}
               onClose={close}
-              onRenamed={(next) => go(path(next, params.tab), { replace: true })}
+              onRenamed={(next) => go(tabPath(page(next), params.tab), { replace: true })}
             />
           ) : (
             <DeleteShare share={share} onClose={close} onDone={() => go("/shares", { replace: true })} />

@@ -16,7 +16,7 @@ export function SnapshotsTab(props: { share: Share }): JSX.Element {
   const [deleting, setDeleting] = createSignal<Snapshot>();
   return (
     <>
-      <Shown of={{ ...snapshots, data: snapshots.items }}>
+      <Shown of={snapshots}>
         {(items) => (
           <Show
             when={items().length > 0}

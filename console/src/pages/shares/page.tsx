@@ -7,6 +7,7 @@ import { TakeSnapshot } from "../../actions/snapshot";
 import { granteeName } from "../../api/grants";
 import { useList } from "../../api/list";
 import type { Share } from "../../api/schema";
+import { pagePath } from "../../api/search";
 import { Head } from "../../parts/head";
 import { Bytes } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
@@ -17,7 +18,7 @@ const COLUMNS: Column<Share>[] = [
   {
     key: "name",
     title: "Name",
-    cell: ({ name }) => <a href={`/shares/${encodeURIComponent(name)}`}>{name}</a>,
+    cell: ({ name }) => <a href={pagePath("share", name)}>{name}</a>,
     by: ({ name }) => name,
   },
   {
@@ -96,7 +97,7 @@ export default function Shares(): JSX.Element {
       >
         {add}
       </Head>
-      <Shown of={{ ...shares, data: shares.items }}>
+      <Shown of={shares}>
         {(items) => (
           <Show
             when={items().length > 0}
@@ -112,7 +113,7 @@ export default function Shares(): JSX.Element {
               rows={items()}
               id={({ name }) => name}
               actions={(share) => [
-                { label: "Open", run: () => go(`/shares/${encodeURIComponent(share.name)}`) },
+                { label: "Open", run: () => go(pagePath("share", share.name)) },
                 { label: "Connect a host", run: () => go(`/connect?share=${encodeURIComponent(share.name)}`) },
                 { label: "Grant access…", run: () => setOpen({ verb: "grant", share }) },
                 { label: "Snapshot…", run: () => setOpen({ verb: "snapshot", share }) },
@@ -126,7 +127,7 @@ export default function Shares(): JSX.Element {
       <Show when={open()} keyed>
         {(present) =>
           present.verb === "create" ? (
-            <CreateShare onClose={close} onDone={({ name }) => go(`/shares/${encodeURIComponent(name)}`)} />
+            <CreateShare onClose={close} onDone={({ name }) => go(pagePath("share", name))} />
           ) : present.verb === "grant" ? (
             <GrantShare share={present.share.name} onClose={close} />
           ) : present.verb === "snapshot" ? (

@@ -5,7 +5,7 @@ import { createSignal, type JSX, Show } from "solid-js";
 import { DeleteSnapshots } from "../../actions/snapshot";
 import { CloneVolume } from "../../actions/volume/create";
 import { useList } from "../../api/list";
-import { withQuery } from "../../api/paths";
+import { full, withQuery } from "../../api/paths";
 import { INTERVAL_MS } from "../../api/query";
 import type { Snapshot } from "../../api/schema";
 import { useStatus } from "../../api/status";
@@ -16,7 +16,6 @@ import { Empty, Shown } from "../../parts/state";
 import { grouped } from "../../parts/units";
 
 const COLUMNS = snapshotColumns(true);
-const full = ({ volume, name }: Snapshot): string => `${volume}@${name}`;
 
 export default function Snapshots(): JSX.Element {
   const [search, setSearch] = useSearchParams<{ q?: string }>();
@@ -48,7 +47,7 @@ export default function Snapshots(): JSX.Element {
           },
         ]}
       />
-      <Shown of={{ ...snapshots, data: snapshots.items }}>
+      <Shown of={snapshots}>
         {(items) => (
           <Show
             when={items().length > 0 || search.q}

@@ -33,7 +33,7 @@ export default function Space(): JSX.Element {
           },
         ]}
       />
-      <Shown of={{ ...pools, data: pools.items }}>
+      <Shown of={pools}>
         {(items) => (
           <For each={items()}>
             {(pool) => (

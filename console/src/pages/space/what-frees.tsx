@@ -2,8 +2,9 @@
 
 import { createMemo, type JSX, Show } from "solid-js";
 import { useList } from "../../api/list";
-import { withQuery } from "../../api/paths";
+import { full, withQuery } from "../../api/paths";
 import type { Snapshot, Volume } from "../../api/schema";
+import { contentPath, pagePath } from "../../api/search";
 import { Ago, Bytes } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
 import { Shown } from "../../parts/state";
@@ -43,9 +44,9 @@ export function WhatFrees(): JSX.Element {
     const all = [
       ...taken.map(
         ({ volume, name, of_share, unique_bytes, created }): Candidate => ({
-          name: `${volume}@${name}`,
+          name: full({ volume, name }),
           kind: "snapshot",
-          path: `/${of_share ? "shares" : "volumes"}/${encodeURIComponent(volume)}/snapshots`,
+          path: `${contentPath(of_share, volume)}/snapshots`,
           frees: unique_bytes ?? 0,
           created,
         }),
@@ -54,7 +55,7 @@ export function WhatFrees(): JSX.Element {
         ({ name, unique_bytes, created }): Candidate => ({
           name,
           kind: "volume without a host",
-          path: `/volumes/${encodeURIComponent(name)}`,
+          path: pagePath("volume", name),
           frees: unique_bytes ?? 0,
           created,
         }),

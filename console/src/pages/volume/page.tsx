@@ -6,8 +6,9 @@ import { useVolumeActions } from "../../actions/volume/menu";
 import { api } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Volume } from "../../api/schema";
+import { pagePath } from "../../api/search";
 import { EventsTab } from "../../parts/events";
-import { Head, Tabs } from "../../parts/head";
+import { Head, Tabs, tabPath, tabsOf } from "../../parts/head";
 import { Menu } from "../../parts/menu";
 import { OffloadOf } from "../../parts/offload/of-one";
 import { windlass } from "../../parts/shell-lines";
@@ -22,36 +23,24 @@ import { SnapshotsTab } from "./snapshots";
 import { SpaceTab } from "./space";
 import { SummaryTab } from "./summary";
 
-const TABS = [
-  "summary",
-  "space",
-  "snapshots",
-  "hosts",
-  "offload",
-  "performance",
-  "reservations",
-  "events",
-  "settings",
-] as const;
-const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+const TABS = ["summary", "space", "snapshots", "hosts", "offload", "performance", "reservations", "events", "settings"];
 
 export default function VolumePage(): JSX.Element {
   const params = useParams<{ name: string; tab?: string }>();
   const go = useNavigate();
   const name = () => decodeURIComponent(params.name);
-  const path = (of: string, tab?: string) =>
-    `/volumes/${encodeURIComponent(of)}${tab === undefined || tab === "summary" ? "" : `/${tab}`}`;
+  const page = (of: string) => pagePath("volume", of);
   const query = useQuery<Volume>(() => api("volumes", name()), 5000);
   const tab = () => params.tab ?? "summary";
   // An id in the address works too, and gives way to the name.
   createEffect(() => {
     const volume = query.data();
     if (volume !== undefined && volume.id === name() && volume.name !== name())
-      go(path(volume.name, params.tab), { replace: true });
+      go(tabPath(page(volume.name), params.tab), { replace: true });
   });
   const actions = useVolumeActions({
     onDeleted: () => go("/volumes", { replace: true }),
-    onRenamed: (next) => go(path(next, params.tab), { replace: true }),
+    onRenamed: (next) => go(tabPath(page(next), params.tab), { replace: true }),
   });
   const about = (volume: Volume) =>
     [
@@ -60,12 +49,9 @@ export default function VolumePage(): JSX.Element {
       ...(volume.write_cache ? ["write cache on"] : []),
       ...(volume.source == null ? [] : [`clone of ${volume.source.name ?? "a deleted source"}`]),
     ].join(" · ");
-  const counts = (volume: Volume): Partial<Record<string, number>> => ({
-    snapshots: volume.snapshots,
-    hosts: volume.luns.length,
-  });
+  const counts = () => ({ snapshots: query.data()?.snapshots, hosts: query.data()?.luns.length });
   return (
-    <Show when={(TABS as readonly string[]).includes(tab())} fallback={<NotFound />}>
+    <Show when={TABS.includes(tab())} fallback={<NotFound />}>
       <Head
         title={name()}
         about={<Show when={query.data()}>{(volume) => about(volume())}</Show>}
@@ -100,17 +86,7 @@ export default function VolumePage(): JSX.Element {
           )}
         </Show>
       </Head>
-      <Tabs
-        label={`Parts of volume ${name()}`}
-        tabs={TABS.map((each) => {
-          const volume = query.data();
-          return {
-            name: capital(each),
-            path: path(name(), each),
-            count: volume === undefined ? undefined : counts(volume)[each],
-          };
-        })}
-      />
+      <Tabs label={`Parts of volume ${name()}`} tabs={tabsOf(page(name()), TABS, counts())} />
       <Shown of={query}>
         {(volume) => (
           <Switch>

@@ -7,6 +7,7 @@ import { RollbackVolume } from "../../actions/volume/rollback";
 import { useList } from "../../api/list";
 import { api } from "../../api/paths";
 import type { Snapshot, TreeNode, Volume } from "../../api/schema";
+import { pagePath } from "../../api/search";
 import { Ago, Bytes } from "../../parts/numbers";
 import { Rows } from "../../parts/rows";
 import { snapshotColumns } from "../../parts/snapshots";
@@ -20,7 +21,6 @@ export function SnapshotsTab(props: { volume: Volume }): JSX.Element {
   >();
   const close = () => setOpen(undefined);
   const snapshots = useList<Snapshot>(() => api("volumes", props.volume.name, "snapshots"));
-  const loaded = { ...snapshots, data: snapshots.items };
   const take = (
     <button type="button" class="primary" onClick={() => setOpen({ verb: "take" })}>
       Take a snapshot
@@ -28,7 +28,7 @@ export function SnapshotsTab(props: { volume: Volume }): JSX.Element {
   );
   return (
     <>
-      <Shown of={loaded}>
+      <Shown of={snapshots}>
         {(items) => (
           <Show
             when={items().length > 0}
@@ -102,7 +102,7 @@ function Branch(props: { nodes: TreeNode[]; parent: string | undefined }): JSX.E
             <li>
               <span class="node">
                 <Show when={node.kind === "volume"} fallback={<span>{node.name}</span>}>
-                  <a href={`/volumes/${encodeURIComponent(node.name)}`}>{node.name}</a>
+                  <a href={pagePath("volume", node.name)}>{node.name}</a>
                 </Show>
                 <span class="soft small">
                   {node.kind} · <Ago at={node.created} /> · frees <Bytes of={node.unique_bytes ?? null} />

@@ -2,13 +2,14 @@
 
 import { For, type JSX, Show } from "solid-js";
 import type { Volume } from "../../api/schema";
+import { pagePath } from "../../api/search";
 import { LatencyChart, OperationsChart } from "../../live/charts";
 import { ContentBar } from "../../parts/content-bar";
 import { Grantee } from "../../parts/grantee";
 import { PrimitiveTiles } from "./primitives";
 
 export function SummaryTab(props: { volume: Volume }): JSX.Element {
-  const below = (tab: string) => `/volumes/${encodeURIComponent(props.volume.name)}/${tab}`;
+  const below = (tab: string) => `${pagePath("volume", props.volume.name)}/${tab}`;
   return (
     <>
       <section class="card pool">

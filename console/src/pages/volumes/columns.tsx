@@ -3,6 +3,7 @@
 import { For, type JSX, Show } from "solid-js";
 import { granteeName } from "../../api/grants";
 import type { Volume } from "../../api/schema";
+import { pagePath } from "../../api/search";
 import { latest } from "../../live/feed";
 import { Ago, Bytes } from "../../parts/numbers";
 import type { Column } from "../../parts/table";
@@ -47,7 +48,7 @@ export const COLUMNS: Column<Volume>[] = [
     title: "Name",
     cell: (volume) => (
       <>
-        <a href={`/volumes/${encodeURIComponent(volume.name)}`}>{volume.name}</a> <Special volume={volume} />
+        <a href={pagePath("volume", volume.name)}>{volume.name}</a> <Special volume={volume} />
       </>
     ),
   },

@@ -6,6 +6,7 @@ import { CreateVolume } from "../../actions/volume/create";
 import { useVolumeActions } from "../../actions/volume/menu";
 import { withQuery } from "../../api/paths";
 import type { Volume } from "../../api/schema";
+import { pagePath } from "../../api/search";
 import { useStatus } from "../../api/status";
 import type { VolumeKey, VolumeQuery } from "../../api/volume-query";
 import { useVolumeRows } from "../../api/volume-rows";
@@ -127,10 +128,7 @@ export default function Volumes(): JSX.Element {
       </Show>
       {actions.dialog()}
       <Show when={creating()}>
-        <CreateVolume
-          onClose={() => setCreating(false)}
-          onDone={(volume) => go(`/volumes/${encodeURIComponent(volume.name)}`)}
-        />
+        <CreateVolume onClose={() => setCreating(false)} onDone={(volume) => go(pagePath("volume", volume.name))} />
       </Show>
     </>
   );

@@ -11,10 +11,9 @@ import { Refusals } from "./refusals";
 
 export function OffloadOf(props: { name: string; kind: "volumes" | "shares" }): JSX.Element {
   const statistics = useList<OffloadStatistics>(() => api(props.kind, props.name, "offload"), false, 5000);
-  const loaded = { ...statistics, data: statistics.items };
   return (
     <>
-      <Shown of={loaded}>
+      <Shown of={statistics}>
         {(items) => (
           <Show
             when={items().some((item) => item.commands > 0)}

@@ -5,6 +5,7 @@ import { useList } from "../../api/list";
 import { withQuery } from "../../api/paths";
 import { reuse } from "../../api/reuse";
 import type { OffloadEnding, OffloadRefusal } from "../../api/schema";
+import { contentPath } from "../../api/search";
 import { Ago } from "../numbers";
 import { Rows } from "../rows";
 import { Empty, Shown } from "../state";
@@ -114,9 +115,7 @@ function Examples(props: { group: Group }): JSX.Element {
         {(entry) => (
           <li>
             <span>
-              <a href={`/${entry.kind === "share" ? "shares" : "volumes"}/${encodeURIComponent(entry.volume)}`}>
-                {entry.volume}
-              </a>
+              <a href={contentPath(entry.kind === "share", entry.volume)}>{entry.volume}</a>
               {` from ${entry.host ?? entry.initiator}: ${entry.detail}`}
             </span>
             <span class="soft small">
