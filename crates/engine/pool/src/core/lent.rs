@@ -34,6 +34,7 @@ impl<M: Media> Core<M> {
         let mark = TransactionMark::new(stability == Stability::Durable);
         let (id, mut pending) = self.schedule.admit(Operation::Transaction(mark), Progress::default());
         let step = match outcome {
+            Ok(_) if !running.changes.is_empty() && self.waits_behind(&pending) => Step::LogFull,
             Ok(outcome) => self.decided(id, mark, outcome, (&mut running, body), &mut pending.progress),
             Err(step) => step,
         };

@@ -193,20 +193,33 @@ impl<M: Media> Core<M> {
             };
             return self.fail(id, pending, failure);
         }
+        if self.waits_behind(&pending) {
+            return self.schedule.keep_for_log(id, pending);
+        }
         self.map.forget_need();
         let step = self.execute(id, &pending.operation, &mut pending.progress);
         self.settle(id, pending, step);
     }
 
+    /// True if an operation has to wait for the log because others do. A short record would always find room in
+    /// it before a long one.
+    #[inline]
+    pub(super) fn waits_behind(&self, pending: &Pending<Progress>) -> bool {
+        self.schedule.is_behind_log_waiters(pending) && !self.has_parked_writes()
+    }
+
     /// Does what the step of an operation asks for.
     #[inline]
-    pub(super) fn settle(&mut self, id: OperationId, pending: Pending<Progress>, step: Step) {
+    pub(super) fn settle(&mut self, id: OperationId, mut pending: Pending<Progress>, step: Step) {
         // A read notes its effect itself, when it captures the state of the map.
         if matches!(step, Step::Done(_) | Step::Durable(_)) && !matches!(pending.operation, Operation::Read { .. }) {
             self.took_effect(id);
         }
         if !matches!(step, Step::Wait | Step::Submitter) {
             self.schedule.resume_eviction(id);
+        }
+        if matches!(step, Step::Again | Step::Later | Step::Io) {
+            pending.got_on();
         }
         match step {
             Step::Done(output) => self.schedule.finish(id, Ok(output)),
@@ -346,7 +359,7 @@ impl<M: Media> Core<M> {
             let Some(pending) = self.schedule.take(id) else { continue };
             self.turn.step();
             self.attempt(id, pending);
-            if self.schedule.waits_again(id) {
+            if self.schedule.is_first_log_waiter(id) {
                 // No room for this operation yet: those behind it wait their turn.
                 return;
             }

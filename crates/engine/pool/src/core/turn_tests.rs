@@ -129,6 +129,38 @@ fn a_turn_resumes_a_bounded_number_of_waiting_operations() {
     }
 }
 
+/// Short records found room in the log again and again before a long one that waited: for seconds.
+#[test]
+fn a_short_write_waits_for_the_log_behind_a_long_one() {
+    let (mut core, volume) = engine();
+    scatter(&mut core, volume, 1000);
+    core.options.memory_bytes = 1 << 20;
+    let write = |core: &mut Core<_>, block: u64, blocks: usize| {
+        let data = Bytes::from(vec![9; blocks * BLOCK_BYTES]);
+        core.submit(Operation::Write { object: volume, offset: block << 20, data, forced: true })
+    };
+    let mut before = Vec::new();
+    while !core.schedule.waits_for_log() {
+        before.push(write(&mut core, before.len() as u64 % 1000, 1));
+    }
+    let long = write(&mut core, 0, 4);
+    // Room for a short record.
+    core.options.memory_bytes = 256 << 20;
+    let short = write(&mut core, 1, 1);
+    assert!(core.schedule.contains(short), "it got ahead of {} operations", core.schedule.log_waiters());
+    let mut order = Vec::new();
+    while order.len() < before.len() + 2 {
+        core.pump(0);
+        while let Some((id, result)) = core.poll_finished() {
+            result.unwrap();
+            order.push(id);
+        }
+    }
+    let place = |id| order.iter().position(|finished| *finished == id).unwrap();
+    assert!(place(long) < place(short));
+    assert!(before.iter().all(|id| place(*id) < place(long)), "operations before the long one");
+}
+
 /// While a checkpoint is written, each turn completes what hosts have submitted before it.
 #[test]
 fn hosts_are_served_between_the_turns_of_a_checkpoint() {

@@ -306,6 +306,20 @@ impl Operation {
         )
     }
 
+    /// True for an operation that makes log records, except for scans.
+    pub(crate) fn enters_log(&self) -> bool {
+        matches!(
+            self,
+            Self::Write { .. }
+                | Self::Zero { .. }
+                | Self::Clone { .. }
+                | Self::Capture { .. }
+                | Self::CompareAndWrite { .. }
+                | Self::Catalog(_)
+                | Self::Transaction(_)
+        )
+    }
+
     /// True for an operation that reports unreadable pages instead of failing.
     pub(crate) fn survives_bad_pages(&self) -> bool {
         matches!(self, Self::Verify { .. } | Self::PlacesOf(_))

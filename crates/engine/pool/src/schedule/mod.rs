@@ -34,11 +34,13 @@ pub(crate) struct Pending<P> {
     waiting: u32,
     /// Failure for its next attempt.
     failed: Option<Failure>,
+    /// True if it has waited for the log and not got on since: its place is ahead of all that wait.
+    waited_for_log: bool,
 }
 
 impl<P> Pending<P> {
     fn new(operation: Operation, progress: P) -> Self {
-        Self { operation, progress, waiting: 0, failed: None }
+        Self { operation, progress, waiting: 0, failed: None, waited_for_log: false }
     }
 }
 
@@ -57,6 +59,12 @@ impl<P> Pending<P> {
     #[inline]
     pub fn take_failure(&mut self) -> Option<Failure> {
         self.failed.take()
+    }
+
+    /// Gives up the place that the operation had by waiting for the log.
+    #[inline]
+    pub fn got_on(&mut self) {
+        self.waited_for_log = false;
     }
 }
 
@@ -366,10 +374,22 @@ impl<P> Schedule<P> {
         }
     }
 
-    /// Stores an operation until the log has room.
-    pub fn keep_for_log(&mut self, id: OperationId, pending: Pending<P>) {
+    /// Stores an operation until the log has room, behind those that wait for it. One that has waited before
+    /// is the first again.
+    pub fn keep_for_log(&mut self, id: OperationId, mut pending: Pending<P>) {
+        let first = std::mem::replace(&mut pending.waited_for_log, true);
         self.keep(id, pending);
-        self.log_waiters.push_back(id);
+        if first {
+            self.log_waiters.push_front(id);
+        } else {
+            self.log_waiters.push_back(id);
+        }
+    }
+
+    /// True if the operation has to wait behind those that wait for the log.
+    #[inline]
+    pub fn is_behind_log_waiters(&self, pending: &Pending<P>) -> bool {
+        self.waits_for_log() && !pending.waited_for_log && pending.operation.enters_log()
     }
 
     /// True if operations wait for the log.
@@ -388,15 +408,9 @@ impl<P> Schedule<P> {
         self.log_waiters.pop_front()
     }
 
-    /// True if the operation was put at the end of those that wait for the log; moves it to their
-    /// front.
-    pub fn waits_again(&mut self, id: OperationId) -> bool {
-        let again = self.log_waiters.back() == Some(&id);
-        if again {
-            self.log_waiters.pop_back();
-            self.log_waiters.push_front(id);
-        }
-        again
+    /// True if the operation is the first of those that wait for the log.
+    pub fn is_first_log_waiter(&self, id: OperationId) -> bool {
+        self.log_waiters.front() == Some(&id)
     }
 
     /// Retries the operations that wait for the log.
