@@ -45,17 +45,20 @@ impl<M: Media> Core<M> {
         if crate::mutations::stops_now() {
             self.stop("the map contradicts itself (as the simulation wants)");
         }
-        let alone = matches!(pending.operation, Operation::Read { .. }) && self.medium.answers_at_once() && self.idle();
+        let reads = matches!(pending.operation, Operation::Read { .. });
         self.attempt(id, pending);
-        if alone {
+        if reads && self.schedule.contains(id) {
             self.read_at_once();
         }
         id
     }
 
-    /// Takes what a medium in memory has answered already, after the submission of a read to an idle
-    /// pool: the read then finishes without a pump.
+    /// Takes what a medium in memory has answered already, after the submission of a read: the read then finishes
+    /// without a pump, and need not wait for those that others have made due.
     pub(super) fn read_at_once(&mut self) {
+        if !self.medium.answers_at_once() {
+            return;
+        }
         for _ in 0..READ_STEPS {
             while let Some(completion) = self.medium.poll() {
                 self.turn.note_unpumped();

@@ -50,7 +50,6 @@ impl<M: Media> Core<M> {
         let entries = self.entries_of(object, first, count);
         self.map.forget_need();
         let entries = entries.filter(|entries| entries.iter().all(|(address, _)| !address.is_none()))?;
-        let alone = self.medium.answers_at_once() && self.idle();
         let (id, mut pending) = self.schedule.admit(Operation::Read { object, offset, length }, Progress::default());
         let (out, outstanding) = self.gather(id, &entries, false);
         if outstanding == 0 {
@@ -58,9 +57,7 @@ impl<M: Media> Core<M> {
         }
         pending.progress.read = Some(ReadState { out, outstanding, bad: None, tries: 0, of_a_look: true });
         self.schedule.keep(id, pending);
-        if alone {
-            self.read_at_once();
-        }
+        self.read_at_once();
         Some(Reading::InProgress(id))
     }
 }
