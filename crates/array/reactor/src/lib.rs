@@ -34,6 +34,7 @@ mod notice;
 pub mod pool_record;
 mod portal;
 mod pump;
+mod quantum;
 mod run;
 mod setup;
 mod share;

@@ -9,6 +9,7 @@ use super::super::clock;
 use super::super::memory::{Moved, Ration};
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, leaves_out};
+use super::super::quantum::{Quantum, let_others_run};
 use super::super::shared_memory::SharedMemory;
 use super::super::socket::Socket;
 use super::super::timer::Timer;
@@ -62,6 +63,7 @@ pub(super) struct ConnectionTask<S, N> {
     ending: bool,
     closed: Option<CloseReason>,
     moving: Option<Moving>,
+    quantum: Quantum,
     /// Instant at which the rest of the output of an ended connection is discarded.
     linger_until: Option<Instant>,
     timer: Timer,
@@ -143,6 +145,7 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
             ending: false,
             closed: None,
             moving: None,
+            quantum: Quantum::new(),
             linger_until: None,
             timer: Timer::new(),
             wake: Rc::clone(wake),
@@ -181,6 +184,7 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
             return self.core.is_full_feature() && !self.wire.has_output();
         }
         self.core.is_idle()
+            && !self.core.has_events()
             && !self.wire.has_output()
             && self.outstanding.is_empty()
             && self.functions == 0
@@ -235,9 +239,10 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
         nexus
     }
 
-    /// Does all work that is possible now. Ready when the connection is over; commands may still be
+    /// Does the work that is possible now, as much as other connections may wait for. Ready when the connection is over; commands may still be
     /// running.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.quantum.begin();
         loop {
             let mut progress = self.follow_instructions(context);
             progress |= self.finish_commands(context);
@@ -245,7 +250,7 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
             progress |= self.open_session(context);
             progress |= self.start_waiting();
             progress |= self.read(context);
-            self.take_events();
+            progress |= self.take_events();
             match self.write(context) {
                 Ok(wrote) => progress |= wrote,
                 Err(_peer_gone) => return Poll::Ready(()),
@@ -267,6 +272,10 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
                 return Poll::Ready(());
             }
             progress |= self.time(context);
+            if progress && self.quantum.is_over() {
+                let_others_run(context);
+                return Poll::Pending;
+            }
             if !progress {
                 self.wire.rest();
                 return Poll::Pending;
@@ -296,7 +305,9 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
     /// Ends tasks on behalf of another connection's task management function.
     fn abort(&mut self, number: u64, volumes: &BTreeSet<VolumeId>) {
         // Commands that the previous instruction released are included.
-        self.take_events();
+        while let Some(event) = self.core.poll_event() {
+            self.take(event);
+        }
         let waiting = self.ration.waiting();
         let waiting = waiting.filter(|command| volume_of(command).is_some_and(|volume| volumes.contains(&volume)));
         let waiting = waiting.map(|command| command.task);
@@ -369,7 +380,7 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
 
     fn read(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
-        if self.holds_input() {
+        if self.holds_input() || self.core.has_events() {
             return false;
         }
         if std::mem::take(&mut self.retry_input) && !self.wire.received().is_empty() {
@@ -389,6 +400,9 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
                     progress = true;
                     self.core.handle_input(clock::now(), self.wire.received(), self.nexus.directory());
                     self.take_events();
+                    if self.core.has_events() {
+                        return true;
+                    }
                 }
                 Received::Pending => return progress,
                 Received::End => {
@@ -397,30 +411,39 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
                 }
             }
         }
-        // Other tasks run first; the socket still holds the remaining input.
-        context.waker().wake_by_ref();
+        // The socket still holds the remaining input.
+        let_others_run(context);
         false
     }
 
-    fn take_events(&mut self) {
-        while let Some(event) = self.core.poll_event() {
-            match event {
-                Event::SessionOpening(identity) => self.nexus.session_opening(&mut self.core, identity),
-                Event::Command(command) => self.command(command),
-                Event::TaskManagement(request) => self.task_management(request),
-                Event::Logout => {
-                    self.ration.forget_all();
-                    self.nexus.abort_all();
-                    if self.outstanding.is_empty() {
-                        self.core.finish_logout();
-                    } else {
-                        self.logging_out = true;
-                    }
+    /// Takes events of the protocol core, as many as the turn has time for.
+    fn take_events(&mut self) -> bool {
+        let mut progress = false;
+        while self.core.has_events() && self.quantum.takes_command() {
+            let Some(event) = self.core.poll_event() else { break };
+            self.take(event);
+            progress = true;
+        }
+        progress
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::SessionOpening(identity) => self.nexus.session_opening(&mut self.core, identity),
+            Event::Command(command) => self.command(command),
+            Event::TaskManagement(request) => self.task_management(request),
+            Event::Logout => {
+                self.ration.forget_all();
+                self.nexus.abort_all();
+                if self.outstanding.is_empty() {
+                    self.core.finish_logout();
+                } else {
+                    self.logging_out = true;
                 }
-                Event::Closed(reason) => {
-                    self.nexus.closing(&reason);
-                    self.closed = Some(reason);
-                }
+            }
+            Event::Closed(reason) => {
+                self.nexus.closing(&reason);
+                self.closed = Some(reason);
             }
         }
     }

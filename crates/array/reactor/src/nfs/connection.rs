@@ -10,13 +10,13 @@ use super::super::clock;
 use super::super::memory::{Moved, Queued, Ration};
 #[cfg(feature = "simulation")]
 use super::super::mutations::{Mutation, leaves_out};
+use super::super::quantum::{Quantum, let_others_run};
 use super::super::socket::Socket;
 use super::super::timer::Timer;
 use super::super::wire::{Received, Wire};
 use super::epochs::Epoch;
 use super::incoming::{Arrived, Incoming, Next, RecordMemory};
 use super::outgoing::Outgoing;
-use super::pace::Pace;
 use super::registry::{Member, Order};
 use super::service::Service;
 use bytes::{Bytes, BytesMut};
@@ -38,7 +38,7 @@ const IN_FLIGHT: usize = 128;
 const OUTPUT_BYTES: usize = 4 << 20;
 /// Records of calls in progress or waiting for memory: no input is taken above.
 const RECORD_BYTES: usize = 8 << 20;
-/// Reads in one poll. This limit, the next one and the pace let other connections run.
+/// Reads in one poll. This limit, the next one and the quantum let other connections run.
 const READS_PER_POLL: usize = 8;
 /// Bytes of records in one poll.
 const BYTES_PER_POLL: usize = 256 << 10;
@@ -65,8 +65,9 @@ pub(super) struct ConnectionTask<S, F> {
     record_bytes: usize,
     /// Input that this poll may still take.
     allowance: Allowance,
-    /// Records that the next poll may take.
-    pace: Pace,
+    quantum: Quantum,
+    /// True if the turn ended before all calls that are done were replied to.
+    cut: bool,
     /// Instant at which the rest of the output is discarded.
     linger_until: Option<Instant>,
     timer: Timer,
@@ -108,18 +109,11 @@ struct Calls {
 /// Input that a poll may take.
 struct Allowance {
     reads: usize,
-    records: usize,
     bytes: usize,
 }
 
 impl Allowance {
-    fn of(records: usize) -> Self {
-        Self { reads: READS_PER_POLL, records, bytes: BYTES_PER_POLL }
-    }
-
-    fn is_used_up(&self) -> bool {
-        self.records == 0 || self.bytes == 0
-    }
+    const FULL: Self = Self { reads: READS_PER_POLL, bytes: BYTES_PER_POLL };
 }
 
 impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
@@ -138,8 +132,9 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
             closed: false,
             received_bytes: 0,
             record_bytes: 0,
-            allowance: Allowance::of(Pace::FULL.calls()),
-            pace: Pace::FULL,
+            allowance: Allowance::FULL,
+            quantum: Quantum::new(),
+            cut: false,
             linger_until: None,
             timer: Timer::new(),
             woken: wait_for(&member),
@@ -169,15 +164,9 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
     /// Does the work that is possible, as much as other connections may wait for. Ready when the connection is over;
     /// calls may still be in progress.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let began = clock::now();
-        let records = self.pace.calls();
-        self.allowance = Allowance::of(records);
-        let polled = self.work(context);
-        self.pace.took(records - self.allowance.records, clock::now().saturating_duration_since(began));
-        polled
-    }
-
-    fn work(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.allowance = Allowance::FULL;
+        self.quantum.begin();
+        self.cut = false;
         loop {
             let mut progress = self.follow_orders(context);
             progress |= self.send_callbacks();
@@ -192,6 +181,10 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
                 return Poll::Ready(());
             }
             progress |= self.time(context);
+            if progress && self.quantum.is_over() {
+                let_others_run(context);
+                return Poll::Pending;
+            }
             if !progress {
                 self.member.note(self.in_flight(), self.member.active());
                 self.wire.rest();
@@ -276,15 +269,15 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
 
     fn read(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
-        while self.takes_input() {
-            if self.allowance.is_used_up() {
-                // Other tasks run first.
-                context.waker().wake_by_ref();
+        while !self.cut && self.takes_input() {
+            if self.allowance.bytes == 0 || !self.quantum.takes_command() {
+                let_others_run(context);
                 return progress;
             }
             let long_bytes = match self.incoming.next(self.wire.received()) {
                 Ok(Next::Record(arrived)) => {
                     self.begin(arrived);
+                    self.finish_calls(context);
                     progress = true;
                     continue;
                 }
@@ -297,7 +290,7 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
                 }
             };
             let Some(reads) = self.allowance.reads.checked_sub(1) else {
-                context.waker().wake_by_ref();
+                let_others_run(context);
                 return progress;
             };
             let received = match long_bytes {
@@ -331,7 +324,6 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
         let (record, memory) = arrived.into_parts();
         self.received_bytes += record.len() as u64;
         self.record_bytes += record.len();
-        self.allowance.records = self.allowance.records.saturating_sub(1);
         self.allowance.bytes = self.allowance.bytes.saturating_sub(record.len());
         let reply_bytes = reply_bound(&record);
         let call = Call { record, memory, reply_bytes, epoch: self.service.epoch() };
@@ -366,7 +358,10 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
 
     fn finish_calls(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
-        while let Poll::Ready(Some(done)) = self.calls.futures.poll_next_unpin(context) {
+        while !self.cut
+            && let Poll::Ready(Some(done)) = self.calls.futures.poll_next_unpin(context)
+        {
+            self.cut = self.quantum.is_over();
             self.calls.reply_bytes -= done.reply_bytes;
             self.record_bytes -= done.record_bytes;
             self.reply(done);

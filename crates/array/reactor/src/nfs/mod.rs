@@ -9,7 +9,6 @@ pub(super) mod files;
 mod incoming;
 pub(super) mod listener;
 mod outgoing;
-mod pace;
 mod publish;
 mod records;
 mod registry;

@@ -288,6 +288,12 @@ impl Connection {
         self.events.pop_front()
     }
 
+    /// True if [`Connection::poll_event`] has an event.
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// Next chunk to write. Headers and short data share chunks; long data is a chunk of its own.
     pub fn poll_output(&mut self) -> Option<Bytes> {
         let chunk = self.outbound.next_chunk();
