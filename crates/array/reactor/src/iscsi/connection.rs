@@ -1,7 +1,7 @@
 //! Connection side of an iSCSI connection: the socket, the protocol core, the timers, and the
 //! memory for its data. It knows nothing of the pool and runs on any thread.
 //!
-//! One poll does all work that a wake-up makes possible: it answers finished commands, reads and
+//! One poll does the work that a wake-up makes possible, within the turn that others leave it: it answers finished commands, reads and
 //! executes received PDUs, and writes responses. A batch of commands therefore costs one read, one
 //! write and one pump of the pool.
 
