@@ -15,6 +15,7 @@ use crate::pools::state::PoolState;
 use crate::samples::ring::Samples;
 use jiff::Timestamp;
 use pool::{Growth, ObjectId, ObjectInfo, PoolSpace};
+use std::sync::Arc;
 use unit::LogEntry;
 use uuid::Uuid;
 
@@ -54,7 +55,7 @@ pub trait Facts {
     fn jobs(&self) -> Vec<JobView>;
     /// Events that match the filter: the oldest `limit` after `since`, or the newest `limit`;
     /// oldest first.
-    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event>;
+    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Arc<Event>>;
     /// Active alerts, most severe first.
     fn alerts(&self) -> Vec<AlertView>;
     /// Activity of hosts in the last minutes; only the mirror has it.

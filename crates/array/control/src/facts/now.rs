@@ -11,6 +11,7 @@ use crate::samples::ring::Samples;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
 use std::cell::{OnceCell, Ref};
+use std::sync::Arc;
 use unit::LogEntry;
 
 /// Present state of the array, on the thread that owns it.
@@ -98,7 +99,7 @@ impl Facts for Now<'_> {
         self.control.job_views()
     }
 
-    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event> {
+    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Arc<Event>> {
         self.control.events().list(since, filter, limit)
     }
 

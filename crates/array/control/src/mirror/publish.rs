@@ -1,6 +1,7 @@
 //! Publication of changes to the mirror, on the owner's side.
 
 use super::Mirror;
+use super::attention::Attention;
 use super::changes::ChangeLog;
 use super::events::EventLog;
 use super::publisher::Waiting;
@@ -62,8 +63,7 @@ impl Control {
             sessions: self.live().sessions(),
             connections: self.live().connections(),
             refusals: VecDeque::new(),
-            jobs: BTreeMap::new(),
-            alerts: Vec::new(),
+            attention: Attention::default(),
             events: EventLog::default(),
             recorder: Recorder::new(self.environment().now()),
             changes_made: ChangeLog::default(),

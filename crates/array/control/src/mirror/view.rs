@@ -1,5 +1,6 @@
 //! Copy of the facts, and its changes.
 
+use super::attention::Attention;
 use super::changes::ChangeLog;
 use super::events::EventLog;
 use crate::directory::{Directory, Edit};
@@ -38,7 +39,7 @@ pub(super) enum Delta {
     Refusals(Vec<LogEntry>),
     Job(Uuid, Option<Box<JobView>>),
     Alerts(Vec<AlertView>),
-    Events(Vec<Event>),
+    Events(Vec<Arc<Event>>),
 }
 
 /// Bytes that deleting a set of objects would free.
@@ -70,8 +71,7 @@ pub(super) struct View {
     pub sessions: Vec<SessionInfo>,
     pub connections: ConnectionCounters,
     pub refusals: VecDeque<LogEntry>,
-    pub jobs: BTreeMap<Uuid, JobView>,
-    pub alerts: Vec<AlertView>,
+    pub attention: Attention,
     pub events: EventLog,
     pub recorder: Recorder,
     pub changes_made: ChangeLog,
@@ -118,9 +118,8 @@ impl View {
             Delta::DeletedOffload(rows) => self.deleted_offload = rows,
             Delta::Connections(connections) => self.connections = connections,
             Delta::Refusals(refusals) => keep(&mut self.refusals, refusals, MAX_REFUSALS),
-            Delta::Job(id, Some(job)) => drop(self.jobs.insert(id, *job)),
-            Delta::Job(id, None) => drop(self.jobs.remove(&id)),
-            Delta::Alerts(alerts) => self.alerts = alerts,
+            Delta::Job(id, job) => self.attention.set_job(id, job.map(|job| *job)),
+            Delta::Alerts(alerts) => self.attention.set_alerts(alerts),
             Delta::Events(events) => self.events.extend(events),
         }
     }
@@ -214,15 +213,15 @@ impl Facts for View {
     }
 
     fn jobs(&self) -> Vec<JobView> {
-        self.jobs.values().cloned().collect()
+        self.attention.jobs().cloned().collect()
     }
 
-    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event> {
+    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Arc<Event>> {
         self.events.select(since, filter, limit)
     }
 
     fn alerts(&self) -> Vec<AlertView> {
-        self.alerts.clone()
+        self.attention.alerts().to_vec()
     }
 
     fn samples(&self) -> Option<&Samples> {
