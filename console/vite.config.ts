@@ -56,10 +56,10 @@ export default defineConfig({
           groups: [
             { name: "libraries", test: /node_modules\/(solid-js|@solidjs)/, priority: 2 },
             { name: "chart", test: /node_modules\/uplot|src\/parts\/chart|src\/live\/charts/, priority: 1 },
+            { name: "dialog", test: DIALOG, priority: 1 },
             { name: "actions", test: /src\/actions/, priority: 1 },
             { name: "offload-parts", test: /src\/parts\/offload/, priority: 1 },
             { name: "table", test: TABLE, priority: 1 },
-            { name: "dialog", test: DIALOG, priority: 1 },
             { name: "shared", test: SHARED, priority: 2 },
           ],
         },
