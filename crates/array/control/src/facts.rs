@@ -13,6 +13,7 @@ use crate::pools::limits::Limits;
 use crate::pools::record::{CheckRecord, ScrubRecord};
 use crate::pools::state::PoolState;
 use crate::samples::ring::Samples;
+use crate::scrape::totals::Totals;
 use jiff::Timestamp;
 use pool::{Growth, ObjectId, ObjectInfo, PoolSpace};
 use std::sync::Arc;
@@ -45,6 +46,8 @@ pub trait Facts {
     fn unit(&self, volume: ObjectId) -> UnitFacts;
     /// Offload rows of recently deleted volumes and shares.
     fn deleted_offload(&self) -> Vec<OffloadRow>;
+    /// What hosts did since the start, in all. Only the mirror knows it of deleted volumes and shares.
+    fn totals(&self) -> Totals;
     /// Refused commands in memory, oldest first.
     fn refusals(&self) -> Vec<LogEntry>;
     /// Sessions in full feature phase, by number.

@@ -8,6 +8,7 @@ use crate::events::view::{AlertView, EventFilter};
 use crate::jobs::view::JobView;
 use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
 use crate::samples::ring::Samples;
+use crate::scrape::totals::Totals;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
 use std::cell::{OnceCell, Ref};
@@ -81,6 +82,14 @@ impl Facts for Now<'_> {
 
     fn deleted_offload(&self) -> Vec<OffloadRow> {
         self.control.live().deleted_offload()
+    }
+
+    fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        let directory = self.directory();
+        directory.volumes().for_each(|volume| totals.add(false, &self.unit(volume.object)));
+        directory.shares().for_each(|share| totals.add(true, &self.unit(share.object)));
+        totals
     }
 
     fn refusals(&self) -> Vec<LogEntry> {

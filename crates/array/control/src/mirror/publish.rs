@@ -12,6 +12,7 @@ use crate::environment::yield_now;
 use crate::events::view::EventFilter;
 use crate::jobs::view::JobView;
 use crate::samples::recorder::Recorder;
+use crate::scrape::totals::Totals;
 use pool::{ObjectId, ObjectKind, Revision};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::channel;
@@ -60,6 +61,7 @@ impl Control {
             captures,
             units,
             deleted_offload: self.live().deleted_offload(),
+            deleted_totals: Totals::default(),
             sessions: self.live().sessions(),
             connections: self.live().connections(),
             refusals: VecDeque::new(),

@@ -11,7 +11,7 @@ use crate::jobs::view::JobView;
 use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
 use crate::samples::recorder::Recorder;
 use crate::samples::ring::Samples;
-use crate::volumes::record::VolumeRecord;
+use crate::scrape::totals::Totals;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo, Revision};
 use std::collections::{BTreeMap, VecDeque};
@@ -67,6 +67,8 @@ pub(super) struct View {
     pub captures: Vec<ObjectId>,
     pub units: BTreeMap<ObjectId, UnitFacts>,
     pub deleted_offload: Vec<OffloadRow>,
+    /// What volumes and shares did that are deleted.
+    pub deleted_totals: Totals,
     /// Sessions by number.
     pub sessions: Vec<SessionInfo>,
     pub connections: ConnectionCounters,
@@ -132,12 +134,21 @@ impl View {
     }
 
     fn edit(&mut self, edit: Edit) {
-        if let Edit::Volume(id, after) = &edit {
-            let before = self.directory.volume_by_id(*id).map(|volume| volume.object);
-            let after: Option<&Arc<VolumeRecord>> = after.as_ref();
-            if let Some(object) = before.filter(|object| after.is_none_or(|volume| volume.object != *object)) {
-                self.units.remove(&object);
+        let (before, after) = match &edit {
+            Edit::Volume(id, after) => {
+                let before = self.directory.volume_by_id(*id).map(|volume| volume.object);
+                (before, after.as_ref().map(|volume| volume.object))
             }
+            Edit::Share(id, after) => {
+                let before = self.directory.share_by_id(*id).map(|share| share.object);
+                (before, after.as_ref().map(|share| share.object))
+            }
+            _ => (None, None),
+        };
+        if let Some(object) = before.filter(|object| after != Some(*object))
+            && let Some(unit) = self.units.remove(&object)
+        {
+            self.deleted_totals.add_deleted(matches!(edit, Edit::Share(..)), &unit);
         }
         self.changes_made.note(&edit, self.directory.revision() + 1);
         self.directory.apply(edit);
@@ -198,6 +209,14 @@ impl Facts for View {
 
     fn deleted_offload(&self) -> Vec<OffloadRow> {
         self.deleted_offload.clone()
+    }
+
+    fn totals(&self) -> Totals {
+        let mut totals = self.deleted_totals.clone();
+        for (object, unit) in &self.units {
+            totals.add(self.directory.share_of(*object).is_some(), unit);
+        }
+        totals
     }
 
     fn refusals(&self) -> Vec<LogEntry> {
