@@ -36,7 +36,7 @@ const open = () => browser.open({ width: 1280, height: 900, colorScheme: "light"
 beforeAll(async () => {
   await array.start();
   await browser.start();
-  for (const words of ["volume create busy --size 64M", "access grant busy --host any"]) {
+  for (const words of ["volume create busy --size 64M", "access grant busy --any"]) {
     const { status, output } = await array.run(...words.split(" "), "-q", "--yes");
     expect(status, output).toBe(0);
   }
