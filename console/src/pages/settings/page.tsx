@@ -65,8 +65,8 @@ export default function Settings(): JSX.Element {
         <section class="card">
           <h2>Metrics</h2>
           <p>
-            Prometheus scrapes <code>/metrics</code> with the token, or from an address without TLS that{" "}
-            <code>[metrics]</code> in the configuration names.
+            Prometheus scrapes <code>/metrics</code>, and <code>/metrics/volumes</code> for each volume and share, with
+            the token, or from an address without TLS that <code>[metrics]</code> in the configuration names.
           </p>
           <Lines
             text={`curl --cacert cert.pem -H "Authorization: Bearer $WINDLASS_TOKEN" ${location.origin}/metrics`}

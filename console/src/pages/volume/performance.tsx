@@ -14,7 +14,8 @@ export function PerformanceTab(props: { volume: Volume }): JSX.Element {
         <BytesChart of={of()} />
       </div>
       <p class="soft small">
-        The array takes a sample each second, and keeps ten minutes. Prometheus keeps more: <code>/metrics</code>.
+        The array takes a sample each second, and keeps ten minutes. Prometheus keeps more:{" "}
+        <code>/metrics/volumes</code>.
       </p>
     </>
   );
