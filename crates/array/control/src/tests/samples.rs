@@ -268,14 +268,14 @@ fn followers_get_jobs_and_alerts_when_they_change() {
     publish();
     let began = mirror.news(start).unwrap();
     assert_eq!((states(&began), codes(&began)), (vec!["running"], None));
-    publish();
-    let same = mirror.news(began.known).unwrap();
-    assert_eq!((states(&same), codes(&same), same.known), (Vec::new(), None, began.known));
     super::run_jobs(&array.control);
     array.live.stopped.replace(Some("the disk is gone".to_owned()));
     publish();
     let ended = mirror.news(began.known).unwrap();
     assert_eq!((states(&ended), codes(&ended)), (vec!["done"], Some(vec!["pool-stopped"])));
+    publish();
+    let same = mirror.news(ended.known).unwrap();
+    assert_eq!((states(&same), codes(&same), same.known), (Vec::new(), None, ended.known));
     array.live.stopped.take();
     publish();
     let cleared = mirror.news(ended.known).unwrap();
