@@ -28,10 +28,11 @@ function manifest(): Plugin {
 const server = process.env.WINDLASS_SERVER ?? "https://127.0.0.1:8443";
 const proxied = { target: server, secure: false };
 
-// Modules that pages with tables share, and those that all pages share.
+// Modules that pages with tables share, those of dialogs, and those that all pages share.
 const TABLE = /src\/parts\/(table|rows|events|order|sessions|snapshots|content-bar|hosts-tabs)/;
+const DIALOG = /src\/(parts\/(dialog|form|one-by-one|same-lines|command-lines)|shell\/(sign-in|key-list))/;
 const SHARED =
-  /src\/(?!pages|main|actions|connect|api\/volume-rows|live\/charts|parts\/(chart|offload|table|rows|events|order|sessions|snapshots|content-bar|hosts-tabs))/;
+  /src\/(?!pages|main|actions|connect|api\/volume-rows|live\/charts|shell\/(sign-in|key-list)|parts\/(chart|offload|table|rows|events|order|sessions|snapshots|content-bar|hosts-tabs|dialog|form|one-by-one|same-lines|command-lines))/;
 
 export default defineConfig({
   plugins: [solid(), manifest()],
@@ -55,6 +56,7 @@ export default defineConfig({
           groups: [
             { name: "libraries", test: /node_modules\/(solid-js|@solidjs)/, priority: 2 },
             { name: "chart", test: /node_modules\/uplot|src\/parts\/chart|src\/live\/charts/, priority: 1 },
+            { name: "dialog", test: DIALOG, priority: 1 },
             { name: "actions", test: /src\/actions/, priority: 1 },
             { name: "offload-parts", test: /src\/parts\/offload/, priority: 1 },
             { name: "table", test: TABLE, priority: 1 },

@@ -5,7 +5,8 @@ import { lazy } from "solid-js";
 import { render } from "solid-js/web";
 import "./style/tokens.css";
 import "./style/base.css";
-import { watch } from "./live/feed";
+import { followAnnouncements } from "./live/announcements";
+import { watch } from "./live/stream";
 import { applyTheme } from "./shell/preferences";
 import { Shell } from "./shell/shell";
 
@@ -28,6 +29,7 @@ const Settings = lazy(() => import("./pages/settings/page"));
 const NotFound = lazy(() => import("./pages/not-found/page"));
 
 applyTheme();
+followAnnouncements();
 watch();
 render(
   () => (

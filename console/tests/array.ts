@@ -2,7 +2,7 @@
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { request } from "node:https";
+import { Agent, request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,6 +10,9 @@ import { createInterface } from "node:readline";
 /** Longest time until a new array is ready. */
 const READY_MS = 60_000;
 const COMMAND_MS = 10_000;
+
+/** Connections are used again. */
+const agent = new Agent({ keepAlive: true, maxSockets: 4 });
 
 /** Exit status and output of a command. */
 export interface Outcome {
@@ -87,14 +90,16 @@ export class TestArray {
     });
   }
 
-  /** Asks for a path; its status, headers and body. */
+  /** Asks for a path, or posts a body; status, headers and body of the answer. */
   ask(
     path: string,
     headers: Record<string, string>,
+    body?: unknown,
   ): Promise<{ status: number; headers: Record<string, unknown>; body: string }> {
     return new Promise((resolve, reject) => {
       // The certificate is the array's own; the connection stays on this machine.
-      const sent = request(this.url + path, { headers, rejectUnauthorized: false }, (response) => {
+      const options = { headers, method: body === undefined ? "GET" : "POST", rejectUnauthorized: false, agent };
+      const sent = request(this.url + path, options, (response) => {
         const parts: Buffer[] = [];
         response.on("data", (part: Buffer) => parts.push(part));
         response.on("end", () => {
@@ -106,6 +111,25 @@ export class TestArray {
         });
       });
       sent.on("error", reject);
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+
+  /** Bytes of what the array sends for a path in a time. */
+  received(path: string, headers: Record<string, string>, milliseconds: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      let bytes = 0;
+      const sent = request(this.url + path, { headers, rejectUnauthorized: false }, (response) => {
+        response.on("data", (part: Buffer) => {
+          bytes += part.length;
+        });
+        setTimeout(() => {
+          sent.destroy();
+          resolve(bytes);
+        }, milliseconds);
+      });
+      // The end of a stream that is not read further is no failure.
+      sent.on("error", (error) => (sent.destroyed ? undefined : reject(error)));
       sent.end();
     });
   }

@@ -23,7 +23,7 @@ function loaded(name, seen = new Set()) {
 }
 
 const first = loaded("overview.js", loaded("index.js"));
-const shared = new Set([...first, "actions.js", "table.js", "offload-parts.js"]);
+const shared = new Set([...first, "actions.js", "dialog.js", "table.js", "offload-parts.js"]);
 const pages = names.filter((name) => name.endsWith(".js") && !shared.has(name));
 const sum = (of) => [...of].map(size).reduce((all, one) => all + one, 0);
 const sizes = {

@@ -1,4 +1,4 @@
-// One request to the array, with its problem document if it is refused.
+// Requests to the array, with the problem document of a refusal.
 
 import { credentials, refuse } from "../session";
 import { heard, missed } from "./contact";
@@ -8,7 +8,7 @@ import type { Problem } from "./schema";
 /** Longest time for an answer; the array gives up before. */
 const TIMEOUT_MS = 95_000;
 
-export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** Sends a request with the token of the tab. */
 export async function send<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
@@ -30,25 +30,42 @@ export async function exchange(
   signal?: AbortSignal,
 ): Promise<string> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
-  let response: Response;
-  let text: string;
-  try {
-    response = await fetch(path, {
+  const [response, text] = await contact(signal, async () => {
+    const answer = await fetch(path, {
       method,
       headers: body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       cache: "no-store",
     });
-    text = await response.text();
+    return [answer, await answer.text()];
+  });
+  if (response.ok) return text;
+  throw new Refused(response.status, problemOf(response.status, text));
+}
+
+/** Opens a stream of text, which ends with `signal`; it has no limit of time. */
+export async function stream(
+  path: string,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<ReadableStreamDefaultReader<string>> {
+  const response = await contact(signal, () => fetch(path, { headers, signal, cache: "no-store" }));
+  if (response.ok && response.body !== null) return response.body.pipeThrough(new TextDecoderStream()).getReader();
+  throw new Refused(response.status, problemOf(response.status, await response.text()));
+}
+
+/** Talks to the array, and notes whether it answers; one that `signal` ends says nothing about that. */
+async function contact<T>(signal: AbortSignal | undefined, talk: () => Promise<T>): Promise<T> {
+  try {
+    const answer = await talk();
+    heard();
+    return answer;
   } catch (cause) {
     if (signal?.aborted) throw cause;
     missed();
     throw new NoContact("the array does not answer", { cause });
   }
-  heard();
-  if (response.ok) return text;
-  throw new Refused(response.status, problemOf(response.status, text));
 }
 
 /** The problem document of an answer, or one that says what came instead. */

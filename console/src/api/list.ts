@@ -10,6 +10,8 @@ export interface Part<T> {
   next?: string | null;
   /** Rows of all parts, if the array knows. */
   total?: number | null;
+  /** Revision of the lists, if it is one that has it. */
+  revision?: number | null;
 }
 
 /** Most rows of such a list. */

@@ -1,8 +1,9 @@
-// Views of resources: read once for all parts of the page that show them, again at an interval while someone looks, and
-// after each change.
+// Views of resources: read once for all parts of the page that show them; again when the array announces a change of
+// them, and at an interval while someone looks.
 
 import { type Accessor, createEffect, createMemo, createSignal, on, onCleanup, type Signal } from "solid-js";
 import { sessionEnded, signedIn } from "../session";
+import { isAbout, isWhole } from "./announced";
 import { send } from "./client";
 import { asFailure, type Failure } from "./failure";
 import { type Answered, answerOf, type Known } from "./known";
@@ -10,15 +11,26 @@ import { reuse } from "./reuse";
 
 /** Usual interval in milliseconds. */
 export const INTERVAL_MS = 10_000;
+/** Interval of what the array announces, in case that an announcement is lost. */
+const ANNOUNCED_MS = 30_000;
+/** Pause between two readings because of announcements. */
+const PAUSE_MS = 1000;
 /** Unused views that are kept, so that a page shows at once what it showed last. */
 const KEPT = 100;
 
-interface Entry {
+/** A resource that is read again. */
+interface Watched {
   path: string;
+  /** Time of the last request. */
+  asked: number;
+  /** An announcement came since the last request. */
+  due: boolean;
+}
+
+interface Entry extends Watched {
   known: Signal<Known>;
   /** Intervals of the views that watch. */
   users: Set<{ everyMs: number }>;
-  asked: number;
   pending: Promise<void> | undefined;
   /** A change came while an answer was on its way: it may be older than the change. */
   again: boolean;
@@ -38,12 +50,16 @@ export interface Query<T> {
 }
 
 const entries = new Map<string, Entry>();
+/** Readers other than queries. */
+const others = new Set<Reader>();
+let announces: () => boolean = () => false;
+let soon: ReturnType<typeof setTimeout> | undefined;
 
 function entryOf(path: string): Entry {
   const present = entries.get(path);
   if (present !== undefined) return present;
   const known = createSignal<Known>({ data: undefined, failure: undefined, asOf: undefined });
-  const entry: Entry = { path, known, users: new Set(), asked: 0, pending: undefined, again: false };
+  const entry: Entry = { path, known, users: new Set(), asked: 0, due: false, pending: undefined, again: false };
   entries.set(path, entry);
   for (const [old, { users }] of entries) {
     if (entries.size <= KEPT) break;
@@ -66,8 +82,7 @@ function load(entry: Entry): Promise<void> {
 async function ask(entry: Entry): Promise<void> {
   const [, set] = entry.known;
   do {
-    entry.again = false;
-    entry.asked = Date.now();
+    [entry.again, entry.due, entry.asked] = [false, false, Date.now()];
     try {
       const data = await send<unknown>("GET", entry.path);
       set((known) => ({ data: reuse(known.data, data), failure: undefined, asOf: Date.now() }));
@@ -83,28 +98,75 @@ export async function changed(): Promise<void> {
   for (const [path, entry] of entries) {
     if (entry.users.size === 0) entries.delete(path);
   }
-  await Promise.all([...[...entries.values()].map(load), ...[...others].map((refresh) => refresh())]);
+  await Promise.all([...[...entries.values()].map(load), ...[...others].map(reload)]);
 }
 
-/** Readers other than queries that reload after a change. */
-const others = new Set<() => Promise<void>>();
+/** A reader that does not keep its answer here. */
+export interface Reader extends Watched {
+  /** Revision of the lists in its answer, if it has one. */
+  revision: () => number | undefined;
+  /** False while a request is on its way. */
+  idle: () => boolean;
+  refresh: () => Promise<void>;
+}
 
-/** Registers a reader that reloads after each change, until its owner leaves the page. */
-export function onChange(refresh: () => Promise<void>): void {
-  others.add(refresh);
-  onCleanup(() => others.delete(refresh));
+function reload(reader: Reader): Promise<void> {
+  [reader.due, reader.asked] = [false, Date.now()];
+  return reader.refresh();
+}
+
+/** Reads again what a reader shows, as for a query, until its owner leaves the page. */
+export function keepReading(reader: Reader): void {
+  others.add(reader);
+  onCleanup(() => others.delete(reader));
+}
+
+/** Says when the array announces changes. */
+export function announcedWhile(connected: () => boolean): void {
+  announces = connected;
+}
+
+/** Notes that the array announced something of this kind, which lists of this revision have. */
+export function announce(kind: string, revision?: number): void {
+  expire((of, known) => isAbout(kind, of.path) && (revision === undefined || known === undefined || known < revision));
+}
+
+/** Notes that announcements up to this revision are missed; without one, any of any kind. */
+export function announcementsMissed(revision?: number): void {
+  expire((_, known) => revision === undefined || (known !== undefined && known < revision));
+}
+
+/** Reads soon again what a condition finds, by itself and the revision of its answer. */
+function expire(isOld: (of: Watched, known: number | undefined) => boolean): void {
+  for (const entry of entries.values()) if (isOld(entry, revisionOf(entry.known[0]().data))) entry.due = true;
+  for (const reader of others) if (isOld(reader, reader.revision())) reader.due = true;
+  if (soon === undefined) soon = setTimeout(readAgain, PAUSE_MS / 10);
+}
+
+/** Revision of the lists in an answer. */
+function revisionOf(data: unknown): number | undefined {
+  const revision = typeof data === "object" && data !== null && "revision" in data ? data.revision : undefined;
+  return typeof revision === "number" ? revision : undefined;
 }
 
 /** Drops all answers. */
 export const forget = (): void => entries.clear();
 
-setInterval(() => {
+/** Reads again what is due, or was read so long ago. */
+function readAgain(): void {
+  soon = undefined;
   if (document.hidden || !signedIn() || sessionEnded()) return;
+  const isDue = (of: Watched, everyMs: number) => {
+    const longestMs = announces() && isWhole(of.path) ? Math.max(everyMs, ANNOUNCED_MS) : everyMs;
+    return Date.now() - of.asked >= (of.due ? PAUSE_MS : longestMs);
+  };
   for (const entry of entries.values()) {
     const everyMs = Math.min(...[...entry.users].map((user) => user.everyMs));
-    if (entry.pending === undefined && Date.now() - entry.asked >= everyMs) void load(entry);
+    if (entry.users.size > 0 && entry.pending === undefined && isDue(entry, everyMs)) void load(entry);
   }
-}, 1000);
+  for (const reader of others) if (reader.idle() && isDue(reader, INTERVAL_MS)) void reload(reader);
+}
+setInterval(readAgain, 1000);
 
 /**
  * Shows the resource at a path, which may change; without a path, nothing is read. `keep` is for tables with a filter: they
@@ -121,7 +183,7 @@ export function useQuery<T>(path: Accessor<string | undefined>, everyMs = INTERV
       const user = { everyMs };
       present.users.add(user);
       onCleanup(() => present.users.delete(user));
-      if (Date.now() - present.asked > 1000) void load(present);
+      if (present.due || Date.now() - present.asked > 1000) void load(present);
     }),
   );
   const known = () => entry()?.known[0]();

@@ -5,5 +5,5 @@ import type { Status } from "./schema";
 
 const EVERY_MS = 5_000;
 
-/** Shows the status, read every five seconds. */
+/** Shows the status, read every five seconds, and when a job or an alert is announced. */
 export const useStatus = (): Query<Status> => useQuery<Status>(() => "/api/v1/system", EVERY_MS);

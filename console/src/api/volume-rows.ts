@@ -2,23 +2,21 @@
 // what is on the screen.
 
 import { type Accessor, batch, createEffect, createSignal, on, onCleanup } from "solid-js";
-import { sessionEnded, signedIn } from "../session";
 import { send } from "./client";
 import { asFailure, type Failure } from "./failure";
 import type { Part } from "./list";
-import { onChange } from "./query";
+import { keepReading } from "./query";
 import { reuse } from "./reuse";
 import type { Volume } from "./schema";
 import { PART, partPath, partsOf, steer, type VolumeQuery } from "./volume-query";
-
-/** Time after which the rows on the screen are read again. */
-const EVERY_MS = 10_000;
 
 export interface VolumeRows {
   total: Accessor<number>;
   row: (index: number) => Volume | undefined;
   /** Positions that are on the screen. */
   view: (first: number, end: number) => void;
+  /** Rows that are on the screen and loaded. */
+  seen: Accessor<Volume[]>;
   failure: Accessor<Failure | undefined>;
   asOf: Accessor<number | undefined>;
   /** The rows are those of an earlier query. */
@@ -33,7 +31,9 @@ export function useVolumeRows(query: Accessor<VolumeQuery>): VolumeRows {
   const [of, setOf] = createSignal<VolumeQuery>();
   const [failure, setFailure] = createSignal<Failure>();
   const [asOf, setAsOf] = createSignal<number>();
-  let seen = { first: 0, end: PART };
+  const [seen, setSeen] = createSignal({ first: 0, end: PART });
+  /** Revision of each part. */
+  const revisions = new Map<number, number>();
   const pending = new Map<number, AbortController>();
 
   async function loadPart(part: number, asked: VolumeQuery): Promise<void> {
@@ -48,6 +48,7 @@ export function useVolumeRows(query: Accessor<VolumeQuery>): VolumeRows {
           return new Map([...(of() === asked ? present : []), [part, items]]);
         });
         setTotal(answer.total ?? part * PART + answer.items.length);
+        revisions.set(part, answer.revision ?? 0);
         setOf(asked);
         setAsOf(Date.now());
       });
@@ -74,7 +75,7 @@ export function useVolumeRows(query: Accessor<VolumeQuery>): VolumeRows {
   /** Loads the missing parts in view, once the first part has stated the number of rows. */
   function fill(): void {
     if (of() !== query()) return;
-    const next = steer(partsOf(seen.first, seen.end), (part) => parts().has(part), pending.keys());
+    const next = steer(partsOf(seen().first, seen().end), (part) => parts().has(part), pending.keys());
     abort(next.abort);
     if (next.begin.length > 0) void load(next.begin, query());
   }
@@ -82,34 +83,42 @@ export function useVolumeRows(query: Accessor<VolumeQuery>): VolumeRows {
   createEffect(
     on(query, (asked) => {
       abort([...pending.keys()]);
-      seen = { first: 0, end: PART };
+      setSeen({ first: 0, end: PART });
       void load([0], asked);
     }),
   );
   const refresh = async () => {
-    const shown = of() === query() ? partsOf(seen.first, seen.end) : [0];
+    const shown = of() === query() ? partsOf(seen().first, seen().end) : [0];
     // An answer on its way may be older than the change that is to be shown.
     abort([...pending.keys()]);
     // The other parts may have changed, and are read again when they are on the screen.
     setParts((present) => new Map([...present].filter(([part]) => of() !== query() || shown.includes(part))));
     await load(shown, query());
   };
-  const timer = setInterval(() => {
-    if (document.hidden || !signedIn() || sessionEnded()) return;
-    if (pending.size === 0 && Date.now() - (asOf() ?? 0) >= EVERY_MS - 500) void refresh();
-  }, EVERY_MS);
-  onChange(refresh);
-  onCleanup(() => {
-    clearInterval(timer);
-    abort([...pending.keys()]);
+  keepReading({
+    path: "/api/v1/volumes",
+    asked: Date.now(),
+    due: false,
+    revision: () => {
+      const known = [...parts().keys()].map((part) => revisions.get(part) ?? 0);
+      return known.length > 0 ? Math.min(...known) : undefined;
+    },
+    idle: () => pending.size === 0,
+    refresh,
   });
+  onCleanup(() => abort([...pending.keys()]));
+  const row = (index: number) => parts().get(Math.floor(index / PART))?.[index % PART];
   return {
     total,
-    row: (index) => parts().get(Math.floor(index / PART))?.[index % PART],
+    row,
     view: (first, end) => {
-      seen = { first, end };
+      setSeen({ first, end });
       fill();
     },
+    seen: () =>
+      Array.from({ length: Math.max(0, seen().end - seen().first) }, (_, index) => row(seen().first + index)).filter(
+        (volume) => volume !== undefined,
+      ),
     failure,
     asOf,
     changing: () => of() !== undefined && of() !== query(),

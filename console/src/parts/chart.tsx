@@ -90,7 +90,7 @@ export function Chart(props: ChartProps): JSX.Element {
         </span>
       </figcaption>
       <Show when={props.times.length === 0}>
-        <p class="waiting soft small">The first sample comes in a few seconds.</p>
+        <p class="waiting soft small">The first sample comes in a second.</p>
       </Show>
       <div class="plot" ref={box} role="img" aria-label={`${props.title}: ${props.about}`} />
       <Legend {...props} at={at()} />

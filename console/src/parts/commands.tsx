@@ -1,9 +1,9 @@
 // `{ }`: command lines that do the same as the view or dialog.
 
-import { createSignal, For, type JSX, Show } from "solid-js";
-import { Dialog } from "./dialog";
-import { SameLines } from "./same-lines";
+import { createSignal, type JSX, lazy, Show, Suspense } from "solid-js";
 import type { Same } from "./shell-lines";
+
+const CommandLines = lazy(() => import("./command-lines"));
 
 /** Opens the lines of a view. */
 export function Commands(props: { same: Same[] }): JSX.Element {
@@ -21,13 +21,9 @@ export function Commands(props: { same: Same[] }): JSX.Element {
         {"{ }"}
       </button>
       <Show when={open()}>
-        <Dialog title="The same on a command line" onClose={() => setOpen(false)}>
-          <For each={props.same}>{(same) => <SameLines same={same} />}</For>
-          <p class="soft small">
-            On the array's machine, <code>windlass</code> finds it by itself. From elsewhere, <code>--server</code>{" "}
-            names it and <code>WINDLASS_TOKEN</code> holds the token; <code>curl</code> takes both as written here.
-          </p>
-        </Dialog>
+        <Suspense>
+          <CommandLines same={props.same} onClose={() => setOpen(false)} />
+        </Suspense>
       </Show>
     </>
   );

@@ -5,6 +5,7 @@ import { useList } from "../api/list";
 import { withQuery } from "../api/paths";
 import { INTERVAL_MS } from "../api/query";
 import type { Event, Severity } from "../api/schema";
+import { useTopics } from "../live/stream";
 import { At } from "./numbers";
 import { Rows } from "./rows";
 import { Empty, Shown } from "./state";
@@ -38,6 +39,7 @@ const COLUMNS: Column<Event>[] = [
 ];
 
 export function EventsTab(props: { subject?: string; severity?: string; code?: string }): JSX.Element {
+  useTopics(["events"]);
   const events = useList<Event>(
     () =>
       withQuery("/api/v1/events", { subject: props.subject, severity: props.severity, code: props.code, limit: MOST }),

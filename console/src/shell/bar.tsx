@@ -3,7 +3,7 @@
 import { type JSX, Show } from "solid-js";
 import { contactLost } from "../api/contact";
 import { useStatus } from "../api/status";
-import { latest } from "../live/feed";
+import { latest } from "../live/activity";
 import { now } from "../parts/now";
 import { clock } from "../parts/time";
 import { latency, NONE, percent, rate } from "../parts/units";
@@ -13,7 +13,7 @@ import { standing } from "./standing";
 export function Bar(): JSX.Element {
   const status = useStatus();
   const state = () => standing(status.data(), contactLost() !== undefined);
-  const load = () => (contactLost() === undefined ? latest() : undefined);
+  const load = () => (contactLost() === undefined ? latest()?.array : undefined);
   const pool = () => status.data()?.pools[0];
   const running = () => (status.data()?.jobs ?? []).filter((job) => job.state === "running").length;
   return (
@@ -23,10 +23,10 @@ export function Bar(): JSX.Element {
         <Show when={state().alerts > 0}>{` · ${state().alerts} ${state().alerts === 1 ? "alert" : "alerts"}`}</Show>
       </a>
       <a href="/" class="vital" title="Reads and writes of all volumes and shares, a second">
-        <b>{load() === undefined ? NONE : rate((load()?.array.reads ?? 0) + (load()?.array.writes ?? 0))}</b> IOPS
+        <b>{load() === undefined ? NONE : rate((load()?.ro ?? 0) + (load()?.wo ?? 0))}</b> IOPS
       </a>
       <a href="/" class="vital late" title="99 of 100 reads and writes took at most this long">
-        p99 <b>{load()?.array.p99 === undefined ? NONE : latency(load()?.array.p99 ?? 0)}</b>
+        p99 <b>{load()?.p99 == null ? NONE : latency(load()?.p99 ?? 0)}</b>
       </a>
       <Show when={pool()}>
         {(present) => (

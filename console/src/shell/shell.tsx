@@ -5,8 +5,8 @@ import {
   createEffect,
   createSignal,
   ErrorBoundary,
-  For,
   type JSX,
+  lazy,
   on,
   onCleanup,
   onMount,
@@ -15,16 +15,17 @@ import {
 } from "solid-js";
 import { contactLost } from "../api/contact";
 import { useStatus } from "../api/status";
-import { Dialog } from "../parts/dialog";
 import { now } from "../parts/now";
 import { Loading } from "../parts/state";
 import { clock, duration } from "../parts/time";
 import { sessionEnded, signedIn } from "../session";
 import { Bar } from "./bar";
-import { KEYS, listen } from "./keys";
+import { listen } from "./keys";
 import { Rail } from "./rail";
 import "./shell.css";
-import { SignIn, SignInForm } from "./sign-in";
+
+const KeyList = lazy(() => import("./key-list"));
+const SignIn = lazy(() => import("./sign-in"));
 
 /** Banner above the content of a page: at most one, the most severe. */
 function Banner(props: { upgraded: boolean }): JSX.Element {
@@ -87,15 +88,16 @@ function Banner(props: { upgraded: boolean }): JSX.Element {
 
 export function Shell(props: { children?: JSX.Element }): JSX.Element {
   return (
-    <Show when={signedIn()} fallback={<SignIn />}>
-      <Frame>{props.children}</Frame>
-      <Show when={sessionEnded()}>
-        <Dialog title="Sign in again" onClose={() => undefined} fixed>
-          <p>The array no longer takes the token of this tab. The page stays as it is.</p>
-          <SignInForm />
-        </Dialog>
+    <>
+      <Show when={signedIn()}>
+        <Frame>{props.children}</Frame>
       </Show>
-    </Show>
+      <Show when={!signedIn() || sessionEnded()}>
+        <Suspense>
+          <SignIn again={signedIn()} />
+        </Suspense>
+      </Show>
+    </>
   );
 }
 
@@ -148,21 +150,9 @@ function Frame(props: { children?: JSX.Element }): JSX.Element {
         </ErrorBoundary>
       </main>
       <Show when={keyList()}>
-        <Dialog title="Keys" onClose={() => setKeyList(false)}>
-          <dl class="facts">
-            <For each={KEYS}>
-              {([key, what]) => (
-                <>
-                  <dt>
-                    <kbd>{key}</kbd>
-                  </dt>
-                  <dd>{what}</dd>
-                </>
-              )}
-            </For>
-          </dl>
-          <p class="soft small">Settings switches single keys off.</p>
-        </Dialog>
+        <Suspense>
+          <KeyList onClose={() => setKeyList(false)} />
+        </Suspense>
       </Show>
     </div>
   );

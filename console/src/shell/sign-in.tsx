@@ -4,6 +4,7 @@ import { createSignal, type JSX, Show } from "solid-js";
 import { exchange } from "../api/client";
 import { asFailure, type Failure, Refused } from "../api/failure";
 import { changed } from "../api/query";
+import { Dialog } from "../parts/dialog";
 import { TextField } from "../parts/form";
 import { FailureBox } from "../parts/state";
 import { credentialsOf, keep } from "../session";
@@ -12,7 +13,7 @@ import { Mark } from "./icons";
 /** Characters that a header can hold. */
 const POSSIBLE = /^[\x21-\x7e]+$/;
 
-export function SignInForm(): JSX.Element {
+function SignInForm(): JSX.Element {
   const [token, setToken] = createSignal("");
   const [failure, setFailure] = createSignal<Failure>();
   const [busy, setBusy] = createSignal(false);
@@ -64,8 +65,19 @@ export function SignInForm(): JSX.Element {
   );
 }
 
-/** The page before anything else. */
-export function SignIn(): JSX.Element {
+/** The page before anything else, or, `again`, a dialog over it when the array no longer takes the token. */
+export default function SignIn(props: { again: boolean }): JSX.Element {
+  return (
+    <Show when={props.again} fallback={<FirstPage />}>
+      <Dialog title="Sign in again" onClose={() => undefined} fixed>
+        <p>The array no longer takes the token of this tab. The page stays as it is.</p>
+        <SignInForm />
+      </Dialog>
+    </Show>
+  );
+}
+
+function FirstPage(): JSX.Element {
   document.title = "Sign in · Windlass";
   return (
     <main class="sign-in">

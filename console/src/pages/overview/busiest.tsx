@@ -1,21 +1,22 @@
 // The volumes and shares that hosts used most in the last minute.
 
-import { createMemo, For, type JSX, Show } from "solid-js";
+import { For, type JSX, Show } from "solid-js";
 import { contentPath } from "../../api/search";
-import { busiest } from "../../live/busiest";
-import { samples } from "../../live/feed";
-import { bytes, latency, NONE, rate } from "../../parts/units";
-
-const MOST = 5;
+import { useBusiest } from "../../live/activity";
+import { bytes, latency, rate } from "../../parts/units";
 
 export function Busiest(): JSX.Element {
-  const rows = createMemo(() => busiest(samples(), Date.now(), MOST));
+  const busiest = useBusiest();
+  const rows = () => busiest() ?? [];
   return (
     <section class="card">
       <h2>
         Busiest <span class="soft small">last minute</span>
       </h2>
-      <Show when={rows().length > 0} fallback={<p class="soft">No volume or share was read or written.</p>}>
+      <Show
+        when={rows().length > 0}
+        fallback={<p class="soft">{busiest() === undefined ? "…" : "No volume or share was read or written."}</p>}
+      >
         <table class="plain">
           <thead>
             <tr>
@@ -36,11 +37,11 @@ export function Busiest(): JSX.Element {
               {(row) => (
                 <tr>
                   <th scope="row">
-                    <a href={contentPath(row.share, row.name)}>{row.name}</a>
+                    <a href={contentPath(row.kind === "share", row.name)}>{row.name}</a>
                   </th>
-                  <td class="number">{rate(row.operations)}</td>
-                  <td class="number">{bytes(row.bytes)}/s</td>
-                  <td class="number">{row.p99 === undefined ? NONE : latency(row.p99)}</td>
+                  <td class="number">{rate(row.n)}</td>
+                  <td class="number">{bytes(row.b)}/s</td>
+                  <td class="number">{latency(row.p99)}</td>
                 </tr>
               )}
             </For>

@@ -6,6 +6,7 @@ import { useList } from "../../api/list";
 import type { Event, OffloadTotal, Status } from "../../api/schema";
 import { useStatus } from "../../api/status";
 import { HostAndArrayChart, LatencyChart, OperationsChart } from "../../live/charts";
+import { useTopics } from "../../live/stream";
 import { Head } from "../../parts/head";
 import { now } from "../../parts/now";
 import { Ago, Bytes } from "../../parts/numbers";
@@ -38,7 +39,7 @@ export default function Overview(): JSX.Element {
         about={about()}
         same={[
           { what: "status of the array", windlass: "windlass status", path: "/api/v1/system" },
-          { what: "the counters behind the charts", path: "/metrics" },
+          { what: "the values of the charts", path: "/api/v1/history?series=array.latency_p99,array.read_ops" },
         ]}
       />
       <Shown of={status}>{(present) => <Present status={present()} />}</Shown>
@@ -117,6 +118,7 @@ function KeptOff(props: { totals: OffloadTotal[] }): JSX.Element {
 }
 
 function LastEvents(): JSX.Element {
+  useTopics(["events"]);
   const events = useList<Event>(() => `/api/v1/events?limit=${EVENTS}`, false);
   return (
     <section class="card">

@@ -4,7 +4,7 @@ import { For, type JSX, Show } from "solid-js";
 import { forget } from "../../api/query";
 import type { Status } from "../../api/schema";
 import { useStatus } from "../../api/status";
-import { forgetSamples, interval } from "../../live/feed";
+import { forgetActivity } from "../../live/activity";
 import { Copy, Lines } from "../../parts/copy";
 import { CheckField, ChoiceField } from "../../parts/form";
 import { Head } from "../../parts/head";
@@ -26,7 +26,7 @@ export default function Settings(): JSX.Element {
   const leave = () => {
     signOut();
     forget();
-    forgetSamples();
+    forgetActivity();
   };
   return (
     <>
@@ -60,15 +60,13 @@ export default function Settings(): JSX.Element {
               </>
             }
           />
-          <p class="soft small">
-            The token is kept by this tab until it is closed. The charts take a sample every {duration(interval())}.
-          </p>
+          <p class="soft small">The token is kept by this tab until it is closed.</p>
         </section>
         <section class="card">
           <h2>Metrics</h2>
           <p>
-            Prometheus scrapes <code>/metrics</code> with the token, or from an address without TLS that{" "}
-            <code>[metrics]</code> in the configuration names.
+            Prometheus scrapes <code>/metrics</code>, and <code>/metrics/volumes</code> for each volume and share, with
+            the token, or from an address without TLS that <code>[metrics]</code> in the configuration names.
           </p>
           <Lines
             text={`curl --cacert cert.pem -H "Authorization: Bearer $WINDLASS_TOKEN" ${location.origin}/metrics`}

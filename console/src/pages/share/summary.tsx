@@ -25,8 +25,8 @@ export function SummaryTab(props: { share: Share }): JSX.Element {
         />
       </section>
       <div class="cards">
-        <LatencyChart volume={props.share.name} />
-        <BytesChart volume={props.share.name} />
+        <LatencyChart of={{ kind: "share", id: props.share.id }} />
+        <BytesChart of={{ kind: "share", id: props.share.id }} />
         <section class="card">
           <h2>
             Reads and writes <span class="soft small">since the array started</span>

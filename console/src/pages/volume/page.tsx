@@ -106,7 +106,7 @@ export default function VolumePage(): JSX.Element {
               <OffloadOf name={volume().name} kind="volumes" />
             </Match>
             <Match when={tab() === "performance"}>
-              <PerformanceTab name={volume().name} />
+              <PerformanceTab volume={volume()} />
             </Match>
             <Match when={tab() === "reservations"}>
               <ReservationsTab name={volume().name} />

@@ -1,21 +1,21 @@
 // Performance of a volume: latency first.
 
 import type { JSX } from "solid-js";
+import type { Volume } from "../../api/schema";
 import { BytesChart, LatencyChart, OperationsChart } from "../../live/charts";
-import { interval } from "../../live/feed";
-import { duration } from "../../parts/time";
 
-export function PerformanceTab(props: { name: string }): JSX.Element {
+export function PerformanceTab(props: { volume: Volume }): JSX.Element {
+  const of = () => ({ kind: "volume" as const, id: props.volume.id });
   return (
     <>
       <div class="cards">
-        <LatencyChart volume={props.name} />
-        <OperationsChart volume={props.name} />
-        <BytesChart volume={props.name} />
+        <LatencyChart of={of()} />
+        <OperationsChart of={of()} />
+        <BytesChart of={of()} />
       </div>
       <p class="soft small">
-        A sample every {duration(interval())}, kept by this page for ten minutes. Prometheus keeps more:{" "}
-        <code>/metrics</code>.
+        The array takes a sample each second, and keeps ten minutes. Prometheus keeps more:{" "}
+        <code>/metrics/volumes</code>.
       </p>
     </>
   );

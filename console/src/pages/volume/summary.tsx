@@ -19,8 +19,8 @@ export function SummaryTab(props: { volume: Volume }): JSX.Element {
         <ContentBar label={`Space of ${props.volume.name}`} content={props.volume} />
       </section>
       <div class="cards">
-        <LatencyChart volume={props.volume.name} />
-        <OperationsChart volume={props.volume.name} />
+        <LatencyChart of={{ kind: "volume", id: props.volume.id }} />
+        <OperationsChart of={{ kind: "volume", id: props.volume.id }} />
       </div>
       <div class="cards">
         <section class="card">

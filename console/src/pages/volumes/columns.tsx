@@ -4,7 +4,7 @@ import { For, type JSX, Show } from "solid-js";
 import { granteeName } from "../../api/grants";
 import type { Volume } from "../../api/schema";
 import { pagePath } from "../../api/search";
-import { latest } from "../../live/feed";
+import { latestOf } from "../../live/activity";
 import { Ago, Bytes } from "../../parts/numbers";
 import type { Column } from "../../parts/table";
 import { bytes, latency, NONE, percent, rate } from "../../parts/units";
@@ -40,7 +40,8 @@ function Special(props: { volume: Volume }): JSX.Element {
   return <For each={words()}>{(word) => <span class="tag">{word}</span>}</For>;
 }
 
-const activity = (volume: Volume) => latest()?.volumes.get(volume.name);
+/** Mapped bytes: of the newest sample, which is younger than the list. */
+const mapped = (volume: Volume): number => latestOf(volume.id)?.mapped ?? volume.mapped_bytes;
 
 export const COLUMNS: Column<Volume>[] = [
   {
@@ -66,8 +67,7 @@ export const COLUMNS: Column<Volume>[] = [
     about: "Bytes that hosts have written and not unmapped",
     cell: (volume) => (
       <>
-        <Bytes of={volume.mapped_bytes} />{" "}
-        <span class="soft small">{percent(volume.mapped_bytes, volume.size_bytes)}</span>
+        <Bytes of={mapped(volume)} /> <span class="soft small">{percent(mapped(volume), volume.size_bytes)}</span>
       </>
     ),
   },
@@ -100,14 +100,11 @@ export const COLUMNS: Column<Volume>[] = [
     number: true,
     rank: 2,
     about: "Reads and writes a second, in the last sample",
-    cell: (volume) => {
-      const present = () => activity(volume);
-      return (
-        <Show when={latest()} fallback={NONE}>
-          {rate((present()?.reads ?? 0) + (present()?.writes ?? 0))}
-        </Show>
-      );
-    },
+    cell: (volume) => (
+      <Show when={latestOf(volume.id)} fallback={NONE}>
+        {(present) => rate(present().ro + present().wo)}
+      </Show>
+    ),
   },
   {
     key: "throughput",
@@ -115,14 +112,11 @@ export const COLUMNS: Column<Volume>[] = [
     number: true,
     rank: 3,
     about: "Bytes a second that hosts read and write, in the last sample",
-    cell: (volume) => {
-      const present = () => activity(volume);
-      return (
-        <Show when={latest()} fallback={NONE}>
-          {bytes((present()?.readBytes ?? 0) + (present()?.writtenBytes ?? 0))}/s
-        </Show>
-      );
-    },
+    cell: (volume) => (
+      <Show when={latestOf(volume.id)} fallback={NONE}>
+        {(present) => `${bytes(present().rb + present().wb)}/s`}
+      </Show>
+    ),
   },
   {
     key: "p99",
@@ -130,14 +124,11 @@ export const COLUMNS: Column<Volume>[] = [
     number: true,
     rank: 2,
     about: "99 of 100 reads and writes took at most this long, in the last sample",
-    cell: (volume) => {
-      const p99 = () => activity(volume)?.p99;
-      return (
-        <Show when={p99()} fallback={NONE}>
-          {(value) => latency(value())}
-        </Show>
-      );
-    },
+    cell: (volume) => (
+      <Show when={latestOf(volume.id)?.p99} fallback={NONE}>
+        {(value) => latency(value())}
+      </Show>
+    ),
   },
   { key: "created", title: "Created", rank: 3, cell: (volume) => <Ago at={volume.created} /> },
 ];

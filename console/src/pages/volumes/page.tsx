@@ -10,6 +10,7 @@ import { pagePath } from "../../api/search";
 import { useStatus } from "../../api/status";
 import type { VolumeKey, VolumeQuery } from "../../api/volume-query";
 import { useVolumeRows } from "../../api/volume-rows";
+import { useTopics } from "../../live/stream";
 import { Head } from "../../parts/head";
 import { Bytes } from "../../parts/numbers";
 import { orderOf, textOf } from "../../parts/order";
@@ -38,6 +39,7 @@ export default function Volumes(): JSX.Element {
     descending: order().descending,
   }));
   const rows = useVolumeRows(query);
+  useTopics([], () => rows.seen().map(({ id }) => id));
   let pause: ReturnType<typeof setTimeout> | undefined;
   const filter = (next: string) => {
     clearTimeout(pause);

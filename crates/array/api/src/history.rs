@@ -92,6 +92,30 @@ pub struct Sample {
     /// busiest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub volumes: BTreeMap<Uuid, VolumeSample>,
+    /// The volumes and shares with the most reads and writes of the last minute, most first: at most
+    /// five. Absent on a live stream without the topic `busiest`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest: Option<Vec<BusySample>>,
+}
+
+/// One of the busiest volumes and shares of the last minute.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BusySample {
+    /// `volume` or `share`.
+    pub kind: String,
+    /// Id.
+    pub id: Uuid,
+    /// Name.
+    pub name: String,
+    /// Mean of reads and writes.
+    #[serde(rename = "n")]
+    pub operations: u64,
+    /// Mean of bytes that were read and written.
+    #[serde(rename = "b")]
+    pub bytes: u64,
+    /// Largest latency in microseconds that 99 % of the reads and writes of a second did not exceed.
+    #[serde(rename = "p99")]
+    pub p99_us: u64,
 }
 
 /// The whole array.

@@ -9,8 +9,8 @@ use utoipa::{IntoParams, ToSchema};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct LiveQuery {
-    /// Topics, separated by spaces: `array`, `primitives`, `volumes:ID,ID` (at most 60 volumes or
-    /// shares), `changes`, `events`, `jobs`, `alerts`.
+    /// Topics, separated by spaces: `array`, `primitives`, `busiest`, `volumes:ID,ID` (at most 60
+    /// volumes or shares), `changes`, `events`, `jobs`, `alerts`.
     pub topics: String,
 }
 

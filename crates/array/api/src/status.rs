@@ -3,8 +3,18 @@
 use crate::{Alert, Job, Pool, Portal};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
+
+/// Choice of the volumes and shares of a scrape.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct MetricsQuery {
+    /// True: only volumes and shares that hosts have used since the array started.
+    #[serde(default)]
+    pub active: bool,
+}
 
 /// Summary of the array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -13,8 +13,10 @@ use crate::pools::limits::Limits;
 use crate::pools::record::{CheckRecord, ScrubRecord};
 use crate::pools::state::PoolState;
 use crate::samples::ring::Samples;
+use crate::scrape::totals::Totals;
 use jiff::Timestamp;
 use pool::{Growth, ObjectId, ObjectInfo, PoolSpace};
+use std::sync::Arc;
 use unit::LogEntry;
 use uuid::Uuid;
 
@@ -44,6 +46,8 @@ pub trait Facts {
     fn unit(&self, volume: ObjectId) -> UnitFacts;
     /// Offload rows of recently deleted volumes and shares.
     fn deleted_offload(&self) -> Vec<OffloadRow>;
+    /// What hosts did since the start, in all. Only the mirror knows it of deleted volumes and shares.
+    fn totals(&self) -> Totals;
     /// Refused commands in memory, oldest first.
     fn refusals(&self) -> Vec<LogEntry>;
     /// Sessions in full feature phase, by number.
@@ -54,7 +58,7 @@ pub trait Facts {
     fn jobs(&self) -> Vec<JobView>;
     /// Events that match the filter: the oldest `limit` after `since`, or the newest `limit`;
     /// oldest first.
-    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event>;
+    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Arc<Event>>;
     /// Active alerts, most severe first.
     fn alerts(&self) -> Vec<AlertView>;
     /// Activity of hosts in the last minutes; only the mirror has it.

@@ -88,9 +88,9 @@ pub(crate) fn router(array: ArrayHandle, streams: Arc<Streams>) -> Router {
     finish(router, array).layer(Extension(streams))
 }
 
-/// Returns `/metrics` and `/health` alone, for a listener without TLS.
+/// Returns `/metrics`, `/metrics/volumes` and `/health` alone, for a listener without TLS.
 pub(crate) fn metrics_router(array: ArrayHandle) -> Router {
-    let router = OpenApiRouter::new().routes(routes!(system::health)).routes(routes!(system::metrics));
+    let router = OpenApiRouter::new().routes(routes!(system::health)).merge(system::metrics_routes());
     finish(router.into(), array)
 }
 

@@ -7,7 +7,7 @@ use control::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};
 use control::{
     AccessGrant, ArrayOptions, ChapSet, Control, ExportGrant, ExportGrantee, Grantee, HostCreate, HostList, JobList,
     Limits, MetricsShow, PoolList, PoolScrub, PortalList, Request, ReservationList, Secret, SessionList, ShareCreate,
-    ShareList, SnapshotCreate, Squash, StatusShow, VolumeCreate, VolumeList, VolumeReclaim,
+    ShareList, SnapshotCreate, Squash, StatusShow, VolumeCreate, VolumeList, VolumeMetricsShow, VolumeReclaim,
 };
 use pool::{ADDRESS_SPACE_BYTES, Catalog, CatalogChange, ObjectId};
 use std::net::IpAddr;
@@ -74,6 +74,7 @@ pub(crate) fn run(input: &[u8]) {
     let Some(control) = open(catalog) else { return };
     let _reply = finish(control.execute(StatusShow));
     let _reply = finish(control.execute(MetricsShow));
+    let _reply = finish(control.execute(VolumeMetricsShow { active: false }));
     let _reply = finish(control.execute(PoolList));
     let _reply = finish(control.execute(VolumeList::default()));
     let _reply = finish(control.execute(ShareList::default()));

@@ -23,6 +23,7 @@ use pool::CatalogChange;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Largest number of events in memory.
@@ -213,15 +214,20 @@ impl Kept {
 
 /// Selects events that match the filter: the oldest `limit` after `since`, or the newest `limit`;
 /// oldest first.
-pub(crate) fn select(ring: &VecDeque<Event>, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event> {
-    let fits = |event: &&Event| filter.fits(event);
+pub(crate) fn select(
+    ring: &VecDeque<Arc<Event>>,
+    since: Option<u64>,
+    filter: &EventFilter,
+    limit: usize,
+) -> Vec<Arc<Event>> {
+    let fits = |event: &&Arc<Event>| filter.fits(event);
     match since {
         Some(since) => {
             let first = ring.partition_point(|event| event.id <= since);
             ring.iter().skip(first).filter(fits).take(limit).cloned().collect()
         }
         None => {
-            let mut newest: Vec<Event> = ring.iter().rev().filter(fits).take(limit).cloned().collect();
+            let mut newest: Vec<Arc<Event>> = ring.iter().rev().filter(fits).take(limit).cloned().collect();
             newest.reverse();
             newest
         }
@@ -230,7 +236,7 @@ pub(crate) fn select(ring: &VecDeque<Event>, since: Option<u64>, filter: &EventF
 
 /// All events in memory.
 pub(crate) struct Events {
-    ring: RefCell<VecDeque<Event>>,
+    ring: RefCell<VecDeque<Arc<Event>>>,
     /// JSON of the newest events, oldest first: those of the document. Each event is converted
     /// once, because every change of an administrator writes the document.
     kept: RefCell<Kept>,
@@ -254,7 +260,7 @@ impl Events {
         let next = if record.closed { record.next } else { record.next.saturating_add(GAP) };
         Ok(Self {
             kept: RefCell::new(Kept::of(&record.events)),
-            ring: RefCell::new(record.events.into()),
+            ring: RefCell::new(record.events.into_iter().map(Arc::new).collect()),
             next: Cell::new(next),
             saved: Cell::new(next),
             saved_at: Cell::new(environment.monotonic()),
@@ -282,12 +288,12 @@ impl Events {
         if ring.len() >= MAX_EVENTS {
             ring.pop_front();
         }
-        ring.push_back(event);
+        ring.push_back(Arc::new(event));
     }
 
     /// Lists events that match the filter: the oldest `limit` after `since`, or the newest `limit`;
     /// oldest first.
-    pub fn list(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event> {
+    pub fn list(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Arc<Event>> {
         select(&self.ring.borrow(), since, filter, limit)
     }
 
@@ -350,6 +356,10 @@ mod tests {
         let (key, record) = document(true);
         let newest = events.list(None, &EventFilter::default(), KEPT_EVENTS);
         assert_eq!(key, "events");
-        assert_eq!(record.map(|record| (record.next, record.closed, record.events)), Some((206, true, newest)));
+        let found = record.map(|record| {
+            let events: Vec<Arc<Event>> = record.events.into_iter().map(Arc::new).collect();
+            (record.next, record.closed, events)
+        });
+        assert_eq!(found, Some((206, true, newest)));
     }
 }

@@ -7,6 +7,7 @@ use crate::error::ControlError;
 use crate::facts::Facts;
 use crate::page::{Column, Listed, column};
 use crate::read::Read;
+use std::sync::Arc;
 
 /// Lists events, oldest first.
 #[derive(Clone, Debug)]
@@ -28,6 +29,13 @@ impl Read for EventList {
     const NAME: &'static str = "event-list";
 
     fn answer(&self, facts: &dyn Facts) -> Result<Vec<Event>, ControlError> {
+        self.all(facts)
+    }
+}
+
+impl EventList {
+    /// The events themselves, which the facts have too.
+    fn found(&self, facts: &dyn Facts) -> Result<Vec<Arc<Event>>, ControlError> {
         if let Some(code) = self.filter.code.as_deref().filter(|code| !CODES.contains(code)) {
             let known = CODES.join(", ");
             return Err(ControlError::InvalidSetting(format!("no event has the code {code:?}: the codes are {known}")));
@@ -38,8 +46,8 @@ impl Read for EventList {
 
 impl Listed for EventList {
     type View = Event;
-    type Row = Event;
-    const COLUMNS: &'static [Column<Event>] = &[
+    type Row = Arc<Event>;
+    const COLUMNS: &'static [Column<Arc<Event>>] = &[
         column("id", |_, event| event.id.into()),
         column("time", |_, event| event.time.into()),
         column("severity", |_, event| (event.severity as u64).into()),
@@ -47,16 +55,16 @@ impl Listed for EventList {
         column("subject", |_, event| event.subject.as_str().into()),
     ];
 
-    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Event)>, ControlError> {
-        Ok(self.answer(facts)?.into_iter().map(|event| (format!("{:020}", event.id), event)).collect())
+    fn rows(&self, facts: &dyn Facts) -> Result<Vec<(String, Arc<Event>)>, ControlError> {
+        Ok(self.found(facts)?.into_iter().map(|event| (format!("{:020}", event.id), event)).collect())
     }
 
-    fn texts(_facts: &dyn Facts, event: &Event) -> Vec<String> {
+    fn texts(_facts: &dyn Facts, event: &Arc<Event>) -> Vec<String> {
         vec![event.code.to_string(), event.subject.clone(), event.message.clone()]
     }
 
-    fn views(&self, _facts: &dyn Facts, rows: Vec<Event>) -> Vec<Event> {
-        rows
+    fn views(&self, _facts: &dyn Facts, rows: Vec<Arc<Event>>) -> Vec<Event> {
+        rows.into_iter().map(Arc::unwrap_or_clone).collect()
     }
 }
 

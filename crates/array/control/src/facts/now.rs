@@ -8,9 +8,11 @@ use crate::events::view::{AlertView, EventFilter};
 use crate::jobs::view::JobView;
 use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
 use crate::samples::ring::Samples;
+use crate::scrape::totals::Totals;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo};
 use std::cell::{OnceCell, Ref};
+use std::sync::Arc;
 use unit::LogEntry;
 
 /// Present state of the array, on the thread that owns it.
@@ -82,6 +84,14 @@ impl Facts for Now<'_> {
         self.control.live().deleted_offload()
     }
 
+    fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        let directory = self.directory();
+        directory.volumes().for_each(|volume| totals.add(false, &self.unit(volume.object)));
+        directory.shares().for_each(|share| totals.add(true, &self.unit(share.object)));
+        totals
+    }
+
     fn refusals(&self) -> Vec<LogEntry> {
         self.control.live().refusals(0)
     }
@@ -98,7 +108,7 @@ impl Facts for Now<'_> {
         self.control.job_views()
     }
 
-    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event> {
+    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Arc<Event>> {
         self.control.events().list(since, filter, limit)
     }
 

@@ -7,6 +7,7 @@
 //! which each reader first brings up to date: a reader that is slow with its reply keeps no old
 //! state.
 
+mod attention;
 mod changes;
 mod events;
 mod news;

@@ -1,6 +1,7 @@
 //! Publication of changes to the mirror, on the owner's side.
 
 use super::Mirror;
+use super::attention::Attention;
 use super::changes::ChangeLog;
 use super::events::EventLog;
 use super::publisher::Waiting;
@@ -11,6 +12,7 @@ use crate::environment::yield_now;
 use crate::events::view::EventFilter;
 use crate::jobs::view::JobView;
 use crate::samples::recorder::Recorder;
+use crate::scrape::totals::Totals;
 use pool::{ObjectId, ObjectKind, Revision};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::channel;
@@ -59,11 +61,11 @@ impl Control {
             captures,
             units,
             deleted_offload: self.live().deleted_offload(),
+            deleted_totals: Totals::default(),
             sessions: self.live().sessions(),
             connections: self.live().connections(),
             refusals: VecDeque::new(),
-            jobs: BTreeMap::new(),
-            alerts: Vec::new(),
+            attention: Attention::default(),
             events: EventLog::default(),
             recorder: Recorder::new(self.environment().now()),
             changes_made: ChangeLog::default(),

@@ -1,5 +1,6 @@
 //! Copy of the facts, and its changes.
 
+use super::attention::Attention;
 use super::changes::ChangeLog;
 use super::events::EventLog;
 use crate::directory::{Directory, Edit};
@@ -10,7 +11,7 @@ use crate::jobs::view::JobView;
 use crate::live::{ConnectionCounters, OffloadRow, Portal, SessionInfo, UnitFacts};
 use crate::samples::recorder::Recorder;
 use crate::samples::ring::Samples;
-use crate::volumes::record::VolumeRecord;
+use crate::scrape::totals::Totals;
 use jiff::Timestamp;
 use pool::{ObjectId, ObjectInfo, Revision};
 use std::collections::{BTreeMap, VecDeque};
@@ -38,7 +39,7 @@ pub(super) enum Delta {
     Refusals(Vec<LogEntry>),
     Job(Uuid, Option<Box<JobView>>),
     Alerts(Vec<AlertView>),
-    Events(Vec<Event>),
+    Events(Vec<Arc<Event>>),
 }
 
 /// Bytes that deleting a set of objects would free.
@@ -66,12 +67,13 @@ pub(super) struct View {
     pub captures: Vec<ObjectId>,
     pub units: BTreeMap<ObjectId, UnitFacts>,
     pub deleted_offload: Vec<OffloadRow>,
+    /// What volumes and shares did that are deleted.
+    pub deleted_totals: Totals,
     /// Sessions by number.
     pub sessions: Vec<SessionInfo>,
     pub connections: ConnectionCounters,
     pub refusals: VecDeque<LogEntry>,
-    pub jobs: BTreeMap<Uuid, JobView>,
-    pub alerts: Vec<AlertView>,
+    pub attention: Attention,
     pub events: EventLog,
     pub recorder: Recorder,
     pub changes_made: ChangeLog,
@@ -118,9 +120,8 @@ impl View {
             Delta::DeletedOffload(rows) => self.deleted_offload = rows,
             Delta::Connections(connections) => self.connections = connections,
             Delta::Refusals(refusals) => keep(&mut self.refusals, refusals, MAX_REFUSALS),
-            Delta::Job(id, Some(job)) => drop(self.jobs.insert(id, *job)),
-            Delta::Job(id, None) => drop(self.jobs.remove(&id)),
-            Delta::Alerts(alerts) => self.alerts = alerts,
+            Delta::Job(id, job) => self.attention.set_job(id, job.map(|job| *job)),
+            Delta::Alerts(alerts) => self.attention.set_alerts(alerts),
             Delta::Events(events) => self.events.extend(events),
         }
     }
@@ -133,12 +134,21 @@ impl View {
     }
 
     fn edit(&mut self, edit: Edit) {
-        if let Edit::Volume(id, after) = &edit {
-            let before = self.directory.volume_by_id(*id).map(|volume| volume.object);
-            let after: Option<&Arc<VolumeRecord>> = after.as_ref();
-            if let Some(object) = before.filter(|object| after.is_none_or(|volume| volume.object != *object)) {
-                self.units.remove(&object);
+        let (before, after) = match &edit {
+            Edit::Volume(id, after) => {
+                let before = self.directory.volume_by_id(*id).map(|volume| volume.object);
+                (before, after.as_ref().map(|volume| volume.object))
             }
+            Edit::Share(id, after) => {
+                let before = self.directory.share_by_id(*id).map(|share| share.object);
+                (before, after.as_ref().map(|share| share.object))
+            }
+            _ => (None, None),
+        };
+        if let Some(object) = before.filter(|object| after != Some(*object))
+            && let Some(unit) = self.units.remove(&object)
+        {
+            self.deleted_totals.add_deleted(matches!(edit, Edit::Share(..)), &unit);
         }
         self.changes_made.note(&edit, self.directory.revision() + 1);
         self.directory.apply(edit);
@@ -201,6 +211,14 @@ impl Facts for View {
         self.deleted_offload.clone()
     }
 
+    fn totals(&self) -> Totals {
+        let mut totals = self.deleted_totals.clone();
+        for (object, unit) in &self.units {
+            totals.add(self.directory.share_of(*object).is_some(), unit);
+        }
+        totals
+    }
+
     fn refusals(&self) -> Vec<LogEntry> {
         self.refusals.iter().cloned().collect()
     }
@@ -214,15 +232,15 @@ impl Facts for View {
     }
 
     fn jobs(&self) -> Vec<JobView> {
-        self.jobs.values().cloned().collect()
+        self.attention.jobs().cloned().collect()
     }
 
-    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Event> {
+    fn events(&self, since: Option<u64>, filter: &EventFilter, limit: usize) -> Vec<Arc<Event>> {
         self.events.select(since, filter, limit)
     }
 
     fn alerts(&self) -> Vec<AlertView> {
-        self.alerts.clone()
+        self.attention.alerts().to_vec()
     }
 
     fn samples(&self) -> Option<&Samples> {

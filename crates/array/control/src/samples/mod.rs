@@ -8,6 +8,6 @@ pub(crate) mod ring;
 pub(crate) mod series;
 
 pub use history::{History, HistoryView, SeriesView};
-pub use latest::{SampleLatest, SampleView, UnitView};
+pub use latest::{BusyView, SampleLatest, SampleView, UnitView};
 pub use ring::{ArraySample, IoSample, PrimitiveSample, Sample};
 pub use series::{Metric, SeriesList};

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use pool::ObjectId;
 use std::cell::OnceCell;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use unit::Primitive;
@@ -43,9 +44,14 @@ impl Sample {
 
     /// Number of an interval as a rate per second, rounded.
     pub fn per_second(&self, number: u64) -> u64 {
-        let rate = (u128::from(number) * 1000 + u128::from(self.interval_ms / 2)) / u128::from(self.interval_ms.max(1));
-        u64::try_from(rate).unwrap_or(u64::MAX)
+        per_second(number, self.interval_ms)
     }
+}
+
+/// Number of a time in milliseconds as a rate per second, rounded.
+pub(super) fn per_second(number: u64, ms: u64) -> u64 {
+    let rate = (u128::from(number) * 1000 + u128::from(ms / 2)) / u128::from(ms.max(1));
+    u64::try_from(rate).unwrap_or(u64::MAX)
 }
 
 /// Reads and writes in an interval.
@@ -146,11 +152,26 @@ impl Samples {
         self.recent.get_or_init(|| self.sums()).get(&object).copied().unwrap_or_default()
     }
 
+    /// Volumes and shares by reads and writes in the last minute, most first, and the time in
+    /// milliseconds that the samples of that minute cover.
+    pub(super) fn busiest(&self) -> (Vec<(ObjectId, Recent)>, u64) {
+        let sums = self.recent.get_or_init(|| self.sums());
+        let mut busiest: Vec<_> = sums.iter().map(|(object, recent)| (*object, *recent)).collect();
+        busiest.sort_by_key(|(object, recent)| (Reverse(recent.operations), *object));
+        (busiest, self.last_minute().map(|sample| sample.interval_ms).fold(0, u64::saturating_add))
+    }
+
+    /// Samples of the last minute, newest first.
+    fn last_minute(&self) -> impl Iterator<Item = &Arc<Sample>> {
+        let at = self.latest().map(|sample| sample.at);
+        let is_recent = move |sample: &&Arc<Sample>| at.is_some_and(|at| at.duration_since(sample.at) < RECENT);
+        self.ring.iter().rev().take_while(is_recent)
+    }
+
     /// Reads and writes of all volumes and shares in the last minute.
     fn sums(&self) -> BTreeMap<ObjectId, Recent> {
         let mut sums = BTreeMap::<ObjectId, Recent>::new();
-        let Some(at) = self.latest().map(|sample| sample.at) else { return sums };
-        for sample in self.ring.iter().rev().take_while(|sample| at.duration_since(sample.at) < RECENT) {
+        for sample in self.last_minute() {
             for (object, io) in &sample.units {
                 let recent = sums.entry(*object).or_default();
                 recent.operations += io.operations();

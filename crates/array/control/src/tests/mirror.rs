@@ -54,6 +54,8 @@ fn everything_is_the_same(array: &Array, mirror: &Mirror) {
     same(array, mirror, &AlertList);
     same(array, mirror, &HealthShow);
     same(array, mirror, &MetricsShow);
+    same(array, mirror, &VolumeMetricsShow { active: false });
+    same(array, mirror, &VolumeMetricsShow { active: true });
 }
 
 fn set(group: &str) -> HostGroupSet {

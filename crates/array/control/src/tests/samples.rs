@@ -123,7 +123,7 @@ fn samples_of_ten_minutes_are_kept_and_volumes_are_bounded() {
     assert_eq!(points, [1, 0]);
     let [quiet, busy] =
         [objects[0], objects[599]].map(|object| array.control.directory().volume_of(object).unwrap().id);
-    let view = mirror.read(&SampleLatest { units: vec![quiet, busy] }).unwrap().unwrap();
+    let view = mirror.read(&SampleLatest { units: vec![quiet, busy], ..SampleLatest::default() }).unwrap().unwrap();
     assert_eq!(view.units.iter().map(|unit| unit.id).collect::<Vec<_>>(), [busy]);
     array.live.counters.borrow_mut().clear();
     for _ in 0..700 {
@@ -204,6 +204,31 @@ fn volumes_are_sorted_by_what_they_did_in_the_last_minute() {
 }
 
 #[test]
+fn the_busiest_of_the_last_minute_are_volumes_and_shares_that_exist() {
+    let array = Array::new();
+    let [a, b, gone] = ["a", "b", "gone"].map(|name| array.create(name).record.object);
+    let share = array.run(ShareCreate::new("s1")).unwrap().view.record.object;
+    let mirror = futures_executor::block_on(array.control.mirror());
+    let start = sample(&array, &mirror, 0);
+    for (object, reads) in [(a, 60), (b, 0), (gone, 90), (share, 600)] {
+        set(&array, counters(object, reads, 9));
+    }
+    let busy = sample(&array, &mirror, 0);
+    array.run(VolumeDelete { volume: "gone".to_owned(), with_snapshots: false }).unwrap();
+    let view = mirror.read(&SampleLatest { busiest: 5, ..SampleLatest::default() }).unwrap().unwrap();
+    let found: Vec<(bool, &str)> = view.busiest.iter().map(|busy| (busy.is_share, busy.name.as_str())).collect();
+    assert_eq!(found, [(true, "s1"), (false, "a")]);
+    let ms = start.interval_ms + busy.interval_ms;
+    assert_eq!(
+        (view.busiest[0].operations, view.busiest[0].bytes),
+        ((600_000 + ms / 2) / ms, (600_000 * 4096 + ms / 2) / ms)
+    );
+    let first = mirror.read(&SampleLatest { busiest: 1, ..SampleLatest::default() }).unwrap().unwrap();
+    assert_eq!(first.busiest.len(), 1);
+    assert!(mirror.read(&SampleLatest::default()).unwrap().unwrap().busiest.is_empty());
+}
+
+#[test]
 fn followers_get_each_change_once_or_are_told_that_they_missed_some() {
     let array = Array::new();
     let mirror = futures_executor::block_on(array.control.mirror());
@@ -228,6 +253,36 @@ fn followers_get_each_change_once_or_are_told_that_they_missed_some() {
     assert_eq!(missed.changes, None);
     let next = mirror.news(missed.known).unwrap();
     assert_eq!(next.changes, Some(Vec::new()));
+}
+
+#[test]
+fn followers_get_jobs_and_alerts_when_they_change() {
+    let array = Array::new();
+    let mirror = futures_executor::block_on(array.control.mirror());
+    let (_, start) = mirror.known().unwrap();
+    let publish = || futures_executor::block_on(array.control.publish_facts());
+    let states = |news: &News| news.jobs.iter().map(|job| job.state.name()).collect::<Vec<_>>();
+    let codes =
+        |news: &News| news.alerts.as_ref().map(|alerts| alerts.iter().map(|alert| alert.code).collect::<Vec<_>>());
+    array.run(PoolScrub { pool: "p0".to_owned(), share_percent: None }).unwrap();
+    publish();
+    let began = mirror.news(start).unwrap();
+    assert_eq!((states(&began), codes(&began)), (vec!["running"], None));
+    super::run_jobs(&array.control);
+    array.live.stopped.replace(Some("the disk is gone".to_owned()));
+    publish();
+    let ended = mirror.news(began.known).unwrap();
+    assert_eq!((states(&ended), codes(&ended)), (vec!["done"], Some(vec!["pool-stopped"])));
+    publish();
+    let same = mirror.news(ended.known).unwrap();
+    assert_eq!((states(&same), codes(&same), same.known), (Vec::new(), None, ended.known));
+    array.live.stopped.take();
+    publish();
+    let cleared = mirror.news(ended.known).unwrap();
+    assert_eq!((states(&cleared), codes(&cleared)), (Vec::new(), Some(Vec::new())));
+    // A reader that knows nothing gets all.
+    let all = mirror.news(Known { jobs: 0, alerts: 0, ..cleared.known }).unwrap();
+    assert_eq!((states(&all), codes(&all)), (vec!["done"], Some(Vec::new())));
 }
 
 /// Events that had left the memory were skipped without a word.

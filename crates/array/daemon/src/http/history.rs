@@ -16,6 +16,9 @@ const DEFAULT_POINTS: u64 = 300;
 /// Largest number of volumes and shares of a sample.
 pub(super) const MAX_UNITS: usize = 60;
 
+/// Largest number of busiest volumes and shares in a sample.
+pub(super) const MAX_BUSIEST: usize = 5;
+
 /// Resources of this file.
 pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new().routes(routes!(show)).routes(routes!(series)).routes(routes!(latest))
@@ -66,7 +69,10 @@ pub(super) async fn latest(
     Query(SampleQuery { volumes }): Query<SampleQuery>,
 ) -> Result<Json<Sample>, Fault> {
     let units = volumes.as_deref().map_or(Ok(Vec::new()), ids)?;
-    answer::show(&array, control::SampleLatest { units }, |view| view.map(convert::sample).unwrap_or_default()).await
+    answer::show(&array, control::SampleLatest { units, busiest: MAX_BUSIEST }, |view| {
+        view.map(convert::sample).unwrap_or_default()
+    })
+    .await
 }
 
 /// Reads ids that commas separate.

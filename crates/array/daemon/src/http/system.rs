@@ -1,12 +1,13 @@
-//! `/api/v1/system`, `/health`, `/metrics`.
+//! `/api/v1/system`, `/health`, `/metrics`, `/metrics/volumes`.
 
+use crate::http::extract::Query;
 use crate::http::problem::Fault;
 use crate::http::{answer, convert};
-use crate::metrics::encode;
-use api::{Health, Status};
+use crate::metrics::{Format, of_array, of_volumes};
+use api::{Health, MetricsQuery, Status};
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use reactor::ArrayHandle;
 use serde_json::json;
@@ -15,7 +16,7 @@ use utoipa_axum::routes;
 
 /// Resources of this file.
 pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
-    OpenApiRouter::new().routes(routes!(show)).routes(routes!(health)).routes(routes!(metrics))
+    OpenApiRouter::new().routes(routes!(show)).routes(routes!(health)).merge(metrics_routes())
 }
 
 /// Returns the status of the array.
@@ -39,16 +40,51 @@ pub(super) async fn health(State(array): State<ArrayHandle>) -> Result<Response,
     Ok((status, Json(json!({ "health": health }))).into_response())
 }
 
-/// Returns counters in the OpenMetrics text format.
+/// Returns counters of the whole array for Prometheus; their number does not depend on that of volumes
+/// and shares. OpenMetrics text if `Accept` prefers it, and the classic text format otherwise.
 #[utoipa::path(
     get,
     path = "/metrics",
     operation_id = "metrics_show",
     tag = "system",
-    responses((status = 200, body = String, content_type = "application/openmetrics-text"))
+    responses((status = 200, content((String = "text/plain"), (String = "application/openmetrics-text"))))
 )]
-pub(super) async fn metrics(State(array): State<ArrayHandle>) -> Result<Response, Fault> {
-    let metrics = array.read(control::MetricsShow).await?;
-    let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok(([(header::CONTENT_TYPE, content_type)], encode(metrics, array.measurements())).into_response())
+pub(super) async fn metrics(State(array): State<ArrayHandle>, headers: HeaderMap) -> Result<Response, Fault> {
+    let format = format(&headers);
+    let view = array.read(control::MetricsShow).await?;
+    Ok(text(format, of_array(view, array.measurements(), format)))
+}
+
+/// Returns counters of each volume and share for Prometheus, in the formats of `/metrics`. Gauges that
+/// are rarely other than 0 are left out where they are 0.
+#[utoipa::path(
+    get,
+    path = "/metrics/volumes",
+    operation_id = "metrics_volumes",
+    tag = "system",
+    params(MetricsQuery),
+    responses((status = 200, content((String = "text/plain"), (String = "application/openmetrics-text"))))
+)]
+pub(super) async fn volume_metrics(
+    State(array): State<ArrayHandle>,
+    Query(MetricsQuery { active }): Query<MetricsQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    let format = format(&headers);
+    let view = array.read(control::VolumeMetricsShow { active }).await?;
+    Ok(text(format, of_volumes(view, format)))
+}
+
+/// Resources of a listener for scrapes.
+pub(super) fn metrics_routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new().routes(routes!(metrics)).routes(routes!(volume_metrics))
+}
+
+fn format(headers: &HeaderMap) -> Format {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    Format::accepted(&accepted.collect::<Vec<_>>().join(","))
+}
+
+fn text(format: Format, text: String) -> Response {
+    ([(header::CONTENT_TYPE, format.content_type())], text).into_response()
 }

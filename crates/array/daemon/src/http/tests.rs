@@ -3,6 +3,7 @@
 
 mod lists;
 mod live;
+mod metrics;
 mod reads;
 mod revisions;
 
@@ -12,13 +13,8 @@ use crate::token::TokenGate;
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use axum::{Extension, Router};
-use control::{
-    ConnectionCounters, IoLatency, IoStatistics, LatencyHistogram, OffloadCounters, OffloadRow, Primitive, Reason,
-    Registration, ReservationType, Reservations, SessionInfo, VolumeCounters,
-};
+use control::{Registration, ReservationType, Reservations};
 use http_body_util::BodyExt;
-use jiff::Timestamp;
-use pool::ObjectId;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tower::ServiceExt;
@@ -232,110 +228,6 @@ async fn a_stopped_array_is_unavailable() {
     drop(requests);
     let (status, problem) = send(&super::router(array, Arc::default()), "GET", "/api/v1/system", None).await;
     assert_eq!((status.as_u16(), problem["code"].as_str()), (503, Some("not-running")));
-}
-
-#[tokio::test]
-async fn metrics_name_what_there_is() {
-    let histogram = || {
-        let mut histogram = LatencyHistogram::default();
-        [5, 200, 200, 1 << 27].into_iter().for_each(|us| histogram.record(us * 1000));
-        histogram.sum_ns = 2_000_000;
-        histogram
-    };
-    let app = super::router(
-        spawn(move |_, live, _| {
-            let mut counters = OffloadCounters {
-                commands: 4,
-                ok: 3,
-                refused: 1,
-                bytes: 4096,
-                host_bytes_avoided: 8192,
-                cloned_bytes: 4096,
-                deallocated_bytes: 1024,
-                unaligned_bytes: 512,
-                latency: histogram(),
-                ..OffloadCounters::default()
-            };
-            counters.refusals.add(Reason::Misaligned);
-            (0..2).for_each(|_| counters.ineffective.add(Reason::BelowGrain));
-            let row = OffloadRow { volume: ObjectId(1), name: "v1".to_owned(), primitive: Primitive::Xcopy, counters };
-            let counters = OffloadCounters { commands: 2, ok: 2, cloned_bytes: 8192, ..OffloadCounters::default() };
-            let clones =
-                OffloadRow { volume: ObjectId(2), name: "s1".to_owned(), primitive: Primitive::Clone, counters };
-            live.offload.replace(vec![row, clones]);
-            let counters = |object, queue_depth| VolumeCounters {
-                volume: ObjectId(object),
-                io: IoStatistics { reads: 4, read_bytes: 16384, ..IoStatistics::default() },
-                queue_depth,
-                latency: IoLatency { read: histogram(), ..IoLatency::default() },
-            };
-            live.counters.replace(vec![counters(1, 2), counters(2, 0)]);
-            live.reservations.borrow_mut().insert(1, reservations());
-            live.connections.set(ConnectionCounters {
-                without_session: 3,
-                max_sessions: 768,
-                displaced: 4000,
-                ..ConnectionCounters::default()
-            });
-            live.sessions.replace(vec![SessionInfo {
-                id: 1,
-                initiator: "iqn.1998-01.com.vmware:esx01".to_owned(),
-                target_port: 1,
-                portal: "127.0.0.1:3260".parse().unwrap(),
-                peer_address: "127.0.0.1:50000".parse().unwrap(),
-                since: Timestamp::UNIX_EPOCH,
-                last_io: None,
-                commands: 0,
-                read_bytes: 0,
-                written_bytes: 0,
-            }]);
-        }),
-        Arc::default(),
-    );
-    post(&app, "/api/v1/volumes", json!({ "name": "v1", "size_bytes": 1 << 20 })).await;
-    assert_eq!(post(&app, "/api/v1/shares", json!({ "name": "s1" })).await.0, 201);
-    post(&app, "/api/v1/hosts", json!({ "name": "esx01", "iqns": ["iqn.1998-01.com.vmware:esx01"] })).await;
-    let request = Request::builder().uri("/metrics").body(Body::empty()).unwrap();
-    let response = app.oneshot(request).await.unwrap();
-    let text = String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap();
-    for line in [
-        r#"windlass_volume_provisioned_bytes{volume="v1"} 1048576"#,
-        r#"windlass_pool_state{pool="p0",state="healthy"} 1"#,
-        r#"windlass_pool_state{pool="p0",state="low-space"} 0"#,
-        r#"windlass_pool_state{pool="p0",state="below-full"} 0"#,
-        r#"windlass_pool_state{pool="p0",state="full"} 0"#,
-        r#"windlass_io_operations_total{volume="v1",op="read",protocol="iscsi"} 4"#,
-        r#"windlass_io_duration_seconds_bucket{le="0.000256",volume="v1",op="read"} 3"#,
-        r#"windlass_io_duration_seconds_bucket{le="+Inf",volume="v1",op="read"} 4"#,
-        r#"windlass_io_duration_seconds_sum{volume="v1",op="read"} 0.002"#,
-        r#"windlass_offload_commands_total{volume="v1",primitive="xcopy",outcome="refused"} 1"#,
-        r#"windlass_offload_refusals_total{volume="v1",primitive="xcopy",reason="misaligned"} 1"#,
-        r#"windlass_offload_ineffective_total{volume="v1",primitive="xcopy",reason="below-grain"} 2"#,
-        r#"windlass_offload_duration_seconds_count{volume="v1",primitive="xcopy"} 4"#,
-        r#"windlass_queue_depth{volume="v1"} 2"#,
-        r#"windlass_share_used_bytes{share="s1"} 0"#,
-        r#"windlass_io_operations_total{share="s1",op="read",protocol="nfs"} 4"#,
-        r#"windlass_io_duration_seconds_count{share="s1",op="read"} 4"#,
-        r#"windlass_offload_commands_total{share="s1",primitive="clone",outcome="ok"} 2"#,
-        r#"windlass_offload_host_bytes_avoided_total{volume="v1",primitive="xcopy"} 8192"#,
-        r#"windlass_host_sessions{host="esx01",portal="127.0.0.1:3260"} 1"#,
-        r#"windlass_job_running{kind="scrub"} 0"#,
-        r#"windlass_alert_active{alert="pool-full",severity="critical"} 0"#,
-        r#"windlass_volume_unique_bytes{volume="v1"} 0"#,
-        r#"windlass_pool_shared_bytes{pool="p0"} 0"#,
-        r#"windlass_pool_token_bytes{pool="p0"} 0"#,
-        r#"windlass_volume_registrations{volume="v1"} 2"#,
-        r#"windlass_volume_reserved{volume="v1"} 1"#,
-        r#"windlass_lock_conflicts_total{volume="v1",kind="reservation"} 5"#,
-        r#"windlass_connections{session="no"} 3"#,
-        r#"windlass_connections_limit{session="yes"} 768"#,
-        r#"windlass_connections_closed_total{reason="displaced"} 4000"#,
-        r#"windlass_alert_active{alert="sanitize-failed",severity="critical"} 0"#,
-        r#"windlass_job_running{kind="sanitize"} 0"#,
-        "# EOF",
-    ] {
-        assert!(text.lines().any(|found| found == line), "no line {line} in\n{text}");
-    }
 }
 
 /// Polls a job until it has ended.

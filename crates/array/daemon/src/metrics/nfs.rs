@@ -1,16 +1,12 @@
 //! Metrics of the NFS server; none if NFS is not served.
 
-use super::{Labels, counter, gauge, histogram};
+use super::family::{counter, gauge, histogram, row};
 use prometheus_client::encoding::DescriptorEncoder;
 use reactor::measurements::nfs_use::{CLOSED, NfsUse, Version4Use};
 use std::fmt;
 
 pub(super) fn encode(encoder: &mut DescriptorEncoder, noted: Option<NfsUse>) -> fmt::Result {
     noted.map_or(Ok(()), |noted| server(encoder, &noted))
-}
-
-fn row(value: u64) -> Vec<(Labels<'static>, u64)> {
-    vec![(Labels::new(), value)]
 }
 
 fn server(encoder: &mut DescriptorEncoder, noted: &NfsUse) -> fmt::Result {

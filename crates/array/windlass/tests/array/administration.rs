@@ -91,14 +91,14 @@ fn offloaded_work_is_counted() {
     assert_eq!(endings(&[]), ["ineffective", "refused", "refused", "refused"]);
     assert_eq!(endings(&["--ending", "ineffective"]).len(), 1);
     for (metric, value) in [
-        (r#"windlass_offload_refusals_total{volume="v1",primitive="unmap",reason="out-of-range"}"#, 3.0),
-        (r#"windlass_offload_commands_total{volume="v1",primitive="unmap",outcome="ok"}"#, 2.0),
-        (r#"windlass_offload_duration_seconds_count{volume="v1",primitive="unmap"}"#, 5.0),
-        (r#"windlass_unmap_bytes_total{volume="v1",outcome="deallocated"}"#, 32768.0),
-        (r#"windlass_unmap_bytes_total{volume="v1",outcome="unaligned"}"#, 512.0),
-        (r#"windlass_io_duration_seconds_count{volume="v1",op="read"}"#, 1.0),
-        (r#"windlass_io_duration_seconds_count{volume="v1",op="write"}"#, 1.0),
-        (r#"windlass_queue_depth{volume="v1"}"#, 0.0),
+        (r#"windlass_volume_offload_refusals_total{volume="v1",primitive="unmap",reason="out-of-range"}"#, 3.0),
+        (r#"windlass_volume_offload_commands_total{volume="v1",primitive="unmap",outcome="ok"}"#, 2.0),
+        (r#"windlass_offload_duration_seconds_count{primitive="unmap"}"#, 5.0),
+        (r#"windlass_volume_unmap_bytes_total{volume="v1",outcome="deallocated"}"#, 32768.0),
+        (r#"windlass_volume_unmap_bytes_total{volume="v1",outcome="unaligned"}"#, 512.0),
+        (r#"windlass_volume_io_duration_seconds_count{volume="v1",op="read"}"#, 1.0),
+        (r#"windlass_volume_io_duration_seconds_count{volume="v1",op="write"}"#, 1.0),
+        ("windlass_commands_in_flight{}", 0.0),
     ] {
         assert_eq!(fixture.metric(metric), value, "{metric}");
     }
@@ -130,7 +130,7 @@ fn offload_statistics_of_a_deleted_volume_keep_its_name() {
     assert!(fixture.ok(&["offload", "stats"]).contains("renamed (deleted)"));
     assert_eq!(fixture.try_run(&["offload", "stats", "nothing"]).status.code(), Some(3));
     // Series of a volume end with it: another one may get its name.
-    assert!(!fixture.get("/metrics").contains("windlass_offload_commands_total{"));
+    assert!(!fixture.get("/metrics/volumes").contains("windlass_volume_offload_commands_total{"));
 }
 
 #[test]

@@ -111,7 +111,7 @@ impl Fixture {
 
     /// Value of the first metric whose line begins with `start`.
     pub(crate) fn metric(&self, start: &str) -> f64 {
-        let text = self.get("/metrics");
+        let text = self.get("/metrics") + &self.get("/metrics/volumes");
         let line = text.lines().find(|line| line.starts_with(start));
         line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or_else(|| panic!("no {start} in {text}"))
     }
@@ -119,8 +119,8 @@ impl Fixture {
     /// Bytes that hosts have written to a volume since the array started: measures the progress of
     /// other processes.
     pub(crate) fn written(&self, volume: &str) -> u64 {
-        let start = format!("windlass_io_bytes_total{{volume=\"{volume}\",op=\"write\"");
-        let text = self.get("/metrics");
+        let start = format!("windlass_volume_io_bytes_total{{volume=\"{volume}\",op=\"write\"");
+        let text = self.get("/metrics/volumes?active=true");
         let line = text.lines().find(|line| line.starts_with(&start));
         // No line exists before the first write. The value is a whole number below 2^53.
         line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).map_or(0, |bytes| bytes as u64)

@@ -63,7 +63,7 @@ fn log_in_again_and_again(url: &Url, stop: &AtomicBool) -> Logins {
 /// Waits until the number of sessions is `count`.
 fn wait_for_sessions(fixture: &Fixture, count: usize) {
     let started = Instant::now();
-    while fixture.metric("windlass_connections{session=\"yes\"}") < count as f64 {
+    while fixture.metric("windlass_connections{stage=\"session\"}") < count as f64 {
         assert!(started.elapsed() < PATIENCE, "{count} hosts have not logged in within {PATIENCE:?}");
         thread::sleep(Duration::from_millis(10));
     }
@@ -95,11 +95,11 @@ fn flood_from(fixture: &Fixture, from: Ipv4Addr) -> Logins {
         let newcomer = scope.spawn(|| log_in_again_and_again(&other, &stop));
         let flood = scope.spawn(|| flood::run(&options, &stop));
         let mut resident = 0;
-        let limit = fixture.metric("windlass_connections_limit{session=\"no\"}");
+        let limit = fixture.metric("windlass_connections_limit{stage=\"login\"}");
         let mut most: f64 = 0.0;
         while !flood.is_finished() {
             thread::sleep(Duration::from_millis(20));
-            most = most.max(fixture.metric("windlass_connections{session=\"no\"}"));
+            most = most.max(fixture.metric("windlass_connections{stage=\"login\"}"));
             resident = observe::memory(fixture.array.pid()).unwrap().resident_bytes.max(resident);
         }
         let report = flood.join().unwrap();
@@ -134,7 +134,7 @@ fn a_login_flood_is_not_noticed_by_those_who_behave() {
     for volume in ["v1", "v2"] {
         fixture.array.create_volume(volume, "64M").unwrap();
     }
-    let limit = fixture.metric("windlass_connections_limit{session=\"no\"}");
+    let limit = fixture.metric("windlass_connections_limit{stage=\"login\"}");
     let idle = observe::memory(fixture.array.pid()).unwrap().resident_bytes;
     let lines_before = lines(&fixture).len();
 
@@ -153,14 +153,14 @@ fn a_login_flood_is_not_noticed_by_those_who_behave() {
     // The flood is reported in metrics and in a few lines of the log.
     let displaced = fixture.metric("windlass_connections_closed_total{reason=\"displaced\"}");
     assert!(displaced > 1_000.0, "{displaced}");
-    assert!(fixture.metric("windlass_connections{session=\"no\"}") <= limit);
+    assert!(fixture.metric("windlass_connections{stage=\"login\"}") <= limit);
     let lines = lines(&fixture);
     let told: Vec<_> = lines.iter().skip(lines_before).collect();
     assert!(told.iter().any(|line| line.contains("have no session")), "{told:?}");
     assert!(told.len() <= LINES, "{} lines: {told:#?}", told.len());
     // The flood is over: its open connections are gone.
     let started = Instant::now();
-    while fixture.metric("windlass_connections{session=\"no\"}") > 0.0 {
+    while fixture.metric("windlass_connections{stage=\"login\"}") > 0.0 {
         assert!(started.elapsed() < Duration::from_secs(30), "connections that were closed are still there");
         thread::sleep(Duration::from_millis(100));
     }

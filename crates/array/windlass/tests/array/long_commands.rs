@@ -117,7 +117,7 @@ fn resets_and_logins_do_not_wait_for_copies() {
         assert!(answered.is_none(), "{answered:?}");
     };
     let carried_out =
-        || fixture.metric("windlass_offload_commands_total{volume=\"v1\",primitive=\"xcopy\",outcome=\"ok\"");
+        || fixture.metric("windlass_volume_offload_commands_total{volume=\"v1\",primitive=\"xcopy\",outcome=\"ok\"");
     // A function that waits for the copies would see all four of them completed.
     let prompt = |what: &str| assert!(carried_out() < 4.0, "{what} waited for {} copies", carried_out());
     submit(&mut copying);

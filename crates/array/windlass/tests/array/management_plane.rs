@@ -97,9 +97,10 @@ fn reactor_time(fixture: &Fixture, mut work: impl FnMut()) -> u64 {
 }
 
 /// Paths of all reads of an array with a volume v0.
-const READS: [&str; 22] = [
+const READS: [&str; 23] = [
     "/health",
     "/metrics",
+    "/metrics/volumes",
     "/api/v1/system",
     "/api/v1/pools",
     "/api/v1/pools/p0",

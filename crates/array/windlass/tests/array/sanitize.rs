@@ -76,7 +76,7 @@ fn an_overwrite_outlives_a_crash_and_spares_snapshots() {
     assert_eq!(fixture.try_run(&["job", "set", id, "--share", "50"]).status.code(), Some(4));
     fixture.kill_and_restart();
     assert_eq!(running_job(&fixture)["id"], job["id"]);
-    assert!(fixture.metric("windlass_job_running{kind=\"sanitize\"}") >= 1.0);
+    assert!(fixture.metric("windlass_jobs_running{kind=\"sanitize\"}") >= 1.0);
     let mut session = log_in(&fixture);
     let progress = await_ready(&mut session);
     let waited = fixture.json(&["job", "wait", id]);

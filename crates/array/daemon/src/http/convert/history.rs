@@ -1,7 +1,7 @@
 //! Samples and series.
 
-use api::{ArraySample, History, PrimitiveSample, Sample, Series, SeriesInfo, VolumeSample};
-use control::{HistoryView, SampleView, SeriesView, UnitView};
+use api::{ArraySample, BusySample, History, PrimitiveSample, Sample, Series, SeriesInfo, VolumeSample};
+use control::{BusyView, HistoryView, SampleView, SeriesView, UnitView};
 
 pub(in crate::http) fn history(view: HistoryView) -> History {
     let HistoryView { start, step_seconds, series } = view;
@@ -14,7 +14,7 @@ pub(in crate::http) fn series_info((name, unit, help): (String, &'static str, &'
 }
 
 pub(in crate::http) fn sample(view: SampleView) -> Sample {
-    let SampleView { sample, units } = view;
+    let SampleView { sample, units, busiest } = view;
     let rate = |number: u64| sample.per_second(number);
     let (array, io) = (&sample.array, &sample.array.io);
     let primitives = sample.primitives.iter().map(|(primitive, of)| {
@@ -39,6 +39,10 @@ pub(in crate::http) fn sample(view: SampleView) -> Sample {
         };
         (*id, sample)
     });
+    let busiest = busiest.into_iter().map(|BusyView { is_share, id, name, operations, bytes, p99_us }| {
+        let kind = if is_share { "share" } else { "volume" }.to_owned();
+        BusySample { kind, id, name, operations, bytes, p99_us }
+    });
     Sample {
         unix_seconds: sample.at.as_second(),
         array: Some(ArraySample {
@@ -56,5 +60,6 @@ pub(in crate::http) fn sample(view: SampleView) -> Sample {
         }),
         primitives: primitives.collect(),
         volumes: volumes.collect(),
+        busiest: Some(busiest.collect()),
     }
 }

@@ -7,16 +7,16 @@ use crate::http::convert;
 use crate::http::problem::Fault;
 use api::{LiveAlertEnded, LiveBye, LiveChange, LiveHello, LiveLagged};
 use axum::response::sse::Event;
-use control::{AlertView, ControlError, JobState, JobView, Known, News, RecordChange, SampleLatest, SampleView};
+use control::{AlertView, ControlError, JobState, JobView, Known, News, RecordChange, SampleView};
 use jiff::Timestamp;
 use reactor::ArrayHandle;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
-use uuid::Uuid;
 
 /// Time after which a client connects again.
 const RETRY: Duration = Duration::from_secs(2);
@@ -31,7 +31,6 @@ pub(super) struct Reader {
     started: Timestamp,
     known: Known,
     last_sample: Option<Timestamp>,
-    jobs: BTreeMap<Uuid, JobView>,
     alerts: BTreeMap<(&'static str, String), AlertView>,
     /// Events of the present second that the client has not taken yet.
     waiting: VecDeque<Event>,
@@ -56,9 +55,11 @@ impl Reader {
         let samples = array.samples();
         let mirror = array.mirror().await?;
         let (started, present) = mirror.known()?;
-        let News { jobs, .. } = mirror.news(present)?;
         let resumed = last.map(|last| read_id(last).filter(|(of, _)| *of == started.as_millisecond()));
         let known = resumed.flatten().map_or(present, |(_, known)| known);
+        // All active alerts and running jobs are news; jobs that have ended are none.
+        let News { jobs, known: Known { jobs: job_changes, .. }, .. } = mirror.news(Known { jobs: 0, ..present })?;
+        let known = Known { jobs: job_changes, alerts: 0, ..known };
         let id = |known: Known| id(started, known);
         let hello = LiveHello {
             stream: stream.number,
@@ -71,8 +72,11 @@ impl Reader {
             let lagged = LiveLagged { from: 0, revision: present.revision };
             waiting.push_back(event("lagged", &lagged).id(id(present)));
         }
-        // Jobs that have ended are no news.
-        let ended = jobs.into_iter().filter(|job| job.state != JobState::Running);
+        let is_running = |job: &JobView| job.state == JobState::Running;
+        if stream.topics.borrow().jobs {
+            let running = jobs.into_iter().filter(is_running);
+            waiting.extend(running.map(|job| event("job", &convert::job(job))));
+        }
         Ok(Self {
             array,
             stream,
@@ -80,7 +84,6 @@ impl Reader {
             started,
             known,
             last_sample: None,
-            jobs: ended.map(|job| (job.id, job)).collect(),
             alerts: BTreeMap::new(),
             waiting,
             has_ended: false,
@@ -123,7 +126,7 @@ impl Reader {
         let topics = self.stream.topics.borrow_and_update().clone();
         let mirror = self.array.mirror().await?;
         if topics.has_samples()
-            && let Some(view) = mirror.read(&SampleLatest { units: topics.volumes.clone() })?
+            && let Some(view) = mirror.read(&topics.sample())?
         {
             self.sample(&topics, view);
         }
@@ -145,6 +148,7 @@ impl Reader {
         self.events(&topics, events.unwrap_or_default());
         self.jobs(&topics, jobs);
         self.alerts(&topics, alerts);
+        (self.known.jobs, self.known.alerts) = (known.jobs, if topics.alerts { known.alerts } else { 0 });
         Ok(())
     }
 
@@ -154,18 +158,19 @@ impl Reader {
         }
         let mut sample = convert::sample(view);
         sample.array = sample.array.filter(|_| topics.array);
+        sample.busiest = sample.busiest.filter(|_| topics.busiest);
         if !topics.primitives {
             sample.primitives.clear();
         }
         self.waiting.push_back(event("sample", &sample));
     }
 
-    fn events(&mut self, topics: &Topics, events: Vec<control::Event>) {
+    fn events(&mut self, topics: &Topics, events: Vec<Arc<control::Event>>) {
         for found in events {
             self.known.event = found.id;
             if topics.events {
                 let id = self.id();
-                self.waiting.push_back(event("event", &convert::event(found)).id(id));
+                self.waiting.push_back(event("event", &convert::event(Arc::unwrap_or_clone(found))).id(id));
             }
         }
     }
@@ -183,27 +188,28 @@ impl Reader {
     }
 
     fn jobs(&mut self, topics: &Topics, jobs: Vec<JobView>) {
-        let jobs: BTreeMap<Uuid, JobView> = jobs.into_iter().map(|job| (job.id, job)).collect();
-        let changed = jobs.iter().filter(|(id, job)| topics.jobs && self.jobs.get(id) != Some(job));
-        let events: Vec<Event> = changed.map(|(_, job)| event("job", &convert::job(job.clone()))).collect();
-        self.waiting.extend(events);
-        self.jobs = jobs;
+        let jobs = jobs.into_iter().filter(|_| topics.jobs);
+        self.waiting.extend(jobs.map(|job| event("job", &convert::job(job))));
     }
 
-    fn alerts(&mut self, topics: &Topics, alerts: Vec<AlertView>) {
+    /// Announces alerts that are new or changed, and those that have ended. Without their topic they are
+    /// forgotten, so that all are news when it comes back.
+    fn alerts(&mut self, topics: &Topics, alerts: Option<Vec<AlertView>>) {
+        if !topics.alerts {
+            self.alerts.clear();
+            return;
+        }
+        let Some(alerts) = alerts else { return };
         let alerts: BTreeMap<(&'static str, String), AlertView> =
             alerts.into_iter().map(|alert| ((alert.code, alert.subject.clone()), alert)).collect();
-        if topics.alerts {
-            let changed = alerts.iter().filter(|(key, alert)| self.alerts.get(key) != Some(alert));
-            let mut events: Vec<Event> =
-                changed.map(|(_, alert)| event("alert", &convert::alert(alert.clone()))).collect();
-            let ended = self.alerts.keys().filter(|key| !alerts.contains_key(key));
-            events.extend(ended.map(|(code, subject)| {
-                event("alert-ended", &LiveAlertEnded { code: (*code).to_owned(), subject: subject.clone() })
-            }));
-            self.waiting.extend(events);
-            self.alerts = alerts;
-        }
+        let changed = alerts.iter().filter(|(key, alert)| self.alerts.get(key) != Some(alert));
+        let mut events: Vec<Event> = changed.map(|(_, alert)| event("alert", &convert::alert(alert.clone()))).collect();
+        let ended = self.alerts.keys().filter(|key| !alerts.contains_key(key));
+        events.extend(ended.map(|(code, subject)| {
+            event("alert-ended", &LiveAlertEnded { code: (*code).to_owned(), subject: subject.clone() })
+        }));
+        self.waiting.extend(events);
+        self.alerts = alerts;
     }
 
     /// Id of an event: what the client knows with it.
@@ -220,6 +226,6 @@ fn id(started: Timestamp, known: Known) -> String {
 fn read_id(id: &str) -> Option<(i64, Known)> {
     let mut words = id.split('.');
     let (started, revision, event) = (words.next()?, words.next()?, words.next()?);
-    let known = Known { revision: revision.parse().ok()?, event: event.parse().ok()? };
+    let known = Known { revision: revision.parse().ok()?, event: event.parse().ok()?, ..Known::default() };
     words.next().is_none().then_some((started.parse().ok()?, known))
 }

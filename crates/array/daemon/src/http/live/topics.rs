@@ -1,7 +1,8 @@
 //! Topics of a stream.
 
-use crate::http::history::ids;
+use crate::http::history::{MAX_BUSIEST, ids};
 use crate::http::problem::Fault;
+use control::SampleLatest;
 use uuid::Uuid;
 
 /// Topics that a client has subscribed to.
@@ -9,6 +10,7 @@ use uuid::Uuid;
 pub(super) struct Topics {
     pub(super) array: bool,
     pub(super) primitives: bool,
+    pub(super) busiest: bool,
     pub(super) changes: bool,
     pub(super) events: bool,
     pub(super) jobs: bool,
@@ -25,6 +27,7 @@ impl Topics {
             match word {
                 "array" => topics.array = true,
                 "primitives" => topics.primitives = true,
+                "busiest" => topics.busiest = true,
                 "changes" => topics.changes = true,
                 "events" => topics.events = true,
                 "jobs" => topics.jobs = true,
@@ -38,9 +41,14 @@ impl Topics {
         Ok(topics)
     }
 
+    /// Request for the newest sample.
+    pub(super) fn sample(&self) -> SampleLatest {
+        SampleLatest { units: self.volumes.clone(), busiest: if self.busiest { MAX_BUSIEST } else { 0 } }
+    }
+
     /// True if samples are wanted.
     pub(super) fn has_samples(&self) -> bool {
-        self.array || self.primitives || !self.volumes.is_empty()
+        self.array || self.primitives || self.busiest || !self.volumes.is_empty()
     }
 }
 

@@ -146,6 +146,27 @@ async fn topics_of_a_stream_can_be_changed() {
 }
 
 #[tokio::test]
+async fn busiest_volumes_and_alerts_come_with_their_topics() {
+    let array = crate::memory::spawn(|_, live, _| {
+        live.stopped.replace(Some("the disk is gone".to_owned()));
+    });
+    tokio::spawn(array.clone().follow());
+    let app = crate::http::router(array, Arc::default());
+    let mut live = open(&app, "?topics=array+alerts", None).await.unwrap();
+    let stream = live.find("hello").await.1["stream"].clone();
+    assert_eq!(live.find("alert").await.1["code"], "pool-stopped");
+    assert_eq!(live.find("sample").await.1.get("busiest"), None);
+    let path = format!("/api/v1/live/{stream}/topics");
+    let set = async |topics: &str| send(&app, "PUT", &path, Some(json!({ "topics": topics }))).await.0;
+    assert_eq!(set("busiest").await, 204);
+    while live.find("sample").await.1.get("busiest") != Some(&json!([])) {}
+    // What is active is news again for a client that comes back to the topic.
+    assert_eq!(set("alerts").await, 204);
+    assert_eq!(live.find("alert").await.1["code"], "pool-stopped");
+    assert!(send(&app, "GET", "/api/v1/samples/latest", None).await.1["busiest"].is_array());
+}
+
+#[tokio::test]
 async fn further_streams_are_refused_and_all_end_when_the_array_stops() {
     let array = crate::memory::spawn(|_, _, _| {});
     tokio::spawn(array.clone().follow());

@@ -1,0 +1,21 @@
+// What the array announces on the stream makes the views of the resources concerned read them again.
+
+import { announce, announcedWhile, announcementsMissed } from "../api/query";
+import { connected, onLive } from "./stream";
+
+/** Connects the views of resources to the stream; once for the page. */
+export function followAnnouncements(): void {
+  let isFirst = true;
+  announcedWhile(connected);
+  onLive("hello", ({ revision }) => {
+    // Lists say which changes they have. What else the page shows was read with its first stream.
+    announcementsMissed(isFirst ? revision : undefined);
+    isFirst = false;
+  });
+  onLive("lagged", () => announcementsMissed());
+  onLive("change", ({ kind, rev }) => announce(kind, rev));
+  onLive("event", () => announce("event"));
+  onLive("job", () => announce("job"));
+  onLive("alert", () => announce("alert"));
+  onLive("alert-ended", () => announce("alert"));
+}

@@ -1,0 +1,219 @@
+//! Metrics of the whole array.
+
+use super::family::{Labels, counter, counter_seconds, gauge, gauge_seconds, histogram, row, seconds};
+use super::{nfs, offload};
+use crate::VERSION;
+use control::{IoTotals, MetricsView, PoolState, Primitive};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use reactor::measurements::Measurements;
+use reactor::measurements::load::MAX_THREADS;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Counters of the whole array.
+#[derive(Debug)]
+pub(super) struct Array(pub MetricsView, pub Arc<Measurements>);
+
+impl Collector for Array {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
+        self.info(&mut encoder)?;
+        self.pool(&mut encoder)?;
+        self.io(&mut encoder)?;
+        self.offload(&mut encoder)?;
+        self.sessions(&mut encoder)?;
+        log(&mut encoder)?;
+        reactor(&mut encoder, &self.1)?;
+        data_cache(&mut encoder, self.1.data_cache.last())?;
+        nfs::encode(&mut encoder, self.1.nfs.last())?;
+        self.attention(&mut encoder)
+    }
+}
+
+impl Array {
+    fn info(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let rows = vec![(vec![("version", VERSION)], 1)];
+        gauge(encoder, "build_info", "Version of the program, always 1", rows)?;
+        let started = u64::try_from(self.0.started.as_second()).unwrap_or(0);
+        gauge(encoder, "start_time_seconds", "Time at which the array started", row(started))?;
+        let rows = self.0.hosts.iter().map(|host| (vec![("host", host.name.as_str())], 1));
+        gauge(encoder, "host_info", "A known host, always 1", rows.collect())
+    }
+
+    fn pool(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let pool = &self.0.pool;
+        let row = |value| vec![(vec![("pool", pool.name.as_str())], value)];
+        gauge(encoder, "pool_size_bytes", "Size of the pool", row(pool.space.size_bytes))?;
+        gauge(encoder, "pool_used_bytes", "Space that cannot take new data", row(pool.space.used_bytes))?;
+        gauge(encoder, "pool_free_bytes", "Space that new data can use", row(pool.space.free_bytes))?;
+        gauge(encoder, "pool_metadata_bytes", "Log, space map and tree pages", row(pool.space.metadata_bytes))?;
+        gauge(encoder, "pool_provisioned_bytes", "Sum of the volumes' sizes", row(pool.provisioned_bytes))?;
+        gauge(encoder, "pool_promised_bytes", "Kept free for thick volumes", row(pool.space.promised_bytes))?;
+        gauge(encoder, "pool_reclaimable_bytes", "On its way to become free", row(pool.space.reclaimable_bytes))?;
+        let tokens = pool.token_bytes.map(row).unwrap_or_default();
+        gauge(encoder, "pool_token_bytes", "Data that only copy tokens of hosts keep", tokens)?;
+        let unique = pool.unique_bytes.map(row).unwrap_or_default();
+        gauge(encoder, "pool_unique_bytes", "Data that one volume or share alone has", unique)?;
+        let snapshots = pool.snapshot_bytes.map(row).unwrap_or_default();
+        gauge(encoder, "pool_snapshot_bytes", "Data that deleting all snapshots would free", snapshots)?;
+        let shared = pool.shared_bytes.map(row).unwrap_or_default();
+        gauge(encoder, "pool_shared_bytes", "Data stored once for several volumes and snapshots", shared)?;
+        gauge(encoder, "pool_volumes", "Number of volumes", row(pool.volumes))?;
+        gauge(encoder, "pool_shares", "Number of shares", row(pool.shares))?;
+        gauge(encoder, "pool_snapshots", "Number of snapshots", row(pool.snapshots))?;
+        // A scrub that found bad blocks has ended, and is no success.
+        let scrub = pool.scrub.as_ref().filter(|scrub| scrub.bad_blocks == 0 && scrub.damaged.is_empty());
+        let finished = scrub.and_then(|scrub| u64::try_from(scrub.finished.as_second()).ok());
+        let help = "End of the last scrub, if that found no damage";
+        gauge(encoder, "scrub_last_success_timestamp_seconds", help, finished.map(row).unwrap_or_default())?;
+        let row = |state: PoolState| {
+            (vec![("pool", pool.name.as_str()), ("state", state.name())], u64::from(pool.state == state))
+        };
+        let rows = PoolState::ALL.into_iter().map(row);
+        gauge(encoder, "pool_state", "1 for the state the pool is in", rows.collect())
+    }
+
+    fn io(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let totals = [("iscsi", &self.0.totals.volumes), ("nfs", &self.0.totals.shares)];
+        let rows = |value: fn(&IoTotals) -> [u64; 2]| -> Vec<(Labels<'static>, u64)> {
+            let of = |(protocol, of): (&'static str, &IoTotals)| {
+                let [read, write] = value(of);
+                [(labels("read", protocol), read), (labels("write", protocol), write)]
+            };
+            totals.into_iter().flat_map(of).collect()
+        };
+        let operations = rows(|of| [of.io.reads, of.io.writes]);
+        counter(encoder, "io_operations", "Reads and writes of hosts", operations)?;
+        let bytes = rows(|of| [of.io.read_bytes, of.io.written_bytes]);
+        counter(encoder, "io_bytes", "Bytes that hosts read and wrote", bytes)?;
+        let latencies = totals.into_iter().flat_map(|(protocol, of)| {
+            [(labels("read", protocol), &of.latency.read), (labels("write", protocol), &of.latency.write)]
+        });
+        histogram(encoder, "io_duration_seconds", "From a command's arrival to its status", latencies.collect())?;
+        gauge(encoder, "commands_in_flight", "SCSI commands in flight", row(self.0.totals.volumes.in_flight))
+    }
+
+    fn offload(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let totals = &self.0.totals;
+        let rows: Vec<offload::Row<'_>> = totals
+            .offload
+            .iter()
+            .map(|(primitive, counters)| (vec![("primitive", primitive.name())], counters))
+            .collect();
+        offload::counters(encoder, "offload", &rows)?;
+        let latencies = rows.into_iter().map(|(labels, of)| (labels, &of.latency)).collect();
+        histogram(encoder, "offload_duration_seconds", "From an offload command's arrival to its status", latencies)?;
+        let of = |primitive: Primitive| totals.offload.get(&primitive);
+        let unmap = of(Primitive::Unmap).map_or((0, 0), |of| (of.deallocated_bytes, of.unaligned_bytes));
+        offload::unmap_bytes(encoder, "unmap_bytes", vec![(Labels::new(), unmap)])?;
+        let miscompares = of(Primitive::Ats).map_or(0, |of| of.miscompares);
+        let rows = vec![(Labels::new(), (miscompares, totals.reservation_conflicts))];
+        offload::lock_conflicts(encoder, "lock_conflicts", rows)
+    }
+
+    fn sessions(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let rows = self.0.hosts.iter().flat_map(|host| {
+            let row = |(portal, count): &'_ (String, u64)| {
+                (vec![("host", host.name.clone()), ("portal", portal.clone())], *count)
+            };
+            host.sessions.iter().map(row).collect::<Vec<_>>()
+        });
+        gauge(encoder, "host_sessions", "iSCSI sessions of a host", rows.collect())?;
+        let rows = self.0.hosts.iter().map(|host| (vec![("host", host.name.as_str())], host.sessions.len() as u64));
+        gauge(encoder, "host_paths", "Portals to which a host has sessions", rows.collect())?;
+        let connections = &self.0.connections;
+        let by_stage = |session, login| vec![(vec![("stage", "session")], session), (vec![("stage", "login")], login)];
+        let rows = by_stage(connections.with_session, connections.without_session);
+        gauge(encoder, "connections", "Connections of initiators with a session, and those that log in", rows)?;
+        let rows = by_stage(connections.max_sessions, connections.max_without_session);
+        gauge(
+            encoder,
+            "connections_limit",
+            "Most connections of initiators with a session, and of those that log in",
+            rows,
+        )?;
+        let rows = [
+            ("displaced", connections.displaced),
+            ("login-failed", connections.logins_failed),
+            ("login-timeout", connections.login_timeouts),
+            ("protocol-error", connections.protocol_errors),
+            ("sessions-full", connections.sessions_full),
+        ];
+        let rows = rows.map(|(reason, count)| (vec![("reason", reason)], count)).to_vec();
+        counter(encoder, "connections_closed", "Connections that the array ended, by reason", rows)
+    }
+
+    fn attention(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
+        let rows = self.0.jobs.iter().map(|(kind, running)| (vec![("kind", kind.name())], *running));
+        gauge(encoder, "jobs_running", "Jobs that run", rows.collect())?;
+        let mut active: BTreeMap<(&str, &str), u64> = ALERTS.into_iter().map(|alert| (alert, 0)).collect();
+        for alert in &self.0.alerts {
+            *active.entry((alert.code, alert.severity.name())).or_default() += 1;
+        }
+        let rows =
+            active.into_iter().map(|((code, severity), count)| (vec![("alert", code), ("severity", severity)], count));
+        gauge(encoder, "alert_active", "Conditions that need attention", rows.collect())
+    }
+}
+
+fn labels(op: &'static str, protocol: &'static str) -> Labels<'static> {
+    vec![("op", op), ("protocol", protocol)]
+}
+
+fn log(encoder: &mut DescriptorEncoder) -> fmt::Result {
+    counter(encoder, "log_lines_dropped", "Log lines that could not be written", row(crate::logging::dropped_lines()))
+}
+
+/// Time of the threads that serve hosts; the first is the reactor.
+fn reactor(encoder: &mut DescriptorEncoder, measurements: &Measurements) -> fmt::Result {
+    let numbers: Vec<String> = (0..usize::from(MAX_THREADS)).map(|number| number.to_string()).collect();
+    let threads = numbers.iter().enumerate().filter_map(|(thread, number)| {
+        let busy_ns = measurements.loads.processor_ns(thread);
+        (busy_ns > 0).then(|| (vec![("thread", number.as_str())], seconds(busy_ns / 1000)))
+    });
+    counter_seconds(
+        encoder,
+        "reactor_busy_seconds",
+        "Processor time of the threads that serve hosts",
+        threads.collect(),
+    )?;
+    let turns = &measurements.turns;
+    let rows = |turns: Vec<(&'static str, u64)>| {
+        turns.into_iter().map(|(cause, us)| (vec![("cause", cause)], us)).collect::<Vec<_>>()
+    };
+    let longest = rows(turns.since_start());
+    gauge_seconds(encoder, "reactor_longest_turn_seconds", "Longest time without serving hosts", longest)?;
+    let recent = rows(turns.take_since_scrape());
+    gauge_seconds(encoder, "reactor_recent_longest_turn_seconds", "The same since the last scrape", recent)
+}
+
+/// Cache of data blocks. Its hit ratio is hits ÷ (hits + misses).
+fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Result {
+    let pool::DataCache { hits, misses, evictions, bytes, limit_bytes } = last;
+    let row = |value| vec![(Labels::new(), value)];
+    counter(encoder, "data_cache_hits", "Blocks of 4 KiB that reads found in memory", row(hits))?;
+    counter(encoder, "data_cache_misses", "Blocks of 4 KiB that reads had to fetch", row(misses))?;
+    counter(encoder, "data_cache_evictions", "Blocks of 4 KiB evicted from the data cache", row(evictions))?;
+    gauge(encoder, "data_cache_bytes", "Data in the data cache", row(bytes))?;
+    gauge(encoder, "data_cache_limit_bytes", "Memory that maps and counts leave to the data cache", row(limit_bytes))
+}
+
+/// All alerts: each is exported, so that an inactive one reads 0.
+const ALERTS: [(&str, &str); 15] = [
+    ("bad-blocks", "critical"),
+    ("below-full", "critical"),
+    ("check-findings", "critical"),
+    ("https-not-served", "warning"),
+    ("metadata-damaged", "critical"),
+    ("pool-full", "critical"),
+    ("pool-stopped", "critical"),
+    ("pool-threshold", "critical"),
+    ("pool-threshold", "warning"),
+    ("portal-unrecorded", "critical"),
+    ("sanitize-failed", "critical"),
+    ("share-threshold", "critical"),
+    ("share-threshold", "warning"),
+    ("volume-threshold", "critical"),
+    ("volume-threshold", "warning"),
+];
