@@ -70,6 +70,7 @@ const LAYERS: &[Layer] = &[
             ("console_assets", &[]),
             ("control", &["pool", "random", "text", "unit"]),
             ("daemon", &["api", "console_assets", "control", "nfs_state", "pool", "reactor", "unit"]),
+            ("identity", &[]),
             ("mailbox", &[]),
             ("pool_offline", &["control", "media", "pool", "text"]),
             (
