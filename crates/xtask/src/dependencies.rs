@@ -69,7 +69,8 @@ const LAYERS: &[Layer] = &[
             ("cli", &["api", "text"]),
             ("console_assets", &[]),
             ("control", &["pool", "random", "text", "unit"]),
-            ("daemon", &["api", "console_assets", "control", "nfs_state", "pool", "reactor", "unit"]),
+            ("daemon", &["api", "console_assets", "control", "identity", "nfs_state", "pool", "reactor", "unit"]),
+            ("identity", &[]),
             ("mailbox", &[]),
             ("pool_offline", &["control", "media", "pool", "text"]),
             (

@@ -28,6 +28,7 @@ const CRATES: &[&str] = &[
     "protocol/xdr",
     "array/control",
     "array/daemon",
+    "array/identity",
     "array/reactor",
 ];
 

@@ -3,6 +3,7 @@
 //! Clients send secrets to the array, which does not return them. The one exception is a secret
 //! that the array generated: only the response to that request carries it.
 
+use crate::redacted::redacted_debug;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -139,19 +140,6 @@ pub struct HostSet {
     pub remove_chap: bool,
 }
 
-/// Implements `Debug` so that it shows whether a secret is present, and never the secret.
-macro_rules! redacted_debug {
-    ($type:ident { $($plain:ident),* } hides { $($secret:ident),* }) => {
-        impl std::fmt::Debug for $type {
-            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.debug_struct(stringify!($type))
-                    $(.field(stringify!($plain), &self.$plain))*
-                    $(.field(stringify!($secret), &self.$secret.as_ref().map(|_| "(secret)")))*
-                    .finish()
-            }
-        }
-    };
-}
 redacted_debug!(GeneratedSecrets {} hides { chap_secret, mutual_chap_secret });
 redacted_debug!(ChapSet { user, generate, mutual } hides { secret });
 redacted_debug!(MutualChapSet { user, generate } hides { secret });

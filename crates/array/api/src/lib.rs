@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod account;
+mod audit;
 mod event;
 mod file;
 mod history;
@@ -21,18 +23,23 @@ mod offload;
 mod pool;
 mod portal;
 mod problem;
+mod redacted;
 mod reservation;
 mod search;
 mod session;
 mod share;
+mod sign_in;
 mod snapshot;
 mod status;
+mod token;
 mod volume;
 mod warning;
 
 pub use text::size;
 
 pub use access::*;
+pub use account::*;
+pub use audit::*;
 pub use event::*;
 pub use file::*;
 pub use history::*;
@@ -50,8 +57,10 @@ pub use reservation::*;
 pub use search::*;
 pub use session::*;
 pub use share::*;
+pub use sign_in::*;
 pub use snapshot::*;
 pub use status::*;
+pub use token::*;
 pub use volume::*;
 pub use warning::*;
 

@@ -3,7 +3,8 @@
 
 use crate::Globals;
 use crate::error::CliError;
-use crate::tls::client_config;
+use crate::profile::{self, Profile};
+use crate::tls::{client_config, fingerprint, pinned_config};
 use api::{List, Problem};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
@@ -59,6 +60,9 @@ pub(crate) struct Answer<T> {
 impl Client {
     /// Reads the URL, the token and the certificates. Connects only when a request is sent.
     pub(crate) fn new(globals: &Globals) -> Result<Self, CliError> {
+        if let Some(profile) = chosen_profile(globals)? {
+            return Self::of_profile(&profile, globals);
+        }
         let shown = globals.server.clone().unwrap_or_else(|| local_server(SOCKETS.map(Path::new)));
         let server = parse_server(&shown, globals)?;
         let token = match (&globals.token, &globals.token_file) {
@@ -72,6 +76,15 @@ impl Client {
             (None, None) => None,
         };
         Ok(Self { server, shown, token, timeout: Duration::from_secs(globals.timeout) })
+    }
+
+    /// Client of an array that `windlass login` has kept.
+    pub(crate) fn of_profile(profile: &Profile, globals: &Globals) -> Result<Self, CliError> {
+        let Profile { server: shown, token, certificate } = profile;
+        let (host, port) = parse_https(shown)?;
+        let server = Server::Https { host, port, tls: pinned_config(certificate)? };
+        let timeout = Duration::from_secs(globals.timeout);
+        Ok(Self { server, shown: shown.clone(), token: Some(token.clone()), timeout })
     }
 
     /// Sends a GET request for a resource.
@@ -110,6 +123,16 @@ impl Client {
     pub(crate) async fn patch<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, CliError> {
         let (_, body) = self.send(Method::PATCH, path, Some(encode(body)?)).await?;
         parse(&body)
+    }
+
+    /// Sends a POST request whose answer has no resource.
+    pub(crate) async fn submit(&self, path: &str, body: &impl Serialize) -> Result<(), CliError> {
+        self.send(Method::POST, path, Some(encode(body)?)).await.map(drop)
+    }
+
+    /// Sends a PUT request whose answer has no resource.
+    pub(crate) async fn put(&self, path: &str, body: &impl Serialize) -> Result<(), CliError> {
+        self.send(Method::PUT, path, Some(encode(body)?)).await.map(drop)
     }
 
     /// Sends a DELETE request for a resource.
@@ -198,7 +221,7 @@ impl Client {
         match (&self.server, error.kind()) {
             (_, io::ErrorKind::PermissionDenied) => CliError::denied(
                 message,
-                "only root and the user that runs the array may use its socket: use sudo, or https with a token",
+                "root, the user that runs the array and its group may use its socket: join the group, use sudo, or https with a token",
             ),
             (Server::Unix(_), _) => CliError::unreachable(
                 message,
@@ -242,6 +265,38 @@ fn local_server(sockets: [&Path; 2]) -> String {
     format!("unix:{}", present.unwrap_or(sockets[0]).display())
 }
 
+/// Profile for the commands: that of `--profile`, or the default one if neither an array is named nor one runs on
+/// this machine.
+fn chosen_profile(globals: &Globals) -> Result<Option<Profile>, CliError> {
+    let is_here = || SOCKETS.iter().any(|socket| !matches!(Path::new(socket).try_exists(), Ok(false)));
+    match &globals.profile {
+        Some(name) => profile::find(Some(name)),
+        None if globals.server.is_some() || is_here() => Ok(None),
+        None => profile::find(None),
+    }
+}
+
+/// SHA-256 of the certificate that a server presents, whoever it is.
+pub(crate) async fn presented_certificate(url: &str, globals: &Globals) -> Result<String, CliError> {
+    let (host, port) = parse_https(url)?;
+    let unreachable = |error: io::Error| {
+        CliError::unreachable(format!("cannot reach the array at {url}: {error}"), "check host and port")
+    };
+    let name = ServerName::try_from(host.clone())
+        .map_err(|_| CliError::usage(format!("{host:?} is not the name of a machine")))?;
+    let tls = client_config(None, true)?;
+    let connect = async {
+        let stream = TcpStream::connect((host.as_str(), port)).await?;
+        TlsConnector::from(tls).connect(name, stream).await
+    };
+    let patience = Duration::from_secs(globals.timeout);
+    let connected = tokio::time::timeout(patience, connect).await;
+    let stream = connected.map_err(|_| CliError::timed_out(globals.timeout))?.map_err(unreachable)?;
+    let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
+    let first = certificates.first().map(fingerprint);
+    first.ok_or_else(|| CliError::failed(format!("the array at {url} presents no certificate")))
+}
+
 /// Parses the URL of the array.
 fn parse_server(url: &str, globals: &Globals) -> Result<Server, CliError> {
     if let Some(path) = url.strip_prefix("unix:") {
@@ -251,14 +306,20 @@ fn parse_server(url: &str, globals: &Globals) -> Result<Server, CliError> {
         }
         return Ok(Server::Unix(PathBuf::from(path)));
     }
+    let (host, port) = parse_https(url)?;
+    let tls = client_config(globals.ca.as_deref(), globals.insecure)?;
+    Ok(Server::Https { host, port, tls })
+}
+
+/// Host and port of an https URL.
+fn parse_https(url: &str) -> Result<(String, u16), CliError> {
     let wrong = || CliError::usage(format!("{url:?} is not the URL of an array: write unix:PATH or https://HOST:PORT"));
     let uri: Uri = url.parse().map_err(|_| wrong())?;
     if uri.scheme_str() != Some("https") || !matches!(uri.path(), "" | "/") {
         return Err(wrong());
     }
     let host = uri.host().ok_or_else(wrong)?.trim_matches(['[', ']']).to_owned();
-    let tls = client_config(globals.ca.as_deref(), globals.insecure)?;
-    Ok(Server::Https { host, port: uri.port_u16().unwrap_or(DEFAULT_PORT), tls })
+    Ok((host, uri.port_u16().unwrap_or(DEFAULT_PORT)))
 }
 
 fn encode(body: &impl Serialize) -> Result<Bytes, CliError> {

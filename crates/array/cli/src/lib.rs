@@ -8,6 +8,7 @@
 
 mod access;
 mod advice;
+mod audit;
 mod client;
 mod connect;
 mod console;
@@ -19,20 +20,26 @@ mod host;
 mod host_group;
 mod job;
 mod lists;
+mod login;
 mod nfs;
 mod offload;
 mod output;
 mod percent;
 mod pool;
 mod portal;
+mod profile;
 mod reservation;
 mod secret;
 mod selection;
 mod session;
+mod setup;
 mod share;
+mod sign_in;
 mod snapshot;
 mod status;
 mod tls;
+mod token;
+mod user;
 mod volume;
 
 pub use console::Console;
@@ -52,6 +59,9 @@ pub struct Globals {
     /// unix:/run/windlass/windlass.sock or, without that file, unix:/var/lib/windlass/windlass.sock]
     #[arg(long, global = true, value_name = "URL", env = "WINDLASS_SERVER", hide_env_values = true)]
     pub server: Option<String>,
+    /// Array that windlass login has kept, by name
+    #[arg(long, global = true, value_name = "NAME", env = "WINDLASS_PROFILE", hide_env_values = true)]
+    pub profile: Option<String>,
     /// Token for https; a file or the environment variable is safer
     #[arg(long, global = true, value_name = "TOKEN", env = "WINDLASS_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
@@ -148,6 +158,26 @@ pub enum Noun {
     /// NFS: clients, locks, and the grace period after a restart
     #[command(subcommand)]
     Nfs(nfs::Verb),
+    /// Users: the people who sign in to the console
+    #[command(alias = "users", subcommand)]
+    User(user::Verb),
+    /// Tokens: the credentials of programs
+    #[command(alias = "tokens", subcommand)]
+    Token(token::Verb),
+    /// Sign-ins of browsers
+    #[command(alias = "sign-ins", subcommand)]
+    SignIn(sign_in::Verb),
+    /// Audit: who changed what
+    #[command(subcommand)]
+    Audit(audit::Verb),
+    /// Set-up: the first administrator
+    #[command(subcommand)]
+    Setup(setup::Verb),
+    /// Keep address, token and certificate of an array, for later commands
+    #[command(
+        after_help = "Examples:\n  windlass login https://array.example.org:8443\n  windlass login https://array.example.org:8443 --profile lab --token-file admin.token --fingerprint SHA256"
+    )]
+    Login(login::Arguments),
 }
 
 /// Runs one command and returns the exit status.
@@ -171,9 +201,14 @@ pub fn run(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> u8 {
 }
 
 async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> Result<(), CliError> {
-    let client = Client::new(globals)?;
     let mut output = Output::new(globals, console);
+    if let Noun::Login(arguments) = noun {
+        return login::run(arguments, globals, &mut output).await;
+    }
+    let client = Client::new(globals)?;
     match noun {
+        // It has no array yet.
+        Noun::Login(_) => Ok(()),
         Noun::Status => status::run(&client, &mut output).await,
         Noun::Pool(verb) => pool::run(verb, &client, &mut output).await,
         Noun::Volume(verb) => volume::run(verb, &client, &mut output).await,
@@ -193,5 +228,10 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Reservation(verb) => reservation::run(verb, &client, &mut output).await,
         Noun::Session(verb) => session::run(verb, &client, &mut output).await,
         Noun::Nfs(verb) => nfs::run(verb, &client, &mut output).await,
+        Noun::User(verb) => user::run(verb, &client, &mut output).await,
+        Noun::Token(verb) => token::run(verb, &client, &mut output).await,
+        Noun::SignIn(verb) => sign_in::run(verb, &client, &mut output).await,
+        Noun::Audit(verb) => audit::run(verb, &client, &mut output).await,
+        Noun::Setup(verb) => setup::run(verb, &client, &mut output).await,
     }
 }

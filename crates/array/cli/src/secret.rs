@@ -11,7 +11,7 @@ const MAX_SECRET_BYTES: u64 = 4096;
 
 /// Source of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SecretSource {
+pub enum SecretSource {
     /// The array generates the secret.
     Generate,
     /// The user types it on the terminal.

@@ -1,11 +1,12 @@
-//! Trusted certificates: those of the system's authorities, of one file, or any.
+//! Trusted certificates: those of the system's authorities, of one file, one by its SHA-256, or any.
 
 use crate::error::CliError;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,11 +17,29 @@ pub(crate) fn client_config(ca: Option<&Path>, insecure: bool) -> Result<Arc<Cli
         .with_safe_default_protocol_versions()
         .map_err(|error| CliError::failed(error.to_string()))?;
     let config = if insecure {
-        builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))).with_no_client_auth()
+        builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Custom { provider, pinned: None }))
+            .with_no_client_auth()
     } else {
         builder.with_root_certificates(roots(ca)?).with_no_client_auth()
     };
     Ok(Arc::new(config))
+}
+
+/// Returns the TLS settings of a client that trusts one certificate, by its SHA-256.
+pub(crate) fn pinned_config(certificate: &str) -> Result<Arc<ClientConfig>, CliError> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = Custom { provider: Arc::clone(&provider), pinned: Some(certificate.to_owned()) };
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| CliError::failed(error.to_string()))?;
+    Ok(Arc::new(builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()))
+}
+
+/// SHA-256 of a certificate, hexadecimal.
+pub(crate) fn fingerprint(certificate: &CertificateDer<'_>) -> String {
+    Sha256::digest(certificate).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the certificates in `ca`, or those of the system.
@@ -43,21 +62,30 @@ fn roots(ca: Option<&Path>) -> Result<RootCertStore, CliError> {
     Ok(roots)
 }
 
-/// Verifier that accepts any certificate, for `--insecure`. The handshake still proves that its
+/// Verifier that accepts one certificate, or any (`--insecure`). The handshake still proves that its
 /// owner has the key.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct Custom {
+    provider: Arc<CryptoProvider>,
+    /// SHA-256 of the certificate; absent: any.
+    pinned: Option<String>,
+}
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for Custom {
     fn verify_server_cert(
         &self,
-        _end_entity: &CertificateDer<'_>,
+        end_entity: &CertificateDer<'_>,
         _intermediates: &[CertificateDer<'_>],
         _server_name: &ServerName<'_>,
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
+        match &self.pinned {
+            Some(pinned) if fingerprint(end_entity) != *pinned => {
+                Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
+            }
+            _ => Ok(ServerCertVerified::assertion()),
+        }
     }
 
     fn verify_tls12_signature(
@@ -66,7 +94,7 @@ impl ServerCertVerifier for Anybody {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls12_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
     }
 
     fn verify_tls13_signature(
@@ -75,10 +103,10 @@ impl ServerCertVerifier for Anybody {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls13_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -15,6 +15,7 @@ use crate::ports::PortalOptions;
 use crate::record::{Document, load};
 use crate::revision::expected::Expected;
 use crate::system::https_fault::HttpsFault;
+use crate::system::management::Management;
 use crate::system::record::ArrayRecord;
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
@@ -53,6 +54,7 @@ pub struct Control {
     /// Configured portals.
     portals: Vec<PortalOptions>,
     https_fault: Option<HttpsFault>,
+    management: Management,
     pool: PoolPart,
     jobs: Jobs,
     events: Events,
@@ -190,6 +192,7 @@ impl Control {
             started,
             portals: options.portals,
             https_fault: options.https_fault,
+            management: Management::default(),
             pool,
             jobs,
             events,
@@ -331,6 +334,11 @@ impl Control {
     /// Configured portals.
     pub(crate) fn portal_options(&self) -> &[PortalOptions] {
         &self.portals
+    }
+
+    /// Conditions of the management plane.
+    pub(crate) fn management(&self) -> &Management {
+        &self.management
     }
 
     /// Reason why REST over TLS is not served, if it is configured.

@@ -2,9 +2,13 @@
 
 mod https_alert;
 pub(crate) mod https_fault;
+pub(crate) mod management;
+mod management_report;
 pub(crate) mod record;
 
 pub use https_fault::HttpsFault;
+pub use management::ManagementCondition;
+pub use management_report::ManagementReport;
 pub use record::ArrayRecord;
 
 use crate::error::ControlError;

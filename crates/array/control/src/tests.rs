@@ -9,6 +9,7 @@ mod files;
 mod host_groups;
 mod hosts;
 mod jobs;
+mod management;
 mod mirror;
 mod nfs_clients;
 mod offload;

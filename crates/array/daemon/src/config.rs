@@ -13,7 +13,7 @@ mod portal_address;
 pub use options::ServeOptions;
 
 use control::{Commitment, Limits};
-use file::{Background, File, Iscsi, Metrics, Pool, Server, Tls};
+use file::{Audit, Background, File, Iscsi, Metrics, Pool, Server, Tls};
 use reactor::configuration::{MAX_POOL_BYTES, MIN_MEMORY_BYTES, MIN_POOL_BYTES};
 use reactor::measurements::load::MAX_THREADS;
 use reactor::{AbortOfFinishedTask, NfsConfiguration, Placement, PoolBackend, ServeError};
@@ -30,6 +30,8 @@ const DEFAULT_BACKGROUND_SHARE_PERCENT: u8 = 20;
 /// Default number of threads that serve connections. Further ones are for those who try them: they
 /// have not been measured on a machine with many processors yet.
 const DEFAULT_THREADS: u8 = 1;
+/// Default group of the administrative socket.
+const DEFAULT_SOCKET_GROUP: &str = "windlass";
 /// Default port of iSCSI, RFC 7143 §14.
 const ISCSI_PORT: u16 = 3260;
 
@@ -38,8 +40,8 @@ const ISCSI_PORT: u16 = 3260;
 pub struct Configuration {
     /// Directory of the pool, the socket, certificate and token.
     pub state_dir: PathBuf,
-    /// Path of the administrative Unix socket.
-    pub socket: PathBuf,
+    /// The administrative Unix socket.
+    pub management: ManagementConfiguration,
     /// Address of REST over TLS, if it is served.
     pub http: Option<SocketAddr>,
     /// Certificate for REST.
@@ -78,6 +80,29 @@ pub struct Configuration {
     pub background_share_percent: u8,
     /// Log lines.
     pub log: LogConfiguration,
+}
+
+/// Configuration of the management plane on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManagementConfiguration {
+    /// Path of the administrative Unix socket.
+    pub socket: PathBuf,
+    /// Group whose members may open the socket, as operators. Without such a group, and if it is empty,
+    /// only root and the owner may.
+    pub socket_group: String,
+    /// What becomes of changes while the audit cannot be written.
+    pub audit_failure: AuditFailure,
+}
+
+/// What becomes of changes while the audit cannot be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AuditFailure {
+    /// They are refused.
+    #[default]
+    Refuse,
+    /// They are made, and an alert says so.
+    Continue,
 }
 
 /// Configuration of log lines.
@@ -177,11 +202,15 @@ impl Configuration {
             (true, None) => vec![SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), ISCSI_PORT)],
         };
         let configuration = Self {
-            socket: options
-                .socket
-                .clone()
-                .or(server.socket)
-                .unwrap_or_else(|| state_dir.join(reactor::state_files::SOCKET_NAME)),
+            management: ManagementConfiguration {
+                socket: options
+                    .socket
+                    .clone()
+                    .or(server.socket)
+                    .unwrap_or_else(|| state_dir.join(reactor::state_files::SOCKET_NAME)),
+                socket_group: server.socket_group.unwrap_or_else(|| DEFAULT_SOCKET_GROUP.to_owned()),
+                audit_failure: file.audit.on_failure.unwrap_or_default(),
+            },
             http: options.http.or(server.listen),
             tls: tls_mode(file.tls, &options.http_name)?,
             iscsi,
@@ -318,7 +347,8 @@ impl Configuration {
         File {
             server: Server {
                 listen: self.http,
-                socket: Some(self.socket.clone()),
+                socket: Some(self.management.socket.clone()),
+                socket_group: Some(self.management.socket_group.clone()),
                 state_dir: Some(self.state_dir.clone()),
                 memory: Some(file::Size(self.memory_bytes)),
                 threads: Some(self.threads),
@@ -338,6 +368,7 @@ impl Configuration {
             },
             nfs: nfs::to_section(&self.nfs),
             metrics: Metrics { listen: self.metrics },
+            audit: Audit { on_failure: Some(self.management.audit_failure) },
             background: Background { share: Some(self.background_share_percent) },
             pool: vec![Pool {
                 name: Some(self.pool.name.clone()),

@@ -6,14 +6,17 @@
 
 mod access;
 mod answer;
+mod audit;
 mod backlog;
 pub(crate) mod connections;
 mod console;
 mod convert;
+mod cookie;
 mod events;
 mod exports;
 mod extract;
 mod files;
+mod guard;
 mod history;
 mod host_groups;
 mod hosts;
@@ -24,7 +27,9 @@ mod live;
 mod nfs;
 mod offload;
 mod openapi;
+mod operations;
 mod peer;
+mod people;
 mod pools;
 mod portals;
 mod problem;
@@ -32,22 +37,30 @@ mod reservations;
 mod revision;
 mod search;
 mod sessions;
+mod setup;
 mod shares;
+mod sign_ins;
 mod snapshots;
 mod system;
 #[cfg(test)]
 mod tests;
+mod tokens;
+mod users;
 mod volumes;
 
 pub(crate) use listener::{Listener, Listeners};
 pub use openapi::openapi_json;
 
+use crate::audit::Audit;
+use crate::people::Gate;
 use axum::extract::DefaultBodyLimit;
 use axum::{Extension, Router};
 use backlog::Backlog;
+use guard::{Guard, Recorder, Trouble};
 pub(crate) use live::Streams;
 use problem::Fault;
 use reactor::ArrayHandle;
+use std::path::Path;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -79,27 +92,78 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(history::routes())
         .merge(live::routes())
         .merge(search::routes())
+        .merge(users::routes())
+        .merge(tokens::routes())
+        .merge(sign_ins::routes())
+        .merge(setup::routes())
+        .merge(audit::routes())
 }
 
-/// Returns the whole management plane. `streams`: those of its listener.
-pub(crate) fn router(array: ArrayHandle, streams: Arc<Streams>) -> Router {
+/// Every resource, and their description.
+fn router() -> Router<ArrayHandle> {
     let (router, _description) = resources().split_for_parts();
-    let router = router.route("/api/v1/openapi.json", axum::routing::get(openapi::show));
-    finish(router, array).layer(Extension(streams))
+    router.route(openapi::PATH, axum::routing::get(openapi::show))
+}
+
+/// What the management plane needs beside the array.
+#[derive(Clone)]
+pub(crate) struct Surroundings {
+    /// Users, tokens and sign-ins.
+    pub gate: Arc<Gate>,
+    /// The audit.
+    pub audit: Audit,
+    /// Whether it works.
+    trouble: Arc<Trouble>,
+    /// True: changes are made even if the audit cannot be written.
+    pub goes_on_without_audit: bool,
+}
+
+impl Surroundings {
+    /// Opens what is in a state directory.
+    pub(crate) fn of(state_dir: &Path, goes_on_without_audit: bool) -> Self {
+        let (gate, audit) = (Arc::new(Gate::open(state_dir)), Audit::of(state_dir));
+        Self { gate, audit, trouble: Arc::default(), goes_on_without_audit }
+    }
+}
+
+/// Returns the whole management plane behind its guard. `streams`: those of its listener. `names`:
+/// names of the array for which cookies are accepted; absent: any.
+pub(crate) fn guarded(
+    array: ArrayHandle,
+    streams: Arc<Streams>,
+    surroundings: Surroundings,
+    names: Option<Vec<String>>,
+) -> Router {
+    let Surroundings { gate, audit, trouble, goes_on_without_audit } = surroundings;
+    let reader = router().with_state(array.clone()).layer(Extension(Arc::clone(&gate)));
+    let recorder = Recorder { audit: audit.clone(), trouble, goes_on_without_audit, array: array.clone(), reader };
+    let guard = Guard { gate: Arc::clone(&gate), array: array.clone(), recorder: Arc::new(recorder), names };
+    let layer = axum::middleware::from_fn_with_state(Arc::new(guard), guard::guard);
+    let router = with_fallbacks(router()).layer(layer);
+    finish(router, array).layer(Extension(streams)).layer(Extension(gate)).layer(Extension(audit))
+}
+
+/// Returns the resources without the guard, for tests of handlers.
+#[cfg(test)]
+fn unguarded(array: ArrayHandle, streams: Arc<Streams>) -> Router {
+    finish(with_fallbacks(router()), array).layer(Extension(streams))
 }
 
 /// Returns `/metrics`, `/metrics/volumes` and `/health` alone, for a listener without TLS.
 pub(crate) fn metrics_router(array: ArrayHandle) -> Router {
     let router = OpenApiRouter::new().routes(routes!(system::health)).merge(system::metrics_routes());
-    finish(router.into(), array)
+    finish(with_fallbacks(router.into()), array)
 }
 
-/// Adds the common parts of every router: problem documents instead of empty errors, limits, a line
-/// in the log.
+/// Adds problem documents instead of empty errors.
+fn with_fallbacks(router: Router<ArrayHandle>) -> Router<ArrayHandle> {
+    let router = router.fallback(async || Fault::NoSuchResource);
+    router.method_not_allowed_fallback(async || Fault::MethodNotAllowed)
+}
+
+/// Adds the common parts of every router: limits, and a line in the log.
 fn finish(router: Router<ArrayHandle>, array: ArrayHandle) -> Router {
     router
-        .fallback(async || Fault::NoSuchResource)
-        .method_not_allowed_fallback(async || Fault::MethodNotAllowed)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(axum::middleware::from_fn_with_state(Backlog::default(), backlog::bound))
         .layer(axum::middleware::from_fn(peer::log_and_limit))

@@ -7,6 +7,7 @@
 //! [`serve`] runs an array until a signal stops it.
 #![forbid(unsafe_code)]
 
+mod audit;
 mod config;
 mod http;
 mod lifecycle;
@@ -16,11 +17,14 @@ pub mod memory;
 mod metrics;
 mod network;
 mod notify;
+mod people;
 mod state_dir;
 mod tls;
-mod token;
 
-pub use config::{Configuration, LogConfiguration, LogFormat, PoolConfiguration, ServeOptions, TlsMode, check_config};
+pub use config::{
+    AuditFailure, Configuration, LogConfiguration, LogFormat, ManagementConfiguration, PoolConfiguration, ServeOptions,
+    TlsMode, check_config,
+};
 pub use http::openapi_json;
 pub use lifecycle::serve;
 

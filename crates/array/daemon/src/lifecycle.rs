@@ -1,13 +1,13 @@
 //! Life cycle of the process: start the reactor, open the listeners, print `ready`, wait for a
 //! signal, stop cleanly.
 
-use crate::http::{Listener, Listeners};
+use crate::http::{Listener, Listeners, Surroundings};
+use crate::people::Gate;
 use crate::state_dir::{StateDir, clear_socket, warn_of_access};
 use crate::tls::Names;
-use crate::token::TokenGate;
-use crate::{Configuration, ServeOptions, TlsMode};
+use crate::{AuditFailure, Configuration, ServeOptions, TlsMode};
 use anyhow::{Context, anyhow};
-use control::{ArrayOptions, HttpsFault, PortalOptions};
+use control::{ArrayOptions, HttpsFault, ManagementCondition, ManagementReport, PortalOptions};
 use reactor::pool_record::sign_of_a_pool;
 use reactor::{ArrayHandle, ReactorChannels, ReactorConfiguration, ReactorStarter, Ready, ServeError};
 use rustix::fs::Mode;
@@ -17,8 +17,12 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
+
+/// Time between two records of the last uses of tokens and sign-ins.
+const TIDY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Runs an array until SIGTERM, SIGINT or SIGHUP. A second signal stops it at once.
 ///
@@ -32,7 +36,7 @@ pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), 
     // Everything created from here on belongs to the owner alone: the pool, the socket, the token.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let state_dir = StateDir::open(&configuration.state_dir)?;
-    clear_socket(&configuration.socket)?;
+    clear_socket(&configuration.management.socket)?;
     let pool = &configuration.pool;
     let pool_sign = sign_of_a_pool(state_dir.path(), state_dir.served_without_record(), &pool.name, &pool.path);
     warn_of_private_files(&configuration);
@@ -45,11 +49,13 @@ pub fn serve(options: ServeOptions, starter: impl ReactorStarter) -> Result<(), 
     result
 }
 
-/// Warns of private files that other users can read: the pool, the token, the key.
+/// Warns of private files that other users can read: the pool, tokens, the key.
 fn warn_of_private_files(configuration: &Configuration) {
     let state_dir = &configuration.state_dir;
     warn_of_access(&configuration.pool.path);
-    warn_of_access(&state_dir.join(crate::token::FILE_NAME));
+    for name in crate::people::FILES {
+        warn_of_access(&state_dir.join(name));
+    }
     match &configuration.tls {
         TlsMode::SelfSigned { .. } => warn_of_access(&state_dir.join(crate::tls::KEY_PATH)),
         TlsMode::Files { key, .. } => warn_of_access(key),
@@ -74,8 +80,10 @@ async fn supervise(
     let mut signals = Signals::listen()?;
     // Listeners are bound before the reactor starts, so that a port in use is reported at once;
     // clients wait in the backlog until it serves.
-    let _socket = SocketFile(&configuration.socket);
-    let (listeners, https_fault) = bind(configuration, state_dir).await?;
+    let _socket = SocketFile(&configuration.management.socket);
+    let goes_on_without_audit = configuration.management.audit_failure == AuditFailure::Continue;
+    let surroundings = Surroundings::of(state_dir.path(), goes_on_without_audit);
+    let (listeners, https_fault) = bind(configuration, state_dir, &surroundings.gate).await?;
     let http = listeners.http_address();
     let (array, requests) = ArrayHandle::channel();
     let (ready_sender, ready_receiver) = oneshot::channel();
@@ -98,13 +106,14 @@ async fn supervise(
             return stop(&mut reactor, &mut signals).await;
         }
     };
-    let running = listeners.run(&array);
-    let status = ready_line(&ready, &configuration.socket, http);
+    let running = listeners.run(&array, &surroundings);
+    let status = ready_line(&ready, &configuration.management.socket, http);
     tracing::info!("{status}");
     print_line(&status);
     crate::notify::ready(&status);
     let watchdog = tokio::spawn(crate::notify::feed_watchdog(array.clone()));
     let following = tokio::spawn(array.clone().follow());
+    let tidying = tokio::spawn(tidy(Arc::clone(&surroundings.gate), array.clone()));
     let mut outcome = Ok(());
     tokio::select! {
         () = signals.next() => tracing::info!("told to stop"),
@@ -114,11 +123,27 @@ async fn supervise(
     watchdog.abort();
     following.abort();
     running.stop().await;
+    tidying.abort();
+    surroundings.gate.tidy().await;
     let _reactor_gone = shutdown.send(());
     drop(array);
     let stopped = stop(&mut reactor, &mut signals).await;
     // If both failed, the reactor's error is the cause.
     stopped.and(outcome)
+}
+
+/// Stores the last uses of tokens and sign-ins once a minute, and ends the alert about refused sign-ins.
+async fn tidy(gate: Arc<Gate>, array: ArrayHandle) {
+    let mut ticks = tokio::time::interval(TIDY_INTERVAL);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        gate.tidy().await;
+        if gate.alarm_ends() {
+            let condition = ManagementCondition::SignInFailed;
+            let _ended_with_the_array = array.call(ManagementReport { condition, event: None, alert: None }).await;
+        }
+    }
 }
 
 /// File of the administrative socket, removed whenever the array stops.
@@ -135,12 +160,15 @@ impl Drop for SocketFile<'_> {
 async fn bind(
     configuration: &Configuration,
     state_dir: &StateDir,
+    gate: &Gate,
 ) -> Result<(Listeners, Option<HttpsFault>), ServeError> {
     let (mut listeners, mut fault) = (Listeners::default(), None);
-    listeners.add(Listener::unix(&configuration.socket)?);
+    let management = &configuration.management;
+    let group = crate::state_dir::group_id(&management.socket_group);
+    listeners.add(Listener::unix(&management.socket, group)?);
     if let Some(address) = configuration.http {
-        match https_parts(configuration, state_dir, address) {
-            Ok((tls, gate)) => listeners.add(Listener::https(address, tls, gate).await?),
+        match https_parts(configuration, state_dir, address, gate).await {
+            Ok((tls, names)) => listeners.add(Listener::https(address, tls, names).await?),
             // A damaged file of the management plane must not take the hosts' storage away.
             Err(error) => {
                 let help = match &configuration.tls {
@@ -161,19 +189,27 @@ async fn bind(
     Ok((listeners, fault))
 }
 
-/// Certificate and token of the HTTPS listener.
-fn https_parts(
+/// Certificate of the HTTPS listener, and the names of the array as far as they are known; prepares the
+/// first credentials.
+async fn https_parts(
     configuration: &Configuration,
     state_dir: &StateDir,
     address: SocketAddr,
-) -> anyhow::Result<(Arc<ServerConfig>, TokenGate)> {
+    gate: &Gate,
+) -> anyhow::Result<(Arc<ServerConfig>, Option<Vec<String>>)> {
     let configured = match &configuration.tls {
         TlsMode::SelfSigned { names } => names.as_slice(),
         TlsMode::Files { .. } => &[],
     };
     let names = Names::of(address.ip(), configured);
     let tls = crate::tls::server_config(&configuration.tls, state_dir.path(), &names)?;
-    Ok((tls, TokenGate::open(state_dir.path())?))
+    gate.prepare_https().await?;
+    let names = match &configuration.tls {
+        TlsMode::SelfSigned { .. } => Some(names.all().to_vec()),
+        // Browsers verify the names of a certificate of the administrator's.
+        TlsMode::Files { .. } => None,
+    };
+    Ok((tls, names))
 }
 
 /// Returns the portals, with their target port groups if configured.

@@ -101,6 +101,20 @@ pub(crate) fn clear_socket(path: &Path) -> Result<(), ServeError> {
     }
 }
 
+/// Number of a group of this machine, from `/etc/group` (group(5)).
+pub(crate) fn group_id(name: &str) -> Option<u32> {
+    let text = std::fs::read_to_string("/etc/group").ok()?;
+    group_in(&text, name)
+}
+
+fn group_in(text: &str, name: &str) -> Option<u32> {
+    let lines = text.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    lines.into_iter().find_map(|fields| match fields.as_slice() {
+        [own, _, number, ..] if *own == name => number.parse().ok(),
+        _ => None,
+    })
+}
+
 /// Warns of a file with secrets or data to which other users of the machine have access.
 pub(crate) fn warn_of_access(path: &Path) {
     let Ok(found) = std::fs::metadata(path) else { return };
@@ -114,7 +128,7 @@ pub(crate) fn warn_of_access(path: &Path) {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
-    use super::{StateDir, clear_socket};
+    use super::{StateDir, clear_socket, group_in};
     use crate::memory::TemporaryDirectory;
     use reactor::ServeError;
     use std::os::unix::fs::PermissionsExt;
@@ -146,5 +160,12 @@ mod tests {
         assert!(!path.exists());
         let long = directory.path().join("x".repeat(120));
         assert!(matches!(clear_socket(&long), Err(ServeError::Configuration(_))));
+    }
+
+    #[test]
+    fn a_group_has_a_number() {
+        let text = "root:x:0:\nwindlass-x:x:5:\nwindlass:x:990:anna,otto\nbroken:x\n";
+        assert_eq!(group_in(text, "windlass"), Some(990));
+        assert_eq!((group_in(text, "broken"), group_in(text, "")), (None, None));
     }
 }

@@ -60,6 +60,11 @@ impl Names {
         Self(names)
     }
 
+    /// The names and addresses.
+    pub(crate) fn all(&self) -> &[String] {
+        &self.0
+    }
+
     /// Returns the first name that the certificate does not cover.
     fn missing_in(&self, certificate: &CertificateDer<'_>) -> Option<&str> {
         let parsed = ParsedCertificate::try_from(certificate);

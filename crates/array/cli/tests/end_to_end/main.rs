@@ -2,6 +2,7 @@
 //! with an array in memory.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod people;
 mod shares;
 
 use clap::Parser;

@@ -40,11 +40,12 @@ const GAP: u64 = 10_000;
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Codes of all events, by name.
-pub(crate) const CODES: [&str; 50] = [
+pub(crate) const CODES: [&str; 52] = [
     "access-granted",
     "access-revoked",
     "array-started",
     "array-stopped",
+    "audit-not-written",
     "bad-block",
     "below-full",
     "below-has-room",
@@ -83,6 +84,7 @@ pub(crate) const CODES: [&str; 50] = [
     "share-created",
     "share-deleted",
     "share-rolled-back",
+    "sign-in-failed",
     "snapshot-created",
     "snapshot-deleted",
     "threshold-left",

@@ -1,6 +1,6 @@
 //! Format of the configuration file.
 
-use super::{AbortOfFinishedTask, PoolBackend, portal_address};
+use super::{AbortOfFinishedTask, AuditFailure, PoolBackend, portal_address};
 use crate::LogFormat;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -18,8 +18,15 @@ pub(super) struct File {
     pub(super) nfs: Option<Nfs>,
     #[serde(skip_serializing_if = "Metrics::is_empty")]
     pub(super) metrics: Metrics,
+    pub(super) audit: Audit,
     pub(super) background: Background,
     pub(super) pool: Vec<Pool>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Audit {
+    pub(super) on_failure: Option<AuditFailure>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -34,6 +41,7 @@ pub(super) struct Server {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) listen: Option<SocketAddr>,
     pub(super) socket: Option<PathBuf>,
+    pub(super) socket_group: Option<String>,
     pub(super) state_dir: Option<PathBuf>,
     pub(super) memory: Option<Size>,
     pub(super) threads: Option<u8>,

@@ -24,7 +24,7 @@ fn refusal(content: &str) -> String {
 #[test]
 fn nothing_said_means_the_built_in_values() {
     let configuration = Configuration::load(&ServeOptions::default()).unwrap();
-    assert_eq!(configuration.socket, PathBuf::from("/var/lib/windlass/windlass.sock"));
+    assert_eq!(configuration.management.socket, PathBuf::from("/var/lib/windlass/windlass.sock"));
     assert_eq!(configuration.pool.path, PathBuf::from("/var/lib/windlass/p0.pool"));
     assert_eq!(configuration.pool.size_bytes, 64 << 30);
     assert_eq!(configuration.memory_bytes, 512 << 20);
@@ -80,7 +80,7 @@ fn options_win_over_the_file() {
     options.memory = Some(1 << 31);
     options.threads = Some(8);
     let merged = Configuration::load(&options).unwrap();
-    assert_eq!(merged.socket, PathBuf::from("/tmp/x/windlass.sock"));
+    assert_eq!(merged.management.socket, PathBuf::from("/tmp/x/windlass.sock"));
     assert_eq!(merged.iscsi.len(), 2);
     assert_eq!((merged.memory_bytes, merged.threads), (1 << 31, 8));
     assert_eq!(merged.http, from_file.http);

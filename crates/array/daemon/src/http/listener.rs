@@ -7,9 +7,8 @@
 use crate::http::connections::{Connection, Connections, MAX_CONNECTIONS, Room};
 use crate::http::console;
 use crate::http::live::Streams;
-use crate::http::peer::{Peer, authenticate, count_request};
-use crate::http::{metrics_router, router};
-use crate::token::TokenGate;
+use crate::http::peer::{Peer, count_request};
+use crate::http::{Surroundings, guarded, metrics_router};
 use anyhow::Context;
 use axum::{Extension, Router};
 use hyper::server::conn::http1;
@@ -21,7 +20,7 @@ use reactor::{ArrayHandle, ServeError};
 use rustls::ServerConfig;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -60,21 +59,31 @@ impl Default for Deadlines {
 
 /// Bound socket, and its service.
 pub(crate) enum Listener {
-    /// Administrative socket: only its owner can open it.
+    /// Administrative socket, for its owner and group.
     Unix(UnixListener),
-    /// REST over TLS, for clients that have the token, and the web console.
-    Https(TcpListener, TlsAcceptor, Arc<TokenGate>),
+    /// REST over TLS, for clients with a token or a sign-in, and the web console. With the names of the
+    /// array for which cookies are accepted, if they are known.
+    Https(TcpListener, TlsAcceptor, Option<Vec<String>>),
     /// Metrics and health, for all clients.
     Metrics(TcpListener),
 }
 
 impl Listener {
-    /// Binds the administrative socket, which only its owner can open.
-    pub(crate) fn unix(path: &Path) -> Result<Self, ServeError> {
+    /// Binds the administrative socket, which its owner can open and, if there is one, its group.
+    pub(crate) fn unix(path: &Path, group: Option<u32>) -> Result<Self, ServeError> {
         let bound = UnixListener::bind(path);
         let listener = bound.with_context(|| format!("cannot listen on the socket {}", path.display()))?;
-        // The umask already ensures this, but a later change may lose the umask.
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+        let group = group.filter(|group| match give_to(path, *group) {
+            Ok(()) => true,
+            Err(error) => {
+                let help = "add the array's user to the group, or set [server] socket_group";
+                tracing::warn!(%error, group, help, "the socket is for its owner alone");
+                false
+            }
+        });
+        // Without a group the umask already ensures this, but a later change may lose the umask.
+        let mode = if group.is_some() { 0o660 } else { 0o600 };
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
             .with_context(|| format!("cannot set the mode of {}", path.display()))?;
         Ok(Self::Unix(listener))
     }
@@ -83,10 +92,10 @@ impl Listener {
     pub(crate) async fn https(
         address: SocketAddr,
         tls: Arc<ServerConfig>,
-        gate: TokenGate,
+        names: Option<Vec<String>>,
     ) -> Result<Self, ServeError> {
         let listener = TcpListener::bind(address).await.map_err(|error| ServeError::bind(address, error))?;
-        Ok(Self::Https(listener, TlsAcceptor::from(tls), Arc::new(gate)))
+        Ok(Self::Https(listener, TlsAcceptor::from(tls), names))
     }
 
     /// Binds the metrics port.
@@ -95,13 +104,18 @@ impl Listener {
     }
 
     /// Serves until `stop` is set, then lets requests in progress finish.
-    async fn run(self, array: ArrayHandle, deadlines: Deadlines, mut stop: watch::Receiver<bool>) {
+    async fn run(
+        self,
+        array: ArrayHandle,
+        surroundings: Surroundings,
+        deadlines: Deadlines,
+        mut stop: watch::Receiver<bool>,
+    ) {
         let streams = Arc::<Streams>::default();
         let app = match &self {
-            Self::Unix(_) => router(array, Arc::clone(&streams)),
-            Self::Https(_, _, gate) => {
-                let programs = router(array, Arc::clone(&streams))
-                    .layer(axum::middleware::from_fn_with_state(Arc::clone(gate), authenticate));
+            Self::Unix(_) => guarded(array, Arc::clone(&streams), surroundings, None),
+            Self::Https(_, _, names) => {
+                let programs = guarded(array, Arc::clone(&streams), surroundings, names.clone());
                 programs.layer(axum::middleware::from_fn(console::serve))
             }
             Self::Metrics(_) => metrics_router(array),
@@ -149,7 +163,8 @@ impl Listener {
         match self {
             Self::Unix(listener) => {
                 let (stream, _unnamed) = listener.accept().await?;
-                Ok((Accepted::Unix(stream), Peer::Local))
+                let uid = stream.peer_cred()?.uid();
+                Ok((Accepted::Unix(stream), Peer::Local { uid }))
             }
             Self::Https(listener, tls, _) => {
                 let (stream, address) = accept_tcp(listener).await?;
@@ -161,6 +176,14 @@ impl Listener {
             }
         }
     }
+}
+
+/// Gives a file to a group, unless it has it.
+fn give_to(path: &Path, group: u32) -> io::Result<()> {
+    if std::fs::metadata(path)?.gid() == group {
+        return Ok(());
+    }
+    std::os::unix::fs::chown(path, None, Some(group))
 }
 
 /// Logs the displacement of connections, at most every ten seconds.
@@ -252,13 +275,15 @@ impl Listeners {
     }
 
     /// Serves all listeners.
-    pub(crate) fn run(self, array: &ArrayHandle) -> Running {
-        self.run_with(array, Deadlines::default())
+    pub(crate) fn run(self, array: &ArrayHandle, surroundings: &Surroundings) -> Running {
+        self.run_with(array, surroundings, Deadlines::default())
     }
 
-    fn run_with(self, array: &ArrayHandle, deadlines: Deadlines) -> Running {
+    fn run_with(self, array: &ArrayHandle, surroundings: &Surroundings, deadlines: Deadlines) -> Running {
         let (stop, _) = watch::channel(false);
-        let run = |listener: Listener| tokio::spawn(listener.run(array.clone(), deadlines, stop.subscribe()));
+        let run = |listener: Listener| {
+            tokio::spawn(listener.run(array.clone(), surroundings.clone(), deadlines, stop.subscribe()))
+        };
         let tasks = self.0.into_iter().map(run).collect();
         Running { stop, tasks }
     }

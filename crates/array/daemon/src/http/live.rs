@@ -14,14 +14,18 @@ use crate::http::connections::Connection;
 use crate::http::extract::{Body, Path, Query};
 use crate::http::peer::Peer;
 use crate::http::problem::Fault;
+use crate::people::{Caller, Gate};
 use api::{LiveQuery, LiveTopics, Problem};
 use axum::Extension;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
 use reactor::ArrayHandle;
 use reader::Reader;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use topics::Topics;
@@ -61,6 +65,7 @@ pub(super) async fn show(
     Extension(streams): Extension<Arc<Streams>>,
     connection: Option<Extension<Connection>>,
     peer: Option<Extension<Peer>>,
+    holder: Holder,
     Query(LiveQuery { topics }): Query<LiveQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
@@ -72,10 +77,30 @@ pub(super) async fn show(
     let request = connection.map(|Extension(connection)| connection.request());
     let reader = Reader::begin(array, stream, last.as_deref(), request).await?;
     let events = futures_util::stream::unfold(reader, Reader::next);
+    let events = events.take_while(move |_| std::future::ready(holder.stands()));
     let response = Sse::new(events).keep_alive(KeepAlive::new().interval(COMMENT_INTERVAL));
     // Asks a proxy not to hold events back.
     let unbuffered = (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     Ok(([unbuffered], response).into_response())
+}
+
+/// Caller for whom a stream is open.
+pub(super) struct Holder(Option<(Arc<Gate>, Caller)>);
+
+impl<S: Sync> FromRequestParts<S> for Holder {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        let gate = parts.extensions.get::<Arc<Gate>>();
+        Ok(Self(gate.zip(parts.extensions.get::<Caller>()).map(|(gate, caller)| (Arc::clone(gate), caller.clone()))))
+    }
+}
+
+impl Holder {
+    /// True while its credentials are accepted: what follows the end of a sign-in or token is not for it.
+    fn stands(&self) -> bool {
+        self.0.as_ref().is_none_or(|(gate, caller)| gate.stands(caller))
+    }
 }
 
 /// Changes the topics of an open stream, from the next second on.

@@ -1,18 +1,27 @@
 //! OpenAPI 3.1 document, generated from the handlers. A copy is checked in, so that reviews show
 //! every change of the interface.
 
+use crate::http::operations::{self, Needs};
 use axum::http::header;
 use axum::response::IntoResponse;
+use std::collections::HashMap;
 use std::sync::OnceLock;
 use utoipa::ToSchema;
+use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{Operation, Parameter};
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
+};
 use utoipa::openapi::{
     ContentBuilder, Header, Info, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr, Response, ResponseBuilder,
 };
 
-/// Name of the security scheme.
+/// Name of the security scheme of tokens.
 const BEARER: &str = "bearer";
+/// Name of the security scheme of sign-ins.
+const COOKIE: &str = "cookie";
+/// Path of the document.
+pub(super) const PATH: &str = "/api/v1/openapi.json";
 
 /// Returns the document without its resources.
 pub(super) fn frame() -> OpenApi {
@@ -20,13 +29,14 @@ pub(super) fn frame() -> OpenApi {
     info.description = Some("Administration of a Windlass storage array.".to_owned());
     let bearer = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
-        .description(Some("The token in STATE_DIR/admin.token. The administrative socket needs none."));
-    let mut document = OpenApiBuilder::new()
-        .info(info)
-        .security(Some([SecurityRequirement::new::<_, [&str; 0], &str>(BEARER, [])]))
-        .build();
+        .description(Some("A token, such as that in STATE_DIR/admin.token. The administrative socket needs none."));
+    let about = "The cookie of a sign-in. Changes also need the header `Windlass-CSRF` and an `Origin` of the array.";
+    let cookie = ApiKeyValue::with_description(super::cookie::NAME, about);
+    let schemes = [BEARER, COOKIE].map(|name| SecurityRequirement::new::<_, [&str; 0], &str>(name, []));
+    let mut document = OpenApiBuilder::new().info(info).security(Some(schemes)).build();
     let components = document.components.get_or_insert_default();
     components.add_security_scheme(BEARER, SecurityScheme::Http(bearer.build()));
+    components.add_security_scheme(COOKIE, SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     document
 }
 
@@ -36,6 +46,7 @@ pub fn openapi_json() -> String {
     add_problems(&mut document);
     add_live_events(&mut document);
     add_tags(&mut document);
+    add_roles(&mut document);
     serde_json::to_string_pretty(&document).map(|text| text + "\n").unwrap_or_default()
 }
 
@@ -66,6 +77,36 @@ fn add_live_events(document: &mut OpenApi) {
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, put, post, delete, patch, .. } = item;
     [get, put, post, delete, patch].into_iter().flatten()
+}
+
+/// Rows of the table of operations, by method and path.
+pub(super) fn paths() -> HashMap<(String, String), &'static operations::Operation> {
+    let mut document = super::resources().split_for_parts().1;
+    let mut paths = HashMap::new();
+    for (path, item) in &mut document.paths.paths {
+        let PathItem { get, put, post, delete, patch, .. } = item;
+        let methods = [("GET", get), ("PUT", put), ("POST", post), ("DELETE", delete), ("PATCH", patch)];
+        for (method, operation) in methods {
+            let name = operation.as_ref().and_then(|operation| operation.operation_id.as_deref());
+            if let Some(row) = name.and_then(operations::named) {
+                paths.insert((method.to_owned(), path.clone()), row);
+            }
+        }
+    }
+    paths
+}
+
+/// Adds to each operation what it needs: `x-role`, and no security where it needs nothing.
+fn add_roles(document: &mut OpenApi) {
+    for item in document.paths.paths.values_mut() {
+        for operation in self::operations(item) {
+            let Some(row) = operation.operation_id.as_deref().and_then(operations::named) else { continue };
+            operation.extensions = Some(ExtensionsBuilder::new().add("x-role", row.role()).build());
+            if row.needs == Needs::Nothing {
+                operation.security = Some(vec![SecurityRequirement::default()]);
+            }
+        }
+    }
 }
 
 /// A response with a problem document.
@@ -149,16 +190,21 @@ mod tests {
     }
 
     #[test]
-    fn all_but_the_health_needs_the_token() {
+    fn every_operation_says_its_role_and_few_need_none() {
         let document = document();
         assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
-        assert_eq!(document["security"], serde_json::json!([{ "bearer": [] }]));
+        assert_eq!(document["components"]["securitySchemes"]["cookie"]["name"], "__Host-windlass");
+        assert_eq!(document["security"], serde_json::json!([{ "bearer": [] }, { "cookie": [] }]));
+        let mut open = BTreeSet::new();
         for (path, item) in document["paths"].as_object().unwrap() {
             for (method, operation) in item.as_object().unwrap() {
-                let expected = if path == "/health" { Some(serde_json::json!([{}])) } else { None };
+                let role = operation["x-role"].as_str().unwrap_or_else(|| panic!("{method} {path} has no role"));
+                let expected = if role == "none" { Some(serde_json::json!([{}])) } else { None };
                 assert_eq!(operation.get("security"), expected.as_ref(), "{method} {path}");
+                open.extend((role == "none").then(|| operation["operationId"].as_str().unwrap().to_owned()));
             }
         }
+        assert_eq!(open.into_iter().collect::<Vec<_>>(), ["health_show", "setup_run", "setup_show", "signin_begin"]);
     }
 
     /// The events of a stream were named in a description only, and tags nowhere.

@@ -1,10 +1,15 @@
 //! Conversion of errors to HTTP statuses and problem documents (RFC 9457). A condition of `control`
 //! has chosen its class; only the classes are converted here.
 
+mod refusal;
+
+pub(super) use refusal::Refusal;
+
 use api::{Problem, User};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use control::{Class, ControlError, Space};
+use refusal::Parts;
 
 /// Reason why a request was not executed.
 #[derive(Debug)]
@@ -31,7 +36,9 @@ pub(super) enum Fault {
     MethodNotAllowed,
     /// The token is missing or wrong.
     Unauthorized,
-    /// Too many wrong tokens.
+    /// The caller may not do that, or has not proven to be who it says.
+    Refused(Refusal),
+    /// Too many wrong tokens or passwords.
     TooManyFailures {
         /// Seconds to wait.
         seconds: u64,
@@ -43,6 +50,12 @@ pub(super) enum Fault {
         /// Seconds until the timeout.
         seconds: u64,
     },
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
 }
 
 impl From<ControlError> for Fault {
@@ -74,9 +87,11 @@ const fn status(class: Class) -> StatusCode {
 }
 
 impl Fault {
-    fn problem(&self) -> Problem {
-        let of = |error: &ControlError| (status(error.class()), error.code(), error.to_string(), error.help());
-        let (status, code, detail, help) = match self {
+    /// Status, code, description and advice.
+    fn parts(&self) -> Parts {
+        let of =
+            |error: &ControlError| -> Parts { (status(error.class()), error.code(), error.to_string(), error.help()) };
+        match self {
             Self::Control(error) => of(error),
             Self::Outdated { error, .. } => of(error),
             Self::InvalidRequest { status, detail } => (*status, "invalid-request", detail.clone(), None),
@@ -93,9 +108,11 @@ impl Fault {
                 (StatusCode::UNAUTHORIZED, "unauthorized", "a valid token is needed".to_owned(), help)
             }
             Self::TooManyFailures { seconds } => {
-                let detail = format!("too many wrong tokens came from this address: wait {seconds} s");
+                let detail =
+                    format!("too many wrong tokens or passwords, from this address or for this name: wait {seconds} s");
                 (StatusCode::TOO_MANY_REQUESTS, "too-many-failures", detail, None)
             }
+            Self::Refused(refusal) => refusal.parts(),
             Self::TooManyStreams => {
                 let detail = "too many live streams are open, or too many from this address".to_owned();
                 (StatusCode::TOO_MANY_REQUESTS, "too-many-streams", detail, None)
@@ -104,7 +121,16 @@ impl Fault {
                 let detail = format!("the request was not complete after {seconds} s");
                 (StatusCode::REQUEST_TIMEOUT, "too-slow", detail, None)
             }
-        };
+        }
+    }
+
+    /// Stable name of the problem.
+    pub(super) fn code(&self) -> &'static str {
+        self.parts().1
+    }
+
+    fn problem(&self) -> Problem {
+        let (status, code, detail, help) = self.parts();
         let control = match self {
             Self::Control(error) => Some(error),
             _ => None,
@@ -148,11 +174,14 @@ impl IntoResponse for Fault {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         match self {
-            Self::Unauthorized => {
+            Self::Unauthorized | Self::Refused(Refusal::SignIn) => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             Self::TooManyFailures { seconds } => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            }
+            Self::Refused(Refusal::TooManySignIns) => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
             }
             _ => {}
         }

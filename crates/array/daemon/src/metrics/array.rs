@@ -200,7 +200,8 @@ fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Re
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.
-const ALERTS: [(&str, &str); 15] = [
+const ALERTS: [(&str, &str); 17] = [
+    ("audit-not-written", "warning"),
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
     ("check-findings", "critical"),
@@ -214,6 +215,7 @@ const ALERTS: [(&str, &str); 15] = [
     ("sanitize-failed", "critical"),
     ("share-threshold", "critical"),
     ("share-threshold", "warning"),
+    ("sign-in-failed", "warning"),
     ("volume-threshold", "critical"),
     ("volume-threshold", "warning"),
 ];

@@ -34,10 +34,11 @@ impl Https {
         let names = crate::tls::Names::of(listen.ip(), &[]);
         let mode = crate::TlsMode::SelfSigned { names: Vec::new() };
         let tls = crate::tls::server_config(&mode, directory.path(), &names).unwrap();
-        let gate = TokenGate::open(directory.path()).unwrap();
+        let surroundings = Surroundings::of(directory.path(), false);
+        surroundings.gate.prepare_https().await.unwrap();
         let token = std::fs::read_to_string(directory.path().join("admin.token")).unwrap();
         let mut listeners = Listeners::default();
-        listeners.add(Listener::https(listen, tls, gate).await.unwrap());
+        listeners.add(Listener::https(listen, tls, None).await.unwrap());
         let address = listeners.http_address().unwrap();
         let array = spawn(|_, _, _| {});
         let mut roots = rustls::RootCertStore::empty();
@@ -51,7 +52,7 @@ impl Https {
             address,
             token: token.trim().to_owned(),
             connector: TlsConnector::from(Arc::new(client)),
-            _running: listeners.run_with(&array, Deadlines { handshake: NEVER, first_request: NEVER }),
+            _running: listeners.run_with(&array, &surroundings, Deadlines { handshake: NEVER, first_request: NEVER }),
             _array: array,
             _directory: directory,
         }

@@ -69,7 +69,7 @@ impl Live {
 fn sampled() -> Router {
     let array = crate::memory::spawn(|_, _, _| {});
     tokio::spawn(array.clone().follow());
-    crate::http::router(array, Arc::default())
+    crate::http::unguarded(array, Arc::default())
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn further_streams_are_refused_and_all_end_when_the_array_stops() {
     let array = crate::memory::spawn(|_, _, _| {});
     tokio::spawn(array.clone().follow());
     let streams = Arc::default();
-    let app = crate::http::router(array, Arc::clone(&streams));
+    let app = crate::http::unguarded(array, Arc::clone(&streams));
     let mut open_streams = Vec::new();
     for _ in 0..32 {
         open_streams.push(open(&app, "?topics=array", None).await.unwrap());

@@ -1,0 +1,61 @@
+//! Conditions of the management plane: refused sign-ins, and an audit that cannot be written.
+
+use crate::events::Severity;
+use crate::events::view::AlertView;
+use jiff::Timestamp;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Condition of the management plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ManagementCondition {
+    /// Sign-ins are refused because of wrong names or passwords.
+    SignInFailed,
+    /// The audit cannot be written.
+    AuditNotWritten,
+}
+
+impl ManagementCondition {
+    /// Code of its event and of its alert.
+    pub(super) const fn code(self) -> &'static str {
+        match self {
+            Self::SignInFailed => "sign-in-failed",
+            Self::AuditNotWritten => "audit-not-written",
+        }
+    }
+
+    const fn help(self) -> &'static str {
+        match self {
+            Self::SignInFailed => "somebody may be guessing passwords: the audit has names and addresses",
+            Self::AuditNotWritten => "free space in the state directory, or repair it",
+        }
+    }
+}
+
+/// Conditions that hold, each with its start and description.
+#[derive(Default)]
+pub(crate) struct Management(RefCell<BTreeMap<ManagementCondition, (Timestamp, String)>>);
+
+impl Management {
+    /// Notes that a condition holds, with its description, or that it has ended.
+    pub(super) fn set(&self, condition: ManagementCondition, alert: Option<&String>, now: Timestamp) {
+        let mut holding = self.0.borrow_mut();
+        match alert {
+            Some(message) => holding.entry(condition).or_insert_with(|| (now, String::new())).1.clone_from(message),
+            None => drop(holding.remove(&condition)),
+        }
+    }
+
+    /// Alerts while conditions hold.
+    pub(crate) fn alerts(&self) -> Vec<AlertView> {
+        let alert = |(condition, (since, message)): (&ManagementCondition, &(Timestamp, String))| AlertView {
+            code: condition.code(),
+            severity: Severity::Warning,
+            subject: "array".to_owned(),
+            since: *since,
+            message: message.clone(),
+            help: condition.help(),
+        };
+        self.0.borrow().iter().map(alert).collect()
+    }
+}

@@ -1,0 +1,98 @@
+//! The audit: who changed what. Lines of JSON in `STATE_DIR/audit/`, each with the SHA-256 of the one
+//! before it.
+//!
+//! The intent of a change is durable before the change begins, and its result is appended when it
+//! has ended. An intent without a result is that of a change during which the array stopped. If the
+//! intent cannot be written, the change is refused.
+
+mod files;
+mod line;
+mod log;
+mod view;
+
+pub(crate) use line::{Author, Change, Intent, Outcome, Target};
+pub(crate) use view::{Query, View};
+
+use log::Log;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Semaphore;
+
+/// Name of the directory, in the state directory.
+const DIRECTORY: &str = "audit";
+
+/// The audit of this array.
+#[derive(Clone)]
+pub(crate) struct Audit {
+    directory: PathBuf,
+    /// Absent before the first line, and after a failure: the next line opens the files again.
+    log: Arc<Mutex<Option<Log>>>,
+    /// Reads at a time: each has a file in memory.
+    readers: Arc<Semaphore>,
+}
+
+impl Audit {
+    /// Audit in a state directory. Touches nothing.
+    pub(crate) fn of(state_dir: &Path) -> Self {
+        Self { directory: state_dir.join(DIRECTORY), log: Arc::default(), readers: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// Writes an intent durably. Returns its number.
+    pub(crate) async fn begin(&self, intent: Intent) -> anyhow::Result<u64> {
+        self.with_log(move |log| log.append(line::Record::Intent(intent), true)).await
+    }
+
+    /// Writes the result of an intent. It becomes durable with the next intent at the latest.
+    pub(crate) async fn end(&self, outcome: Outcome) -> anyhow::Result<()> {
+        self.with_log(move |log| log.append(line::Record::Outcome(outcome), false)).await.map(drop)
+    }
+
+    /// Runs a function over the open files, on a thread for it.
+    async fn with_log<T: Send + 'static>(
+        &self,
+        body: impl FnOnce(&mut Log) -> anyhow::Result<T> + Send + 'static,
+    ) -> anyhow::Result<T> {
+        let (log, directory) = (Arc::clone(&self.log), self.directory.clone());
+        let write = move || {
+            let mut open = log.lock().unwrap_or_else(PoisonError::into_inner);
+            // Whatever a failure has left, opening the files again repairs it.
+            let mut present = match open.take() {
+                Some(present) => present,
+                None => Log::open(&directory, jiff::Timestamp::now())?,
+            };
+            let result = body(&mut present)?;
+            *open = Some(present);
+            Ok(result)
+        };
+        tokio::task::spawn_blocking(write).await?
+    }
+
+    /// Reads entries, newest first.
+    pub(crate) async fn list(&self, query: Query) -> anyhow::Result<Vec<View>> {
+        self.read(move |directory| view::list(directory, &query)).await
+    }
+
+    /// Verifies all lines.
+    pub(crate) async fn verify(&self) -> anyhow::Result<view::Verification> {
+        // Lines that are being written would look torn.
+        self.with_log(|_| Ok(())).await?;
+        let log = Arc::clone(&self.log);
+        self.read(move |directory| {
+            let _quiet = log.lock().unwrap_or_else(PoisonError::into_inner);
+            view::verify(directory)
+        })
+        .await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        body: impl FnOnce(&Path) -> anyhow::Result<T> + Send + 'static,
+    ) -> anyhow::Result<T> {
+        let _turn = self.readers.acquire().await?;
+        let directory = self.directory.clone();
+        tokio::task::spawn_blocking(move || body(&directory)).await?
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! Reading and verifying the audit.
+
+use super::files;
+use super::line::{Intent, Line, NOTHING, Outcome, Record, digest};
+use jiff::Timestamp;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// Entries that are wanted, newest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Query {
+    /// Largest number of entries.
+    pub limit: usize,
+    /// Only entries with smaller numbers.
+    pub before: Option<u64>,
+    /// Name of the author.
+    pub who: Option<String>,
+    /// Name of the operation.
+    pub action: Option<String>,
+    /// Name or id of the object.
+    pub target: Option<String>,
+    /// Only entries from this time on.
+    pub since: Option<Timestamp>,
+}
+
+/// An intent with its result.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    /// Number of the intent.
+    pub seq: u64,
+    /// Time of the intent.
+    pub time: Timestamp,
+    /// Digest of the line before.
+    pub previous: String,
+    /// The intent.
+    pub intent: Intent,
+    /// Its result; absent if there is none.
+    pub outcome: Option<Outcome>,
+}
+
+impl Query {
+    fn fits(&self, line: &Line, intent: &Intent, id: Option<&String>) -> bool {
+        let is = |wanted: &Option<String>, found: &str| wanted.as_ref().is_none_or(|wanted| wanted == found);
+        let of_target = || {
+            let ids = intent.target.id.iter().chain(id);
+            is(&self.target, &intent.target.name) || ids.into_iter().any(|id| is(&self.target, id))
+        };
+        self.before.is_none_or(|before| line.seq < before)
+            && self.since.is_none_or(|since| line.time >= since)
+            && is(&self.who, &intent.who.name)
+            && is(&self.action, &intent.action)
+            && of_target()
+    }
+}
+
+/// Reads entries from the newest file back. A line that cannot be read is passed over; [`verify`] finds it.
+pub(super) fn list(directory: &Path, query: &Query) -> anyhow::Result<Vec<View>> {
+    let mut views = Vec::new();
+    // Results stand after their intents, and so are met first.
+    let mut outcomes: HashMap<u64, Outcome> = HashMap::new();
+    for name in files::list(directory)?.iter().rev() {
+        let text = files::read(directory, name)?;
+        for line in text.lines().rev().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
+            if views.len() >= query.limit || query.since.is_some_and(|since| line.time < since) {
+                return Ok(views);
+            }
+            match line.record.clone() {
+                Record::Outcome(outcome) => drop(outcomes.insert(outcome.intent, outcome)),
+                Record::Intent(intent) => {
+                    let outcome = outcomes.remove(&line.seq);
+                    let id = outcome.as_ref().and_then(|outcome| outcome.id.as_ref());
+                    if query.fits(&line, &intent, id) {
+                        let Line { seq, time, previous, .. } = line;
+                        views.push(View { seq, time, previous, intent, outcome });
+                    }
+                }
+                Record::Dropped { .. } | Record::Repaired { .. } => {}
+            }
+        }
+    }
+    Ok(views)
+}
+
+/// Result of a verification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Verification {
+    /// Lines that were read.
+    pub lines: u64,
+    /// File and line of the first one that does not fit.
+    pub first_bad: Option<String>,
+}
+
+/// Verifies that each line names the digest of the one before, and that numbers have no gap. The first line
+/// may be the first of all, or follow a file whose removal is recorded.
+pub(super) fn verify(directory: &Path) -> anyhow::Result<Verification> {
+    let (mut lines, mut expected, mut first) = (0, None::<(u64, String)>, None);
+    let mut dropped: HashSet<String> = HashSet::new();
+    let mut first_bad = None;
+    for name in &files::list(directory)? {
+        let bytes = std::fs::read(directory.join(name.text()))?;
+        let text = String::from_utf8_lossy(&bytes);
+        for (at, text) in text.lines().enumerate() {
+            lines += 1;
+            let line = serde_json::from_str::<Line>(text).ok();
+            let fits = line.as_ref().is_some_and(|line| match &expected {
+                Some((seq, previous)) => line.seq == *seq && line.previous == *previous,
+                None => line.seq == name.first,
+            });
+            let Some(line) = line.filter(|_| fits) else {
+                first_bad = Some(format!("{} line {}", name.text(), at + 1));
+                return Ok(Verification { lines, first_bad });
+            };
+            first.get_or_insert_with(|| (name.text(), line.seq, line.previous.clone()));
+            if let Record::Dropped { last, .. } = line.record {
+                dropped.insert(last);
+            }
+            expected = Some((line.seq + 1, digest(text)));
+        }
+    }
+    if let Some((name, seq, previous)) = first {
+        let is_first = seq == 1 && previous == NOTHING;
+        if !is_first && !dropped.contains(&previous) {
+            first_bad = Some(format!("{name} line 1"));
+        }
+    }
+    Ok(Verification { lines, first_bad })
+}

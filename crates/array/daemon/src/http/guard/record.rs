@@ -1,0 +1,239 @@
+//! The record of a change in the audit: its author, its object, and its fields before and after.
+
+use super::trouble::Trouble;
+use crate::audit::{Audit, Author, Change, Intent, Outcome, Target};
+use crate::http::MAX_BODY_BYTES;
+use crate::http::operations::Operation;
+use crate::http::problem::{Fault, Refusal};
+use crate::people::Caller;
+use axum::Router;
+use axum::body::{Body, HttpBody};
+use axum::extract::{FromRequestParts, RawPathParams, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use reactor::ArrayHandle;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+use tower::ServiceExt;
+
+/// Text in the place of a secret.
+const SECRET: &str = "(secret)";
+/// Parts of names of fields with secrets.
+const SECRET_FIELDS: [&str; 3] = ["secret", "password", "code"];
+/// Longest text of a value; the rest is cut.
+const MAX_TEXT: usize = 256;
+/// Longest list or object of a value; the rest is cut.
+const MAX_ITEMS: usize = 64;
+
+/// What the records of changes need.
+pub(in crate::http) struct Recorder {
+    /// The audit.
+    pub(in crate::http) audit: Audit,
+    /// Whether it works.
+    pub(in crate::http) trouble: Arc<Trouble>,
+    /// True: changes are made even if the audit cannot be written.
+    pub(in crate::http) goes_on_without_audit: bool,
+    /// The array, for events and alerts about the audit.
+    pub(in crate::http) array: ArrayHandle,
+    /// The resources without the guard, to read the object of a change.
+    pub(in crate::http) reader: Router,
+}
+
+/// Author of a change, for the audit.
+fn author(caller: &Caller) -> Author {
+    Author {
+        kind: caller.kind.name().to_owned(),
+        name: caller.name.clone(),
+        id: caller.id,
+        uid: caller.uid,
+        from: caller.from.map(|from| from.to_string()),
+    }
+}
+
+/// Executes a change between the records of its intent and of its result. The result is recorded even if the
+/// client leaves meanwhile. `readable`: the path is that of an object that can be read.
+pub(super) async fn execute(
+    recorder: Arc<Recorder>,
+    operation: &'static Operation,
+    caller: Caller,
+    request: Request,
+    next: Next,
+    readable: bool,
+) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let Ok(bytes) = axum::body::to_bytes(body, MAX_BODY_BYTES).await else {
+        let detail = format!("a body has at most {MAX_BODY_BYTES} bytes, and has to arrive");
+        return Fault::InvalidRequest { status: StatusCode::PAYLOAD_TOO_LARGE, detail }.into_response();
+    };
+    let content: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let present = if readable { recorder.present(&parts, &caller).await } else { Value::Null };
+    let target = target(operation, &mut parts, &content, &present).await;
+    let change = changes(&content, &present);
+    let intent = Intent { who: author(&caller), action: operation.name.to_owned(), target, change };
+    let seq = match recorder.begin(intent).await {
+        Ok(seq) => seq,
+        Err(refusal) => return Fault::from(refusal).into_response(),
+    };
+    let mut request = Request::from_parts(parts, Body::from(bytes));
+    request.extensions_mut().insert(caller);
+    let run = async move {
+        let begun = Instant::now();
+        let (response, code, id) = examine(next.run(request).await).await;
+        let Some(intent) = seq else { return response };
+        let status = response.status();
+        let result = if status.is_server_error() {
+            "failed"
+        } else if status.is_client_error() {
+            "refused"
+        } else {
+            "done"
+        };
+        let duration_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        recorder.end(Outcome { intent, result: result.to_owned(), code, duration_us, id }).await;
+        response
+    };
+    // A task of its own: it goes on when the connection ends.
+    tokio::spawn(run).await.unwrap_or_else(|_| {
+        let detail = "the request ended without an answer".to_owned();
+        Fault::InvalidRequest { status: StatusCode::INTERNAL_SERVER_ERROR, detail }.into_response()
+    })
+}
+
+impl Recorder {
+    /// Writes an intent. Returns no number if the array is configured to go on without.
+    async fn begin(&self, intent: Intent) -> Result<Option<u64>, Refusal> {
+        match self.audit.begin(intent).await {
+            Ok(seq) => {
+                self.trouble.clear(&self.array).await;
+                Ok(Some(seq))
+            }
+            Err(error) => {
+                let reason = format!("{error:#}");
+                tracing::error!(error = reason, "the audit cannot be written");
+                self.trouble.report(&self.array, &reason).await;
+                if self.goes_on_without_audit { Ok(None) } else { Err(Refusal::AuditNotWritten { reason }) }
+            }
+        }
+    }
+
+    async fn end(&self, outcome: Outcome) {
+        if let Err(error) = self.audit.end(outcome).await {
+            let reason = format!("{error:#}");
+            tracing::error!(error = reason, "the result of a change could not be recorded");
+            self.trouble.report(&self.array, &reason).await;
+        }
+    }
+
+    /// The object of the path as it is.
+    async fn present(&self, parts: &Parts, caller: &Caller) -> Value {
+        let Ok(uri) = Uri::builder().path_and_query(parts.uri.path()).build() else { return Value::Null };
+        let mut request = Request::new(Body::empty());
+        *request.uri_mut() = uri;
+        request.extensions_mut().insert(caller.clone());
+        let Ok(response) = self.reader.clone().oneshot(request).await;
+        if response.status() != StatusCode::OK {
+            return Value::Null;
+        }
+        let bytes = axum::body::to_bytes(response.into_body(), MAX_BODY_BYTES).await.unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// Records a change that was refused for want of rights.
+    pub(super) async fn record_refusal(&self, operation: &Operation, caller: &Caller, parts: &mut Parts, code: &str) {
+        let target = target(operation, parts, &Value::Null, &Value::Null).await;
+        let action = operation.name.to_owned();
+        let intent = Intent { who: author(caller), action, target, change: BTreeMap::new() };
+        let Ok(Some(intent)) = self.begin(intent).await else { return };
+        let (result, code) = ("refused".to_owned(), Some(code.to_owned()));
+        self.end(Outcome { intent, result, code, duration_us: 0, id: None }).await;
+    }
+}
+
+/// Object of a change: of the path, or the one that the body names.
+async fn target(operation: &Operation, parts: &mut Parts, content: &Value, present: &Value) -> Target {
+    let text = |value: &Value, field: &str| value.get(field).and_then(Value::as_str).map(str::to_owned);
+    let path = RawPathParams::from_request_parts(parts, &()).await.ok();
+    let of_path: Vec<String> =
+        path.iter().flat_map(|parameters| parameters.iter()).map(|(_, value)| cut(value)).collect();
+    let of_path = (!of_path.is_empty()).then(|| of_path.join("/"));
+    let named = || text(content, "name").or_else(|| text(content, "volume"));
+    let name = text(present, "name").or(of_path).or_else(named).unwrap_or_default();
+    Target { kind: operation.noun().to_owned(), id: text(present, "id"), name: cut(&name) }
+}
+
+/// Fields of the request, before and after.
+fn changes(content: &Value, present: &Value) -> BTreeMap<String, Change> {
+    let Value::Object(fields) = content else { return BTreeMap::new() };
+    let change = |(field, after): (&String, &Value)| {
+        let before = present.get(field).unwrap_or(&Value::Null);
+        (cut(field), Change(shown(field, before), shown(field, after)))
+    };
+    fields.iter().take(MAX_ITEMS).map(change).collect()
+}
+
+/// A value without secrets, and not too long.
+fn shown(field: &str, value: &Value) -> Value {
+    let is_secret = SECRET_FIELDS.iter().any(|part| field.contains(part));
+    match value {
+        Value::Null | Value::Bool(_) => value.clone(),
+        _ if is_secret => Value::String(SECRET.to_owned()),
+        Value::Number(_) => value.clone(),
+        Value::String(text) => Value::String(cut(text)),
+        Value::Array(items) => items.iter().take(MAX_ITEMS).map(|item| shown(field, item)).collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter().take(MAX_ITEMS).map(|(field, value)| (cut(field), shown(field, value)));
+            Value::Object(fields.collect::<Map<String, Value>>())
+        }
+    }
+}
+
+fn cut(text: &str) -> String {
+    if text.len() <= MAX_TEXT { text.to_owned() } else { text.chars().take(MAX_TEXT / 4).chain(['…']).collect() }
+}
+
+/// Code of the problem of an answer, and id of the object in it.
+async fn examine(response: Response) -> (Response, Option<String>, Option<String>) {
+    let is_json = response.headers().get(header::CONTENT_TYPE).is_some_and(|of| of.as_bytes().ends_with(b"json"));
+    let is_small = response.body().size_hint().exact().is_some_and(|bytes| bytes <= MAX_BODY_BYTES as u64);
+    if !is_json || !is_small {
+        return (response, None, None);
+    }
+    let (head, body) = response.into_parts();
+    let bytes = axum::body::to_bytes(body, MAX_BODY_BYTES).await.unwrap_or_default();
+    let content: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let text = |field: &str| content.get(field).and_then(Value::as_str).map(str::to_owned);
+    let (code, id) = if head.status.as_u16() >= 400 { (text("code"), None) } else { (None, text("id")) };
+    (Response::from_parts(head, Body::from(bytes)), code, id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn secrets_and_long_texts_are_not_recorded() {
+        let content = json!({
+            "name": "h1",
+            "chap": { "user": "u", "secret": "twelve-chars", "mutual": { "secret": ["x"], "generate": true } },
+            "present_password": "p",
+            "code": 7,
+            "text": "x".repeat(1000),
+        });
+        let present = json!({ "name": "h0", "chap": { "user": "t" } });
+        let recorded = changes(&content, &present);
+        assert_eq!(recorded["name"], Change(json!("h0"), json!("h1")));
+        let mutual = json!({ "secret": SECRET, "generate": true });
+        let chap = json!({ "user": "u", "secret": SECRET, "mutual": mutual });
+        assert_eq!(recorded["chap"], Change(json!({ "user": "t" }), chap));
+        assert_eq!(recorded["present_password"], Change(Value::Null, json!(SECRET)));
+        assert_eq!(recorded["code"], Change(Value::Null, json!(SECRET)));
+        assert_eq!(recorded["text"].1.as_str().map(|text| text.chars().count()), Some(65));
+        let text = serde_json::to_string(&recorded).unwrap_or_default();
+        assert!(!text.contains("twelve-chars") && !text.contains("\"p\""), "{text}");
+    }
+}

@@ -1,0 +1,102 @@
+//! Tokens with a scope of volumes: whether a request is about their volumes alone.
+
+use crate::http::MAX_BODY_BYTES;
+use crate::http::operations::{Operation, Volumes};
+use crate::http::problem::{Fault, Refusal};
+use axum::body::Body;
+use axum::extract::{FromRequestParts, RawPathParams, Request};
+use axum::http::request::Parts;
+use identity::Glob;
+use reactor::ArrayHandle;
+use serde_json::Value;
+
+/// Fields of a body that name other objects than volumes.
+const OTHERS: [&str; 1] = ["source_file"];
+
+/// Passes a request on if every volume that it names is in the scope.
+pub(super) async fn check(
+    scope: &Glob,
+    operation: &Operation,
+    array: &ArrayHandle,
+    request: Request,
+) -> Result<Request, Fault> {
+    let outside = |detail: String| Err(Refusal::OutsideScope { detail }.into());
+    let (mut parts, body) = request.into_parts();
+    let fields = match operation.volumes {
+        Volumes::None => return Ok(Request::from_parts(parts, body)),
+        Volumes::Others => return outside(format!("the token is for the volumes {scope} alone")),
+        Volumes::Path(fields) => {
+            let named = parameter(&mut parts, &["volume", "snapshot"]).await.unwrap_or_default();
+            check_name(scope, &named, array).await?;
+            fields
+        }
+        Volumes::Query => {
+            let named = form_values(parts.uri.query().unwrap_or_default(), "volume").next();
+            let Some(volume) = named else {
+                return outside(format!("the token is for the volumes {scope} alone: name one with volume="));
+            };
+            check_name(scope, &volume, array).await?;
+            return Ok(Request::from_parts(parts, body));
+        }
+        Volumes::Body(fields) => fields,
+    };
+    if fields.is_empty() {
+        return Ok(Request::from_parts(parts, body));
+    }
+    let too_large = |_| Fault::InvalidRequest {
+        status: axum::http::StatusCode::PAYLOAD_TOO_LARGE,
+        detail: format!("a body has at most {MAX_BODY_BYTES} bytes"),
+    };
+    let bytes = axum::body::to_bytes(body, MAX_BODY_BYTES).await.map_err(too_large)?;
+    // A body that is not JSON names nothing; its handler refuses it.
+    let content: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    if OTHERS.iter().any(|field| content.get(field).is_some_and(|value| !value.is_null())) {
+        return outside(format!("the token is for the volumes {scope} alone"));
+    }
+    for name in fields.iter().filter_map(|field| content.get(field)).flat_map(texts) {
+        check_name(scope, name, array).await?;
+    }
+    Ok(Request::from_parts(parts, Body::from(bytes)))
+}
+
+/// Text, or texts of a list.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(values) => values.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Checks a volume or snapshot, by name or id. One that does not exist has to have a name in the scope.
+async fn check_name(scope: &Glob, named: &str, array: &ArrayHandle) -> Result<(), Fault> {
+    let volume = match array.read(control::VolumeShow { volume: named.to_owned() }).await {
+        Ok(view) => view.record.name,
+        Err(_not_found) => match array.read(control::SnapshotShow { snapshot: named.to_owned() }).await {
+            Ok(view) if view.of_share => return Err(outside(scope, named)),
+            Ok(view) => view.volume,
+            Err(_not_found) => named.split('@').next().unwrap_or_default().to_owned(),
+        },
+    };
+    if scope.matches(&volume) { Ok(()) } else { Err(outside(scope, named)) }
+}
+
+fn outside(scope: &Glob, named: &str) -> Fault {
+    Refusal::OutsideScope { detail: format!("the token is for the volumes {scope} alone, not for {named:?}") }.into()
+}
+
+/// First of these parameters of the path.
+pub(super) async fn parameter(parts: &mut Parts, names: &[&str]) -> Option<String> {
+    let parameters = RawPathParams::from_request_parts(parts, &()).await.ok()?;
+    parameters.iter().find(|(name, _)| names.contains(name)).map(|(_, value)| value.to_owned())
+}
+
+/// Values of a parameter of a query string.
+fn form_values<'a>(query: &'a str, name: &'a str) -> impl Iterator<Item = String> + 'a {
+    let parse = move |pair: &str| {
+        let uri = axum::http::Uri::builder().path_and_query(format!("/?{pair}")).build().ok()?;
+        let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri).ok()?.0;
+        pairs.into_iter().find(|(own, _)| own == name).map(|(_, value)| value)
+    };
+    query.split('&').filter_map(parse)
+}

@@ -1,0 +1,227 @@
+//! The table of operations: what each one needs. The guard reads it for every request, and the
+//! OpenAPI document says it. Paths, parameters and types of an operation are beside its handler.
+
+use identity::Role;
+
+/// Facts of an operation.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Operation {
+    /// Id in the OpenAPI document: noun and verb.
+    pub(super) name: &'static str,
+    /// Least that its caller must be.
+    pub(super) needs: Needs,
+    /// Volumes that it is about: whether a token with a scope of volumes may use it.
+    pub(super) volumes: Volumes,
+}
+
+/// Least that the caller of an operation must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// Anybody.
+    Nothing,
+    /// Any caller with credentials, also one who has to change the password.
+    Credentials,
+    /// Caller with this role or a later one.
+    Role(Role),
+    /// The user that the path names, or a caller with this role.
+    Own(Role),
+}
+
+/// Where an operation names volumes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Volumes {
+    /// It shows nothing of a single volume.
+    None,
+    /// Other objects: not for tokens with a scope of volumes.
+    Others,
+    /// The parameter `volume` or `snapshot` of the path names it, and fields of the body, if present.
+    Path(&'static [&'static str]),
+    /// Fields of the body name it.
+    Body(&'static [&'static str]),
+    /// The parameter `volume` of the query names it.
+    Query,
+}
+
+const fn row(name: &'static str, role: Role, volumes: Volumes) -> Operation {
+    Operation { name, needs: Needs::Role(role), volumes }
+}
+
+const fn special(name: &'static str, needs: Needs) -> Operation {
+    Operation { name, needs, volumes: Volumes::Others }
+}
+
+use Role::{Admin, Operator, Viewer};
+
+/// Volume in the path alone.
+const PATH: Volumes = Volumes::Path(&[]);
+
+/// All operations, by name.
+const OPERATIONS: &[Operation] = &[
+    row("access_grant", Operator, Volumes::Body(&["volume"])),
+    row("access_list", Viewer, Volumes::Query),
+    row("access_revoke", Operator, PATH),
+    row("access_revoke_all", Operator, PATH),
+    row("alert_list", Viewer, Volumes::Others),
+    row("audit_list", Admin, Volumes::Others),
+    row("audit_verify", Admin, Volumes::Others),
+    row("capabilities_show", Viewer, Volumes::None),
+    row("event_list", Viewer, Volumes::Others),
+    row("export_grant", Operator, Volumes::Others),
+    row("export_list", Viewer, Volumes::Others),
+    row("export_revoke", Operator, Volumes::Others),
+    row("export_revoke_all", Operator, Volumes::Others),
+    row("file_create", Operator, Volumes::Others),
+    row("file_list", Viewer, Volumes::Others),
+    row("file_set", Operator, Volumes::Others),
+    row("file_show", Viewer, Volumes::Others),
+    special("health_show", Needs::Nothing),
+    row("history_series", Viewer, Volumes::Others),
+    row("history_show", Viewer, Volumes::Others),
+    row("host_create", Operator, Volumes::Others),
+    row("host_delete", Operator, Volumes::Others),
+    row("host_group_create", Operator, Volumes::Others),
+    row("host_group_delete", Operator, Volumes::Others),
+    row("host_group_list", Viewer, Volumes::Others),
+    row("host_group_set", Operator, Volumes::Others),
+    row("host_group_show", Viewer, Volumes::Others),
+    row("host_list", Viewer, Volumes::None),
+    row("host_set", Operator, Volumes::Others),
+    row("host_show", Viewer, Volumes::None),
+    row("job_cancel", Operator, Volumes::Others),
+    row("job_list", Viewer, Volumes::Others),
+    row("job_set", Operator, Volumes::Others),
+    row("job_show", Viewer, Volumes::None),
+    row("live_set", Viewer, Volumes::Others),
+    row("live_show", Viewer, Volumes::Others),
+    row("metrics_show", Viewer, Volumes::Others),
+    row("nfs_client_expire", Operator, Volumes::Others),
+    row("nfs_client_list", Viewer, Volumes::Others),
+    row("nfs_grace_show", Viewer, Volumes::Others),
+    row("nfs_lock_list", Viewer, Volumes::Others),
+    row("offload_log", Viewer, Volumes::Others),
+    row("offload_statistics", Viewer, Volumes::Others),
+    row("pool_check", Operator, Volumes::Others),
+    row("pool_grow", Admin, Volumes::Others),
+    row("pool_list", Viewer, Volumes::None),
+    row("pool_reclaim", Operator, Volumes::Others),
+    row("pool_scrub", Operator, Volumes::Others),
+    row("pool_set", Admin, Volumes::Others),
+    row("pool_show", Viewer, Volumes::None),
+    row("portal_groups", Viewer, Volumes::None),
+    row("portal_list", Viewer, Volumes::None),
+    row("portal_set", Admin, Volumes::Others),
+    row("portal_set_group", Admin, Volumes::Others),
+    row("portal_show", Viewer, Volumes::None),
+    row("portal_show_group", Viewer, Volumes::None),
+    row("reservation_list", Viewer, Volumes::Query),
+    row("sample_latest", Viewer, Volumes::Others),
+    row("search_list", Viewer, Volumes::Others),
+    row("session_delete", Operator, Volumes::Others),
+    row("session_list", Viewer, Volumes::Others),
+    row("setup_code", Admin, Volumes::Others),
+    special("setup_run", Needs::Nothing),
+    special("setup_show", Needs::Nothing),
+    row("share_create", Operator, Volumes::Others),
+    row("share_delete", Operator, Volumes::Others),
+    row("share_exports", Viewer, Volumes::Others),
+    row("share_host_show", Viewer, Volumes::Others),
+    row("share_io", Viewer, Volumes::Others),
+    row("share_list", Viewer, Volumes::Others),
+    row("share_offload", Viewer, Volumes::Others),
+    row("share_rollback", Operator, Volumes::Others),
+    row("share_set", Operator, Volumes::Others),
+    row("share_show", Viewer, Volumes::Others),
+    row("share_snapshot_create", Operator, Volumes::Others),
+    row("share_snapshots", Viewer, Volumes::Others),
+    row("share_space", Viewer, Volumes::Others),
+    special("signin_begin", Needs::Nothing),
+    row("signin_delete", Admin, Volumes::Others),
+    special("signin_end", Needs::Credentials),
+    row("signin_list", Admin, Volumes::Others),
+    special("signin_show", Needs::Credentials),
+    row("snapshot_create", Operator, Volumes::Body(&["volumes"])),
+    row("snapshot_delete", Operator, PATH),
+    row("snapshot_list", Viewer, Volumes::Query),
+    row("snapshot_show", Viewer, PATH),
+    row("system_show", Viewer, Volumes::None),
+    row("token_create", Admin, Volumes::Others),
+    row("token_delete", Admin, Volumes::Others),
+    row("token_list", Admin, Volumes::Others),
+    row("token_show", Admin, Volumes::Others),
+    row("user_create", Admin, Volumes::Others),
+    row("user_delete", Admin, Volumes::Others),
+    row("user_list", Admin, Volumes::Others),
+    special("user_password", Needs::Own(Admin)),
+    row("user_set", Admin, Volumes::Others),
+    special("user_show", Needs::Own(Admin)),
+    row("volume_create", Operator, Volumes::Body(&["name", "source"])),
+    row("volume_delete", Operator, PATH),
+    row("volume_list", Viewer, Volumes::Others),
+    row("volume_offload", Viewer, PATH),
+    row("volume_reclaim", Operator, PATH),
+    row("volume_reservations", Viewer, PATH),
+    row("volume_rollback", Operator, PATH),
+    row("volume_set", Operator, Volumes::Path(&["name"])),
+    row("volume_show", Viewer, PATH),
+    row("volume_snapshot_create", Operator, PATH),
+    row("volume_snapshots", Viewer, PATH),
+    row("volume_space", Viewer, PATH),
+    row("volume_tree", Viewer, PATH),
+];
+
+/// The OpenAPI document itself, which it does not contain.
+pub(super) const DOCUMENT: Operation = row("openapi_show", Viewer, Volumes::None);
+
+impl Operation {
+    /// Noun of its name.
+    pub(super) fn noun(&self) -> &'static str {
+        self.name.rsplit_once('_').map_or(self.name, |(noun, _)| noun)
+    }
+
+    /// True if the operation changes something that the audit records.
+    pub(super) fn is_change(&self, method: &str) -> bool {
+        // The topics of a stream are a way of reading. Sign-ins and the set-up record themselves.
+        !matches!(method, "GET" | "HEAD") && !matches!(self.name, "live_set" | "signin_begin" | "setup_run")
+    }
+
+    /// Word of what it needs, for the OpenAPI document.
+    pub(super) const fn role(&self) -> &'static str {
+        match self.needs {
+            Needs::Nothing => "none",
+            Needs::Credentials => "any",
+            Needs::Role(role) | Needs::Own(role) => role.name(),
+        }
+    }
+}
+
+/// Operation of an id.
+pub(super) fn named(name: &str) -> Option<&'static Operation> {
+    OPERATIONS.binary_search_by(|row| row.name.cmp(name)).ok().and_then(|at| OPERATIONS.get(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_sorted() {
+        assert!(OPERATIONS.is_sorted_by(|one, other| one.name < other.name));
+        assert!(OPERATIONS.iter().all(|row| named(row.name) == Some(row)));
+    }
+
+    /// Only an admin can gain or give rights.
+    #[test]
+    fn rights_are_given_by_admins() {
+        for operation in OPERATIONS {
+            let is_of_people = ["user_", "token_", "signin_", "audit_", "setup_code"];
+            if is_of_people.iter().any(|start| operation.name.starts_with(start)) {
+                let special = ["signin_begin", "signin_end", "signin_show"].contains(&operation.name);
+                assert!(special || operation.role() == "admin", "{}", operation.name);
+            }
+            let verbs = ["_create", "_delete", "_set", "_grant", "_revoke", "_cancel", "_rollback", "_expire"];
+            if verbs.iter().any(|verb| operation.name.ends_with(verb)) && operation.name != "live_set" {
+                assert!(matches!(operation.needs, Needs::Role(Operator | Admin)), "{}", operation.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Refusals of the guard, and of requests about users, tokens and sign-ins.
+
+use axum::http::StatusCode;
+use identity::{Class, IdentityError, Role};
+
+/// Status, code, description and advice of a problem.
+pub(super) type Parts = (StatusCode, &'static str, String, Option<String>);
+
+/// Reason for which a caller may not do what it asks for.
+#[derive(Debug)]
+pub(in crate::http) enum Refusal {
+    /// The caller's role does not suffice.
+    Forbidden {
+        /// Name of the operation.
+        operation: &'static str,
+        /// Role that it needs.
+        needs: Role,
+        /// Role of the caller.
+        has: Role,
+    },
+    /// The token is limited to other things.
+    OutsideScope {
+        /// What it is limited to.
+        detail: String,
+    },
+    /// The user has to change the password first.
+    PasswordToChange,
+    /// A page that is not of this array sent the request, or the request does not show otherwise.
+    ForeignPage,
+    /// The name in the header `Host` is not one of the array.
+    ForeignHost {
+        /// That name.
+        host: String,
+    },
+    /// Wrong name or password.
+    SignIn,
+    /// As many passwords as possible are being compared.
+    TooManySignIns,
+    /// A rule about users, tokens and sign-ins.
+    Identity(IdentityError),
+    /// The audit cannot be written, and so nothing may change.
+    AuditNotWritten {
+        /// Description of the problem.
+        reason: String,
+    },
+    /// The audit cannot be read.
+    AuditNotRead {
+        /// Description of the problem.
+        reason: String,
+    },
+    /// Users and tokens cannot be read or stored.
+    Unavailable {
+        /// Description of the problem.
+        reason: String,
+    },
+}
+
+impl Refusal {
+    /// Status, code, description and advice.
+    pub(super) fn parts(&self) -> Parts {
+        let forbidden =
+            |code, detail: String, help: Option<&str>| (StatusCode::FORBIDDEN, code, detail, help.map(str::to_owned));
+        match self {
+            Self::Forbidden { operation, needs, has } => {
+                let detail = format!("{operation} needs the role {needs}, and the caller has the role {has}");
+                forbidden("forbidden", detail, Some("ask an admin for another role or token"))
+            }
+            Self::OutsideScope { detail } => forbidden("outside-scope", detail.clone(), None),
+            Self::PasswordToChange => {
+                let help = "PUT /api/v1/users/NAME/password with the present and the new one";
+                forbidden("password-to-change", "the password has to be changed first".to_owned(), Some(help))
+            }
+            Self::ForeignPage => {
+                let detail = "the request does not come from a page of this array".to_owned();
+                let help = "changes with a cookie need the header Windlass-CSRF and an Origin of this array";
+                forbidden("foreign-page", detail, Some(help))
+            }
+            Self::ForeignHost { host } => {
+                let help = "use an address of the array, or name it in the configuration: [tls] names";
+                forbidden("foreign-host", format!("{host:?} is not a name of this array"), Some(help))
+            }
+            Self::SignIn => {
+                let detail = "name or password is wrong, or the user is locked".to_owned();
+                (StatusCode::UNAUTHORIZED, "sign-in-refused", detail, None)
+            }
+            Self::TooManySignIns => {
+                let detail = "as many passwords as possible are being compared".to_owned();
+                (StatusCode::TOO_MANY_REQUESTS, "too-many-sign-ins", detail, None)
+            }
+            Self::Identity(error) => (of_identity(error.class()), error.code(), error.to_string(), error.help()),
+            Self::AuditNotWritten { reason } => {
+                let help = "free space in the state directory, or repair it";
+                let detail = format!("nothing may change while the audit cannot be written: {reason}");
+                (StatusCode::SERVICE_UNAVAILABLE, "audit-not-written", detail, Some(help.to_owned()))
+            }
+            Self::AuditNotRead { reason } => {
+                let detail = format!("the audit cannot be read: {reason}");
+                (StatusCode::INTERNAL_SERVER_ERROR, "audit-not-read", detail, None)
+            }
+            Self::Unavailable { reason } => {
+                let help = Some("repair or delete STATE_DIR/management.redb, and restart".to_owned());
+                let detail = format!("users and tokens cannot be read or stored: {reason}");
+                (StatusCode::SERVICE_UNAVAILABLE, "people-unavailable", detail, help)
+            }
+        }
+    }
+}
+
+/// HTTP status of a class of rules about people.
+const fn of_identity(class: Class) -> StatusCode {
+    match class {
+        Class::NotFound => StatusCode::NOT_FOUND,
+        Class::Conflict => StatusCode::CONFLICT,
+        Class::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+        Class::Denied => StatusCode::FORBIDDEN,
+        Class::Gone => StatusCode::GONE,
+    }
+}

@@ -1,0 +1,115 @@
+//! The audit of changes, over the guarded management plane.
+
+use super::people::{Author, PASSWORD, Plane};
+use crate::http::Surroundings;
+use crate::memory::TemporaryDirectory;
+use serde_json::{Value, json};
+
+async fn entries(plane: &Plane, query: &str) -> Vec<Value> {
+    let answer = plane.ask(&Author::root(), "GET", &format!("/api/v1/audit{query}"), None).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.body["items"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn every_change_has_its_author_fields_and_result() {
+    let plane = Plane::new().await;
+    plane.user("otto", "operator").await;
+    plane.user("vera", "viewer").await;
+    let (otto, vera) = (plane.sign_in("otto").await, plane.sign_in("vera").await);
+    let (otto, vera) = (Author::page(&otto), Author::page(&vera));
+    let volumes = "/api/v1/volumes";
+    let create = json!({ "name": "v1", "size_bytes": 1 << 20 });
+    assert_eq!(plane.ask(&otto, "POST", volumes, Some(create)).await.status, 201);
+    let set = json!({ "size_bytes": 1 << 21 });
+    assert_eq!(plane.ask(&otto, "PATCH", "/api/v1/volumes/v1", Some(set)).await.status, 200);
+    let host = json!({ "name": "h1", "iqns": ["iqn.2026-01.org.example:h1"], "chap": { "user": "u", "secret": "twelve-chars-x" } });
+    assert_eq!(plane.ask(&Author::root(), "POST", "/api/v1/hosts", Some(host)).await.status, 201);
+    assert_eq!(plane.ask(&vera, "DELETE", "/api/v1/volumes/v1", None).await.status, 403);
+    assert_eq!(plane.ask(&otto, "DELETE", "/api/v1/volumes/v9", None).await.status, 404);
+    assert_eq!(plane.ask(&otto, "GET", volumes, None).await.status, 200);
+    let all = entries(&plane, "").await;
+    let seen = all.iter().map(|entry| (entry["action"].as_str().unwrap(), entry["result"].as_str().unwrap()));
+    let seen: Vec<_> = seen.rev().collect();
+    let expected = [
+        ("user_create", "done"),
+        ("user_create", "done"),
+        ("signin_begin", "done"),
+        ("signin_begin", "done"),
+        ("volume_create", "done"),
+        ("volume_set", "done"),
+        ("host_create", "done"),
+        ("volume_delete", "refused"),
+        ("volume_delete", "refused"),
+    ];
+    assert_eq!(seen, expected);
+    let set = &entries(&plane, "?action=volume_set").await[0];
+    assert_eq!(set["who"]["name"], "otto");
+    assert_eq!((&set["who"]["kind"], &set["who"]["from"]), (&json!("user"), &json!("192.0.2.1")));
+    assert_eq!((&set["target"]["kind"], &set["target"]["name"]), (&json!("volume"), &json!("v1")));
+    assert_eq!(set["change"], json!({ "size_bytes": { "before": 1 << 20, "after": 1 << 21 } }));
+    let host = &entries(&plane, "?action=host_create").await[0];
+    assert_eq!(host["change"]["chap"]["after"]["secret"], "(secret)");
+    assert_eq!((&host["who"]["kind"], &host["who"]["uid"]), (&json!("local"), &json!(0)));
+    let refused = entries(&plane, "?who=vera&action=volume_delete").await;
+    assert_eq!(
+        (refused.len(), &refused[0]["code"], &refused[0]["target"]["name"]),
+        (1, &json!("forbidden"), &json!("v1"))
+    );
+    let id = set["target"]["id"].as_str().unwrap();
+    assert_eq!(entries(&plane, &format!("?target={id}")).await.len(), 2, "created and changed");
+    let text = serde_json::to_string(&all).unwrap();
+    assert!(!text.contains(PASSWORD) && !text.contains("twelve-chars-x"), "{text}");
+    let verified = plane.ask(&Author::root(), "GET", "/api/v1/audit/verify", None).await.body;
+    assert_eq!(verified, json!({ "lines": 18, "ok": true }));
+    let first = plane.ask(&Author::root(), "GET", "/api/v1/audit?limit=5", None).await.body;
+    let second = plane.ask(&Author::root(), "GET", first["next"].as_str().unwrap(), None).await.body;
+    assert_eq!((second["items"].as_array().unwrap().len(), &second["next"]), (4, &Value::Null));
+    assert_eq!(plane.ask(&otto, "GET", "/api/v1/audit", None).await.status, 403);
+}
+
+#[tokio::test]
+async fn nothing_changes_while_the_audit_cannot_be_written() {
+    for goes_on in [false, true] {
+        let directory = TemporaryDirectory::new();
+        let in_the_way = directory.path().join("audit");
+        std::fs::write(&in_the_way, "").unwrap();
+        let plane = Plane::with(Surroundings::of(directory.path(), goes_on), directory);
+        let create = json!({ "name": "v1", "size_bytes": 1 << 20 });
+        let alerts = async || {
+            let alerts = plane.ask(&Author::root(), "GET", "/api/v1/alerts", None).await.body;
+            alerts["items"].as_array().unwrap().iter().map(|alert| alert["code"].clone()).collect::<Vec<_>>()
+        };
+        let answer = plane.ask(&Author::root(), "POST", "/api/v1/volumes", Some(create.clone())).await;
+        let exists = plane.ask(&Author::root(), "GET", "/api/v1/volumes/v1", None).await.status == 200;
+        if goes_on {
+            assert_eq!((answer.status, exists), (201, true), "{}", answer.body);
+        } else {
+            assert_eq!((answer.code(), exists), ((503, "audit-not-written"), false));
+        }
+        assert_eq!(alerts().await, ["audit-not-written"]);
+        std::fs::remove_file(&in_the_way).unwrap();
+        let again = json!({ "name": "v2", "size_bytes": 1 << 20 });
+        assert_eq!(plane.ask(&Author::root(), "POST", "/api/v1/volumes", Some(again)).await.status, 201);
+        assert!(alerts().await.is_empty());
+    }
+}
+
+/// Wrong passwords are in the audit and the events, and not one by one.
+#[tokio::test]
+async fn refused_sign_ins_are_reported_once_in_a_while() {
+    let plane = Plane::new().await;
+    let wrong = || Some(json!({ "user": "eve\u{7}", "password": "wrong horse battery" }));
+    for _ in 0..4 {
+        assert_eq!(plane.ask(&Author::default(), "POST", "/api/v1/sign-in", wrong()).await.status, 401);
+    }
+    let audited = entries(&plane, "?action=signin_begin").await;
+    assert_eq!(
+        (audited.len(), &audited[0]["result"], &audited[0]["who"]["kind"]),
+        (1, &json!("refused"), &json!("stranger"))
+    );
+    let events = plane.ask(&Author::root(), "GET", "/api/v1/events?code=sign-in-failed", None).await.body;
+    assert_eq!(events["items"].as_array().unwrap().len(), 1);
+    let message = events["items"][0]["message"].as_str().unwrap();
+    assert_eq!(message, "sign-in of \"eve\\u{7}\" from 192.0.2.1 refused: wrong name or password");
+}

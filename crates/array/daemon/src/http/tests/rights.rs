@@ -1,0 +1,212 @@
+//! Every operation of the OpenAPI document, tried by every kind of caller: allowed or refused as the
+//! table says.
+
+use super::people::{Answer, Author, Plane};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Operation as the document describes it.
+struct Operation {
+    method: String,
+    path: String,
+    role: String,
+}
+
+/// Operations, by name. Parameters of paths are filled in.
+fn operations() -> BTreeMap<String, Operation> {
+    let document: Value = serde_json::from_str(&crate::http::openapi_json()).unwrap();
+    let mut operations = BTreeMap::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            // An object in the scope that does not exist, so that no call changes anything.
+            let path: Vec<&str> =
+                path.split('/').map(|part| if part.starts_with('{') { "csi-none" } else { part }).collect();
+            let role = operation["x-role"].as_str().unwrap().to_owned();
+            let found = Operation { method: method.to_uppercase(), path: path.join("/"), role };
+            operations.insert(operation["operationId"].as_str().unwrap().to_owned(), found);
+        }
+    }
+    operations
+}
+
+/// Code with which the guard has refused; absent if it has let the request pass.
+fn refusal(answer: &Answer) -> Option<&str> {
+    let (status, code) = answer.code();
+    let is_of_guard = ["forbidden", "outside-scope", "unauthorized", "password-to-change", "foreign-page"];
+    (status == 401 || status == 403).then_some(code).filter(|code| is_of_guard.contains(code))
+}
+
+fn rank(role: &str) -> u8 {
+    match role {
+        "none" => 0,
+        "any" => 1,
+        "viewer" => 2,
+        "operator" => 3,
+        "admin" => 4,
+        other => panic!("{other} is no role"),
+    }
+}
+
+#[tokio::test]
+async fn every_operation_is_for_its_role_and_later_ones() {
+    let plane = Plane::new().await;
+    // An admin, so that the set-up is over.
+    for (name, role) in [("anna", "admin"), ("otto", "operator"), ("vera", "viewer")] {
+        plane.user(name, role).await;
+    }
+    let group = Author { uid: Some(rustix::process::geteuid().as_raw().wrapping_add(1).max(1)), ..Author::default() };
+    let mut callers = vec![
+        ("stranger".to_owned(), Author::default(), 0),
+        ("root".to_owned(), Author::root(), 4),
+        ("group".to_owned(), group, 3),
+    ];
+    for (name, role) in [("vera", "viewer"), ("otto", "operator"), ("anna", "admin")] {
+        let token = plane.token(&format!("of-{name}"), role, json!({})).await;
+        callers.push((format!("token of {role}"), Author::with_token(&token), rank(role)));
+        callers.push((format!("page of {role}"), Author::page(&plane.sign_in(name).await), rank(role)));
+    }
+    for (name, operation) in operations() {
+        // These end the sign-in of the caller.
+        if name == "signin_end" {
+            continue;
+        }
+        for (caller, author, has) in &callers {
+            let answer = plane.ask(author, &operation.method, &operation.path, Some(json!({}))).await;
+            let allowed = *has >= rank(&operation.role);
+            let (refused, needs) = (refusal(&answer), &operation.role);
+            let expected = match (allowed, *has) {
+                (true, _) => None,
+                (false, 0) => Some("unauthorized"),
+                (false, _) => Some("forbidden"),
+            };
+            assert_eq!(refused, expected, "{name}, needs {needs}, by {caller}: {} {}", answer.status, answer.body);
+            if refused == Some("forbidden") {
+                let detail = answer.body["detail"].as_str().unwrap();
+                assert!(detail.starts_with(&format!("{name} needs the role {needs},")), "{detail}");
+            }
+        }
+    }
+}
+
+/// Operations that a token for the volumes `csi-*` may use if they name such a volume.
+const SCOPED: [&str; 36] = [
+    "access_grant",
+    "access_list",
+    "access_revoke",
+    "access_revoke_all",
+    "capabilities_show",
+    "health_show",
+    "host_list",
+    "host_show",
+    "job_show",
+    "pool_list",
+    "pool_show",
+    "portal_groups",
+    "portal_list",
+    "portal_show",
+    "portal_show_group",
+    "reservation_list",
+    "setup_run",
+    "setup_show",
+    "signin_begin",
+    "snapshot_create",
+    "snapshot_delete",
+    "snapshot_list",
+    "snapshot_show",
+    "system_show",
+    "volume_create",
+    "volume_delete",
+    "volume_offload",
+    "volume_reclaim",
+    "volume_reservations",
+    "volume_rollback",
+    "volume_set",
+    "volume_show",
+    "volume_snapshot_create",
+    "volume_snapshots",
+    "volume_space",
+    "volume_tree",
+];
+
+#[tokio::test]
+async fn scopes_limit_every_operation() {
+    let plane = Plane::new().await;
+    plane.user("anna", "admin").await;
+    let admin = Author::with_token(&plane.token("csi", "admin", json!({ "volumes": "csi-*" })).await);
+    let metrics = Author::with_token(&plane.token("m", "viewer", json!({ "metrics_only": true })).await);
+    let away = Author::with_token(&plane.token("away", "admin", json!({ "networks": ["198.51.100.0/24"] })).await);
+    for (name, Operation { method, path, role }) in operations() {
+        let query = if ["access_list", "reservation_list", "snapshot_list"].contains(&name.as_str()) {
+            "?volume=csi-none"
+        } else {
+            ""
+        };
+        let path = format!("{path}{query}");
+        let scoped = SCOPED.contains(&name.as_str());
+        for (author, allowed) in
+            [(&admin, scoped), (&metrics, name == "metrics_show" || role == "none"), (&away, role == "none")]
+        {
+            let answer = plane.ask(author, &method, &path, Some(json!({}))).await;
+            let expected = if allowed { None } else { Some("outside-scope") };
+            assert_eq!(refusal(&answer), expected, "{name} by {author:?}: {} {}", answer.status, answer.body);
+        }
+    }
+    let near = Author { address: Some("198.51.100.7"), ..away };
+    assert_eq!(plane.ask(&near, "GET", "/api/v1/users", None).await.status, 200);
+}
+
+/// A volume has a name, an id and snapshots with ids; the scope counts for each of them.
+#[tokio::test]
+async fn a_scope_of_volumes_counts_for_names_ids_and_snapshots() {
+    let plane = Plane::new().await;
+    let root = Author::root();
+    let mut ids = Vec::new();
+    for name in ["csi-1", "db"] {
+        let volume = json!({ "name": name, "size_bytes": 1 << 20 });
+        let made = plane.ask(&root, "POST", "/api/v1/volumes", Some(volume)).await.body;
+        ids.push(made["id"].as_str().unwrap().to_owned());
+        let path = format!("/api/v1/volumes/{name}/snapshots");
+        let made = plane.ask(&root, "POST", &path, Some(json!({ "name": "s" }))).await.body;
+        ids.push(made["id"].as_str().unwrap().to_owned());
+    }
+    let author = Author::with_token(&plane.token("csi", "operator", json!({ "volumes": "csi-*" })).await);
+    let v = "/api/v1/volumes";
+    let s = "/api/v1/snapshots";
+    for (method, path, body, expected) in [
+        ("GET", format!("{v}/csi-1"), None, 200),
+        ("GET", format!("{v}/{}", ids[0]), None, 200),
+        ("GET", format!("{v}/db"), None, 403),
+        ("GET", format!("{v}/{}", ids[2]), None, 403),
+        ("GET", format!("{s}/csi-1@s"), None, 200),
+        ("GET", format!("{s}/{}", ids[1]), None, 200),
+        ("GET", format!("{s}/db@s"), None, 403),
+        ("DELETE", format!("{s}/{}", ids[3]), None, 403),
+        ("GET", format!("{s}?volume=db"), None, 403),
+        ("GET", format!("{s}?volume=d%62"), None, 403),
+        ("GET", format!("{s}?volume=csi-1"), None, 200),
+        ("GET", s.to_owned(), None, 403),
+        ("GET", v.to_owned(), None, 403),
+        ("POST", v.to_owned(), Some(json!({ "name": "csi-2", "size_bytes": 4096 })), 201),
+        ("POST", v.to_owned(), Some(json!({ "name": "x", "size_bytes": 4096 })), 403),
+        ("POST", v.to_owned(), Some(json!({ "name": "csi-3", "source": "db" })), 403),
+        ("POST", v.to_owned(), Some(json!({ "name": "csi-3", "source": "db@s" })), 403),
+        ("POST", v.to_owned(), Some(json!({ "name": "csi-3", "source": ids[3] })), 403),
+        ("POST", v.to_owned(), Some(json!({ "name": "csi-3", "source_file": "share/a" })), 403),
+        ("POST", v.to_owned(), Some(json!({ "name": "csi-3", "source": "csi-1@s" })), 201),
+        ("PATCH", format!("{v}/csi-2"), Some(json!({ "name": "mine" })), 403),
+        ("PATCH", format!("{v}/db"), Some(json!({ "name": "csi-9" })), 403),
+        ("POST", s.to_owned(), Some(json!({ "volumes": ["csi-1", "db"], "name": "t" })), 403),
+        ("POST", s.to_owned(), Some(json!({ "volumes": ["csi-1", "csi-2"], "name": "t" })), 201),
+        ("POST", "/api/v1/access".to_owned(), Some(json!({ "volume": ids[2], "any": true })), 403),
+        ("POST", "/api/v1/access".to_owned(), Some(json!({ "volume": "csi-1", "any": true })), 201),
+        ("DELETE", "/api/v1/access/db".to_owned(), None, 403),
+        ("DELETE", format!("{v}/csi-2?with_snapshots=true"), None, 204),
+        ("DELETE", format!("{v}/db"), None, 403),
+    ] {
+        let answer = plane.ask(&author, method, &path, body.clone()).await;
+        assert_eq!(answer.status, expected, "{method} {path} {body:?}: {}", answer.body);
+        if expected == 403 {
+            assert_eq!(answer.body["code"], json!("outside-scope"));
+        }
+    }
+}
