@@ -51,6 +51,8 @@ pub struct MemoryCatalog {
     pub damaged: RefCell<BTreeSet<u64>>,
     /// True if the storage below the pool is full.
     pub full_below: Cell<bool>,
+    /// Offer to free space.
+    pub offer: MemoryOffer,
     /// True if a growth waits, as for a long checkpoint.
     pub growth_waits: Cell<bool>,
     /// Largest number of objects that one call has returned.
@@ -60,6 +62,15 @@ pub struct MemoryCatalog {
     checked: Cell<u64>,
     told_objects: RefCell<BTreeMap<u64, ObjectInfo>>,
     changes: Cell<u64>,
+}
+
+/// Offer to free space.
+#[derive(Debug, Default)]
+pub struct MemoryOffer {
+    /// Last [`Catalog::offer_space`].
+    pub is_made: Cell<bool>,
+    /// Result of the next [`Catalog::take_space_wanted`].
+    pub is_wanted: Cell<bool>,
 }
 
 /// Bytes covered by one scan step.
@@ -115,6 +126,7 @@ impl Default for MemoryCatalog {
             gone: RefCell::default(),
             damaged: RefCell::default(),
             full_below: Cell::new(false),
+            offer: MemoryOffer::default(),
             growth_waits: Cell::new(false),
             most_listed: Cell::new(0),
             listed: Cell::new(0),
@@ -425,6 +437,14 @@ impl Catalog for MemoryCatalog {
             reclaimable_bytes: 0,
             full_below,
         }
+    }
+
+    fn offer_space(&self, is_made: bool) {
+        self.offer.is_made.set(is_made);
+    }
+
+    fn take_space_wanted(&self) -> bool {
+        self.offer.is_wanted.take()
     }
 }
 
