@@ -27,10 +27,11 @@ mod session;
 mod share;
 mod snapshot;
 mod status;
+mod trash;
 mod volume;
 mod warning;
 
-pub use text::size;
+pub use text::{duration, size};
 
 pub use access::*;
 pub use event::*;
@@ -52,6 +53,7 @@ pub use session::*;
 pub use share::*;
 pub use snapshot::*;
 pub use status::*;
+pub use trash::*;
 pub use volume::*;
 pub use warning::*;
 

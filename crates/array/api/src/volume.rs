@@ -260,6 +260,12 @@ pub struct VolumeDelete {
     /// Delete its snapshots too. Without this option, a volume that has snapshots is not deleted.
     #[serde(default)]
     pub with_snapshots: bool,
+    /// Revoke its grants too. Without this option, a volume that is granted to a host is not deleted.
+    #[serde(default)]
+    pub revoke: bool,
+    /// Delete it for good, instead of to the trash.
+    #[serde(default)]
+    pub now: bool,
 }
 
 /// Filter of the list of volumes: those that match every parameter.

@@ -33,6 +33,7 @@ mod share;
 mod snapshot;
 mod status;
 mod tls;
+mod trash;
 mod volume;
 
 pub use console::Console;
@@ -109,6 +110,9 @@ pub enum Noun {
     /// Snapshots: read-only copies of volumes and shares at one instant
     #[command(alias = "snapshots", subcommand)]
     Snapshot(snapshot::Verb),
+    /// Trash: deleted volumes, shares and snapshots, which can be restored
+    #[command(subcommand)]
+    Trash(trash::Verb),
     /// Hosts: machines, their initiator names, addresses and authentication
     #[command(alias = "hosts", subcommand)]
     Host(host::Verb),
@@ -180,6 +184,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Share(verb) => share::run(verb, &client, &mut output).await,
         Noun::File(verb) => file::run(verb, &client, &mut output).await,
         Noun::Snapshot(verb) => snapshot::run(verb, &client, &mut output).await,
+        Noun::Trash(verb) => trash::run(verb, &client, &mut output).await,
         Noun::Host(verb) => host::run(verb, &client, &mut output).await,
         Noun::HostGroup(verb) => host_group::run(verb, &client, &mut output).await,
         Noun::Access(verb) => access::run(verb, &client, &mut output).await,

@@ -5,6 +5,7 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
+use crate::trash;
 use api::{List, Snapshot, SnapshotCreate, SnapshotGroupCreate, SourceKind, TreeNode};
 
 /// Verbs of `windlass snapshot`.
@@ -60,6 +61,9 @@ pub enum Verb {
         snapshot: String,
         /// Name of the snapshot, after the volume or share
         name: Option<String>,
+        /// Delete for good, instead of to the trash
+        #[arg(long)]
+        now: bool,
     },
 }
 
@@ -138,11 +142,11 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let answer = client.post::<Snapshot>(&of_volume(volume), &create).await?;
             output.made("snapshot", &answer.body, answer.created)
         }
-        Verb::Delete { snapshot, name } => {
+        Verb::Delete { snapshot, name, now } => {
             let full_name = name.as_ref().map_or_else(|| snapshot.clone(), |name| format!("{snapshot}@{name}"));
             output.confirm_for(&path(&full_name), client, &format!("delete snapshot {full_name}?")).await?;
-            client.delete(&path(&full_name)).await?;
-            output.report(&format!("snapshot {full_name} deleted"));
+            let trashed = client.delete_with(&format!("{}?now={now}", path(&full_name))).await?;
+            trash::report_deleted("snapshot", &full_name, trashed, output);
             output.deleted(&[&full_name])
         }
     }

@@ -4,7 +4,7 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
-use crate::{job, percent, pool};
+use crate::{job, percent, pool, trash};
 use api::size::SizeError;
 use api::{Pool, Reserve, Snapshot, Volume, VolumeCreate, VolumeRollback, VolumeSet, VolumeSpace};
 
@@ -113,16 +113,35 @@ pub enum Verb {
     },
     /// Delete volumes that are not in use
     #[command(
-        after_help = "Examples:\n  windlass volume delete win-dc1\n  windlass volume delete scratch --with-snapshots --yes"
+        after_help = "Examples:\n  windlass volume delete win-dc1\n  windlass volume delete scratch --with-snapshots --yes\n  windlass volume delete scratch --now --yes\n\nThe trash keeps a deleted volume for the time of  windlass pool set --trash:  windlass volume restore win-dc1"
     )]
     Delete {
         /// Names or ids
         #[arg(required = true)]
         names: Vec<String>,
-        /// Delete their snapshots too
-        #[arg(long)]
-        with_snapshots: bool,
+        /// How
+        #[command(flatten)]
+        how: Delete,
     },
+    /// Restore a volume from the trash, with its identity and the snapshots that were deleted with it
+    #[command(
+        after_help = "Examples:\n  windlass volume restore win-dc1\n  windlass volume restore win-dc1 --name win-dc1-old --grants"
+    )]
+    Restore(trash::Restore),
+}
+
+/// Options of a deletion.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Delete {
+    /// Delete their snapshots too
+    #[arg(long)]
+    with_snapshots: bool,
+    /// Revoke their grants too; the trash remembers them
+    #[arg(long)]
+    revoke: bool,
+    /// Delete for good, instead of to the trash
+    #[arg(long)]
+    now: bool,
 }
 
 /// Settings that `volume set` changes.
@@ -317,7 +336,8 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let pool = pool::only(client).await?.name;
             job::start(&format!("/api/v1/pools/{}/reclaim", segment(&pool)), start, client, output).await
         }
-        Verb::Delete { names, with_snapshots } => delete(names, *with_snapshots, client, output).await,
+        Verb::Delete { names, how } => delete(names, *how, client, output).await,
+        Verb::Restore(options) => trash::restore(options, client, output).await,
     }
 }
 
@@ -367,24 +387,28 @@ async fn rollback(
 
 async fn delete(
     names: &[String],
-    with_snapshots: bool,
+    Delete { with_snapshots, revoke, now }: Delete,
     client: &Client,
     output: &mut Output<'_, '_>,
 ) -> Result<(), CliError> {
+    let good = if now { " for good" } else { "" };
     let snapshots = if with_snapshots { " and all its snapshots" } else { "" };
     let mut deleted = Vec::with_capacity(names.len());
     let mut result = Ok(());
     for name in names {
-        let question = format!("delete volume {name}{snapshots}?");
-        let resource = format!("{}?with_snapshots={with_snapshots}", path(name));
-        result = match output.confirm_for(&path(name), client, &question).await {
-            Ok(()) => client.delete(&resource).await,
+        let question = format!("delete volume {name}{snapshots}{good}?");
+        let resource = format!("{}?with_snapshots={with_snapshots}&revoke={revoke}&now={now}", path(name));
+        let trashed = match output.confirm_for(&path(name), client, &question).await {
+            Ok(()) => client.delete_with(&resource).await,
             Err(error) => Err(error),
         };
-        if result.is_err() {
-            break;
+        match trashed {
+            Ok(trashed) => trash::report_deleted("volume", name, trashed, output),
+            Err(error) => {
+                result = Err(error);
+                break;
+            }
         }
-        output.report(&format!("volume {name} deleted"));
         deleted.push(name.as_str());
     }
     // Reported even if a deletion fails: the volumes before it are deleted.

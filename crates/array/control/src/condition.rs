@@ -35,6 +35,8 @@ pub enum Noun {
     Portal,
     /// A target port group.
     PortGroup,
+    /// An object in the trash.
+    Trash,
 }
 
 impl fmt::Display for Noun {
@@ -52,6 +54,7 @@ impl fmt::Display for Noun {
             Self::Job => "job",
             Self::Portal => "portal",
             Self::PortGroup => "portal-group",
+            Self::Trash => "trash",
         })
     }
 }
@@ -72,6 +75,7 @@ impl Noun {
             Self::Job => "jobs",
             Self::Portal => "portals",
             Self::PortGroup => "portal groups",
+            Self::Trash => "objects in the trash",
         }
     }
 

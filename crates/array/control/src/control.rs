@@ -179,6 +179,7 @@ impl Control {
         let directory = Rc::new(RefCell::new(directory));
         let (changes, expected) = (Mutex::new(()), RefCell::default());
         let pool = PoolPart::load(&*catalog, options.pool_name, options.limits).await?;
+        pool.leave_out(&*catalog, &directory.borrow().trash_objects());
         let jobs = Jobs::load(&*catalog, options.background_share_percent)?;
         let events = Events::load(&*catalog, &*environment)?;
         let shared = SharedDirectory::new(&directory);
@@ -225,6 +226,11 @@ impl Control {
         self.changes.lock().await
     }
 
+    /// Locks changes if no request has locked them.
+    pub(crate) fn try_lock_changes(&self) -> Option<futures_util::lock::MutexGuard<'_, ()>> {
+        self.changes.try_lock()
+    }
+
     /// Sets the object that a request expects to be unchanged when it commits, for as long as it
     /// runs without a pause. Returns the one before.
     pub(crate) fn expect(&self, expected: Option<Expected>) -> Option<Expected> {
@@ -269,6 +275,11 @@ impl Control {
             self.publish_edit(&edit);
             self.directory.borrow_mut().apply(edit);
         }
+    }
+
+    /// Size of a volume as hosts see it; 0 for another object.
+    pub(crate) fn size_of_volume(&self, object: ObjectId) -> u64 {
+        self.catalog.object(object).map_or(0, |info| size_of_volume(&info))
     }
 
     /// Sum of the sizes of those objects that are volumes.

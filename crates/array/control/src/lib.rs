@@ -60,6 +60,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod text_match;
+mod trash;
 mod volumes;
 
 pub use access::*;
@@ -104,6 +105,7 @@ pub use sessions::*;
 pub use shares::*;
 pub use snapshots::*;
 pub use system::*;
+pub use trash::*;
 pub use unit::{
     AccessState, Ending, IoLatency, IoStatistics, LatencyHistogram, LogEntry, OffloadClient,
     OffloadStatistics as OffloadCounters, Primitive, Reason, ReasonCounts, ReservationType, StateOrigin, VolumeId,

@@ -23,6 +23,7 @@ mod search;
 mod shares;
 mod snapshots;
 mod space;
+mod trash;
 mod volumes;
 
 use crate::memory::{MemoryCatalog, MemoryEnvironment, MemoryLive};

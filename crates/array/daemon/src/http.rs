@@ -37,6 +37,7 @@ mod snapshots;
 mod system;
 #[cfg(test)]
 mod tests;
+mod trash;
 mod volumes;
 
 pub(crate) use listener::{Listener, Listeners};
@@ -64,6 +65,7 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(shares::routes())
         .merge(files::routes())
         .merge(snapshots::routes())
+        .merge(trash::routes())
         .merge(hosts::routes())
         .merge(host_groups::routes())
         .merge(access::routes())

@@ -89,6 +89,8 @@ impl Scrape {
         gauge(encoder, "pool_reclaimable_bytes", "On its way to become free", row(pool.space.reclaimable_bytes))?;
         let tokens = pool.token_bytes.map(row).unwrap_or_default();
         gauge(encoder, "pool_token_bytes", "Data that only copy tokens of hosts keep", tokens)?;
+        let trash = pool.trash.bytes.map(row).unwrap_or_default();
+        gauge(encoder, "pool_trash_bytes", "Data that only the trash keeps", trash)?;
         let shared = pool.shared_bytes.map(row).unwrap_or_default();
         gauge(encoder, "pool_shared_bytes", "Data stored once for several volumes and snapshots", shared)?;
         gauge(encoder, "pool_snapshots", "Number of snapshots", row(pool.snapshots))?;

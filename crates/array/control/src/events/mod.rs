@@ -39,7 +39,7 @@ const GAP: u64 = 10_000;
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Codes of all events, by name.
-pub(crate) const CODES: [&str; 50] = [
+pub(crate) const CODES: [&str; 52] = [
     "access-granted",
     "access-revoked",
     "array-started",
@@ -86,6 +86,8 @@ pub(crate) const CODES: [&str; 50] = [
     "snapshot-deleted",
     "threshold-left",
     "threshold-reached",
+    "trash-emptied",
+    "trash-restored",
     "volume-changed",
     "volume-created",
     "volume-deleted",

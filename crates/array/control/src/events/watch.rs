@@ -34,6 +34,7 @@ impl Control {
         self.record_portals().await;
         self.report_refused_logins();
         self.take_incidents().await;
+        self.empty_expired_trash().await;
         self.check_thresholds().await;
         if self.events().is_due(&**self.environment()) {
             self.save_events(false).await;

@@ -16,16 +16,17 @@ pub use tree::{SnapshotTree, TreeView};
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::difference::Difference;
-use crate::directory::Edit;
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::facts::Facts;
 use crate::live::Change;
 use crate::read::Read;
-use crate::record::Document;
 use crate::request::Request;
+use crate::trash::Deleted;
+use crate::trash::discard::Discard;
+use crate::trash::record::Trashed;
 use crate::volumes::record::SourceRecord;
-use pool::{CatalogChange, ObjectId, ObjectInfo};
+use pool::{ObjectId, ObjectInfo};
 use uuid::Uuid;
 
 /// Shows one snapshot.
@@ -35,11 +36,13 @@ pub struct SnapshotShow {
     pub snapshot: String,
 }
 
-/// Deletes a snapshot. The reply is its full name.
-#[derive(Clone, Debug)]
+/// Deletes a snapshot.
+#[derive(Clone, Debug, Default)]
 pub struct SnapshotDelete {
     /// As in [`SnapshotShow`].
     pub snapshot: String,
+    /// True to delete it for good, instead of to the trash.
+    pub now: bool,
 }
 
 /// Snapshot with its space.
@@ -76,21 +79,21 @@ impl Read for SnapshotShow {
 }
 
 impl Request for SnapshotDelete {
-    type Reply = String;
+    type Reply = Deleted;
     const NAME: &'static str = "snapshot-delete";
 
-    async fn run(&self, control: &Control) -> Result<String, ControlError> {
+    async fn run(&self, control: &Control) -> Result<Deleted, ControlError> {
         let _changes = control.lock_changes().await;
         let record = control.directory().snapshot(&self.snapshot)?.clone();
-        let name = control.directory().full_name(&record);
-        let changes = vec![CatalogChange::DeleteObject { id: record.object }, record.delete()];
-        let published = control.snapshots_changed(record.volume);
-        control.commit(changes, vec![Edit::Snapshot(record.id, None)], published.as_slice()).await?;
-        Ok(name)
+        let published = control.snapshots_changed(record.volume).into_iter().collect();
+        let what = Trashed::Snapshot(record);
+        let (snapshots, grants, changes) = (Vec::new(), Vec::new(), Vec::new());
+        control.discard(Discard { what, snapshots, grants, changes, published, now: self.now }).await
     }
 
-    fn event(&self, name: &String) -> Option<Draft> {
-        Some(Draft::info("snapshot-deleted", name, format!("snapshot {name} deleted")))
+    fn event(&self, deleted: &Deleted) -> Option<Draft> {
+        let (name, whereabouts) = (&deleted.name, deleted.whereabouts());
+        Some(Draft::info("snapshot-deleted", name, format!("snapshot {name} deleted{whereabouts}")))
     }
 }
 

@@ -209,7 +209,7 @@ fn followers_get_each_change_once_or_are_told_that_they_missed_some() {
     let mirror = futures_executor::block_on(array.control.mirror());
     let (_, start) = mirror.known().unwrap();
     array.create("v1");
-    array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    array.run(VolumeDelete { volume: "v1".to_owned(), now: true, ..VolumeDelete::default() }).unwrap();
     let news = mirror.news(start).unwrap();
     let changes: Vec<(&str, bool)> =
         news.changes.as_ref().unwrap().iter().map(|change| (change.kind, change.deleted)).collect();

@@ -2,10 +2,13 @@
 
 use crate::http::answer::listing;
 use crate::http::convert;
-use crate::http::extract::{Body, Path, made};
+use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
-use api::{List, OwnSnapshotFilter, Problem, Snapshot, SnapshotCreate, SnapshotFilter, SnapshotGroupCreate};
+use api::{
+    List, OwnSnapshotFilter, Problem, Snapshot, SnapshotCreate, SnapshotDelete, SnapshotFilter, SnapshotGroupCreate,
+    Trashed,
+};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -101,7 +104,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(snapshot): Path<
     revision::show(&array, control::SnapshotShow { snapshot }, convert::snapshot).await
 }
 
-/// Deletes a snapshot. Volumes and shares cloned from it stay unchanged.
+/// Deletes a snapshot: to the trash, unless `now` is given or the trash is off. Volumes and shares cloned from it stay unchanged.
 #[utoipa::path(
     delete,
     path = "/api/v1/snapshots/{snapshot}",
@@ -109,18 +112,21 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(snapshot): Path<
     tag = "snapshots",
     params(
         ("snapshot" = String, Path, description = "`volume@name`, `share@name`, id, or a name that is unique"),
-        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it"),
+        SnapshotDelete
     ),
     responses(
-        (status = 204, description = "Deleted")
+        (status = 200, description = "In the trash", body = Trashed),
+        (status = 204, description = "Deleted for good")
     )
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
     condition: IfMatch,
     Path(snapshot): Path<String>,
-) -> Result<StatusCode, Fault> {
+    Query(SnapshotDelete { now }): Query<SnapshotDelete>,
+) -> Result<Response, Fault> {
     let present = control::SnapshotShow { snapshot: snapshot.clone() };
-    let request = control::SnapshotDelete { snapshot };
-    revision::delete(&array, condition, request, present, convert::snapshot).await
+    let request = control::SnapshotDelete { snapshot, now };
+    revision::discard(&array, condition, request, present, convert::snapshot).await
 }

@@ -107,7 +107,21 @@ async fn a_volume_in_use_says_who_uses_it_and_what_helps() {
     assert_eq!(problem["help"], "revoke access first");
     assert_eq!(problem["parameters"], json!({ "noun": "volume", "name": "v1" }));
     assert_eq!(send(&app, "DELETE", "/api/v1/access/v1/any", None).await.0, 204);
-    assert_eq!(send(&app, "DELETE", "/api/v1/volumes/v1", None).await.0, 204);
+    let (status, trashed) = send(&app, "DELETE", "/api/v1/volumes/v1", None).await;
+    assert_eq!(status, 200);
+    assert_eq!((&trashed["kind"], &trashed["name"]), (&json!("volume"), &json!("v1")));
+    let path = format!("/api/v1/trash/{}", trashed["id"].as_str().unwrap());
+    let listed = send(&app, "GET", "/api/v1/trash", None).await.1;
+    assert_eq!(listed["items"], json!([trashed]));
+    let restore = format!("{path}/restore");
+    assert_eq!(post(&app, &restore, json!({ "name": "v1", "nonsense": 1 })).await.0, 422);
+    let (status, restored) = post(&app, &restore, json!({ "name": "v2" })).await;
+    assert_eq!(status, 200);
+    assert_eq!((&restored["name"], &restored["id"]), (&json!("v2"), &trashed["id"]));
+    assert_eq!(post(&app, &restore, json!({})).await.0, 404);
+    assert_eq!(send(&app, "DELETE", "/api/v1/volumes/v2", None).await.0, 200);
+    assert_eq!(send(&app, "DELETE", &path, None).await.1, json!({ "deleted": ["v2"] }));
+    assert_eq!(send(&app, "DELETE", "/api/v1/trash", None).await.1, json!({ "deleted": [] }));
     assert_eq!(send(&app, "GET", "/api/v1/volumes/v1", None).await.0, 404);
 }
 
@@ -324,6 +338,7 @@ async fn metrics_name_what_there_is() {
         r#"windlass_volume_unique_bytes{volume="v1"} 0"#,
         r#"windlass_pool_shared_bytes{pool="p0"} 0"#,
         r#"windlass_pool_token_bytes{pool="p0"} 0"#,
+        r#"windlass_pool_trash_bytes{pool="p0"} 0"#,
         r#"windlass_volume_registrations{volume="v1"} 2"#,
         r#"windlass_volume_reserved{volume="v1"} 1"#,
         r#"windlass_lock_conflicts_total{volume="v1",kind="reservation"} 5"#,
@@ -582,7 +597,7 @@ async fn shares_are_resources_like_volumes() {
     }
     let (status, problem) = send(&app, "DELETE", "/api/v1/shares/machines", None).await;
     assert_eq!((status.as_u16(), problem["code"].as_str()), (409, Some("has-snapshots")));
-    assert_eq!(send(&app, "DELETE", "/api/v1/shares/machines?with_snapshots=true", None).await.0, 204);
+    assert_eq!(send(&app, "DELETE", "/api/v1/shares/machines?with_snapshots=true&now=true", None).await.0, 204);
     assert_eq!(send(&app, "GET", "/api/v1/shares/machines", None).await.0, 404);
     let pools = send(&app, "GET", "/api/v1/pools", None).await.1;
     assert_eq!((&pools["items"][0]["shares"], &pools["items"][0]["provisioned_bytes"]), (&json!(1), &json!(0)));
@@ -691,5 +706,5 @@ async fn export_rules_are_granted_and_revoked() {
     assert_eq!(send(&app, "DELETE", exports, None).await.0, 204);
     let set = json!({ "addresses": ["10.0.0.12"] });
     assert_eq!(send(&app, "PATCH", "/api/v1/hosts/pve1", Some(set)).await.1["addresses"], json!(["10.0.0.12"]));
-    assert_eq!(send(&app, "DELETE", "/api/v1/shares/vms", None).await.0, 204);
+    assert_eq!(send(&app, "DELETE", "/api/v1/shares/vms?now=true", None).await.0, 204);
 }

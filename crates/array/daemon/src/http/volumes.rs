@@ -6,12 +6,11 @@ use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
 use crate::http::{answer, convert, jobs};
 use api::{
-    ANY_HOST, Job, JobStart, List, OffloadStatistics, TreeNode, Volume, VolumeCreate, VolumeDelete, VolumeFilter,
-    VolumeRollback, VolumeSet, VolumeSpace,
+    ANY_HOST, Job, JobStart, List, OffloadStatistics, Trashed, TreeNode, Volume, VolumeCreate, VolumeDelete,
+    VolumeFilter, VolumeRollback, VolumeSet, VolumeSpace,
 };
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::Response;
 use control::{Grantee, Noun};
 use reactor::ArrayHandle;
@@ -157,7 +156,7 @@ pub(super) async fn set(
     revision::change(&array, condition, request, present, convert::volume).await
 }
 
-/// Deletes a volume that is not in use.
+/// Deletes a volume that is not in use: to the trash, unless `now` is given or the trash is off.
 #[utoipa::path(
     delete,
     path = "/api/v1/volumes/{volume}",
@@ -169,24 +168,19 @@ pub(super) async fn set(
         VolumeDelete
     ),
     responses(
-        (status = 204, description = "Deleted")
+        (status = 200, description = "In the trash", body = Trashed),
+        (status = 204, description = "Deleted for good")
     )
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
     condition: IfMatch,
     Path(volume): Path<String>,
-    Query(query): Query<VolumeDelete>,
-) -> Result<StatusCode, Fault> {
+    Query(VolumeDelete { with_snapshots, revoke, now }): Query<VolumeDelete>,
+) -> Result<Response, Fault> {
     let present = control::VolumeShow { volume: volume.clone() };
-    revision::delete(
-        &array,
-        condition,
-        control::VolumeDelete { volume, with_snapshots: query.with_snapshots },
-        present,
-        convert::volume,
-    )
-    .await
+    let request = control::VolumeDelete { volume, with_snapshots, revoke, now };
+    revision::discard(&array, condition, request, present, convert::volume).await
 }
 
 /// Returns statistics of each offload primitive for one volume.
