@@ -26,6 +26,7 @@ mod percent;
 mod pool;
 mod portal;
 mod reservation;
+mod schedule;
 mod secret;
 mod selection;
 mod session;
@@ -110,6 +111,9 @@ pub enum Noun {
     /// Snapshots: read-only copies of volumes and shares at one instant
     #[command(alias = "snapshots", subcommand)]
     Snapshot(snapshot::Verb),
+    /// Schedules: snapshots at certain times, and rules by which they go
+    #[command(alias = "schedules", subcommand)]
+    Schedule(schedule::Verb),
     /// Trash: deleted volumes, shares and snapshots, which can be restored
     #[command(subcommand)]
     Trash(trash::Verb),
@@ -184,6 +188,7 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Share(verb) => share::run(verb, &client, &mut output).await,
         Noun::File(verb) => file::run(verb, &client, &mut output).await,
         Noun::Snapshot(verb) => snapshot::run(verb, &client, &mut output).await,
+        Noun::Schedule(verb) => schedule::run(verb, &client, &mut output).await,
         Noun::Trash(verb) => trash::run(verb, &client, &mut output).await,
         Noun::Host(verb) => host::run(verb, &client, &mut output).await,
         Noun::HostGroup(verb) => host_group::run(verb, &client, &mut output).await,

@@ -37,6 +37,8 @@ pub enum Noun {
     PortGroup,
     /// An object in the trash.
     Trash,
+    /// A schedule.
+    Schedule,
 }
 
 impl fmt::Display for Noun {
@@ -55,6 +57,7 @@ impl fmt::Display for Noun {
             Self::Portal => "portal",
             Self::PortGroup => "portal-group",
             Self::Trash => "trash",
+            Self::Schedule => "schedule",
         })
     }
 }
@@ -76,6 +79,7 @@ impl Noun {
             Self::Portal => "portals",
             Self::PortGroup => "portal groups",
             Self::Trash => "objects in the trash",
+            Self::Schedule => "schedules",
         }
     }
 

@@ -14,8 +14,10 @@ use crate::ports;
 use crate::ports::PortalOptions;
 use crate::record::{Document, load};
 use crate::revision::expected::Expected;
+use crate::schedules::part::Schedules;
 use crate::system::https_fault::HttpsFault;
 use crate::system::record::ArrayRecord;
+use crate::trusted_time::TrustedTime;
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
 use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, PoolError};
@@ -57,6 +59,8 @@ pub struct Control {
     jobs: Jobs,
     events: Events,
     publisher: Publisher,
+    schedules: Schedules,
+    trusted_time: TrustedTime,
     directory: Rc<RefCell<Directory>>,
     /// Held from the first read of the directory until the change is published.
     changes: Mutex<()>,
@@ -182,6 +186,8 @@ impl Control {
         pool.leave_out(&*catalog, &directory.borrow().trash_objects());
         let jobs = Jobs::load(&*catalog, options.background_share_percent)?;
         let events = Events::load(&*catalog, &*environment)?;
+        let trusted_time = TrustedTime::load(&*catalog, &*environment)?;
+        let schedules = Schedules::new(directory.borrow().schedules().map(|schedule| schedule.id));
         let shared = SharedDirectory::new(&directory);
         let (own_catalog, own_environment) = (Rc::clone(&catalog), Rc::clone(&environment));
         let complete = move |live| Self {
@@ -195,6 +201,8 @@ impl Control {
             jobs,
             events,
             publisher: Publisher::default(),
+            schedules,
+            trusted_time,
             directory,
             changes,
             expected,
@@ -362,6 +370,16 @@ impl Control {
     /// Events.
     pub(crate) fn events(&self) -> &Events {
         &self.events
+    }
+
+    /// State of schedules.
+    pub(crate) fn schedules(&self) -> &Schedules {
+        &self.schedules
+    }
+
+    /// Trusted time of this run.
+    pub(crate) fn trusted_time(&self) -> &TrustedTime {
+        &self.trusted_time
     }
 
     /// Publisher of facts.

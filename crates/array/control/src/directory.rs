@@ -6,6 +6,7 @@
 mod configured;
 mod index;
 mod ports;
+mod schedules;
 mod shared;
 mod shares;
 pub(crate) mod sources;
@@ -28,6 +29,7 @@ use crate::hosts::record::{Chap, HostRecord};
 use crate::ports::record::{PortGroupRecord, PortalRecord};
 use crate::record::load;
 use crate::revision::expected::tag;
+use crate::schedules::record::ScheduleRecord;
 use crate::shares::record::ShareRecord;
 use crate::snapshots::error::SnapshotError;
 use crate::snapshots::record::SnapshotRecord;
@@ -58,6 +60,7 @@ pub struct Directory {
     exports: Table<(Uuid, ExportTo), ExportRecord>,
     /// What is in the trash, by its own id.
     trash: Table<Uuid, TrashRecord>,
+    schedules: Table<Uuid, ScheduleRecord>,
     portals: Table<u16, PortalRecord>,
     port_groups: Table<u16, PortGroupRecord>,
     configured_ports: ConfiguredPorts,
@@ -86,6 +89,8 @@ pub enum Edit {
     Export((Uuid, ExportTo), Option<Arc<ExportRecord>>),
     /// A volume, share or snapshot in the trash.
     Trash(Uuid, Option<Arc<TrashRecord>>),
+    /// A schedule.
+    Schedule(Uuid, Option<Arc<ScheduleRecord>>),
     /// A portal. Portals are never removed.
     Portal(u16, Option<Arc<PortalRecord>>),
     /// A target port group. Groups are never removed.
@@ -106,6 +111,7 @@ impl Edit {
             Self::Access(..)
             | Self::Export(..)
             | Self::Trash(..)
+            | Self::Schedule(..)
             | Self::Portal(..)
             | Self::PortGroup(..)
             | Self::ConfiguredPorts(_) => None,
@@ -133,6 +139,7 @@ edits! {
     ShareRecord => |record| record.id, Share;
     ExportRecord => |record| (record.share, record.to), Export;
     TrashRecord => |record| record.what.id(), Trash;
+    ScheduleRecord => |record| record.id, Schedule;
     PortalRecord => |record| record.identifier, Portal;
     PortGroupRecord => |record| record.identifier, PortGroup;
 }
@@ -173,6 +180,7 @@ impl Directory {
             shares: Table::default(),
             exports: Table::default(),
             trash: Table::default(),
+            schedules: Table::default(),
             portals: Table::default(),
             port_groups: Table::default(),
             configured_ports: ConfiguredPorts::default(),
@@ -188,6 +196,7 @@ impl Directory {
         directory.extend(load::<ShareRecord>(catalog)?);
         directory.extend(load::<ExportRecord>(catalog)?);
         directory.extend(load::<TrashRecord>(catalog)?);
+        directory.extend(load::<ScheduleRecord>(catalog)?);
         directory.extend(load::<PortalRecord>(catalog)?);
         directory.extend(load::<PortGroupRecord>(catalog)?);
         directory.check(catalog)?;
@@ -250,6 +259,7 @@ impl Directory {
                 let before = self.trash.set(id, record.clone());
                 index.trash(before.as_deref(), record.as_deref());
             }
+            Edit::Schedule(id, record) => drop(self.schedules.set(id, record)),
             Edit::Portal(identifier, record) => drop(self.portals.set(identifier, record)),
             Edit::PortGroup(identifier, record) => drop(self.port_groups.set(identifier, record)),
             Edit::ConfiguredPorts(ports) => self.configured_ports = ports,

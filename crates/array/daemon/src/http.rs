@@ -30,6 +30,7 @@ mod portals;
 mod problem;
 mod reservations;
 mod revision;
+mod schedules;
 mod search;
 mod sessions;
 mod shares;
@@ -66,6 +67,7 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(files::routes())
         .merge(snapshots::routes())
         .merge(trash::routes())
+        .merge(schedules::routes())
         .merge(hosts::routes())
         .merge(host_groups::routes())
         .merge(access::routes())

@@ -310,10 +310,11 @@ fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Re
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.
-const ALERTS: [(&str, &str); 15] = [
+const ALERTS: [(&str, &str); 18] = [
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
     ("check-findings", "critical"),
+    ("clock-ahead", "warning"),
     ("https-not-served", "warning"),
     ("metadata-damaged", "critical"),
     ("pool-full", "critical"),
@@ -322,6 +323,8 @@ const ALERTS: [(&str, &str); 15] = [
     ("pool-threshold", "warning"),
     ("portal-unrecorded", "critical"),
     ("sanitize-failed", "critical"),
+    ("schedule-failed", "warning"),
+    ("schedule-late", "warning"),
     ("share-threshold", "critical"),
     ("share-threshold", "warning"),
     ("volume-threshold", "critical"),

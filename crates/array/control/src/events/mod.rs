@@ -39,7 +39,7 @@ const GAP: u64 = 10_000;
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Codes of all events, by name.
-pub(crate) const CODES: [&str; 52] = [
+pub(crate) const CODES: [&str; 60] = [
     "access-granted",
     "access-revoked",
     "array-started",
@@ -77,6 +77,12 @@ pub(crate) const CODES: [&str; 52] = [
     "sanitize-ended",
     "sanitize-failed",
     "sanitize-started",
+    "schedule-changed",
+    "schedule-created",
+    "schedule-deleted",
+    "schedule-failed",
+    "schedule-late",
+    "schedule-run",
     "session-dropped",
     "share-changed",
     "share-created",
@@ -84,6 +90,8 @@ pub(crate) const CODES: [&str; 52] = [
     "share-rolled-back",
     "snapshot-created",
     "snapshot-deleted",
+    "snapshot-locked",
+    "snapshot-pinned",
     "threshold-left",
     "threshold-reached",
     "trash-emptied",

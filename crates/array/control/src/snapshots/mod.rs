@@ -4,12 +4,14 @@
 mod create;
 pub(crate) mod error;
 mod list;
+mod lock;
 pub(crate) mod record;
 mod tree;
 
 pub use create::{SnapshotCreate, SnapshotGroup};
 pub use error::SnapshotError;
 pub use list::SnapshotList;
+pub use lock::{SnapshotLock, SnapshotPin};
 pub use record::SnapshotRecord;
 pub use tree::{SnapshotTree, TreeView};
 
@@ -28,6 +30,9 @@ use crate::trash::record::Trashed;
 use crate::volumes::record::SourceRecord;
 use pool::{ObjectId, ObjectInfo};
 use uuid::Uuid;
+
+/// Largest number of snapshots of a pool.
+pub(crate) const MAX_SNAPSHOTS: usize = 65_536;
 
 /// Shows one snapshot.
 #[derive(Clone, Debug)]
@@ -60,6 +65,8 @@ pub struct SnapshotView {
     pub of_share: bool,
     /// Volumes or shares cloned from it.
     pub dependents: Vec<String>,
+    /// Schedule that took it, by name; absent if it is deleted.
+    pub schedule: Option<String>,
 }
 
 impl Read for SnapshotShow {
@@ -85,6 +92,7 @@ impl Request for SnapshotDelete {
     async fn run(&self, control: &Control) -> Result<Deleted, ControlError> {
         let _changes = control.lock_changes().await;
         let record = control.directory().snapshot(&self.snapshot)?.clone();
+        control.check_unlocked(&record)?;
         let published = control.snapshots_changed(record.volume).into_iter().collect();
         let what = Trashed::Snapshot(record);
         let (snapshots, grants, changes) = (Vec::new(), Vec::new(), Vec::new());
@@ -99,7 +107,7 @@ impl Request for SnapshotDelete {
 
 impl Control {
     /// Change to publish when a share gets or loses a snapshot, which hosts can mount; nothing for a volume.
-    fn snapshots_changed(&self, content: Uuid) -> Option<Change> {
+    pub(crate) fn snapshots_changed(&self, content: Uuid) -> Option<Change> {
         self.directory().share_by_id(content).map(|share| Change::ShareChanged { object: share.object })
     }
 
@@ -132,6 +140,7 @@ impl dyn Facts + '_ {
         let shares = directory.share_clones_of(source).map(|clone| &clone.name);
         let mut dependents: Vec<String> = volumes.chain(shares).cloned().collect();
         dependents.sort();
-        Some(SnapshotView { record, object, unique_bytes, volume, of_share, dependents })
+        let schedule = record.schedule.and_then(|id| directory.schedule_by_id(id)).map(|one| one.name.clone());
+        Some(SnapshotView { record, object, unique_bytes, volume, of_share, dependents, schedule })
     }
 }

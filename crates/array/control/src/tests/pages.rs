@@ -164,6 +164,7 @@ fn volume_set(volume: &str) -> VolumeSet {
         zero_detection: None,
         warn_percent: None,
         critical_percent: None,
+        labels: std::collections::BTreeMap::new(),
     }
 }
 

@@ -85,6 +85,10 @@ impl Control {
         self.check_expectation()?;
         let (name, id, object) = (self.name_before_deletion(&what), what.id(), what.object());
         let times = if now { None } else { self.times_of_trash() };
+        if times.is_none() {
+            snapshots.iter().try_for_each(|snapshot| self.check_unlocked(snapshot))?;
+            self.check_trash_unlocked(id)?;
+        }
         if times.is_some() && grants.len() > MAX_GRANTS {
             return Err(TrashError::TooManyGrants { name, grants: grants.len(), most: MAX_GRANTS }.into());
         }

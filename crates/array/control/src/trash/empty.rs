@@ -1,15 +1,17 @@
 //! Deletion for good of what is in the trash: on request, when its time is over, and when hosts
 //! need its space.
 
-use super::record::TrashRecord;
+use super::record::{TrashRecord, Trashed};
 use crate::control::Control;
 use crate::directory::Edit;
 use crate::error::ControlError;
 use crate::events::{Draft, Severity};
 use crate::record::Document;
 use crate::request::Request;
+use crate::snapshots::error::SnapshotError;
 use jiff::Timestamp;
 use pool::CatalogChange;
+use uuid::Uuid;
 
 /// Largest number of objects whose time is over that one look deletes.
 const AT_ONCE: usize = 64;
@@ -59,6 +61,7 @@ impl Control {
             let snapshots = directory.trash_of(id).filter(|_| is_source);
             (directory.trash_name(&item.what), [item].into_iter().chain(snapshots).cloned().collect())
         };
+        self.check_trash_unlocked(id)?;
         let mut changes = Vec::with_capacity(2 * gone.len());
         for item in &gone {
             changes.extend([CatalogChange::DeleteObject { id: item.what.object() }, item.delete()]);
@@ -71,7 +74,7 @@ impl Control {
     /// Deletes what the trash has kept long enough, the oldest first.
     pub(crate) async fn empty_expired_trash(&self) {
         let now = self.environment().now();
-        if !self.directory().trash().any(|item| item.until <= now) || self.live().pool_stopped().is_some() {
+        if self.live().pool_stopped().is_some() || self.oldest_trash(Some(now), 1).is_empty() {
             return;
         }
         let _changes = self.lock_changes().await;
@@ -85,11 +88,27 @@ impl Control {
         }
     }
 
+    /// Checks that neither this one in the trash nor a snapshot of it there is locked. Errors: `Locked`.
+    pub(super) fn check_trash_unlocked(&self, id: Uuid) -> Result<(), ControlError> {
+        let now = self.trusted_now();
+        let directory = self.directory();
+        let all = directory.trash_by_id(id).into_iter().chain(directory.trash_of(id));
+        for item in all.filter(|item| item.is_locked(now)) {
+            if let Trashed::Snapshot(snapshot) = &item.what {
+                let (name, until) = (directory.trash_name(&item.what), snapshot.locked_until.unwrap_or(now));
+                return Err(SnapshotError::Locked { name, until }.into());
+            }
+        }
+        Ok(())
+    }
+
     /// The oldest in the trash: at most `most`, or of those only the ones whose time was over at
-    /// `over`.
+    /// `over`. Without those that locks keep.
     pub(super) fn oldest_trash(&self, over: Option<Timestamp>, most: usize) -> Vec<TrashRecord> {
         let directory = self.directory();
-        let is_due = |item: &&TrashRecord| !item.with_source && over.is_none_or(|over| item.until <= over);
+        let is_free = |item: &TrashRecord| self.check_trash_unlocked(item.what.id()).is_ok();
+        let is_due =
+            |item: &&TrashRecord| !item.with_source && over.is_none_or(|over| item.until <= over) && is_free(item);
         let mut items: Vec<&TrashRecord> = directory.trash().filter(is_due).collect();
         items.sort_by_key(|item| (item.deleted, item.what.object()));
         items.into_iter().take(most).cloned().collect()

@@ -93,6 +93,16 @@ impl Trashed {
     }
 }
 
+impl TrashRecord {
+    /// True if it is a snapshot that nobody may delete at this trusted time.
+    pub(crate) fn is_locked(&self, now: Timestamp) -> bool {
+        match &self.what {
+            Trashed::Snapshot(snapshot) => snapshot.is_locked(now),
+            Trashed::Volume(_) | Trashed::Share(_) => false,
+        }
+    }
+}
+
 impl Document for TrashRecord {
     const PREFIX: &'static str = "trash/";
     fn key(&self) -> String {

@@ -31,7 +31,7 @@ impl Control {
 
     /// Looks once. `held`: number of looks in a row that found the lock on changes held.
     pub(crate) async fn look_for_wanted_space(&self, held: &mut u32) {
-        let has_any = || self.directory().trash().next().is_some();
+        let has_any = || !self.oldest_trash(None, 1).is_empty();
         let is_wanted = self.catalog().take_space_wanted();
         if !is_wanted && *held == 0 {
             return self.catalog().offer_space(has_any());

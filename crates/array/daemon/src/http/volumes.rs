@@ -79,6 +79,7 @@ pub(super) async fn create(
         reserve,
         overwrite_reserve_percent,
         zero_detection,
+        labels,
     } = body;
     let request = control::VolumeCreate {
         name,
@@ -90,6 +91,7 @@ pub(super) async fn create(
         reserve: reserve.map(convert::reserve),
         overwrite_reserve_percent,
         zero_detection,
+        labels,
     };
     let outcome = array.call(request).await?;
     let volume = convert::volume(outcome.view);
@@ -140,6 +142,7 @@ pub(super) async fn set(
         zero_detection,
         warn_percent,
         critical_percent,
+        labels,
     } = body;
     let unless_zero = |percent: u8| (percent != 0).then_some(percent);
     let request = control::VolumeSet {
@@ -152,6 +155,7 @@ pub(super) async fn set(
         zero_detection,
         warn_percent: warn_percent.map(unless_zero),
         critical_percent: critical_percent.map(unless_zero),
+        labels,
     };
     revision::change(&array, condition, request, present, convert::volume).await
 }
