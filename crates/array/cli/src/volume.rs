@@ -122,7 +122,7 @@ pub enum Verb {
         names: Vec<String>,
         /// How
         #[command(flatten)]
-        how: Delete,
+        how: Deletion,
     },
     /// Restore a volume from the trash, with its identity and the snapshots that were deleted with it
     #[command(
@@ -133,7 +133,7 @@ pub enum Verb {
 
 /// Options of a deletion.
 #[derive(Clone, Copy, Debug, clap::Args)]
-pub struct Delete {
+pub struct Deletion {
     /// Delete their snapshots too
     #[arg(long)]
     with_snapshots: bool,
@@ -405,7 +405,7 @@ async fn rollback(
 
 async fn delete(
     names: &[String],
-    Delete { with_snapshots, revoke, now }: Delete,
+    Deletion { with_snapshots, revoke, now }: Deletion,
     client: &Client,
     output: &mut Output<'_, '_>,
 ) -> Result<(), CliError> {
