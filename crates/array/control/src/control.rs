@@ -17,7 +17,7 @@ use crate::revision::expected::Expected;
 use crate::schedules::part::Schedules;
 use crate::system::https_fault::HttpsFault;
 use crate::system::record::ArrayRecord;
-use crate::trusted_time::TrustedTime;
+use crate::trusted_time::part::TrustedTime;
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
 use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, PoolError};

@@ -5,6 +5,7 @@ use super::record::ScheduleRecord;
 use super::when::zone;
 use crate::control::Control;
 use crate::directory::Edit;
+use crate::error::ControlError;
 use crate::record::Document;
 use crate::snapshots::record::SnapshotRecord;
 use pool::CatalogChange;
@@ -61,7 +62,7 @@ impl Control {
     }
 
     /// Removes snapshots for good, with the number of them in the document of the schedule.
-    async fn remove(&self, mut record: ScheduleRecord, gone: Vec<SnapshotRecord>) -> Result<(), crate::ControlError> {
+    async fn remove(&self, mut record: ScheduleRecord, gone: Vec<SnapshotRecord>) -> Result<(), ControlError> {
         let (mut changes, mut edits, mut published) = (Vec::new(), Vec::new(), Vec::new());
         for snapshot in &gone {
             changes.extend([CatalogChange::DeleteObject { id: snapshot.object }, snapshot.delete()]);

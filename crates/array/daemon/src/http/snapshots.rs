@@ -107,7 +107,8 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(snapshot): Path<
     revision::show(&array, control::SnapshotShow { snapshot }, convert::snapshot).await
 }
 
-/// Deletes a snapshot: to the trash, unless `now` is given or the trash is off. Volumes and shares cloned from it stay unchanged.
+/// Deletes a snapshot: to the trash, unless `now` is given or the trash is off. Volumes and shares cloned from it
+/// stay unchanged.
 #[utoipa::path(
     delete,
     path = "/api/v1/snapshots/{snapshot}",

@@ -5,74 +5,22 @@
 //! by the time that has elapsed since, and never beyond the time of day. It does not go back. Time for
 //! which the array was off does not count; locks last that much longer.
 
-use crate::catalog::DynCatalog;
+pub(crate) mod part;
+
 use crate::control::Control;
-use crate::environment::Environment;
 use crate::error::ControlError;
 use crate::events::Severity;
 use crate::events::view::AlertView;
-use crate::record::{Document, load};
+use crate::record::Document;
 use jiff::{SignedDuration, Timestamp};
+use part::TimeRecord;
 use pool::CatalogChange;
-use serde::{Deserialize, Serialize};
-use std::cell::Cell;
 use std::time::Duration;
 
 /// Time between two writes of the document.
 const SAVE_INTERVAL: Duration = Duration::from_secs(300);
 /// Difference from the time of day above which there is an alert.
 const AHEAD: SignedDuration = SignedDuration::from_mins(5);
-/// Part of the elapsed time that is added, since the clock that measures it may be slow.
-const SLOW: u32 = 100;
-
-/// Kept trusted time. The pool has the document while it has a locked snapshot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TimeRecord {
-    /// Trusted time at the last write.
-    trusted: Timestamp,
-}
-
-impl Document for TimeRecord {
-    const PREFIX: &'static str = "time";
-    fn key(&self) -> String {
-        Self::PREFIX.to_owned()
-    }
-}
-
-/// Trusted time of this run.
-pub(crate) struct TrustedTime {
-    /// Trusted time at the start.
-    kept: Timestamp,
-    /// Monotonic time then.
-    since: Duration,
-    /// Last value, which no later one precedes.
-    last: Cell<Timestamp>,
-    saved_at: Cell<Option<Duration>>,
-    /// True while the pool has the document, and a snapshot may be locked.
-    is_stored: Cell<bool>,
-}
-
-impl TrustedTime {
-    /// Reads the document; without one, the time of day is trusted at the start.
-    pub fn load(catalog: &dyn DynCatalog, environment: &dyn Environment) -> Result<Self, ControlError> {
-        let record = load::<TimeRecord>(catalog)?.pop();
-        let is_stored = Cell::new(record.is_some());
-        let kept = record.map_or_else(|| environment.now(), |record| record.trusted);
-        let (last, saved_at) = (Cell::new(kept), Cell::new(None));
-        Ok(Self { kept, since: environment.monotonic(), last, saved_at, is_stored })
-    }
-
-    /// Present trusted time.
-    pub fn now(&self, environment: &dyn Environment) -> Timestamp {
-        let elapsed = environment.monotonic().saturating_sub(self.since);
-        let elapsed = SignedDuration::try_from(elapsed + elapsed / SLOW).unwrap_or(SignedDuration::MAX);
-        let passed = self.kept.saturating_add(elapsed).unwrap_or(Timestamp::MAX);
-        let now = passed.min(environment.now()).max(self.last.get());
-        self.last.set(now);
-        now
-    }
-}
 
 impl Control {
     /// Trusted time.
