@@ -45,6 +45,31 @@ pub fn age(time: Duration) -> String {
     }
 }
 
+/// Units of exact durations: letter and seconds, the largest first.
+const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3600), ('m', 60), ('s', 1)];
+
+/// Reads an exact duration: a whole number of `s`, `m`, `h`, `d` or `w`, such as `15m`. Errors: a
+/// sentence about the text.
+pub fn parse(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is not a duration such as 15m, 24h or 7d");
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let unit_seconds = match unit {
+        'w' => 7 * 86_400,
+        unit => UNITS.iter().find(|(letter, _)| *letter == unit).map(|(_, seconds)| *seconds).ok_or_else(wrong)?,
+    };
+    let digits = text.strip_suffix(unit).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let number: u64 = digits.and_then(|digits| digits.parse().ok()).ok_or_else(wrong)?;
+    number.checked_mul(unit_seconds).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+/// An exact duration in its largest whole unit, as [`parse`] reads it: `15m`, `7d`, `90s`.
+pub fn exact(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let is_whole = |(_, unit): &&(char, u64)| seconds >= *unit && seconds.is_multiple_of(*unit);
+    let (letter, unit) = UNITS.iter().find(is_whole).copied().unwrap_or(('s', 1));
+    format!("{}{letter}", seconds / unit)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +87,20 @@ mod tests {
     fn remaining_times_are_rounded_up() {
         for (ms, text) in [(0, "0 s"), (5_001, "6 s"), (119_000, "119 s"), (120_500, "3 min"), (7_199_500, "2 h")] {
             assert_eq!(remaining(Duration::from_millis(ms)), text, "{ms}");
+        }
+    }
+
+    #[test]
+    fn exact_durations_read_back() {
+        for (text, seconds) in [("0s", 0), ("90s", 90), ("15m", 900), ("24h", 86_400), ("7d", 604_800), ("1w", 604_800)]
+        {
+            let time = Duration::from_secs(seconds);
+            assert_eq!(parse(text), Ok(time), "{text}");
+            assert_eq!(parse(&exact(time)), Ok(time), "{text}");
+        }
+        assert_eq!(exact(Duration::from_secs(5400)), "90m");
+        for text in ["", "m", "15", "-1m", "1.5h", "1 h", "99999999999999999999s", "9999999999999999999d", "1ü"] {
+            assert!(parse(text).is_err(), "{text}");
         }
     }
 

@@ -25,6 +25,7 @@ mod portal;
 mod problem;
 mod redacted;
 mod reservation;
+mod schedule;
 mod search;
 mod session;
 mod share;
@@ -32,10 +33,11 @@ mod sign_in;
 mod snapshot;
 mod status;
 mod token;
+mod trash;
 mod volume;
 mod warning;
 
-pub use text::size;
+pub use text::{duration, size};
 
 pub use access::*;
 pub use account::*;
@@ -54,6 +56,7 @@ pub use pool::*;
 pub use portal::*;
 pub use problem::*;
 pub use reservation::*;
+pub use schedule::*;
 pub use search::*;
 pub use session::*;
 pub use share::*;
@@ -61,6 +64,7 @@ pub use sign_in::*;
 pub use snapshot::*;
 pub use status::*;
 pub use token::*;
+pub use trash::*;
 pub use volume::*;
 pub use warning::*;
 

@@ -56,6 +56,15 @@ pub struct Pool {
     /// `unique_bytes`.
     #[serde(default)]
     pub token_bytes: Option<u64>,
+    /// Bytes that emptying the trash would free; `null` as for `unique_bytes`.
+    #[serde(default)]
+    pub trash_bytes: Option<u64>,
+    /// Number of volumes, shares and snapshots in the trash.
+    #[serde(default)]
+    pub trash: u64,
+    /// Seconds for which the trash keeps what is deleted; 0: what is deleted is gone at once.
+    #[serde(default)]
+    pub trash_seconds: u32,
     /// Remaining data: stored once for several owners, or about to become free; `null` as for
     /// `unique_bytes`.
     #[serde(default)]
@@ -101,6 +110,11 @@ pub struct PoolSet {
     /// Limit of the sizes of all volumes together, in percent of the pool's size; 0: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commitment_limit_percent: Option<u32>,
+    /// Seconds for which the trash keeps what is deleted from now on, at most 30 days; 0: what is
+    /// deleted is gone at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(maximum = 2_592_000)]
+    pub trash_seconds: Option<u32>,
 }
 
 /// Request to enlarge a pool. Exactly one field is required.

@@ -236,6 +236,9 @@ pub struct ShareDelete {
     /// Delete its snapshots too. Without this option, a share that has snapshots is not deleted.
     #[serde(default)]
     pub with_snapshots: bool,
+    /// Delete it for good, instead of to the trash.
+    #[serde(default)]
+    pub now: bool,
 }
 
 /// Export rule: access of hosts to a share. The most exact rule about a host decides.

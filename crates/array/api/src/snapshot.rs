@@ -34,6 +34,17 @@ pub struct Snapshot {
     /// Identity that all snapshots of one snapshot group share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_id: Option<Uuid>,
+    /// Name of the schedule that took it; absent if none did, or it is deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<String>,
+    /// True if the rules of its schedule leave it alone.
+    #[serde(default)]
+    pub pinned: bool,
+    /// End of its lock: until then nobody can delete it. It may last longer, by the time for which the
+    /// array is off. Absent if it was never locked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub locked_until: Option<Timestamp>,
 }
 
 /// Request to create snapshots of several volumes and shares at one instant.

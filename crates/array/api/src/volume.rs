@@ -3,6 +3,7 @@
 use crate::Warning;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -63,6 +64,9 @@ pub struct Volume {
     pub write_cache: bool,
     /// Source that the volume was cloned from.
     pub source: Option<Source>,
+    /// Labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     /// Time of creation.
     #[schema(value_type = String, format = DateTime)]
     pub created: Timestamp,
@@ -152,6 +156,9 @@ pub struct VolumeCreate {
     /// Do not store blocks of zeros. Default: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_detection: Option<bool>,
+    /// Labels, at most 16, by which schedules find their members.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// Request to change a volume. Omitted fields stay unchanged.
@@ -188,6 +195,9 @@ pub struct VolumeSet {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(maximum = 100)]
     pub critical_percent: Option<u8>,
+    /// Labels to set; `null` removes one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, Option<String>>,
 }
 
 /// Request to return a volume to the content and size of one of its snapshots.
@@ -260,6 +270,12 @@ pub struct VolumeDelete {
     /// Delete its snapshots too. Without this option, a volume that has snapshots is not deleted.
     #[serde(default)]
     pub with_snapshots: bool,
+    /// Revoke its grants too. Without this option, a volume that is granted to a host is not deleted.
+    #[serde(default)]
+    pub revoke: bool,
+    /// Delete it for good, instead of to the trash.
+    #[serde(default)]
+    pub now: bool,
 }
 
 /// Filter of the list of volumes: those that match every parameter.

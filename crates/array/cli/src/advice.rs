@@ -25,6 +25,7 @@ pub(crate) fn alert_help(alert: &Alert) -> String {
         }
         "check-findings" => format!(":  windlass pool show {subject}, windlass pool check FILE"),
         "pool-threshold" | "pool-full" => format!(":  windlass pool grow {subject}"),
+        "schedule-failed" => format!(":  windlass schedule run {subject}"),
         "share-threshold" => format!(":  windlass share set {subject} --quota SIZE"),
         "volume-threshold" => format!(":  windlass volume grow {subject}"),
         _ => String::new(),

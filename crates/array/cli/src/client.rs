@@ -140,6 +140,12 @@ impl Client {
         self.send(Method::DELETE, path, None).await.map(drop)
     }
 
+    /// Sends a DELETE request that has a reply; `None` if there is nothing left to describe.
+    pub(crate) async fn delete_with<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, CliError> {
+        let (status, body) = self.send(Method::DELETE, path, None).await?;
+        if status == StatusCode::NO_CONTENT { Ok(None) } else { parse(&body).map(Some) }
+    }
+
     async fn send(&self, method: Method, path: &str, body: Option<Bytes>) -> Result<(StatusCode, Bytes), CliError> {
         match tokio::time::timeout(self.timeout, self.exchange(method, path, body)).await {
             Ok(result) => result,

@@ -29,6 +29,7 @@ mod pool;
 mod portal;
 mod profile;
 mod reservation;
+mod schedule;
 mod secret;
 mod selection;
 mod session;
@@ -39,6 +40,7 @@ mod snapshot;
 mod status;
 mod tls;
 mod token;
+mod trash;
 mod user;
 mod volume;
 
@@ -119,6 +121,12 @@ pub enum Noun {
     /// Snapshots: read-only copies of volumes and shares at one instant
     #[command(alias = "snapshots", subcommand)]
     Snapshot(snapshot::Verb),
+    /// Schedules: snapshots at certain times, and rules by which they go
+    #[command(alias = "schedules", subcommand)]
+    Schedule(schedule::Verb),
+    /// Trash: deleted volumes, shares and snapshots, which can be restored
+    #[command(subcommand)]
+    Trash(trash::Verb),
     /// Hosts: machines, their initiator names, addresses and authentication
     #[command(alias = "hosts", subcommand)]
     Host(host::Verb),
@@ -215,6 +223,8 @@ async fn execute(globals: &Globals, noun: &Noun, console: &mut Console<'_>) -> R
         Noun::Share(verb) => share::run(verb, &client, &mut output).await,
         Noun::File(verb) => file::run(verb, &client, &mut output).await,
         Noun::Snapshot(verb) => snapshot::run(verb, &client, &mut output).await,
+        Noun::Schedule(verb) => schedule::run(verb, &client, &mut output).await,
+        Noun::Trash(verb) => trash::run(verb, &client, &mut output).await,
         Noun::Host(verb) => host::run(verb, &client, &mut output).await,
         Noun::HostGroup(verb) => host_group::run(verb, &client, &mut output).await,
         Noun::Access(verb) => access::run(verb, &client, &mut output).await,

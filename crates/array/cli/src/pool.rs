@@ -3,10 +3,11 @@
 use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
-use crate::{job, percent};
+use crate::{job, percent, trash};
 use api::size::SizeError;
 use api::{Growing, Pool, PoolGrow, PoolSet, PoolState};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Verbs of `windlass pool`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -20,9 +21,9 @@ pub enum Verb {
         /// Name; default: the array's pool
         name: Option<String>,
     },
-    /// Change thresholds and the limit of over-commitment
+    /// Change thresholds, the limit of over-commitment, and the time of the trash
     #[command(
-        after_help = "Examples:\n  windlass pool set p0 --warn 80% --critical 90%\n  windlass pool set p0 --commitment 250%\n  windlass pool set p0 --commitment off"
+        after_help = "Examples:\n  windlass pool set p0 --warn 80% --critical 90%\n  windlass pool set p0 --commitment 250%\n  windlass pool set p0 --commitment off\n  windlass pool set p0 --trash 7d"
     )]
     Set(Set),
     /// Enlarge a pool in use: enlarge its last file or device, or add one
@@ -83,6 +84,9 @@ pub struct Set {
     /// Limit of the sizes of all volumes together, in percent of the pool's size
     #[arg(long, value_name = "PERCENT|off", value_parser = percent::parse_commitment)]
     commitment: Option<u32>,
+    /// Time for which the trash keeps what is deleted from now on; off: what is deleted is gone at once
+    #[arg(long, value_name = "TIME|off", value_parser = trash::parse_age)]
+    trash: Option<u32>,
 }
 
 /// True if the argument of `pool check` is a file or device, and not the name of a pool.
@@ -108,6 +112,9 @@ impl Resource for Pool {
         wide("unique", |pool| pool.unique_bytes.map(Value::Bytes).into()),
         wide("snaps", |pool| pool.snapshot_bytes.map(Value::Bytes).into()),
         wide("tokens", |pool| pool.token_bytes.map(Value::Bytes).into()),
+        wide("trash", |pool| pool.trash_bytes.map(Value::Bytes).into()),
+        wide("trashed", |pool| Value::Number(pool.trash)),
+        wide("keeps", |pool| trash_age(pool).into()),
         column("shared", |pool| pool.shared_bytes.map(Value::Bytes).into()),
         column("provisioned", |pool| Value::Bytes(pool.provisioned_bytes)),
         column("commit", |pool| format!("{}%", pool.commitment_percent).into()),
@@ -140,6 +147,14 @@ fn growing(growing: &Growing) -> Option<String> {
     size.or_else(|| growing.device.as_ref().map(|device| format!("by {device}")))
 }
 
+/// Time for which the trash keeps what is deleted, as `pool set --trash` takes it.
+fn trash_age(pool: &Pool) -> String {
+    match pool.trash_seconds {
+        0 => "off".to_owned(),
+        seconds => api::duration::exact(Duration::from_secs(seconds.into())),
+    }
+}
+
 /// Name of the state.
 pub(crate) const fn state(state: PoolState) -> &'static str {
     match state {
@@ -167,17 +182,21 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             }
             Ok(())
         }
-        Verb::Set(Set { warn: None, critical: None, commitment: None, .. }) => {
-            Err(CliError::usage("nothing to change: give --warn, --critical or --commitment".to_owned()))
+        Verb::Set(Set { warn: None, critical: None, commitment: None, trash: None, .. }) => {
+            Err(CliError::usage("nothing to change: give --warn, --critical, --commitment or --trash".to_owned()))
         }
-        Verb::Set(Set { name, warn, critical, commitment }) => {
+        Verb::Set(Set { name, warn, critical, commitment, trash }) => {
             let (warn_percent, critical_percent, commitment_limit_percent) = (*warn, *critical, *commitment);
-            let set = PoolSet { warn_percent, critical_percent, commitment_limit_percent };
+            let set =
+                PoolSet { warn_percent, critical_percent, commitment_limit_percent, trash_seconds: *trash };
             let pool = client.patch::<Pool>(&path(name), &set).await?;
             output.made("pool", &pool, true)?;
             let limit = pool.commitment_limit_percent.map_or("off".to_owned(), |limit| format!("{limit}%"));
             let (warn, critical) = (pool.warn_percent, pool.critical_percent);
             output.report(&format!("warns at {warn}%, critical at {critical}%, limit of over-commitment {limit}"));
+            if trash.is_some() {
+                output.report(&format!("the trash keeps what is deleted: {}", trash_age(&pool)));
+            }
             output.warnings(&pool.warnings);
             Ok(())
         }

@@ -4,6 +4,7 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
+use crate::trash;
 use api::size::SizeError;
 use api::{CopyPolicy, Latency, NfsVersion, Share, ShareCreate, ShareIo, ShareRollback, ShareSet, ShareSpace};
 use serde::Serialize;
@@ -91,6 +92,9 @@ pub enum Verb {
         /// Delete their snapshots too
         #[arg(long)]
         with_snapshots: bool,
+        /// Delete for good, instead of to the trash
+        #[arg(long)]
+        now: bool,
     },
 }
 
@@ -364,7 +368,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             output.made("share", &client.patch::<Share>(&path(name), &set).await?, true)
         }
         Verb::Rollback { name, snapshot, keep } => rollback(name, snapshot, keep.as_ref(), client, output).await,
-        Verb::Delete { names, with_snapshots } => delete(names, *with_snapshots, client, output).await,
+        Verb::Delete { names, with_snapshots, now } => delete(names, *with_snapshots, *now, client, output).await,
     }
 }
 
@@ -395,15 +399,17 @@ async fn rollback(
 async fn delete(
     names: &[String],
     with_snapshots: bool,
+    now: bool,
     client: &Client,
     output: &mut Output<'_, '_>,
 ) -> Result<(), CliError> {
-    let (snapshots, query) = if with_snapshots { (" and all its snapshots", "?with_snapshots=true") } else { ("", "") };
+    let snapshots = if with_snapshots { " and all its snapshots" } else { "" };
+    let query = format!("?with_snapshots={with_snapshots}&now={now}");
     let mut deleted = Vec::with_capacity(names.len());
     for name in names {
         output.confirm_for(&path(name), client, &format!("delete share {name}{snapshots}?")).await?;
-        client.delete(&format!("{}{query}", path(name))).await?;
-        output.report(&format!("share {name} deleted"));
+        let trashed = client.delete_with(&format!("{}{query}", path(name))).await?;
+        trash::report_deleted("share", name, trashed, output);
         deleted.push(name.as_str());
     }
     output.deleted(&deleted)

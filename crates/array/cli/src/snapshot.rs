@@ -5,7 +5,10 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
-use api::{List, Snapshot, SnapshotCreate, SnapshotGroupCreate, SourceKind, TreeNode};
+use crate::trash;
+use api::{List, Snapshot, SnapshotCreate, SnapshotGroupCreate, SnapshotLock, SnapshotPin, SourceKind, TreeNode};
+use jiff::Timestamp;
+use std::time::Duration;
 
 /// Verbs of `windlass snapshot`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -51,6 +54,29 @@ pub enum Verb {
         /// Volume or share, by name or id
         volume: String,
     },
+    /// Lock a snapshot, or make its lock longer: nobody can delete it before, or end the lock
+    #[command(
+        after_help = "Examples:\n  windlass snapshot lock win-dc1@monday --until 30d\n  windlass snapshot lock win-dc1@monday --until 2027-01-31T00:00:00Z\n\nThe space of a locked snapshot cannot be given back before: locks may fill the pool."
+    )]
+    Lock {
+        /// VOLUME@SNAPSHOT, SHARE@SNAPSHOT or id
+        snapshot: String,
+        /// Time of its end, or time from now on
+        #[arg(long, value_name = "TIME", value_parser = parse_until)]
+        until: Until,
+    },
+    /// Pin a snapshot: the rules of its schedule leave it alone
+    #[command(after_help = "Example:\n  windlass snapshot pin win-dc1@gold.2026-11-23T101500Z")]
+    Pin {
+        /// VOLUME@SNAPSHOT, SHARE@SNAPSHOT or id
+        snapshot: String,
+    },
+    /// Release a snapshot to the rules of its schedule
+    #[command(after_help = "Example:\n  windlass snapshot unpin win-dc1@gold.2026-11-23T101500Z")]
+    Unpin {
+        /// VOLUME@SNAPSHOT, SHARE@SNAPSHOT or id
+        snapshot: String,
+    },
     /// Delete a snapshot; its clones stay
     #[command(
         after_help = "Examples:\n  windlass snapshot delete win-dc1@monday\n  windlass snapshot delete win-dc1 monday"
@@ -60,7 +86,43 @@ pub enum Verb {
         snapshot: String,
         /// Name of the snapshot, after the volume or share
         name: Option<String>,
+        /// Delete for good, instead of to the trash
+        #[arg(long)]
+        now: bool,
     },
+}
+
+/// End of a lock.
+#[derive(Clone, Copy, Debug)]
+pub enum Until {
+    /// At this time.
+    At(Timestamp),
+    /// After this time from now on.
+    In(Duration),
+}
+
+fn parse_until(text: &str) -> Result<Until, String> {
+    let wrong = || format!("{text:?} is neither a time such as 2027-01-31T00:00:00Z nor a duration such as 30d");
+    text.parse().map(Until::At).or_else(|_| api::duration::parse(text).map(Until::In)).map_err(|_| wrong())
+}
+
+impl Until {
+    fn time(self) -> Result<Timestamp, CliError> {
+        match self {
+            Self::At(time) => Ok(time),
+            Self::In(time) => {
+                let end = Timestamp::now().checked_add(time);
+                end.map_err(|_| CliError::usage("the lock would end beyond the calendar".to_owned()))
+            }
+        }
+    }
+}
+
+/// `locked until …`, `pinned`.
+fn kept(snapshot: &Snapshot) -> Option<String> {
+    let until =
+        snapshot.locked_until.filter(|until| *until > Timestamp::now()).map(|until| format!("locked until {until:.0}"));
+    until.or_else(|| snapshot.pinned.then(|| "pinned".to_owned()))
 }
 
 impl Resource for Snapshot {
@@ -73,6 +135,8 @@ impl Resource for Snapshot {
         column("unique", |snapshot| snapshot.unique_bytes.map(Value::Bytes).into()),
         column("created", |snapshot| format!("{:.0}", snapshot.created).into()),
         column("clones", |snapshot| (!snapshot.dependents.is_empty()).then(|| snapshot.dependents.join(" ")).into()),
+        wide("schedule", |snapshot| snapshot.schedule.as_deref().into()),
+        wide("kept", |snapshot| kept(snapshot).into()),
         wide("id", |snapshot| snapshot.id.to_string().into()),
         wide("group", |snapshot| snapshot.group_id.map(|id| id.to_string()).into()),
     ];
@@ -138,14 +202,29 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let answer = client.post::<Snapshot>(&of_volume(volume), &create).await?;
             output.made("snapshot", &answer.body, answer.created)
         }
-        Verb::Delete { snapshot, name } => {
+        Verb::Lock { snapshot, until } => {
+            let lock = SnapshotLock { until: until.time()? };
+            output.confirm_for(&path(snapshot), client, &format!("lock {snapshot} until {:.0}?", lock.until)).await?;
+            let locked = client.post::<Snapshot>(&format!("{}/lock", path(snapshot)), &lock).await?.body;
+            output.made("snapshot", &locked, true)?;
+            output.report(&format!("snapshot {snapshot} is locked until {:.0}", lock.until));
+            Ok(())
+        }
+        Verb::Pin { snapshot } => pin(snapshot, true, client, output).await,
+        Verb::Unpin { snapshot } => pin(snapshot, false, client, output).await,
+        Verb::Delete { snapshot, name, now } => {
             let full_name = name.as_ref().map_or_else(|| snapshot.clone(), |name| format!("{snapshot}@{name}"));
             output.confirm_for(&path(&full_name), client, &format!("delete snapshot {full_name}?")).await?;
-            client.delete(&path(&full_name)).await?;
-            output.report(&format!("snapshot {full_name} deleted"));
+            let trashed = client.delete_with(&format!("{}?now={now}", path(&full_name))).await?;
+            trash::report_deleted("snapshot", &full_name, trashed, output);
             output.deleted(&[&full_name])
         }
     }
+}
+
+async fn pin(snapshot: &str, pinned: bool, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
+    let body = client.post::<Snapshot>(&format!("{}/pin", path(snapshot)), &SnapshotPin { pinned }).await?.body;
+    output.made("snapshot", &body, true)
 }
 
 fn path(snapshot: &str) -> String {

@@ -4,9 +4,10 @@ use crate::client::{Client, segment};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
-use crate::{job, percent, pool};
+use crate::{job, percent, pool, trash};
 use api::size::SizeError;
 use api::{Pool, Reserve, Snapshot, Volume, VolumeCreate, VolumeRollback, VolumeSet, VolumeSpace};
+use std::collections::BTreeMap;
 
 /// Verbs of `windlass volume`.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -72,7 +73,7 @@ pub enum Verb {
     },
     /// Change the name and settings of a volume
     #[command(
-        after_help = "Examples:\n  windlass volume set win-dc1 --write-cache on\n  windlass volume set win-dc1 --reserve thick --overwrite-reserve 50\n  windlass volume set win-dc1 --warn 75% --critical 90%\n  windlass volume set win-dc1 --critical none"
+        after_help = "Examples:\n  windlass volume set win-dc1 --write-cache on\n  windlass volume set win-dc1 --reserve thick --overwrite-reserve 50\n  windlass volume set win-dc1 --warn 75% --critical 90%\n  windlass volume set win-dc1 --critical none\n  windlass volume set win-dc1 --label tier=gold"
     )]
     Set(Set),
     /// Return a volume to the content and size of one of its snapshots
@@ -113,16 +114,35 @@ pub enum Verb {
     },
     /// Delete volumes that are not in use
     #[command(
-        after_help = "Examples:\n  windlass volume delete win-dc1\n  windlass volume delete scratch --with-snapshots --yes"
+        after_help = "Examples:\n  windlass volume delete win-dc1\n  windlass volume delete scratch --with-snapshots --yes\n  windlass volume delete scratch --now --yes\n\nThe trash keeps a deleted volume for the time of  windlass pool set --trash:  windlass volume restore win-dc1"
     )]
     Delete {
         /// Names or ids
         #[arg(required = true)]
         names: Vec<String>,
-        /// Delete their snapshots too
-        #[arg(long)]
-        with_snapshots: bool,
+        /// How
+        #[command(flatten)]
+        how: Deletion,
     },
+    /// Restore a volume from the trash, with its identity and the snapshots that were deleted with it
+    #[command(
+        after_help = "Examples:\n  windlass volume restore win-dc1\n  windlass volume restore win-dc1 --name win-dc1-old --grants"
+    )]
+    Restore(trash::Restore),
+}
+
+/// Options of a deletion.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Deletion {
+    /// Delete their snapshots too
+    #[arg(long)]
+    with_snapshots: bool,
+    /// Revoke their grants too; the trash remembers them
+    #[arg(long)]
+    revoke: bool,
+    /// Delete for good, instead of to the trash
+    #[arg(long)]
+    now: bool,
 }
 
 /// Settings that `volume set` changes.
@@ -140,6 +160,9 @@ pub struct Set {
     /// Space
     #[command(flatten)]
     space: Space,
+    /// Set a label, by which schedules find their members; KEY= removes it. May be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
+    label: Vec<(String, Option<String>)>,
     /// Raise an event when this percentage of the size is mapped
     #[arg(long, value_name = "PERCENT|none", value_parser = percent::parse_or_off)]
     warn: Option<u8>,
@@ -222,6 +245,7 @@ impl Resource for Volume {
         wide("source", |volume| {
             volume.source.as_ref().map(|source| source.name.clone().unwrap_or_else(|| "(deleted)".to_owned())).into()
         }),
+        wide("labels", |volume| labels(volume).into()),
         wide("naa", |volume| volume.naa.as_str().into()),
         wide("serial", |volume| volume.serial.as_str().into()),
         wide("created", |volume| format!("{:.0}", volume.created).into()),
@@ -231,6 +255,12 @@ impl Resource for Volume {
     fn name(&self) -> String {
         self.name.clone()
     }
+}
+
+/// `KEY=VALUE` of every label.
+fn labels(volume: &Volume) -> Option<String> {
+    let all: Vec<String> = volume.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    (!all.is_empty()).then(|| all.join(" "))
 }
 
 /// State of the write cache.
@@ -268,6 +298,12 @@ fn urls(volume: &Volume) -> Option<String> {
     (!all.is_empty()).then(|| all.join(" "))
 }
 
+/// Reads `KEY=VALUE`, or `KEY=`.
+fn parse_label(text: &str) -> Result<(String, Option<String>), String> {
+    let (key, value) = text.split_once('=').ok_or_else(|| format!("{text:?} is not KEY=VALUE"))?;
+    Ok((key.to_owned(), (!value.is_empty()).then(|| value.to_owned())))
+}
+
 fn parse_size(text: &str) -> Result<u64, SizeError> {
     api::size::parse(text)
 }
@@ -291,11 +327,11 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             output.warnings(&volume.warnings);
             Ok(())
         }
-        Verb::Set(Set { new_name: None, write_cache: None, warn: None, critical: None, space, .. })
-            if space.is_empty() =>
+        Verb::Set(Set { new_name: None, write_cache: None, warn: None, critical: None, space, label, .. })
+            if space.is_empty() && label.is_empty() =>
         {
             Err(CliError::usage(
-                "nothing to change: give --name, --write-cache, --reserve, --overwrite-reserve, --zero-detection, --warn or --critical"
+                "nothing to change: give --name, --write-cache, --reserve, --overwrite-reserve, --zero-detection, --label, --warn or --critical"
                     .to_owned(),
             ))
         }
@@ -317,12 +353,13 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             let pool = pool::only(client).await?.name;
             job::start(&format!("/api/v1/pools/{}/reclaim", segment(&pool)), start, client, output).await
         }
-        Verb::Delete { names, with_snapshots } => delete(names, *with_snapshots, client, output).await,
+        Verb::Delete { names, how } => delete(names, *how, client, output).await,
+        Verb::Restore(options) => trash::restore(options, client, output).await,
     }
 }
 
 async fn set(set: &Set, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
-    let Set { name, new_name, write_cache, space, warn, critical } = set;
+    let Set { name, new_name, write_cache, space, label, warn, critical } = set;
     let write_cache = write_cache.map(|switch| switch == Switch::On);
     let set = VolumeSet {
         name: new_name.clone(),
@@ -333,6 +370,7 @@ async fn set(set: &Set, client: &Client, output: &mut Output<'_, '_>) -> Result<
         zero_detection: space.zero_detection(),
         warn_percent: *warn,
         critical_percent: *critical,
+        labels: label.iter().cloned().collect(),
     };
     let volume = client.patch::<Volume>(&path(name), &set).await?;
     output.made("volume", &volume, true)?;
@@ -367,24 +405,28 @@ async fn rollback(
 
 async fn delete(
     names: &[String],
-    with_snapshots: bool,
+    Deletion { with_snapshots, revoke, now }: Deletion,
     client: &Client,
     output: &mut Output<'_, '_>,
 ) -> Result<(), CliError> {
+    let good = if now { " for good" } else { "" };
     let snapshots = if with_snapshots { " and all its snapshots" } else { "" };
     let mut deleted = Vec::with_capacity(names.len());
     let mut result = Ok(());
     for name in names {
-        let question = format!("delete volume {name}{snapshots}?");
-        let resource = format!("{}?with_snapshots={with_snapshots}", path(name));
-        result = match output.confirm_for(&path(name), client, &question).await {
-            Ok(()) => client.delete(&resource).await,
+        let question = format!("delete volume {name}{snapshots}{good}?");
+        let resource = format!("{}?with_snapshots={with_snapshots}&revoke={revoke}&now={now}", path(name));
+        let trashed = match output.confirm_for(&path(name), client, &question).await {
+            Ok(()) => client.delete_with(&resource).await,
             Err(error) => Err(error),
         };
-        if result.is_err() {
-            break;
+        match trashed {
+            Ok(trashed) => trash::report_deleted("volume", name, trashed, output),
+            Err(error) => {
+                result = Err(error);
+                break;
+            }
         }
-        output.report(&format!("volume {name} deleted"));
         deleted.push(name.as_str());
     }
     // Reported even if a deletion fails: the volumes before it are deleted.
@@ -455,6 +497,7 @@ fn new(name: &str, size: Option<u64>, source: Option<&String>, write_cache: Swit
         reserve: space.reserve(),
         overwrite_reserve_percent: space.overwrite_reserve,
         zero_detection: space.zero_detection(),
+        labels: BTreeMap::new(),
     }
 }
 

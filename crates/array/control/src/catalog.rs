@@ -34,6 +34,8 @@ pub(crate) trait DynCatalog {
     fn take_changed(&self, most: usize) -> Vec<ObjectId>;
     fn changes(&self) -> Revision;
     fn space(&self) -> PoolSpace;
+    fn offer_space(&self, is_made: bool);
+    fn take_space_wanted(&self) -> bool;
 }
 
 impl<C: Catalog> DynCatalog for C {
@@ -115,6 +117,14 @@ impl<C: Catalog> DynCatalog for C {
 
     fn space(&self) -> PoolSpace {
         Catalog::space(self)
+    }
+
+    fn offer_space(&self, is_made: bool) {
+        Catalog::offer_space(self, is_made);
+    }
+
+    fn take_space_wanted(&self) -> bool {
+        Catalog::take_space_wanted(self)
     }
 }
 

@@ -35,6 +35,10 @@ pub enum Noun {
     Portal,
     /// A target port group.
     PortGroup,
+    /// An object in the trash.
+    Trash,
+    /// A schedule.
+    Schedule,
 }
 
 impl fmt::Display for Noun {
@@ -52,6 +56,8 @@ impl fmt::Display for Noun {
             Self::Job => "job",
             Self::Portal => "portal",
             Self::PortGroup => "portal-group",
+            Self::Trash => "trash",
+            Self::Schedule => "schedule",
         })
     }
 }
@@ -72,6 +78,8 @@ impl Noun {
             Self::Job => "jobs",
             Self::Portal => "portals",
             Self::PortGroup => "portal groups",
+            Self::Trash => "objects in the trash",
+            Self::Schedule => "schedules",
         }
     }
 

@@ -14,9 +14,11 @@ use crate::ports;
 use crate::ports::PortalOptions;
 use crate::record::{Document, load};
 use crate::revision::expected::Expected;
+use crate::schedules::part::Schedules;
 use crate::system::https_fault::HttpsFault;
 use crate::system::management::Management;
 use crate::system::record::ArrayRecord;
+use crate::trusted_time::part::TrustedTime;
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
 use pool::{Catalog, CatalogChange, ObjectId, ObjectInfo, PoolError};
@@ -59,6 +61,8 @@ pub struct Control {
     jobs: Jobs,
     events: Events,
     publisher: Publisher,
+    schedules: Schedules,
+    trusted_time: TrustedTime,
     directory: Rc<RefCell<Directory>>,
     /// Held from the first read of the directory until the change is published.
     changes: Mutex<()>,
@@ -181,8 +185,11 @@ impl Control {
         let directory = Rc::new(RefCell::new(directory));
         let (changes, expected) = (Mutex::new(()), RefCell::default());
         let pool = PoolPart::load(&*catalog, options.pool_name, options.limits).await?;
+        pool.leave_out(&*catalog, &directory.borrow().trash_objects());
         let jobs = Jobs::load(&*catalog, options.background_share_percent)?;
         let events = Events::load(&*catalog, &*environment)?;
+        let trusted_time = TrustedTime::load(&*catalog, &*environment)?;
+        let schedules = Schedules::new(directory.borrow().schedules().map(|schedule| schedule.id));
         let shared = SharedDirectory::new(&directory);
         let (own_catalog, own_environment) = (Rc::clone(&catalog), Rc::clone(&environment));
         let complete = move |live| Self {
@@ -197,6 +204,8 @@ impl Control {
             jobs,
             events,
             publisher: Publisher::default(),
+            schedules,
+            trusted_time,
             directory,
             changes,
             expected,
@@ -226,6 +235,11 @@ impl Control {
     /// Locks changes; one request changes the state at a time.
     pub(crate) async fn lock_changes(&self) -> futures_util::lock::MutexGuard<'_, ()> {
         self.changes.lock().await
+    }
+
+    /// Locks changes if no request has locked them.
+    pub(crate) fn try_lock_changes(&self) -> Option<futures_util::lock::MutexGuard<'_, ()>> {
+        self.changes.try_lock()
     }
 
     /// Sets the object that a request expects to be unchanged when it commits, for as long as it
@@ -272,6 +286,11 @@ impl Control {
             self.publish_edit(&edit);
             self.directory.borrow_mut().apply(edit);
         }
+    }
+
+    /// Size of a volume as hosts see it; 0 for another object.
+    pub(crate) fn size_of_volume(&self, object: ObjectId) -> u64 {
+        self.catalog.object(object).map_or(0, |info| size_of_volume(&info))
     }
 
     /// Sum of the sizes of those objects that are volumes.
@@ -359,6 +378,16 @@ impl Control {
     /// Events.
     pub(crate) fn events(&self) -> &Events {
         &self.events
+    }
+
+    /// State of schedules.
+    pub(crate) fn schedules(&self) -> &Schedules {
+        &self.schedules
+    }
+
+    /// Trusted time of this run.
+    pub(crate) fn trusted_time(&self) -> &TrustedTime {
+        &self.trusted_time
     }
 
     /// Publisher of facts.

@@ -6,10 +6,12 @@
 mod configured;
 mod index;
 mod ports;
+mod schedules;
 mod shared;
 mod shares;
 pub(crate) mod sources;
 mod table;
+mod trash;
 
 pub use configured::ConfiguredPorts;
 pub use shared::SharedDirectory;
@@ -27,10 +29,12 @@ use crate::hosts::record::{Chap, HostRecord};
 use crate::ports::record::{PortGroupRecord, PortalRecord};
 use crate::record::load;
 use crate::revision::expected::tag;
+use crate::schedules::record::ScheduleRecord;
 use crate::shares::record::ShareRecord;
 use crate::snapshots::error::SnapshotError;
 use crate::snapshots::record::SnapshotRecord;
 use crate::system::record::ArrayRecord;
+use crate::trash::record::TrashRecord;
 use crate::volumes::record::{SourceRecord, VolumeRecord};
 use index::Index;
 use jiff::Timestamp;
@@ -54,6 +58,9 @@ pub struct Directory {
     access: Table<(Uuid, To), AccessRecord>,
     shares: Table<Uuid, ShareRecord>,
     exports: Table<(Uuid, ExportTo), ExportRecord>,
+    /// What is in the trash, by its own id.
+    trash: Table<Uuid, TrashRecord>,
+    schedules: Table<Uuid, ScheduleRecord>,
     portals: Table<u16, PortalRecord>,
     port_groups: Table<u16, PortGroupRecord>,
     configured_ports: ConfiguredPorts,
@@ -80,6 +87,10 @@ pub enum Edit {
     Share(Uuid, Option<Arc<ShareRecord>>),
     /// An export rule, by share and hosts.
     Export((Uuid, ExportTo), Option<Arc<ExportRecord>>),
+    /// A volume, share or snapshot in the trash.
+    Trash(Uuid, Option<Arc<TrashRecord>>),
+    /// A schedule.
+    Schedule(Uuid, Option<Arc<ScheduleRecord>>),
     /// A portal. Portals are never removed.
     Portal(u16, Option<Arc<PortalRecord>>),
     /// A target port group. Groups are never removed.
@@ -97,9 +108,13 @@ impl Edit {
             Self::Host(id, record) => Some((*id, record.is_some())),
             Self::HostGroup(id, record) => Some((*id, record.is_some())),
             Self::Share(id, record) => Some((*id, record.is_some())),
-            Self::Access(..) | Self::Export(..) | Self::Portal(..) | Self::PortGroup(..) | Self::ConfiguredPorts(_) => {
-                None
-            }
+            Self::Access(..)
+            | Self::Export(..)
+            | Self::Trash(..)
+            | Self::Schedule(..)
+            | Self::Portal(..)
+            | Self::PortGroup(..)
+            | Self::ConfiguredPorts(_) => None,
         }
     }
 }
@@ -123,6 +138,8 @@ edits! {
     AccessRecord => |record| (record.volume, record.to()), Access;
     ShareRecord => |record| record.id, Share;
     ExportRecord => |record| (record.share, record.to), Export;
+    TrashRecord => |record| record.what.id(), Trash;
+    ScheduleRecord => |record| record.id, Schedule;
     PortalRecord => |record| record.identifier, Portal;
     PortGroupRecord => |record| record.identifier, PortGroup;
 }
@@ -162,6 +179,8 @@ impl Directory {
             access: Table::default(),
             shares: Table::default(),
             exports: Table::default(),
+            trash: Table::default(),
+            schedules: Table::default(),
             portals: Table::default(),
             port_groups: Table::default(),
             configured_ports: ConfiguredPorts::default(),
@@ -176,6 +195,8 @@ impl Directory {
         directory.extend(load::<AccessRecord>(catalog)?);
         directory.extend(load::<ShareRecord>(catalog)?);
         directory.extend(load::<ExportRecord>(catalog)?);
+        directory.extend(load::<TrashRecord>(catalog)?);
+        directory.extend(load::<ScheduleRecord>(catalog)?);
         directory.extend(load::<PortalRecord>(catalog)?);
         directory.extend(load::<PortGroupRecord>(catalog)?);
         directory.check(catalog)?;
@@ -234,6 +255,11 @@ impl Directory {
                 index.share(before.as_deref(), record.as_deref());
             }
             Edit::Export(key, record) => drop(self.exports.set(key, record)),
+            Edit::Trash(id, record) => {
+                let before = self.trash.set(id, record.clone());
+                index.trash(before.as_deref(), record.as_deref());
+            }
+            Edit::Schedule(id, record) => drop(self.schedules.set(id, record)),
             Edit::Portal(identifier, record) => drop(self.portals.set(identifier, record)),
             Edit::PortGroup(identifier, record) => drop(self.port_groups.set(identifier, record)),
             Edit::ConfiguredPorts(ports) => self.configured_ports = ports,
@@ -270,7 +296,8 @@ impl Directory {
                 return damaged(format!("LUN {} is granted of a volume or to a host that is not there", access.lun));
             }
         }
-        self.check_shares(catalog)
+        self.check_shares(catalog)?;
+        self.check_trash(catalog)
     }
 
     /// Identity of the array.
@@ -483,16 +510,17 @@ impl Directory {
         self.index.snapshots_of(source).filter_map(|id| self.snapshots.get(&id))
     }
 
-    /// True if the object is that of a volume, share or snapshot. The pool may have others.
+    /// True if the object is that of a volume, share or snapshot, in the trash or not. The pool may have others.
     pub(crate) fn has_object(&self, object: ObjectId) -> bool {
         self.index.has_object(object)
     }
 
-    /// Objects of all volumes, shares and snapshots.
+    /// Objects of all volumes, shares and snapshots, those in the trash too.
     pub(crate) fn objects(&self) -> impl Iterator<Item = ObjectId> {
         let volumes = self.volumes.values().map(|volume| volume.object);
         let shares = self.shares.values().map(|share| share.object);
-        volumes.chain(shares).chain(self.snapshots.values().map(|snapshot| snapshot.object))
+        let snapshots = self.snapshots.values().map(|snapshot| snapshot.object);
+        volumes.chain(shares).chain(snapshots).chain(self.index.trash_objects())
     }
 
     /// Objects of the snapshots of a volume or share, sorted by id.

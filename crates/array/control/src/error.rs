@@ -15,6 +15,7 @@ use crate::pools::error::PoolRefusal;
 use crate::ports::error::PortError;
 use crate::shares::error::ShareError;
 use crate::snapshots::error::SnapshotError;
+use crate::trash::error::TrashError;
 use crate::volumes::error::VolumeError;
 use pool::{PoolError, PoolSpace};
 use thiserror::Error;
@@ -36,6 +37,9 @@ pub enum ControlError {
     /// Condition of a snapshot.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
+    /// Condition of the trash.
+    #[error(transparent)]
+    Trash(#[from] TrashError),
     /// Condition of a grant.
     #[error(transparent)]
     Access(#[from] AccessError),
@@ -140,6 +144,7 @@ impl ControlError {
             Self::Share(error) => Some(error),
             Self::File(error) => Some(error),
             Self::Snapshot(error) => Some(error),
+            Self::Trash(error) => Some(error),
             Self::Access(error) => Some(error),
             Self::Host(error) => Some(error),
             Self::Port(error) => Some(error),
@@ -157,6 +162,7 @@ impl ControlError {
             Self::Share(error) => (error.code(), error.class()),
             Self::File(error) => (error.code(), error.class()),
             Self::Snapshot(error) => (error.code(), error.class()),
+            Self::Trash(error) => (error.code(), error.class()),
             Self::Access(error) => (error.code(), error.class()),
             Self::Host(error) => (error.code(), error.class()),
             Self::Port(error) => (error.code(), error.class()),

@@ -78,6 +78,8 @@ pub struct PoolFacts {
     pub space: PoolSpace,
     /// Thresholds and limit in force.
     pub limits: Limits,
+    /// Seconds for which the trash keeps what is deleted.
+    pub trash_seconds: u32,
     /// Result of the last scrub.
     pub scrub: Option<ScrubRecord>,
     /// Result of the last check.
@@ -105,12 +107,14 @@ impl dyn Facts + '_ {
         [vec![object]].into_iter().chain(snapshots)
     }
 
-    /// Sets of objects counted for the pool: those of its volumes and shares, and all captures together.
+    /// Sets of objects counted for the pool: those of its volumes and shares, all captures together, and all in the
+    /// trash together.
     pub(crate) fn counted_of_pool(&self) -> Vec<Vec<ObjectId>> {
         let captures = Some(self.captures()).filter(|captures| !captures.is_empty());
         let volumes = self.directory().volumes().flat_map(|volume| self.counted_of(volume.object, volume.id));
         let shares = self.directory().shares().flat_map(|share| self.counted_of(share.object, share.id));
-        volumes.chain(shares).chain(captures).collect()
+        let trash = Some(self.directory().trash_objects()).filter(|trash| !trash.is_empty());
+        volumes.chain(shares).chain(captures).chain(trash).collect()
     }
 
     /// Bytes that deleting all snapshots of a volume or share together would free, as last counted.

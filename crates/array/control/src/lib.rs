@@ -52,6 +52,7 @@ mod reservations;
 mod revision;
 mod samples;
 mod sanitize;
+mod schedules;
 mod scrape;
 mod search;
 mod sessions;
@@ -61,6 +62,8 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod text_match;
+mod trash;
+mod trusted_time;
 mod volumes;
 
 pub use access::*;
@@ -100,12 +103,14 @@ pub use reservations::*;
 pub use revision::{Guarded, Tagged, Target};
 pub use samples::*;
 pub use sanitize::*;
+pub use schedules::*;
 pub use scrape::*;
 pub use search::{Found, Search};
 pub use sessions::*;
 pub use shares::*;
 pub use snapshots::*;
 pub use system::*;
+pub use trash::*;
 pub use unit::{
     AccessState, Ending, IoLatency, IoStatistics, LatencyHistogram, LogEntry, OffloadClient,
     OffloadStatistics as OffloadCounters, Primitive, Reason, ReasonCounts, ReservationType, StateOrigin, VolumeId,

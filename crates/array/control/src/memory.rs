@@ -51,6 +51,10 @@ pub struct MemoryCatalog {
     pub damaged: RefCell<BTreeSet<u64>>,
     /// True if the storage below the pool is full.
     pub full_below: Cell<bool>,
+    /// Objects of which no copy has room.
+    pub no_room: RefCell<BTreeSet<u64>>,
+    /// Offer to free space.
+    pub offer: MemoryOffer,
     /// True if a growth waits, as for a long checkpoint.
     pub growth_waits: Cell<bool>,
     /// Largest number of objects that one call has returned.
@@ -60,6 +64,15 @@ pub struct MemoryCatalog {
     checked: Cell<u64>,
     told_objects: RefCell<BTreeMap<u64, ObjectInfo>>,
     changes: Cell<u64>,
+}
+
+/// Offer to free space.
+#[derive(Debug, Default)]
+pub struct MemoryOffer {
+    /// Last [`Catalog::offer_space`].
+    pub is_made: Cell<bool>,
+    /// Result of the next [`Catalog::take_space_wanted`].
+    pub is_wanted: Cell<bool>,
 }
 
 /// Bytes covered by one scan step.
@@ -115,6 +128,8 @@ impl Default for MemoryCatalog {
             gone: RefCell::default(),
             damaged: RefCell::default(),
             full_below: Cell::new(false),
+            no_room: RefCell::default(),
+            offer: MemoryOffer::default(),
             growth_waits: Cell::new(false),
             most_listed: Cell::new(0),
             listed: Cell::new(0),
@@ -266,6 +281,11 @@ impl Catalog for MemoryCatalog {
                 && !before.contains(&id.0)
             {
                 return Err(PoolError::ObjectExists(*id));
+            }
+            if let CatalogChange::CloneObject { source, .. } = &change
+                && self.no_room.borrow().contains(&source.0)
+            {
+                return Err(PoolError::NoRoomForReservation { needed_bytes: 7, available_bytes: 5 });
             }
             state.apply(change)?;
         }
@@ -425,6 +445,14 @@ impl Catalog for MemoryCatalog {
             reclaimable_bytes: 0,
             full_below,
         }
+    }
+
+    fn offer_space(&self, is_made: bool) {
+        self.offer.is_made.set(is_made);
+    }
+
+    fn take_space_wanted(&self) -> bool {
+        self.offer.is_wanted.take()
     }
 }
 
@@ -637,6 +665,18 @@ impl Default for MemoryEnvironment {
             elapsed: Cell::default(),
             slept: Cell::default(),
         }
+    }
+}
+
+impl MemoryEnvironment {
+    /// Sets the time of day.
+    pub fn set_now(&self, now: Timestamp) {
+        self.seconds.set(now.as_second());
+    }
+
+    /// Lets monotonic time pass.
+    pub fn pass(&self, time: Duration) {
+        self.elapsed.set(self.elapsed.get() + time);
     }
 }
 

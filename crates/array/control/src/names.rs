@@ -39,6 +39,17 @@ pub(crate) fn check_name(noun: Noun, name: &str) -> Result<(), ControlError> {
     Ok(())
 }
 
+/// Checks a label: a key like a name, and a value of at most 63 of the same characters.
+pub(crate) fn check_label(key: &str, value: &str) -> Result<(), ControlError> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let fits = |text: &str| !text.is_empty() && text.len() <= MAX_NAME_BYTES && text.chars().all(is_plain);
+    if fits(key) && fits(value) {
+        return Ok(());
+    }
+    let rule = "a label is KEY=VALUE, each of 1 to 63 letters, digits, '.', '_' and '-'";
+    Err(ControlError::InvalidSetting(format!("{key:?}={value:?} is no label: {rule}")))
+}
+
 /// Checks a CHAP name: 1 to 255 printable ASCII characters without spaces.
 pub(crate) fn check_chap_user(user: &str) -> Result<(), ControlError> {
     if user.is_empty() || user.len() > 255 || !user.bytes().all(|byte| byte.is_ascii_graphic()) {

@@ -4,6 +4,7 @@
 use crate::directory::Directory;
 use crate::shares::record::ShareRecord;
 use crate::snapshots::record::SnapshotRecord;
+use crate::trash::record::TrashRecord;
 use crate::volumes::record::VolumeRecord;
 use pool::ObjectId;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ impl ObjectNames {
     /// Reads names from documents of a pool, given with their keys. Unreadable documents give no
     /// name.
     pub fn of_documents<'a>(documents: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
-        let (mut volumes, mut shares, mut snapshots) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut volumes, mut shares, mut snapshots, mut trash) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (key, value) in documents {
             if key.starts_with("volume/") {
                 volumes.extend(serde_json::from_slice::<VolumeRecord>(value));
@@ -28,20 +29,23 @@ impl ObjectNames {
                 shares.extend(serde_json::from_slice::<ShareRecord>(value));
             } else if key.starts_with("snapshot/") {
                 snapshots.extend(serde_json::from_slice::<SnapshotRecord>(value));
+            } else if key.starts_with("trash/") {
+                trash.extend(serde_json::from_slice::<TrashRecord>(value));
             }
         }
-        Self::new(volumes.iter(), shares.iter(), snapshots.iter())
+        Self::new(volumes.iter(), shares.iter(), snapshots.iter(), trash.iter())
     }
 
     /// Present names.
     pub(crate) fn of(directory: &Directory) -> Self {
-        Self::new(directory.volumes(), directory.shares(), directory.snapshots())
+        Self::new(directory.volumes(), directory.shares(), directory.snapshots(), directory.trash())
     }
 
     fn new<'a>(
         volumes: impl Iterator<Item = &'a VolumeRecord>,
         shares: impl Iterator<Item = &'a ShareRecord>,
         snapshots: impl Iterator<Item = &'a SnapshotRecord>,
+        trash: impl Iterator<Item = &'a TrashRecord> + Clone,
     ) -> Self {
         let mut names = BTreeMap::new();
         let mut sources: BTreeMap<Uuid, &str> = BTreeMap::new();
@@ -52,6 +56,16 @@ impl ObjectNames {
         for share in shares {
             sources.insert(share.id, &share.name);
             names.insert(share.object.0, format!("share {}", share.name));
+        }
+        for item in trash.clone().filter(|item| item.what.source().is_none()) {
+            sources.insert(item.what.id(), item.what.name());
+            let name = format!("{} {} in the trash", item.what.noun(), item.what.name());
+            names.insert(item.what.object().0, name);
+        }
+        for (item, source) in trash.filter_map(|item| Some((item, item.what.source()?))) {
+            let source = sources.get(&source).copied().unwrap_or_default();
+            let name = format!("snapshot {source}@{} in the trash", item.what.name());
+            names.insert(item.what.object().0, name);
         }
         for snapshot in snapshots {
             let volume = sources.get(&snapshot.volume).copied().unwrap_or_default();

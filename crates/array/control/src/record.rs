@@ -10,6 +10,9 @@
 //! | `access/VOLUME-ID/HOST-ID`, `…/group/GROUP-ID`, `…/any` | [`AccessRecord`](crate::AccessRecord) |
 //! | `share/ID` | [`ShareRecord`](crate::ShareRecord) |
 //! | `export/SHARE-ID/TO`; `TO`: `host/ID`, `group/ID`, `network/ADDRESS/PREFIX`, `any` | [`ExportRecord`] |
+//! | `trash/ID` | [`TrashRecord`](crate::TrashRecord): a deleted volume, share or snapshot |
+//! | `schedule/ID` | [`ScheduleRecord`](crate::ScheduleRecord) |
+//! | `time` | trusted time, while a snapshot is locked |
 //! | `reservations/VOLUME-ID` | [`ReservationsRecord`](crate::ReservationsRecord) |
 //! | `sanitize/VOLUME-ID` | [`SanitizeRecord`](crate::SanitizeRecord) |
 //! | `portal/IDENTIFIER` | [`PortalRecord`](crate::PortalRecord) |

@@ -35,6 +35,7 @@ mod portals;
 mod problem;
 mod reservations;
 mod revision;
+mod schedules;
 mod search;
 mod sessions;
 mod setup;
@@ -45,6 +46,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod trash;
 mod users;
 mod volumes;
 
@@ -77,6 +79,8 @@ fn resources() -> OpenApiRouter<ArrayHandle> {
         .merge(shares::routes())
         .merge(files::routes())
         .merge(snapshots::routes())
+        .merge(trash::routes())
+        .merge(schedules::routes())
         .merge(hosts::routes())
         .merge(host_groups::routes())
         .merge(access::routes())

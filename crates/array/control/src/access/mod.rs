@@ -23,10 +23,12 @@ use crate::facts::Facts;
 use crate::live::Change;
 use crate::names::{MAX_LUN, check_lun};
 use crate::page::{Column, Listed, column};
+use crate::pools::state::Warning;
 use crate::read::Read;
 use crate::record::Document;
 use crate::request::{Outcome, Request};
 use crate::volumes::record::VolumeRecord;
+use pool::ObjectId;
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
@@ -159,12 +161,7 @@ impl Request for AccessGrant {
         }
         let lun = choose_lun(&control.directory(), &volume, to, self.lun)?;
         let record = AccessRecord::new(volume.id, to, lun, control.environment().now());
-        let object = volume.object;
-        let change = match to {
-            To::Any => Change::AccessGranted { object, host: None, lun },
-            To::Host(host) => Change::AccessGranted { object, host: Some(host), lun },
-            To::Group(_) => Change::GroupAccessChanged { object },
-        };
+        let change = granted(volume.object, &record);
         control.commit(vec![record.put()?], vec![record.clone().into()], &[change]).await?;
         Ok(Outcome::changed(control.see(|facts| facts.access_view(&record))))
     }
@@ -197,14 +194,7 @@ impl Request for AccessRevoke {
             return Ok(volume.name);
         }
         let changes = revoked.iter().map(Document::delete).collect();
-        let published: Vec<Change> = revoked
-            .iter()
-            .map(|access| match access.to() {
-                To::Any => Change::AccessRevoked { object: volume.object, host: None, lun: access.lun },
-                To::Host(host) => Change::AccessRevoked { object: volume.object, host: Some(host), lun: access.lun },
-                To::Group(_) => Change::GroupAccessChanged { object: volume.object },
-            })
-            .collect();
+        let published: Vec<Change> = revoked.iter().map(|access| revocation(volume.object, access)).collect();
         let edits = revoked.iter().map(|access| Edit::Access((access.volume, access.to()), None)).collect();
         control.commit(changes, edits, &published).await?;
         Ok(volume.name)
@@ -230,6 +220,57 @@ impl dyn Facts + '_ {
             record: record.clone(),
         }
     }
+}
+
+/// Change to publish for a new grant of the volume in `object`.
+pub(crate) const fn granted(object: ObjectId, access: &AccessRecord) -> Change {
+    let lun = access.lun;
+    match access.to() {
+        To::Any => Change::AccessGranted { object, host: None, lun },
+        To::Host(host) => Change::AccessGranted { object, host: Some(host), lun },
+        To::Group(_) => Change::GroupAccessChanged { object },
+    }
+}
+
+/// Change to publish for a revoked grant of the volume in `object`.
+pub(crate) const fn revocation(object: ObjectId, access: &AccessRecord) -> Change {
+    let lun = access.lun;
+    match access.to() {
+        To::Any => Change::AccessRevoked { object, host: None, lun },
+        To::Host(host) => Change::AccessRevoked { object, host: Some(host), lun },
+        To::Group(_) => Change::GroupAccessChanged { object },
+    }
+}
+
+/// Earlier grants of a volume without grants that can be made again, and a warning for each of the
+/// others: its host or group is gone, or another volume has its number.
+pub(crate) fn granted_again(
+    directory: &Directory,
+    volume: &VolumeRecord,
+    before: &[AccessRecord],
+) -> (Vec<AccessRecord>, Vec<Warning>) {
+    let (mut grants, mut warnings): (Vec<AccessRecord>, Vec<Warning>) = (Vec::new(), Vec::new());
+    for access in before {
+        let to = access.to();
+        let exists = match to {
+            To::Any => true,
+            To::Host(host) => directory.host_by_id(host).is_some(),
+            To::Group(group) => directory.host_group_by_id(group).is_some(),
+        };
+        let excluded = grants.iter().any(|other| directory.overlap(other.to(), to));
+        let reason = match choose_lun(directory, volume, to, Some(access.lun)) {
+            _ if !exists => "its host or group is gone".to_owned(),
+            _ if excluded => "a host sees the volume already".to_owned(),
+            Ok(_) => {
+                grants.push(access.clone());
+                continue;
+            }
+            Err(error) => error.to_string(),
+        };
+        let message = format!("LUN {} of volume {} is not granted again: {reason}", access.lun, volume.name);
+        warnings.push(Warning { code: "not-granted", message });
+    }
+    (grants, warnings)
 }
 
 /// Finds a grantee by name.

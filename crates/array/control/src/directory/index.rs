@@ -5,6 +5,7 @@ use crate::hosts::initiator::Initiator;
 use crate::hosts::record::HostRecord;
 use crate::shares::record::ShareRecord;
 use crate::snapshots::record::SnapshotRecord;
+use crate::trash::record::TrashRecord;
 use crate::volumes::record::{SourceRecord, VolumeRecord};
 use pool::ObjectId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,9 @@ pub(super) struct Index {
     addresses: BTreeMap<IpAddr, Uuid>,
     share_names: BTreeMap<String, Uuid>,
     share_objects: BTreeMap<ObjectId, Uuid>,
+    trash_objects: BTreeSet<ObjectId>,
+    /// Pairs of volume or share, and snapshot in the trash.
+    trash_snapshots: BTreeSet<(Uuid, Uuid)>,
     /// Volumes by grantee and logical unit number. A grantee without grants has no entry.
     luns: BTreeMap<To, BTreeSet<(u16, Uuid)>>,
 }
@@ -90,6 +94,17 @@ impl Index {
         }
     }
 
+    pub fn trash(&mut self, before: Option<&TrashRecord>, after: Option<&TrashRecord>) {
+        if let Some(item) = before {
+            self.trash_objects.remove(&item.what.object());
+            item.what.source().map(|source| self.trash_snapshots.remove(&(source, item.what.id())));
+        }
+        if let Some(item) = after {
+            self.trash_objects.insert(item.what.object());
+            self.trash_snapshots.extend(item.what.source().map(|source| (source, item.what.id())));
+        }
+    }
+
     pub fn access(&mut self, before: Option<&AccessRecord>, after: Option<&AccessRecord>) {
         if let Some(access) = before
             && let Some(luns) = self.luns.get_mut(&access.to())
@@ -128,11 +143,21 @@ impl Index {
         self.share_objects.get(&object).copied()
     }
 
-    /// True if the object is that of a volume, share or snapshot.
+    pub fn trash_objects(&self) -> impl Iterator<Item = ObjectId> {
+        self.trash_objects.iter().copied()
+    }
+
+    pub fn trash_of(&self, source: Uuid) -> impl Iterator<Item = Uuid> {
+        let snapshots = self.trash_snapshots.range((source, Uuid::nil())..=(source, Uuid::max()));
+        snapshots.map(|(_, snapshot)| *snapshot)
+    }
+
+    /// True if the object is that of a volume, share or snapshot, in the trash or not.
     pub fn has_object(&self, object: ObjectId) -> bool {
         self.volume_objects.contains_key(&object)
             || self.share_objects.contains_key(&object)
             || self.snapshot_objects.contains(&object)
+            || self.trash_objects.contains(&object)
     }
 
     pub fn with_thresholds(&self) -> impl Iterator<Item = Uuid> {

@@ -40,7 +40,7 @@ const GAP: u64 = 10_000;
 const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Codes of all events, by name.
-pub(crate) const CODES: [&str; 52] = [
+pub(crate) const CODES: [&str; 62] = [
     "access-granted",
     "access-revoked",
     "array-started",
@@ -79,6 +79,12 @@ pub(crate) const CODES: [&str; 52] = [
     "sanitize-ended",
     "sanitize-failed",
     "sanitize-started",
+    "schedule-changed",
+    "schedule-created",
+    "schedule-deleted",
+    "schedule-failed",
+    "schedule-late",
+    "schedule-run",
     "session-dropped",
     "share-changed",
     "share-created",
@@ -87,8 +93,12 @@ pub(crate) const CODES: [&str; 52] = [
     "sign-in-failed",
     "snapshot-created",
     "snapshot-deleted",
+    "snapshot-locked",
+    "snapshot-pinned",
     "threshold-left",
     "threshold-reached",
+    "trash-emptied",
+    "trash-restored",
     "volume-changed",
     "volume-created",
     "volume-deleted",

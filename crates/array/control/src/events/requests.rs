@@ -121,6 +121,8 @@ impl Control {
         alerts.extend(self.portal_alerts());
         alerts.extend(self.https_alert());
         alerts.extend(self.management().alerts());
+        alerts.extend(self.schedule_alerts());
+        alerts.extend(self.time_alert());
         if let Some(check) = self.pool().last_check().filter(|check| check.count > 0) {
             alerts.push(AlertView {
                 code: "check-findings",

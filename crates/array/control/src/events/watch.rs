@@ -34,6 +34,10 @@ impl Control {
         self.record_portals().await;
         self.report_refused_logins();
         self.take_incidents().await;
+        self.run_schedules().await;
+        self.retire_snapshots().await;
+        self.empty_expired_trash().await;
+        self.keep_time(false).await;
         self.check_thresholds().await;
         if self.events().is_due(&**self.environment()) {
             self.save_events(false).await;
@@ -94,6 +98,7 @@ impl Control {
     pub async fn close(&self) {
         if self.live().pool_stopped().is_none() {
             self.raise(Draft::new(Severity::Info, "array-stopped", "array", "the array stopped"));
+            self.keep_time(true).await;
             self.save_events(true).await;
         }
     }

@@ -12,7 +12,7 @@ pub struct RecordChange {
     /// [`Directory::revision`](crate::Directory::revision) after the change.
     pub revision: u64,
     /// Kind of the record: `volume`, `snapshot`, `host`, `host-group`, `access`, `share`, `export`,
-    /// `portal` or `port-group`.
+    /// `trash`, `schedule`, `portal` or `port-group`.
     pub kind: &'static str,
     /// Id of the record; of a grant or export rule, that of the volume or share.
     pub id: String,
@@ -35,6 +35,8 @@ impl ChangeLog {
             Edit::Access((volume, _), record) => ("access", volume.to_string(), record.is_none()),
             Edit::Share(id, record) => ("share", id.to_string(), record.is_none()),
             Edit::Export((share, _), record) => ("export", share.to_string(), record.is_none()),
+            Edit::Trash(id, record) => ("trash", id.to_string(), record.is_none()),
+            Edit::Schedule(id, record) => ("schedule", id.to_string(), record.is_none()),
             Edit::Portal(identifier, _) => ("portal", identifier.to_string(), false),
             Edit::PortGroup(identifier, _) => ("port-group", identifier.to_string(), false),
             // Only at the start.

@@ -23,6 +23,7 @@ use crate::live::Change;
 use crate::read::Read;
 use crate::record::Document;
 use crate::request::Request;
+use crate::trash::record::MAX_AGE;
 pub use error::PoolRefusal;
 use error::growth_in_words;
 pub use integrity::MAX_BAD_RANGES;
@@ -56,6 +57,8 @@ pub struct PoolSet {
     pub critical_percent: Option<u8>,
     /// Limit of the volumes' total size.
     pub commitment: Option<Commitment>,
+    /// Seconds for which the trash keeps what is deleted from now on; 0: nothing. At most 30 days.
+    pub trash_seconds: Option<u32>,
 }
 
 /// Grows a pool.
@@ -97,6 +100,8 @@ pub struct PoolView {
     pub snapshot_bytes: Option<u64>,
     /// Bytes that only copy tokens of hosts keep until they expire; absent until all are counted.
     pub token_bytes: Option<u64>,
+    /// The trash.
+    pub trash: TrashSpace,
     /// Rest of `used`: bytes stored once for several objects, and bytes about to be freed. Absent
     /// until all are counted.
     pub shared_bytes: Option<u64>,
@@ -110,6 +115,17 @@ pub struct PoolView {
     pub growing: Option<Growth>,
     /// Warnings about the consequences of the request that this view answers.
     pub warnings: Vec<Warning>,
+}
+
+/// Trash of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrashSpace {
+    /// Bytes that emptying it would free; absent until all are counted.
+    pub bytes: Option<u64>,
+    /// Number of volumes, shares and snapshots in it.
+    pub objects: u64,
+    /// Seconds for which it keeps what is deleted.
+    pub seconds: u32,
 }
 
 impl Read for PoolList {
@@ -155,7 +171,9 @@ impl Request for PoolSet {
             warn_percent: self.warn_percent.or(settings.warn_percent),
             critical_percent: self.critical_percent.or(settings.critical_percent),
             commitment: self.commitment.or(settings.commitment),
+            trash_seconds: self.trash_seconds.or(settings.trash_seconds),
         };
+        check_trash_age(settings.trash_seconds)?;
         let limits = pool.limits_of(&settings);
         limits.check().map_err(ControlError::InvalidSetting)?;
         let before = pool.limits();
@@ -178,6 +196,12 @@ impl Request for PoolSet {
         changes.extend(self.commitment.map(|commitment| match commitment {
             Commitment::Unlimited => "no commitment limit".to_owned(),
             Commitment::Percent(percent) => format!("commitment limit {percent} %"),
+        }));
+        changes.extend(self.trash_seconds.map(|seconds| match seconds {
+            0 => "trash off".to_owned(),
+            seconds => {
+                format!("trash kept for {}", text::duration::exact(std::time::Duration::from_secs(seconds.into())))
+            }
         }));
         let message = format!("pool {} changed: {}", self.pool, changes.join(", "));
         Some(Draft::info("pool-changed", &self.pool, message))
@@ -222,6 +246,7 @@ impl Control {
             stopped,
             space,
             limits: self.pool().limits(),
+            trash_seconds: u32::try_from(self.pool().trash_age().as_secs()).unwrap_or(u32::MAX),
             scrub: self.pool().last_scrub(),
             check: self.pool().last_check(),
             growing: self.pool().growing(),
@@ -264,7 +289,7 @@ impl Control {
 impl dyn Facts + '_ {
     /// View of the pool with all values, as last counted.
     pub(crate) fn pool_view(&self) -> PoolView {
-        let PoolFacts { name, state, stopped, space, limits, scrub, check, growing } = self.pool();
+        let PoolFacts { name, state, stopped, space, limits, trash_seconds, scrub, check, growing } = self.pool();
         let directory = self.directory();
         let (mut provisioned_bytes, mut mapped_bytes) = (0_u64, 0_u64);
         let (mut unique, mut snapshots) = (Some(0_u64), Some(0_u64));
@@ -283,8 +308,8 @@ impl dyn Facts + '_ {
             unique = add(unique, self.unique_bytes(&[share.object]));
             snapshots = add(snapshots, self.snapshot_bytes(share.id));
         }
-        let tokens = self.token_bytes();
-        let own = add(add(unique, snapshots), tokens);
+        let (tokens, trash) = (self.token_bytes(), self.trash_bytes());
+        let own = add(add(add(unique, snapshots), tokens), trash);
         let data = space.used_bytes.saturating_sub(space.metadata_bytes);
         PoolView {
             name,
@@ -300,6 +325,7 @@ impl dyn Facts + '_ {
             unique_bytes: unique,
             snapshot_bytes: snapshots,
             token_bytes: tokens,
+            trash: TrashSpace { bytes: trash, objects: count(directory.trash().count()), seconds: trash_seconds },
             shared_bytes: own.map(|own| data.saturating_sub(own)),
             limits,
             scrub,
@@ -308,6 +334,14 @@ impl dyn Facts + '_ {
             warnings: Vec::new(),
         }
     }
+}
+
+/// Checks the time for which the trash keeps what is deleted.
+fn check_trash_age(seconds: Option<u32>) -> Result<(), ControlError> {
+    if i64::from(seconds.unwrap_or(0)) > MAX_AGE.as_secs() {
+        return Err(ControlError::InvalidSetting("the trash keeps what is deleted for at most 30 days".to_owned()));
+    }
+    Ok(())
 }
 
 /// Free and unpromised bytes.

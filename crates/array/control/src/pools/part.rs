@@ -8,7 +8,9 @@ use super::{CheckRecord, Limits, PoolRecord, PoolRefusal, ScrubRecord};
 use crate::catalog::{DynCatalog, each_object};
 use crate::error::ControlError;
 use crate::record::load;
-use pool::{Growth, ObjectInfo, ObjectKind};
+use crate::trash::record::DEFAULT_AGE;
+use jiff::SignedDuration;
+use pool::{Growth, ObjectId, ObjectInfo, ObjectKind};
 use std::cell::{Cell, Ref, RefCell};
 
 /// Size of a volume as hosts see it; 0 for another object, and for an address space, which no host sees.
@@ -25,7 +27,7 @@ pub(crate) struct PoolPart {
     /// Limits from the configuration.
     defaults: Limits,
     settings: RefCell<PoolRecord>,
-    /// Sum of the sizes of all volumes.
+    /// Sum of the sizes of all volumes, without those in the trash.
     provisioned_bytes: Cell<u64>,
     scrub: RefCell<Option<ScrubRecord>>,
     check: RefCell<Option<CheckRecord>>,
@@ -66,7 +68,7 @@ impl PoolPart {
         &self.name
     }
 
-    /// Sum of the sizes of all volumes.
+    /// Sum of the sizes of all volumes, without those in the trash.
     pub fn provisioned_bytes(&self) -> u64 {
         self.provisioned_bytes.get()
     }
@@ -75,6 +77,18 @@ impl PoolPart {
     pub fn volumes_resized(&self, before_bytes: u64, after_bytes: u64) {
         let sum = self.provisioned_bytes.get().saturating_sub(before_bytes).saturating_add(after_bytes);
         self.provisioned_bytes.set(sum);
+    }
+
+    /// Leaves objects in the trash out of the sum of sizes, at the start.
+    pub fn leave_out(&self, catalog: &dyn DynCatalog, trash: &[ObjectId]) {
+        let infos = trash.iter().filter_map(|object| catalog.object(*object));
+        self.volumes_resized(infos.map(|info| size_of_volume(&info)).fold(0, u64::saturating_add), 0);
+    }
+
+    /// Time for which the trash keeps what is deleted; 0: nothing.
+    pub fn trash_age(&self) -> SignedDuration {
+        let seconds = self.settings.borrow().trash_seconds;
+        seconds.map_or(DEFAULT_AGE, |seconds| SignedDuration::from_secs(i64::from(seconds)))
     }
 
     /// Settings by command.

@@ -17,6 +17,9 @@ pub struct PoolRecord {
     /// Limit of over-commitment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commitment: Option<Commitment>,
+    /// Seconds for which the trash keeps what is deleted; 0: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trash_seconds: Option<u32>,
 }
 
 impl Document for PoolRecord {

@@ -2,31 +2,33 @@
 
 use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
-use crate::directory::Edit;
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::exports::record::ExportRecord;
 use crate::live::Change;
-use crate::record::Document;
 use crate::request::Request;
 use crate::shares::error::ShareError;
 use crate::snapshots::record::SnapshotRecord;
-use pool::CatalogChange;
+use crate::trash::Deleted;
+use crate::trash::discard::Discard;
+use crate::trash::record::Trashed;
 
-/// Deletes a share without export rules. The reply is its name.
+/// Deletes a share without export rules.
 #[derive(Clone, Debug, Default)]
 pub struct ShareDelete {
     /// Name or id.
     pub share: String,
     /// True to delete its snapshots too; otherwise a share with snapshots is refused.
     pub with_snapshots: bool,
+    /// True to delete it for good, instead of to the trash.
+    pub now: bool,
 }
 
 impl Request for ShareDelete {
-    type Reply = String;
+    type Reply = Deleted;
     const NAME: &'static str = "share-delete";
 
-    async fn run(&self, control: &Control) -> Result<String, ControlError> {
+    async fn run(&self, control: &Control) -> Result<Deleted, ControlError> {
         let _changes = control.lock_changes().await;
         let record = control.directory().share(&self.share)?.clone();
         let users: Vec<User> = {
@@ -50,18 +52,15 @@ impl Request for ShareDelete {
             let users = snapshots.iter().map(user).collect();
             return Err(ShareError::HasSnapshots { name: record.name, users }.into());
         }
-        let mut changes = vec![CatalogChange::DeleteObject { id: record.object }, record.delete()];
-        for snapshot in &snapshots {
-            changes.extend([CatalogChange::DeleteObject { id: snapshot.object }, snapshot.delete()]);
-        }
-        let mut edits: Vec<Edit> = snapshots.iter().map(|snapshot| Edit::Snapshot(snapshot.id, None)).collect();
-        edits.push(Edit::Share(record.id, None));
-        control.commit(changes, edits, &[Change::ShareRemoved { object: record.object }]).await?;
-        Ok(record.name)
+        let published = vec![Change::ShareRemoved { object: record.object }];
+        let what = Trashed::Share(record);
+        let (grants, changes) = (Vec::new(), Vec::new());
+        control.discard(Discard { what, snapshots, grants, changes, published, now: self.now }).await
     }
 
-    fn event(&self, name: &String) -> Option<Draft> {
+    fn event(&self, deleted: &Deleted) -> Option<Draft> {
         let snapshots = if self.with_snapshots { " with its snapshots" } else { "" };
-        Some(Draft::info("share-deleted", name, format!("share {name} deleted{snapshots}")))
+        let (name, whereabouts) = (&deleted.name, deleted.whereabouts());
+        Some(Draft::info("share-deleted", name, format!("share {name} deleted{snapshots}{whereabouts}")))
     }
 }

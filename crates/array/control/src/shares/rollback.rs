@@ -72,14 +72,8 @@ async fn keep(control: &Control, share: &ShareRecord, name: &str) -> Result<(), 
         return Err(control.taken_before(&existing));
     }
     let object = control.catalog().new_object_id();
-    let record = SnapshotRecord {
-        id: new_id(&**control.environment()),
-        object,
-        name: name.to_owned(),
-        volume: share.id,
-        created: control.environment().now(),
-        group: None,
-    };
+    let (id, created) = (new_id(&**control.environment()), control.environment().now());
+    let record = SnapshotRecord::new(id, object, name.to_owned(), share.id, created);
     let clone = CatalogChange::CloneObject { source: share.object, id: object, kind: ObjectKind::Snapshot };
     let published = [Change::ShareChanged { object: share.object }];
     control.commit(vec![clone, record.put()?], vec![record.into()], &published).await

@@ -49,14 +49,8 @@ impl Request for SnapshotCreate {
             return Err(control.taken_before(&existing));
         }
         let object = control.catalog().new_object_id();
-        let record = SnapshotRecord {
-            id: new_id(&**control.environment()),
-            object,
-            name: self.name.clone(),
-            volume: source.id,
-            created: control.environment().now(),
-            group: None,
-        };
+        let (id, created) = (new_id(&**control.environment()), control.environment().now());
+        let record = SnapshotRecord::new(id, object, self.name.clone(), source.id, created);
         let clone = CatalogChange::CloneObject { source: source.object, id: object, kind: ObjectKind::Snapshot };
         let published = control.snapshots_changed(source.id);
         control.commit(vec![clone, record.put()?], vec![record.clone().into()], published.as_slice()).await?;
@@ -100,7 +94,8 @@ impl Request for SnapshotGroup {
         for volume in members {
             let object = control.catalog().new_object_id();
             let id = new_id(&**control.environment());
-            let record = SnapshotRecord { id, object, name: self.name.clone(), volume: volume.id, created, group };
+            let record =
+                SnapshotRecord { group, ..SnapshotRecord::new(id, object, self.name.clone(), volume.id, created) };
             changes.push(CatalogChange::CloneObject { source: volume.object, id: object, kind: ObjectKind::Snapshot });
             changes.push(record.put()?);
             records.push(record);

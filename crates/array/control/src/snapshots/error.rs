@@ -1,6 +1,7 @@
 //! Conditions of snapshots.
 
 use crate::condition::{Class, Condition, Parameters};
+use jiff::Timestamp;
 use thiserror::Error;
 
 /// Reason why a request for a snapshot was not executed.
@@ -14,26 +15,41 @@ pub enum SnapshotError {
         /// Full names, separated by commas.
         candidates: String,
     },
+    /// The snapshot is locked.
+    #[error("snapshot {name} is locked until {until:.0}")]
+    Locked {
+        /// Full name.
+        name: String,
+        /// End of the lock.
+        until: Timestamp,
+    },
 }
 
 impl Condition for SnapshotError {
     fn code(&self) -> &'static str {
-        let Self::AmbiguousName { .. } = self;
-        "ambiguous-name"
+        match self {
+            Self::AmbiguousName { .. } => "ambiguous-name",
+            Self::Locked { .. } => "locked",
+        }
     }
 
     fn class(&self) -> Class {
-        let Self::AmbiguousName { .. } = self;
-        Class::Conflict
+        match self {
+            Self::AmbiguousName { .. } | Self::Locked { .. } => Class::Conflict,
+        }
     }
 
     fn help(&self) -> Option<String> {
-        let Self::AmbiguousName { .. } = self;
-        Some("write VOLUME@SNAPSHOT".to_owned())
+        let help = match self {
+            Self::AmbiguousName { .. } => "write VOLUME@SNAPSHOT",
+            Self::Locked { .. } => "a lock can become longer, and ends by itself",
+        };
+        Some(help.to_owned())
     }
 
     fn parameters(&self) -> Parameters {
-        let Self::AmbiguousName { name, .. } = self;
-        vec![("snapshot", name.clone())]
+        match self {
+            Self::AmbiguousName { name, .. } | Self::Locked { name, .. } => vec![("snapshot", name.clone())],
+        }
     }
 }

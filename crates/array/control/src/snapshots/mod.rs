@@ -4,29 +4,35 @@
 mod create;
 pub(crate) mod error;
 mod list;
+mod lock;
 pub(crate) mod record;
 mod tree;
 
 pub use create::{SnapshotCreate, SnapshotGroup};
 pub use error::SnapshotError;
 pub use list::SnapshotList;
+pub use lock::{SnapshotLock, SnapshotPin};
 pub use record::SnapshotRecord;
 pub use tree::{SnapshotTree, TreeView};
 
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::difference::Difference;
-use crate::directory::Edit;
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::facts::Facts;
 use crate::live::Change;
 use crate::read::Read;
-use crate::record::Document;
 use crate::request::Request;
+use crate::trash::Deleted;
+use crate::trash::discard::Discard;
+use crate::trash::record::Trashed;
 use crate::volumes::record::SourceRecord;
-use pool::{CatalogChange, ObjectId, ObjectInfo};
+use pool::{ObjectId, ObjectInfo};
 use uuid::Uuid;
+
+/// Largest number of snapshots of a pool.
+pub(crate) const MAX_SNAPSHOTS: usize = 65_536;
 
 /// Shows one snapshot.
 #[derive(Clone, Debug)]
@@ -35,11 +41,13 @@ pub struct SnapshotShow {
     pub snapshot: String,
 }
 
-/// Deletes a snapshot. The reply is its full name.
-#[derive(Clone, Debug)]
+/// Deletes a snapshot.
+#[derive(Clone, Debug, Default)]
 pub struct SnapshotDelete {
     /// As in [`SnapshotShow`].
     pub snapshot: String,
+    /// True to delete it for good, instead of to the trash.
+    pub now: bool,
 }
 
 /// Snapshot with its space.
@@ -57,6 +65,8 @@ pub struct SnapshotView {
     pub of_share: bool,
     /// Volumes or shares cloned from it.
     pub dependents: Vec<String>,
+    /// Schedule that took it, by name; absent if it is deleted.
+    pub schedule: Option<String>,
 }
 
 impl Read for SnapshotShow {
@@ -76,27 +86,28 @@ impl Read for SnapshotShow {
 }
 
 impl Request for SnapshotDelete {
-    type Reply = String;
+    type Reply = Deleted;
     const NAME: &'static str = "snapshot-delete";
 
-    async fn run(&self, control: &Control) -> Result<String, ControlError> {
+    async fn run(&self, control: &Control) -> Result<Deleted, ControlError> {
         let _changes = control.lock_changes().await;
         let record = control.directory().snapshot(&self.snapshot)?.clone();
-        let name = control.directory().full_name(&record);
-        let changes = vec![CatalogChange::DeleteObject { id: record.object }, record.delete()];
-        let published = control.snapshots_changed(record.volume);
-        control.commit(changes, vec![Edit::Snapshot(record.id, None)], published.as_slice()).await?;
-        Ok(name)
+        control.check_unlocked(&record)?;
+        let published = control.snapshots_changed(record.volume).into_iter().collect();
+        let what = Trashed::Snapshot(record);
+        let (snapshots, grants, changes) = (Vec::new(), Vec::new(), Vec::new());
+        control.discard(Discard { what, snapshots, grants, changes, published, now: self.now }).await
     }
 
-    fn event(&self, name: &String) -> Option<Draft> {
-        Some(Draft::info("snapshot-deleted", name, format!("snapshot {name} deleted")))
+    fn event(&self, deleted: &Deleted) -> Option<Draft> {
+        let (name, whereabouts) = (&deleted.name, deleted.whereabouts());
+        Some(Draft::info("snapshot-deleted", name, format!("snapshot {name} deleted{whereabouts}")))
     }
 }
 
 impl Control {
     /// Change to publish when a share gets or loses a snapshot, which hosts can mount; nothing for a volume.
-    fn snapshots_changed(&self, content: Uuid) -> Option<Change> {
+    pub(crate) fn snapshots_changed(&self, content: Uuid) -> Option<Change> {
         self.directory().share_by_id(content).map(|share| Change::ShareChanged { object: share.object })
     }
 
@@ -129,6 +140,7 @@ impl dyn Facts + '_ {
         let shares = directory.share_clones_of(source).map(|clone| &clone.name);
         let mut dependents: Vec<String> = volumes.chain(shares).cloned().collect();
         dependents.sort();
-        Some(SnapshotView { record, object, unique_bytes, volume, of_share, dependents })
+        let schedule = record.schedule.and_then(|id| directory.schedule_by_id(id)).map(|one| one.name.clone());
+        Some(SnapshotView { record, object, unique_bytes, volume, of_share, dependents, schedule })
     }
 }

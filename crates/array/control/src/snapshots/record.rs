@@ -24,6 +24,28 @@ pub struct SnapshotRecord {
     /// Group id, shared by all snapshots taken at one instant; absent for a single one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<Uuid>,
+    /// Schedule that took it, which may be deleted now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Uuid>,
+    /// True if the rules of its schedule leave it alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
+    /// End of its lock, by trusted time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locked_until: Option<Timestamp>,
+}
+
+impl SnapshotRecord {
+    /// Snapshot that no schedule has taken.
+    pub(crate) const fn new(id: Uuid, object: ObjectId, name: String, volume: Uuid, created: Timestamp) -> Self {
+        let (group, schedule, pinned, locked_until) = (None, None, false, None);
+        Self { id, object, name, volume, created, group, schedule, pinned, locked_until }
+    }
+
+    /// True if nobody may delete it at this trusted time.
+    pub(crate) fn is_locked(&self, now: Timestamp) -> bool {
+        self.locked_until.is_some_and(|until| until > now)
+    }
 }
 
 impl Document for SnapshotRecord {

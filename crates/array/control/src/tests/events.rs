@@ -14,8 +14,8 @@ fn every_change_is_told_once_and_failures_are_not() {
     let again = VolumeCreate { name: "v1".to_owned(), size_bytes: Some(1 << 30), ..VolumeCreate::default() };
     array.run(again).unwrap();
     array.run(VolumeList::default()).unwrap();
-    array.code(VolumeDelete { volume: "v2".to_owned(), with_snapshots: false });
-    array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    array.code(VolumeDelete { volume: "v2".to_owned(), now: true, ..VolumeDelete::default() });
+    array.run(VolumeDelete { volume: "v1".to_owned(), now: true, ..VolumeDelete::default() }).unwrap();
     let codes: Vec<String> = list(&array, None, 100).into_iter().map(|event| event.code).collect();
     assert_eq!(codes, ["array-started", "volume-created", "volume-deleted"]);
 }

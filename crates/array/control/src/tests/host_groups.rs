@@ -90,7 +90,7 @@ fn revoking_and_deleting_follow_the_group() {
     assert_eq!((error.code(), error.users()[0].description.as_str()), ("in-use", "volume v1, LUN 0"));
     let error = array.run(HostDelete { host: "esx01".to_owned() }).unwrap_err();
     assert_eq!((error.code(), error.users()[0].kind), ("in-use", UserKind::HostGroup));
-    assert_eq!(array.code(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }), "in-use");
+    assert_eq!(array.code(VolumeDelete { volume: "v1".to_owned(), now: true, ..VolumeDelete::default() }), "in-use");
     let from = Revoke::From(Grantee::Group("c1".to_owned()));
     array.run(AccessRevoke { volume: "v1".to_owned(), from }).unwrap();
     assert!(luns(&array, ESX01).is_empty());

@@ -64,7 +64,7 @@ fn reclaim_of_all_volumes_goes_around_those_that_are_deleted() {
         array.catalog.set_mapped(object, 4096);
     }
     let (started, _) = job(&array, PoolReclaim { pool: "p0".to_owned(), share_percent: None });
-    array.run(VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
+    array.run(VolumeDelete { volume: "v2".to_owned(), now: true, ..VolumeDelete::default() }).unwrap();
     run_jobs(&array.control);
     let JobReport::Reclaim(report) = show(&array, &started).report else { panic!() };
     assert_eq!((report.volumes, report.deallocated_bytes), (2, 8192));
@@ -75,7 +75,7 @@ fn a_reclaim_whose_volume_is_deleted_says_so() {
     let array = Array::new();
     array.create("v1");
     let (started, _) = job(&array, reclaim("v1"));
-    array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    array.run(VolumeDelete { volume: "v1".to_owned(), now: true, ..VolumeDelete::default() }).unwrap();
     // Error of the pool if the volume is deleted during a step.
     array.catalog.gone.replace(Some(PoolError::Stopped("the volume no longer exists".to_owned())));
     run_jobs(&array.control);

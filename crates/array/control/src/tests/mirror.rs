@@ -100,7 +100,7 @@ fn a_reader_sees_each_change_that_was_answered() {
     array.run(ShareSet { share: "s1".to_owned(), new_handles: true, ..ShareSet::default() }).unwrap();
     array.run(ExportRevoke { share: "s1".to_owned(), grantee: None }).unwrap();
     check();
-    array.run(ShareDelete { share: "s1".to_owned(), with_snapshots: false }).unwrap();
+    array.run(ShareDelete { share: "s1".to_owned(), with_snapshots: false, now: true }).unwrap();
     array.run(PortalSet { portal: "2".to_owned(), group: Some(7), force: true, ..PortalSet::default() }).unwrap();
     array.run(PortGroupSet { group: 7, state: Some(AccessState::Standby), ..PortGroupSet::default() }).unwrap();
     array.run(PoolScrub { pool: "p0".to_owned(), share_percent: None }).unwrap();
@@ -109,7 +109,9 @@ fn a_reader_sees_each_change_that_was_answered() {
     check();
     array.run(AccessRevoke { volume: "v1".to_owned(), from: Revoke::All }).unwrap();
     array.run(HostGroupDelete { group: "c1".to_owned() }).unwrap();
-    array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: true }).unwrap();
+    array
+        .run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: true, now: true, ..VolumeDelete::default() })
+        .unwrap();
     check();
 }
 

@@ -20,7 +20,7 @@ fn a_part_begins_after_its_key_even_if_that_was_deleted() {
     };
     let first = array.run(page(None, 2)).unwrap();
     assert_eq!((names(&first), first.next.as_deref()), (vec!["a", "b"], Some("b")));
-    array.run(VolumeDelete { volume: "b".to_owned(), with_snapshots: false }).unwrap();
+    array.run(VolumeDelete { volume: "b".to_owned(), now: true, ..VolumeDelete::default() }).unwrap();
     array.create("aa");
     let second = array.run(page(Some("b"), 2)).unwrap();
     assert_eq!((names(&second), &second.next), (vec!["c", "d"], &None));
@@ -164,6 +164,7 @@ fn volume_set(volume: &str) -> VolumeSet {
         zero_detection: None,
         warn_percent: None,
         critical_percent: None,
+        labels: std::collections::BTreeMap::new(),
     }
 }
 
@@ -186,7 +187,7 @@ fn under_a_sort_key_rows_that_stay_are_read_exactly_once() {
             let Some(next) = part.next else { break };
             page.start = Start::After(next);
             let gone = names.swap_remove(usize::try_from(random.below(names.len() as u64)).unwrap());
-            array.run(VolumeDelete { volume: gone.clone(), with_snapshots: false }).unwrap();
+            array.run(VolumeDelete { volume: gone.clone(), now: true, ..VolumeDelete::default() }).unwrap();
             seen.retain(|name| *name != gone);
             array.create(&format!("n{seed}-{}", random.below(1 << 40)));
         }

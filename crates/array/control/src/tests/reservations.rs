@@ -29,7 +29,7 @@ fn reservations_are_there_again_and_go_with_their_volume() {
     volume(again.run(clone));
     assert_eq!(again.control.reservations().unwrap().len(), 1, "a clone has none");
 
-    again.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    again.run(VolumeDelete { volume: "v1".to_owned(), now: true, ..VolumeDelete::default() }).unwrap();
     assert!(again.control.reservations().unwrap().is_empty());
     let gone = block_on(again.control.store_reservations(object, vec![registration(1)], None)).unwrap_err();
     assert_eq!(gone.code(), "not-found");

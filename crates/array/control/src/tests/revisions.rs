@@ -22,6 +22,7 @@ fn a_commit_checks_the_tag_again() {
             zero_detection: None,
             warn_percent: Some(Some(percent)),
             critical_percent: None,
+            labels: std::collections::BTreeMap::new(),
         },
         tags: None,
     };

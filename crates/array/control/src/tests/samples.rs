@@ -214,7 +214,7 @@ fn the_busiest_of_the_last_minute_are_volumes_and_shares_that_exist() {
         set(&array, counters(object, reads, 9));
     }
     let busy = sample(&array, &mirror, 0);
-    array.run(VolumeDelete { volume: "gone".to_owned(), with_snapshots: false }).unwrap();
+    array.run(VolumeDelete { volume: "gone".to_owned(), with_snapshots: false, now: true, revoke: false }).unwrap();
     let view = mirror.read(&SampleLatest { busiest: 5, ..SampleLatest::default() }).unwrap().unwrap();
     let found: Vec<(bool, &str)> = view.busiest.iter().map(|busy| (busy.is_share, busy.name.as_str())).collect();
     assert_eq!(found, [(true, "s1"), (false, "a")]);
@@ -234,7 +234,7 @@ fn followers_get_each_change_once_or_are_told_that_they_missed_some() {
     let mirror = futures_executor::block_on(array.control.mirror());
     let (_, start) = mirror.known().unwrap();
     array.create("v1");
-    array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    array.run(VolumeDelete { volume: "v1".to_owned(), now: true, ..VolumeDelete::default() }).unwrap();
     let news = mirror.news(start).unwrap();
     let changes: Vec<(&str, bool)> =
         news.changes.as_ref().unwrap().iter().map(|change| (change.kind, change.deleted)).collect();

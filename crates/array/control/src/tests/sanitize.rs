@@ -101,7 +101,7 @@ fn a_sanitize_operation_that_fails_or_loses_its_volume_is_a_failed_job() {
 
     let gone = array.create("v2").object.id;
     store(&array, gone, Some(false));
-    array.run(VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
+    array.run(VolumeDelete { volume: "v2".to_owned(), now: true, ..VolumeDelete::default() }).unwrap();
     array.control.sanitize_stopped(gone);
     // The second call has no effect.
     array.control.sanitize_stopped(gone);

@@ -134,12 +134,12 @@ fn a_share_that_hosts_may_use_is_not_deleted() {
     let array = Array::new();
     let record = array.run(share("vms")).unwrap().view.record;
     grant_any(&array, "vms");
-    let delete = || ShareDelete { share: "vms".to_owned(), with_snapshots: false };
+    let delete = || ShareDelete { share: "vms".to_owned(), with_snapshots: false, now: true };
     let error = array.run(delete()).unwrap_err();
     assert_eq!((error.code(), error.users().len()), ("in-use", 1));
     array.run(ExportRevoke { share: "vms".to_owned(), grantee: None }).unwrap();
     array.live.published.borrow_mut().clear();
-    assert_eq!(array.run(delete()), Ok("vms".to_owned()));
+    assert_eq!(array.run(delete()), Ok(Deleted { name: "vms".to_owned(), trashed: None }));
     assert_eq!(*array.live.published.borrow(), [Change::ShareRemoved { object: record.object }]);
     assert_eq!(array.catalog.object(record.object), None);
     assert_eq!(array.catalog.documents("share/"), []);
@@ -163,7 +163,7 @@ fn a_share_is_in_no_sum_of_sizes() {
     array.run(share("vms")).unwrap();
     let provisioned = |array: &Array| array.run(PoolList).unwrap()[0].provisioned_bytes;
     assert_eq!(provisioned(&array), 1 << 30);
-    array.run(ShareDelete { share: "vms".to_owned(), with_snapshots: false }).unwrap();
+    array.run(ShareDelete { share: "vms".to_owned(), with_snapshots: false, now: true }).unwrap();
     assert_eq!(provisioned(&array), 1 << 30);
 }
 
@@ -190,7 +190,7 @@ fn a_pool_without_shares_has_no_document_of_shares() {
     array.run(share("vms")).unwrap();
     grant_any(&array, "vms");
     array.run(ExportRevoke { share: "vms".to_owned(), grantee: None }).unwrap();
-    array.run(ShareDelete { share: "vms".to_owned(), with_snapshots: false }).unwrap();
+    array.run(ShareDelete { share: "vms".to_owned(), with_snapshots: false, now: true }).unwrap();
     assert_eq!(array.catalog.documents("share/"), []);
     assert_eq!(array.catalog.documents("export/"), []);
     let hosts = array.catalog.documents("host/");
@@ -243,7 +243,7 @@ fn snapshots_of_shares_are_like_those_of_volumes() {
     let again = Array::over(array.catalog.clone()).unwrap();
     let shown = again.run(SnapshotShow { snapshot: "vms@monday".to_owned() }).unwrap();
     assert_eq!(shown.record, taken.record);
-    again.run(SnapshotDelete { snapshot: "vms@monday".to_owned() }).unwrap();
+    again.run(SnapshotDelete { snapshot: "vms@monday".to_owned(), now: true }).unwrap();
     assert_eq!(again.code(SnapshotShow { snapshot: "vms@monday".to_owned() }), "not-found");
 }
 
@@ -252,7 +252,7 @@ fn a_share_with_snapshots_is_deleted_with_them_or_not_at_all() {
     let array = Array::new();
     array.run(share("vms")).unwrap();
     snapshot(&array, "vms", "monday");
-    let delete = |with_snapshots| ShareDelete { share: "vms".to_owned(), with_snapshots };
+    let delete = |with_snapshots| ShareDelete { share: "vms".to_owned(), with_snapshots, now: true };
     let error = array.run(delete(false)).unwrap_err();
     assert_eq!((error.code(), error.users().len()), ("has-snapshots", 1));
     array.run(delete(true)).unwrap();

@@ -55,7 +55,7 @@ fn a_snapshot_can_be_cloned_and_then_deleted() {
     assert_eq!(clone.source.unwrap().name.as_deref(), Some("v1@monday"));
     let view = array.run(show("monday")).unwrap();
     assert_eq!(view.dependents, ["clone"]);
-    array.run(SnapshotDelete { snapshot: "v1@monday".to_owned() }).unwrap();
+    array.run(SnapshotDelete { snapshot: "v1@monday".to_owned(), now: true }).unwrap();
     volume(array.run(VolumeShow { volume: "clone".to_owned() }));
 }
 
@@ -64,7 +64,8 @@ fn a_volume_with_snapshots_is_deleted_only_with_them() {
     let array = Array::new();
     array.create("v1");
     take(&array, "v1", "monday");
-    let delete = |with_snapshots| VolumeDelete { volume: "v1".to_owned(), with_snapshots };
+    let delete =
+        |with_snapshots| VolumeDelete { volume: "v1".to_owned(), with_snapshots, now: true, ..VolumeDelete::default() };
     assert_eq!(array.code(delete(false)), "has-snapshots");
     array.run(delete(true)).unwrap();
     let left = array.run(SnapshotList::default()).unwrap();

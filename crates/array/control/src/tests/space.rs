@@ -198,7 +198,7 @@ fn the_sum_of_volume_sizes_follows_every_change() {
     array.catalog.fail_next.replace(Some(PoolError::PoolFull));
     assert_eq!(array.code(create("v3", 1)), "no-space");
     assert_eq!(agrees(&array), 10);
-    array.run(VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
+    array.run(VolumeDelete { volume: "v2".to_owned(), now: true, ..VolumeDelete::default() }).unwrap();
     assert_eq!((agrees(&array), agrees(&Array::over(array.catalog).unwrap())), (4, 4));
 }
 
@@ -407,7 +407,7 @@ fn the_pool_warns_is_full_and_has_space_again() {
         pool: "p0".to_owned(),
         warn_percent: warn,
         critical_percent: critical,
-        commitment: None,
+        ..PoolSet::default()
     };
     assert_eq!(array.code(limits(Some(95), None)), "invalid-setting");
     array.run(limits(Some(95), Some(99))).unwrap();

@@ -59,7 +59,7 @@ fn sizes_are_multiples_of_512_up_to_16_tib() {
 fn designators_are_never_used_again() {
     let array = Array::new();
     let first = array.create("v1").record.naa;
-    array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: false }).unwrap();
+    array.run(VolumeDelete { volume: "v1".to_owned(), now: true, ..VolumeDelete::default() }).unwrap();
     assert_ne!(array.create("v1").record.naa, first);
 }
 
@@ -76,7 +76,7 @@ fn clones_share_size_and_remember_their_source() {
     assert_eq!(array.code(create("vm3", Some(512), Some("template"))), "would-shrink");
     assert_eq!(array.code(create("vm3", None, Some("nothing"))), "not-found");
     assert_eq!(array.code(create("vm1", None, Some("vm2"))), "exists");
-    array.run(VolumeDelete { volume: "template".to_owned(), with_snapshots: false }).unwrap();
+    array.run(VolumeDelete { volume: "template".to_owned(), now: true, ..VolumeDelete::default() }).unwrap();
     let (clone, _) = volume(array.run(VolumeShow { volume: "vm1".to_owned() }));
     assert_eq!(clone.source.unwrap().name, None);
 }
@@ -153,7 +153,9 @@ fn a_volume_in_use_is_not_deleted() {
     array.create_host("esx01", ESX01);
     array.grant("v1", Some("esx01"), None).unwrap();
     array.log_in(7, &ESX01.to_ascii_uppercase());
-    let error = array.run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: true }).unwrap_err();
+    let error = array
+        .run(VolumeDelete { volume: "v1".to_owned(), with_snapshots: true, now: true, ..VolumeDelete::default() })
+        .unwrap_err();
     let ControlError::InUse { users, .. } = &error else { panic!("{error:?}") };
     assert_eq!(users[0].kind, UserKind::Access);
     assert_eq!(users[0].description, "host esx01, LUN 0");
@@ -191,7 +193,7 @@ fn a_crash_leaves_a_larger_clone_whole_or_not_at_all() {
             ),
             found => {
                 assert_eq!(volume(found).0.object.size_bytes, 2 << 30, "{commits}");
-                array.run(VolumeDelete { volume: "v2".to_owned(), with_snapshots: false }).unwrap();
+                array.run(VolumeDelete { volume: "v2".to_owned(), now: true, ..VolumeDelete::default() }).unwrap();
             }
         }
         assert_eq!(volume(array.run(larger())).0.object.size_bytes, 2 << 30, "{commits}");

@@ -1,7 +1,7 @@
 //! `volume create` and `volume clone`: a new volume, empty or with the content of another volume or
 //! a snapshot.
 
-use super::{check_size, wanted_reservation};
+use super::{check_labels, check_size, wanted_reservation};
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::difference::Difference;
@@ -21,6 +21,7 @@ use crate::volumes::VolumeView;
 use crate::volumes::error::VolumeError;
 use crate::volumes::record::{SourceRecord, VolumeRecord};
 use pool::{CatalogChange, ObjectId, ObjectKind, Reservation};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Unit in which files share content with volumes.
@@ -50,6 +51,8 @@ pub struct VolumeCreate {
     pub overwrite_reserve_percent: Option<u8>,
     /// True to store no zeros of written data; on if absent.
     pub zero_detection: Option<bool>,
+    /// Labels.
+    pub labels: BTreeMap<String, String>,
 }
 
 /// Space reservation of a volume.
@@ -69,6 +72,7 @@ impl Request for VolumeCreate {
         check_name(Noun::Volume, &self.name)?;
         control.pool_named(self.pool.as_deref())?;
         self.size_bytes.map_or(Ok(()), check_size)?;
+        check_labels(&self.labels)?;
         let reservation = || wanted_reservation(None, self.reserve, self.overwrite_reserve_percent, &self.name);
         let _changes = control.lock_changes().await;
         let origin = self.origin(control)?;
@@ -154,6 +158,7 @@ impl VolumeCreate {
             source: source.map(|source| source.found.record),
             warn_percent: None,
             critical_percent: None,
+            labels: self.labels.clone(),
         };
         changes.push(record.put()?);
         control.commit(changes, vec![record.clone().into()], &[Change::VolumeAdded { object }]).await?;

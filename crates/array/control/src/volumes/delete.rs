@@ -2,34 +2,39 @@
 
 use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
-use crate::directory::Edit;
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::live::Change;
-use crate::record::Document;
 use crate::request::Request;
 use crate::snapshots::record::SnapshotRecord;
+use crate::trash::Deleted;
+use crate::trash::discard::Discard;
+use crate::trash::record::Trashed;
 use crate::volumes::error::VolumeError;
-use pool::CatalogChange;
 
-/// Deletes an unused volume. The reply is its name.
+/// Deletes an unused volume.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeDelete {
     /// Name or id.
     pub volume: String,
     /// True to delete its snapshots too; otherwise a volume with snapshots is refused.
     pub with_snapshots: bool,
+    /// True to revoke its grants; otherwise a volume with grants is refused.
+    pub revoke: bool,
+    /// True to delete it for good, instead of to the trash.
+    pub now: bool,
 }
 
 impl Request for VolumeDelete {
-    type Reply = String;
+    type Reply = Deleted;
     const NAME: &'static str = "volume-delete";
 
-    async fn run(&self, control: &Control) -> Result<String, ControlError> {
+    /// A volume that is being sanitized is deleted for good: its content was to be destroyed.
+    async fn run(&self, control: &Control) -> Result<Deleted, ControlError> {
         let _changes = control.lock_changes().await;
         let record = control.directory().volume(&self.volume)?.clone();
         let users = control.volume_users(&record);
-        if !users.is_empty() {
+        if !users.is_empty() && !self.revoke {
             return Err(ControlError::InUse { noun: Noun::Volume, name: record.name, users });
         }
         let snapshots: Vec<SnapshotRecord> = control.directory().snapshots_of(record.id).cloned().collect();
@@ -42,20 +47,18 @@ impl Request for VolumeDelete {
                 VolumeError::HasSnapshots { name: record.name, users: snapshots.iter().map(user).collect() }.into()
             );
         }
-        let mut changes = vec![CatalogChange::DeleteObject { id: record.object }, record.delete()];
-        changes.extend(control.without_reservations(record.id));
-        changes.extend(control.without_sanitize_operation(record.id));
-        for snapshot in &snapshots {
-            changes.extend([CatalogChange::DeleteObject { id: snapshot.object }, snapshot.delete()]);
-        }
-        let mut edits: Vec<Edit> = snapshots.iter().map(|snapshot| Edit::Snapshot(snapshot.id, None)).collect();
-        edits.push(Edit::Volume(record.id, None));
-        control.commit(changes, edits, &[Change::VolumeRemoved { object: record.object }]).await?;
-        Ok(record.name)
+        let grants = control.directory().access_of(record.id).cloned().collect();
+        let sanitize = control.without_sanitize_operation(record.id);
+        let now = self.now || sanitize.is_some();
+        let changes = control.without_reservations(record.id).into_iter().chain(sanitize).collect();
+        let published = vec![Change::VolumeRemoved { object: record.object }];
+        let what = Trashed::Volume(record);
+        control.discard(Discard { what, snapshots, grants, changes, published, now }).await
     }
 
-    fn event(&self, name: &String) -> Option<Draft> {
+    fn event(&self, deleted: &Deleted) -> Option<Draft> {
         let snapshots = if self.with_snapshots { " with its snapshots" } else { "" };
-        Some(Draft::info("volume-deleted", name, format!("volume {name} deleted{snapshots}")))
+        let (name, whereabouts) = (&deleted.name, deleted.whereabouts());
+        Some(Draft::info("volume-deleted", name, format!("volume {name} deleted{snapshots}{whereabouts}")))
     }
 }

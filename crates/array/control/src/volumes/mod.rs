@@ -23,10 +23,12 @@ use crate::condition::{Noun, User, UserKind};
 use crate::control::Control;
 use crate::error::ControlError;
 use crate::facts::Facts;
+use crate::names::check_label;
 use crate::pools::state::Warning;
 use crate::read::Read;
 pub use pool::MAX_VOLUME_BYTES;
 use pool::{ObjectId, ObjectInfo, Reservation};
+use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// Shows one volume.
@@ -190,6 +192,17 @@ fn wanted_reservation(
         (Some(Reserve::Thick), percent, _) | (None, percent @ Some(_), Some(_)) => Ok(thick(percent)),
         (None, None, present) => Ok(present),
     }
+}
+
+/// Largest number of labels of a volume.
+const MAX_LABELS: usize = 16;
+
+/// Checks that a volume can have these labels.
+fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), ControlError> {
+    if labels.len() > MAX_LABELS {
+        return Err(ControlError::InvalidSetting(format!("a volume has at most {MAX_LABELS} labels")));
+    }
+    labels.iter().try_for_each(|(key, value)| check_label(key, value))
 }
 
 /// Checks that a volume can have this size.

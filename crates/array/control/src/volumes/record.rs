@@ -5,6 +5,7 @@ use crate::record::{Document, object_id};
 use jiff::Timestamp;
 use pool::ObjectId;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// Volume. The pool stores its size, write cache and space.
@@ -30,6 +31,9 @@ pub struct VolumeRecord {
     /// Percentage of its size whose mapping raises a critical event; above `warn_percent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub critical_percent: Option<u8>,
+    /// Labels, by which schedules find their members.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 impl Document for VolumeRecord {

@@ -61,14 +61,8 @@ impl Request for VolumeRollback {
                 return Err(control.taken_before(&existing));
             }
             let id = control.catalog().new_object_id();
-            let record = SnapshotRecord {
-                id: new_id(&**control.environment()),
-                object: id,
-                name,
-                volume: volume.id,
-                created: control.environment().now(),
-                group: None,
-            };
+            let (snapshot, created) = (new_id(&**control.environment()), control.environment().now());
+            let record = SnapshotRecord::new(snapshot, id, name, volume.id, created);
             changes.push(CatalogChange::CloneObject { source: volume.object, id, kind: ObjectKind::Snapshot });
             changes.push(record.put()?);
             kept = Some(record);

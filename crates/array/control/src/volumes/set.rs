@@ -1,6 +1,6 @@
 //! `volume set`, `grow` and `rename`: changes of a volume, all or none.
 
-use super::{Reserve, check_size, wanted_reservation};
+use super::{Reserve, check_labels, check_size, wanted_reservation};
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::error::ControlError;
@@ -13,6 +13,7 @@ use crate::volumes::VolumeView;
 use crate::volumes::error::VolumeError;
 use crate::volumes::record::VolumeRecord;
 use pool::CatalogChange;
+use std::collections::BTreeMap;
 
 /// Changes a volume; absent fields keep their values.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +36,8 @@ pub struct VolumeSet {
     pub warn_percent: Option<Option<u8>>,
     /// Percentage of its size whose mapping raises a critical event; above `warn_percent`.
     pub critical_percent: Option<Option<u8>>,
+    /// Labels to set, and, without a value, to remove.
+    pub labels: BTreeMap<String, Option<String>>,
 }
 
 impl Request for VolumeSet {
@@ -58,6 +61,7 @@ impl Request for VolumeSet {
         if self.set_thresholds(&mut record)? {
             published.push(Change::ThresholdsChanged { object: Some(object) });
         }
+        self.set_labels(&mut record)?;
         if control.directory().volume_by_id(record.id) != Some(&record) {
             changes.push(record.put()?);
         }
@@ -124,6 +128,17 @@ impl VolumeSet {
         Ok(now != before)
     }
 
+    /// Changes the labels of a volume.
+    fn set_labels(&self, record: &mut VolumeRecord) -> Result<(), ControlError> {
+        for (key, value) in &self.labels {
+            match value {
+                Some(value) => record.labels.insert(key.clone(), value.clone()),
+                None => record.labels.remove(key),
+            };
+        }
+        check_labels(&record.labels)
+    }
+
     /// Text of the changes.
     fn changes(&self) -> Vec<String> {
         let switch = |on| if on { "on" } else { "off" };
@@ -143,6 +158,10 @@ impl VolumeSet {
         changes.extend(self.zero_detection.map(|on| format!("zero detection {}", switch(on))));
         changes.extend(self.warn_percent.map(|percent| threshold("warning", percent)));
         changes.extend(self.critical_percent.map(|percent| threshold("critical", percent)));
+        changes.extend(self.labels.iter().map(|(key, value)| match value {
+            Some(value) => format!("label {key}={value}"),
+            None => format!("no label {key}"),
+        }));
         changes
     }
 }

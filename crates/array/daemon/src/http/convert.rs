@@ -4,7 +4,9 @@ mod files;
 mod history;
 mod nfs;
 mod offload;
+mod schedules;
 mod shares;
+mod trash;
 mod volumes;
 
 use api::{
@@ -22,7 +24,9 @@ pub(super) use history::{history, sample, series_info};
 pub(super) use nfs::{nfs_client, nfs_client_id, nfs_grace, nfs_lock};
 pub(super) use offload::{offload, refusal};
 use pool::Growth;
+pub(super) use schedules::{schedule, wanted_keep, wanted_when};
 pub(super) use shares::{export, mode, protocols, share, share_host, share_io, share_space};
+pub(super) use trash::{restored, trashed};
 pub(super) use volumes::{snapshot, space, tree_node, volume};
 
 /// Stands for the name of a volume that was deleted meanwhile.
@@ -273,6 +277,9 @@ pub(super) fn pool(view: PoolView) -> Pool {
         unique_bytes: view.unique_bytes,
         snapshot_bytes: view.snapshot_bytes,
         token_bytes: view.token_bytes,
+        trash_bytes: view.trash.bytes,
+        trash: view.trash.objects,
+        trash_seconds: view.trash.seconds,
         shared_bytes: view.shared_bytes,
         commitment_percent: percent(view.provisioned_bytes, view.space.size_bytes),
         commitment_limit_percent: match view.limits.commitment {

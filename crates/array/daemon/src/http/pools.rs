@@ -44,7 +44,7 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(pool): Path<Stri
     answer::show(&array, control::PoolShow { pool }, convert::pool).await
 }
 
-/// Changes thresholds and the limit of over-commitment.
+/// Changes thresholds, the limit of over-commitment, and the time of the trash.
 #[utoipa::path(
     patch,
     path = "/api/v1/pools/{pool}",
@@ -59,12 +59,13 @@ pub(super) async fn set(
     Path(pool): Path<String>,
     Body(body): Body<PoolSet>,
 ) -> Result<Json<Pool>, Fault> {
-    let PoolSet { warn_percent, critical_percent, commitment_limit_percent } = body;
+    let PoolSet { warn_percent, critical_percent, commitment_limit_percent, trash_seconds } = body;
     let commitment = commitment_limit_percent.map(|percent| match percent {
         0 => Commitment::Unlimited,
         percent => Commitment::Percent(percent),
     });
-    answer::change(&array, control::PoolSet { pool, warn_percent, critical_percent, commitment }, convert::pool).await
+    let request = control::PoolSet { pool, warn_percent, critical_percent, commitment, trash_seconds };
+    answer::change(&array, request, convert::pool).await
 }
 
 /// Enlarges a pool while in use.

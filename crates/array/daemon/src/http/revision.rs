@@ -1,12 +1,13 @@
 //! Revisions of objects in HTTP: `ETag` and `If-Match` (RFC 9110 §8.8.3, §13.1.1).
 
+use crate::http::convert;
 use crate::http::problem::Fault;
 use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use control::{ControlError, Guarded, Read, Request, Tagged, Target};
+use control::{ControlError, Deleted, Guarded, Read, Request, Tagged, Target};
 use reactor::ArrayHandle;
 use serde::Serialize;
 
@@ -72,6 +73,21 @@ pub(super) async fn delete<R: Request + Target, P: Read, T: Serialize>(
 ) -> Result<StatusCode, Fault> {
     match array.call(Guarded { request, tags }).await {
         Ok(_) => Ok(StatusCode::NO_CONTENT),
+        Err(error) => Err(with_present(array, error, present, convert).await),
+    }
+}
+
+/// Deletes one object if the condition holds: to the trash, or for good.
+pub(super) async fn discard<R: Request<Reply = Deleted> + Target, P: Read, T: Serialize>(
+    array: &ArrayHandle,
+    IfMatch(tags): IfMatch,
+    request: R,
+    present: P,
+    convert: impl Fn(P::Reply) -> T,
+) -> Result<Response, Fault> {
+    match array.call(Guarded { request, tags }).await {
+        Ok((Deleted { trashed: Some(view), .. }, _)) => Ok(Json(convert::trashed(view)).into_response()),
+        Ok((Deleted { trashed: None, .. }, _)) => Ok(StatusCode::NO_CONTENT.into_response()),
         Err(error) => Err(with_present(array, error, present, convert).await),
     }
 }

@@ -7,7 +7,7 @@ use crate::http::revision::{self, IfMatch};
 use crate::http::{answer, convert};
 use api::{
     List, OffloadStatistics, OwnSnapshotFilter, Problem, Share, ShareCreate, ShareDelete, ShareFilter, ShareHost,
-    ShareIo, ShareRollback, ShareSet, ShareSpace, Snapshot, SnapshotCreate,
+    ShareIo, ShareRollback, ShareSet, ShareSpace, Snapshot, SnapshotCreate, Trashed,
 };
 use axum::Json;
 use axum::extract::State;
@@ -201,7 +201,7 @@ pub(super) async fn set(
     revision::change(&array, condition, set, present, convert::share).await
 }
 
-/// Deletes a share that no host may use.
+/// Deletes a share that no host may use: to the trash, unless `now` is given or the trash is off.
 #[utoipa::path(
     delete,
     path = "/api/v1/shares/{share}",
@@ -213,17 +213,19 @@ pub(super) async fn set(
         ShareDelete
     ),
     responses(
-        (status = 204, description = "Deleted")
+        (status = 200, description = "In the trash", body = Trashed),
+        (status = 204, description = "Deleted for good")
     )
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
     condition: IfMatch,
     Path(share): Path<String>,
-    Query(ShareDelete { with_snapshots }): Query<ShareDelete>,
-) -> Result<StatusCode, Fault> {
+    Query(ShareDelete { with_snapshots, now }): Query<ShareDelete>,
+) -> Result<Response, Fault> {
     let present = control::ShareShow { share: share.clone() };
-    revision::delete(&array, condition, control::ShareDelete { share, with_snapshots }, present, convert::share).await
+    let request = control::ShareDelete { share, with_snapshots, now };
+    revision::discard(&array, condition, request, present, convert::share).await
 }
 
 /// Returns a share to the content of one of its snapshots. Clients keep their mounts.

@@ -1,11 +1,15 @@
 //! `/api/v1/snapshots` and `/api/v1/volumes/{volume}/snapshots`.
 
+use crate::http::answer;
 use crate::http::answer::listing;
 use crate::http::convert;
-use crate::http::extract::{Body, Path, made};
+use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
-use api::{List, OwnSnapshotFilter, Problem, Snapshot, SnapshotCreate, SnapshotFilter, SnapshotGroupCreate};
+use api::{
+    List, OwnSnapshotFilter, Problem, Snapshot, SnapshotCreate, SnapshotDelete, SnapshotFilter, SnapshotGroupCreate,
+    SnapshotLock, SnapshotPin, Trashed,
+};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -20,6 +24,8 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
         .routes(routes!(list_of, create))
         .routes(routes!(list, create_group))
         .routes(routes!(show, delete))
+        .routes(routes!(lock))
+        .routes(routes!(pin))
 }
 
 listing! {
@@ -101,7 +107,8 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(snapshot): Path<
     revision::show(&array, control::SnapshotShow { snapshot }, convert::snapshot).await
 }
 
-/// Deletes a snapshot. Volumes and shares cloned from it stay unchanged.
+/// Deletes a snapshot: to the trash, unless `now` is given or the trash is off. Volumes and shares cloned from it
+/// stay unchanged.
 #[utoipa::path(
     delete,
     path = "/api/v1/snapshots/{snapshot}",
@@ -109,18 +116,58 @@ pub(super) async fn show(State(array): State<ArrayHandle>, Path(snapshot): Path<
     tag = "snapshots",
     params(
         ("snapshot" = String, Path, description = "`volume@name`, `share@name`, id, or a name that is unique"),
-        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it")
+        ("If-Match" = Option<String>, Header, description = "`ETag` of the object as the client knows it"),
+        SnapshotDelete
     ),
     responses(
-        (status = 204, description = "Deleted")
+        (status = 200, description = "In the trash", body = Trashed),
+        (status = 204, description = "Deleted for good")
     )
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
     condition: IfMatch,
     Path(snapshot): Path<String>,
-) -> Result<StatusCode, Fault> {
+    Query(SnapshotDelete { now }): Query<SnapshotDelete>,
+) -> Result<Response, Fault> {
     let present = control::SnapshotShow { snapshot: snapshot.clone() };
-    let request = control::SnapshotDelete { snapshot };
-    revision::delete(&array, condition, request, present, convert::snapshot).await
+    let request = control::SnapshotDelete { snapshot, now };
+    revision::discard(&array, condition, request, present, convert::snapshot).await
+}
+
+/// Locks a snapshot, or makes its lock longer. Until its end nobody can delete the snapshot, end the
+/// lock or make it shorter; while it is kept, a lock may fill the pool.
+#[utoipa::path(
+    post,
+    path = "/api/v1/snapshots/{snapshot}/lock",
+    operation_id = "snapshot_lock",
+    tag = "snapshots",
+    params(("snapshot" = String, Path, description = "`volume@name`, `share@name`, id, or a name that is unique")),
+    request_body = SnapshotLock,
+    responses((status = 200, body = Snapshot))
+)]
+pub(super) async fn lock(
+    State(array): State<ArrayHandle>,
+    Path(snapshot): Path<String>,
+    Body(SnapshotLock { until }): Body<SnapshotLock>,
+) -> Result<Json<Snapshot>, Fault> {
+    answer::change(&array, control::SnapshotLock { snapshot, until }, convert::snapshot).await
+}
+
+/// Pins a snapshot, which the rules of its schedule then leave alone, or releases it to them.
+#[utoipa::path(
+    post,
+    path = "/api/v1/snapshots/{snapshot}/pin",
+    operation_id = "snapshot_pin",
+    tag = "snapshots",
+    params(("snapshot" = String, Path, description = "`volume@name`, `share@name`, id, or a name that is unique")),
+    request_body = SnapshotPin,
+    responses((status = 200, body = Snapshot))
+)]
+pub(super) async fn pin(
+    State(array): State<ArrayHandle>,
+    Path(snapshot): Path<String>,
+    Body(SnapshotPin { pinned }): Body<SnapshotPin>,
+) -> Result<Json<Snapshot>, Fault> {
+    answer::change(&array, control::SnapshotPin { snapshot, pinned }, convert::snapshot).await
 }

@@ -104,7 +104,21 @@ async fn a_volume_in_use_says_who_uses_it_and_what_helps() {
     assert_eq!(problem["help"], "revoke access first");
     assert_eq!(problem["parameters"], json!({ "noun": "volume", "name": "v1" }));
     assert_eq!(send(&app, "DELETE", "/api/v1/access/v1/any", None).await.0, 204);
-    assert_eq!(send(&app, "DELETE", "/api/v1/volumes/v1", None).await.0, 204);
+    let (status, trashed) = send(&app, "DELETE", "/api/v1/volumes/v1", None).await;
+    assert_eq!(status, 200);
+    assert_eq!((&trashed["kind"], &trashed["name"]), (&json!("volume"), &json!("v1")));
+    let path = format!("/api/v1/trash/{}", trashed["id"].as_str().unwrap());
+    let listed = send(&app, "GET", "/api/v1/trash", None).await.1;
+    assert_eq!(listed["items"], json!([trashed]));
+    let restore = format!("{path}/restore");
+    assert_eq!(post(&app, &restore, json!({ "name": "v1", "nonsense": 1 })).await.0, 422);
+    let (status, restored) = post(&app, &restore, json!({ "name": "v2" })).await;
+    assert_eq!(status, 200);
+    assert_eq!((&restored["name"], &restored["id"]), (&json!("v2"), &trashed["id"]));
+    assert_eq!(post(&app, &restore, json!({})).await.0, 404);
+    assert_eq!(send(&app, "DELETE", "/api/v1/volumes/v2", None).await.0, 200);
+    assert_eq!(send(&app, "DELETE", &path, None).await.1, json!({ "deleted": ["v2"] }));
+    assert_eq!(send(&app, "DELETE", "/api/v1/trash", None).await.1, json!({ "deleted": [] }));
     assert_eq!(send(&app, "GET", "/api/v1/volumes/v1", None).await.0, 404);
 }
 
@@ -442,7 +456,7 @@ async fn shares_are_resources_like_volumes() {
     }
     let (status, problem) = send(&app, "DELETE", "/api/v1/shares/machines", None).await;
     assert_eq!((status.as_u16(), problem["code"].as_str()), (409, Some("has-snapshots")));
-    assert_eq!(send(&app, "DELETE", "/api/v1/shares/machines?with_snapshots=true", None).await.0, 204);
+    assert_eq!(send(&app, "DELETE", "/api/v1/shares/machines?with_snapshots=true&now=true", None).await.0, 204);
     assert_eq!(send(&app, "GET", "/api/v1/shares/machines", None).await.0, 404);
     let pools = send(&app, "GET", "/api/v1/pools", None).await.1;
     assert_eq!((&pools["items"][0]["shares"], &pools["items"][0]["provisioned_bytes"]), (&json!(1), &json!(0)));
@@ -551,5 +565,46 @@ async fn export_rules_are_granted_and_revoked() {
     assert_eq!(send(&app, "DELETE", exports, None).await.0, 204);
     let set = json!({ "addresses": ["10.0.0.12"] });
     assert_eq!(send(&app, "PATCH", "/api/v1/hosts/pve1", Some(set)).await.1["addresses"], json!(["10.0.0.12"]));
-    assert_eq!(send(&app, "DELETE", "/api/v1/shares/vms", None).await.0, 204);
+    assert_eq!(send(&app, "DELETE", "/api/v1/shares/vms?now=true", None).await.0, 204);
+}
+
+#[tokio::test]
+async fn schedules_pins_and_locks_are_resources() {
+    let app = app();
+    post(&app, "/api/v1/volumes", json!({ "name": "v1", "size_bytes": 1 << 30, "labels": { "tier": "gold" } })).await;
+    let create = json!({
+        "name": "gold", "when": { "every": { "seconds": 900 } }, "label": { "tier": "gold" }, "keep": { "hourly": 24 },
+        "zone": "Europe/Berlin"
+    });
+    let (status, made) = post(&app, "/api/v1/schedules", create).await;
+    assert_eq!(status, 201);
+    assert_eq!((&made["members"], &made["keep_last"], &made["keep"]["daily"]), (&json!(1), &json!(3), &json!(0)));
+    let (status, ran) = post(&app, "/api/v1/schedules/gold/run", json!({})).await;
+    assert_eq!(status, 200);
+    assert_eq!((&ran["last"]["taken"], &ran["next"], &ran["snapshots"]), (&json!(1), &made["next"], &json!(1)));
+    let snapshot = send(&app, "GET", "/api/v1/snapshots", None).await.1["items"][0].clone();
+    assert_eq!((&snapshot["schedule"], &snapshot["pinned"]), (&json!("gold"), &json!(false)));
+    let path = format!("/api/v1/snapshots/{}", snapshot["id"].as_str().unwrap());
+    let pinned = post(&app, &format!("{path}/pin"), json!({ "pinned": true })).await.1;
+    assert_eq!(pinned["pinned"], json!(true));
+    let until = json!({ "until": "2027-01-31T00:00:00Z" });
+    let locked = post(&app, &format!("{path}/lock"), until).await.1;
+    assert_eq!(locked["locked_until"], json!("2027-01-31T00:00:00Z"));
+    let (status, problem) = send(&app, "DELETE", &format!("{path}?now=true"), None).await;
+    assert_eq!(status, 409);
+    assert_eq!(problem["code"], "locked");
+    let set = json!({ "when": { "weekly": { "day": 7, "minute": 180 } }, "label": {}, "volumes": ["v1"] });
+    let changed = send(&app, "PATCH", "/api/v1/schedules/gold", Some(set)).await.1;
+    assert_eq!((&changed["volumes"], &changed["label"]), (&json!(["v1"]), &json!({})));
+    for (wrong, code) in [
+        (json!({ "label": { "a": "1", "b": "2" } }), "invalid-request"),
+        (json!({ "when": { "daily": { "minute": 1440 } } }), "invalid-setting"),
+        (json!({ "zone": "Mars" }), "invalid-setting"),
+    ] {
+        let (status, problem) = send(&app, "PATCH", "/api/v1/schedules/gold", Some(wrong)).await;
+        assert_eq!(status, 422);
+        assert_eq!(problem["code"], code);
+    }
+    assert_eq!(send(&app, "DELETE", "/api/v1/schedules/gold", None).await.0, 204);
+    assert_eq!(send(&app, "GET", "/api/v1/schedules/gold", None).await.0, 404);
 }

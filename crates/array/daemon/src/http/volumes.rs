@@ -6,12 +6,11 @@ use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
 use crate::http::{answer, convert, jobs};
 use api::{
-    ANY_HOST, Job, JobStart, List, OffloadStatistics, TreeNode, Volume, VolumeCreate, VolumeDelete, VolumeFilter,
-    VolumeRollback, VolumeSet, VolumeSpace,
+    ANY_HOST, Job, JobStart, List, OffloadStatistics, Trashed, TreeNode, Volume, VolumeCreate, VolumeDelete,
+    VolumeFilter, VolumeRollback, VolumeSet, VolumeSpace,
 };
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::Response;
 use control::{Grantee, Noun};
 use reactor::ArrayHandle;
@@ -80,6 +79,7 @@ pub(super) async fn create(
         reserve,
         overwrite_reserve_percent,
         zero_detection,
+        labels,
     } = body;
     let request = control::VolumeCreate {
         name,
@@ -91,6 +91,7 @@ pub(super) async fn create(
         reserve: reserve.map(convert::reserve),
         overwrite_reserve_percent,
         zero_detection,
+        labels,
     };
     let outcome = array.call(request).await?;
     let volume = convert::volume(outcome.view);
@@ -141,6 +142,7 @@ pub(super) async fn set(
         zero_detection,
         warn_percent,
         critical_percent,
+        labels,
     } = body;
     let unless_zero = |percent: u8| (percent != 0).then_some(percent);
     let request = control::VolumeSet {
@@ -153,11 +155,12 @@ pub(super) async fn set(
         zero_detection,
         warn_percent: warn_percent.map(unless_zero),
         critical_percent: critical_percent.map(unless_zero),
+        labels,
     };
     revision::change(&array, condition, request, present, convert::volume).await
 }
 
-/// Deletes a volume that is not in use.
+/// Deletes a volume that is not in use: to the trash, unless `now` is given or the trash is off.
 #[utoipa::path(
     delete,
     path = "/api/v1/volumes/{volume}",
@@ -169,24 +172,19 @@ pub(super) async fn set(
         VolumeDelete
     ),
     responses(
-        (status = 204, description = "Deleted")
+        (status = 200, description = "In the trash", body = Trashed),
+        (status = 204, description = "Deleted for good")
     )
 )]
 pub(super) async fn delete(
     State(array): State<ArrayHandle>,
     condition: IfMatch,
     Path(volume): Path<String>,
-    Query(query): Query<VolumeDelete>,
-) -> Result<StatusCode, Fault> {
+    Query(VolumeDelete { with_snapshots, revoke, now }): Query<VolumeDelete>,
+) -> Result<Response, Fault> {
     let present = control::VolumeShow { volume: volume.clone() };
-    revision::delete(
-        &array,
-        condition,
-        control::VolumeDelete { volume, with_snapshots: query.with_snapshots },
-        present,
-        convert::volume,
-    )
-    .await
+    let request = control::VolumeDelete { volume, with_snapshots, revoke, now };
+    revision::discard(&array, condition, request, present, convert::volume).await
 }
 
 /// Returns statistics of each offload primitive for one volume.

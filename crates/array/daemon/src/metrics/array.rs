@@ -53,6 +53,8 @@ impl Array {
         gauge(encoder, "pool_reclaimable_bytes", "On its way to become free", row(pool.space.reclaimable_bytes))?;
         let tokens = pool.token_bytes.map(row).unwrap_or_default();
         gauge(encoder, "pool_token_bytes", "Data that only copy tokens of hosts keep", tokens)?;
+        let trash = pool.trash.bytes.map(row).unwrap_or_default();
+        gauge(encoder, "pool_trash_bytes", "Data that only the trash keeps", trash)?;
         let unique = pool.unique_bytes.map(row).unwrap_or_default();
         gauge(encoder, "pool_unique_bytes", "Data that one volume or share alone has", unique)?;
         let snapshots = pool.snapshot_bytes.map(row).unwrap_or_default();
@@ -200,11 +202,12 @@ fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Re
 }
 
 /// All alerts: each is exported, so that an inactive one reads 0.
-const ALERTS: [(&str, &str); 17] = [
+const ALERTS: [(&str, &str); 20] = [
     ("audit-not-written", "warning"),
     ("bad-blocks", "critical"),
     ("below-full", "critical"),
     ("check-findings", "critical"),
+    ("clock-ahead", "warning"),
     ("https-not-served", "warning"),
     ("metadata-damaged", "critical"),
     ("pool-full", "critical"),
@@ -213,6 +216,8 @@ const ALERTS: [(&str, &str); 17] = [
     ("pool-threshold", "warning"),
     ("portal-unrecorded", "critical"),
     ("sanitize-failed", "critical"),
+    ("schedule-failed", "warning"),
+    ("schedule-late", "warning"),
     ("share-threshold", "critical"),
     ("share-threshold", "warning"),
     ("sign-in-failed", "warning"),

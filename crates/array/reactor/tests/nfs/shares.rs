@@ -51,7 +51,7 @@ fn access_that_is_revoked_ends_and_a_deleted_share_is_gone() {
         array.handle.call(revoke).await.unwrap();
         let refused = share.write(&file, 0, vec![1; 10].into(), Stable::FileSync).await.unwrap_err();
         assert_eq!(refused.status(), Some(Status::ACCESS));
-        array.handle.call(ShareDelete { share: "vms".to_owned(), with_snapshots: false }).await.unwrap();
+        array.handle.call(ShareDelete { share: "vms".to_owned(), with_snapshots: false, now: true }).await.unwrap();
         let refused = share.write(&file, 0, vec![1; 10].into(), Stable::FileSync).await.unwrap_err();
         assert_eq!(refused.status(), Some(Status::STALE));
         other.write(&kept, 0, vec![1; 10].into(), Stable::FileSync).await.unwrap();

@@ -89,7 +89,7 @@ fn a_snapshot_that_is_deleted_under_its_mount_is_stale() {
         let (session, share) = furnish(&array).await;
         let snapshot = Share::find(&session, "vms@monday").await.unwrap();
         let file = open_to_read(&snapshot, "a").await.unwrap();
-        array.handle.call(SnapshotDelete { snapshot: "vms@monday".to_owned() }).await.unwrap();
+        array.handle.call(SnapshotDelete { snapshot: "vms@monday".to_owned(), now: true }).await.unwrap();
         assert_eq!(status(snapshot.read(&file, 0, 10).await), Some(Status::STALE));
         assert_eq!(status(Share::find(&session, "vms@monday").await), Some(Status::NOENT));
         assert_eq!(content(&share, "a").await, b"friday");

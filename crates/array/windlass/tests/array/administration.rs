@@ -271,7 +271,7 @@ fn a_full_pool_is_reported_and_can_be_emptied() {
     }
     drop(session);
     fixture.ok(&["access", "revoke", "v1", "--all", "--yes"]);
-    fixture.ok(&["volume", "delete", "v1", "--yes"]);
+    fixture.ok(&["volume", "delete", "v1", "--now", "--yes"]);
     let deadline = Instant::now() + Duration::from_secs(60);
     while fixture.array.pool_number("free_bytes").unwrap() < 128 << 20 {
         assert!(Instant::now() < deadline, "the space does not come back: {pool}");

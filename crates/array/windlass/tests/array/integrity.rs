@@ -94,7 +94,7 @@ fn a_rotten_block_is_reported_and_an_overwrite_repairs_it() {
     assert_eq!(session.read16(16, 8).unwrap(), block(7));
     drop(session);
     fixture.log_in("tmpl").write16(16, block(8).into()).unwrap();
-    fixture.ok(&["snapshot", "delete", "tmpl@monday", "--yes"]);
+    fixture.ok(&["snapshot", "delete", "tmpl@monday", "--now", "--yes"]);
     let (status, job) = scrub(&fixture);
     assert_eq!((status, &job["scrub"]["bad_blocks"]), (Some(0), &0.into()), "{job}");
     assert_eq!(fixture.json(&["alert", "list"]), Value::Array(Vec::new()));

@@ -28,14 +28,25 @@ fn the_parts_add_up_and_a_thick_volume_is_promised_its_space() {
     for (field, mib) in [("mapped_bytes", 8), ("unique_bytes", 1), ("shared_bytes", 7), ("snapshot_bytes", 0)] {
         assert_eq!(volume[field], mib * MIB, "{field} in {volume}");
     }
+    let adds_up = |terms: [u64; 2]| {
+        let pool = fixture.json(&["pool", "show"]);
+        let names = ["metadata_bytes", "unique_bytes", "snapshot_bytes", "token_bytes", "trash_bytes", "shared_bytes"];
+        let term = |name: &str| pool[name].as_u64().unwrap_or_else(|| panic!("no {name} in {pool}"));
+        assert_eq!(pool["used_bytes"], names.iter().map(|name| term(name)).sum::<u64>(), "{pool}");
+        assert_eq!([term("snapshot_bytes"), term("trash_bytes")], terms, "{pool}");
+    };
+    adds_up([0, 0]);
+    // The content that the clone shares with the snapshot belongs to neither alone.
     fixture.ok(&["volume", "delete", "c1", "--yes"]);
+    adds_up([0, 0]);
+    fixture.ok(&["volume", "restore", "c1"]);
+    fixture.ok(&["snapshot", "delete", "v1@monday", "--yes"]);
+    fixture.ok(&["volume", "delete", "c1", "--yes"]);
+    adds_up([0, MIB]);
+    fixture.ok(&["trash", "restore", "v1@monday"]);
+    fixture.ok(&["trash", "empty", "c1", "--yes"]);
+    adds_up([MIB, 0]);
     assert_eq!(fixture.number(&["volume", "show", "v1"], "snapshot_bytes"), MIB);
-    let pool = fixture.json(&["pool", "show"]);
-    let sum: u64 = ["metadata_bytes", "unique_bytes", "snapshot_bytes", "shared_bytes"]
-        .iter()
-        .map(|field| pool[*field].as_u64().unwrap_or_else(|| panic!("no {field} in {pool}")))
-        .sum();
-    assert_eq!(pool["used_bytes"], sum, "{pool}");
 
     fixture.ok(&["volume", "create", "thick", "--size", "128M", "--reserve", "thick"]);
     let promised = fixture.number(&["pool", "show"], "promised_bytes");

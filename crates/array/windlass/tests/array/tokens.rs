@@ -93,7 +93,7 @@ fn a_token_copies_the_source_as_it_was() {
     host.source().unmap(&[(0, 2048)]).unwrap();
     // Overwritten blocks are kept for the token, and counted for it.
     until(&fixture, "token_bytes", |bytes| bytes >= 6 * MIB as u64);
-    let parts = ["metadata_bytes", "unique_bytes", "snapshot_bytes", "token_bytes", "shared_bytes"];
+    let parts = ["metadata_bytes", "unique_bytes", "snapshot_bytes", "token_bytes", "trash_bytes", "shared_bytes"];
     // A part is null while it is being counted.
     let counted = || {
         let shown = fixture.json(&["pool", "show"]);
@@ -165,7 +165,7 @@ fn forged_expired_cancelled_and_foreign_tokens_are_refused() {
     fixture.ok(&["access", "revoke", "source", "--any", "--yes"]);
     host.target().clear_unit_attentions().unwrap();
     assert_refused(host.target().write_using_token(&token, 0, false, &[(0, 2048)]), 0x06);
-    fixture.ok(&["volume", "delete", "source", "--yes"]);
+    fixture.ok(&["volume", "delete", "source", "--now", "--yes"]);
     host.target().clear_unit_attentions().unwrap();
     assert_refused(host.target().write_using_token(&token, 0, false, &[(0, 2048)]), 0x08);
     until(&fixture, "token_bytes", |bytes| bytes == 0);

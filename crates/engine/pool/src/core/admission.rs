@@ -111,20 +111,30 @@ impl<M: Media> Core<M> {
         }
     }
 
-    /// After a checkpoint, retries every operation that waits for space. One that has used up its
+    /// Retries every operation that waits for space. One that has used up its
     /// retries fails: blocks that were free when it arrived have been released by then. Operations
-    /// with promised space stay as long as that space is about to become free.
-    pub(crate) fn fail_or_retry_space(&mut self) {
+    /// with promised space stay as long as that space is about to become free. While the owner offers
+    /// to free space, operations of hosts stay, and are retried after each checkpoint. True if there
+    /// is one to attempt or to end.
+    pub(crate) fn fail_or_retry_space(&mut self, after_checkpoint: bool) -> bool {
         let coming = self.map.coming_blocks();
         let busy = self.placed_can_continue();
-        self.schedule.retry_space(|pending| {
+        let is_offered = self.schedule.offer().is_made() && self.stopped.is_none();
+        let mut is_wanted = false;
+        let retried = self.schedule.retry_space(|pending| {
             let refused = pending.progress.refused;
             let entitled = refused.is_some_and(|refused| refused.entitled);
             // Large writes in flight give back unneeded blocks.
             pending.progress.space_tries += u8::from(!(entitled && busy));
             // The promised blocks are free, but not yet released.
             let due = entitled && refused.is_some_and(|refused| coming >= refused.needed);
-            if pending.progress.space_tries > if due { ENTITLED_TRIES } else { TRIES } {
+            let most = if due { ENTITLED_TRIES } else { TRIES };
+            if pending.progress.space_tries > most && is_offered && waits_for_offer(&pending.operation) {
+                pending.progress.space_tries = most;
+                is_wanted |= !after_checkpoint;
+                return after_checkpoint;
+            }
+            if pending.progress.space_tries > most {
                 pending.fail(match (&pending.operation, refused.and_then(|refused| refused.promise)) {
                     (Operation::Catalog(_), Some(RefusedPromise { needed, left })) => PoolError::NoRoomForReservation {
                         needed_bytes: needed * BLOCK_BYTES as u64,
@@ -135,7 +145,22 @@ impl<M: Media> Core<M> {
                     _ => BlockError::PoolFull.into(),
                 });
             }
+            true
         });
+        if is_wanted {
+            self.schedule.offer_mut().note_wanted();
+        }
+        retried
+    }
+
+    /// Makes or withdraws the owner's offer to free space that operations of hosts need.
+    pub fn offer_space(&mut self, is_made: bool) {
+        self.schedule.offer_mut().set(is_made);
+    }
+
+    /// True if an operation has waited for the owner's offer since the last call.
+    pub fn take_space_wanted(&mut self) -> bool {
+        self.schedule.offer_mut().take_wanted()
     }
 
     /// True if an operation with records of `bytes` bytes may go into the log now.
@@ -177,4 +202,18 @@ impl<M: Media> Core<M> {
         let over = self.map.content().dirty().saturating_sub(low).min(most - low);
         (batch * over).div_ceil(most - low)
     }
+}
+
+/// True for operations of hosts. Changes of the catalog and scans are the owner's own: it does not
+/// free space while it waits for them.
+const fn waits_for_offer(operation: &Operation) -> bool {
+    matches!(
+        operation,
+        Operation::Write { .. }
+            | Operation::Zero { .. }
+            | Operation::Clone { .. }
+            | Operation::Capture { .. }
+            | Operation::CompareAndWrite { .. }
+            | Operation::Transaction(_)
+    )
 }

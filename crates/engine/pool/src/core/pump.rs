@@ -391,8 +391,7 @@ impl<M: Media> Core<M> {
         if self.placed_can_continue() && self.stopped.is_none() {
             return false;
         }
-        self.fail_or_retry_space();
-        true
+        self.fail_or_retry_space(false)
     }
 
     /// Part of a pump: keeps memory within its bound.

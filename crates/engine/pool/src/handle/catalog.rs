@@ -96,4 +96,12 @@ impl<M: Media> Catalog for Pool<M> {
     fn space(&self) -> PoolSpace {
         self.0.core.borrow().space()
     }
+
+    fn offer_space(&self, is_made: bool) {
+        self.0.core.borrow_mut().offer_space(is_made);
+    }
+
+    fn take_space_wanted(&self) -> bool {
+        self.0.core.borrow_mut().take_space_wanted()
+    }
 }

@@ -428,4 +428,9 @@ pub trait Catalog {
     fn changes(&self) -> Revision;
     /// Space of the pool.
     fn space(&self) -> PoolSpace;
+    /// Makes or withdraws an offer to free space, by deleting objects, when hosts need it. While it
+    /// stands, an operation of a host that finds no space waits. It fails once the offer is withdrawn.
+    fn offer_space(&self, is_made: bool);
+    /// True if an operation of a host has waited for the offer since the last call.
+    fn take_space_wanted(&self) -> bool;
 }

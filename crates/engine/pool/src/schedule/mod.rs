@@ -2,11 +2,13 @@
 //!
 //! The schedule does not know what operations do: their progress is a `P` of its user.
 
+mod offer;
 pub(crate) mod step;
 
 use crate::interface::operation::{Failure, Operation, OperationId, Output};
 use crate::map::need::Need;
 use media::BlockAddress;
+use offer::Offer;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -88,6 +90,8 @@ pub(crate) struct Schedule<P> {
     /// not requested again before the next checkpoint.
     unreadable: FxHashMap<Key, String>,
     finished: VecDeque<(OperationId, Result<Output, Failure>)>,
+    /// Space that the owner offers to free.
+    offer: Offer,
     /// Number of operations that hosts have submitted.
     host_operations: u64,
     effects: Option<Vec<(OperationId, u64)>>,
@@ -108,6 +112,7 @@ impl<P> Default for Schedule<P> {
             eviction_held_by: None,
             unreadable: FxHashMap::default(),
             finished: VecDeque::new(),
+            offer: Offer::default(),
             host_operations: 0,
             effects: None,
         }
@@ -365,13 +370,28 @@ impl<P> Schedule<P> {
         self.space_waiters.iter().filter(|id| self.operations.get(id).is_some_and(&which)).count()
     }
 
-    /// Retries all operations that wait for space, after `f` has inspected each.
-    pub fn retry_space(&mut self, mut f: impl FnMut(&mut Pending<P>)) {
+    /// Retries the operations that wait for space and for which `f` is true. True if there is one.
+    pub fn retry_space(&mut self, mut f: impl FnMut(&mut Pending<P>) -> bool) -> bool {
+        let before = self.ready.len();
         for id in std::mem::take(&mut self.space_waiters) {
             let Some(pending) = self.operations.get_mut(&id) else { continue };
-            f(pending);
-            self.ready.push_back(id);
+            if f(pending) {
+                self.ready.push_back(id);
+            } else {
+                self.space_waiters.push_back(id);
+            }
         }
+        self.ready.len() > before
+    }
+
+    /// Space that the owner offers to free.
+    pub fn offer(&self) -> Offer {
+        self.offer
+    }
+
+    /// Space that the owner offers to free, to change.
+    pub fn offer_mut(&mut self) -> &mut Offer {
+        &mut self.offer
     }
 
     /// Stores an operation until the log has room, behind those that wait for it. One that has waited before

@@ -13,6 +13,7 @@ mod documents;
 mod integrity;
 mod looks;
 mod objects;
+mod offered_space;
 mod patches;
 mod planned_space;
 mod reservations;

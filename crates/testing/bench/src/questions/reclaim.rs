@@ -51,7 +51,7 @@ pub(super) fn answer(windlass: &Path, options: &Options, report: &mut Report) ->
     }
     array.array.command(&["access", "revoke", "doomed", "--all", "--yes"])?;
     let deleting = Instant::now();
-    array.array.command(&["--yes", "volume", "delete", "doomed"])?;
+    array.array.command(&["--yes", "volume", "delete", "doomed", "--now"])?;
     report.at_most("volume delete returns after", deleting.elapsed().as_secs_f64(), 1.0, "s");
     let started = Instant::now();
     let mut busy = Vec::new();

@@ -99,7 +99,7 @@ impl Copies {
 /// Deletes a volume that [`Remote::publish`] published.
 fn remove(remote: &Remote, volume: &str) -> Result<()> {
     remote.command(&["access", "revoke", volume, "--any", "--yes"])?;
-    remote.command(&["volume", "delete", volume, "--yes"]).map(drop)
+    remote.command(&["volume", "delete", volume, "--now", "--yes"]).map(drop)
 }
 
 fn compare(known: &[u64], found: &[u64]) -> Result<()> {

@@ -34,6 +34,7 @@ pub(in crate::http) fn volume(view: VolumeView) -> Volume {
             id: source.id,
             name: source.name,
         }),
+        labels: view.record.labels,
         created: view.record.created,
         luns: view
             .luns
@@ -106,5 +107,8 @@ pub(in crate::http) fn snapshot(view: SnapshotView) -> Snapshot {
         created: view.record.created,
         dependents: view.dependents,
         group_id: view.record.group,
+        schedule: view.schedule,
+        pinned: view.record.pinned,
+        locked_until: view.record.locked_until,
     }
 }

@@ -151,7 +151,7 @@ async fn busiest_volumes_and_alerts_come_with_their_topics() {
         live.stopped.replace(Some("the disk is gone".to_owned()));
     });
     tokio::spawn(array.clone().follow());
-    let app = crate::http::router(array, Arc::default());
+    let app = crate::http::unguarded(array, Arc::default());
     let mut live = open(&app, "?topics=array+alerts", None).await.unwrap();
     let stream = live.find("hello").await.1["stream"].clone();
     assert_eq!(live.find("alert").await.1["code"], "pool-stopped");

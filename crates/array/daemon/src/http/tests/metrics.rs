@@ -41,7 +41,7 @@ async fn metrics_name_what_there_is() {
         histogram.sum_ns = 2_000_000;
         histogram
     };
-    let app = crate::http::router(
+    let app = crate::http::unguarded(
         spawn(move |_, live, _| {
             let mut counters = OffloadCounters {
                 commands: 4,
@@ -184,7 +184,7 @@ async fn busy(volumes: u64) -> Router {
             }
         }
     };
-    let app = crate::http::router(spawn(prepare), Arc::default());
+    let app = crate::http::unguarded(spawn(prepare), Arc::default());
     for number in 1..=volumes {
         let body = json!({ "name": format!("v{number}"), "size_bytes": 1 << 20 });
         assert_eq!(post(&app, "/api/v1/volumes", body).await.0, 201);

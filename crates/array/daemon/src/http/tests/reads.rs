@@ -24,12 +24,14 @@ async fn every_get_is_answered_without_a_request_to_the_reactor() {
     let array = spawn(|_, live, _| drop(live.nfs.replace(Some(MemoryNfs::default()))));
     let app = unguarded(array.clone(), Arc::default());
     let host = json!({ "name": "h1", "iqns": ["iqn.2026-01.org.example:h1"] });
+    let schedule = json!({ "name": "gold", "when": { "daily": { "minute": 120 } }, "volumes": ["v1"] });
     for (path, body, status) in [
         ("/api/v1/volumes", json!({ "name": "v1", "size_bytes": 1 << 20 }), 201),
         ("/api/v1/snapshots", json!({ "volumes": ["v1"], "name": "monday" }), 201),
         ("/api/v1/shares", json!({ "name": "s1" }), 201),
         ("/api/v1/hosts", host, 201),
         ("/api/v1/host-groups", json!({ "name": "g1", "hosts": [] }), 201),
+        ("/api/v1/schedules", schedule, 201),
     ] {
         let (found, answer) = post(&app, path, body).await;
         assert_eq!(found.as_u16(), status, "{path}: {answer}");
@@ -54,7 +56,7 @@ async fn every_get_is_answered_without_a_request_to_the_reactor() {
         let group = if path.starts_with("/api/v1/portal-groups") { "1" } else { "g1" };
         let path = path.replace("{volume}", "v1").replace("{snapshot}", "v1@monday").replace("{host}", "h1");
         let path = path.replace("{group}", group).replace("{pool}", "p0").replace("{portal}", "1");
-        let path = path.replace("{job}", &job).replace("{share}", "s1");
+        let path = path.replace("{job}", &job).replace("{share}", "s1").replace("{schedule}", "gold");
         let query = match path.as_str() {
             "/api/v1/live" => "?topics=array",
             "/api/v1/search" => "?q=v",

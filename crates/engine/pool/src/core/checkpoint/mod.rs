@@ -204,6 +204,6 @@ impl<M: Media> Core<M> {
         self.counters.checkpoints += 1;
         self.parked.note_checkpoint();
         self.schedule.forget_unreadable();
-        self.fail_or_retry_space();
+        self.fail_or_retry_space(true);
     }
 }

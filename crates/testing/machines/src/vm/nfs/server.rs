@@ -172,7 +172,7 @@ impl Server for Served {
 
     fn limit_room(&mut self, limit: bool) -> Result<()> {
         if !limit {
-            return self.array.command(&["volume", "delete", BALLAST, "--yes"]).map(drop);
+            return self.array.command(&["volume", "delete", BALLAST, "--now", "--yes"]).map(drop);
         }
         let free = self.array.pool_number("free_bytes")?;
         let size = format!("{}M", free.saturating_sub(LITTLE_BYTES) >> 20);

@@ -129,6 +129,6 @@ fn snapshot(lab: &mut Lab, disk: &str) -> Result<()> {
     lab.check("XFS: umount, xfs_repair -n", &format!("umount /mnt/files && xfs_repair -n {disk} 2>&1"), 0, &[])?;
     lab.require(&format!("echo 1 >/sys/block/{}/device/delete", copy.trim_start_matches("/dev/")))?;
     lab.array.command(&["access", "revoke", "copy", "--any", "--yes"])?;
-    lab.array.command(&["volume", "delete", "copy", "--yes"])?;
+    lab.array.command(&["volume", "delete", "copy", "--now", "--yes"])?;
     lab.array.command(&["snapshot", "delete", "files@mounted", "--yes"]).map(drop)
 }

@@ -1,0 +1,50 @@
+//! Schedules in the directory.
+
+use super::{Content, Directory, by_name};
+use crate::condition::Noun;
+use crate::error::ControlError;
+use crate::schedules::record::ScheduleRecord;
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+impl Directory {
+    /// All schedules in order of creation.
+    pub(crate) fn schedules(&self) -> impl Iterator<Item = &ScheduleRecord> {
+        self.schedules.values()
+    }
+
+    /// Schedule with this id.
+    pub(crate) fn schedule_by_id(&self, id: Uuid) -> Option<&ScheduleRecord> {
+        self.schedules.get(&id)
+    }
+
+    /// Finds a schedule by name or id.
+    pub(crate) fn schedule(&self, name: &str) -> Result<&ScheduleRecord, ControlError> {
+        let named = |name: &str| self.schedules.values().find(|one| one.name == name).map(|one| one.id);
+        by_name(&self.schedules, name, named)
+            .ok_or_else(|| ControlError::NotFound { noun: Noun::Schedule, name: name.to_owned() })
+    }
+
+    /// Members of a schedule that exist, by id: those by name, and the volumes with its label.
+    pub(crate) fn members_of_schedule(&self, schedule: &ScheduleRecord) -> BTreeMap<Uuid, Content> {
+        let volume = |volume: &crate::volumes::record::VolumeRecord| Content {
+            id: volume.id,
+            object: volume.object,
+            name: volume.name.clone(),
+            is_share: false,
+        };
+        let by_name = schedule.members.iter().filter_map(|id| match self.volumes.get(id) {
+            Some(found) => Some(volume(found)),
+            None => {
+                let share = self.shares.get(id)?;
+                Some(Content { id: share.id, object: share.object, name: share.name.clone(), is_share: true })
+            }
+        });
+        let has_label = |volume: &&crate::volumes::record::VolumeRecord| {
+            let wanted = schedule.label.as_ref();
+            wanted.is_some_and(|label| volume.labels.get(&label.key) == Some(&label.value))
+        };
+        let labelled = self.volumes.values().filter(has_label).map(volume);
+        by_name.chain(labelled).map(|member| (member.id, member)).collect()
+    }
+}

@@ -1,0 +1,77 @@
+//! Removal of snapshots that no rule of their schedule keeps, the oldest first.
+
+use super::keep::{Taken, surplus};
+use super::record::ScheduleRecord;
+use super::when::zone;
+use crate::control::Control;
+use crate::directory::Edit;
+use crate::error::ControlError;
+use crate::record::Document;
+use crate::snapshots::record::SnapshotRecord;
+use pool::CatalogChange;
+
+/// Largest number of snapshots that one look removes.
+const AT_ONCE: usize = 64;
+
+impl Control {
+    /// Removes snapshots that no rule keeps, a few at a time. They do not pass through the trash.
+    pub(crate) async fn retire_snapshots(&self) {
+        let waiting = self.schedules().unretired();
+        if waiting.is_empty() || self.live().pool_stopped().is_some() {
+            return;
+        }
+        let mut left = AT_ONCE;
+        for id in waiting {
+            let _changes = self.lock_changes().await;
+            let Some(record) = self.directory().schedule_by_id(id).cloned() else {
+                self.schedules().retired(id);
+                continue;
+            };
+            let mut gone = self.surplus_of(&record);
+            let is_all = gone.len() <= left;
+            gone.truncate(left);
+            left -= gone.len();
+            // The next look tries again.
+            if !gone.is_empty() && self.remove(record, gone).await.is_err() {
+                return;
+            }
+            if !is_all {
+                return;
+            }
+            self.schedules().retired(id);
+        }
+    }
+
+    /// Snapshots of all members that no rule keeps, the oldest first.
+    fn surplus_of(&self, record: &ScheduleRecord) -> Vec<SnapshotRecord> {
+        let Ok(zone) = zone(&record.zone) else { return Vec::new() };
+        let now = self.trusted_now();
+        let directory = self.directory();
+        let mut gone: Vec<Taken> = Vec::new();
+        for member in directory.members_of_schedule(record).keys() {
+            let own = directory.snapshots_of(*member).filter(|snapshot| snapshot.schedule == Some(record.id));
+            let taken = own.map(|snapshot| Taken {
+                id: snapshot.id,
+                at: snapshot.created,
+                is_held: snapshot.pinned || snapshot.is_locked(now),
+            });
+            gone.extend(surplus(taken.collect(), record.keep, record.keep_last, &zone));
+        }
+        gone.sort_by_key(|taken| (taken.at, taken.id));
+        gone.iter().filter_map(|taken| directory.snapshot_by_id(taken.id).cloned()).collect()
+    }
+
+    /// Removes snapshots for good, with the number of them in the document of the schedule.
+    async fn remove(&self, mut record: ScheduleRecord, gone: Vec<SnapshotRecord>) -> Result<(), ControlError> {
+        let (mut changes, mut edits, mut published) = (Vec::new(), Vec::new(), Vec::new());
+        for snapshot in &gone {
+            changes.extend([CatalogChange::DeleteObject { id: snapshot.object }, snapshot.delete()]);
+            edits.push(Edit::Snapshot(snapshot.id, None));
+            published.extend(self.snapshots_changed(snapshot.volume));
+        }
+        if let Some(last) = &mut record.last {
+            last.removed = last.removed.saturating_add(u32::try_from(gone.len()).unwrap_or(u32::MAX));
+        }
+        self.store_run(changes, edits, &record, &published).await
+    }
+}

@@ -1,0 +1,165 @@
+//! Deletion of volumes, shares and snapshots: to the trash, or for good.
+
+use super::TrashView;
+use super::error::TrashError;
+use super::record::{TrashRecord, Trashed};
+use crate::access::record::AccessRecord;
+use crate::access::revocation;
+use crate::control::Control;
+use crate::directory::Edit;
+use crate::error::ControlError;
+use crate::live::Change;
+use crate::record::Document;
+use crate::snapshots::record::SnapshotRecord;
+use jiff::Timestamp;
+use pool::CatalogChange;
+
+/// Largest number of grants of a volume that its document can hold.
+const MAX_GRANTS: usize = 200;
+
+/// Reply to a deletion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deleted {
+    /// Full name of what was deleted.
+    pub name: String,
+    /// Its place in the trash; absent if it was deleted for good.
+    pub trashed: Option<TrashView>,
+}
+
+impl Deleted {
+    /// End of the sentence that reports the deletion.
+    pub(crate) fn whereabouts(&self) -> String {
+        let until = self.trashed.as_ref().map(|view| view.record.until);
+        until.map(|until| format!("; the trash keeps it until {until:.0}")).unwrap_or_default()
+    }
+}
+
+/// Objects that are deleted together.
+pub(crate) struct Discard {
+    /// Main object.
+    pub what: Trashed,
+    /// Its snapshots.
+    pub snapshots: Vec<SnapshotRecord>,
+    /// Grants of a volume, which are revoked.
+    pub grants: Vec<AccessRecord>,
+    /// Further changes of the commit.
+    pub changes: Vec<CatalogChange>,
+    /// Changes to publish at the end.
+    pub published: Vec<Change>,
+    /// True to delete for good.
+    pub now: bool,
+}
+
+impl Trashed {
+    /// Edit that removes the object from its own table.
+    fn remove(&self) -> Edit {
+        match self {
+            Self::Volume(volume) => Edit::Volume(volume.id, None),
+            Self::Share(share) => Edit::Share(share.id, None),
+            Self::Snapshot(snapshot) => Edit::Snapshot(snapshot.id, None),
+        }
+    }
+
+    /// Change that deletes the object's own document.
+    fn delete(&self) -> CatalogChange {
+        match self {
+            Self::Volume(volume) => volume.delete(),
+            Self::Share(share) => share.delete(),
+            Self::Snapshot(snapshot) => snapshot.delete(),
+        }
+    }
+}
+
+/// Time of a deletion, and that at which the trash gives up what is deleted.
+#[derive(Clone, Copy)]
+struct Times {
+    deleted: Timestamp,
+    until: Timestamp,
+}
+
+impl Control {
+    /// Deletes objects, in one commit, under the caller's lock on changes. Grants end before their
+    /// volume does.
+    pub(crate) async fn discard(&self, discard: Discard) -> Result<Deleted, ControlError> {
+        let Discard { what, snapshots, grants, mut changes, published, now } = discard;
+        self.check_expectation()?;
+        let (name, id, object) = (self.name_before_deletion(&what), what.id(), what.object());
+        let times = if now { None } else { self.times_of_trash() };
+        if times.is_none() {
+            snapshots.iter().try_for_each(|snapshot| self.check_unlocked(snapshot))?;
+            self.check_trash_unlocked(id)?;
+        }
+        if times.is_some() && grants.len() > MAX_GRANTS {
+            return Err(TrashError::TooManyGrants { name, grants: grants.len(), most: MAX_GRANTS }.into());
+        }
+        let revoked: Vec<Change> = grants.iter().map(|access| revocation(object, access)).collect();
+        let revocations = grants.iter().map(|access| Edit::Access((access.volume, access.to()), None)).collect();
+        changes.extend(grants.iter().map(Document::delete));
+        let edits = self.remove_all(what, snapshots, grants, times, &mut changes)?;
+        let bytes = self.size_of_volume(object);
+        self.store(changes).await?;
+        self.pool().volumes_resized(bytes, 0);
+        self.apply(revocations);
+        self.publish(&revoked).await;
+        self.apply(edits);
+        self.publish(&published).await;
+        let record = self.directory().trash_by_id(id).cloned();
+        let trashed = match record {
+            Some(record) => {
+                let objects = self.see(|facts| facts.trash_objects_of(&record));
+                self.count(&objects, &mut self.patience()).await;
+                self.see(|facts| facts.trash_view(&record))
+            }
+            None => None,
+        };
+        Ok(Deleted { name, trashed })
+    }
+
+    /// Full name of an object that is about to be deleted.
+    fn name_before_deletion(&self, what: &Trashed) -> String {
+        match what {
+            Trashed::Snapshot(snapshot) => self.directory().full_name(snapshot),
+            Trashed::Volume(_) | Trashed::Share(_) => what.name().to_owned(),
+        }
+    }
+
+    /// Times of what is deleted now; absent if the trash is off.
+    fn times_of_trash(&self) -> Option<Times> {
+        let (age, deleted) = (self.pool().trash_age(), self.environment().now());
+        age.is_positive().then(|| Times { deleted, until: deleted.saturating_add(age).unwrap_or(deleted) })
+    }
+
+    /// Edits that remove an object and its snapshots, with the changes of the catalog: to the trash, or, without
+    /// times, for good. Snapshots in the trash do not stay without their volume or share.
+    fn remove_all(
+        &self,
+        what: Trashed,
+        snapshots: Vec<SnapshotRecord>,
+        grants: Vec<AccessRecord>,
+        times: Option<Times>,
+        changes: &mut Vec<CatalogChange>,
+    ) -> Result<Vec<Edit>, ControlError> {
+        let id = what.id();
+        let mut all = vec![(what, grants, false)];
+        all.extend(snapshots.into_iter().map(|snapshot| (Trashed::Snapshot(snapshot), Vec::new(), true)));
+        let mut edits = Vec::with_capacity(2 * all.len());
+        for (what, grants, with_source) in all {
+            changes.push(what.delete());
+            edits.push(what.remove());
+            if let Some(Times { deleted, until }) = times {
+                let record = TrashRecord { what, deleted, until, with_source, grants };
+                changes.push(record.put()?);
+                edits.push(record.into());
+            } else {
+                changes.push(CatalogChange::DeleteObject { id: what.object() });
+            }
+        }
+        if times.is_none() {
+            for orphan in self.directory().trash_of(id) {
+                changes.extend([CatalogChange::DeleteObject { id: orphan.what.object() }, orphan.delete()]);
+                edits.push(Edit::Trash(orphan.what.id(), None));
+            }
+        }
+        Ok(edits)
+    }
+}

@@ -1,0 +1,92 @@
+//! Trusted time, by which locks of snapshots end: the time of day as far as this array has seen it
+//! pass.
+//!
+//! A clock that is set forward ends no lock: trusted time goes on from the time that the pool keeps,
+//! by the time that has elapsed since, and never beyond the time of day. It does not go back. Time for
+//! which the array was off does not count; locks last that much longer.
+
+pub(crate) mod part;
+
+use crate::control::Control;
+use crate::error::ControlError;
+use crate::events::Severity;
+use crate::events::view::AlertView;
+use crate::record::Document;
+use jiff::{SignedDuration, Timestamp};
+use part::TimeRecord;
+use pool::CatalogChange;
+use std::time::Duration;
+
+/// Time between two writes of the document.
+const SAVE_INTERVAL: Duration = Duration::from_secs(300);
+/// Difference from the time of day above which there is an alert.
+const AHEAD: SignedDuration = SignedDuration::from_mins(5);
+
+impl Control {
+    /// Trusted time.
+    pub(crate) fn trusted_now(&self) -> Timestamp {
+        self.trusted_time().now(&**self.environment())
+    }
+
+    /// End of a lock of so many seconds from now on.
+    pub(crate) fn lock_end(&self, seconds: Option<u32>) -> Option<Timestamp> {
+        let length = SignedDuration::from_secs(i64::from(seconds?));
+        self.trusted_now().checked_add(length).ok()
+    }
+
+    /// Change that stores trusted time with the first lock.
+    pub(crate) fn put_time(&self) -> Result<CatalogChange, ControlError> {
+        self.trusted_time().is_stored.set(true);
+        TimeRecord { trusted: self.trusted_now() }.put()
+    }
+
+    /// True if a snapshot is locked, in the trash or not.
+    fn has_locks(&self) -> bool {
+        let now = self.trusted_now();
+        let directory = self.directory();
+        directory.snapshots().any(|snapshot| snapshot.is_locked(now))
+            || directory.trash().any(|item| item.is_locked(now))
+    }
+
+    /// Stores trusted time now and then while there are locks; deletes the document after the last one.
+    pub(crate) async fn keep_time(&self, closed: bool) {
+        let time = self.trusted_time();
+        let now = self.environment().monotonic();
+        let is_due = time.saved_at.get().is_none_or(|saved| now.saturating_sub(saved) >= SAVE_INTERVAL);
+        if !(is_due || closed) || self.live().pool_stopped().is_some() {
+            return;
+        }
+        let record = TimeRecord { trusted: self.trusted_now() };
+        let change = match (self.has_locks(), time.is_stored.get()) {
+            (true, _) => record.put(),
+            (false, true) => Ok(record.delete()),
+            (false, false) => return time.saved_at.set(Some(now)),
+        };
+        // The next look tries again; until then, a restart makes locks last longer.
+        let Ok(change) = change else { return };
+        let is_stored = matches!(change, CatalogChange::PutDocument { .. });
+        if self.catalog().commit(vec![change]).await.is_ok() {
+            time.saved_at.set(Some(now));
+            time.is_stored.set(is_stored);
+        }
+    }
+
+    /// Alert for a time of day that locks do not follow.
+    pub(crate) fn time_alert(&self) -> Option<AlertView> {
+        if !self.trusted_time().is_stored.get() {
+            return None;
+        }
+        let (trusted, now) = (self.trusted_now(), self.environment().now());
+        if now.duration_since(trusted) <= AHEAD {
+            return None;
+        }
+        Some(AlertView {
+            code: "clock-ahead",
+            severity: Severity::Warning,
+            subject: self.pool().name().to_owned(),
+            since: self.started(),
+            message: format!("locks of snapshots go by {trusted:.0}: the clock is ahead of the time that has passed"),
+            help: "locks end later by the difference; time for which the array was off does not count",
+        })
+    }
+}

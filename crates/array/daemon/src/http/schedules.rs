@@ -1,0 +1,144 @@
+//! `/api/v1/schedules`.
+
+use crate::http::answer;
+use crate::http::answer::listing;
+use crate::http::convert;
+use crate::http::extract::{Body, Path, made};
+use crate::http::problem::Fault;
+use api::{Schedule, ScheduleCreate, ScheduleSet};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use control::Label;
+use reactor::ArrayHandle;
+use std::collections::BTreeMap;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// Resources of this file.
+pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
+    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, set, delete)).routes(routes!(run))
+}
+
+listing! {
+    /// Lists schedules, by name. Sort keys: `name`, `next`, `created`.
+    "schedule_list" list, "/api/v1/schedules", "schedules", NoFilter => |_| Ok(control::ScheduleList), Schedule,
+    convert::schedule
+}
+
+/// Creates a schedule. The name of an existing one is refused (`exists`).
+#[utoipa::path(
+    post,
+    path = "/api/v1/schedules",
+    operation_id = "schedule_create",
+    tag = "schedules",
+    request_body = ScheduleCreate,
+    responses((status = 201, description = "Created", body = Schedule))
+)]
+pub(super) async fn create(
+    State(array): State<ArrayHandle>,
+    Body(body): Body<ScheduleCreate>,
+) -> Result<Response, Fault> {
+    let ScheduleCreate { name, when, zone, volumes, label, keep, keep_last, lock_seconds } = body;
+    let request = control::ScheduleCreate {
+        name,
+        when: convert::wanted_when(when),
+        zone,
+        volumes,
+        label: one_label(label)?,
+        keep: convert::wanted_keep(keep),
+        keep_last,
+        lock_seconds,
+    };
+    let schedule = convert::schedule(array.call(request).await?);
+    Ok(made(true, &format!("/api/v1/schedules/{}", schedule.id), schedule))
+}
+
+/// Returns one schedule.
+#[utoipa::path(
+    get,
+    path = "/api/v1/schedules/{schedule}",
+    operation_id = "schedule_show",
+    tag = "schedules",
+    params(("schedule" = String, Path, description = "Name or id")),
+    responses((status = 200, body = Schedule))
+)]
+pub(super) async fn show(
+    State(array): State<ArrayHandle>,
+    Path(schedule): Path<String>,
+) -> Result<Json<Schedule>, Fault> {
+    answer::show(&array, control::ScheduleShow { schedule }, convert::schedule).await
+}
+
+/// Changes a schedule. Snapshots that the new rules do not keep are removed at once.
+#[utoipa::path(
+    patch,
+    path = "/api/v1/schedules/{schedule}",
+    operation_id = "schedule_set",
+    tag = "schedules",
+    params(("schedule" = String, Path, description = "Name or id")),
+    request_body = ScheduleSet,
+    responses((status = 200, body = Schedule))
+)]
+pub(super) async fn set(
+    State(array): State<ArrayHandle>,
+    Path(schedule): Path<String>,
+    Body(body): Body<ScheduleSet>,
+) -> Result<Json<Schedule>, Fault> {
+    let ScheduleSet { when, zone, volumes, label, keep, keep_last, lock_seconds, paused } = body;
+    let request = control::ScheduleSet {
+        schedule,
+        when: when.map(convert::wanted_when),
+        zone,
+        volumes,
+        label: label.map(one_label).transpose()?,
+        keep: keep.map(convert::wanted_keep),
+        keep_last,
+        lock_seconds: lock_seconds.map(|seconds| (seconds != 0).then_some(seconds)),
+        paused,
+    };
+    answer::change(&array, request, convert::schedule).await
+}
+
+/// Deletes a schedule. Its snapshots stay.
+#[utoipa::path(
+    delete,
+    path = "/api/v1/schedules/{schedule}",
+    operation_id = "schedule_delete",
+    tag = "schedules",
+    params(("schedule" = String, Path, description = "Name or id")),
+    responses((status = 204, description = "Deleted"))
+)]
+pub(super) async fn delete(
+    State(array): State<ArrayHandle>,
+    Path(schedule): Path<String>,
+) -> Result<StatusCode, Fault> {
+    array.call(control::ScheduleDelete { schedule }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Runs a schedule now: takes snapshots of all its members, and applies its rules.
+#[utoipa::path(
+    post,
+    path = "/api/v1/schedules/{schedule}/run",
+    operation_id = "schedule_run",
+    tag = "schedules",
+    params(("schedule" = String, Path, description = "Name or id")),
+    responses((status = 200, body = Schedule))
+)]
+pub(super) async fn run(
+    State(array): State<ArrayHandle>,
+    Path(schedule): Path<String>,
+) -> Result<Json<Schedule>, Fault> {
+    answer::change(&array, control::ScheduleRun { schedule }, convert::schedule).await
+}
+
+/// The label of a request: none, or one key with its value.
+fn one_label(label: BTreeMap<String, String>) -> Result<Option<Label>, Fault> {
+    if label.len() > 1 {
+        let detail = "a schedule has one label: one key with its value".to_owned();
+        return Err(Fault::InvalidRequest { status: StatusCode::UNPROCESSABLE_ENTITY, detail });
+    }
+    Ok(label.into_iter().next().map(|(key, value)| Label { key, value }))
+}
