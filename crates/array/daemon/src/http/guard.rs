@@ -190,7 +190,7 @@ impl Guard {
 
 /// Checks that a caller may use an operation.
 async fn check_rights(operation: &Operation, caller: &Caller, parts: &mut Parts) -> Result<(), Fault> {
-    if caller.scopes.metrics_only && operation.name != "metrics_show" {
+    if caller.scopes.metrics_only && !operation.is_scrape() {
         return Err(Refusal::OutsideScope { detail: "the token is for /metrics alone".to_owned() }.into());
     }
     let of_role = |role: Role| {
@@ -202,7 +202,10 @@ async fn check_rights(operation: &Operation, caller: &Caller, parts: &mut Parts)
             Err(Refusal::Forbidden { operation: operation.name, needs: role, has: caller.role }.into())
         }
     };
+    let at_once = scope::form_values(parts.uri.query().unwrap_or_default(), "now").any(|now| now == "true");
     match operation.needs {
+        // What passes by the trash does not come back.
+        Needs::Role(_) if at_once => of_role(Role::Admin),
         Needs::Nothing | Needs::Credentials => Ok(()),
         Needs::Role(role) => of_role(role),
         Needs::Own(role) => {

@@ -197,6 +197,11 @@ impl Operation {
         !matches!(method, "GET" | "HEAD") && !matches!(self.name, "live_set" | "signin_begin" | "setup_run")
     }
 
+    /// True if it is what a token for metrics is for.
+    pub(super) fn is_scrape(&self) -> bool {
+        matches!(self.name, "metrics_show" | "metrics_volumes")
+    }
+
     /// Word of what it needs, for the OpenAPI document.
     pub(super) const fn role(&self) -> &'static str {
         match self.needs {

@@ -92,7 +92,7 @@ pub(super) async fn parameter(parts: &mut Parts, names: &[&str]) -> Option<Strin
 }
 
 /// Values of a parameter of a query string.
-fn form_values<'a>(query: &'a str, name: &'a str) -> impl Iterator<Item = String> + 'a {
+pub(super) fn form_values<'a>(query: &'a str, name: &'a str) -> impl Iterator<Item = String> + 'a {
     let parse = move |pair: &str| {
         let uri = axum::http::Uri::builder().path_and_query(format!("/?{pair}")).build().ok()?;
         let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri).ok()?.0;

@@ -223,7 +223,7 @@ async fn counters_of_the_array_keep_what_deleted_volumes_did() {
         ]
     };
     assert_eq!(read().await, [60, 3, 3]);
-    assert_eq!(super::send(&app, "DELETE", "/api/v1/volumes/v2", None).await.0, 204);
+    assert_eq!(super::send(&app, "DELETE", "/api/v1/volumes/v2?now=true", None).await.0, 204);
     assert_eq!(read().await, [60, 3, 2]);
 }
 
