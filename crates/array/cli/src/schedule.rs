@@ -127,7 +127,7 @@ impl Resource for Schedule {
         wide("snapshots", |schedule| Value::Number(schedule.snapshots)),
         wide("volumes", |schedule| (!schedule.volumes.is_empty()).then(|| schedule.volumes.join(" ")).into()),
         wide("label", |schedule| schedule.label.iter().next().map(|(key, value)| format!("{key}={value}")).into()),
-        wide("lock", |schedule| schedule.lock_seconds.map(|seconds| duration(seconds)).into()),
+        wide("lock", |schedule| schedule.lock_seconds.map(duration).into()),
         wide("created", |schedule| format!("{:.0}", schedule.created).into()),
         wide("id", |schedule| schedule.id.to_string().into()),
     ];

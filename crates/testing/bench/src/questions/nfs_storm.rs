@@ -4,7 +4,8 @@
 //! client gets attributes, reads and writes 4 KiB, alone and beside a host with 32 commands
 //! outstanding, half of them writes. Pool in memory. p99 beside the others, divided by p99 alone:
 //! lower is better. Alone and together in turn. The others run only while the processors have nothing
-//! else to do (SCHED_IDLE), as if they were other machines; their rows tell how much they did. Server CPU in rows beside others includes theirs. Small: 64 MiB, 0.3 s. Large: 1 GiB, as requested.
+//! else to do (SCHED_IDLE), as if they were other machines; their rows tell how much they
+//! did. Server CPU in rows beside others includes theirs. Small: 64 MiB, 0.3 s. Large: 1 GiB, as requested.
 
 use super::nfs::{self, Row};
 use super::small_io::{Subject, random_io};
