@@ -1,8 +1,8 @@
 //! Connection side of an iSCSI connection: the socket, the protocol core, the timers, and the
 //! memory for its data. It knows nothing of the pool and runs on any thread.
 //!
-//! One poll does the work that a wake-up makes possible, within the turn that others leave it: it answers finished commands, reads and
-//! executes received PDUs, and writes responses. A batch of commands therefore costs one read, one
+//! One poll does the work that a wake-up makes possible, within the turn that others leave it: it
+//! answers finished commands, reads and executes received PDUs, and writes responses. A batch of commands therefore costs one read, one
 //! write and one pump of the pool.
 
 use super::super::clock;
@@ -239,8 +239,8 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
         nexus
     }
 
-    /// Does the work that is possible now, as much as other connections may wait for. Ready when the connection is over; commands may still be
-    /// running.
+    /// Does the work that is possible now, as much as other connections may wait for. Ready when the
+    /// connection is over; commands may still be running.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.quantum.begin();
         loop {

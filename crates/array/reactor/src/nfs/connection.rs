@@ -2,9 +2,9 @@
 //! for all of them.
 //!
 //! One poll does the work that a wake-up makes possible, within the turn that others leave it: it reads records,
-//! begins their calls, sends the replies of those that are done, and writes. A call that waits for nothing begins and ends in one poll; the others are in a
-//! set, and are replied to in the order in which they are done. A batch of calls therefore costs one read, one write
-//! and one pump of the pool.
+//! begins their calls, sends the replies of those that are done, and writes. A call that waits for nothing begins and
+//! ends in one poll; the others are in a set, and are replied to in the order in which they are done. A batch of calls
+//! therefore costs one read, one write and one pump of the pool.
 
 use super::super::clock;
 use super::super::memory::{Moved, Queued, Ration};
