@@ -2,8 +2,8 @@
 //! memory for its data. It knows nothing of the pool and runs on any thread.
 //!
 //! One poll does the work that a wake-up makes possible, within the turn that others leave it: it
-//! answers finished commands, reads and executes received PDUs, and writes responses. A batch of commands therefore costs one read, one
-//! write and one pump of the pool.
+//! answers finished commands, reads and executes received PDUs, and writes responses. A batch of
+//! commands therefore costs one read, one write and one pump of the pool.
 
 use super::super::clock;
 use super::super::memory::{Moved, Ration};
