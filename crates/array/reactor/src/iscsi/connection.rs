@@ -258,6 +258,7 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
             let written = !self.wire.has_output() && self.core.output_bytes() == 0;
             if self.ending && written && self.closed.is_none() {
                 self.core.close();
+                self.take_all_events();
                 continue;
             }
             if let Some(reason) = &self.closed
@@ -272,7 +273,7 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
                 return Poll::Ready(());
             }
             progress |= self.time(context);
-            if progress && self.quantum.is_over() {
+            if (progress || self.core.has_events()) && self.quantum.is_over() {
                 let_others_run(context);
                 return Poll::Pending;
             }
@@ -305,9 +306,7 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
     /// Ends tasks on behalf of another connection's task management function.
     fn abort(&mut self, number: u64, volumes: &BTreeSet<VolumeId>) {
         // Commands that the previous instruction released are included.
-        while let Some(event) = self.core.poll_event() {
-            self.take(event);
-        }
+        self.take_all_events();
         let waiting = self.ration.waiting();
         let waiting = waiting.filter(|command| volume_of(command).is_some_and(|volume| volumes.contains(&volume)));
         let waiting = waiting.map(|command| command.task);
@@ -425,6 +424,12 @@ impl<S: Socket, N: NexusSide> ConnectionTask<S, N> {
             progress = true;
         }
         progress
+    }
+
+    fn take_all_events(&mut self) {
+        while let Some(event) = self.core.poll_event() {
+            self.take(event);
+        }
     }
 
     fn take(&mut self, event: Event) {

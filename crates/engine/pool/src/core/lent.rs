@@ -33,8 +33,8 @@ impl<M: Media> Core<M> {
         }
         let mark = TransactionMark::new(stability == Stability::Durable);
         let (id, mut pending) = self.schedule.admit(Operation::Transaction(mark), Progress::default());
+        pending.progress.is_behind = self.waits_behind(&pending);
         let step = match outcome {
-            Ok(_) if !running.changes.is_empty() && self.waits_behind(&pending) => Step::LogFull,
             Ok(outcome) => self.decided(id, mark, outcome, (&mut running, body), &mut pending.progress),
             Err(step) => step,
         };
@@ -59,6 +59,7 @@ impl<M: Media> Core<M> {
             return self.settle(id, pending, Step::Fail(failure));
         }
         self.map.forget_need();
+        pending.progress.is_behind = self.waits_behind(&pending);
         let step = self.attempt_transaction(id, mark, (&mut running, body), &mut pending.progress);
         if self.keeps_transaction(&step, &mut running) {
             pending.progress.transaction = Some(running);

@@ -116,6 +116,8 @@ pub(crate) struct Progress {
     /// Space that the operation did not find.
     pub refused: Option<Refused>,
     pub flush_sequence: Option<u64>,
+    /// True if other operations wait for the log ahead of this one.
+    pub is_behind: bool,
     /// Unreadable block: address and CRC at the time of the read.
     pub bad_block: Option<(BlockAddress, Crc32c)>,
     /// Address of an unreadable map page that the operation needs.

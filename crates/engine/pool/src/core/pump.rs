@@ -22,6 +22,8 @@ const MEMORY_PER_OBJECT: usize = 64 << 10;
 const READ_STEPS: usize = PATH_PAGES + 1;
 /// Answers of the medium to such reads after which a pump is due.
 const UNPUMPED: usize = 64;
+/// Most operations that their submitters are asked to attempt while others wait for the log behind them.
+const MOST_DUE: usize = 32;
 /// Pages of detached sub-trees that a turn gives back while hosts wait for their space.
 const RECLAIMED: usize = 64;
 /// Memory of a segment's counts and of its table entry, in bytes.
@@ -73,6 +75,12 @@ impl<M: Media> Core<M> {
     #[inline]
     pub(crate) fn owes_eviction(&self) -> bool {
         self.turn.unpumped() >= UNPUMPED
+    }
+
+    /// True if operations wait for the log: a pump resumes them.
+    #[inline]
+    pub(crate) fn waits_for_log(&self) -> bool {
+        self.schedule.waits_for_log()
     }
 
     /// Advances everything without blocking, as far as one turn suffices: [`Core::wants_turn`] tells
@@ -152,7 +160,8 @@ impl<M: Media> Core<M> {
                 self.turn.cut();
                 break;
             }
-            if !progress && !self.retry_space() {
+            // A checkpoint that has ended meanwhile makes room in the log.
+            if !progress && !self.retry_space() && !self.retry_paced() {
                 break;
             }
         }
@@ -183,6 +192,7 @@ impl<M: Media> Core<M> {
     fn attempt(&mut self, id: OperationId, mut pending: Pending<Progress>) {
         if let Some(reason) = &self.stopped {
             let failure = Failure::Block(BlockError::PoolStopped { reason: reason.clone() });
+            self.schedule.leave_log(&mut pending, false);
             self.schedule.finish(id, Err(failure));
             return;
         }
@@ -196,7 +206,10 @@ impl<M: Media> Core<M> {
             };
             return self.fail(id, pending, failure);
         }
-        if self.waits_behind(&pending) {
+        pending.progress.is_behind = self.waits_behind(&pending);
+        // A transaction finds out first whether it changes anything.
+        if pending.progress.is_behind && !matches!(pending.operation, Operation::Transaction(_)) {
+            self.schedule.resume_eviction(id);
             return self.schedule.keep_for_log(id, pending);
         }
         self.map.forget_need();
@@ -221,8 +234,8 @@ impl<M: Media> Core<M> {
         if !matches!(step, Step::Wait | Step::Submitter) {
             self.schedule.resume_eviction(id);
         }
-        if matches!(step, Step::Again | Step::Later | Step::Io) {
-            pending.got_on();
+        if !matches!(step, Step::LogFull | Step::Submitter) {
+            self.schedule.leave_log(&mut pending, matches!(step, Step::Wait | Step::Space));
         }
         match step {
             Step::Done(output) => self.schedule.finish(id, Ok(output)),
@@ -288,6 +301,7 @@ impl<M: Media> Core<M> {
         if let Operation::Recount { object } = &pending.operation {
             self.map.end_count(*object);
         }
+        self.schedule.leave_log(&mut pending, false);
         if pending.progress.placed.as_ref().is_some_and(|placed| placed.writes > 0) {
             // Its blocks may not be used for anything else before the writes to them have ended.
             pending.fail(failure);
@@ -349,24 +363,27 @@ impl<M: Media> Core<M> {
         progress
     }
 
-    /// Resumes operations that wait for log space, in order, as far as it suffices.
-    fn retry_paced(&mut self) {
+    /// Resumes operations that wait for log space, in order, as far as it suffices. True if one got on.
+    fn retry_paced(&mut self) -> bool {
         if !self.schedule.waits_for_log() || !self.log_takes(1) {
-            return;
+            return false;
         }
-        for _ in 0..self.schedule.log_waiters() {
+        let (mut from, mut due, mut resumed) = (0, 0, false);
+        while due < MOST_DUE {
             if self.turn.is_over() {
-                return self.turn.cut();
+                self.turn.cut();
+                break;
             }
-            let Some(id) = self.schedule.next_log_waiter() else { return };
-            let Some(pending) = self.schedule.take(id) else { continue };
+            let Some((place, id, pending)) = self.schedule.next_log_waiter(from, &mut due) else { break };
             self.turn.step();
             self.attempt(id, pending);
-            if self.schedule.is_first_log_waiter(id) {
+            if self.schedule.is_log_waiter(place) {
                 // No room for this operation yet: those behind it wait their turn.
-                return;
+                break;
             }
+            (from, resumed) = (place, true);
         }
+        resumed
     }
 
     /// Retries operations that found no space if some has come back, and fails them if none can.

@@ -1,7 +1,11 @@
 //! Turns do a bounded amount of work on a medium that answers at once.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use crate::{CatalogChange, Core, ObjectId, Operation, Options, TurnWork, initial_root};
+use crate::core::lent::Begun;
+use crate::transaction::{Attempt, Lent};
+use crate::{
+    BlockNumber, CatalogChange, Core, ObjectId, Operation, Options, Outcome, Stability, TurnWork, View, initial_root,
+};
 use bytes::Bytes;
 use media::{BLOCK_BYTES, FormatOptions, LocalMedia, SimDisk, SimOptions};
 
@@ -159,6 +163,92 @@ fn a_short_write_waits_for_the_log_behind_a_long_one() {
     let place = |id| order.iter().position(|finished| *finished == id).unwrap();
     assert!(place(long) < place(short));
     assert!(before.iter().all(|id| place(*id) < place(long)), "operations before the long one");
+}
+
+/// Writes of `blocks` blocks each that wait for room; there is room for none of them until memory grows.
+fn waiting_writes(core: &mut Engine, volume: ObjectId, blocks: &[usize]) -> Vec<u64> {
+    scatter(core, volume, 1000);
+    core.options.memory_bytes = 1 << 20;
+    let mut filler = 0;
+    while !core.schedule.waits_for_log() {
+        let data = Bytes::from(vec![9; BLOCK_BYTES]);
+        core.submit(Operation::Write { object: volume, offset: (filler % 1000) << 20, data, forced: true });
+        filler += 1;
+    }
+    let write = |(index, blocks): (usize, &usize)| {
+        let data = Bytes::from(vec![9; blocks * BLOCK_BYTES]);
+        core.submit(Operation::Write { object: volume, offset: (index as u64) << 20, data, forced: true })
+    };
+    blocks.iter().enumerate().map(write).collect()
+}
+
+/// Operations in the order in which they finish, until all of `last` have.
+fn order_of_ends(core: &mut Engine, last: &[u64]) -> Vec<u64> {
+    let mut order = Vec::new();
+    while !last.iter().all(|id| order.contains(id)) {
+        core.pump(0);
+        while let Some((id, result)) = core.poll_finished() {
+            result.unwrap();
+            order.push(id);
+        }
+    }
+    order.retain(|id| last.contains(id));
+    order
+}
+
+/// A retry without room turned the queue round.
+#[test]
+fn operations_that_find_no_room_again_keep_their_places() {
+    let (mut core, volume) = engine();
+    let writes = waiting_writes(&mut core, volume, &[4, 1, 4, 1, 1]);
+    for _ in 0..3 {
+        core.schedule.retry_all();
+        core.advance();
+        assert!(writes.iter().all(|id| core.schedule.contains(*id)), "some got ahead of those before them");
+    }
+    core.options.memory_bytes = 256 << 20;
+    assert_eq!(order_of_ends(&mut core, &writes), writes);
+}
+
+/// A transaction whose submitter makes the attempts lost its place whenever it was asked for one.
+#[test]
+fn a_transaction_of_a_submitter_keeps_its_place_for_the_log() {
+    let (mut core, volume) = engine();
+    let before = waiting_writes(&mut core, volume, &[1]);
+    let change = |bytes: usize| {
+        Lent::new(
+            move |view: &mut View<'_>| {
+                view.edit(volume, BlockNumber::new(0), 0..bytes)?.fill(7);
+                Ok(Outcome::Commit(()))
+            },
+            |_: &mut View<'_>, ()| (),
+        )
+    };
+    let (mut first, mut second) = (change(BLOCK_BYTES), change(8));
+    let begin = |core: &mut Engine, body: &mut dyn Attempt| match core.begin_lent(body, Stability::Durable) {
+        Begun::InProgress(id) => id,
+        Begun::Ended(result) => panic!("{result:?}"),
+    };
+    let ids = [begin(&mut core, &mut first), begin(&mut core, &mut second)];
+    core.options.memory_bytes = 256 << 20;
+    core.pump(0);
+    let due: Vec<u64> = std::iter::from_fn(|| core.poll_due()).collect();
+    assert_eq!(due, ids);
+    assert!(!core.schedule.contains(before[0]));
+    // The second submitter is quicker.
+    core.continue_lent(ids[1], &mut second);
+    assert!(core.schedule.contains(ids[1]), "it got ahead");
+    let new = {
+        let data = Bytes::from(vec![9; BLOCK_BYTES]);
+        core.submit(Operation::Write { object: volume, offset: 0, data, forced: true })
+    };
+    assert!(core.schedule.contains(new), "it got ahead of those whose submitters were asked");
+    core.continue_lent(ids[0], &mut first);
+    core.pump(0);
+    assert_eq!(core.poll_due(), Some(ids[1]));
+    core.continue_lent(ids[1], &mut second);
+    let order = order_of_ends(&mut core, &[ids[0], ids[1], new]);
+    assert_eq!(order, [ids[0], ids[1], new]);
 }
 
 /// While a checkpoint is written, each turn completes what hosts have submitted before it.

@@ -102,10 +102,11 @@ impl<M: Media> Pool<M> {
                 self.deliver(found, result);
             }
         }
-        let owes_eviction = core.owes_eviction();
+        // Those behind a transaction that has left the queue for the log go on.
+        let owes_pump = core.owes_eviction() || core.waits_for_log();
         drop(core);
         if let Some(result) = own {
-            if owes_eviction {
+            if owes_pump {
                 self.ask_for_pump();
             }
             return Next::End(result);

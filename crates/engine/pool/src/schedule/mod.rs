@@ -10,7 +10,7 @@ use crate::map::need::Need;
 use media::BlockAddress;
 use offer::Offer;
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Bit that is set in the ids of the pool's own operations.
 const INTERNAL: OperationId = 1 << 63;
@@ -36,13 +36,14 @@ pub(crate) struct Pending<P> {
     waiting: u32,
     /// Failure for its next attempt.
     failed: Option<Failure>,
-    /// True if it has waited for the log and not got on since: its place is ahead of all that wait.
-    waited_for_log: bool,
+    /// Its place among those that wait for the log. It keeps the place until it gets on, whatever else it waits for
+    /// meanwhile.
+    log_place: Option<u64>,
 }
 
 impl<P> Pending<P> {
     fn new(operation: Operation, progress: P) -> Self {
-        Self { operation, progress, waiting: 0, failed: None, waited_for_log: false }
+        Self { operation, progress, waiting: 0, failed: None, log_place: None }
     }
 }
 
@@ -62,12 +63,14 @@ impl<P> Pending<P> {
     pub fn take_failure(&mut self) -> Option<Failure> {
         self.failed.take()
     }
+}
 
-    /// Gives up the place that the operation had by waiting for the log.
-    #[inline]
-    pub fn got_on(&mut self) {
-        self.waited_for_log = false;
-    }
+/// Operation that waits for the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LogWaiter {
+    id: OperationId,
+    /// True if its submitter has been asked for the next attempt.
+    is_due: bool,
 }
 
 /// Operations in progress.
@@ -81,7 +84,8 @@ pub(crate) struct Schedule<P> {
     due: VecDeque<OperationId>,
     waiters: FxHashMap<Key, Vec<OperationId>>,
     space_waiters: VecDeque<OperationId>,
-    log_waiters: VecDeque<OperationId>,
+    /// Operations that wait for the log, by place.
+    log_waiters: BTreeMap<u64, LogWaiter>,
     /// Operations that took effect, each with the log record that has to become durable first.
     durable_waiters: VecDeque<(u64, OperationId, Output)>,
     /// Operation whose pages keep being evicted. While set, eviction is off so that it can finish.
@@ -107,7 +111,7 @@ impl<P> Default for Schedule<P> {
             due: VecDeque::new(),
             waiters: FxHashMap::default(),
             space_waiters: VecDeque::new(),
-            log_waiters: VecDeque::new(),
+            log_waiters: BTreeMap::new(),
             durable_waiters: VecDeque::new(),
             eviction_held_by: None,
             unreadable: FxHashMap::default(),
@@ -205,6 +209,9 @@ impl<P> Schedule<P> {
 
     /// Stores an operation until its submitter makes the next attempt.
     pub fn keep_for_submitter(&mut self, id: OperationId, pending: Pending<P>) {
+        if let Some(waiter) = pending.log_place.and_then(|place| self.log_waiters.get_mut(&place)) {
+            waiter.is_due = true;
+        }
         self.keep(id, pending);
         self.due.push_back(id);
     }
@@ -394,22 +401,32 @@ impl<P> Schedule<P> {
         &mut self.offer
     }
 
-    /// Stores an operation until the log has room, behind those that wait for it. One that has waited before
-    /// is the first again.
+    /// Stores an operation until the log has room, behind those that wait for it already. One that has waited before
+    /// has its place again.
     pub fn keep_for_log(&mut self, id: OperationId, mut pending: Pending<P>) {
-        let first = std::mem::replace(&mut pending.waited_for_log, true);
+        let number = self.next_number();
+        let place = *pending.log_place.get_or_insert(number);
+        self.log_waiters.insert(place, LogWaiter { id, is_due: false });
         self.keep(id, pending);
-        if first {
-            self.log_waiters.push_front(id);
-        } else {
-            self.log_waiters.push_back(id);
+    }
+
+    /// Notes that an operation has stopped to wait for the log. `keeps_place`: it may come back to its place.
+    #[inline]
+    pub fn leave_log(&mut self, pending: &mut Pending<P>, keeps_place: bool) {
+        if let Some(place) = pending.log_place {
+            self.log_waiters.remove(&place);
+            if !keeps_place {
+                pending.log_place = None;
+            }
         }
     }
 
-    /// True if the operation has to wait behind those that wait for the log.
+    /// True if the operation has to wait behind others that wait for the log.
     #[inline]
     pub fn is_behind_log_waiters(&self, pending: &Pending<P>) -> bool {
-        self.waits_for_log() && !pending.waited_for_log && pending.operation.enters_log()
+        let first = self.log_waiters.first_key_value();
+        first.is_some_and(|(first, _)| pending.log_place.is_none_or(|place| *first < place))
+            && pending.operation.enters_log()
     }
 
     /// True if operations wait for the log.
@@ -419,28 +436,36 @@ impl<P> Schedule<P> {
     }
 
     /// Number of operations that wait for the log.
+    #[cfg(test)]
     pub fn log_waiters(&self) -> usize {
         self.log_waiters.len()
     }
 
-    /// Takes the first operation that waits for the log.
-    pub fn next_log_waiter(&mut self) -> Option<OperationId> {
-        self.log_waiters.pop_front()
+    /// Takes the operation that waits for the log at the first place from `from` on, with its place: to attempt it.
+    /// Those whose submitters have been asked for an attempt are passed over and counted in `due`. It stays in the
+    /// queue until [`Self::leave_log`].
+    pub fn next_log_waiter(&mut self, from: u64, due: &mut usize) -> Option<(u64, OperationId, Pending<P>)> {
+        loop {
+            let (place, waiter) = self.log_waiters.range(from..).find(|(_, waiter)| !waiter.is_due)?;
+            let (place, id) = (*place, waiter.id);
+            *due += self.log_waiters.range(from..place).count();
+            match self.operations.remove(&id) {
+                Some(pending) => return Some((place, id, pending)),
+                // It was given up.
+                None => self.log_waiters.remove(&place),
+            };
+        }
     }
 
-    /// True if the operation is the first of those that wait for the log.
-    pub fn is_first_log_waiter(&self, id: OperationId) -> bool {
-        self.log_waiters.front() == Some(&id)
-    }
-
-    /// Retries the operations that wait for the log.
-    pub fn retry_log(&mut self) {
-        self.ready.extend(std::mem::take(&mut self.log_waiters));
+    /// True if the operation at this place waits for room. False if its submitter has been asked for an attempt, and if
+    /// it waits for the log no more.
+    pub fn is_log_waiter(&self, place: u64) -> bool {
+        self.log_waiters.get(&place).is_some_and(|waiter| !waiter.is_due)
     }
 
     /// Retries the operations that wait for log or space.
     pub fn retry_all(&mut self) {
-        self.retry_log();
+        self.ready.extend(std::mem::take(&mut self.log_waiters).into_values().map(|waiter| waiter.id));
         self.ready.extend(std::mem::take(&mut self.space_waiters));
     }
 

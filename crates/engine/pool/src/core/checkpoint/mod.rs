@@ -184,7 +184,6 @@ impl<M: Media> Core<M> {
         self.checkpoints.root_version += 1;
         self.map.commit_epoch(epoch);
         self.log.truncate(log_position);
-        self.schedule.retry_log();
         self.release_held_space();
         let hold = self.online_check.as_ref().is_some_and(|check| check.holds());
         self.map.begin_release(hold);

@@ -230,6 +230,9 @@ impl<M: Media> Core<M> {
             let durable = mark.is_durable() && outcome == Outcome::Commit(());
             return super::acknowledged(durable, Output::Done);
         }
+        if progress.is_behind {
+            return Step::LogFull;
+        }
         match self.overwrite_in_place(&running.changes) {
             Some(false) => {}
             Some(true) => {
