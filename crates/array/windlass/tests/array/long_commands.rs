@@ -161,3 +161,24 @@ fn a_cold_reset_ends_the_session_of_its_sender() {
     sharing.test_unit_ready().unwrap();
     stranger.test_unit_ready().unwrap();
 }
+
+/// The thread of the array took nothing more of a connection whose turn was over, and waited for its end for ever.
+#[test]
+fn a_cold_reset_behind_many_commands_ends_the_session_and_nothing_else() {
+    let fixture = Fixture::start("256M", &[]);
+    fixture.ok(&["volume", "create", "v1", "--size", "16M"]);
+    add_host(&fixture, "a", &[("v1", "0")]);
+    add_host(&fixture, "b", &[("v1", "0")]);
+    let mut other = fixture.log_in_as("b", "v1");
+    for _ in 0..20 {
+        let mut sender = fixture.log_in_as("a", "v1");
+        sender.clear_unit_attentions().unwrap();
+        for _ in 0..48 {
+            sender.submit([0; 16], TransferRequest::None).unwrap();
+        }
+        // Its commands are answered, or aborted by the function.
+        let _answer = sender.task_management(TaskManagementFunction::TARGET_COLD_RESET, None);
+        other.clear_unit_attentions().unwrap();
+        other.test_unit_ready().unwrap();
+    }
+}
