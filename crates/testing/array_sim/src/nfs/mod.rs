@@ -150,6 +150,10 @@ impl Host {
         loop {
             // Recovery is no hang.
             begun = begun.max(self.shared.up_since.get());
+            if self.shared.troubled.get() {
+                // An engine that has stopped gives no session before it is killed and started again.
+                begun = Instant::now();
+            }
             if begun.elapsed() > BOUND {
                 return Err(format!("host {} of NFS: no session for {} s", self.index, BOUND.as_secs()));
             }
