@@ -96,7 +96,11 @@ pub(super) async fn execute(
         recorder.end(Outcome { intent, result: result.to_owned(), code, duration_us, id }).await;
         response
     };
-    // A task of its own: it goes on when the connection ends.
+    to_its_end(run).await
+}
+
+/// Runs a request in a task of its own, which goes on when the connection ends.
+pub(super) async fn to_its_end(run: impl Future<Output = Response> + Send + 'static) -> Response {
     tokio::spawn(run).await.unwrap_or_else(|_| {
         let detail = "the request ended without an answer".to_owned();
         Fault::InvalidRequest { status: StatusCode::INTERNAL_SERVER_ERROR, detail }.into_response()
