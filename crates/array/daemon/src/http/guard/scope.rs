@@ -26,8 +26,13 @@ pub(super) async fn check(
         Volumes::None => return Ok(Request::from_parts(parts, body)),
         Volumes::Others => return outside(format!("the token is for the volumes {scope} alone")),
         Volumes::Path(fields) => {
-            let named = parameter(&mut parts, &["volume", "snapshot"]).await.unwrap_or_default();
-            check_name(scope, &named, array).await?;
+            match parameter(&mut parts, &["snapshot"]).await {
+                Some(snapshot) => check_snapshot(scope, &snapshot, array).await?,
+                None => {
+                    let volume = parameter(&mut parts, &["volume"]).await.unwrap_or_default();
+                    check_name(scope, &volume, array).await?;
+                }
+            }
             fields
         }
         Volumes::Query => {
@@ -70,15 +75,25 @@ fn texts(value: &Value) -> Vec<&str> {
 
 /// Checks a volume or snapshot, by name or id. One that does not exist has to have a name in the scope.
 async fn check_name(scope: &Glob, named: &str, array: &ArrayHandle) -> Result<(), Fault> {
-    let volume = match array.read(control::VolumeShow { volume: named.to_owned() }).await {
-        Ok(view) => view.record.name,
-        Err(_not_found) => match array.read(control::SnapshotShow { snapshot: named.to_owned() }).await {
-            Ok(view) if view.of_share => return Err(outside(scope, named)),
-            Ok(view) => view.volume,
-            Err(_not_found) => named.split('@').next().unwrap_or_default().to_owned(),
-        },
+    match array.read(control::VolumeShow { volume: named.to_owned() }).await {
+        Ok(view) => check_pattern(scope, &view.record.name, named),
+        Err(_not_found) => check_snapshot(scope, named, array).await,
+    }
+}
+
+/// Checks a snapshot, by name or id. A volume may have the name of a snapshot of another one.
+async fn check_snapshot(scope: &Glob, named: &str, array: &ArrayHandle) -> Result<(), Fault> {
+    let volume = match array.read(control::SnapshotShow { snapshot: named.to_owned() }).await {
+        Ok(view) if view.of_share => return Err(outside(scope, named)),
+        Ok(view) => view.volume,
+        Err(_not_found) => named.split('@').next().unwrap_or_default().to_owned(),
     };
-    if scope.matches(&volume) { Ok(()) } else { Err(outside(scope, named)) }
+    check_pattern(scope, &volume, named)
+}
+
+/// Checks the name of the volume that `named` stands for.
+fn check_pattern(scope: &Glob, volume: &str, named: &str) -> Result<(), Fault> {
+    if scope.matches(volume) { Ok(()) } else { Err(outside(scope, named)) }
 }
 
 fn outside(scope: &Glob, named: &str) -> Fault {

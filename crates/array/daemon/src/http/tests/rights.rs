@@ -229,3 +229,20 @@ async fn a_scope_of_volumes_counts_for_names_ids_and_snapshots() {
         }
     }
 }
+
+/// A snapshot of another volume whose name is also that of a volume in the scope could be deleted.
+#[tokio::test]
+async fn a_snapshot_is_not_taken_for_a_volume_of_its_name() {
+    let plane = Plane::new().await;
+    for name in ["csi-1", "db"] {
+        let volume = json!({ "name": name, "size_bytes": 1 << 20 });
+        assert_eq!(plane.ask(&Author::root(), "POST", "/api/v1/volumes", Some(volume)).await.status, 201);
+    }
+    let snapshot = Some(json!({ "name": "csi-1" }));
+    assert_eq!(plane.ask(&Author::root(), "POST", "/api/v1/volumes/db/snapshots", snapshot).await.status, 201);
+    let author = Author::with_token(&plane.token("csi", "operator", json!({ "volumes": "csi-*" })).await);
+    for method in ["GET", "DELETE"] {
+        let answer = plane.ask(&author, method, "/api/v1/snapshots/csi-1", None).await;
+        assert_eq!(answer.code(), (403, "outside-scope"), "{method}");
+    }
+}
