@@ -13,7 +13,7 @@ use identity::{
 use jiff::Timestamp;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use uuid::Uuid;
 
@@ -113,9 +113,9 @@ pub(crate) struct Attempt {
 /// Users, tokens and sign-ins, with their store.
 pub(crate) struct Gate {
     state_dir: PathBuf,
-    people: Mutex<People>,
+    people: Arc<Mutex<People>>,
     /// Held while a change is planned, stored and applied: changes do not overlap.
-    store: tokio::sync::Mutex<Result<Store, Unavailable>>,
+    store: Arc<tokio::sync::Mutex<Result<Store, Unavailable>>>,
     failures: Mutex<Failures>,
     setup: Mutex<Option<SetupCode>>,
     hashing: Hashing,
@@ -138,8 +138,8 @@ impl Gate {
         };
         Self {
             state_dir: state_dir.to_owned(),
-            people: Mutex::new(people),
-            store: tokio::sync::Mutex::new(store),
+            people: Arc::new(Mutex::new(people)),
+            store: Arc::new(tokio::sync::Mutex::new(store)),
             failures: Mutex::default(),
             setup: Mutex::default(),
             hashing: Hashing::default(),
@@ -185,22 +185,26 @@ impl Gate {
     }
 
     /// Makes a change: plans it, stores it, and applies it. It is durable on return; after an error
-    /// nothing has changed.
+    /// nothing has changed. What is stored is also applied if the caller is dropped meanwhile.
     pub(crate) async fn change(
         &self,
         plan: impl FnOnce(&People) -> Result<Vec<Change>, IdentityError>,
     ) -> Result<(), NotChanged> {
-        let store = self.store.lock().await;
+        let store = Arc::clone(&self.store).lock_owned().await;
         let changes = self.see(plan)?;
         if changes.is_empty() {
             return Ok(());
         }
         let to_store = store.as_ref().map_err(|error| NotChanged::Unavailable(error.clone()))?.clone();
-        let write = move || to_store.write(&changes).map(|()| changes);
-        let changes = tokio::task::spawn_blocking(write).await.map_err(anyhow::Error::new)??;
-        let mut people = self.people();
-        changes.into_iter().for_each(|change| people.apply(change));
-        Ok(())
+        let people = Arc::clone(&self.people);
+        let make = move || -> anyhow::Result<()> {
+            let _no_other_change = store;
+            to_store.write(&changes)?;
+            let mut people = people.lock().unwrap_or_else(PoisonError::into_inner);
+            changes.into_iter().for_each(|change| people.apply(change));
+            Ok(())
+        };
+        Ok(tokio::task::spawn_blocking(make).await.map_err(anyhow::Error::new)??)
     }
 
     /// Stores the last uses, and removes sign-ins that have ended.
