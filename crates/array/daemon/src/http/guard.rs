@@ -5,10 +5,12 @@
 //! a row there is answered here, so that no handler can be reached past the table.
 
 mod record;
+mod refusals;
 mod scope;
 mod trouble;
 
 pub(super) use record::Recorder;
+pub(super) use refusals::Refusals;
 pub(super) use trouble::Trouble;
 
 use crate::http::connections::Connection;

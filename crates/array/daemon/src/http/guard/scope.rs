@@ -108,10 +108,14 @@ pub(super) async fn parameter(parts: &mut Parts, names: &[&str]) -> Option<Strin
 
 /// Values of a parameter of a query string.
 pub(super) fn form_values<'a>(query: &'a str, name: &'a str) -> impl Iterator<Item = String> + 'a {
-    let parse = move |pair: &str| {
+    form_pairs(query).filter(move |(own, _)| own == name).map(|(_, value)| value)
+}
+
+/// Names and values of a query string, decoded. A pair that cannot be decoded is left out.
+pub(super) fn form_pairs(query: &str) -> impl Iterator<Item = (String, String)> + '_ {
+    let parse = |pair: &str| {
         let uri = axum::http::Uri::builder().path_and_query(format!("/?{pair}")).build().ok()?;
-        let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri).ok()?.0;
-        pairs.into_iter().find(|(own, _)| own == name).map(|(_, value)| value)
+        Some(axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri).ok()?.0)
     };
-    query.split('&').filter_map(parse)
+    query.split('&').filter_map(parse).flatten()
 }

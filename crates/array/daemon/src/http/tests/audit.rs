@@ -4,6 +4,7 @@ use super::people::{Author, PASSWORD, Plane};
 use crate::http::Surroundings;
 use crate::memory::TemporaryDirectory;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 async fn entries(plane: &Plane, query: &str) -> Vec<Value> {
     let answer = plane.ask(&Author::root(), "GET", &format!("/api/v1/audit{query}"), None).await;
@@ -112,4 +113,41 @@ async fn refused_sign_ins_are_reported_once_in_a_while() {
     assert_eq!(events["items"].as_array().unwrap().len(), 1);
     let message = events["items"][0]["message"].as_str().unwrap();
     assert_eq!(message, "sign-in of \"eve\\u{7}\" from 192.0.2.1 refused: wrong name or password");
+}
+
+/// A viewer in a loop pushed all other entries out.
+#[tokio::test]
+async fn refusals_of_a_caller_are_recorded_once_in_a_while() {
+    let plane = Plane::new().await;
+    let viewer = Author::with_token(&plane.token("v", "viewer", json!({})).await);
+    for at in 0..5 {
+        let path = format!("/api/v1/volumes/v{at}");
+        assert_eq!(plane.ask(&viewer, "DELETE", &path, None).await.status, 403);
+    }
+    assert_eq!(plane.ask(&viewer, "POST", "/api/v1/volumes", None).await.status, 403);
+    assert_eq!(entries(&plane, "?action=volume_create").await.len(), 1, "another operation");
+    let refused = entries(&plane, "?action=volume_delete").await;
+    assert_eq!((refused.len(), &refused[0]["target"]["name"]), (1, &json!("v0")));
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(11)).await;
+    tokio::time::resume();
+    let refused = loop {
+        let refused = entries(&plane, "?action=volume_delete").await;
+        if refused.len() > 1 {
+            break refused;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!(refused[0]["change"]["refusals_left_out"]["after"], json!(4));
+}
+
+#[tokio::test]
+async fn parameters_of_the_query_are_recorded() {
+    let plane = Plane::new().await;
+    let volume = json!({ "name": "v1", "size_bytes": 1 << 20 });
+    assert_eq!(plane.ask(&Author::root(), "POST", "/api/v1/volumes", Some(volume)).await.status, 201);
+    let path = "/api/v1/volumes/v1?now=%74rue&with_snapshots=true";
+    assert_eq!(plane.ask(&Author::root(), "DELETE", path, None).await.status, 204);
+    let change = &entries(&plane, "?action=volume_delete").await[0]["change"];
+    assert_eq!((&change["now"]["after"], &change["with_snapshots"]["after"]), (&json!("true"), &json!("true")));
 }
