@@ -77,7 +77,11 @@ fn texts(value: &Value) -> Vec<&str> {
 async fn check_name(scope: &Glob, named: &str, array: &ArrayHandle) -> Result<(), Fault> {
     match array.read(control::VolumeShow { volume: named.to_owned() }).await {
         Ok(view) => check_pattern(scope, &view.record.name, named),
-        Err(_not_found) => check_snapshot(scope, named, array).await,
+        // Some operations of volumes are also for shares.
+        Err(_not_found) => match array.read(control::ShareShow { share: named.to_owned() }).await {
+            Ok(_share) => Err(outside(scope, named)),
+            Err(_not_found) => check_snapshot(scope, named, array).await,
+        },
     }
 }
 

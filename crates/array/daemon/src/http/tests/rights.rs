@@ -246,3 +246,20 @@ async fn a_snapshot_is_not_taken_for_a_volume_of_its_name() {
         assert_eq!(answer.code(), (403, "outside-scope"), "{method}");
     }
 }
+
+/// A share whose name fits the scope got snapshots.
+#[tokio::test]
+async fn a_scope_of_volumes_has_no_shares() {
+    let plane = Plane::new().await;
+    let share = Some(json!({ "name": "csi-files" }));
+    let made = plane.ask(&Author::root(), "POST", "/api/v1/shares", share).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    let author = Author::with_token(&plane.token("csi", "operator", json!({ "volumes": "csi-*" })).await);
+    for (path, body) in [
+        ("/api/v1/volumes/csi-files/snapshots", json!({ "name": "s" })),
+        ("/api/v1/snapshots", json!({ "name": "s", "volumes": ["csi-files"] })),
+    ] {
+        let answer = plane.ask(&author, "POST", path, Some(body)).await;
+        assert_eq!(answer.code(), (403, "outside-scope"), "{path}");
+    }
+}
