@@ -285,24 +285,26 @@ impl Gate {
     /// Begins a sign-in. Returns the cookie.
     pub(crate) async fn sign_in(&self, attempt: Attempt) -> Result<String, NotSignedIn> {
         let Attempt { user, password, from, agent, display } = attempt;
-        let wait = || self.failures().wait(from, &user, Instant::now());
-        if let Some(seconds) = wait() {
-            return Err(NotSignedIn::Wait { seconds });
-        }
-        let salt = random()?;
-        let hash = self.see(|people| people.password_of(&user, salt));
-        let (compared, presented) = (hash.clone(), password);
-        let fits = self.hashing.run(move || compared.verify(&presented)).await?;
-        // Others may have failed while this one waited for its turn.
-        if let Some(seconds) = wait() {
-            return Err(NotSignedIn::Wait { seconds });
-        }
-        if !fits {
-            return Err(NotSignedIn::Wrong(self.failures().sign_in_failed(from, &user, Instant::now())));
-        }
+        let hash = self.verify(&user, password, from).await?;
         let cookie = self.begin(&user, &hash, from, &agent, display).await?;
         self.failures().succeeded(from, &user);
         Ok(cookie)
+    }
+
+    /// Compares a password of a user. Returns the hash that it fits.
+    async fn verify(&self, user: &str, password: String, from: IpAddr) -> Result<PasswordHash, NotSignedIn> {
+        let wait = || match self.failures().wait(from, user, Instant::now()) {
+            Some(seconds) => Err(NotSignedIn::Wait { seconds }),
+            None => Ok(()),
+        };
+        wait()?;
+        let salt = random()?;
+        let hash = self.see(|people| people.password_of(user, salt));
+        let compared = hash.clone();
+        let fits = self.hashing.run(move || compared.verify(&password)).await?;
+        // Others may have failed while this one waited for its turn.
+        wait()?;
+        if fits { Ok(hash) } else { Err(NotSignedIn::Wrong(self.failures().sign_in_failed(from, user, Instant::now()))) }
     }
 
     /// Begins a sign-in of a user whose password was compared.
@@ -330,15 +332,7 @@ impl Gate {
 
     /// Compares the present password of a user, as a sign-in does.
     pub(crate) async fn compare(&self, user: &str, password: String, from: IpAddr) -> Result<(), NotSignedIn> {
-        if let Some(seconds) = self.failures().wait(from, user, Instant::now()) {
-            return Err(NotSignedIn::Wait { seconds });
-        }
-        let salt = random()?;
-        let hash = self.see(|people| people.password_of(user, salt));
-        if self.hashing.run(move || hash.verify(&password)).await? {
-            return Ok(());
-        }
-        Err(NotSignedIn::Wrong(self.failures().sign_in_failed(from, user, Instant::now())))
+        self.verify(user, password, from).await.map(drop)
     }
 
     /// Secret of a new token.

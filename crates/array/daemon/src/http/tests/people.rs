@@ -4,7 +4,7 @@ use crate::http::cookie;
 use crate::http::peer::Peer;
 use crate::http::{Surroundings, guarded};
 use crate::memory::{TemporaryDirectory, spawn};
-use crate::people::Gate;
+use crate::people::{Gate, NotSignedIn};
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, header};
 use axum::{Extension, Router};
@@ -426,4 +426,16 @@ async fn what_is_stored_is_applied_when_the_caller_is_gone() {
     // Waits until no change is being stored.
     plane.gate.change(|people| people.end_sign_in("none").or(Ok(Vec::new()))).await.unwrap();
     assert!(plane.gate.see(People::has_admin));
+}
+
+/// Guesses of the present password that began together were all compared.
+#[tokio::test]
+async fn guesses_side_by_side_are_counted_for_each_other() {
+    let plane = Plane::new().await;
+    plane.user("anna", "admin").await;
+    let from = "192.0.2.1".parse().unwrap();
+    let guesses = (0..16).map(|_| plane.gate.compare("anna", "wrong horse battery".to_owned(), from));
+    let outcomes = futures_util::future::join_all(guesses).await;
+    let wrong = outcomes.iter().filter(|outcome| matches!(outcome, Err(NotSignedIn::Wrong(_)))).count();
+    assert!((1..=10).contains(&wrong), "{wrong} were compared");
 }
