@@ -148,10 +148,10 @@ pub(crate) fn guarded(
         reader,
         refusals: Refusals::default(),
     });
-    let guard = Guard { gate: Arc::clone(&gate), array: array.clone(), recorder, names };
+    let guard = Guard { gate: Arc::clone(&gate), array: array.clone(), recorder: Arc::clone(&recorder), names };
     let layer = axum::middleware::from_fn_with_state(Arc::new(guard), guard::guard);
     let router = with_fallbacks(router()).layer(layer);
-    finish(router, array).layer(Extension(streams)).layer(Extension(gate)).layer(Extension(audit))
+    finish(router, array).layer(Extension(streams)).layer(Extension(gate)).layer(Extension(audit)).layer(Extension(recorder))
 }
 
 /// Returns the resources without the guard, for tests of handlers.

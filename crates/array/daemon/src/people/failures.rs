@@ -56,6 +56,18 @@ impl Failures {
     pub(super) fn sign_in_failed(&mut self, from: IpAddr, name: &str, now: Instant) -> Option<Report> {
         self.addresses.failed(network(from), now);
         self.names.failed(key(name), now);
+        self.count(now)
+    }
+
+    /// Notes a wrong set-up code. Returns a report once in a while.
+    pub(super) fn code_failed(&mut self, from: Option<IpAddr>, now: Instant) -> Option<Report> {
+        if let Some(from) = from {
+            self.addresses.failed(network(from), now);
+        }
+        self.count(now)
+    }
+
+    fn count(&mut self, now: Instant) -> Option<Report> {
         self.forget(now);
         self.recent.push_back(now);
         if self.recent.len() > MANY {

@@ -352,9 +352,7 @@ impl Gate {
 
     /// Makes a new set-up code, which replaces an earlier one. Refused once there is an administrator.
     pub(crate) async fn make_setup_code(&self) -> Result<(String, Timestamp), NotChanged> {
-        if self.see(People::has_admin) {
-            return Err(IdentityError::SetUp.into());
-        }
+        self.check_no_admin()?;
         let state_dir = self.state_dir.clone();
         let (code, text) =
             tokio::task::spawn_blocking(move || setup::make(&state_dir)).await.map_err(anyhow::Error::new)??;
@@ -363,17 +361,27 @@ impl Gate {
         Ok((text, expires))
     }
 
-    /// Creates the first administrator. A local process needs no code.
-    pub(crate) async fn set_up(&self, code: Option<&str>, user: &str, password: String) -> Result<(), NotChanged> {
-        if self.see(People::has_admin) {
-            return Err(IdentityError::SetUp.into());
+    /// Compares a set-up code, as a sign-in does a password. `from`: address; absent on the administrative socket.
+    pub(crate) fn check_setup_code(&self, code: &str, from: Option<IpAddr>) -> Result<(), NotSignedIn> {
+        self.check_no_admin()?;
+        let now = Instant::now();
+        if let Some(seconds) = from.and_then(|from| self.failures().wait_of_address(from, now)) {
+            return Err(NotSignedIn::Wait { seconds });
         }
-        if let Some(code) = code {
-            let fits = self.setup().as_mut().is_some_and(|expected| expected.verify(code, Timestamp::now()));
-            if !fits {
-                return Err(IdentityError::SetupCode.into());
-            }
+        if self.setup().as_mut().is_some_and(|expected| expected.verify(code, Timestamp::now())) {
+            return Ok(());
         }
+        Err(NotSignedIn::Wrong(self.failures().code_failed(from, now)))
+    }
+
+    /// Refuses a set-up once there is an administrator.
+    fn check_no_admin(&self) -> Result<(), NotChanged> {
+        if self.see(People::has_admin) { Err(IdentityError::SetUp.into()) } else { Ok(()) }
+    }
+
+    /// Creates the first administrator, whose code was compared.
+    pub(crate) async fn set_up(&self, user: &str, password: String) -> Result<(), NotChanged> {
+        self.check_no_admin()?;
         self.see(|people| people.check_new_user(user))?;
         let password = self.hash(password, user.to_owned()).await?;
         let admin =

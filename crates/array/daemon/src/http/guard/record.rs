@@ -82,21 +82,7 @@ pub(super) async fn execute(
     let intent = Intent { who: author(&caller), action: operation.name.to_owned(), target, change };
     let mut request = Request::from_parts(parts, Body::from(bytes));
     request.extensions_mut().insert(caller);
-    let run = async move {
-        let seq = match recorder.begin(intent).await {
-            Ok(seq) => seq,
-            Err(refusal) => return Fault::from(refusal).into_response(),
-        };
-        let begun = Instant::now();
-        let (response, code, id) = examine(next.run(request).await).await;
-        if let Some(intent) = seq {
-            let result = result(response.status()).to_owned();
-            let duration_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-            recorder.end(Outcome { intent, result, code, duration_us, id }).await;
-        }
-        response
-    };
-    to_its_end(run).await
+    to_its_end(async move { recorder.record(intent, next.run(request)).await }).await
 }
 
 /// Word of a result.
@@ -119,6 +105,22 @@ pub(super) async fn to_its_end(run: impl Future<Output = Response> + Send + 'sta
 }
 
 impl Recorder {
+    /// Makes a change between the records of its intent and of its result. Without the intent, it is not made.
+    pub(in crate::http) async fn record(&self, intent: Intent, change: impl Future<Output = Response>) -> Response {
+        let seq = match self.begin(intent).await {
+            Ok(seq) => seq,
+            Err(refusal) => return Fault::from(refusal).into_response(),
+        };
+        let begun = Instant::now();
+        let (response, code, id) = examine(change.await).await;
+        if let Some(intent) = seq {
+            let result = result(response.status()).to_owned();
+            let duration_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+            self.end(Outcome { intent, result, code, duration_us, id }).await;
+        }
+        response
+    }
+
     /// Writes an intent. Returns no number if the array is configured to go on without.
     async fn begin(&self, intent: Intent) -> Result<Option<u64>, Refusal> {
         match self.audit.begin(intent).await {

@@ -151,3 +151,40 @@ async fn parameters_of_the_query_are_recorded() {
     let change = &entries(&plane, "?action=volume_delete").await[0]["change"];
     assert_eq!((&change["now"]["after"], &change["with_snapshots"]["after"]), (&json!("true"), &json!("true")));
 }
+
+/// The first administrator was there before the audit had a line about it.
+#[tokio::test]
+async fn the_first_admin_is_not_created_without_the_audit() {
+    let directory = TemporaryDirectory::new();
+    let in_the_way = directory.path().join("audit");
+    let surroundings = Surroundings::of(directory.path(), false);
+    surroundings.gate.prepare_https().await.unwrap();
+    let code = std::fs::read_to_string(directory.path().join("setup.code")).unwrap();
+    std::fs::write(&in_the_way, "").unwrap();
+    let plane = Plane::with(surroundings, directory);
+    let set_up = || Some(json!({ "code": code.trim(), "user": "anna", "password": PASSWORD }));
+    let refused = plane.ask(&Author::default(), "POST", "/api/v1/setup", set_up()).await;
+    assert_eq!(refused.code(), (503, "audit-not-written"));
+    assert!(!plane.gate.see(identity::People::has_admin));
+    std::fs::remove_file(&in_the_way).unwrap();
+    assert_eq!(plane.ask(&Author::default(), "POST", "/api/v1/setup", set_up()).await.status, 201);
+    let recorded = &entries(&plane, "?action=setup_run").await[0];
+    assert_eq!((&recorded["result"], &recorded["who"]["name"]), (&json!("done"), &json!("anna")));
+}
+
+#[tokio::test]
+async fn wrong_setup_codes_are_recorded_and_slow_their_address_down() {
+    let plane = Plane::new().await;
+    let guess = || Some(json!({ "code": "aaaa-bbbb-cccc-dddd", "user": "eve", "password": PASSWORD }));
+    for _ in 0..6 {
+        let refused = plane.ask(&Author::default(), "POST", "/api/v1/setup", guess()).await;
+        assert_eq!(refused.code(), (403, "wrong-setup-code"));
+    }
+    let waiting = plane.ask(&Author::default(), "POST", "/api/v1/setup", guess()).await;
+    assert_eq!(waiting.code(), (429, "too-many-failures"));
+    let recorded = entries(&plane, "?action=setup_run").await;
+    assert_eq!((recorded.len(), &recorded[0]["code"]), (1, &json!("wrong-setup-code")));
+    let events = plane.ask(&Author::root(), "GET", "/api/v1/events?code=sign-in-failed", None).await.body;
+    let message = events["items"][0]["message"].as_str().unwrap();
+    assert_eq!(message, "set-up of \"eve\" from 192.0.2.1 refused: wrong code");
+}
