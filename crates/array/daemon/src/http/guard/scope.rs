@@ -23,7 +23,12 @@ pub(super) async fn check(
     let outside = |detail: String| Err(Refusal::OutsideScope { detail }.into());
     let (mut parts, body) = request.into_parts();
     let fields = match operation.volumes {
-        Volumes::None => return Ok(Request::from_parts(parts, body)),
+        Volumes::None | Volumes::Grants => return Ok(Request::from_parts(parts, body)),
+        Volumes::Job => {
+            let named = parameter(&mut parts, &["job"]).await.unwrap_or_default();
+            check_job(scope, &named, array).await?;
+            return Ok(Request::from_parts(parts, body));
+        }
         Volumes::Others => return outside(format!("the token is for the volumes {scope} alone")),
         Volumes::Path(fields) => {
             match parameter(&mut parts, &["snapshot"]).await {
@@ -93,6 +98,15 @@ async fn check_snapshot(scope: &Glob, named: &str, array: &ArrayHandle) -> Resul
         Err(_not_found) => named.split('@').next().unwrap_or_default().to_owned(),
     };
     check_pattern(scope, &volume, named)
+}
+
+/// Checks the volume of a job. A part of an id could find the jobs of others.
+async fn check_job(scope: &Glob, named: &str, array: &ArrayHandle) -> Result<(), Fault> {
+    uuid::Uuid::try_parse(named).map_err(|_part| outside(scope, named))?;
+    let job = array.read(control::JobShow { job: named.to_owned() }).await?;
+    let volume =
+        array.read(control::VolumeShow { volume: job.subject }).await.map_err(|_other| outside(scope, named))?;
+    check_pattern(scope, &volume.record.name, named)
 }
 
 /// Checks the name of the volume that `named` stands for.
