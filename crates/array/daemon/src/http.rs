@@ -52,6 +52,7 @@ mod volumes;
 
 pub(crate) use listener::{Listener, Listeners};
 pub use openapi::openapi_json;
+pub(crate) use people::report_refused;
 
 use crate::audit::Audit;
 use crate::people::Gate;
@@ -151,7 +152,11 @@ pub(crate) fn guarded(
     let guard = Guard { gate: Arc::clone(&gate), array: array.clone(), recorder: Arc::clone(&recorder), names };
     let layer = axum::middleware::from_fn_with_state(Arc::new(guard), guard::guard);
     let router = with_fallbacks(router()).layer(layer);
-    finish(router, array).layer(Extension(streams)).layer(Extension(gate)).layer(Extension(audit)).layer(Extension(recorder))
+    finish(router, array)
+        .layer(Extension(streams))
+        .layer(Extension(gate))
+        .layer(Extension(audit))
+        .layer(Extension(recorder))
 }
 
 /// Returns the resources without the guard, for tests of handlers.

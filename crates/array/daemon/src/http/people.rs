@@ -3,7 +3,7 @@
 
 use crate::audit::{Audit, Author, Intent, Outcome, Target};
 use crate::http::problem::{Fault, Refusal};
-use crate::people::{NotChanged, NotSignedIn, Report, Unavailable};
+use crate::people::{Gate, NotChanged, NotSignedIn, Report, Unavailable};
 use api::{Account, Token, TokenScopes};
 use control::{ManagementCondition, ManagementReport};
 use reactor::ArrayHandle;
@@ -73,6 +73,14 @@ impl Note<'_> {
         if let Err(error) = written.await {
             tracing::error!(error = format!("{error:#}"), "a sign-in could not be recorded");
         }
+    }
+}
+
+/// Reports refused sign-ins that no other one followed, which would have reported them.
+pub(crate) async fn report_refused(gate: &Gate, audit: &Audit, array: &ArrayHandle) {
+    if let Some((from, user, report)) = gate.take_unreported() {
+        let note = Note { action: "signin_begin", user: &user, from: Some(from) };
+        note.refused(&NotSignedIn::Wrong(Some(report)), audit, array).await;
     }
 }
 

@@ -274,6 +274,11 @@ impl Gate {
         self.failures().alarm_ends(Instant::now())
     }
 
+    /// Report of refused sign-ins that none followed, with the address and name of the last one.
+    pub(crate) fn take_unreported(&self) -> Option<(IpAddr, String, Report)> {
+        self.failures().take_unreported(Instant::now())
+    }
+
     /// Refusal of a request without credentials.
     pub(crate) fn stranger(&self, from: IpAddr) -> Denied {
         match self.failures().wait_of_address(from, Instant::now()) {
@@ -304,7 +309,11 @@ impl Gate {
         let fits = self.hashing.run(move || compared.verify(&password)).await?;
         // Others may have failed while this one waited for its turn.
         wait()?;
-        if fits { Ok(hash) } else { Err(NotSignedIn::Wrong(self.failures().sign_in_failed(from, user, Instant::now()))) }
+        if fits {
+            Ok(hash)
+        } else {
+            Err(NotSignedIn::Wrong(self.failures().sign_in_failed(from, user, Instant::now())))
+        }
     }
 
     /// Begins a sign-in of a user whose password was compared.
