@@ -37,8 +37,8 @@ pub fn sync_directory(directory: &Path) -> std::io::Result<()> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
     use super::{sync_directory, write_private};
-    use std::path::Path;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     #[test]
     fn private_files_are_private() {

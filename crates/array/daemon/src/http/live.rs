@@ -98,5 +98,9 @@ pub(super) async fn set(
     Body(LiveTopics { topics }): Body<LiveTopics>,
 ) -> Result<StatusCode, Fault> {
     let topics = Topics::parse(&topics)?;
-    if streams.set_topics(stream, holder.owner(), topics) { Ok(StatusCode::NO_CONTENT) } else { Err(Fault::NoSuchResource) }
+    if streams.set_topics(stream, holder.owner(), topics) {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(Fault::NoSuchResource)
+    }
 }

@@ -174,8 +174,7 @@ impl Recorder {
             return;
         }
         let target = target(operation, parts, &Value::Null, &Value::Null).await;
-        let intent =
-            Intent { who: author(caller), action: operation.name.to_owned(), target, change: BTreeMap::new() };
+        let intent = Intent { who: author(caller), action: operation.name.to_owned(), target, change: BTreeMap::new() };
         let recorder = Arc::clone(self);
         let (recorded, is_recorded) = tokio::sync::oneshot::channel();
         // A task of its own: it goes on when the connection ends.

@@ -11,7 +11,7 @@ use uuid::Uuid;
 pub(super) type Owner = (CallerKind, Option<Uuid>, Option<u32>);
 
 /// Caller for whom a stream is open. Absent without a guard, as in tests of handlers.
-pub(super) struct Holder(Option<(Arc<Gate>, Caller)>);
+pub(in crate::http) struct Holder(Option<(Arc<Gate>, Caller)>);
 
 impl<S: Sync> FromRequestParts<S> for Holder {
     type Rejection = Infallible;
