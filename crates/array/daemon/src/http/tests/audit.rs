@@ -188,3 +188,19 @@ async fn wrong_setup_codes_are_recorded_and_slow_their_address_down() {
     let message = events["items"][0]["message"].as_str().unwrap();
     assert_eq!(message, "set-up of \"eve\" from 192.0.2.1 refused: wrong code");
 }
+
+/// An intent without a result reads like a stop of the array.
+#[tokio::test]
+async fn a_change_whose_client_leaves_has_a_result() {
+    let plane = Plane::new().await;
+    let (root, volume) = (Author::root(), Some(json!({ "name": "v1", "size_bytes": 1 << 20 })));
+    let mut asked = Box::pin(plane.ask(&root, "POST", "/api/v1/volumes", volume));
+    assert!(futures_util::poll!(&mut asked).is_pending());
+    drop(asked);
+    let until_done = async {
+        while !entries(&plane, "?action=volume_create").await.iter().any(|entry| entry["result"] == "done") {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(60), until_done).await.is_ok());
+}
