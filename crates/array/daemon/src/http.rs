@@ -52,13 +52,14 @@ mod volumes;
 
 pub(crate) use listener::{Listener, Listeners};
 pub use openapi::openapi_json;
+pub(crate) use people::report_refused;
 
 use crate::audit::Audit;
 use crate::people::Gate;
 use axum::extract::DefaultBodyLimit;
 use axum::{Extension, Router};
 use backlog::Backlog;
-use guard::{Guard, Recorder, Trouble};
+use guard::{Guard, Recorder, Refusals, Trouble};
 pub(crate) use live::Streams;
 use problem::Fault;
 use reactor::ArrayHandle;
@@ -140,11 +141,22 @@ pub(crate) fn guarded(
 ) -> Router {
     let Surroundings { gate, audit, trouble, goes_on_without_audit } = surroundings;
     let reader = router().with_state(array.clone()).layer(Extension(Arc::clone(&gate)));
-    let recorder = Recorder { audit: audit.clone(), trouble, goes_on_without_audit, array: array.clone(), reader };
-    let guard = Guard { gate: Arc::clone(&gate), array: array.clone(), recorder: Arc::new(recorder), names };
+    let recorder = Arc::new(Recorder {
+        audit: audit.clone(),
+        trouble,
+        goes_on_without_audit,
+        array: array.clone(),
+        reader,
+        refusals: Refusals::default(),
+    });
+    let guard = Guard { gate: Arc::clone(&gate), array: array.clone(), recorder: Arc::clone(&recorder), names };
     let layer = axum::middleware::from_fn_with_state(Arc::new(guard), guard::guard);
     let router = with_fallbacks(router()).layer(layer);
-    finish(router, array).layer(Extension(streams)).layer(Extension(gate)).layer(Extension(audit))
+    finish(router, array)
+        .layer(Extension(streams))
+        .layer(Extension(gate))
+        .layer(Extension(audit))
+        .layer(Extension(recorder))
 }
 
 /// Returns the resources without the guard, for tests of handlers.

@@ -1,6 +1,7 @@
 //! Life cycle of the process: start the reactor, open the listeners, print `ready`, wait for a
 //! signal, stop cleanly.
 
+use crate::audit::Audit;
 use crate::http::{Listener, Listeners, Surroundings};
 use crate::people::Gate;
 use crate::state_dir::{StateDir, clear_socket, warn_of_access};
@@ -113,7 +114,7 @@ async fn supervise(
     crate::notify::ready(&status);
     let watchdog = tokio::spawn(crate::notify::feed_watchdog(array.clone()));
     let following = tokio::spawn(array.clone().follow());
-    let tidying = tokio::spawn(tidy(Arc::clone(&surroundings.gate), array.clone()));
+    let tidying = tokio::spawn(tidy(Arc::clone(&surroundings.gate), surroundings.audit.clone(), array.clone()));
     let mut outcome = Ok(());
     tokio::select! {
         () = signals.next() => tracing::info!("told to stop"),
@@ -132,13 +133,15 @@ async fn supervise(
     stopped.and(outcome)
 }
 
-/// Stores the last uses of tokens and sign-ins once a minute, and ends the alert about refused sign-ins.
-async fn tidy(gate: Arc<Gate>, array: ArrayHandle) {
+/// Stores the last uses of tokens and sign-ins once a minute, reports refused sign-ins that were not reported,
+/// and ends the alert about them.
+async fn tidy(gate: Arc<Gate>, audit: Audit, array: ArrayHandle) {
     let mut ticks = tokio::time::interval(TIDY_INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         gate.tidy().await;
+        crate::http::report_refused(&gate, &audit, &array).await;
         if gate.alarm_ends() {
             let condition = ManagementCondition::SignInFailed;
             let _ended_with_the_array = array.call(ManagementReport { condition, event: None, alert: None }).await;

@@ -4,6 +4,7 @@ use super::files::{self, Name};
 use super::line::{Line, NOTHING, Record, digest};
 use anyhow::{Context, anyhow};
 use jiff::{SignedDuration, Timestamp};
+use reactor::state_files::sync_directory;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -36,6 +37,7 @@ impl Log {
             .recursive(true)
             .mode(0o700)
             .create(directory)
+            .and_then(|()| directory.parent().map_or(Ok(()), sync_directory))
             .with_context(|| format!("cannot make {}", directory.display()))?;
         let names = files::list(directory)?;
         let (mut next, mut previous, mut torn) = (1, NOTHING.to_owned(), 0);
@@ -130,15 +132,13 @@ impl Log {
     }
 }
 
-/// Opens a file for appending, and makes its name durable if it is new.
+/// Opens a file for appending, and makes its name durable: it may be new, or the array stopped just after it
+/// was created.
 fn open_file(directory: &Path, name: &Name) -> anyhow::Result<File> {
     let path = directory.join(name.text());
-    let is_new = !path.exists();
     let open = || -> std::io::Result<File> {
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
-        if is_new {
-            File::open(directory)?.sync_all()?;
-        }
+        sync_directory(directory)?;
         Ok(file)
     };
     open().with_context(|| format!("cannot open {}", path.display()))

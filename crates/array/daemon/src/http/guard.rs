@@ -5,10 +5,12 @@
 //! a row there is answered here, so that no handler can be reached past the table.
 
 mod record;
+mod refusals;
 mod scope;
 mod trouble;
 
 pub(super) use record::Recorder;
+pub(super) use refusals::Refusals;
 pub(super) use trouble::Trouble;
 
 use crate::http::connections::Connection;
@@ -57,10 +59,13 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, request: Request, nex
     let template = parts.extensions.get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let operation = template.as_deref().and_then(|template| find(parts.method.as_str(), template));
     if operation.is_some_and(|operation| operation.needs == Needs::Nothing) {
-        return match guard.check_page(&parts, operation) {
-            Ok(()) => next.run(Request::from_parts(parts, body)).await,
-            Err(fault) => fault.into_response(),
-        };
+        if let Err(fault) = guard.check_page(&parts, operation) {
+            return fault.into_response();
+        }
+        let is_read = matches!(parts.method, Method::GET | Method::HEAD);
+        let request = Request::from_parts(parts, body);
+        // A client that leaves early cannot hide a wrong password, nor stop half of the set-up.
+        return if is_read { next.run(request).await } else { record::to_its_end(next.run(request)).await };
     }
     let caller = guard.authenticate(&parts, operation);
     if let Some(connection) = parts.extensions.get::<Connection>() {

@@ -1,15 +1,16 @@
 //! `/api/v1/hosts`.
 
-use crate::http::answer::listing;
-use crate::http::convert;
 use crate::http::extract::{Body, Path, made};
 use crate::http::problem::Fault;
 use crate::http::revision::{self, IfMatch};
-use api::{ChapSet, Host, HostCreate, HostFilter, HostSet};
+use crate::http::{answer, convert, extract};
+use crate::people::Caller;
+use api::{ChapSet, Host, HostCreate, HostFilter, HostSet, List, ListQuery};
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
-use control::Secret;
+use axum::{Extension, Json};
+use control::{HostView, Secret};
 use reactor::ArrayHandle;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -19,9 +20,32 @@ pub(super) fn routes() -> OpenApiRouter<ArrayHandle> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(show, set, delete))
 }
 
-listing! {
-    /// Lists hosts, by name. Sort keys: `name`, `sessions`, `luns`, `created`.
-    "host_list" list, "/api/v1/hosts", "hosts", HostFilter => wanted, Host, convert::host
+/// Lists hosts, by name. Sort keys: `name`, `sessions`, `luns`, `created`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/hosts",
+    operation_id = "host_list",
+    tag = "hosts",
+    params(ListQuery, HostFilter),
+    responses((status = 200, body = List<Host>))
+)]
+pub(super) async fn list(
+    State(array): State<ArrayHandle>,
+    caller: Option<Extension<Caller>>,
+    query: extract::ListQuery<HostFilter>,
+    uri: Uri,
+) -> Result<Json<List<Host>>, Fault> {
+    let page = answer::wanted(wanted(query.filter)?, query.page)?;
+    answer::page(&array, page, &uri, |view| host_for(caller.as_deref(), view)).await
+}
+
+/// Host without grants of volumes that its reader may not see.
+fn host_for(caller: Option<&Caller>, view: HostView) -> Host {
+    let mut host = convert::host(view);
+    if let Some(scope) = caller.and_then(|caller| caller.scopes.volumes.as_ref()) {
+        host.luns.retain(|unit| scope.matches(&unit.volume));
+    }
+    host
 }
 
 fn wanted(HostFilter { group, has }: HostFilter) -> Result<control::HostList, Fault> {
@@ -58,8 +82,12 @@ pub(super) async fn create(State(array): State<ArrayHandle>, Body(body): Body<Ho
     params(("host" = String, Path, description = "Name or id")),
     responses((status = 200, body = Host))
 )]
-pub(super) async fn show(State(array): State<ArrayHandle>, Path(host): Path<String>) -> Result<Response, Fault> {
-    revision::show(&array, control::HostShow { host }, convert::host).await
+pub(super) async fn show(
+    State(array): State<ArrayHandle>,
+    caller: Option<Extension<Caller>>,
+    Path(host): Path<String>,
+) -> Result<Response, Fault> {
+    revision::show(&array, control::HostShow { host }, |view| host_for(caller.as_deref(), view)).await
 }
 
 /// Changes a host. Sessions continue; new credentials apply from the next login on.

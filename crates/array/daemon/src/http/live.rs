@@ -4,6 +4,7 @@
 //! before. Nothing is queued for a client that does not read: it gets the newest sample next, and
 //! `lagged` in the place of changes that are not in memory any more.
 
+mod holder;
 mod reader;
 mod streams;
 mod topics;
@@ -14,18 +15,15 @@ use crate::http::connections::Connection;
 use crate::http::extract::{Body, Path, Query};
 use crate::http::peer::Peer;
 use crate::http::problem::Fault;
-use crate::people::{Caller, Gate};
 use api::{LiveQuery, LiveTopics, Problem};
 use axum::Extension;
-use axum::extract::{FromRequestParts, State};
-use axum::http::request::Parts;
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::StreamExt;
+use holder::Holder;
 use reactor::ArrayHandle;
 use reader::Reader;
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use topics::Topics;
@@ -71,36 +69,16 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let topics = Topics::parse(&topics)?;
     let address = peer.and_then(|Extension(peer)| peer.address());
-    let stream = streams.open(address, topics)?;
+    let stream = streams.open(address, holder.owner(), topics)?;
     let last = headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).map(str::to_owned);
     // A stream in use protects its connection from being closed for another.
     let request = connection.map(|Extension(connection)| connection.request());
-    let reader = Reader::begin(array, stream, last.as_deref(), request).await?;
+    let reader = Reader::begin(array, stream, holder, last.as_deref(), request).await?;
     let events = futures_util::stream::unfold(reader, Reader::next);
-    let events = events.take_while(move |_| std::future::ready(holder.stands()));
     let response = Sse::new(events).keep_alive(KeepAlive::new().interval(COMMENT_INTERVAL));
     // Asks a proxy not to hold events back.
     let unbuffered = (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     Ok(([unbuffered], response).into_response())
-}
-
-/// Caller for whom a stream is open.
-pub(super) struct Holder(Option<(Arc<Gate>, Caller)>);
-
-impl<S: Sync> FromRequestParts<S> for Holder {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
-        let gate = parts.extensions.get::<Arc<Gate>>();
-        Ok(Self(gate.zip(parts.extensions.get::<Caller>()).map(|(gate, caller)| (Arc::clone(gate), caller.clone()))))
-    }
-}
-
-impl Holder {
-    /// True while its credentials are accepted: what follows the end of a sign-in or token is not for it.
-    fn stands(&self) -> bool {
-        self.0.as_ref().is_none_or(|(gate, caller)| gate.stands(caller))
-    }
 }
 
 /// Changes the topics of an open stream, from the next second on.
@@ -115,9 +93,14 @@ impl Holder {
 )]
 pub(super) async fn set(
     Extension(streams): Extension<Arc<Streams>>,
+    holder: Holder,
     Path(stream): Path<u64>,
     Body(LiveTopics { topics }): Body<LiveTopics>,
 ) -> Result<StatusCode, Fault> {
     let topics = Topics::parse(&topics)?;
-    if streams.set_topics(stream, topics) { Ok(StatusCode::NO_CONTENT) } else { Err(Fault::NoSuchResource) }
+    if streams.set_topics(stream, holder.owner(), topics) {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(Fault::NoSuchResource)
+    }
 }

@@ -40,6 +40,10 @@ pub(super) enum Volumes {
     Body(&'static [&'static str]),
     /// The parameter `volume` of the query names it.
     Query,
+    /// The job that the path names by its whole id is about it.
+    Job,
+    /// The answer has grants of volumes: its handler leaves those out that are not in the scope.
+    Grants,
 }
 
 const fn row(name: &'static str, role: Role, volumes: Volumes) -> Operation {
@@ -84,13 +88,13 @@ const OPERATIONS: &[Operation] = &[
     row("host_group_list", Viewer, Volumes::Others),
     row("host_group_set", Operator, Volumes::Others),
     row("host_group_show", Viewer, Volumes::Others),
-    row("host_list", Viewer, Volumes::None),
+    row("host_list", Viewer, Volumes::Grants),
     row("host_set", Operator, Volumes::Others),
-    row("host_show", Viewer, Volumes::None),
+    row("host_show", Viewer, Volumes::Grants),
     row("job_cancel", Operator, Volumes::Others),
     row("job_list", Viewer, Volumes::Others),
     row("job_set", Operator, Volumes::Others),
-    row("job_show", Viewer, Volumes::None),
+    row("job_show", Viewer, Volumes::Job),
     row("live_set", Viewer, Volumes::Others),
     row("live_show", Viewer, Volumes::Others),
     row("metrics_show", Viewer, Volumes::Others),

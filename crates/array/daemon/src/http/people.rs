@@ -3,7 +3,7 @@
 
 use crate::audit::{Audit, Author, Intent, Outcome, Target};
 use crate::http::problem::{Fault, Refusal};
-use crate::people::{NotChanged, NotSignedIn, Report, Unavailable};
+use crate::people::{Gate, NotChanged, NotSignedIn, Report, Unavailable};
 use api::{Account, Token, TokenScopes};
 use control::{ManagementCondition, ManagementReport};
 use reactor::ArrayHandle;
@@ -33,9 +33,13 @@ impl Note<'_> {
     /// audit out. Raises the event, and the alert after many.
     pub(super) async fn refused(&self, error: &NotSignedIn, audit: &Audit, array: &ArrayHandle) {
         let NotSignedIn::Wrong(Some(Report { count, many })) = error else { return };
-        self.record(audit, "stranger", "refused", Some("sign-in-refused")).await;
+        let (what, why, code) = match self.action {
+            "setup_run" => ("set-up", "wrong code", "wrong-setup-code"),
+            _ => ("sign-in", "wrong name or password", "sign-in-refused"),
+        };
+        self.record(audit, "stranger", "refused", Some(code)).await;
         let from = self.from.map_or_else(|| "the socket".to_owned(), |from| from.to_string());
-        let mut message = format!("sign-in of {:?} from {from} refused: wrong name or password", self.name());
+        let mut message = format!("{what} of {:?} from {from} refused: {why}", self.name());
         if *count > 1 {
             message += &format!("; {count} were refused since the last such event");
         }
@@ -50,12 +54,17 @@ impl Note<'_> {
         self.user.chars().take(MAX_NAME).collect()
     }
 
-    async fn record(&self, audit: &Audit, kind: &str, result: &str, code: Option<&str>) {
+    /// Intent of the audit, of an author of this kind.
+    pub(super) fn intent(&self, kind: &str) -> Intent {
         let from = self.from.map(|from| from.to_string());
         let who = Author { kind: kind.to_owned(), name: self.name(), id: None, uid: None, from };
         let noun = self.action.split('_').next().unwrap_or_default();
         let target = Target { kind: noun.to_owned(), id: None, name: self.name() };
-        let intent = Intent { who, action: self.action.to_owned(), target, change: BTreeMap::new() };
+        Intent { who, action: self.action.to_owned(), target, change: BTreeMap::new() }
+    }
+
+    async fn record(&self, audit: &Audit, kind: &str, result: &str, code: Option<&str>) {
+        let intent = self.intent(kind);
         let written = async {
             let intent = audit.begin(intent).await?;
             let (result, code) = (result.to_owned(), code.map(str::to_owned));
@@ -64,6 +73,14 @@ impl Note<'_> {
         if let Err(error) = written.await {
             tracing::error!(error = format!("{error:#}"), "a sign-in could not be recorded");
         }
+    }
+}
+
+/// Reports refused sign-ins that no other one followed, which would have reported them.
+pub(crate) async fn report_refused(gate: &Gate, audit: &Audit, array: &ArrayHandle) {
+    if let Some((from, user, report)) = gate.take_unreported() {
+        let note = Note { action: "signin_begin", user: &user, from: Some(from) };
+        note.refused(&NotSignedIn::Wrong(Some(report)), audit, array).await;
     }
 }
 

@@ -1,13 +1,14 @@
 //! `/api/v1/setup`: the first administrator of an array.
 
-use crate::audit::Audit;
 use crate::http::extract::Body;
+use crate::http::guard::Recorder;
 use crate::http::peer::Peer;
 use crate::http::people::{Note, not_changed, not_signed_in};
 use crate::http::problem::{Fault, Refusal};
 use crate::http::sign_ins::{agent, signed_in};
-use crate::people::{Attempt, Gate};
+use crate::people::{Attempt, Caller, Gate, NotSignedIn};
 use api::{SetupCode, SetupRun, SetupState};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -39,20 +40,32 @@ pub(super) async fn show(Extension(gate): Extension<Arc<Gate>>) -> Json<SetupSta
     responses((status = 201, description = "Created, and signed in"))
 )]
 pub(super) async fn run(
+    State(array): State<ArrayHandle>,
     Extension(gate): Extension<Arc<Gate>>,
-    Extension(audit): Extension<Audit>,
+    Extension(recorder): Extension<Arc<Recorder>>,
     Extension(peer): Extension<Peer>,
     headers: HeaderMap,
     Body(SetupRun { code, user, password }): Body<SetupRun>,
 ) -> Result<Response, Fault> {
-    let code = match peer {
-        // Who can open the socket as the owner may create users anyway.
-        Peer::Local { uid } if crate::people::Caller::local(uid).role == identity::Role::Admin => None,
-        Peer::Local { .. } | Peer::Remote(_) => Some(code.ok_or(Refusal::Identity(IdentityError::SetupCode))?),
+    let note = Note { action: "setup_run", user: &user, from: peer.address() };
+    // Who can open the socket as the owner may create users anyway.
+    let is_owner = matches!(peer, Peer::Local { uid } if Caller::local(uid).role == identity::Role::Admin);
+    if !is_owner {
+        let code = code.ok_or(Refusal::Identity(IdentityError::SetupCode))?;
+        if let Err(error) = gate.check_setup_code(&code, peer.address()) {
+            note.refused(&error, &recorder.audit, &array).await;
+            return Err(match error {
+                NotSignedIn::Wrong(_) => Refusal::Identity(IdentityError::SetupCode).into(),
+                error => not_signed_in(error),
+            });
+        }
+    }
+    let run = async {
+        let made = gate.set_up(&user, password.clone()).await;
+        made.map_err(not_changed).map(|()| StatusCode::CREATED).into_response()
     };
-    gate.set_up(code.as_deref(), &user, password.clone()).await.map_err(not_changed)?;
-    Note { action: "setup_run", user: &user, from: peer.address() }.done(&audit).await;
-    let Some(from) = peer.address() else { return Ok(StatusCode::CREATED.into_response()) };
+    let made = recorder.record(note.intent("user"), run).await;
+    let (StatusCode::CREATED, Some(from)) = (made.status(), peer.address()) else { return Ok(made) };
     let attempt = Attempt { user, password, from, agent: agent(&headers), display: false };
     let cookie = gate.sign_in(attempt).await.map_err(not_signed_in)?;
     Ok(signed_in(StatusCode::CREATED, &cookie, false))

@@ -31,6 +31,8 @@ pub(super) struct Failures {
     names: Delays<String>,
     recent: VecDeque<Instant>,
     unreported: u64,
+    /// Address and name of the last one that was not reported.
+    last: Option<(IpAddr, String)>,
     reported: Option<Instant>,
     /// True since there were so many that it was an alarm.
     alarm: bool,
@@ -56,6 +58,19 @@ impl Failures {
     pub(super) fn sign_in_failed(&mut self, from: IpAddr, name: &str, now: Instant) -> Option<Report> {
         self.addresses.failed(network(from), now);
         self.names.failed(key(name), now);
+        self.last = Some((from, key(name)));
+        self.count(now)
+    }
+
+    /// Notes a wrong set-up code. Returns a report once in a while.
+    pub(super) fn code_failed(&mut self, from: Option<IpAddr>, now: Instant) -> Option<Report> {
+        if let Some(from) = from {
+            self.addresses.failed(network(from), now);
+        }
+        self.count(now)
+    }
+
+    fn count(&mut self, now: Instant) -> Option<Report> {
         self.forget(now);
         self.recent.push_back(now);
         if self.recent.len() > MANY {
@@ -65,9 +80,24 @@ impl Failures {
         if self.reported.is_some_and(|last| now.saturating_duration_since(last) < REPORT_INTERVAL) {
             return None;
         }
+        Some(self.report(now))
+    }
+
+    fn report(&mut self, now: Instant) -> Report {
         self.reported = Some(now);
+        self.last = None;
         self.alarm = self.recent.len() >= MANY;
-        Some(Report { count: std::mem::take(&mut self.unreported), many: self.alarm })
+        Report { count: std::mem::take(&mut self.unreported), many: self.alarm }
+    }
+
+    /// Report of refused sign-ins that none followed, with the address and name of the last one.
+    pub(super) fn take_unreported(&mut self, now: Instant) -> Option<(IpAddr, String, Report)> {
+        if self.reported.is_some_and(|last| now.saturating_duration_since(last) < REPORT_INTERVAL) {
+            return None;
+        }
+        let (from, name) = self.last.take()?;
+        self.forget(now);
+        Some((from, name, self.report(now)))
     }
 
     fn forget(&mut self, now: Instant) {
@@ -115,6 +145,21 @@ mod tests {
         assert_eq!(failures.wait(address(2), "otto", now), None);
         failures.succeeded(address(1), "ANNA");
         assert_eq!(failures.wait(address(1), "anna", now), None);
+    }
+
+    /// A burst that ended within ten seconds was one entry, and no alarm.
+    #[test]
+    fn the_end_of_a_burst_is_reported_later() {
+        let mut failures = Failures::default();
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        assert_eq!(failures.take_unreported(at(0)), None);
+        let reports = (0..25).filter_map(|_| failures.sign_in_failed(address(1), "Anna", at(0)));
+        assert_eq!(reports.count(), 1);
+        assert_eq!(failures.take_unreported(at(9)), None);
+        let rest = (address(1), "anna".to_owned(), Report { count: 24, many: true });
+        assert_eq!(failures.take_unreported(at(10)), Some(rest));
+        assert_eq!(failures.take_unreported(at(30)), None);
     }
 
     #[test]

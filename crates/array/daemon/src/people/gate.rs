@@ -13,7 +13,7 @@ use identity::{
 use jiff::Timestamp;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use uuid::Uuid;
 
@@ -113,9 +113,9 @@ pub(crate) struct Attempt {
 /// Users, tokens and sign-ins, with their store.
 pub(crate) struct Gate {
     state_dir: PathBuf,
-    people: Mutex<People>,
+    people: Arc<Mutex<People>>,
     /// Held while a change is planned, stored and applied: changes do not overlap.
-    store: tokio::sync::Mutex<Result<Store, Unavailable>>,
+    store: Arc<tokio::sync::Mutex<Result<Store, Unavailable>>>,
     failures: Mutex<Failures>,
     setup: Mutex<Option<SetupCode>>,
     hashing: Hashing,
@@ -138,8 +138,8 @@ impl Gate {
         };
         Self {
             state_dir: state_dir.to_owned(),
-            people: Mutex::new(people),
-            store: tokio::sync::Mutex::new(store),
+            people: Arc::new(Mutex::new(people)),
+            store: Arc::new(tokio::sync::Mutex::new(store)),
             failures: Mutex::default(),
             setup: Mutex::default(),
             hashing: Hashing::default(),
@@ -185,22 +185,26 @@ impl Gate {
     }
 
     /// Makes a change: plans it, stores it, and applies it. It is durable on return; after an error
-    /// nothing has changed.
+    /// nothing has changed. What is stored is also applied if the caller is dropped meanwhile.
     pub(crate) async fn change(
         &self,
         plan: impl FnOnce(&People) -> Result<Vec<Change>, IdentityError>,
     ) -> Result<(), NotChanged> {
-        let store = self.store.lock().await;
+        let store = Arc::clone(&self.store).lock_owned().await;
         let changes = self.see(plan)?;
         if changes.is_empty() {
             return Ok(());
         }
         let to_store = store.as_ref().map_err(|error| NotChanged::Unavailable(error.clone()))?.clone();
-        let write = move || to_store.write(&changes).map(|()| changes);
-        let changes = tokio::task::spawn_blocking(write).await.map_err(anyhow::Error::new)??;
-        let mut people = self.people();
-        changes.into_iter().for_each(|change| people.apply(change));
-        Ok(())
+        let people = Arc::clone(&self.people);
+        let make = move || -> anyhow::Result<()> {
+            let _no_other_change = store;
+            to_store.write(&changes)?;
+            let mut people = people.lock().unwrap_or_else(PoisonError::into_inner);
+            changes.into_iter().for_each(|change| people.apply(change));
+            Ok(())
+        };
+        Ok(tokio::task::spawn_blocking(make).await.map_err(anyhow::Error::new)??)
     }
 
     /// Stores the last uses, and removes sign-ins that have ended.
@@ -270,6 +274,11 @@ impl Gate {
         self.failures().alarm_ends(Instant::now())
     }
 
+    /// Report of refused sign-ins that none followed, with the address and name of the last one.
+    pub(crate) fn take_unreported(&self) -> Option<(IpAddr, String, Report)> {
+        self.failures().take_unreported(Instant::now())
+    }
+
     /// Refusal of a request without credentials.
     pub(crate) fn stranger(&self, from: IpAddr) -> Denied {
         match self.failures().wait_of_address(from, Instant::now()) {
@@ -281,24 +290,30 @@ impl Gate {
     /// Begins a sign-in. Returns the cookie.
     pub(crate) async fn sign_in(&self, attempt: Attempt) -> Result<String, NotSignedIn> {
         let Attempt { user, password, from, agent, display } = attempt;
-        let wait = || self.failures().wait(from, &user, Instant::now());
-        if let Some(seconds) = wait() {
-            return Err(NotSignedIn::Wait { seconds });
-        }
-        let salt = random()?;
-        let hash = self.see(|people| people.password_of(&user, salt));
-        let (compared, presented) = (hash.clone(), password);
-        let fits = self.hashing.run(move || compared.verify(&presented)).await?;
-        // Others may have failed while this one waited for its turn.
-        if let Some(seconds) = wait() {
-            return Err(NotSignedIn::Wait { seconds });
-        }
-        if !fits {
-            return Err(NotSignedIn::Wrong(self.failures().sign_in_failed(from, &user, Instant::now())));
-        }
+        let hash = self.verify(&user, password, from).await?;
         let cookie = self.begin(&user, &hash, from, &agent, display).await?;
         self.failures().succeeded(from, &user);
         Ok(cookie)
+    }
+
+    /// Compares a password of a user. Returns the hash that it fits.
+    async fn verify(&self, user: &str, password: String, from: IpAddr) -> Result<PasswordHash, NotSignedIn> {
+        let wait = || match self.failures().wait(from, user, Instant::now()) {
+            Some(seconds) => Err(NotSignedIn::Wait { seconds }),
+            None => Ok(()),
+        };
+        wait()?;
+        let salt = random()?;
+        let hash = self.see(|people| people.password_of(user, salt));
+        let compared = hash.clone();
+        let fits = self.hashing.run(move || compared.verify(&password)).await?;
+        // Others may have failed while this one waited for its turn.
+        wait()?;
+        if fits {
+            Ok(hash)
+        } else {
+            Err(NotSignedIn::Wrong(self.failures().sign_in_failed(from, user, Instant::now())))
+        }
     }
 
     /// Begins a sign-in of a user whose password was compared.
@@ -326,15 +341,7 @@ impl Gate {
 
     /// Compares the present password of a user, as a sign-in does.
     pub(crate) async fn compare(&self, user: &str, password: String, from: IpAddr) -> Result<(), NotSignedIn> {
-        if let Some(seconds) = self.failures().wait(from, user, Instant::now()) {
-            return Err(NotSignedIn::Wait { seconds });
-        }
-        let salt = random()?;
-        let hash = self.see(|people| people.password_of(user, salt));
-        if self.hashing.run(move || hash.verify(&password)).await? {
-            return Ok(());
-        }
-        Err(NotSignedIn::Wrong(self.failures().sign_in_failed(from, user, Instant::now())))
+        self.verify(user, password, from).await.map(drop)
     }
 
     /// Secret of a new token.
@@ -354,9 +361,7 @@ impl Gate {
 
     /// Makes a new set-up code, which replaces an earlier one. Refused once there is an administrator.
     pub(crate) async fn make_setup_code(&self) -> Result<(String, Timestamp), NotChanged> {
-        if self.see(People::has_admin) {
-            return Err(IdentityError::SetUp.into());
-        }
+        self.check_no_admin()?;
         let state_dir = self.state_dir.clone();
         let (code, text) =
             tokio::task::spawn_blocking(move || setup::make(&state_dir)).await.map_err(anyhow::Error::new)??;
@@ -365,17 +370,27 @@ impl Gate {
         Ok((text, expires))
     }
 
-    /// Creates the first administrator. A local process needs no code.
-    pub(crate) async fn set_up(&self, code: Option<&str>, user: &str, password: String) -> Result<(), NotChanged> {
-        if self.see(People::has_admin) {
-            return Err(IdentityError::SetUp.into());
+    /// Compares a set-up code, as a sign-in does a password. `from`: address; absent on the administrative socket.
+    pub(crate) fn check_setup_code(&self, code: &str, from: Option<IpAddr>) -> Result<(), NotSignedIn> {
+        self.check_no_admin()?;
+        let now = Instant::now();
+        if let Some(seconds) = from.and_then(|from| self.failures().wait_of_address(from, now)) {
+            return Err(NotSignedIn::Wait { seconds });
         }
-        if let Some(code) = code {
-            let fits = self.setup().as_mut().is_some_and(|expected| expected.verify(code, Timestamp::now()));
-            if !fits {
-                return Err(IdentityError::SetupCode.into());
-            }
+        if self.setup().as_mut().is_some_and(|expected| expected.verify(code, Timestamp::now())) {
+            return Ok(());
         }
+        Err(NotSignedIn::Wrong(self.failures().code_failed(from, now)))
+    }
+
+    /// Refuses a set-up once there is an administrator.
+    fn check_no_admin(&self) -> Result<(), NotChanged> {
+        if self.see(People::has_admin) { Err(IdentityError::SetUp.into()) } else { Ok(()) }
+    }
+
+    /// Creates the first administrator, whose code was compared.
+    pub(crate) async fn set_up(&self, user: &str, password: String) -> Result<(), NotChanged> {
+        self.check_no_admin()?;
         self.see(|people| people.check_new_user(user))?;
         let password = self.hash(password, user.to_owned()).await?;
         let admin =

@@ -1,6 +1,7 @@
 //! Passwords are hashed on threads of their own, two at a time: each hash takes 19 MiB and tens of
 //! milliseconds. A limited number of requests waits for its turn.
 
+use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// Hashes at a time.
@@ -14,21 +15,26 @@ pub(crate) struct NoRoom;
 
 /// Turns of hashing.
 pub(super) struct Hashing {
-    places: Semaphore,
-    turns: Semaphore,
+    places: Arc<Semaphore>,
+    turns: Arc<Semaphore>,
 }
 
 impl Default for Hashing {
     fn default() -> Self {
-        Self { places: Semaphore::new(WAITING), turns: Semaphore::new(AT_A_TIME) }
+        Self { places: Arc::new(Semaphore::new(WAITING)), turns: Arc::new(Semaphore::new(AT_A_TIME)) }
     }
 }
 
 impl Hashing {
-    /// Runs a function that hashes a password, when it is its turn.
+    /// Runs a function that hashes a password, when it is its turn. A function that has begun keeps its
+    /// place and its turn until it ends, even if the caller is dropped.
     pub(super) async fn run<T: Send + 'static>(&self, hash: impl FnOnce() -> T + Send + 'static) -> Result<T, NoRoom> {
-        let _place = self.places.try_acquire().map_err(|_| NoRoom)?;
-        let _turn = self.turns.acquire().await.map_err(|_| NoRoom)?;
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| NoRoom)?;
+        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| NoRoom)?;
+        let hash = move || {
+            let _held = (place, turn);
+            hash()
+        };
         tokio::task::spawn_blocking(hash).await.map_err(|_| NoRoom)
     }
 }
@@ -36,7 +42,6 @@ impl Hashing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[tokio::test]
@@ -68,5 +73,25 @@ mod tests {
         }
         assert_eq!((done, refused), (WAITING, 5));
         assert!(hashing.run(|| 1).await.is_ok(), "places are free again");
+    }
+
+    /// Clients that left at once had any number of hashes at a time.
+    #[tokio::test]
+    async fn a_hash_keeps_its_turn_when_its_caller_is_gone() {
+        let hashing = Hashing::default();
+        let (begin, mut begun) = tokio::sync::mpsc::unbounded_channel();
+        let (end, wait) = std::sync::mpsc::channel::<()>();
+        let body = move || {
+            let _test_has_ended = begin.send(());
+            wait.recv().is_ok()
+        };
+        let mut caller = Box::pin(hashing.run(body));
+        assert!(futures_util::poll!(&mut caller).is_pending());
+        assert!(begun.recv().await.is_some());
+        drop(caller);
+        assert_eq!(hashing.turns.available_permits(), AT_A_TIME - 1);
+        assert_eq!(hashing.places.available_permits(), WAITING - 1);
+        assert!(end.send(()).is_ok());
+        assert!(hashing.turns.acquire_many(2).await.is_ok(), "the turn is free again");
     }
 }

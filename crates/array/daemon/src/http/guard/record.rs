@@ -1,5 +1,7 @@
 //! The record of a change in the audit: its author, its object, and its fields before and after.
 
+use super::refusals::{REFUSAL_INTERVAL, Refusals};
+use super::scope;
 use super::trouble::Trouble;
 use crate::audit::{Audit, Author, Change, Intent, Outcome, Target};
 use crate::http::MAX_BODY_BYTES;
@@ -28,6 +30,8 @@ const SECRET_FIELDS: [&str; 3] = ["secret", "password", "code"];
 const MAX_TEXT: usize = 256;
 /// Longest list or object of a value; the rest is cut.
 const MAX_ITEMS: usize = 64;
+/// Field with the number of refusals that have no record of their own.
+const LEFT_OUT: &str = "refusals_left_out";
 
 /// What the records of changes need.
 pub(in crate::http) struct Recorder {
@@ -41,6 +45,8 @@ pub(in crate::http) struct Recorder {
     pub(in crate::http) array: ArrayHandle,
     /// The resources without the guard, to read the object of a change.
     pub(in crate::http) reader: Router,
+    /// Refusals of late.
+    pub(in crate::http) refusals: Refusals,
 }
 
 /// Author of a change, for the audit.
@@ -54,8 +60,8 @@ fn author(caller: &Caller) -> Author {
     }
 }
 
-/// Executes a change between the records of its intent and of its result. The result is recorded even if the
-/// client leaves meanwhile. `readable`: the path is that of an object that can be read.
+/// Executes a change between the records of its intent and of its result. From its intent on, it goes on
+/// even if the client leaves. `readable`: the path is that of an object that can be read.
 pub(super) async fn execute(
     recorder: Arc<Recorder>,
     operation: &'static Operation,
@@ -72,31 +78,26 @@ pub(super) async fn execute(
     let content: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let present = if readable { recorder.present(&parts, &caller).await } else { Value::Null };
     let target = target(operation, &mut parts, &content, &present).await;
-    let change = changes(&content, &present);
+    let change = changes(parts.uri.query().unwrap_or_default(), &content, &present);
     let intent = Intent { who: author(&caller), action: operation.name.to_owned(), target, change };
-    let seq = match recorder.begin(intent).await {
-        Ok(seq) => seq,
-        Err(refusal) => return Fault::from(refusal).into_response(),
-    };
     let mut request = Request::from_parts(parts, Body::from(bytes));
     request.extensions_mut().insert(caller);
-    let run = async move {
-        let begun = Instant::now();
-        let (response, code, id) = examine(next.run(request).await).await;
-        let Some(intent) = seq else { return response };
-        let status = response.status();
-        let result = if status.is_server_error() {
-            "failed"
-        } else if status.is_client_error() {
-            "refused"
-        } else {
-            "done"
-        };
-        let duration_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        recorder.end(Outcome { intent, result: result.to_owned(), code, duration_us, id }).await;
-        response
-    };
-    // A task of its own: it goes on when the connection ends.
+    to_its_end(async move { recorder.record(intent, next.run(request)).await }).await
+}
+
+/// Word of a result.
+fn result(status: StatusCode) -> &'static str {
+    if status.is_server_error() {
+        "failed"
+    } else if status.is_client_error() {
+        "refused"
+    } else {
+        "done"
+    }
+}
+
+/// Runs a request in a task of its own, which goes on when the connection ends.
+pub(super) async fn to_its_end(run: impl Future<Output = Response> + Send + 'static) -> Response {
     tokio::spawn(run).await.unwrap_or_else(|_| {
         let detail = "the request ended without an answer".to_owned();
         Fault::InvalidRequest { status: StatusCode::INTERNAL_SERVER_ERROR, detail }.into_response()
@@ -104,6 +105,22 @@ pub(super) async fn execute(
 }
 
 impl Recorder {
+    /// Makes a change between the records of its intent and of its result. Without the intent, it is not made.
+    pub(in crate::http) async fn record(&self, intent: Intent, change: impl Future<Output = Response>) -> Response {
+        let seq = match self.begin(intent).await {
+            Ok(seq) => seq,
+            Err(refusal) => return Fault::from(refusal).into_response(),
+        };
+        let begun = Instant::now();
+        let (response, code, id) = examine(change.await).await;
+        if let Some(intent) = seq {
+            let result = result(response.status()).to_owned();
+            let duration_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+            self.end(Outcome { intent, result, code, duration_us, id }).await;
+        }
+        response
+    }
+
     /// Writes an intent. Returns no number if the array is configured to go on without.
     async fn begin(&self, intent: Intent) -> Result<Option<u64>, Refusal> {
         match self.audit.begin(intent).await {
@@ -142,11 +159,39 @@ impl Recorder {
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    /// Records a change that was refused for want of rights.
-    pub(super) async fn record_refusal(&self, operation: &Operation, caller: &Caller, parts: &mut Parts, code: &str) {
+    /// Records a change that was refused for want of rights, if it is time for a record of its caller and
+    /// operation: refusals must not push the rest of the audit out. Those left out are counted, and
+    /// recorded together.
+    pub(super) async fn record_refusal(
+        self: &Arc<Self>,
+        operation: &'static Operation,
+        caller: &Caller,
+        parts: &mut Parts,
+        code: &'static str,
+    ) {
+        let key = (caller.kind.name(), caller.name.clone(), operation.name);
+        if !self.refusals.is_first(&key) {
+            return;
+        }
         let target = target(operation, parts, &Value::Null, &Value::Null).await;
-        let action = operation.name.to_owned();
-        let intent = Intent { who: author(caller), action, target, change: BTreeMap::new() };
+        let intent = Intent { who: author(caller), action: operation.name.to_owned(), target, change: BTreeMap::new() };
+        let recorder = Arc::clone(self);
+        let (recorded, is_recorded) = tokio::sync::oneshot::channel();
+        // A task of its own: it goes on when the connection ends.
+        tokio::spawn(async move {
+            recorder.write_refusal(intent.clone(), code).await;
+            let _client_has_left = recorded.send(());
+            loop {
+                tokio::time::sleep(REFUSAL_INTERVAL).await;
+                let Some(count) = recorder.refusals.left_out(&key) else { return };
+                let change = BTreeMap::from([(LEFT_OUT.to_owned(), Change(Value::Null, count.into()))]);
+                recorder.write_refusal(Intent { change, ..intent.clone() }, code).await;
+            }
+        });
+        let _is_recorded = is_recorded.await;
+    }
+
+    async fn write_refusal(&self, intent: Intent, code: &str) {
         let Ok(Some(intent)) = self.begin(intent).await else { return };
         let (result, code) = ("refused".to_owned(), Some(code.to_owned()));
         self.end(Outcome { intent, result, code, duration_us: 0, id: None }).await;
@@ -165,14 +210,21 @@ async fn target(operation: &Operation, parts: &mut Parts, content: &Value, prese
     Target { kind: operation.noun().to_owned(), id: text(present, "id"), name: cut(&name) }
 }
 
-/// Fields of the request, before and after.
-fn changes(content: &Value, present: &Value) -> BTreeMap<String, Change> {
-    let Value::Object(fields) = content else { return BTreeMap::new() };
+/// Fields of the body and parameters of the query, before and after.
+fn changes(query: &str, content: &Value, present: &Value) -> BTreeMap<String, Change> {
     let change = |(field, after): (&String, &Value)| {
         let before = present.get(field).unwrap_or(&Value::Null);
         (cut(field), Change(shown(field, before), shown(field, after)))
     };
-    fields.iter().take(MAX_ITEMS).map(change).collect()
+    let parameter = |(name, value): (String, String)| {
+        let after = shown(&name, &Value::String(value));
+        (cut(&name), Change(Value::Null, after))
+    };
+    let mut changes: BTreeMap<String, Change> = scope::form_pairs(query).take(MAX_ITEMS).map(parameter).collect();
+    if let Value::Object(fields) = content {
+        changes.extend(fields.iter().take(MAX_ITEMS).map(change));
+    }
+    changes
 }
 
 /// A value without secrets, and not too long.
@@ -217,6 +269,7 @@ mod tests {
 
     #[test]
     fn secrets_and_long_texts_are_not_recorded() {
+        assert_eq!(changes("secret=abc", &Value::Null, &Value::Null)["secret"], Change(Value::Null, json!(SECRET)));
         let content = json!({
             "name": "h1",
             "chap": { "user": "u", "secret": "twelve-chars", "mutual": { "secret": ["x"], "generate": true } },
@@ -225,8 +278,10 @@ mod tests {
             "text": "x".repeat(1000),
         });
         let present = json!({ "name": "h0", "chap": { "user": "t" } });
-        let recorded = changes(&content, &present);
+        let recorded = changes("now=%74rue&with_snapshots=true&code=abc", &content, &present);
         assert_eq!(recorded["name"], Change(json!("h0"), json!("h1")));
+        assert_eq!(recorded["now"], Change(Value::Null, json!("true")));
+        assert_eq!(recorded["with_snapshots"], Change(Value::Null, json!("true")));
         let mutual = json!({ "secret": SECRET, "generate": true });
         let chap = json!({ "user": "u", "secret": SECRET, "mutual": mutual });
         assert_eq!(recorded["chap"], Change(json!({ "user": "t" }), chap));

@@ -23,11 +23,21 @@ pub(super) async fn check(
     let outside = |detail: String| Err(Refusal::OutsideScope { detail }.into());
     let (mut parts, body) = request.into_parts();
     let fields = match operation.volumes {
-        Volumes::None => return Ok(Request::from_parts(parts, body)),
+        Volumes::None | Volumes::Grants => return Ok(Request::from_parts(parts, body)),
+        Volumes::Job => {
+            let named = parameter(&mut parts, &["job"]).await.unwrap_or_default();
+            check_job(scope, &named, array).await?;
+            return Ok(Request::from_parts(parts, body));
+        }
         Volumes::Others => return outside(format!("the token is for the volumes {scope} alone")),
         Volumes::Path(fields) => {
-            let named = parameter(&mut parts, &["volume", "snapshot"]).await.unwrap_or_default();
-            check_name(scope, &named, array).await?;
+            match parameter(&mut parts, &["snapshot"]).await {
+                Some(snapshot) => check_snapshot(scope, &snapshot, array).await?,
+                None => {
+                    let volume = parameter(&mut parts, &["volume"]).await.unwrap_or_default();
+                    check_name(scope, &volume, array).await?;
+                }
+            }
             fields
         }
         Volumes::Query => {
@@ -70,15 +80,38 @@ fn texts(value: &Value) -> Vec<&str> {
 
 /// Checks a volume or snapshot, by name or id. One that does not exist has to have a name in the scope.
 async fn check_name(scope: &Glob, named: &str, array: &ArrayHandle) -> Result<(), Fault> {
-    let volume = match array.read(control::VolumeShow { volume: named.to_owned() }).await {
-        Ok(view) => view.record.name,
-        Err(_not_found) => match array.read(control::SnapshotShow { snapshot: named.to_owned() }).await {
-            Ok(view) if view.of_share => return Err(outside(scope, named)),
-            Ok(view) => view.volume,
-            Err(_not_found) => named.split('@').next().unwrap_or_default().to_owned(),
+    match array.read(control::VolumeShow { volume: named.to_owned() }).await {
+        Ok(view) => check_pattern(scope, &view.record.name, named),
+        // Some operations of volumes are also for shares.
+        Err(_not_found) => match array.read(control::ShareShow { share: named.to_owned() }).await {
+            Ok(_share) => Err(outside(scope, named)),
+            Err(_not_found) => check_snapshot(scope, named, array).await,
         },
+    }
+}
+
+/// Checks a snapshot, by name or id. A volume may have the name of a snapshot of another one.
+async fn check_snapshot(scope: &Glob, named: &str, array: &ArrayHandle) -> Result<(), Fault> {
+    let volume = match array.read(control::SnapshotShow { snapshot: named.to_owned() }).await {
+        Ok(view) if view.of_share => return Err(outside(scope, named)),
+        Ok(view) => view.volume,
+        Err(_not_found) => named.split('@').next().unwrap_or_default().to_owned(),
     };
-    if scope.matches(&volume) { Ok(()) } else { Err(outside(scope, named)) }
+    check_pattern(scope, &volume, named)
+}
+
+/// Checks the volume of a job. A part of an id could find the jobs of others.
+async fn check_job(scope: &Glob, named: &str, array: &ArrayHandle) -> Result<(), Fault> {
+    uuid::Uuid::try_parse(named).map_err(|_part| outside(scope, named))?;
+    let job = array.read(control::JobShow { job: named.to_owned() }).await?;
+    let volume =
+        array.read(control::VolumeShow { volume: job.subject }).await.map_err(|_other| outside(scope, named))?;
+    check_pattern(scope, &volume.record.name, named)
+}
+
+/// Checks the name of the volume that `named` stands for.
+fn check_pattern(scope: &Glob, volume: &str, named: &str) -> Result<(), Fault> {
+    if scope.matches(volume) { Ok(()) } else { Err(outside(scope, named)) }
 }
 
 fn outside(scope: &Glob, named: &str) -> Fault {
@@ -93,10 +126,14 @@ pub(super) async fn parameter(parts: &mut Parts, names: &[&str]) -> Option<Strin
 
 /// Values of a parameter of a query string.
 pub(super) fn form_values<'a>(query: &'a str, name: &'a str) -> impl Iterator<Item = String> + 'a {
-    let parse = move |pair: &str| {
+    form_pairs(query).filter(move |(own, _)| own == name).map(|(_, value)| value)
+}
+
+/// Names and values of a query string, decoded. A pair that cannot be decoded is left out.
+pub(super) fn form_pairs(query: &str) -> impl Iterator<Item = (String, String)> + '_ {
+    let parse = |pair: &str| {
         let uri = axum::http::Uri::builder().path_and_query(format!("/?{pair}")).build().ok()?;
-        let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri).ok()?.0;
-        pairs.into_iter().find(|(own, _)| own == name).map(|(_, value)| value)
+        Some(axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri).ok()?.0)
     };
-    query.split('&').filter_map(parse)
+    query.split('&').filter_map(parse).flatten()
 }

@@ -1,5 +1,6 @@
 //! One stream: what its client knows, and what it gets next.
 
+use super::holder::Holder;
 use super::streams::Stream;
 use super::topics::Topics;
 use crate::http::connections::RequestGuard;
@@ -27,6 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) struct Reader {
     array: ArrayHandle,
     stream: Stream,
+    holder: Holder,
     samples: watch::Receiver<u64>,
     started: Timestamp,
     known: Known,
@@ -49,6 +51,7 @@ impl Reader {
     pub(super) async fn begin(
         array: ArrayHandle,
         stream: Stream,
+        holder: Holder,
         last: Option<&str>,
         request: Option<RequestGuard>,
     ) -> Result<Self, Fault> {
@@ -80,6 +83,7 @@ impl Reader {
         Ok(Self {
             array,
             stream,
+            holder,
             samples,
             started,
             known,
@@ -92,12 +96,15 @@ impl Reader {
         })
     }
 
-    /// The next event; waits for it. `None` after the last one.
+    /// The next event; waits for it. `None` after the last one, and when the credentials have ended.
     pub(super) async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
         if self.taken.elapsed() > PATIENCE && !self.has_ended {
             self.end("too-slow");
         }
         loop {
+            if !self.holder.stands() {
+                return None;
+            }
             if let Some(event) = self.waiting.pop_front() {
                 self.taken = Instant::now();
                 return Some((Ok(event), self));

@@ -4,6 +4,7 @@ use super::people::{Author, PASSWORD, Plane};
 use crate::http::Surroundings;
 use crate::memory::TemporaryDirectory;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 async fn entries(plane: &Plane, query: &str) -> Vec<Value> {
     let answer = plane.ask(&Author::root(), "GET", &format!("/api/v1/audit{query}"), None).await;
@@ -112,4 +113,94 @@ async fn refused_sign_ins_are_reported_once_in_a_while() {
     assert_eq!(events["items"].as_array().unwrap().len(), 1);
     let message = events["items"][0]["message"].as_str().unwrap();
     assert_eq!(message, "sign-in of \"eve\\u{7}\" from 192.0.2.1 refused: wrong name or password");
+}
+
+/// A viewer in a loop pushed all other entries out.
+#[tokio::test]
+async fn refusals_of_a_caller_are_recorded_once_in_a_while() {
+    let plane = Plane::new().await;
+    let viewer = Author::with_token(&plane.token("v", "viewer", json!({})).await);
+    for at in 0..5 {
+        let path = format!("/api/v1/volumes/v{at}");
+        assert_eq!(plane.ask(&viewer, "DELETE", &path, None).await.status, 403);
+    }
+    assert_eq!(plane.ask(&viewer, "POST", "/api/v1/volumes", None).await.status, 403);
+    assert_eq!(entries(&plane, "?action=volume_create").await.len(), 1, "another operation");
+    let refused = entries(&plane, "?action=volume_delete").await;
+    assert_eq!((refused.len(), &refused[0]["target"]["name"]), (1, &json!("v0")));
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(11)).await;
+    tokio::time::resume();
+    let refused = loop {
+        let refused = entries(&plane, "?action=volume_delete").await;
+        if refused.len() > 1 {
+            break refused;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!(refused[0]["change"]["refusals_left_out"]["after"], json!(4));
+}
+
+#[tokio::test]
+async fn parameters_of_the_query_are_recorded() {
+    let plane = Plane::new().await;
+    let volume = json!({ "name": "v1", "size_bytes": 1 << 20 });
+    assert_eq!(plane.ask(&Author::root(), "POST", "/api/v1/volumes", Some(volume)).await.status, 201);
+    let path = "/api/v1/volumes/v1?now=%74rue&with_snapshots=true";
+    assert_eq!(plane.ask(&Author::root(), "DELETE", path, None).await.status, 204);
+    let change = &entries(&plane, "?action=volume_delete").await[0]["change"];
+    assert_eq!((&change["now"]["after"], &change["with_snapshots"]["after"]), (&json!("true"), &json!("true")));
+}
+
+/// The first administrator was there before the audit had a line about it.
+#[tokio::test]
+async fn the_first_admin_is_not_created_without_the_audit() {
+    let directory = TemporaryDirectory::new();
+    let in_the_way = directory.path().join("audit");
+    let surroundings = Surroundings::of(directory.path(), false);
+    surroundings.gate.prepare_https().await.unwrap();
+    let code = std::fs::read_to_string(directory.path().join("setup.code")).unwrap();
+    std::fs::write(&in_the_way, "").unwrap();
+    let plane = Plane::with(surroundings, directory);
+    let set_up = || Some(json!({ "code": code.trim(), "user": "anna", "password": PASSWORD }));
+    let refused = plane.ask(&Author::default(), "POST", "/api/v1/setup", set_up()).await;
+    assert_eq!(refused.code(), (503, "audit-not-written"));
+    assert!(!plane.gate.see(identity::People::has_admin));
+    std::fs::remove_file(&in_the_way).unwrap();
+    assert_eq!(plane.ask(&Author::default(), "POST", "/api/v1/setup", set_up()).await.status, 201);
+    let recorded = &entries(&plane, "?action=setup_run").await[0];
+    assert_eq!((&recorded["result"], &recorded["who"]["name"]), (&json!("done"), &json!("anna")));
+}
+
+#[tokio::test]
+async fn wrong_setup_codes_are_recorded_and_slow_their_address_down() {
+    let plane = Plane::new().await;
+    let guess = || Some(json!({ "code": "aaaa-bbbb-cccc-dddd", "user": "eve", "password": PASSWORD }));
+    for _ in 0..6 {
+        let refused = plane.ask(&Author::default(), "POST", "/api/v1/setup", guess()).await;
+        assert_eq!(refused.code(), (403, "wrong-setup-code"));
+    }
+    let waiting = plane.ask(&Author::default(), "POST", "/api/v1/setup", guess()).await;
+    assert_eq!(waiting.code(), (429, "too-many-failures"));
+    let recorded = entries(&plane, "?action=setup_run").await;
+    assert_eq!((recorded.len(), &recorded[0]["code"]), (1, &json!("wrong-setup-code")));
+    let events = plane.ask(&Author::root(), "GET", "/api/v1/events?code=sign-in-failed", None).await.body;
+    let message = events["items"][0]["message"].as_str().unwrap();
+    assert_eq!(message, "set-up of \"eve\" from 192.0.2.1 refused: wrong code");
+}
+
+/// An intent without a result reads like a stop of the array.
+#[tokio::test]
+async fn a_change_whose_client_leaves_has_a_result() {
+    let plane = Plane::new().await;
+    let (root, volume) = (Author::root(), Some(json!({ "name": "v1", "size_bytes": 1 << 20 })));
+    let mut asked = Box::pin(plane.ask(&root, "POST", "/api/v1/volumes", volume));
+    assert!(futures_util::poll!(&mut asked).is_pending());
+    drop(asked);
+    let until_done = async {
+        while !entries(&plane, "?action=volume_create").await.iter().any(|entry| entry["result"] == "done") {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(60), until_done).await.is_ok());
 }

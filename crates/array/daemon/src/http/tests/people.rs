@@ -4,14 +4,18 @@ use crate::http::cookie;
 use crate::http::peer::Peer;
 use crate::http::{Surroundings, guarded};
 use crate::memory::{TemporaryDirectory, spawn};
-use crate::people::Gate;
+use crate::people::{Gate, NotSignedIn};
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, header};
 use axum::{Extension, Router};
 use http_body_util::BodyExt;
+use identity::{NewUser, PasswordHash, People, Role};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::Duration;
 use tower::ServiceExt;
+use uuid::Uuid;
 
 /// Password of every user of these tests.
 pub(super) const PASSWORD: &str = "correct horse battery";
@@ -298,6 +302,27 @@ async fn guessing_a_password_gets_slower_for_the_address_and_the_name() {
     assert_eq!(other.code(), (401, "sign-in-refused"), "another address and another name do not wait");
 }
 
+/// A client that left before the answer could guess as often as it wanted.
+#[tokio::test]
+async fn a_guess_counts_when_its_client_leaves() {
+    let plane = Plane::new().await;
+    let stranger = Author::default();
+    let guess = Some(json!({ "user": "anna", "password": "wrong horse battery" }));
+    let mut asked = Box::pin(plane.ask(&stranger, "POST", "/api/v1/sign-in", guess));
+    assert!(futures_util::poll!(&mut asked).is_pending());
+    drop(asked);
+    let recorded = async || {
+        let audit = plane.ask(&Author::root(), "GET", "/api/v1/audit?action=signin_begin", None).await.body;
+        audit["items"].as_array().unwrap().len()
+    };
+    let until_recorded = async {
+        while recorded().await == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(60), until_recorded).await.is_ok());
+}
+
 #[tokio::test]
 async fn a_user_who_must_change_the_password_can_do_nothing_else() {
     let plane = Plane::new().await;
@@ -387,4 +412,49 @@ async fn a_damaged_store_leaves_the_socket() {
     let refused = plane.ask(&Author::root(), "POST", "/api/v1/users", Some(body)).await;
     assert_eq!(refused.code(), (503, "people-unavailable"));
     assert_eq!(plane.ask(&Author::with_token("x"), "GET", VOLUMES, None).await.status, 401);
+}
+
+/// A change that was stored and not applied: a second set-up found no administrator.
+#[tokio::test]
+async fn what_is_stored_is_applied_when_the_caller_is_gone() {
+    let plane = Plane::new().await;
+    let password = PasswordHash::new(PASSWORD, "anna", [7; 16]).unwrap();
+    let anna = NewUser { id: Uuid::new_v4(), name: "anna".to_owned(), role: Role::Admin, password, must_change: false };
+    let mut change = Box::pin(plane.gate.change(move |people| people.set_up(anna, Timestamp::now())));
+    assert!(futures_util::poll!(&mut change).is_pending());
+    drop(change);
+    // Waits until no change is being stored.
+    plane.gate.change(|people| people.end_sign_in("none").or(Ok(Vec::new()))).await.unwrap();
+    assert!(plane.gate.see(People::has_admin));
+}
+
+/// Guesses of the present password that began together were all compared.
+#[tokio::test]
+async fn guesses_side_by_side_are_counted_for_each_other() {
+    let plane = Plane::new().await;
+    plane.user("anna", "admin").await;
+    let from = "192.0.2.1".parse().unwrap();
+    let guesses = (0..16).map(|_| plane.gate.compare("anna", "wrong horse battery".to_owned(), from));
+    let outcomes = futures_util::future::join_all(guesses).await;
+    let wrong = outcomes.iter().filter(|outcome| matches!(outcome, Err(NotSignedIn::Wrong(_)))).count();
+    assert!((1..=10).contains(&wrong), "{wrong} were compared");
+}
+
+/// A stream without events went on after the end of its token.
+#[tokio::test]
+async fn a_stream_without_topics_ends_with_its_token() {
+    let directory = TemporaryDirectory::new();
+    let surroundings = Surroundings::of(directory.path(), false);
+    let (gate, array) = (Arc::clone(&surroundings.gate), spawn(|_, _, _| {}));
+    tokio::spawn(array.clone().follow());
+    let plane = Plane { app: guarded(array, Arc::default(), surroundings, None), gate, directory };
+    let secret = plane.token("t", "viewer", json!({})).await;
+    let request = Request::builder().uri("/api/v1/live?topics=");
+    let request = request.header(header::AUTHORIZATION, format!("Bearer {secret}")).body(Body::empty()).unwrap();
+    let app = plane.app.clone().layer(Extension(Peer::Remote("192.0.2.1:50000".parse().unwrap())));
+    let mut stream = app.oneshot(request).await.unwrap().into_body();
+    assert!(stream.frame().await.is_some_and(|hello| hello.is_ok()));
+    assert_eq!(plane.ask(&Author::root(), "DELETE", "/api/v1/tokens/t", None).await.status, 204);
+    let ended = tokio::time::timeout(Duration::from_secs(10), stream.collect()).await;
+    assert!(ended.is_ok_and(|body| body.is_ok()));
 }
