@@ -8,7 +8,8 @@ use crate::directory::Edit;
 use crate::error::ControlError;
 use crate::record::Document;
 use crate::snapshots::record::SnapshotRecord;
-use pool::CatalogChange;
+use pool::{CatalogChange, ObjectId};
+use std::collections::BTreeMap;
 
 /// Largest number of snapshots that one look removes.
 const AT_ONCE: usize = 64;
@@ -47,18 +48,20 @@ impl Control {
         let Ok(zone) = zone(&record.zone) else { return Vec::new() };
         let now = self.trusted_now();
         let directory = self.directory();
-        let mut gone: Vec<Taken> = Vec::new();
+        let mut gone: Vec<SnapshotRecord> = Vec::new();
         for member in directory.members_of_schedule(record).keys() {
             let own = directory.snapshots_of(*member).filter(|snapshot| snapshot.schedule == Some(record.id));
-            let taken = own.map(|snapshot| Taken {
-                id: snapshot.id,
+            let own: BTreeMap<ObjectId, &SnapshotRecord> = own.map(|snapshot| (snapshot.object, snapshot)).collect();
+            let taken = own.values().map(|snapshot| Taken {
+                object: snapshot.object,
                 at: snapshot.created,
                 is_held: snapshot.pinned || snapshot.is_locked(now),
             });
-            gone.extend(surplus(taken.collect(), record.keep, record.keep_last, &zone));
+            let surplus = surplus(taken.collect(), record.keep, record.keep_last, &zone);
+            gone.extend(surplus.iter().filter_map(|taken| own.get(&taken.object)).map(|&snapshot| snapshot.clone()));
         }
-        gone.sort_by_key(|taken| (taken.at, taken.id));
-        gone.iter().filter_map(|taken| directory.snapshot_by_id(taken.id).cloned()).collect()
+        gone.sort_by_key(|snapshot| snapshot.object);
+        gone
     }
 
     /// Removes snapshots for good, with the number of them in the document of the schedule.

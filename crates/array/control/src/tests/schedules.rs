@@ -8,8 +8,8 @@ use crate::*;
 use futures_executor::block_on;
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
+use pool::ObjectId;
 use std::collections::BTreeSet;
-use uuid::Uuid;
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
@@ -79,11 +79,11 @@ fn a_year_has_each_run_once() {
         .map(|(number, name)| {
             let text = name.strip_prefix("nightly.").unwrap();
             let text = format!("{}:{}:{}", &text[..13], &text[13..15], &text[15..]);
-            Taken { id: Uuid::from_u128(number), at: at(&text), is_held: false }
+            Taken { object: ObjectId(number), at: at(&text), is_held: false }
         })
         .collect();
     let gone = surplus(all.clone(), keep, 3, &berlin);
-    let left = (1..).zip(&seen).filter(|(number, _)| gone.iter().all(|gone| gone.id != Uuid::from_u128(*number)));
+    let left = (1..).zip(&seen).filter(|(number, _)| gone.iter().all(|gone| gone.object != ObjectId(*number)));
     assert_eq!(names(&array, "v1"), left.map(|(_, name)| name.clone()).collect::<Vec<_>>());
     assert_eq!(names(&array, "v1").len(), 7 + 3 + 11);
     let last = show(&array, "nightly").last.unwrap();
