@@ -251,6 +251,22 @@ fn a_volume_that_is_being_sanitized_is_deleted_for_good() {
     assert_eq!((array.run(TrashList).unwrap(), array.documents("sanitize/")), (Vec::new(), Vec::new()));
 }
 
+/// Regression: its snapshots were deleted for good with it, unasked.
+#[test]
+fn a_volume_that_is_being_sanitized_takes_no_snapshots_with_it_unasked() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    snapshot(&array, "v1", "monday");
+    block_on(array.control.store_sanitize_operation(object, Some(SanitizeRecord::of), None)).unwrap();
+    let with = VolumeDelete { with_snapshots: true, ..delete("v1") };
+    assert_eq!(array.code(with.clone()), "sanitized-with-snapshots");
+    array.run(SnapshotDelete { snapshot: "v1@monday".to_owned(), now: false }).unwrap();
+    assert_eq!(array.code(with.clone()), "sanitized-with-snapshots");
+    assert_eq!(array.run(TrashList).unwrap().len(), 1);
+    assert_eq!(array.run(VolumeDelete { now: true, ..with }).unwrap().trashed, None);
+    assert_eq!(array.run(TrashList).unwrap(), []);
+}
+
 #[test]
 fn a_volume_returns_only_within_the_limit_of_over_commitment() {
     let array = Array::new();
