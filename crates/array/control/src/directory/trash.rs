@@ -36,6 +36,11 @@ impl Directory {
         self.index.trash_objects().collect()
     }
 
+    /// Number of snapshots in the trash.
+    pub(crate) fn trashed_snapshot_count(&self) -> usize {
+        self.index.trashed_snapshot_count()
+    }
+
     /// Object in the trash with this id.
     pub(crate) fn trash_by_id(&self, id: Uuid) -> Option<&TrashRecord> {
         self.trash.get(&id)
