@@ -204,11 +204,15 @@ impl Control {
     }
 
     /// Ends a run: finds the time of the next one, and reports members without a snapshot.
+    ///
+    /// A run that a restart continues leaves the time of one that was missed meanwhile.
     async fn end_run(&self, record: &mut ScheduleRecord, run: RunRecord, is_due: bool) -> Result<(), ControlError> {
         let result = run.result;
-        if is_due && let Ok(zone) = zone(&record.zone) {
-            let now = self.environment().now();
-            record.next = record.when.next_after(now.max(result.due), &zone).unwrap_or(Timestamp::MAX);
+        if is_due
+            && result.due >= record.next
+            && let Ok(zone) = zone(&record.zone)
+        {
+            record.next = record.when.next_after(result.due, &zone).unwrap_or(Timestamp::MAX);
         }
         record.run = None;
         record.last = Some(result.clone());

@@ -72,9 +72,17 @@ impl Trashed {
 
 /// Time of a deletion, and that at which the trash gives up what is deleted.
 #[derive(Clone, Copy)]
-struct Times {
+pub(crate) struct Times {
     deleted: Timestamp,
     until: Timestamp,
+}
+
+impl Times {
+    /// Document of a snapshot that is deleted alone.
+    pub(crate) const fn trashed(self, snapshot: SnapshotRecord) -> TrashRecord {
+        let Self { deleted, until } = self;
+        TrashRecord { what: Trashed::Snapshot(snapshot), deleted, until, with_source: false, grants: Vec::new() }
+    }
 }
 
 impl Control {
@@ -124,7 +132,7 @@ impl Control {
     }
 
     /// Times of what is deleted now; absent if the trash is off.
-    fn times_of_trash(&self) -> Option<Times> {
+    pub(crate) fn times_of_trash(&self) -> Option<Times> {
         let (age, deleted) = (self.pool().trash_age(), self.environment().now());
         age.is_positive().then(|| Times { deleted, until: deleted.saturating_add(age).unwrap_or(deleted) })
     }
