@@ -110,6 +110,10 @@ impl Control {
         self.apply(revocations);
         self.publish(&revoked).await;
         self.apply(edits);
+        if self.has_free_trash() {
+            // Hosts may need it before the next look.
+            self.catalog().offer_space(true);
+        }
         self.publish(&published).await;
         let record = self.directory().trash_by_id(id).cloned();
         let trashed = match record {
