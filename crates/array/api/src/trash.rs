@@ -61,6 +61,9 @@ pub struct SnapshotDelete {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrashRestore {
+    /// Only an object of this kind: a volume and a share in the trash may have one name. Any if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<TrashKind>,
     /// New name, of a snapshot without its volume; the one that it had if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

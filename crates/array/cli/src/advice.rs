@@ -61,6 +61,9 @@ fn command(problem: &Problem) -> Option<String> {
             Some(share) => format!(":  windlass share delete {share} --with-snapshots"),
             None => format!(":  windlass volume delete {} --with-snapshots", parameter("volume")?),
         },
+        "sanitized-with-snapshots" => {
+            format!(":  windlass volume delete {} --with-snapshots --now", parameter("volume")?)
+        }
         "source-is-share" => format!(":  windlass share clone {} NAME", parameter("source")?),
         "source-is-volume" => format!(":  windlass volume clone {} NAME", parameter("source")?),
         "last-path" => {
@@ -129,6 +132,7 @@ mod tests {
             ("not-found", &[("noun", "share")], "windlass share list"),
             ("in-use", &[("noun", "share"), ("name", "s1")], "windlass access revoke s1 --all"),
             ("has-snapshots", &[("share", "s1")], "windlass share delete s1 --with-snapshots"),
+            ("sanitized-with-snapshots", &[("volume", "v1")], "windlass volume delete v1 --with-snapshots --now"),
             ("host-without-address", &[("host", "h")], "windlass host set h --address ADDRESS"),
             ("source-is-share", &[("source", "s1@a")], "windlass share clone s1@a NAME"),
             ("already-granted", &[("volume", "v1")], "windlass access revoke v1 --any"),

@@ -77,7 +77,7 @@ const fn kind(kind: TrashKind) -> &'static str {
 pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_>) -> Result<(), CliError> {
     match verb {
         Verb::List(selection) => selection.show::<Trashed>("/api/v1/trash", client, output).await.map(drop),
-        Verb::Restore(options) => restore(options, client, output).await,
+        Verb::Restore(options) => restore(options, None, client, output).await,
         Verb::Empty { items, all: false } => {
             for item in items {
                 output.confirm(&format!("delete {item} in the trash for good?"))?;
@@ -100,13 +100,14 @@ fn emptied(reply: Option<TrashEmptied>, output: &mut Output<'_, '_>) -> Result<(
     output.deleted(&names)
 }
 
-/// Restores one object.
+/// Restores one object, of one kind or of any.
 pub(crate) async fn restore(
     Restore { item, name, grants }: &Restore,
+    only: Option<TrashKind>,
     client: &Client,
     output: &mut Output<'_, '_>,
 ) -> Result<(), CliError> {
-    let restore = TrashRestore { name: name.clone(), grants: *grants };
+    let restore = TrashRestore { kind: only, name: name.clone(), grants: *grants };
     let path = format!("/api/v1/trash/{}/restore", segment(item));
     let restored = client.post::<Restored>(&path, &restore).await?.body;
     let snapshots = match restored.snapshots {

@@ -6,7 +6,7 @@ use crate::output::{Column, Format, Output, Resource, Value, column, wide};
 use crate::selection::Selection;
 use crate::{job, percent, pool, trash};
 use api::size::SizeError;
-use api::{Pool, Reserve, Snapshot, Volume, VolumeCreate, VolumeRollback, VolumeSet, VolumeSpace};
+use api::{Pool, Reserve, Snapshot, TrashKind, Volume, VolumeCreate, VolumeRollback, VolumeSet, VolumeSpace};
 use std::collections::BTreeMap;
 
 /// Verbs of `windlass volume`.
@@ -354,7 +354,7 @@ pub(crate) async fn run(verb: &Verb, client: &Client, output: &mut Output<'_, '_
             job::start(&format!("/api/v1/pools/{}/reclaim", segment(&pool)), start, client, output).await
         }
         Verb::Delete { names, how } => delete(names, *how, client, output).await,
-        Verb::Restore(options) => trash::restore(options, client, output).await,
+        Verb::Restore(options) => trash::restore(options, Some(TrashKind::Volume), client, output).await,
     }
 }
 

@@ -18,6 +18,7 @@ use crate::schedules::part::Schedules;
 use crate::system::https_fault::HttpsFault;
 use crate::system::management::Management;
 use crate::system::record::ArrayRecord;
+use crate::trash::part::TrashTimes;
 use crate::trusted_time::part::TrustedTime;
 use futures_util::lock::Mutex;
 use jiff::Timestamp;
@@ -63,6 +64,7 @@ pub struct Control {
     publisher: Publisher,
     schedules: Schedules,
     trusted_time: TrustedTime,
+    trash_times: TrashTimes,
     directory: Rc<RefCell<Directory>>,
     /// Held from the first read of the directory until the change is published.
     changes: Mutex<()>,
@@ -206,6 +208,7 @@ impl Control {
             publisher: Publisher::default(),
             schedules,
             trusted_time,
+            trash_times: TrashTimes::default(),
             directory,
             changes,
             expected,
@@ -388,6 +391,11 @@ impl Control {
     /// Trusted time of this run.
     pub(crate) fn trusted_time(&self) -> &TrustedTime {
         &self.trusted_time
+    }
+
+    /// Times of the trash in this run.
+    pub(crate) fn trash_times(&self) -> &TrashTimes {
+        &self.trash_times
     }
 
     /// Publisher of facts.

@@ -147,6 +147,10 @@ impl Index {
         self.trash_objects.iter().copied()
     }
 
+    pub fn trashed_snapshot_count(&self) -> usize {
+        self.trash_snapshots.len()
+    }
+
     pub fn trash_of(&self, source: Uuid) -> impl Iterator<Item = Uuid> {
         let snapshots = self.trash_snapshots.range((source, Uuid::nil())..=(source, Uuid::max()));
         snapshots.map(|(_, snapshot)| *snapshot)

@@ -36,6 +36,11 @@ impl Directory {
         self.index.trash_objects().collect()
     }
 
+    /// Number of snapshots in the trash.
+    pub(crate) fn trashed_snapshot_count(&self) -> usize {
+        self.index.trashed_snapshot_count()
+    }
+
     /// Object in the trash with this id.
     pub(crate) fn trash_by_id(&self, id: Uuid) -> Option<&TrashRecord> {
         self.trash.get(&id)
@@ -58,17 +63,20 @@ impl Directory {
         format!("{}@{}", self.content_name(source).or_else(in_trash).unwrap_or_default(), what.name())
     }
 
-    /// Finds an object in the trash by id, or by a full name that is unique there.
-    pub(crate) fn trash_item(&self, name: &str) -> Result<&TrashRecord, ControlError> {
-        if let Some(item) = Uuid::try_parse(name).ok().and_then(|id| self.trash.get(&id)) {
+    /// Finds an object in the trash, of one kind or of any, by id, or by a full name that is unique there among that
+    /// kind.
+    pub(crate) fn trash_item(&self, name: &str, noun: Option<Noun>) -> Result<&TrashRecord, ControlError> {
+        let is_kind = |item: &&TrashRecord| noun.is_none_or(|noun| item.what.noun() == noun);
+        if let Some(item) = Uuid::try_parse(name).ok().and_then(|id| self.trash.get(&id)).filter(is_kind) {
             return Ok(item);
         }
-        let mut named = self.trash.values().filter(|item| self.trash_name(&item.what) == name);
+        let is_named = |item: &&TrashRecord| is_kind(item) && self.trash_name(&item.what) == name;
+        let mut named = self.trash.values().filter(is_named);
         match (named.next(), named.next()) {
-            (None, _) => Err(ControlError::NotFound { noun: Noun::Trash, name: name.to_owned() }),
+            (None, _) => Err(ControlError::NotFound { noun: noun.unwrap_or(Noun::Trash), name: name.to_owned() }),
             (Some(item), None) => Ok(item),
             (Some(_), Some(_)) => {
-                let all = self.trash.values().filter(|item| self.trash_name(&item.what) == name);
+                let all = self.trash.values().filter(is_named);
                 let ids: Vec<String> = all.map(|item| item.what.id().to_string()).collect();
                 Err(TrashError::AmbiguousName { name: name.to_owned(), candidates: ids.join(", ") }.into())
             }

@@ -109,6 +109,7 @@ impl Request for ScheduleCreate {
             keep: self.keep,
             keep_last: self.keep_last.unwrap_or(DEFAULT_KEEP_LAST),
             lock_seconds: self.lock_seconds,
+            rules_changed: false,
             paused: false,
             created: now,
             next: now,
@@ -130,7 +131,8 @@ impl Request for ScheduleSet {
 
     async fn run(&self, control: &Control) -> Result<ScheduleView, ControlError> {
         let _changes = control.lock_changes().await;
-        let mut record = control.directory().schedule(&self.schedule)?.clone();
+        let before = control.directory().schedule(&self.schedule)?.clone();
+        let mut record = before.clone();
         record.when = self.when.unwrap_or(record.when);
         record.zone = self.zone.clone().unwrap_or(record.zone);
         if let Some(volumes) = &self.volumes {
@@ -141,6 +143,8 @@ impl Request for ScheduleSet {
         record.keep_last = self.keep_last.unwrap_or(record.keep_last);
         record.lock_seconds = self.lock_seconds.unwrap_or(record.lock_seconds);
         record.paused = self.paused.unwrap_or(record.paused);
+        let rules = |schedule: &ScheduleRecord| (schedule.keep, schedule.keep_last, schedule.zone.clone());
+        record.rules_changed |= rules(&record) != rules(&before);
         control.store_schedule(record).await
     }
 

@@ -2,13 +2,15 @@
 //!
 //! Each rule keeps the newest snapshot of each of so many hours, days, weeks or months that have one.
 //! The rules count snapshots, and look at no clock: a clock that is wrong removes nothing by itself.
-//! What a rule does not keep is older than what it keeps of the same hour, day, week or month, or
-//! older than all that it keeps.
+//! Which of two snapshots is newer does not depend on a clock either: the pool numbers its objects in
+//! the order of their creation. What a rule does not keep is older than what it keeps of the same
+//! hour, day, week or month, or older than all that it keeps.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use pool::ObjectId;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
+use std::collections::BTreeSet;
 
 /// Numbers of snapshots that stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,8 +29,8 @@ pub struct Keep {
 /// Snapshot of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// Id.
-    pub id: Uuid,
+    /// Object; a newer one has a greater id.
+    pub object: ObjectId,
     /// Time at which it was taken.
     pub at: Timestamp,
     /// True if it is pinned or locked, and stays whatever the rules say.
@@ -48,14 +50,13 @@ fn periods(at: Timestamp, zone: &TimeZone) -> [i64; 4] {
 
 /// Snapshots of one volume that no rule keeps, the oldest first. The newest `keep_last` stay anyway.
 pub(crate) fn surplus(mut taken: Vec<Taken>, keep: Keep, keep_last: u16, zone: &TimeZone) -> Vec<Taken> {
-    taken.sort_by_key(|taken| (taken.at, taken.id));
-    let mut rules = [keep.hourly, keep.daily, keep.weekly, keep.monthly].map(|left| (left, None));
+    taken.sort_by_key(|taken| taken.object);
+    let mut rules = [keep.hourly, keep.daily, keep.weekly, keep.monthly].map(|left| (left, BTreeSet::new()));
     let mut surplus: Vec<Taken> = Vec::new();
     for (newer, snapshot) in taken.into_iter().rev().enumerate() {
         let mut stays = newer < usize::from(keep_last);
-        for ((left, last), period) in rules.iter_mut().zip(periods(snapshot.at, zone)) {
-            if *left > 0 && *last != Some(period) {
-                (*left, *last) = (*left - 1, Some(period));
+        for ((most, kept), period) in rules.iter_mut().zip(periods(snapshot.at, zone)) {
+            if kept.len() < usize::from(*most) && kept.insert(period) {
                 stays = true;
             }
         }
@@ -74,17 +75,18 @@ mod tests {
     use crate::schedules::when::zone;
     use jiff::tz::TimeZone;
     use jiff::{SignedDuration, Timestamp};
+    use pool::ObjectId;
     use random::Random;
-    use uuid::Uuid;
+    use std::collections::BTreeMap;
 
-    fn snapshot(number: u128, at: Timestamp) -> Taken {
-        Taken { id: Uuid::from_u128(number), at, is_held: false }
+    fn snapshot(number: u64, at: Timestamp) -> Taken {
+        Taken { object: ObjectId(number), at, is_held: false }
     }
 
     fn every(minutes: i64, count: i64, from: &str) -> Vec<Taken> {
         let from: Timestamp = from.parse().unwrap();
         let time = |at: i64| from + SignedDuration::from_mins(at * minutes);
-        (0..count).map(|at| snapshot(at as u128, time(at))).collect()
+        (0..count).map(|at| snapshot(at as u64, time(at))).collect()
     }
 
     /// Times of those that stay, the oldest first.
@@ -130,6 +132,20 @@ mod tests {
         assert_eq!(left, ["2026-06-01T01:00:00Z", "2026-06-01T08:00:00Z", "2026-06-01T09:00:00Z"]);
     }
 
+    /// Regression: each new snapshot was removed at once after the clock had been a year ahead.
+    #[test]
+    fn the_newest_stay_whatever_the_clock_said_before() {
+        let mut taken = every(60, 5, "2027-06-01T00:00:00Z");
+        let right = every(60, 5, "2026-06-01T00:00:00Z");
+        taken.extend((5..).zip(right).map(|(number, taken)| snapshot(number, taken.at)));
+        let newest = ["2026-06-01T03:00:00Z", "2026-06-01T04:00:00Z"];
+        assert_eq!(kept(&taken, Keep::default(), 2, &TimeZone::UTC), newest);
+        assert_eq!(kept(&taken, Keep { hourly: 2, ..Keep::default() }, 0, &TimeZone::UTC), newest);
+        // A period that comes again takes no second place.
+        let again: Vec<Taken> = (0..9).map(|at| snapshot(at, taken[if at % 2 == 0 { 0 } else { 9 }].at)).collect();
+        assert_eq!(kept(&again, Keep { hourly: 3, ..Keep::default() }, 0, &TimeZone::UTC).len(), 2);
+    }
+
     /// K4, of any snapshots: what goes is older than what a rule keeps of the same period, and no rule
     /// has fewer than it wants while something of another period goes.
     #[test]
@@ -139,23 +155,22 @@ mod tests {
         for _ in 0..200 {
             let count = 1 + random.below(60);
             let time = |_| Timestamp::from_second(1_790_000_000 + random.below(86_400 * 60) as i64).unwrap();
-            let taken: Vec<Taken> = (0..count).map(|at| snapshot(at.into(), time(at))).collect();
+            let taken: Vec<Taken> = (0..count).map(|at| snapshot(at, time(at))).collect();
             let number = || u16::try_from(random.below(5)).unwrap();
             let keep = Keep { hourly: number(), daily: number(), weekly: number(), monthly: number() };
             let keep_last = number();
             let gone = surplus(taken.clone(), keep, keep_last, &berlin);
-            assert!(gone.is_sorted_by_key(|taken| taken.at), "oldest first");
+            assert!(gone.is_sorted_by_key(|taken| taken.object), "oldest first");
             let left: Vec<&Taken> = taken.iter().filter(|taken| !gone.contains(taken)).collect();
             assert!(left.len() >= usize::from(keep_last).min(taken.len()));
             for (rule, wanted) in [keep.hourly, keep.daily, keep.weekly, keep.monthly].into_iter().enumerate() {
                 let period = |taken: &Taken| periods(taken.at, &berlin)[rule];
-                let mut all: Vec<i64> = taken.iter().map(period).collect();
-                all.sort_unstable();
-                all.dedup();
-                for wanted in all.iter().rev().take(wanted.into()) {
-                    let newest =
-                        taken.iter().filter(|taken| period(taken) == *wanted).max_by_key(|taken| (taken.at, taken.id));
-                    assert!(left.contains(&newest.unwrap()), "rule {rule}");
+                let mut newest: BTreeMap<i64, &Taken> = BTreeMap::new();
+                taken.iter().for_each(|taken| _ = newest.insert(period(taken), taken));
+                let mut newest: Vec<&Taken> = newest.into_values().collect();
+                newest.sort_by_key(|taken| taken.object);
+                for newest in newest.into_iter().rev().take(wanted.into()) {
+                    assert!(left.contains(&newest), "rule {rule}");
                 }
             }
         }

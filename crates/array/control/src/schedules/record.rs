@@ -31,6 +31,9 @@ pub struct ScheduleRecord {
     /// Seconds for which each snapshot is locked; absent: none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_seconds: Option<u32>,
+    /// True after a change of the rules, until they have been applied once: what they remove then goes to the trash.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rules_changed: bool,
     /// True if no run is due.
     pub paused: bool,
     /// Creation time.

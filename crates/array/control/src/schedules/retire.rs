@@ -8,13 +8,16 @@ use crate::directory::Edit;
 use crate::error::ControlError;
 use crate::record::Document;
 use crate::snapshots::record::SnapshotRecord;
-use pool::CatalogChange;
+use pool::{CatalogChange, ObjectId};
+use std::collections::BTreeMap;
+use uuid::Uuid;
 
 /// Largest number of snapshots that one look removes.
 const AT_ONCE: usize = 64;
 
 impl Control {
-    /// Removes snapshots that no rule keeps, a few at a time. They do not pass through the trash.
+    /// Removes snapshots that no rule keeps, a few at a time. They pass through the trash after a change of the
+    /// rules only: who may change a schedule may not delete for good.
     pub(crate) async fn retire_snapshots(&self) {
         let waiting = self.schedules().unretired();
         if waiting.is_empty() || self.live().pool_stopped().is_some() {
@@ -32,7 +35,8 @@ impl Control {
             gone.truncate(left);
             left -= gone.len();
             // The next look tries again.
-            if !gone.is_empty() && self.remove(record, gone).await.is_err() {
+            let is_changed = is_all && record.rules_changed;
+            if (is_changed || !gone.is_empty()) && self.remove(record, gone, is_all).await.is_err() {
                 return;
             }
             if !is_all {
@@ -42,35 +46,55 @@ impl Control {
         }
     }
 
-    /// Snapshots of all members that no rule keeps, the oldest first.
+    /// Snapshots of a schedule that no rule keeps, the oldest first.
     fn surplus_of(&self, record: &ScheduleRecord) -> Vec<SnapshotRecord> {
         let Ok(zone) = zone(&record.zone) else { return Vec::new() };
         let now = self.trusted_now();
         let directory = self.directory();
-        let mut gone: Vec<Taken> = Vec::new();
-        for member in directory.members_of_schedule(record).keys() {
-            let own = directory.snapshots_of(*member).filter(|snapshot| snapshot.schedule == Some(record.id));
-            let taken = own.map(|snapshot| Taken {
-                id: snapshot.id,
+        let mut gone: Vec<SnapshotRecord> = Vec::new();
+        // Those of former members, too.
+        let mut all: BTreeMap<Uuid, BTreeMap<ObjectId, &SnapshotRecord>> = BTreeMap::new();
+        for snapshot in directory.snapshots().filter(|snapshot| snapshot.schedule == Some(record.id)) {
+            all.entry(snapshot.volume).or_default().insert(snapshot.object, snapshot);
+        }
+        for own in all.values() {
+            let taken = own.values().map(|snapshot| Taken {
+                object: snapshot.object,
                 at: snapshot.created,
                 is_held: snapshot.pinned || snapshot.is_locked(now),
             });
-            gone.extend(surplus(taken.collect(), record.keep, record.keep_last, &zone));
+            let surplus = surplus(taken.collect(), record.keep, record.keep_last, &zone);
+            gone.extend(surplus.iter().filter_map(|taken| own.get(&taken.object)).map(|&snapshot| snapshot.clone()));
         }
-        gone.sort_by_key(|taken| (taken.at, taken.id));
-        gone.iter().filter_map(|taken| directory.snapshot_by_id(taken.id).cloned()).collect()
+        gone.sort_by_key(|snapshot| snapshot.object);
+        gone
     }
 
-    /// Removes snapshots for good, with the number of them in the document of the schedule.
-    async fn remove(&self, mut record: ScheduleRecord, gone: Vec<SnapshotRecord>) -> Result<(), ControlError> {
+    /// Removes snapshots, with the number of them in the document of the schedule. `is_all`: its rules have been
+    /// applied then.
+    async fn remove(
+        &self,
+        mut record: ScheduleRecord,
+        gone: Vec<SnapshotRecord>,
+        is_all: bool,
+    ) -> Result<(), ControlError> {
         let (mut changes, mut edits, mut published) = (Vec::new(), Vec::new(), Vec::new());
-        for snapshot in &gone {
-            changes.extend([CatalogChange::DeleteObject { id: snapshot.object }, snapshot.delete()]);
-            edits.push(Edit::Snapshot(snapshot.id, None));
-            published.extend(self.snapshots_changed(snapshot.volume));
-        }
         if let Some(last) = &mut record.last {
             last.removed = last.removed.saturating_add(u32::try_from(gone.len()).unwrap_or(u32::MAX));
+        }
+        let times = self.times_of_trash().filter(|_| record.rules_changed);
+        record.rules_changed &= !is_all;
+        for snapshot in gone {
+            changes.push(snapshot.delete());
+            edits.push(Edit::Snapshot(snapshot.id, None));
+            published.extend(self.snapshots_changed(snapshot.volume));
+            if let Some(times) = times {
+                let trashed = times.trashed(snapshot);
+                changes.push(trashed.put()?);
+                edits.push(trashed.into());
+            } else {
+                changes.push(CatalogChange::DeleteObject { id: snapshot.object });
+            }
         }
         self.store_run(changes, edits, &record, &published).await
     }

@@ -17,7 +17,6 @@ use crate::events::{Draft, Severity};
 use crate::live::Change;
 use crate::record::Document;
 use crate::request::Request;
-use crate::snapshots::MAX_SNAPSHOTS;
 use crate::snapshots::record::SnapshotRecord;
 use jiff::{SignedDuration, Timestamp};
 use pool::{CatalogChange, ObjectKind};
@@ -163,11 +162,7 @@ impl Control {
         let (Some(run), Some(last)) = (&mut after.run, members.last()) else { return Ok(()) };
         run.after = last.id;
         let created = self.environment().now();
-        if self.directory().snapshot_count().saturating_add(members.len()) > MAX_SNAPSHOTS {
-            return Err(ControlError::InvalidSetting(format!(
-                "the pool has {MAX_SNAPSHOTS} snapshots, the most possible"
-            )));
-        }
+        self.check_snapshot_room(members.len())?;
         let (mut changes, mut edits, mut published) = (Vec::new(), Vec::new(), Vec::new());
         for member in members {
             let object = self.catalog().new_object_id();
@@ -209,11 +204,15 @@ impl Control {
     }
 
     /// Ends a run: finds the time of the next one, and reports members without a snapshot.
+    ///
+    /// A run that a restart continues leaves the time of one that was missed meanwhile.
     async fn end_run(&self, record: &mut ScheduleRecord, run: RunRecord, is_due: bool) -> Result<(), ControlError> {
         let result = run.result;
-        if is_due && let Ok(zone) = zone(&record.zone) {
-            let now = self.environment().now();
-            record.next = record.when.next_after(now.max(result.due), &zone).unwrap_or(Timestamp::MAX);
+        if is_due
+            && result.due >= record.next
+            && let Ok(zone) = zone(&record.zone)
+        {
+            record.next = record.when.next_after(result.due, &zone).unwrap_or(Timestamp::MAX);
         }
         record.run = None;
         record.last = Some(result.clone());

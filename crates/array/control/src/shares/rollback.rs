@@ -71,6 +71,7 @@ async fn keep(control: &Control, share: &ShareRecord, name: &str) -> Result<(), 
     if let Some(existing) = existing {
         return Err(control.taken_before(&existing));
     }
+    control.check_snapshot_room(1)?;
     let object = control.catalog().new_object_id();
     let (id, created) = (new_id(&**control.environment()), control.environment().now());
     let record = SnapshotRecord::new(id, object, name.to_owned(), share.id, created);

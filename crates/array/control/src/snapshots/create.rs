@@ -48,6 +48,7 @@ impl Request for SnapshotCreate {
         if let Some(existing) = existing {
             return Err(control.taken_before(&existing));
         }
+        control.check_snapshot_room(1)?;
         let object = control.catalog().new_object_id();
         let (id, created) = (new_id(&**control.environment()), control.environment().now());
         let record = SnapshotRecord::new(id, object, self.name.clone(), source.id, created);
@@ -88,6 +89,7 @@ impl Request for SnapshotGroup {
         if let Some(existing) = existing {
             return Err(control.taken_before(&existing));
         }
+        control.check_snapshot_room(members.len())?;
         let (group, created) = (Some(new_id(&**control.environment())), control.environment().now());
         let mut changes = Vec::with_capacity(members.len() * 2);
         let mut records = Vec::with_capacity(members.len());

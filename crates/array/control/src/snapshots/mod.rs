@@ -31,8 +31,8 @@ use crate::volumes::record::SourceRecord;
 use pool::{ObjectId, ObjectInfo};
 use uuid::Uuid;
 
-/// Largest number of snapshots of a pool.
-pub(crate) const MAX_SNAPSHOTS: usize = 65_536;
+/// Largest number of snapshots of a pool, those in the trash too.
+const MAX_SNAPSHOTS: usize = 65_536;
 
 /// Shows one snapshot.
 #[derive(Clone, Debug)]
@@ -106,6 +106,18 @@ impl Request for SnapshotDelete {
 }
 
 impl Control {
+    /// Checks that the pool can have so many snapshots more. Errors: `InvalidSetting`.
+    pub(crate) fn check_snapshot_room(&self, more: usize) -> Result<(), ControlError> {
+        let directory = self.directory();
+        let present = directory.snapshot_count().saturating_add(directory.trashed_snapshot_count());
+        if present.saturating_add(more) > MAX_SNAPSHOTS {
+            let reason =
+                format!("the pool has {present} snapshots with those in the trash, of {MAX_SNAPSHOTS} possible");
+            return Err(ControlError::InvalidSetting(reason));
+        }
+        Ok(())
+    }
+
     /// Change to publish when a share gets or loses a snapshot, which hosts can mount; nothing for a volume.
     pub(crate) fn snapshots_changed(&self, content: Uuid) -> Option<Change> {
         self.directory().share_by_id(content).map(|share| Change::ShareChanged { object: share.object })

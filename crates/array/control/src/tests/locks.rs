@@ -3,6 +3,7 @@
 use super::Array;
 use crate::*;
 use futures_executor::block_on;
+use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use random::Random;
 use std::time::Duration;
@@ -106,6 +107,39 @@ fn trusted_time_is_stored_now_and_then_and_at_a_stop() {
     assert_eq!(again.code(delete(true)), "locked");
     pass(&again, DAY + Duration::from_secs(60));
     again.run(delete(true)).unwrap();
+}
+
+/// Regression: the time of day at the start was trusted while nothing was locked. A clock that was wrong
+/// then made locks last for years, or impossible.
+#[test]
+fn a_clock_that_is_set_while_nothing_is_locked_is_trusted() {
+    for days in [-300, 300] {
+        let array = Array::new();
+        array.create("v1");
+        take(&array, "s");
+        assert!(array.control.trusted_now() > Timestamp::UNIX_EPOCH);
+        let now = Environment::now(&*array.environment) + SignedDuration::from_hours(24 * days);
+        array.environment.set_now(now);
+        array.run(lock("v1@s", now + SignedDuration::from_hours(25))).unwrap();
+        pass(&array, DAY);
+        assert_eq!(array.code(delete(true)), "locked");
+        pass(&array, DAY / 12);
+        array.run(delete(true)).unwrap();
+    }
+}
+
+/// Regression: the document could be deleted just after the first lock had stored it.
+#[test]
+fn trusted_time_is_stored_under_the_lock_on_changes() {
+    let array = Array::new();
+    let changes = block_on(array.control.lock_changes());
+    assert_eq!(array.control.keep_time(false).now_or_never(), None);
+    drop(changes);
+    assert_eq!(array.control.keep_time(false).now_or_never(), Some(()));
+    // It is not due: no request is waited for.
+    let changes = block_on(array.control.lock_changes());
+    assert_eq!(array.control.keep_time(false).now_or_never(), Some(()));
+    drop(changes);
 }
 
 /// K1, of any sequence of requests, clocks and restarts: as long as less real time than its lock has

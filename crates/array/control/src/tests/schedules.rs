@@ -8,8 +8,8 @@ use crate::*;
 use futures_executor::block_on;
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
+use pool::ObjectId;
 use std::collections::BTreeSet;
-use uuid::Uuid;
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
@@ -79,11 +79,11 @@ fn a_year_has_each_run_once() {
         .map(|(number, name)| {
             let text = name.strip_prefix("nightly.").unwrap();
             let text = format!("{}:{}:{}", &text[..13], &text[13..15], &text[15..]);
-            Taken { id: Uuid::from_u128(number), at: at(&text), is_held: false }
+            Taken { object: ObjectId(number), at: at(&text), is_held: false }
         })
         .collect();
     let gone = surplus(all.clone(), keep, 3, &berlin);
-    let left = (1..).zip(&seen).filter(|(number, _)| gone.iter().all(|gone| gone.id != Uuid::from_u128(*number)));
+    let left = (1..).zip(&seen).filter(|(number, _)| gone.iter().all(|gone| gone.object != ObjectId(*number)));
     assert_eq!(names(&array, "v1"), left.map(|(_, name)| name.clone()).collect::<Vec<_>>());
     assert_eq!(names(&array, "v1").len(), 7 + 3 + 11);
     let last = show(&array, "nightly").last.unwrap();
@@ -304,5 +304,55 @@ fn retention_is_budgeted() {
         block_on(array.control.retire_snapshots());
         assert_eq!(names(&array, "v1"), all[150 - left..]);
     }
-    assert_eq!(array.run(TrashList).unwrap(), [], "what the rules remove does not pass through the trash");
+    // What changed rules remove can be restored; what they remove from then on is gone.
+    assert_eq!(array.run(TrashList).unwrap().len(), 147);
+    let restore = TrashRestore { item: format!("v1@{}", all[0]), ..TrashRestore::default() };
+    assert_eq!(array.run(restore).unwrap().noun, Noun::Snapshot);
+    let set = SnapshotPin { snapshot: format!("v1@{}", all[0]), pinned: true };
+    array.run(set).unwrap();
+    look(&array, time + HOUR);
+    assert_eq!(names(&array, "v1").len(), 4);
+    assert_eq!(array.run(TrashList).unwrap().len(), 146);
+    assert!(!show(&array, "g").rules_changed);
+}
+
+/// Regression: a run that a restart continued took the place of the one missed meanwhile.
+#[test]
+fn a_run_that_a_restart_continues_leaves_the_missed_one() {
+    let array = Array::new();
+    let all: Vec<String> = (0..300).map(|number| format!("v{number}")).collect();
+    all.iter().for_each(|name| drop(array.create(name)));
+    array.environment.set_now(at("2026-11-27T10:05:00Z"));
+    let volumes: Vec<&str> = all.iter().map(String::as_str).collect();
+    array.run(schedule("g", When::Every { seconds: 900 }, &volumes)).unwrap();
+    array.environment.set_now(at("2026-11-27T10:15:01Z"));
+    array.catalog.crash_after.set(Some(1));
+    let _crashed = array.control.look().now_or_never();
+    array.catalog.crash_after.set(None);
+    let again = Array::over(array.catalog).unwrap();
+    assert!(show(&again, "g").run.is_some());
+    look(&again, at("2026-11-27T14:20:10Z"));
+    look(&again, at("2026-11-27T14:20:20Z"));
+    assert_eq!(names(&again, "v299"), ["g.2026-11-27T101500Z", "g.2026-11-27T141500Z"]);
+    assert_eq!(show(&again, "g").next, at("2026-11-27T14:30:00Z"));
+}
+
+/// Regression: they stayed for ever.
+#[test]
+fn the_rules_go_on_for_former_members() {
+    let array = Array::new();
+    ["v1", "v2"].into_iter().for_each(|name| drop(array.create(name)));
+    let mut time = at("2026-11-27T10:05:00Z");
+    array.environment.set_now(time);
+    array.run(schedule("g", When::Every { seconds: 3600 }, &["v1", "v2"])).unwrap();
+    for _ in 0..3 {
+        time += HOUR;
+        look(&array, time);
+    }
+    let set = ScheduleSet { schedule: "g".to_owned(), volumes: Some(vec!["v2".to_owned()]), ..ScheduleSet::default() };
+    array.run(set).unwrap();
+    let fewer = ScheduleSet { schedule: "g".to_owned(), keep_last: Some(1), ..ScheduleSet::default() };
+    array.run(fewer).unwrap();
+    look(&array, time);
+    assert_eq!((names(&array, "v1"), names(&array, "v2").len()), (vec!["g.2026-11-27T130000Z".to_owned()], 1));
 }

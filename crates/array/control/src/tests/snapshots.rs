@@ -181,3 +181,32 @@ fn a_tree_shows_what_descends_from_what() {
     );
     assert_eq!(tree("c2"), [row(0, "c2", 0)]);
 }
+
+/// The limit is one for all that take snapshots, and those in the trash count.
+#[test]
+fn the_number_of_snapshots_is_limited() {
+    let array = Array::new();
+    let volume = array.create("v1").record.id;
+    let create = |name: &str| SnapshotCreate { volume: "v1".to_owned(), name: name.to_owned() };
+    array.run(create("first")).unwrap();
+    array.run(SnapshotDelete { snapshot: "v1@first".to_owned(), now: false }).unwrap();
+    let record = |number: u64| {
+        let id = uuid::Uuid::from_u128(number.into());
+        let object = pool::ObjectId(1_000_000 + number);
+        crate::SnapshotRecord::new(id, object, format!("s{number}"), volume, jiff::Timestamp::UNIX_EPOCH)
+    };
+    array.control.apply((0..65_534).map(|number| record(number).into()).collect());
+    array.run(create("last")).unwrap();
+    assert_eq!(array.code(create("more")), "invalid-setting");
+    let group = SnapshotGroup { volumes: vec!["v1".to_owned()], name: "more".to_owned() };
+    assert_eq!(array.code(group), "invalid-setting");
+    let rollback = VolumeRollback {
+        volume: "v1".to_owned(),
+        snapshot: "last".to_owned(),
+        force: false,
+        keep: Some("more".to_owned()),
+    };
+    assert_eq!(array.code(rollback), "invalid-setting");
+    array.run(TrashEmpty { item: None }).unwrap();
+    array.run(create("more")).unwrap();
+}

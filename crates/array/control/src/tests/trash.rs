@@ -4,7 +4,9 @@ use super::space::codes;
 use super::{Array, ESX01, volume};
 use crate::*;
 use futures_executor::block_on;
+use jiff::SignedDuration;
 use pool::PoolError;
+use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
@@ -35,6 +37,14 @@ fn check_sum(array: &Array) -> PoolView {
     let sum: u64 = terms.into_iter().map(Option::unwrap).sum();
     assert_eq!(view.space.used_bytes, view.space.metadata_bytes + sum, "{view:?}");
     view
+}
+
+/// Lets real time pass.
+fn pass(array: &Array, seconds: u64) {
+    let time = Duration::from_secs(seconds);
+    array.environment.pass(time);
+    let now = Environment::now(&*array.environment);
+    array.environment.set_now(now + SignedDuration::try_from(time).unwrap());
 }
 
 fn set_trash(array: &Array, seconds: u32) {
@@ -161,16 +171,84 @@ fn the_trash_is_emptied_when_its_time_is_over() {
     assert_eq!((view.trash.bytes, view.unique_bytes), (Some(2 * MIB), Some(0)));
     block_on(array.control.look());
     assert_eq!(array.run(TrashList).unwrap().len(), 2);
-    // The clock of the test advances by a second at each read. The setting is for what is deleted later.
-    (0..120).for_each(|_| _ = Environment::now(&*array.environment));
+    // The setting is for what is deleted later.
+    pass(&array, 120);
     block_on(array.control.look());
     let left: Vec<String> = array.run(TrashList).unwrap().into_iter().map(|item| item.name).collect();
     assert_eq!(left, ["v1"]);
     assert_eq!(check_sum(&array).trash.bytes, Some(MIB));
     assert!(codes(&array).contains(&"trash-emptied".to_owned()));
-    (0..90_000).for_each(|_| _ = Environment::now(&*array.environment));
+    pass(&array, 90_000);
     block_on(array.control.look());
     assert_eq!((array.run(TrashList).unwrap(), check_sum(&array).trash.bytes), (Vec::new(), Some(0)));
+}
+
+/// Regression: a clock that was set forward emptied the trash.
+#[test]
+fn a_clock_that_is_set_empties_no_trash() {
+    let array = Array::new();
+    array.create("v1");
+    array.run(delete("v1")).unwrap();
+    block_on(array.control.look());
+    let now = Environment::now(&*array.environment);
+    let ahead = now + SignedDuration::from_hours(24 * 365);
+    array.environment.set_now(ahead);
+    array.environment.pass(Duration::from_secs(3600 * 23));
+    block_on(array.control.look());
+    assert_eq!(array.run(TrashList).unwrap().len(), 1);
+    // A clock that is wrong at a start can be set within an hour.
+    let again = Array::over(array.catalog).unwrap();
+    again.environment.set_now(ahead);
+    block_on(again.control.look());
+    again.environment.set_now(now + SignedDuration::from_hours(23));
+    again.environment.pass(Duration::from_secs(3500));
+    block_on(again.control.look());
+    assert_eq!(again.run(TrashList).unwrap().len(), 1);
+    pass(&again, 3700);
+    block_on(again.control.look());
+    assert_eq!(again.run(TrashList).unwrap(), []);
+}
+
+#[test]
+fn what_a_lock_keeps_does_not_keep_the_rest_of_the_trash() {
+    let array = Array::new();
+    for name in ["v1", "v2", "v3"] {
+        array.create(name);
+    }
+    snapshot(&array, "v1", "s");
+    let until = Environment::now(&*array.environment) + SignedDuration::from_hours(48);
+    array.run(SnapshotLock { snapshot: "v1@s".to_owned(), until }).unwrap();
+    array.run(VolumeDelete { with_snapshots: true, ..delete("v1") }).unwrap();
+    array.run(delete("v2")).unwrap();
+    array.run(delete("v3")).unwrap();
+    assert_eq!(array.run(TrashEmpty { item: None }).unwrap(), ["v2", "v3"]);
+    assert_eq!(array.code(TrashEmpty { item: None }), "locked");
+    assert_eq!(array.run(TrashList).unwrap().len(), 1);
+}
+
+/// Regression: for up to a second, the space of the first deletion was not offered.
+#[test]
+fn a_deletion_offers_its_space_at_once() {
+    let array = Array::new();
+    array.create("v1");
+    array.run(VolumeDelete { now: true, ..delete("v1") }).unwrap();
+    assert!(!array.catalog.offer.is_made.get());
+    array.create("v1");
+    array.run(delete("v1")).unwrap();
+    assert!(array.catalog.offer.is_made.get());
+}
+
+#[test]
+fn a_name_of_two_kinds_is_restored_by_its_kind() {
+    let array = Array::new();
+    array.run(ShareCreate::new("x")).unwrap();
+    array.run(ShareDelete { share: "x".to_owned(), with_snapshots: false, now: false }).unwrap();
+    let of_volume = || TrashRestore { noun: Some(Noun::Volume), ..restore("x") };
+    assert_eq!(array.code(of_volume()), "not-found");
+    array.create("x");
+    array.run(delete("x")).unwrap();
+    assert_eq!(array.code(restore("x")), "ambiguous-name");
+    assert_eq!(array.run(of_volume()).unwrap().noun, Noun::Volume);
 }
 
 #[test]
@@ -249,6 +327,22 @@ fn a_volume_that_is_being_sanitized_is_deleted_for_good() {
     block_on(array.control.store_sanitize_operation(object, Some(record), None)).unwrap();
     assert_eq!(array.run(delete("v1")).unwrap().trashed, None);
     assert_eq!((array.run(TrashList).unwrap(), array.documents("sanitize/")), (Vec::new(), Vec::new()));
+}
+
+/// Regression: its snapshots were deleted for good with it, unasked.
+#[test]
+fn a_volume_that_is_being_sanitized_takes_no_snapshots_with_it_unasked() {
+    let array = Array::new();
+    let object = array.create("v1").object.id;
+    snapshot(&array, "v1", "monday");
+    block_on(array.control.store_sanitize_operation(object, Some(SanitizeRecord::of), None)).unwrap();
+    let with = VolumeDelete { with_snapshots: true, ..delete("v1") };
+    assert_eq!(array.code(with.clone()), "sanitized-with-snapshots");
+    array.run(SnapshotDelete { snapshot: "v1@monday".to_owned(), now: false }).unwrap();
+    assert_eq!(array.code(with.clone()), "sanitized-with-snapshots");
+    assert_eq!(array.run(TrashList).unwrap().len(), 1);
+    assert_eq!(array.run(VolumeDelete { now: true, ..with }).unwrap().trashed, None);
+    assert_eq!(array.run(TrashList).unwrap(), []);
 }
 
 #[test]

@@ -72,9 +72,17 @@ impl Trashed {
 
 /// Time of a deletion, and that at which the trash gives up what is deleted.
 #[derive(Clone, Copy)]
-struct Times {
+pub(crate) struct Times {
     deleted: Timestamp,
     until: Timestamp,
+}
+
+impl Times {
+    /// Document of a snapshot that is deleted alone.
+    pub(crate) const fn trashed(self, snapshot: SnapshotRecord) -> TrashRecord {
+        let Self { deleted, until } = self;
+        TrashRecord { what: Trashed::Snapshot(snapshot), deleted, until, with_source: false, grants: Vec::new() }
+    }
 }
 
 impl Control {
@@ -102,6 +110,10 @@ impl Control {
         self.apply(revocations);
         self.publish(&revoked).await;
         self.apply(edits);
+        if self.has_free_trash() {
+            // Hosts may need it before the next look.
+            self.catalog().offer_space(true);
+        }
         self.publish(&published).await;
         let record = self.directory().trash_by_id(id).cloned();
         let trashed = match record {
@@ -124,7 +136,7 @@ impl Control {
     }
 
     /// Times of what is deleted now; absent if the trash is off.
-    fn times_of_trash(&self) -> Option<Times> {
+    pub(crate) fn times_of_trash(&self) -> Option<Times> {
         let (age, deleted) = (self.pool().trash_age(), self.environment().now());
         age.is_positive().then(|| Times { deleted, until: deleted.saturating_add(age).unwrap_or(deleted) })
     }

@@ -9,8 +9,8 @@ use crate::events::{Draft, Severity};
 use crate::record::Document;
 use crate::request::Request;
 use crate::snapshots::error::SnapshotError;
-use jiff::Timestamp;
 use pool::CatalogChange;
+use std::collections::BTreeSet;
 use uuid::Uuid;
 
 /// Largest number of objects whose time is over that one look deletes.
@@ -27,20 +27,32 @@ impl Request for TrashEmpty {
     type Reply = Vec<String>;
     const NAME: &'static str = "trash-empty";
 
+    /// Of all, those that locks keep stay; if there are no others, the first of them is the error. An error after
+    /// the first deletion comes with an event of those before.
     async fn run(&self, control: &Control) -> Result<Vec<String>, ControlError> {
         let _changes = control.lock_changes().await;
         let items: Vec<TrashRecord> = {
             let directory = control.directory();
             match &self.item {
-                Some(item) => vec![directory.trash_item(item)?.clone()],
+                Some(item) => vec![directory.trash_item(item, None)?.clone()],
                 None => directory.trash().filter(|item| !item.with_source).cloned().collect(),
             }
         };
-        let mut names = Vec::with_capacity(items.len());
+        let (mut names, mut kept) = (Vec::with_capacity(items.len()), None);
         for item in items {
-            names.extend(control.delete_for_good(&item).await?);
+            match control.delete_for_good(&item).await {
+                Ok(name) => names.extend(name),
+                Err(error) if error.code() == "locked" => kept = kept.or(Some(error)),
+                Err(error) => {
+                    self.event(&names).into_iter().for_each(|event| control.raise(event));
+                    return Err(error);
+                }
+            }
         }
-        Ok(names)
+        match kept {
+            Some(error) if names.is_empty() => Err(error),
+            _ => Ok(names),
+        }
     }
 
     fn event(&self, names: &Vec<String>) -> Option<Draft> {
@@ -71,14 +83,22 @@ impl Control {
         Ok(Some(name))
     }
 
-    /// Deletes what the trash has kept long enough, the oldest first.
+    /// Deletes what the trash has kept long enough, by the time of day and as far as this run has seen time pass: a
+    /// clock that is set forward empties no trash. The oldest goes first.
     pub(crate) async fn empty_expired_trash(&self) {
-        let now = self.environment().now();
-        if self.live().pool_stopped().is_some() || self.oldest_trash(Some(now), 1).is_empty() {
+        let (now, elapsed) = (self.environment().now(), self.environment().monotonic());
+        let over: BTreeSet<Uuid> = {
+            let (directory, times) = (self.directory(), self.trash_times());
+            let is_there = |id, deleted| directory.trash_by_id(id).is_some_and(|item| item.deleted == deleted);
+            times.retain(is_there);
+            let alone = directory.trash().filter(|item| !item.with_source);
+            alone.filter(|item| times.is_over(item, now, elapsed)).map(|item| item.what.id()).collect()
+        };
+        if over.is_empty() || self.live().pool_stopped().is_some() {
             return;
         }
         let _changes = self.lock_changes().await;
-        for item in self.oldest_trash(Some(now), AT_ONCE) {
+        for item in self.oldest_trash(|item| over.contains(&item.what.id()), AT_ONCE) {
             // The next look tries again.
             let Ok(name) = self.delete_for_good(&item).await else { return };
             if let Some(name) = name {
@@ -102,13 +122,20 @@ impl Control {
         Ok(())
     }
 
-    /// The oldest in the trash: at most `most`, or of those only the ones whose time was over at
-    /// `over`. Without those that locks keep.
-    pub(super) fn oldest_trash(&self, over: Option<Timestamp>, most: usize) -> Vec<TrashRecord> {
+    /// True for what can be deleted alone, and is kept by no lock.
+    fn is_free(&self, item: &TrashRecord) -> bool {
+        !item.with_source && self.check_trash_unlocked(item.what.id()).is_ok()
+    }
+
+    /// True if the trash has something that no lock keeps.
+    pub(super) fn has_free_trash(&self) -> bool {
+        self.directory().trash().any(|item| self.is_free(item))
+    }
+
+    /// The oldest of those in the trash that no lock keeps: at most `most`.
+    pub(super) fn oldest_trash(&self, which: impl Fn(&TrashRecord) -> bool, most: usize) -> Vec<TrashRecord> {
         let directory = self.directory();
-        let is_free = |item: &TrashRecord| self.check_trash_unlocked(item.what.id()).is_ok();
-        let is_due =
-            |item: &&TrashRecord| !item.with_source && over.is_none_or(|over| item.until <= over) && is_free(item);
+        let is_due = |item: &&TrashRecord| which(item) && self.is_free(item);
         let mut items: Vec<&TrashRecord> = directory.trash().filter(is_due).collect();
         items.sort_by_key(|item| (item.deleted, item.what.object()));
         items.into_iter().take(most).cloned().collect()

@@ -9,6 +9,7 @@
 pub(crate) mod discard;
 pub(crate) mod empty;
 pub(crate) mod error;
+pub(crate) mod part;
 pub(crate) mod record;
 mod restore;
 mod yielding;

@@ -54,10 +54,7 @@ impl Request for TrashRestore {
 
     async fn run(&self, control: &Control) -> Result<Restored, ControlError> {
         let _changes = control.lock_changes().await;
-        let item = control.directory().trash_item(&self.item)?.clone();
-        if let Some(noun) = self.noun.filter(|noun| *noun != item.what.noun()) {
-            return Err(ControlError::NotFound { noun, name: self.item.clone() });
-        }
+        let item = control.directory().trash_item(&self.item, self.noun)?.clone();
         let with: Vec<TrashRecord> = control.directory().trash_with(item.what.id()).cloned().collect();
         let what = self.renamed(&control.directory(), item.what.clone())?;
         let (noun, id, object) = (what.noun(), what.id(), what.object());

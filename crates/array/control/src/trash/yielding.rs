@@ -31,7 +31,7 @@ impl Control {
 
     /// Looks once. `held`: number of looks in a row that found the lock on changes held.
     pub(crate) async fn look_for_wanted_space(&self, held: &mut u32) {
-        let has_any = || !self.oldest_trash(None, 1).is_empty();
+        let has_any = || self.has_free_trash();
         let is_wanted = self.catalog().take_space_wanted();
         if !is_wanted && *held == 0 {
             return self.catalog().offer_space(has_any());
@@ -45,7 +45,7 @@ impl Control {
             return self.catalog().offer_space(has_any());
         }
         let mut is_offered = false;
-        if let Some(item) = self.oldest_trash(None, 1).first() {
+        if let Some(item) = self.oldest_trash(|_| true, 1).first() {
             let deleted = self.delete_for_good(item).await;
             is_offered = deleted.is_ok() && has_any();
             if let Ok(Some(name)) = deleted {

@@ -1,5 +1,5 @@
 //! Trusted time, by which locks of snapshots end: the time of day as far as this array has seen it
-//! pass.
+//! pass. While nothing is locked, it is the time of day.
 //!
 //! A clock that is set forward ends no lock: trusted time goes on from the time that the pool keeps,
 //! by the time that has elapsed since, and never beyond the time of day. It does not go back. Time for
@@ -36,8 +36,9 @@ impl Control {
 
     /// Change that stores trusted time with the first lock.
     pub(crate) fn put_time(&self) -> Result<CatalogChange, ControlError> {
+        let trusted = self.trusted_now();
         self.trusted_time().is_stored.set(true);
-        TimeRecord { trusted: self.trusted_now() }.put()
+        TimeRecord { trusted }.put()
     }
 
     /// True if a snapshot is locked, in the trash or not.
@@ -56,6 +57,8 @@ impl Control {
         if !(is_due || closed) || self.live().pool_stopped().is_some() {
             return;
         }
+        // The first lock stores the document, too.
+        let _changes = self.lock_changes().await;
         let record = TimeRecord { trusted: self.trusted_now() };
         let change = match (self.has_locks(), time.is_stored.get()) {
             (true, _) => record.put(),

@@ -29,10 +29,10 @@ impl Document for TimeRecord {
 
 /// Trusted time of this run.
 pub(crate) struct TrustedTime {
-    /// Trusted time at the start.
-    kept: Timestamp,
+    /// Trusted time at the start, or when the first lock began.
+    kept: Cell<Timestamp>,
     /// Monotonic time then.
-    since: Duration,
+    since: Cell<Duration>,
     /// Last value, which no later one precedes.
     last: Cell<Timestamp>,
     pub(super) saved_at: Cell<Option<Duration>>,
@@ -41,20 +41,27 @@ pub(crate) struct TrustedTime {
 }
 
 impl TrustedTime {
-    /// Reads the document; without one, the time of day is trusted at the start.
+    /// Reads the document; without one, the time of day is trusted until there is a lock.
     pub fn load(catalog: &dyn DynCatalog, environment: &dyn Environment) -> Result<Self, ControlError> {
         let record = load::<TimeRecord>(catalog)?.pop();
         let is_stored = Cell::new(record.is_some());
         let kept = record.map_or_else(|| environment.now(), |record| record.trusted);
-        let (last, saved_at) = (Cell::new(kept), Cell::new(None));
-        Ok(Self { kept, since: environment.monotonic(), last, saved_at, is_stored })
+        let (last, saved_at, since) = (Cell::new(kept), Cell::new(None), Cell::new(environment.monotonic()));
+        Ok(Self { kept: Cell::new(kept), since, last, saved_at, is_stored })
     }
 
-    /// Present trusted time.
+    /// Present trusted time: the time of day while there is no lock.
     pub fn now(&self, environment: &dyn Environment) -> Timestamp {
-        let elapsed = environment.monotonic().saturating_sub(self.since);
+        if !self.is_stored.get() {
+            let now = environment.now();
+            self.kept.set(now);
+            self.since.set(environment.monotonic());
+            self.last.set(now);
+            return now;
+        }
+        let elapsed = environment.monotonic().saturating_sub(self.since.get());
         let elapsed = SignedDuration::try_from(elapsed + elapsed / SLOW).unwrap_or(SignedDuration::MAX);
-        let passed = self.kept.saturating_add(elapsed).unwrap_or(Timestamp::MAX);
+        let passed = self.kept.get().saturating_add(elapsed).unwrap_or(Timestamp::MAX);
         let now = passed.min(environment.now()).max(self.last.get());
         self.last.set(now);
         now

@@ -29,7 +29,8 @@ impl Request for VolumeDelete {
     type Reply = Deleted;
     const NAME: &'static str = "volume-delete";
 
-    /// A volume that is being sanitized is deleted for good: its content was to be destroyed.
+    /// A volume that is being sanitized is deleted for good: its content was to be destroyed. That of its
+    /// snapshots was not.
     async fn run(&self, control: &Control) -> Result<Deleted, ControlError> {
         let _changes = control.lock_changes().await;
         let record = control.directory().volume(&self.volume)?.clone();
@@ -50,6 +51,12 @@ impl Request for VolumeDelete {
         let grants = control.directory().access_of(record.id).cloned().collect();
         let sanitize = control.without_sanitize_operation(record.id);
         let now = self.now || sanitize.is_some();
+        if now && !self.now && control.pool().trash_age().is_positive() {
+            let snapshots = snapshots.len() + control.directory().trash_of(record.id).count();
+            if snapshots > 0 {
+                return Err(VolumeError::SanitizedWithSnapshots { name: record.name, snapshots }.into());
+            }
+        }
         let changes = control.without_reservations(record.id).into_iter().chain(sanitize).collect();
         let published = vec![Change::VolumeRemoved { object: record.object }];
         let what = Trashed::Volume(record);

@@ -25,6 +25,14 @@ pub enum VolumeError {
         /// Its snapshots.
         users: Vec<User>,
     },
+    /// A volume that is being sanitized is deleted for good, and has snapshots, maybe in the trash.
+    #[error("volume {name} is being sanitized and has {snapshots} snapshot{}", if *snapshots == 1 { "" } else { "s" })]
+    SanitizedWithSnapshots {
+        /// The volume.
+        name: String,
+        /// Number of its snapshots, those in the trash too.
+        snapshots: usize,
+    },
     /// Invalid size.
     #[error(
         "{} is not a valid size: sizes are multiples of 512 bytes from 512 bytes to {}",
@@ -85,6 +93,7 @@ impl Condition for VolumeError {
         match self {
             Self::RollbackInUse { .. } => "in-use",
             Self::HasSnapshots { .. } => "has-snapshots",
+            Self::SanitizedWithSnapshots { .. } => "sanitized-with-snapshots",
             Self::InvalidSize { .. } => "invalid-size",
             Self::SizeMissing { .. } => "size-missing",
             Self::SourceIsShare { .. } => "source-is-share",
@@ -96,7 +105,10 @@ impl Condition for VolumeError {
 
     fn class(&self) -> Class {
         match self {
-            Self::RollbackInUse { .. } | Self::HasSnapshots { .. } | Self::NotThick { .. } => Class::Conflict,
+            Self::RollbackInUse { .. }
+            | Self::HasSnapshots { .. }
+            | Self::SanitizedWithSnapshots { .. }
+            | Self::NotThick { .. } => Class::Conflict,
             Self::InvalidSize { .. }
             | Self::SizeMissing { .. }
             | Self::SourceIsShare { .. }
@@ -118,6 +130,9 @@ impl Condition for VolumeError {
                 "unmount and log out there first, or, if no application uses the volume, force the rollback"
             }
             Self::HasSnapshots { .. } => "delete them with the volume",
+            Self::SanitizedWithSnapshots { .. } => {
+                "such a volume does not go to the trash: delete it with its snapshots for good, or wait for the end"
+            }
             Self::SizeMissing { .. } => "give a size, or a source to clone",
             Self::NotThick { .. } => "make the volume thick",
             Self::SourceIsShare { .. } => "clone it as a share",
@@ -132,6 +147,7 @@ impl Condition for VolumeError {
                 vec![("volume", name.clone()), ("snapshot", snapshot.clone())]
             }
             Self::HasSnapshots { name, .. }
+            | Self::SanitizedWithSnapshots { name, .. }
             | Self::SizeMissing { name }
             | Self::NotThick { name }
             | Self::WouldShrink { name, .. } => vec![("volume", name.clone())],

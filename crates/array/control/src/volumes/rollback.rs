@@ -60,6 +60,7 @@ impl Request for VolumeRollback {
             if let Some(existing) = existing {
                 return Err(control.taken_before(&existing));
             }
+            control.check_snapshot_room(1)?;
             let id = control.catalog().new_object_id();
             let (snapshot, created) = (new_id(&**control.environment()), control.environment().now());
             let record = SnapshotRecord::new(snapshot, id, name, volume.id, created);

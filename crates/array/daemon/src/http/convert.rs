@@ -26,7 +26,7 @@ pub(super) use offload::{offload, refusal};
 use pool::Growth;
 pub(super) use schedules::{schedule, wanted_keep, wanted_when};
 pub(super) use shares::{export, mode, protocols, share, share_host, share_io, share_space};
-pub(super) use trash::{restored, trashed};
+pub(super) use trash::{restored, trash_noun, trashed};
 pub(super) use volumes::{snapshot, space, tree_node, volume};
 
 /// Stands for the name of a volume that was deleted meanwhile.

@@ -65,8 +65,8 @@ pub(super) async fn delete(
 pub(super) async fn restore(
     State(array): State<ArrayHandle>,
     Path(item): Path<String>,
-    Body(TrashRestore { name, grants }): Body<TrashRestore>,
+    Body(TrashRestore { kind, name, grants }): Body<TrashRestore>,
 ) -> Result<Json<Restored>, Fault> {
-    let request = control::TrashRestore { item, noun: None, name, grants };
+    let request = control::TrashRestore { item, noun: kind.map(convert::trash_noun), name, grants };
     answer::change(&array, request, convert::restored).await
 }

@@ -114,8 +114,8 @@ impl<M: Media> Core<M> {
     /// Retries every operation that waits for space. One that has used up its
     /// retries fails: blocks that were free when it arrived have been released by then. Operations
     /// with promised space stay as long as that space is about to become free. While the owner offers
-    /// to free space, operations of hosts stay, and are retried after each checkpoint. True if there
-    /// is one to attempt or to end.
+    /// to free space, operations of hosts stay, and are retried after each checkpoint; when the offer
+    /// ends, they have all their retries again. True if there is one to attempt or to end.
     pub(crate) fn fail_or_retry_space(&mut self, after_checkpoint: bool) -> bool {
         let coming = self.map.coming_blocks();
         let busy = self.placed_can_continue();
@@ -129,8 +129,11 @@ impl<M: Media> Core<M> {
             // The promised blocks are free, but not yet released.
             let due = entitled && refused.is_some_and(|refused| coming >= refused.needed);
             let most = if due { ENTITLED_TRIES } else { TRIES };
-            if pending.progress.space_tries > most && is_offered && waits_for_offer(&pending.operation) {
-                pending.progress.space_tries = most;
+            let is_used_up = pending.progress.space_tries > most || pending.progress.awaits_offer;
+            if is_used_up && is_offered && waits_for_offer(&pending.operation) {
+                // When the offer ends, the space of the last deletion comes with the checkpoints after it.
+                pending.progress.awaits_offer = true;
+                pending.progress.space_tries = 0;
                 is_wanted |= !after_checkpoint;
                 return after_checkpoint;
             }

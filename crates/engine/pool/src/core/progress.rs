@@ -111,6 +111,8 @@ pub(crate) struct Progress {
     pub read: Option<ReadState>,
     pub scan: Option<Box<Scan>>,
     pub space_tries: u8,
+    /// It waits for the owner's offer to free space.
+    pub awaits_offer: bool,
     /// Number of waits for reads.
     pub waits: u16,
     /// Space that the operation did not find.

@@ -2,7 +2,7 @@
 use crate::common::{BLOCK, Rig};
 use block::BlockError;
 use bytes::Bytes;
-use pool::{Failure, ObjectId, Operation};
+use pool::{CatalogChange, Failure, ObjectId, Operation};
 
 /// Number of blocks in the pools.
 const BLOCKS: u64 = 2048 * 5;
@@ -66,6 +66,21 @@ fn a_write_waits_while_space_is_offered_and_goes_on_when_it_is_free() {
     rig.assert_clean();
 }
 
+/// Regression: the write failed before the checkpoint that released the space.
+#[test]
+fn the_space_of_the_last_deletion_reaches_the_write_though_the_offer_ends_before_its_checkpoint() {
+    let (mut rig, thin, mut others) = full();
+    rig.core.offer_space(true);
+    let id = rig.core.submit(write(thin, BLOCKS, 256));
+    assert!(!has_ended(&mut rig, id));
+    assert!(rig.core.take_space_wanted());
+    let deletion = rig.core.submit(Operation::Catalog(vec![CatalogChange::DeleteObject { id: others.pop().unwrap() }]));
+    rig.core.offer_space(false);
+    assert!(has_ended(&mut rig, id));
+    assert!(has_ended(&mut rig, deletion));
+    rig.assert_clean();
+}
+
 #[test]
 fn one_deletion_after_the_other_makes_room_for_a_large_write() {
     let (mut rig, thin, mut others) = full();
@@ -91,7 +106,7 @@ fn a_write_fails_when_the_offer_is_withdrawn() {
     assert!(!has_ended(&mut rig, id));
     // The owner's own changes do not wait: it could not free space meanwhile.
     let large = Bytes::from(vec![7; 60_000]);
-    let put = |at: u64| pool::CatalogChange::PutDocument { key: format!("d{at}"), value: large.clone() };
+    let put = |at: u64| CatalogChange::PutDocument { key: format!("d{at}"), value: large.clone() };
     assert!((0..100).any(|at| rig.change(put(at)).is_err()));
     rig.core.offer_space(false);
     let result = (0..1000).find_map(|_| {

@@ -34,6 +34,15 @@ pub(in crate::http) fn restored(view: control::Restored) -> Restored {
     }
 }
 
+/// Noun of a kind.
+pub(in crate::http) const fn trash_noun(kind: TrashKind) -> Noun {
+    match kind {
+        TrashKind::Volume => Noun::Volume,
+        TrashKind::Share => Noun::Share,
+        TrashKind::Snapshot => Noun::Snapshot,
+    }
+}
+
 /// Kind of an object; the trash has no others.
 const fn kind(noun: Noun) -> TrashKind {
     match noun {
