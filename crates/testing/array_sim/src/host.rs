@@ -7,7 +7,7 @@ use crate::wire::End;
 use crate::world::Kind;
 use bytes::{Buf, Bytes, BytesMut};
 use iscsi::initiator::{Completion, Config, Event, Initiator, Request};
-use iscsi::pdu::{LogoutReason, TaskAttribute, TaskManagementFunction, TaskManagementResponse};
+use iscsi::pdu::{LoginStatus, LogoutReason, TaskAttribute, TaskManagementFunction, TaskManagementResponse};
 use random::Random;
 use reactor::simulation::Socket;
 use std::collections::{BTreeMap, VecDeque};
@@ -219,6 +219,8 @@ impl Host {
             session.step(until).await;
             match session.machine.poll_event() {
                 Some(Event::LoggedIn { .. }) => break,
+                // Commands of the session before it wait for a slow disk: the host tries again, within its bound.
+                Some(Event::LoginFailed { status: LoginStatus::SERVICE_UNAVAILABLE, .. }) => return Ok(None),
                 Some(Event::LoginFailed { status, .. }) => {
                     return Err(format!("host {}: login refused: {status:?}", self.index));
                 }
