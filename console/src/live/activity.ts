@@ -32,6 +32,8 @@ interface Entry {
   points: Signal<Point[]>;
   users: number;
   pending: boolean;
+  /** True if the history was asked for while it was being read. */
+  again: boolean;
 }
 
 const entryOf = (prefix: string, id?: string): Entry => ({
@@ -40,6 +42,7 @@ const entryOf = (prefix: string, id?: string): Entry => ({
   points: createRoot(() => createSignal<Point[]>([])),
   users: 0,
   pending: false,
+  again: false,
 });
 
 const array = entryOf("array");
@@ -87,8 +90,12 @@ export function useActivity(of: Accessor<Subject | undefined>): Accessor<Point[]
 
 /** Reads what the array knows and the page does not. */
 async function fill(entry: Entry): Promise<void> {
-  if (entry.pending) return;
+  if (entry.pending) {
+    entry.again = true;
+    return;
+  }
   entry.pending = true;
+  entry.again = false;
   const [points, setPoints] = entry.points;
   const last = points().at(-1)?.at;
   try {
@@ -107,6 +114,7 @@ async function fill(entry: Entry): Promise<void> {
   } finally {
     entry.pending = false;
   }
+  if (entry.again && entry.users > 0) void fill(entry);
 }
 
 const used = (): Entry[] => [array, ...units.values()];

@@ -158,11 +158,14 @@ export function watch(): void {
   createRoot(() => {
     const [away, setAway] = createSignal(false);
     let hiding: ReturnType<typeof setTimeout> | undefined;
-    document.addEventListener("visibilitychange", () => {
+    const look = () => {
       clearTimeout(hiding);
       if (document.hidden) hiding = setTimeout(() => setAway(true), HIDDEN_MS);
       else setAway(false);
-    });
+    };
+    document.addEventListener("visibilitychange", look);
+    // A tab that is opened in the background gets no such event.
+    look();
     createEffect(() => {
       if (!signedIn() || sessionEnded() || away()) return;
       const open = new AbortController();

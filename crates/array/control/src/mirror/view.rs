@@ -87,7 +87,10 @@ impl View {
             Delta::Object(id, Some(info)) => drop(self.objects.insert(id, info)),
             Delta::Object(id, None) => {
                 self.objects.remove(&id);
-                self.units.remove(&id);
+                // What a volume did is counted among the deleted ones when the directory learns of its end.
+                if self.directory.name_of(id).is_none() {
+                    self.units.remove(&id);
+                }
                 self.counts.retain(|objects, _| !objects.contains(&id));
             }
             Delta::Count(objects, count) => drop(self.counts.insert(objects, count)),
