@@ -130,7 +130,8 @@ impl<M: Media> Core<M> {
             let due = entitled && refused.is_some_and(|refused| coming >= refused.needed);
             let most = if due { ENTITLED_TRIES } else { TRIES };
             let is_used_up = pending.progress.space_tries > most || pending.progress.awaits_offer;
-            if is_used_up && is_offered && waits_for_offer(&pending.operation) {
+            // Changes of the catalog and scans are the owner's own: it does not free space while it waits for them.
+            if is_used_up && is_offered && pending.operation.is_change_of_a_host() {
                 // When the offer ends, the space of the last deletion comes with the checkpoints after it.
                 pending.progress.awaits_offer = true;
                 pending.progress.space_tries = 0;
@@ -205,18 +206,4 @@ impl<M: Media> Core<M> {
         let over = self.map.content().dirty().saturating_sub(low).min(most - low);
         (batch * over).div_ceil(most - low)
     }
-}
-
-/// True for operations of hosts. Changes of the catalog and scans are the owner's own: it does not
-/// free space while it waits for them.
-const fn waits_for_offer(operation: &Operation) -> bool {
-    matches!(
-        operation,
-        Operation::Write { .. }
-            | Operation::Zero { .. }
-            | Operation::Clone { .. }
-            | Operation::Capture { .. }
-            | Operation::CompareAndWrite { .. }
-            | Operation::Transaction(_)
-    )
 }

@@ -133,53 +133,21 @@ fn a_turn_resumes_a_bounded_number_of_waiting_operations() {
     }
 }
 
-/// Short records found room in the log again and again before a long one that waited: for seconds.
-#[test]
-fn a_short_write_waits_for_the_log_behind_a_long_one() {
-    let (mut core, volume) = engine();
-    scatter(&mut core, volume, 1000);
-    core.options.memory_bytes = 1 << 20;
-    let write = |core: &mut Core<_>, block: u64, blocks: usize| {
-        let data = Bytes::from(vec![9; blocks * BLOCK_BYTES]);
-        core.submit(Operation::Write { object: volume, offset: block << 20, data, forced: true })
-    };
-    let mut before = Vec::new();
-    while !core.schedule.waits_for_log() {
-        before.push(write(&mut core, before.len() as u64 % 1000, 1));
-    }
-    let long = write(&mut core, 0, 4);
-    // Room for a short record.
-    core.options.memory_bytes = 256 << 20;
-    let short = write(&mut core, 1, 1);
-    assert!(core.schedule.contains(short), "it got ahead of {} operations", core.schedule.log_waiters());
-    let mut order = Vec::new();
-    while order.len() < before.len() + 2 {
-        core.pump(0);
-        while let Some((id, result)) = core.poll_finished() {
-            result.unwrap();
-            order.push(id);
-        }
-    }
-    let place = |id| order.iter().position(|finished| *finished == id).unwrap();
-    assert!(place(long) < place(short));
-    assert!(before.iter().all(|id| place(*id) < place(long)), "operations before the long one");
+fn write(core: &mut Engine, object: ObjectId, place: u64, blocks: usize) -> u64 {
+    let data = Bytes::from(vec![9; blocks * BLOCK_BYTES]);
+    core.submit(Operation::Write { object, offset: place << 20, data, forced: true })
 }
 
-/// Writes of `blocks` blocks each that wait for room; there is room for none of them until memory grows.
-fn waiting_writes(core: &mut Engine, volume: ObjectId, blocks: &[usize]) -> Vec<u64> {
+/// Fills the memory with writes of one block until the last of them waits for room, which there is for none until
+/// memory grows.
+fn fill(core: &mut Engine, volume: ObjectId) -> Vec<u64> {
     scatter(core, volume, 1000);
     core.options.memory_bytes = 1 << 20;
-    let mut filler = 0;
+    let mut writes = Vec::new();
     while !core.schedule.waits_for_log() {
-        let data = Bytes::from(vec![9; BLOCK_BYTES]);
-        core.submit(Operation::Write { object: volume, offset: (filler % 1000) << 20, data, forced: true });
-        filler += 1;
+        writes.push(write(core, volume, writes.len() as u64 % 1000, 1));
     }
-    let write = |(index, blocks): (usize, &usize)| {
-        let data = Bytes::from(vec![9; blocks * BLOCK_BYTES]);
-        core.submit(Operation::Write { object: volume, offset: (index as u64) << 20, data, forced: true })
-    };
-    blocks.iter().enumerate().map(write).collect()
+    writes
 }
 
 /// Operations in the order in which they finish, until all of `last` have.
@@ -196,11 +164,29 @@ fn order_of_ends(core: &mut Engine, last: &[u64]) -> Vec<u64> {
     order
 }
 
+/// Short records found room in the log again and again before a long one that waited: for seconds.
+#[test]
+fn a_short_write_waits_for_the_log_behind_a_long_one() {
+    let (mut core, volume) = engine();
+    let before = fill(&mut core, volume);
+    let long = write(&mut core, volume, 0, 4);
+    // Room for a short record.
+    core.options.memory_bytes = 256 << 20;
+    let short = write(&mut core, volume, 1, 1);
+    assert!(core.schedule.contains(short), "it got ahead of {} operations", core.schedule.log_waiters());
+    let order = order_of_ends(&mut core, &[&before[..], &[long, short]].concat());
+    let place = |id| order.iter().position(|finished| *finished == id).unwrap();
+    assert!(place(long) < place(short));
+    assert!(before.iter().all(|id| place(*id) < place(long)), "operations before the long one");
+}
+
 /// A retry without room turned the queue round.
 #[test]
 fn operations_that_find_no_room_again_keep_their_places() {
     let (mut core, volume) = engine();
-    let writes = waiting_writes(&mut core, volume, &[4, 1, 4, 1, 1]);
+    fill(&mut core, volume);
+    let writes: Vec<u64> =
+        (0..).zip([4, 1, 4, 1, 1]).map(|(at, blocks)| write(&mut core, volume, at, blocks)).collect();
     for _ in 0..3 {
         core.schedule.retry_all();
         core.advance();
@@ -214,7 +200,8 @@ fn operations_that_find_no_room_again_keep_their_places() {
 #[test]
 fn a_transaction_of_a_submitter_keeps_its_place_for_the_log() {
     let (mut core, volume) = engine();
-    let before = waiting_writes(&mut core, volume, &[1]);
+    fill(&mut core, volume);
+    let before = write(&mut core, volume, 0, 1);
     let change = |bytes: usize| {
         Lent::new(
             move |view: &mut View<'_>| {
@@ -234,14 +221,11 @@ fn a_transaction_of_a_submitter_keeps_its_place_for_the_log() {
     core.pump(0);
     let due: Vec<u64> = std::iter::from_fn(|| core.poll_due()).collect();
     assert_eq!(due, ids);
-    assert!(!core.schedule.contains(before[0]));
+    assert!(!core.schedule.contains(before));
     // The second submitter is quicker.
     core.continue_lent(ids[1], &mut second);
     assert!(core.schedule.contains(ids[1]), "it got ahead");
-    let new = {
-        let data = Bytes::from(vec![9; BLOCK_BYTES]);
-        core.submit(Operation::Write { object: volume, offset: 0, data, forced: true })
-    };
+    let new = write(&mut core, volume, 0, 1);
     assert!(core.schedule.contains(new), "it got ahead of those whose submitters were asked");
     core.continue_lent(ids[0], &mut first);
     core.pump(0);

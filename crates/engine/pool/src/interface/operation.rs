@@ -293,21 +293,11 @@ impl From<PoolError> for Failure {
 impl Operation {
     /// True for operations of hosts, false for administration and scans.
     pub(crate) fn is_of_a_host(&self) -> bool {
-        matches!(
-            self,
-            Self::Read { .. }
-                | Self::Write { .. }
-                | Self::Zero { .. }
-                | Self::Clone { .. }
-                | Self::Capture { .. }
-                | Self::CompareAndWrite { .. }
-                | Self::Flush
-                | Self::Transaction(_)
-        )
+        matches!(self, Self::Read { .. } | Self::Flush) || self.is_change_of_a_host()
     }
 
-    /// True for an operation that makes log records, except for scans.
-    pub(crate) fn enters_log(&self) -> bool {
+    /// True for operations of hosts that change content.
+    pub(crate) const fn is_change_of_a_host(&self) -> bool {
         matches!(
             self,
             Self::Write { .. }
@@ -315,9 +305,13 @@ impl Operation {
                 | Self::Clone { .. }
                 | Self::Capture { .. }
                 | Self::CompareAndWrite { .. }
-                | Self::Catalog(_)
                 | Self::Transaction(_)
         )
+    }
+
+    /// True for an operation that makes log records, except for scans.
+    pub(crate) fn enters_log(&self) -> bool {
+        matches!(self, Self::Catalog(_)) || self.is_change_of_a_host()
     }
 
     /// True for an operation that reports unreadable pages instead of failing.

@@ -404,8 +404,8 @@ impl<P> Schedule<P> {
     /// Stores an operation until the log has room, behind those that wait for it already. One that has waited before
     /// has its place again.
     pub fn keep_for_log(&mut self, id: OperationId, mut pending: Pending<P>) {
-        let number = self.next_number();
-        let place = *pending.log_place.get_or_insert(number);
+        let place = pending.log_place.unwrap_or_else(|| self.next_number());
+        pending.log_place = Some(place);
         self.log_waiters.insert(place, LogWaiter { id, is_due: false });
         self.keep(id, pending);
     }
