@@ -66,8 +66,6 @@ pub(super) struct ConnectionTask<S, F> {
     /// Input that this poll may still take.
     allowance: Allowance,
     quantum: Quantum,
-    /// True if the turn ended before all calls that are done were replied to.
-    cut: bool,
     /// Instant at which the rest of the output is discarded.
     linger_until: Option<Instant>,
     timer: Timer,
@@ -134,7 +132,6 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
             record_bytes: 0,
             allowance: Allowance::FULL,
             quantum: Quantum::new(),
-            cut: false,
             linger_until: None,
             timer: Timer::new(),
             woken: wait_for(&member),
@@ -166,7 +163,6 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.allowance = Allowance::FULL;
         self.quantum.begin();
-        self.cut = false;
         loop {
             let mut progress = self.follow_orders(context);
             progress |= self.send_callbacks();
@@ -269,7 +265,7 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
 
     fn read(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
-        while !self.cut && self.takes_input() {
+        while self.takes_input() {
             if self.allowance.bytes == 0 || !self.quantum.takes_command() {
                 let_others_run(context);
                 return progress;
@@ -358,14 +354,15 @@ impl<S: Socket, F: FileSystem + 'static> ConnectionTask<S, F> {
 
     fn finish_calls(&mut self, context: &mut Context<'_>) -> bool {
         let mut progress = false;
-        while !self.cut
-            && let Poll::Ready(Some(done)) = self.calls.futures.poll_next_unpin(context)
-        {
-            self.cut = self.quantum.is_over();
+        while let Poll::Ready(Some(done)) = self.calls.futures.poll_next_unpin(context) {
             self.calls.reply_bytes -= done.reply_bytes;
             self.record_bytes -= done.record_bytes;
             self.reply(done);
             progress = true;
+            if self.quantum.is_over() {
+                // The others follow in the next turn.
+                break;
+            }
         }
         progress
     }
