@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// What a user or token may do. A later role may do all that an earlier one may.
+/// Role of a user or token. Each role includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Reads, except users, tokens and the audit.
+    /// Reads everything but users, tokens, sign-ins and the audit.
     Viewer,
     /// Changes volumes, shares, snapshots, hosts and access, and runs jobs.
     Operator,
@@ -25,7 +25,7 @@ pub struct Account {
     pub id: Uuid,
     /// Unique name; its case does not count.
     pub name: String,
-    /// What the user may do.
+    /// Role of the user.
     pub role: Role,
     /// True: the user cannot sign in.
     pub locked: bool,
@@ -45,7 +45,7 @@ pub struct Account {
 pub struct AccountCreate {
     /// Unique name: letters, digits, `.`, `_`, `-` and `@`; its case does not count.
     pub name: String,
-    /// What the user may do.
+    /// Role of the user.
     pub role: Role,
     /// First password: at least 12 characters, none of the most common ones, without the name.
     pub password: String,
@@ -70,7 +70,7 @@ pub struct AccountSet {
     /// New role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
-    /// Whether the user cannot sign in.
+    /// True: lock the user; false: unlock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locked: Option<bool>,
 }

@@ -1,4 +1,4 @@
-//! Schedules: snapshots at certain times, and rules by which they go.
+//! Schedules: snapshots at set times, and rules that remove old ones.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -30,8 +30,8 @@ pub enum When {
     },
 }
 
-/// Numbers of hours, days, weeks and months of each of which the newest snapshot stays. Periods
-/// without a snapshot do not count.
+/// Retention: the newest snapshot of each of the last N hours, days, weeks and months that have one
+/// stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Keep {
@@ -68,12 +68,12 @@ pub struct Schedule {
     pub members: u64,
     /// Snapshots that stay.
     pub keep: Keep,
-    /// Newest snapshots of each member that stay anyway.
+    /// Number of newest snapshots of each member that always stay.
     pub keep_last: u16,
     /// Seconds for which each snapshot is locked; absent: none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_seconds: Option<u32>,
-    /// True if no run is due.
+    /// True: paused.
     pub paused: bool,
     /// Number of its snapshots.
     pub snapshots: u64,
@@ -129,7 +129,7 @@ pub struct ScheduleCreate {
     /// Snapshots that stay.
     #[serde(default)]
     pub keep: Keep,
-    /// Newest snapshots of each member that stay anyway, at least 1; 3 if absent.
+    /// Number of newest snapshots of each member that always stay, at least 1; 3 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_last: Option<u16>,
     /// Seconds for which each snapshot is locked.
@@ -156,13 +156,13 @@ pub struct ScheduleSet {
     /// Snapshots that stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<Keep>,
-    /// Newest snapshots of each member that stay anyway.
+    /// Number of newest snapshots of each member that always stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_last: Option<u16>,
     /// Seconds for which each new snapshot is locked; 0: none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock_seconds: Option<u32>,
-    /// True if no run is due.
+    /// True: paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
 }
@@ -171,7 +171,7 @@ pub struct ScheduleSet {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SnapshotLock {
-    /// End of the lock, within ten years. Until then nobody can delete the snapshot or end the lock.
+    /// End of the lock, within ten years. Nobody can delete the snapshot or end the lock earlier.
     #[schema(value_type = String, format = DateTime)]
     pub until: Timestamp,
 }

@@ -236,7 +236,7 @@ pub struct ShareDelete {
     /// Delete its snapshots too. Without this option, a share that has snapshots is not deleted.
     #[serde(default)]
     pub with_snapshots: bool,
-    /// Delete it for good, instead of to the trash.
+    /// Delete it for good, instead of to the trash; needs the role admin.
     #[serde(default)]
     pub now: bool,
 }

@@ -25,7 +25,7 @@ pub struct SignInStart {
 pub struct SignInState {
     /// Name of the user.
     pub user: String,
-    /// What the user may do.
+    /// Role of the user.
     pub role: Role,
     /// True: the user may only change the password.
     pub must_change: bool,
@@ -44,7 +44,7 @@ pub struct SignIn {
     pub user: String,
     /// Address of the browser.
     pub from: String,
-    /// What the browser calls itself.
+    /// Name of the browser, from its `User-Agent`.
     pub agent: String,
     /// Start.
     #[schema(value_type = String, format = DateTime)]

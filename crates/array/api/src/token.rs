@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// What a token is limited to, in addition to its role.
+/// Limits of a token, in addition to its role.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenScopes {
@@ -31,9 +31,9 @@ pub struct Token {
     pub name: String,
     /// First characters of the secret; empty for the token in `admin.token`.
     pub prefix: String,
-    /// What it may do.
+    /// Role.
     pub role: Role,
-    /// What it is limited to.
+    /// Limits.
     pub scopes: TokenScopes,
     /// User, token or process that created it.
     pub created_by: String,
@@ -56,9 +56,9 @@ pub struct Token {
 pub struct TokenCreate {
     /// Unique name.
     pub name: String,
-    /// What it may do.
+    /// Role.
     pub role: Role,
-    /// What it is limited to.
+    /// Limits.
     #[serde(default)]
     pub scopes: TokenScopes,
     /// Time from which it is not accepted; omitted: never.

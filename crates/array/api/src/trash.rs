@@ -52,7 +52,7 @@ pub struct Trashed {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SnapshotDelete {
-    /// Delete it for good, instead of to the trash.
+    /// Delete it for good, instead of to the trash; needs the role admin.
     #[serde(default)]
     pub now: bool,
 }

@@ -273,7 +273,7 @@ pub struct VolumeDelete {
     /// Revoke its grants too. Without this option, a volume that is granted to a host is not deleted.
     #[serde(default)]
     pub revoke: bool,
-    /// Delete it for good, instead of to the trash.
+    /// Delete it for good, instead of to the trash; needs the role admin.
     #[serde(default)]
     pub now: bool,
 }

@@ -121,7 +121,7 @@ pub enum Noun {
     /// Snapshots: read-only copies of volumes and shares at one instant
     #[command(alias = "snapshots", subcommand)]
     Snapshot(snapshot::Verb),
-    /// Schedules: snapshots at certain times, and rules by which they go
+    /// Schedules: snapshots at set times, and rules that remove old ones
     #[command(alias = "schedules", subcommand)]
     Schedule(schedule::Verb),
     /// Trash: deleted volumes, shares and snapshots, which can be restored
@@ -166,7 +166,7 @@ pub enum Noun {
     /// NFS: clients, locks, and the grace period after a restart
     #[command(subcommand)]
     Nfs(nfs::Verb),
-    /// Users: the people who sign in to the console
+    /// Users: people with a name, a password and a role
     #[command(alias = "users", subcommand)]
     User(user::Verb),
     /// Tokens: the credentials of programs

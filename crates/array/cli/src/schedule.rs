@@ -1,4 +1,4 @@
-//! `windlass schedule`: snapshots at certain times, and rules by which they go.
+//! `windlass schedule`: snapshots at set times, and rules that remove old ones.
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
@@ -51,7 +51,7 @@ pub enum Verb {
         /// Members and rules
         #[command(flatten)]
         rules: Rules,
-        /// on: no run is due
+        /// on: pause the schedule; off: let it run again
         #[arg(long, value_name = "on|off", value_enum, hide_possible_values = true)]
         pause: Option<crate::volume::Switch>,
     },
@@ -102,13 +102,13 @@ pub struct Rules {
     /// Volumes with this label; none: no label
     #[arg(long, value_name = "KEY=VALUE|none", value_parser = parse_label)]
     label: Option<BTreeMap<String, String>>,
-    /// Numbers of hours, days, weeks and months of each of which the newest snapshot stays
+    /// Keep the newest snapshot of each of the last N hours, days, weeks or months that have one
     #[arg(long, value_name = "RULE=N,…", value_parser = parse_keep)]
     keep: Option<Keep>,
-    /// Newest snapshots of each volume that stay anyway [default: 3]
+    /// Also keep the N newest snapshots of each member [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     keep_last: Option<u16>,
-    /// Lock each new snapshot for this time: nobody can delete it before; none: no lock
+    /// Lock each new snapshot against deletion for this time; none: no lock
     #[arg(long, value_name = "TIME|none", value_parser = parse_lock)]
     lock: Option<u32>,
 }

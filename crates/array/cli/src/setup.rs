@@ -10,10 +10,10 @@ use api::{SetupCode, SetupRun, SetupState};
 /// Verbs of `windlass setup`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
-    /// Show whether the array is without an administrator
+    /// Show if the array still needs its first administrator
     #[command(after_help = "Example:\n  windlass setup show")]
     Show,
-    /// Make a set-up code for the console, accepted for an hour
+    /// Make a set-up code for `POST /api/v1/setup`, accepted for an hour
     #[command(after_help = "Example:\n  windlass setup code")]
     Code,
     /// Create the first administrator

@@ -92,7 +92,7 @@ pub enum Verb {
         /// Delete their snapshots too
         #[arg(long)]
         with_snapshots: bool,
-        /// Delete for good, instead of to the trash
+        /// Delete for good, instead of to the trash; for admins
         #[arg(long)]
         now: bool,
     },

@@ -38,19 +38,19 @@ pub enum Verb {
 pub struct Create {
     /// Name: letters, digits, '.', '_', '-' and '@'
     name: String,
-    /// What the token may do: viewer, operator, admin
+    /// Role of the token: viewer, operator, admin
     #[arg(long, value_enum, hide_possible_values = true)]
     role: RoleName,
-    /// Only volumes with such names, their snapshots and grants; * is any text
+    /// Limit to volumes whose names match, with their snapshots and grants; * is any text
     #[arg(long, value_name = "PATTERN")]
     volumes: Option<String>,
-    /// Only from this network; may be given several times
+    /// Limit to this network; may be given several times
     #[arg(long, value_name = "ADDR/BITS")]
     network: Vec<String>,
     /// Only /metrics
     #[arg(long, conflicts_with = "volumes")]
     metrics_only: bool,
-    /// Time for which it is accepted: 12h, 90d [default: until it is deleted]
+    /// Lifetime, such as 12h or 90d [default: unlimited]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     expires: Option<SignedDuration>,
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Verbs of `windlass trash`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
-    /// List what is in the trash, the first to go first
+    /// List the trash, earliest expiry first
     #[command(after_help = "Example:\n  windlass trash list")]
     List(Selection),
     /// Restore a volume, share or snapshot, with the snapshots that were deleted with it

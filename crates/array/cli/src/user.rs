@@ -1,4 +1,4 @@
-//! `windlass user`: the people who sign in to the console.
+//! `windlass user`: people with a name, a password and a role.
 
 use crate::client::{Client, segment};
 use crate::error::CliError;
@@ -25,13 +25,13 @@ pub enum Verb {
     Create {
         /// Name: letters, digits, '.', '_', '-' and '@'
         name: String,
-        /// What the user may do: viewer, operator, admin
+        /// Role of the user: viewer, operator, admin
         #[arg(long, value_enum, hide_possible_values = true)]
         role: RoleName,
         /// Source of the password: prompt, - (standard input), file:PATH, env:NAME
         #[arg(long, value_name = "SOURCE", default_value = "prompt")]
         password: SecretSource,
-        /// The user need not change the password
+        /// Keep this password: the first sign-in does not ask for another
         #[arg(long)]
         keep_password: bool,
     },
@@ -43,13 +43,13 @@ pub enum Verb {
         /// New name
         #[arg(long = "name", value_name = "NEW-NAME")]
         new_name: Option<String>,
-        /// What the user may do: viewer, operator, admin
+        /// Role of the user: viewer, operator, admin
         #[arg(long, value_enum, hide_possible_values = true)]
         role: Option<RoleName>,
-        /// The user cannot sign in any more
+        /// Lock the user out of sign-ins
         #[arg(long, conflicts_with = "unlock")]
         lock: bool,
-        /// The user can sign in again
+        /// End the lock
         #[arg(long)]
         unlock: bool,
     },

@@ -140,7 +140,7 @@ pub struct Deletion {
     /// Revoke their grants too; the trash remembers them
     #[arg(long)]
     revoke: bool,
-    /// Delete for good, instead of to the trash
+    /// Delete for good, instead of to the trash; for admins
     #[arg(long)]
     now: bool,
 }

@@ -14,7 +14,7 @@ pub struct User {
     pub id: Uuid,
     /// Unique name; its case does not count.
     pub name: String,
-    /// What the user may do.
+    /// Role of the user.
     pub role: Role,
     /// True: the user cannot sign in.
     pub locked: bool,

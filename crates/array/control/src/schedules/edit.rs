@@ -21,7 +21,7 @@ const MAX_SCHEDULES: usize = 1024;
 const MAX_MEMBERS: usize = 1024;
 /// Longest name: those of snapshots add the time of the run.
 const MAX_NAME_BYTES: usize = 40;
-/// Number of newest snapshots that stay anyway, unless the request says otherwise.
+/// Number of newest snapshots that always stay, unless the request says otherwise.
 const DEFAULT_KEEP_LAST: u16 = 3;
 /// Longest lock of a schedule's snapshots, in seconds: a year.
 const MAX_LOCK_SECONDS: u32 = 366 * 86_400;
@@ -41,7 +41,7 @@ pub struct ScheduleCreate {
     pub label: Option<Label>,
     /// Snapshots that stay.
     pub keep: Keep,
-    /// Newest snapshots of each member that stay anyway, at least 1; 3 if absent.
+    /// Number of newest snapshots of each member that always stay, at least 1; 3 if absent.
     pub keep_last: Option<u16>,
     /// Seconds for which each snapshot is locked.
     pub lock_seconds: Option<u32>,
@@ -62,7 +62,7 @@ pub struct ScheduleSet {
     pub label: Option<Option<Label>>,
     /// Snapshots that stay.
     pub keep: Option<Keep>,
-    /// Newest snapshots of each member that stay anyway.
+    /// Number of newest snapshots of each member that always stay.
     pub keep_last: Option<u16>,
     /// Seconds for which each new snapshot is locked; `Some(None)`: none is.
     pub lock_seconds: Option<Option<u32>>,

@@ -48,7 +48,7 @@ fn periods(at: Timestamp, zone: &TimeZone) -> [i64; 4] {
     [hour, day, i64::from(week.year()) * 53 + i64::from(week.week()), month]
 }
 
-/// Snapshots of one volume that no rule keeps, the oldest first. The newest `keep_last` stay anyway.
+/// Snapshots of one volume that no rule keeps, the oldest first. The newest `keep_last` always stay.
 pub(crate) fn surplus(mut taken: Vec<Taken>, keep: Keep, keep_last: u16, zone: &TimeZone) -> Vec<Taken> {
     taken.sort_by_key(|taken| taken.object);
     let mut rules = [keep.hourly, keep.daily, keep.weekly, keep.monthly].map(|left| (left, BTreeSet::new()));

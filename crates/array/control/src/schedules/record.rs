@@ -26,7 +26,7 @@ pub struct ScheduleRecord {
     pub label: Option<Label>,
     /// Snapshots that stay.
     pub keep: Keep,
-    /// Newest snapshots of each member that stay anyway; at least 1.
+    /// Number of newest snapshots of each member that always stay; at least 1.
     pub keep_last: u16,
     /// Seconds for which each snapshot is locked; absent: none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]

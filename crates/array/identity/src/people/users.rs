@@ -19,7 +19,7 @@ pub struct NewUser {
     pub id: Uuid,
     /// Name.
     pub name: String,
-    /// What the user may do.
+    /// Role of the user.
     pub role: Role,
     /// Hash of the first password.
     pub password: PasswordHash,
