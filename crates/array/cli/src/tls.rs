@@ -5,36 +5,39 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    WantsVerifier,
+};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Returns the TLS settings of a client.
 pub(crate) fn client_config(ca: Option<&Path>, insecure: bool) -> Result<Arc<ClientConfig>, CliError> {
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| CliError::failed(error.to_string()))?;
-    let config = if insecure {
-        builder
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Custom { provider, pinned: None }))
-            .with_no_client_auth()
-    } else {
-        builder.with_root_certificates(roots(ca)?).with_no_client_auth()
-    };
-    Ok(Arc::new(config))
+    if insecure {
+        return custom_config(None);
+    }
+    let builder = builder(Arc::new(ring::default_provider()))?;
+    Ok(Arc::new(builder.with_root_certificates(roots(ca)?).with_no_client_auth()))
 }
 
 /// Returns the TLS settings of a client that trusts one certificate, by its SHA-256.
 pub(crate) fn pinned_config(certificate: &str) -> Result<Arc<ClientConfig>, CliError> {
+    custom_config(Some(certificate.to_owned()))
+}
+
+/// Settings of a client that trusts the certificate with this SHA-256, or any.
+fn custom_config(pinned: Option<String>) -> Result<Arc<ClientConfig>, CliError> {
     let provider = Arc::new(ring::default_provider());
-    let verifier = Custom { provider: Arc::clone(&provider), pinned: Some(certificate.to_owned()) };
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| CliError::failed(error.to_string()))?;
-    Ok(Arc::new(builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()))
+    let builder = builder(Arc::clone(&provider))?;
+    let verifier = Arc::new(Custom { provider, pinned });
+    Ok(Arc::new(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()))
+}
+
+fn builder(provider: Arc<CryptoProvider>) -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, CliError> {
+    let builder = ClientConfig::builder_with_provider(provider);
+    builder.with_safe_default_protocol_versions().map_err(|error| CliError::failed(error.to_string()))
 }
 
 /// SHA-256 of a certificate, hexadecimal.
