@@ -3,7 +3,7 @@
 use crate::client::{Client, query};
 use crate::error::CliError;
 use crate::output::{Column, Format, Output, Resource, Value, column, wide};
-use api::{AuditEntry, AuditVerification, List};
+use api::{AuditEntry, AuditVerification};
 use jiff::Timestamp;
 
 /// Most entries of one answer.
@@ -105,14 +105,6 @@ async fn fetch(wanted: &Wanted, client: &Client) -> Result<Vec<AuditEntry>, CliE
         ("since", since.as_deref()),
         ("limit", Some(limit.as_str())),
     ];
-    let mut path = Some(format!("/api/v1/audit{}", query(&parameters)));
     let most = usize::try_from(wanted.limit).unwrap_or(usize::MAX);
-    let mut entries = Vec::new();
-    while let Some(next) = path.take().filter(|_| entries.len() < most) {
-        let part = client.get::<List<AuditEntry>>(&next).await?;
-        entries.extend(part.items);
-        path = part.next;
-    }
-    entries.truncate(most);
-    Ok(entries)
+    Ok(client.up_to(&format!("/api/v1/audit{}", query(&parameters)), most).await?.0)
 }

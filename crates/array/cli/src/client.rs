@@ -95,13 +95,24 @@ impl Client {
 
     /// Reads a list, part by part if the array divides it.
     pub(crate) async fn list<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>, CliError> {
-        let List { mut items, mut next, .. } = self.get::<List<T>>(path).await?;
-        while let Some(path) = next {
+        Ok(self.up_to(path, usize::MAX).await?.0)
+    }
+
+    /// Reads a list, part by part, until it has `wanted` resources. Also returns the number of resources that match,
+    /// if the array states it.
+    pub(crate) async fn up_to<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        wanted: usize,
+    ) -> Result<(Vec<T>, Option<u64>), CliError> {
+        let List { mut items, mut next, total, .. } = self.get::<List<T>>(path).await?;
+        while let Some(path) = next.filter(|_| items.len() < wanted) {
             let part = self.get::<List<T>>(&path).await?;
             items.extend(part.items);
             next = part.next;
         }
-        Ok(items)
+        items.truncate(wanted);
+        Ok((items, total))
     }
 
     /// Reads a list that can be long, in parts.

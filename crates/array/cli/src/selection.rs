@@ -3,7 +3,7 @@
 use crate::client::{Client, PART, encoded, with_limit};
 use crate::error::CliError;
 use crate::output::{Output, Resource};
-use api::{List, ListQuery};
+use api::ListQuery;
 use serde::de::DeserializeOwned;
 
 /// Options of a list.
@@ -58,14 +58,7 @@ impl Selection {
     ) -> Result<(Vec<T>, u64), CliError> {
         let limit = self.limit.unwrap_or(u32::MAX);
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-        let mut part = client.get::<List<T>>(&self.first_part(path, limit.min(PART))).await?;
-        let (mut items, total) = (part.items, part.total);
-        while let Some(next) = part.next.filter(|_| items.len() < wanted) {
-            part = client.get::<List<T>>(&next).await?;
-            items.extend(part.items);
-            part.items = Vec::new();
-        }
-        items.truncate(wanted);
+        let (items, total) = client.up_to(&self.first_part(path, limit.min(PART)), wanted).await?;
         let total = total.unwrap_or_else(|| u64::try_from(items.len()).unwrap_or(u64::MAX));
         Ok((items, total))
     }
