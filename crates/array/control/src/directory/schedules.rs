@@ -4,6 +4,7 @@ use super::{Content, Directory, by_name};
 use crate::condition::Noun;
 use crate::error::ControlError;
 use crate::schedules::record::ScheduleRecord;
+use crate::snapshots::record::SnapshotRecord;
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
@@ -23,6 +24,11 @@ impl Directory {
         let named = |name: &str| self.schedules.values().find(|one| one.name == name).map(|one| one.id);
         by_name(&self.schedules, name, named)
             .ok_or_else(|| ControlError::NotFound { noun: Noun::Schedule, name: name.to_owned() })
+    }
+
+    /// Snapshots that a schedule took, in order of creation.
+    pub(crate) fn snapshots_by(&self, schedule: Uuid) -> impl Iterator<Item = &SnapshotRecord> {
+        self.index.taken_by(schedule).filter_map(|id| self.snapshots.get(&id))
     }
 
     /// Members of a schedule that exist, by id: those by name, and the volumes with its label.

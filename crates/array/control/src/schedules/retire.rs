@@ -54,7 +54,7 @@ impl Control {
         let mut gone: Vec<SnapshotRecord> = Vec::new();
         // Those of former members, too.
         let mut all: BTreeMap<Uuid, BTreeMap<ObjectId, &SnapshotRecord>> = BTreeMap::new();
-        for snapshot in directory.snapshots().filter(|snapshot| snapshot.schedule == Some(record.id)) {
+        for snapshot in directory.snapshots_by(record.id) {
             all.entry(snapshot.volume).or_default().insert(snapshot.object, snapshot);
         }
         for own in all.values() {
