@@ -6,6 +6,7 @@ use crate::condition::Noun;
 use crate::error::ControlError;
 use crate::trash::error::TrashError;
 use crate::trash::record::{TrashRecord, Trashed};
+use jiff::Timestamp;
 use pool::{ObjectId, ObjectKind};
 use uuid::Uuid;
 
@@ -54,6 +55,13 @@ impl Directory {
     /// Snapshots that were deleted with a volume or share.
     pub(crate) fn trash_with(&self, source: Uuid) -> impl Iterator<Item = &TrashRecord> {
         self.trash_of(source).filter(|item| item.with_source)
+    }
+
+    /// First that a lock keeps at this trusted time of one in the trash and its snapshots there, with the end of
+    /// the lock.
+    pub(crate) fn locked_trash(&self, id: Uuid, now: Timestamp) -> Option<(&TrashRecord, Timestamp)> {
+        let mut all = self.trash.get(&id).into_iter().chain(self.trash_of(id));
+        all.find_map(|item| Some((item, item.lock(now)?)))
     }
 
     /// Full name of an object in the trash.

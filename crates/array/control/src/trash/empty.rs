@@ -1,7 +1,7 @@
 //! Deletion for good of what is in the trash: on request, when its time is over, and when hosts
 //! need its space.
 
-use super::record::{TrashRecord, Trashed};
+use super::record::TrashRecord;
 use crate::control::Control;
 use crate::directory::Edit;
 use crate::error::ControlError;
@@ -112,19 +112,15 @@ impl Control {
     pub(super) fn check_trash_unlocked(&self, id: Uuid) -> Result<(), ControlError> {
         let now = self.trusted_now();
         let directory = self.directory();
-        let all = directory.trash_by_id(id).into_iter().chain(directory.trash_of(id));
-        for item in all.filter(|item| item.is_locked(now)) {
-            if let Trashed::Snapshot(snapshot) = &item.what {
-                let (name, until) = (directory.trash_name(&item.what), snapshot.locked_until.unwrap_or(now));
-                return Err(SnapshotError::Locked { name, until }.into());
-            }
+        match directory.locked_trash(id, now) {
+            Some((item, until)) => Err(SnapshotError::Locked { name: directory.trash_name(&item.what), until }.into()),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// True for what can be deleted alone, and is kept by no lock.
     fn is_free(&self, item: &TrashRecord) -> bool {
-        !item.with_source && self.check_trash_unlocked(item.what.id()).is_ok()
+        !item.with_source && self.directory().locked_trash(item.what.id(), self.trusted_now()).is_none()
     }
 
     /// True if the trash has something that no lock keeps.
