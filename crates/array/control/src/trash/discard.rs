@@ -77,12 +77,25 @@ pub(crate) struct Times {
     until: Timestamp,
 }
 
-impl Times {
-    /// Document of a snapshot that is deleted alone.
-    pub(crate) const fn trashed(self, snapshot: SnapshotRecord) -> TrashRecord {
-        let Self { deleted, until } = self;
-        TrashRecord { what: Trashed::Snapshot(snapshot), deleted, until, with_source: false, grants: Vec::new() }
+/// Adds the changes and edits that remove one object: to the trash, or, without times, for good.
+pub(crate) fn remove(
+    what: Trashed,
+    grants: Vec<AccessRecord>,
+    with_source: bool,
+    times: Option<Times>,
+    changes: &mut Vec<CatalogChange>,
+    edits: &mut Vec<Edit>,
+) -> Result<(), ControlError> {
+    changes.push(what.delete());
+    edits.push(what.remove());
+    if let Some(Times { deleted, until }) = times {
+        let record = TrashRecord { what, deleted, until, with_source, grants };
+        changes.push(record.put()?);
+        edits.push(record.into());
+    } else {
+        changes.push(CatalogChange::DeleteObject { id: what.object() });
     }
+    Ok(())
 }
 
 impl Control {
@@ -152,19 +165,10 @@ impl Control {
         changes: &mut Vec<CatalogChange>,
     ) -> Result<Vec<Edit>, ControlError> {
         let id = what.id();
-        let mut all = vec![(what, grants, false)];
-        all.extend(snapshots.into_iter().map(|snapshot| (Trashed::Snapshot(snapshot), Vec::new(), true)));
-        let mut edits = Vec::with_capacity(2 * all.len());
-        for (what, grants, with_source) in all {
-            changes.push(what.delete());
-            edits.push(what.remove());
-            if let Some(Times { deleted, until }) = times {
-                let record = TrashRecord { what, deleted, until, with_source, grants };
-                changes.push(record.put()?);
-                edits.push(record.into());
-            } else {
-                changes.push(CatalogChange::DeleteObject { id: what.object() });
-            }
+        let mut edits = Vec::with_capacity(2 * (1 + snapshots.len()));
+        remove(what, grants, false, times, changes, &mut edits)?;
+        for snapshot in snapshots {
+            remove(Trashed::Snapshot(snapshot), Vec::new(), true, times, changes, &mut edits)?;
         }
         if times.is_none() {
             for orphan in self.directory().trash_of(id) {
