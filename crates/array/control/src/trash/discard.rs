@@ -1,6 +1,7 @@
 //! Deletion of volumes, shares and snapshots: to the trash, or for good.
 
 use super::TrashView;
+use super::empty::remove_for_good;
 use super::error::TrashError;
 use super::record::{TrashRecord, Trashed};
 use crate::access::record::AccessRecord;
@@ -172,8 +173,7 @@ impl Control {
         }
         if times.is_none() {
             for orphan in self.directory().trash_of(id) {
-                changes.extend([CatalogChange::DeleteObject { id: orphan.what.object() }, orphan.delete()]);
-                edits.push(Edit::Trash(orphan.what.id(), None));
+                remove_for_good(orphan, changes, &mut edits);
             }
         }
         Ok(edits)

@@ -61,25 +61,29 @@ impl Request for TrashEmpty {
     }
 }
 
+/// Adds the changes and the edit that remove one from the trash for good.
+pub(super) fn remove_for_good(item: &TrashRecord, changes: &mut Vec<CatalogChange>, edits: &mut Vec<Edit>) {
+    changes.extend([CatalogChange::DeleteObject { id: item.what.object() }, item.delete()]);
+    edits.push(Edit::Trash(item.what.id(), None));
+}
+
 impl Control {
     /// Deletes one in the trash with the snapshots of it that are there, in one commit, under the
     /// caller's lock on changes. Returns its name; `None` if it is there no more.
     pub(super) async fn delete_for_good(&self, item: &TrashRecord) -> Result<Option<String>, ControlError> {
         let id = item.what.id();
-        let (name, gone): (String, Vec<TrashRecord>) = {
+        let (mut changes, mut edits) = (Vec::new(), Vec::new());
+        let name = {
             let directory = self.directory();
             let Some(item) = directory.trash_by_id(id) else { return Ok(None) };
             let is_source = item.what.source().is_none();
             let snapshots = directory.trash_of(id).filter(|_| is_source);
-            (directory.trash_name(&item.what), [item].into_iter().chain(snapshots).cloned().collect())
+            [item].into_iter().chain(snapshots).for_each(|item| remove_for_good(item, &mut changes, &mut edits));
+            directory.trash_name(&item.what)
         };
         self.check_trash_unlocked(id)?;
-        let mut changes = Vec::with_capacity(2 * gone.len());
-        for item in &gone {
-            changes.extend([CatalogChange::DeleteObject { id: item.what.object() }, item.delete()]);
-        }
         self.store(changes).await?;
-        self.apply(gone.iter().map(|item| Edit::Trash(item.what.id(), None)).collect());
+        self.apply(edits);
         Ok(Some(name))
     }
 
