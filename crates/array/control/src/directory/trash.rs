@@ -64,7 +64,7 @@ impl Directory {
         all.find_map(|item| Some((item, item.lock(now)?)))
     }
 
-    /// Full name of an object in the trash.
+    /// Full name of an object in the trash, or on its way there or back.
     pub(crate) fn trash_name(&self, what: &Trashed) -> String {
         let Some(source) = what.source() else { return what.name().to_owned() };
         let in_trash = || self.trash.get(&source).map(|item| item.what.name());

@@ -105,7 +105,7 @@ impl Control {
     pub(crate) async fn discard(&self, discard: Discard) -> Result<Deleted, ControlError> {
         let Discard { what, snapshots, grants, mut changes, published, now } = discard;
         self.check_expectation()?;
-        let (name, id, object) = (self.name_before_deletion(&what), what.id(), what.object());
+        let (name, id, object) = (self.directory().trash_name(&what), what.id(), what.object());
         let times = if now { None } else { self.times_of_trash() };
         if times.is_none() {
             snapshots.iter().try_for_each(|snapshot| self.check_unlocked(snapshot))?;
@@ -139,14 +139,6 @@ impl Control {
             None => None,
         };
         Ok(Deleted { name, trashed })
-    }
-
-    /// Full name of an object that is about to be deleted.
-    fn name_before_deletion(&self, what: &Trashed) -> String {
-        match what {
-            Trashed::Snapshot(snapshot) => self.directory().full_name(snapshot),
-            Trashed::Volume(_) | Trashed::Share(_) => what.name().to_owned(),
-        }
     }
 
     /// Times of what is deleted now; absent if the trash is off.
