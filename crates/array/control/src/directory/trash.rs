@@ -32,6 +32,11 @@ impl Directory {
         self.trash.values()
     }
 
+    /// Number of all in the trash.
+    pub(crate) fn trash_count(&self) -> usize {
+        self.trash.len()
+    }
+
     /// Objects of all in the trash, sorted by id.
     pub(crate) fn trash_objects(&self) -> Vec<ObjectId> {
         self.index.trash_objects().collect()
