@@ -1,4 +1,4 @@
-//! Secondary keys of records: names, objects, initiators, addresses, grantees, clone sources.
+//! Secondary keys of records: names, objects, initiators, addresses, grantees, clone sources, schedules.
 
 use crate::access::record::{AccessRecord, To};
 use crate::hosts::initiator::Initiator;
@@ -23,6 +23,8 @@ pub(super) struct Index {
     snapshot_objects: BTreeSet<ObjectId>,
     /// Pairs of volume or share, and snapshot.
     snapshots: BTreeSet<(Uuid, Uuid)>,
+    /// Pairs of schedule, which may be deleted now, and snapshot that it took.
+    scheduled: BTreeSet<(Uuid, Uuid)>,
     host_names: BTreeMap<String, Uuid>,
     initiators: BTreeMap<Initiator, Uuid>,
     addresses: BTreeMap<IpAddr, Uuid>,
@@ -56,10 +58,12 @@ impl Index {
     pub fn snapshot(&mut self, before: Option<&SnapshotRecord>, after: Option<&SnapshotRecord>) {
         if let Some(snapshot) = before {
             self.snapshots.remove(&(snapshot.volume, snapshot.id));
+            snapshot.schedule.map(|schedule| self.scheduled.remove(&(schedule, snapshot.id)));
             self.snapshot_objects.remove(&snapshot.object);
         }
         if let Some(snapshot) = after {
             self.snapshots.insert((snapshot.volume, snapshot.id));
+            self.scheduled.extend(snapshot.schedule.map(|schedule| (schedule, snapshot.id)));
             self.snapshot_objects.insert(snapshot.object);
         }
     }
@@ -175,6 +179,11 @@ impl Index {
 
     pub fn snapshots_of(&self, volume: Uuid) -> impl Iterator<Item = Uuid> {
         let snapshots = self.snapshots.range((volume, Uuid::nil())..=(volume, Uuid::max()));
+        snapshots.map(|(_, snapshot)| *snapshot)
+    }
+
+    pub fn taken_by(&self, schedule: Uuid) -> impl Iterator<Item = Uuid> {
+        let snapshots = self.scheduled.range((schedule, Uuid::nil())..=(schedule, Uuid::max()));
         snapshots.map(|(_, snapshot)| *snapshot)
     }
 

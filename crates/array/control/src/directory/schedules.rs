@@ -4,6 +4,8 @@ use super::{Content, Directory, by_name};
 use crate::condition::Noun;
 use crate::error::ControlError;
 use crate::schedules::record::ScheduleRecord;
+use crate::snapshots::record::SnapshotRecord;
+use crate::volumes::record::VolumeRecord;
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
@@ -25,26 +27,22 @@ impl Directory {
             .ok_or_else(|| ControlError::NotFound { noun: Noun::Schedule, name: name.to_owned() })
     }
 
+    /// Snapshots that a schedule took, in order of creation.
+    pub(crate) fn snapshots_by(&self, schedule: Uuid) -> impl Iterator<Item = &SnapshotRecord> {
+        self.index.taken_by(schedule).filter_map(|id| self.snapshots.get(&id))
+    }
+
     /// Members of a schedule that exist, by id: those by name, and the volumes with its label.
     pub(crate) fn members_of_schedule(&self, schedule: &ScheduleRecord) -> BTreeMap<Uuid, Content> {
-        let volume = |volume: &crate::volumes::record::VolumeRecord| Content {
-            id: volume.id,
-            object: volume.object,
-            name: volume.name.clone(),
-            is_share: false,
-        };
-        let by_name = schedule.members.iter().filter_map(|id| match self.volumes.get(id) {
-            Some(found) => Some(volume(found)),
-            None => {
-                let share = self.shares.get(id)?;
-                Some(Content { id: share.id, object: share.object, name: share.name.clone(), is_share: true })
-            }
+        let by_name = schedule.members.iter().filter_map(|id| {
+            let volume = self.volumes.get(id).map(Content::from);
+            volume.or_else(|| self.shares.get(id).map(Content::from))
         });
-        let has_label = |volume: &&crate::volumes::record::VolumeRecord| {
+        let has_label = |volume: &&VolumeRecord| {
             let wanted = schedule.label.as_ref();
             wanted.is_some_and(|label| volume.labels.get(&label.key) == Some(&label.value))
         };
-        let labelled = self.volumes.values().filter(has_label).map(volume);
+        let labelled = self.volumes.values().filter(has_label).map(Content::from);
         by_name.chain(labelled).map(|member| (member.id, member)).collect()
     }
 }

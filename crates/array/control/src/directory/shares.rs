@@ -8,7 +8,7 @@ use crate::exports::ExportGrantee;
 use crate::exports::record::{ExportRecord, ExportTo};
 use crate::record::Document;
 use crate::shares::record::ShareRecord;
-use crate::volumes::record::SourceRecord;
+use crate::volumes::record::{SourceRecord, VolumeRecord};
 use pool::{ObjectId, ObjectKind};
 use uuid::Uuid;
 
@@ -23,6 +23,18 @@ pub(crate) struct Content {
     pub name: String,
     /// True for a share, false for a volume.
     pub is_share: bool,
+}
+
+impl From<&VolumeRecord> for Content {
+    fn from(volume: &VolumeRecord) -> Self {
+        Self { id: volume.id, object: volume.object, name: volume.name.clone(), is_share: false }
+    }
+}
+
+impl From<&ShareRecord> for Content {
+    fn from(share: &ShareRecord) -> Self {
+        Self { id: share.id, object: share.object, name: share.name.clone(), is_share: true }
+    }
 }
 
 impl Directory {
@@ -71,10 +83,9 @@ impl Directory {
     /// Finds a volume or share by name or id. An unknown name is reported as that of a volume.
     pub(crate) fn content(&self, name: &str) -> Result<Content, ControlError> {
         if let Ok(share) = self.share(name) {
-            return Ok(Content { id: share.id, object: share.object, name: share.name.clone(), is_share: true });
+            return Ok(share.into());
         }
-        let volume = self.volume(name)?;
-        Ok(Content { id: volume.id, object: volume.object, name: volume.name.clone(), is_share: false })
+        Ok(self.volume(name)?.into())
     }
 
     /// Name of the volume or share with this id.

@@ -6,6 +6,7 @@ use crate::condition::Noun;
 use crate::error::ControlError;
 use crate::trash::error::TrashError;
 use crate::trash::record::{TrashRecord, Trashed};
+use jiff::Timestamp;
 use pool::{ObjectId, ObjectKind};
 use uuid::Uuid;
 
@@ -29,6 +30,11 @@ impl Directory {
     /// All in the trash, in order of creation.
     pub(crate) fn trash(&self) -> impl Iterator<Item = &TrashRecord> + Clone {
         self.trash.values()
+    }
+
+    /// Number of all in the trash.
+    pub(crate) fn trash_count(&self) -> usize {
+        self.trash.len()
     }
 
     /// Objects of all in the trash, sorted by id.
@@ -56,7 +62,14 @@ impl Directory {
         self.trash_of(source).filter(|item| item.with_source)
     }
 
-    /// Full name of an object in the trash.
+    /// First that a lock keeps at this trusted time of one in the trash and its snapshots there, with the end of
+    /// the lock.
+    pub(crate) fn locked_trash(&self, id: Uuid, now: Timestamp) -> Option<(&TrashRecord, Timestamp)> {
+        let mut all = self.trash.get(&id).into_iter().chain(self.trash_of(id));
+        all.find_map(|item| Some((item, item.lock(now)?)))
+    }
+
+    /// Full name of an object in the trash, or on its way there or back.
     pub(crate) fn trash_name(&self, what: &Trashed) -> String {
         let Some(source) = what.source() else { return what.name().to_owned() };
         let in_trash = || self.trash.get(&source).map(|item| item.what.name());

@@ -325,7 +325,7 @@ impl dyn Facts + '_ {
             unique_bytes: unique,
             snapshot_bytes: snapshots,
             token_bytes: tokens,
-            trash: TrashSpace { bytes: trash, objects: count(directory.trash().count()), seconds: trash_seconds },
+            trash: TrashSpace { bytes: trash, objects: count(directory.trash_count()), seconds: trash_seconds },
             shared_bytes: own.map(|own| data.saturating_sub(own)),
             limits,
             scrub,

@@ -19,6 +19,7 @@ pub use when::When;
 use crate::error::ControlError;
 use crate::facts::Facts;
 use crate::page::{Column, Listed, column};
+use crate::pools::count;
 use crate::read::Read;
 use uuid::Uuid;
 
@@ -100,12 +101,10 @@ impl dyn Facts + '_ {
         let names = record.members.iter().filter_map(|member| directory.content_name(*member));
         let mut names: Vec<String> = names.map(str::to_owned).collect();
         names.sort();
-        let snapshots = directory.snapshots().filter(|snapshot| snapshot.schedule == Some(record.id));
-        let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
         ScheduleView {
             names,
             members: count(directory.members_of_schedule(record).len()),
-            snapshots: count(snapshots.count()),
+            snapshots: count(directory.snapshots_by(record.id).count()),
             record: record.clone(),
         }
     }

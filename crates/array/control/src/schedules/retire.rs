@@ -4,11 +4,11 @@ use super::keep::{Taken, surplus};
 use super::record::ScheduleRecord;
 use super::when::zone;
 use crate::control::Control;
-use crate::directory::Edit;
 use crate::error::ControlError;
-use crate::record::Document;
 use crate::snapshots::record::SnapshotRecord;
-use pool::{CatalogChange, ObjectId};
+use crate::trash::discard::remove;
+use crate::trash::record::Trashed;
+use pool::ObjectId;
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
@@ -54,7 +54,7 @@ impl Control {
         let mut gone: Vec<SnapshotRecord> = Vec::new();
         // Those of former members, too.
         let mut all: BTreeMap<Uuid, BTreeMap<ObjectId, &SnapshotRecord>> = BTreeMap::new();
-        for snapshot in directory.snapshots().filter(|snapshot| snapshot.schedule == Some(record.id)) {
+        for snapshot in directory.snapshots_by(record.id) {
             all.entry(snapshot.volume).or_default().insert(snapshot.object, snapshot);
         }
         for own in all.values() {
@@ -85,16 +85,8 @@ impl Control {
         let times = self.times_of_trash().filter(|_| record.rules_changed);
         record.rules_changed &= !is_all;
         for snapshot in gone {
-            changes.push(snapshot.delete());
-            edits.push(Edit::Snapshot(snapshot.id, None));
             published.extend(self.snapshots_changed(snapshot.volume));
-            if let Some(times) = times {
-                let trashed = times.trashed(snapshot);
-                changes.push(trashed.put()?);
-                edits.push(trashed.into());
-            } else {
-                changes.push(CatalogChange::DeleteObject { id: snapshot.object });
-            }
+            remove(Trashed::Snapshot(snapshot), Vec::new(), false, times, &mut changes, &mut edits)?;
         }
         self.store_run(changes, edits, &record, &published).await
     }

@@ -8,6 +8,7 @@
 use super::ScheduleView;
 use super::record::{LastRun, RunRecord, ScheduleRecord};
 use super::when::zone;
+use crate::condition::Noun;
 use crate::control::Control;
 use crate::directory::{Content, Edit};
 use crate::environment::new_id;
@@ -105,7 +106,7 @@ impl Control {
         let started = self.environment().now();
         loop {
             let changes = self.lock_changes().await;
-            let gone = || ControlError::NotFound { noun: crate::condition::Noun::Schedule, name: id.to_string() };
+            let gone = || ControlError::NotFound { noun: Noun::Schedule, name: id.to_string() };
             let mut record = self.directory().schedule_by_id(id).cloned().ok_or_else(gone)?;
             let run = record.run.take().unwrap_or_else(|| RunRecord {
                 group: new_id(&**self.environment()),

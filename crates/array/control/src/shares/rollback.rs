@@ -3,18 +3,15 @@
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::directory::Directory;
-use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::live::{Change, ShareRollbackError};
 use crate::names::check_name;
-use crate::record::Document;
 use crate::request::Request;
 use crate::shares::ShareView;
 use crate::shares::error::ShareError;
 use crate::shares::record::ShareRecord;
 use crate::snapshots::record::SnapshotRecord;
-use pool::{CatalogChange, ObjectKind};
 
 /// Rolls a share back to a snapshot. Clients keep their mounts: files that are in the snapshot have
 /// its content, and all others are stale.
@@ -67,17 +64,9 @@ impl Request for ShareRollback {
 /// Takes a snapshot of the present content.
 async fn keep(control: &Control, share: &ShareRecord, name: &str) -> Result<(), ControlError> {
     check_name(Noun::Snapshot, name)?;
-    let existing = control.directory().snapshot_of(share.id, name).cloned();
-    if let Some(existing) = existing {
-        return Err(control.taken_before(&existing));
-    }
-    control.check_snapshot_room(1)?;
-    let object = control.catalog().new_object_id();
-    let (id, created) = (new_id(&**control.environment()), control.environment().now());
-    let record = SnapshotRecord::new(id, object, name.to_owned(), share.id, created);
-    let clone = CatalogChange::CloneObject { source: share.object, id: object, kind: ObjectKind::Snapshot };
+    let (record, changes) = control.new_snapshot(share.object, share.id, name.to_owned())?;
     let published = [Change::ShareChanged { object: share.object }];
-    control.commit(vec![clone, record.put()?], vec![record.into()], &published).await
+    control.commit(changes.into(), vec![record.into()], &published).await
 }
 
 /// Finds a snapshot of the share by its short name, its full name or its id.

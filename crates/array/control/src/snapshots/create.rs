@@ -44,17 +44,9 @@ impl Request for SnapshotCreate {
         check_name(Noun::Snapshot, &self.name)?;
         let _changes = control.lock_changes().await;
         let source = control.directory().content(&self.volume)?;
-        let existing = control.directory().snapshot_of(source.id, &self.name).cloned();
-        if let Some(existing) = existing {
-            return Err(control.taken_before(&existing));
-        }
-        control.check_snapshot_room(1)?;
-        let object = control.catalog().new_object_id();
-        let (id, created) = (new_id(&**control.environment()), control.environment().now());
-        let record = SnapshotRecord::new(id, object, self.name.clone(), source.id, created);
-        let clone = CatalogChange::CloneObject { source: source.object, id: object, kind: ObjectKind::Snapshot };
+        let (record, changes) = control.new_snapshot(source.object, source.id, self.name.clone())?;
         let published = control.snapshots_changed(source.id);
-        control.commit(vec![clone, record.put()?], vec![record.clone().into()], published.as_slice()).await?;
+        control.commit(changes.into(), vec![record.clone().into()], published.as_slice()).await?;
         control.show_snapshot(record).await
     }
 

@@ -43,7 +43,7 @@ impl Request for SnapshotLock {
         if self.until <= now || self.until.duration_since(now) > MOST {
             return Err(ControlError::InvalidSetting("a lock ends in the future, within ten years".to_owned()));
         }
-        if let Some(until) = record.locked_until.filter(|until| *until > now && *until > self.until) {
+        if let Some(until) = record.locked_until.filter(|until| *until > self.until) {
             let name = control.directory().full_name(&record);
             return Err(SnapshotError::Locked { name, until }.into());
         }

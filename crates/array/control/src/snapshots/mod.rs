@@ -18,17 +18,19 @@ pub use tree::{SnapshotTree, TreeView};
 use crate::condition::Noun;
 use crate::control::Control;
 use crate::difference::Difference;
+use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::facts::Facts;
 use crate::live::Change;
 use crate::read::Read;
+use crate::record::Document;
 use crate::request::Request;
 use crate::trash::Deleted;
 use crate::trash::discard::Discard;
 use crate::trash::record::Trashed;
 use crate::volumes::record::SourceRecord;
-use pool::{ObjectId, ObjectInfo};
+use pool::{CatalogChange, ObjectId, ObjectInfo, ObjectKind};
 use uuid::Uuid;
 
 /// Largest number of snapshots of a pool, those in the trash too.
@@ -118,6 +120,27 @@ impl Control {
         Ok(())
     }
 
+    /// Document of a new snapshot of an object, which is that of a volume or share, and the changes that take it.
+    /// Errors: `Exists` if it has a snapshot of this name; those of `check_snapshot_room`.
+    pub(crate) fn new_snapshot(
+        &self,
+        source: ObjectId,
+        volume: Uuid,
+        name: String,
+    ) -> Result<(SnapshotRecord, [CatalogChange; 2]), ControlError> {
+        let existing = self.directory().snapshot_of(volume, &name).cloned();
+        if let Some(existing) = existing {
+            return Err(self.taken_before(&existing));
+        }
+        self.check_snapshot_room(1)?;
+        let object = self.catalog().new_object_id();
+        let (id, created) = (new_id(&**self.environment()), self.environment().now());
+        let record = SnapshotRecord::new(id, object, name, volume, created);
+        let clone = CatalogChange::CloneObject { source, id: object, kind: ObjectKind::Snapshot };
+        let put = record.put()?;
+        Ok((record, [clone, put]))
+    }
+
     /// Change to publish when a share gets or loses a snapshot, which hosts can mount; nothing for a volume.
     pub(crate) fn snapshots_changed(&self, content: Uuid) -> Option<Change> {
         self.directory().share_by_id(content).map(|share| Change::ShareChanged { object: share.object })
@@ -133,7 +156,7 @@ impl Control {
 
     /// Error for the name of an existing snapshot. A repeated request would capture the content of
     /// another time, so it is not idempotent.
-    pub(crate) fn taken_before(&self, existing: &SnapshotRecord) -> ControlError {
+    fn taken_before(&self, existing: &SnapshotRecord) -> ControlError {
         let name = self.directory().full_name(existing);
         ControlError::Exists { noun: Noun::Snapshot, name, difference: Some(Difference::Taken(existing.created)) }
     }

@@ -44,7 +44,12 @@ impl SnapshotRecord {
 
     /// True if nobody may delete it at this trusted time.
     pub(crate) fn is_locked(&self, now: Timestamp) -> bool {
-        self.locked_until.is_some_and(|until| until > now)
+        self.lock(now).is_some()
+    }
+
+    /// End of its lock; absent if it has none at this trusted time.
+    pub(crate) fn lock(&self, now: Timestamp) -> Option<Timestamp> {
+        self.locked_until.filter(|until| *until > now)
     }
 }
 

@@ -36,6 +36,22 @@ fn look(array: &Array, time: Timestamp) {
     block_on(array.control.look());
 }
 
+/// Array with an hourly schedule of the volume `v1`, which keeps the snapshots of so many hours, after a number of
+/// runs; with the time of the last one.
+fn hourly(name: &str, start: &str, hourly: u16, runs: usize) -> (Array, Timestamp) {
+    let array = Array::new();
+    array.create("v1");
+    let mut time = at(start);
+    array.environment.set_now(time);
+    let keep = Keep { hourly, ..Keep::default() };
+    array.run(ScheduleCreate { keep, ..schedule(name, When::Every { seconds: 3600 }, &["v1"]) }).unwrap();
+    for _ in 0..runs {
+        time += HOUR;
+        look(&array, time);
+    }
+    (array, time)
+}
+
 /// Names of the snapshots of a volume, the oldest first.
 fn names(array: &Array, of: &str) -> Vec<String> {
     let mut views = array.run(SnapshotList { volume: Some(of.to_owned()), older_than: None }).unwrap();
@@ -119,16 +135,7 @@ fn missed_runs_are_made_up_once() {
 #[test]
 fn clock_steps_wipe_nothing() {
     for step in [1, -1, 24 * 365, -24 * 365].map(SignedDuration::from_hours) {
-        let array = Array::new();
-        array.create("v1");
-        let mut time = at("2026-11-27T10:00:30Z");
-        array.environment.set_now(time);
-        let keep = Keep { hourly: 48, ..Keep::default() };
-        array.run(ScheduleCreate { keep, ..schedule("h", When::Every { seconds: 3600 }, &["v1"]) }).unwrap();
-        for _ in 0..10 {
-            time += HOUR;
-            look(&array, time);
-        }
+        let (array, time) = hourly("h", "2026-11-27T10:00:30Z", 48, 10);
         let before = names(&array, "v1");
         assert_eq!(before.len(), 10);
         for hour in 1..=10 {
@@ -286,16 +293,7 @@ fn pinned_and_locked_snapshots_stay_whatever_the_rules_say() {
 /// A change of the rules removes at most 64 snapshots at a look, the oldest first.
 #[test]
 fn retention_is_budgeted() {
-    let array = Array::new();
-    array.create("v1");
-    let mut time = at("2026-11-27T10:05:00Z");
-    array.environment.set_now(time);
-    let keep = Keep { hourly: 200, ..Keep::default() };
-    array.run(ScheduleCreate { keep, ..schedule("g", When::Every { seconds: 3600 }, &["v1"]) }).unwrap();
-    for _ in 0..150 {
-        time += HOUR;
-        look(&array, time);
-    }
+    let (array, time) = hourly("g", "2026-11-27T10:05:00Z", 200, 150);
     let all = names(&array, "v1");
     assert_eq!(all.len(), 150);
     let set = ScheduleSet { schedule: "g".to_owned(), keep: Some(Keep::default()), ..ScheduleSet::default() };

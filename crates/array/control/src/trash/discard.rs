@@ -1,6 +1,7 @@
 //! Deletion of volumes, shares and snapshots: to the trash, or for good.
 
 use super::TrashView;
+use super::empty::remove_for_good;
 use super::error::TrashError;
 use super::record::{TrashRecord, Trashed};
 use crate::access::record::AccessRecord;
@@ -77,12 +78,25 @@ pub(crate) struct Times {
     until: Timestamp,
 }
 
-impl Times {
-    /// Document of a snapshot that is deleted alone.
-    pub(crate) const fn trashed(self, snapshot: SnapshotRecord) -> TrashRecord {
-        let Self { deleted, until } = self;
-        TrashRecord { what: Trashed::Snapshot(snapshot), deleted, until, with_source: false, grants: Vec::new() }
+/// Adds the changes and edits that remove one object: to the trash, or, without times, for good.
+pub(crate) fn remove(
+    what: Trashed,
+    grants: Vec<AccessRecord>,
+    with_source: bool,
+    times: Option<Times>,
+    changes: &mut Vec<CatalogChange>,
+    edits: &mut Vec<Edit>,
+) -> Result<(), ControlError> {
+    changes.push(what.delete());
+    edits.push(what.remove());
+    if let Some(Times { deleted, until }) = times {
+        let record = TrashRecord { what, deleted, until, with_source, grants };
+        changes.push(record.put()?);
+        edits.push(record.into());
+    } else {
+        changes.push(CatalogChange::DeleteObject { id: what.object() });
     }
+    Ok(())
 }
 
 impl Control {
@@ -91,7 +105,7 @@ impl Control {
     pub(crate) async fn discard(&self, discard: Discard) -> Result<Deleted, ControlError> {
         let Discard { what, snapshots, grants, mut changes, published, now } = discard;
         self.check_expectation()?;
-        let (name, id, object) = (self.name_before_deletion(&what), what.id(), what.object());
+        let (name, id, object) = (self.directory().trash_name(&what), what.id(), what.object());
         let times = if now { None } else { self.times_of_trash() };
         if times.is_none() {
             snapshots.iter().try_for_each(|snapshot| self.check_unlocked(snapshot))?;
@@ -127,14 +141,6 @@ impl Control {
         Ok(Deleted { name, trashed })
     }
 
-    /// Full name of an object that is about to be deleted.
-    fn name_before_deletion(&self, what: &Trashed) -> String {
-        match what {
-            Trashed::Snapshot(snapshot) => self.directory().full_name(snapshot),
-            Trashed::Volume(_) | Trashed::Share(_) => what.name().to_owned(),
-        }
-    }
-
     /// Times of what is deleted now; absent if the trash is off.
     pub(crate) fn times_of_trash(&self) -> Option<Times> {
         let (age, deleted) = (self.pool().trash_age(), self.environment().now());
@@ -152,24 +158,14 @@ impl Control {
         changes: &mut Vec<CatalogChange>,
     ) -> Result<Vec<Edit>, ControlError> {
         let id = what.id();
-        let mut all = vec![(what, grants, false)];
-        all.extend(snapshots.into_iter().map(|snapshot| (Trashed::Snapshot(snapshot), Vec::new(), true)));
-        let mut edits = Vec::with_capacity(2 * all.len());
-        for (what, grants, with_source) in all {
-            changes.push(what.delete());
-            edits.push(what.remove());
-            if let Some(Times { deleted, until }) = times {
-                let record = TrashRecord { what, deleted, until, with_source, grants };
-                changes.push(record.put()?);
-                edits.push(record.into());
-            } else {
-                changes.push(CatalogChange::DeleteObject { id: what.object() });
-            }
+        let mut edits = Vec::with_capacity(2 * (1 + snapshots.len()));
+        remove(what, grants, false, times, changes, &mut edits)?;
+        for snapshot in snapshots {
+            remove(Trashed::Snapshot(snapshot), Vec::new(), true, times, changes, &mut edits)?;
         }
         if times.is_none() {
             for orphan in self.directory().trash_of(id) {
-                changes.extend([CatalogChange::DeleteObject { id: orphan.what.object() }, orphan.delete()]);
-                edits.push(Edit::Trash(orphan.what.id(), None));
+                remove_for_good(orphan, changes, &mut edits);
             }
         }
         Ok(edits)

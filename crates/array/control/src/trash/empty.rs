@@ -1,7 +1,7 @@
 //! Deletion for good of what is in the trash: on request, when its time is over, and when hosts
 //! need its space.
 
-use super::record::{TrashRecord, Trashed};
+use super::record::TrashRecord;
 use crate::control::Control;
 use crate::directory::Edit;
 use crate::error::ControlError;
@@ -61,25 +61,29 @@ impl Request for TrashEmpty {
     }
 }
 
+/// Adds the changes and the edit that remove one from the trash for good.
+pub(super) fn remove_for_good(item: &TrashRecord, changes: &mut Vec<CatalogChange>, edits: &mut Vec<Edit>) {
+    changes.extend([CatalogChange::DeleteObject { id: item.what.object() }, item.delete()]);
+    edits.push(Edit::Trash(item.what.id(), None));
+}
+
 impl Control {
     /// Deletes one in the trash with the snapshots of it that are there, in one commit, under the
     /// caller's lock on changes. Returns its name; `None` if it is there no more.
     pub(super) async fn delete_for_good(&self, item: &TrashRecord) -> Result<Option<String>, ControlError> {
         let id = item.what.id();
-        let (name, gone): (String, Vec<TrashRecord>) = {
+        let (mut changes, mut edits) = (Vec::new(), Vec::new());
+        let name = {
             let directory = self.directory();
             let Some(item) = directory.trash_by_id(id) else { return Ok(None) };
             let is_source = item.what.source().is_none();
             let snapshots = directory.trash_of(id).filter(|_| is_source);
-            (directory.trash_name(&item.what), [item].into_iter().chain(snapshots).cloned().collect())
+            [item].into_iter().chain(snapshots).for_each(|item| remove_for_good(item, &mut changes, &mut edits));
+            directory.trash_name(&item.what)
         };
         self.check_trash_unlocked(id)?;
-        let mut changes = Vec::with_capacity(2 * gone.len());
-        for item in &gone {
-            changes.extend([CatalogChange::DeleteObject { id: item.what.object() }, item.delete()]);
-        }
         self.store(changes).await?;
-        self.apply(gone.iter().map(|item| Edit::Trash(item.what.id(), None)).collect());
+        self.apply(edits);
         Ok(Some(name))
     }
 
@@ -112,19 +116,15 @@ impl Control {
     pub(super) fn check_trash_unlocked(&self, id: Uuid) -> Result<(), ControlError> {
         let now = self.trusted_now();
         let directory = self.directory();
-        let all = directory.trash_by_id(id).into_iter().chain(directory.trash_of(id));
-        for item in all.filter(|item| item.is_locked(now)) {
-            if let Trashed::Snapshot(snapshot) = &item.what {
-                let (name, until) = (directory.trash_name(&item.what), snapshot.locked_until.unwrap_or(now));
-                return Err(SnapshotError::Locked { name, until }.into());
-            }
+        match directory.locked_trash(id, now) {
+            Some((item, until)) => Err(SnapshotError::Locked { name: directory.trash_name(&item.what), until }.into()),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// True for what can be deleted alone, and is kept by no lock.
     fn is_free(&self, item: &TrashRecord) -> bool {
-        !item.with_source && self.check_trash_unlocked(item.what.id()).is_ok()
+        !item.with_source && self.directory().locked_trash(item.what.id(), self.trusted_now()).is_none()
     }
 
     /// True if the trash has something that no lock keeps.

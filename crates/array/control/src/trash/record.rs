@@ -94,11 +94,11 @@ impl Trashed {
 }
 
 impl TrashRecord {
-    /// True if it is a snapshot that nobody may delete at this trusted time.
-    pub(crate) fn is_locked(&self, now: Timestamp) -> bool {
+    /// End of the lock of a snapshot that nobody may delete at this trusted time.
+    pub(crate) fn lock(&self, now: Timestamp) -> Option<Timestamp> {
         match &self.what {
-            Trashed::Snapshot(snapshot) => snapshot.is_locked(now),
-            Trashed::Volume(_) | Trashed::Share(_) => false,
+            Trashed::Snapshot(snapshot) => snapshot.lock(now),
+            Trashed::Volume(_) | Trashed::Share(_) => None,
         }
     }
 }

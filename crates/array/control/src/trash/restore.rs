@@ -58,6 +58,7 @@ impl Request for TrashRestore {
         let with: Vec<TrashRecord> = control.directory().trash_with(item.what.id()).cloned().collect();
         let what = self.renamed(&control.directory(), item.what.clone())?;
         let (noun, id, object) = (what.noun(), what.id(), what.object());
+        let name = control.directory().trash_name(&what);
         let bytes = control.size_of_volume(object);
         control.check_commitment(bytes)?;
         let (grants, warnings) = match (&what, self.grants) {
@@ -79,11 +80,6 @@ impl Request for TrashRestore {
         control.pool().volumes_resized(0, bytes);
         control.apply(edits);
         control.publish(&published).await;
-        let name = match noun {
-            Noun::Snapshot => control.directory().snapshot_by_id(id).map(|one| control.directory().full_name(one)),
-            _ => control.directory().content_name(id).map(str::to_owned),
-        };
-        let name = name.ok_or(ControlError::NotFound { noun, name: self.item.clone() })?;
         Ok(Restored { noun, id, name, snapshots: with.len(), grants: grants.len(), warnings })
     }
 

@@ -46,7 +46,7 @@ impl Control {
         let now = self.trusted_now();
         let directory = self.directory();
         directory.snapshots().any(|snapshot| snapshot.is_locked(now))
-            || directory.trash().any(|item| item.is_locked(now))
+            || directory.trash().any(|item| item.lock(now).is_some())
     }
 
     /// Stores trusted time now and then while there are locks; deletes the document after the last one.

@@ -3,19 +3,17 @@
 use crate::condition::{Noun, UserKind};
 use crate::control::Control;
 use crate::directory::Directory;
-use crate::environment::new_id;
 use crate::error::ControlError;
 use crate::events::Draft;
 use crate::live::Change;
 use crate::names::check_name;
 use crate::pools::state::Warning;
-use crate::record::Document;
 use crate::request::Request;
 use crate::snapshots::record::SnapshotRecord;
 use crate::volumes::VolumeView;
 use crate::volumes::error::VolumeError;
 use crate::volumes::record::VolumeRecord;
-use pool::{CatalogChange, ObjectKind};
+use pool::CatalogChange;
 use std::cmp::Ordering;
 
 /// Rolls a volume back to a snapshot.
@@ -56,16 +54,8 @@ impl Request for VolumeRollback {
         let mut kept = None;
         if let Some(name) = self.keep.clone() {
             check_name(Noun::Snapshot, &name)?;
-            let existing = control.directory().snapshot_of(volume.id, &name).cloned();
-            if let Some(existing) = existing {
-                return Err(control.taken_before(&existing));
-            }
-            control.check_snapshot_room(1)?;
-            let id = control.catalog().new_object_id();
-            let (snapshot, created) = (new_id(&**control.environment()), control.environment().now());
-            let record = SnapshotRecord::new(snapshot, id, name, volume.id, created);
-            changes.push(CatalogChange::CloneObject { source: volume.object, id, kind: ObjectKind::Snapshot });
-            changes.push(record.put()?);
+            let (record, taken) = control.new_snapshot(volume.object, volume.id, name)?;
+            changes.extend(taken);
             kept = Some(record);
         }
         changes.push(CatalogChange::Rollback { id: volume.object, source: snapshot.object });
