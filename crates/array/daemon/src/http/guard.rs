@@ -100,20 +100,22 @@ async fn pass(
 ) -> Response {
     let is_change = operation.is_change(request.method().as_str());
     let (mut parts, body) = request.into_parts();
-    let mut checked =
-        check_rights(operation, &caller, &mut parts).await.map(|()| Request::from_parts(parts.clone(), body));
-    if let (Ok(request), Some(volumes)) = (&mut checked, &caller.scopes.volumes) {
-        let request = std::mem::take(request);
-        checked = scope::check(volumes, operation, &guard.array, request).await;
-    }
+    let checked = match check_rights(operation, &caller, &mut parts).await {
+        Ok(()) => match &caller.scopes.volumes {
+            Some(volumes) => scope::check(volumes, operation, &guard.array, &mut parts, body).await,
+            None => Ok(body),
+        },
+        Err(fault) => Err(fault),
+    };
     match checked {
-        Ok(request) if is_change => {
-            let recorder = Arc::clone(&guard.recorder);
-            record::execute(recorder, operation, caller, request, next, is_readable(&parts)).await
+        Ok(body) if is_change => {
+            let readable = is_readable(&parts);
+            let request = Request::from_parts(parts, body);
+            record::execute(Arc::clone(&guard.recorder), operation, caller, request, next, readable).await
         }
-        Ok(mut request) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
+        Ok(body) => {
+            parts.extensions.insert(caller);
+            next.run(Request::from_parts(parts, body)).await
         }
         Err(fault) => {
             tracing::warn!(caller = caller.name, operation = operation.name, ?fault, "a request without the right");
