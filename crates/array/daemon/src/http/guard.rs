@@ -27,7 +27,6 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use identity::Role;
 use reactor::ArrayHandle;
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
@@ -45,12 +44,12 @@ pub(super) struct Guard {
 
 /// Operation of a method and the template of a path.
 fn find(method: &str, template: &str) -> Option<&'static Operation> {
-    static PATHS: OnceLock<HashMap<(String, String), &'static Operation>> = OnceLock::new();
+    static PATHS: OnceLock<openapi::Paths> = OnceLock::new();
     let read = if method == "HEAD" { "GET" } else { method };
     if (read, template) == ("GET", openapi::PATH) {
         return Some(&operations::DOCUMENT);
     }
-    PATHS.get_or_init(openapi::paths).get(&(read.to_owned(), template.to_owned())).copied()
+    PATHS.get_or_init(openapi::paths).get(template)?.get(read).copied()
 }
 
 /// Admits a request whose caller has what its operation needs.
@@ -209,7 +208,7 @@ async fn check_rights(operation: &Operation, caller: &Caller, parts: &mut Parts)
             Err(Refusal::Forbidden { operation: operation.name, needs: role, has: caller.role }.into())
         }
     };
-    let at_once = scope::form_values(parts.uri.query().unwrap_or_default(), "now").any(|now| now == "true");
+    let at_once = parts.uri.query().is_some_and(|query| scope::form_values(query, "now").any(|now| now == "true"));
     match operation.needs {
         // What passes by the trash does not come back.
         Needs::Role(_) if at_once => of_role(Role::Admin),

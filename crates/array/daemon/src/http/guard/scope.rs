@@ -1,6 +1,7 @@
 //! Tokens with a scope of volumes: whether a request is about their volumes alone.
 
 use crate::http::MAX_BODY_BYTES;
+use crate::http::extract::parse;
 use crate::http::operations::{Operation, Volumes};
 use crate::http::problem::{Fault, Refusal};
 use axum::body::Body;
@@ -131,9 +132,5 @@ pub(super) fn form_values<'a>(query: &'a str, name: &'a str) -> impl Iterator<It
 
 /// Names and values of a query string, decoded. A pair that cannot be decoded is left out.
 pub(super) fn form_pairs(query: &str) -> impl Iterator<Item = (String, String)> + '_ {
-    let parse = |pair: &str| {
-        let uri = axum::http::Uri::builder().path_and_query(format!("/?{pair}")).build().ok()?;
-        Some(axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri).ok()?.0)
-    };
-    query.split('&').filter_map(parse).flatten()
+    query.split('&').filter_map(|pair| parse::<Vec<(String, String)>>(&[pair]).ok()).flatten()
 }
