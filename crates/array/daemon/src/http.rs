@@ -33,6 +33,7 @@ mod people;
 mod pools;
 mod portals;
 mod problem;
+mod report;
 mod reservations;
 mod revision;
 mod schedules;
