@@ -33,6 +33,7 @@ mod people;
 mod pools;
 mod portals;
 mod problem;
+mod report;
 mod reservations;
 mod revision;
 mod schedules;
@@ -140,7 +141,8 @@ pub(crate) fn guarded(
     names: Option<Vec<String>>,
 ) -> Router {
     let Surroundings { gate, audit, trouble, goes_on_without_audit } = surroundings;
-    let reader = router().with_state(array.clone()).layer(Extension(Arc::clone(&gate)));
+    let resources = router();
+    let reader = resources.clone().with_state(array.clone()).layer(Extension(Arc::clone(&gate)));
     let recorder = Arc::new(Recorder {
         audit: audit.clone(),
         trouble,
@@ -151,7 +153,7 @@ pub(crate) fn guarded(
     });
     let guard = Guard { gate: Arc::clone(&gate), array: array.clone(), recorder: Arc::clone(&recorder), names };
     let layer = axum::middleware::from_fn_with_state(Arc::new(guard), guard::guard);
-    let router = with_fallbacks(router()).layer(layer);
+    let router = with_fallbacks(resources).layer(layer);
     finish(router, array)
         .layer(Extension(streams))
         .layer(Extension(gate))

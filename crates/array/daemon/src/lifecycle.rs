@@ -8,7 +8,7 @@ use crate::state_dir::{StateDir, clear_socket, warn_of_access};
 use crate::tls::Names;
 use crate::{AuditFailure, Configuration, ServeOptions, TlsMode};
 use anyhow::{Context, anyhow};
-use control::{ArrayOptions, HttpsFault, ManagementCondition, ManagementReport, PortalOptions};
+use control::{ArrayOptions, HttpsFault, PortalOptions};
 use reactor::pool_record::sign_of_a_pool;
 use reactor::{ArrayHandle, ReactorChannels, ReactorConfiguration, ReactorStarter, Ready, ServeError};
 use rustix::fs::Mode;
@@ -142,10 +142,6 @@ async fn tidy(gate: Arc<Gate>, audit: Audit, array: ArrayHandle) {
         ticks.tick().await;
         gate.tidy().await;
         crate::http::report_refused(&gate, &audit, &array).await;
-        if gate.alarm_ends() {
-            let condition = ManagementCondition::SignInFailed;
-            let _ended_with_the_array = array.call(ManagementReport { condition, event: None, alert: None }).await;
-        }
     }
 }
 

@@ -7,6 +7,7 @@
 mod array;
 mod classic;
 mod family;
+mod io;
 mod nfs;
 mod offload;
 mod process;

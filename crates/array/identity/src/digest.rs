@@ -1,19 +1,19 @@
-//! SHA-256 of a secret.
+//! SHA-256 of a secret, or of a line of the audit.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fmt::{self, Write};
 use subtle::ConstantTimeEq;
 
-/// SHA-256 of a secret with 256 random bits. Its text is hexadecimal.
+/// SHA-256 of a secret with 256 random bits, or of a text that is public. Its text is hexadecimal.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// Digest of a secret.
-    pub fn of(secret: &[u8]) -> Self {
-        Self(Sha256::digest(secret).into())
+    /// Digest of a secret or text.
+    pub fn of(content: &[u8]) -> Self {
+        Self(Sha256::digest(content).into())
     }
 
     /// Compares in a time that does not depend on the digests.

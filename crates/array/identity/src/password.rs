@@ -9,9 +9,9 @@ use subtle::ConstantTimeEq;
 use thiserror::Error;
 
 /// Least number of characters.
-pub const MIN_PASSWORD_CHARACTERS: usize = 12;
+const MIN_PASSWORD_CHARACTERS: usize = 12;
 /// Largest number of bytes.
-pub const MAX_PASSWORD_BYTES: usize = 256;
+const MAX_PASSWORD_BYTES: usize = 256;
 /// Random bytes that a hash needs.
 pub const SALT_BYTES: usize = 16;
 /// Least number of different characters.

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use uuid::Uuid;
 
 /// Beginning of every token, so that searches find a leaked one.
-pub const TOKEN_PREFIX: &str = "windlass_";
+const TOKEN_PREFIX: &str = "windlass_";
 /// Largest number of networks of a token.
 const MAX_NETWORKS: usize = 32;
 /// Characters of a token that are shown in lists.

@@ -1,11 +1,10 @@
 //! A line of the audit.
 
+use identity::Digest;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use uuid::Uuid;
 
 /// Digest before the first line of all.
@@ -114,8 +113,5 @@ pub(super) struct Line {
 
 /// SHA-256 of a line without its end, hexadecimal.
 pub(super) fn digest(line: &str) -> String {
-    Sha256::digest(line.as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _infallible = write!(text, "{byte:02x}");
-        text
-    })
+    Digest::of(line.as_bytes()).to_string()
 }

@@ -74,14 +74,10 @@ impl Audit {
 
     /// Verifies all lines.
     pub(crate) async fn verify(&self) -> anyhow::Result<view::Verification> {
-        // Lines that are being written would look torn.
-        self.with_log(|_| Ok(())).await?;
-        let log = Arc::clone(&self.log);
-        self.read(move |directory| {
-            let _quiet = log.lock().unwrap_or_else(PoisonError::into_inner);
-            view::verify(directory)
-        })
-        .await
+        let _turn = self.readers.acquire().await?;
+        let directory = self.directory.clone();
+        // Lines that are being written would look torn. What cannot be read leaves the log open.
+        self.with_log(move |_| Ok(view::verify(&directory))).await?
     }
 
     async fn read<T: Send + 'static>(

@@ -39,14 +39,14 @@ pub(crate) struct View {
 }
 
 impl Query {
-    fn fits(&self, line: &Line, intent: &Intent, id: Option<&String>) -> bool {
+    fn fits(&self, seq: u64, time: Timestamp, intent: &Intent, id: Option<&String>) -> bool {
         let is = |wanted: &Option<String>, found: &str| wanted.as_ref().is_none_or(|wanted| wanted == found);
         let of_target = || {
             let ids = intent.target.id.iter().chain(id);
             is(&self.target, &intent.target.name) || ids.into_iter().any(|id| is(&self.target, id))
         };
-        self.before.is_none_or(|before| line.seq < before)
-            && self.since.is_none_or(|since| line.time >= since)
+        self.before.is_none_or(|before| seq < before)
+            && self.since.is_none_or(|since| time >= since)
             && is(&self.who, &intent.who.name)
             && is(&self.action, &intent.action)
             && of_target()
@@ -61,16 +61,16 @@ pub(super) fn list(directory: &Path, query: &Query) -> anyhow::Result<Vec<View>>
     for name in files::list(directory)?.iter().rev() {
         let text = files::read(directory, name)?;
         for line in text.lines().rev().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
-            if views.len() >= query.limit || query.since.is_some_and(|since| line.time < since) {
+            let Line { seq, time, previous, record } = line;
+            if views.len() >= query.limit || query.since.is_some_and(|since| time < since) {
                 return Ok(views);
             }
-            match line.record.clone() {
+            match record {
                 Record::Outcome(outcome) => drop(outcomes.insert(outcome.intent, outcome)),
                 Record::Intent(intent) => {
-                    let outcome = outcomes.remove(&line.seq);
+                    let outcome = outcomes.remove(&seq);
                     let id = outcome.as_ref().and_then(|outcome| outcome.id.as_ref());
-                    if query.fits(&line, &intent, id) {
-                        let Line { seq, time, previous, .. } = line;
+                    if query.fits(seq, time, &intent, id) {
                         views.push(View { seq, time, previous, intent, outcome });
                     }
                 }

@@ -88,7 +88,7 @@ pub(super) fn wanted<L: Listed>(list: L, query: ListQuery) -> Result<Page<L>, Fa
         (None, Some(offset)) => Start::Offset(usize::try_from(offset).unwrap_or(usize::MAX)),
         (None, None) => Start::Beginning,
     };
-    let limit = limit.map(number).transpose()?.unwrap_or(DEFAULT_LIMIT);
+    let limit = limit.map(|limit| number(limit, MAX_LIMIT)).transpose()?.unwrap_or(DEFAULT_LIMIT);
     Ok(Page { list, text: q, sort, start, limit })
 }
 
@@ -106,21 +106,26 @@ pub(super) async fn page<L: Listed, T>(
     Ok(Json(List { items: part.views.into_iter().map(convert).collect(), next, total, revision }))
 }
 
-/// Most elements of a part, if it is possible.
-pub(super) fn number(limit: u32) -> Result<usize, Fault> {
-    let possible = (1..=MAX_LIMIT).contains(&limit).then(|| usize::try_from(limit).ok()).flatten();
-    possible.ok_or_else(|| Fault::malformed(format!("limit {limit} is not possible: 1 to {MAX_LIMIT}")))
+/// Number of elements of a part, if it is possible: `most` at most.
+pub(super) fn number(limit: u32, most: u32) -> Result<usize, Fault> {
+    let possible = (1..=most).contains(&limit).then(|| usize::try_from(limit).ok()).flatten();
+    possible.ok_or_else(|| Fault::malformed(format!("limit {limit} is not possible: 1 to {most}")))
 }
 
-/// Path and query of the request with another start.
+/// Path and query of the request with another start, after an element.
 pub(super) fn next_part(uri: &Uri, after: &str) -> String {
+    part_from(uri, &["after=", "offset="], &format!("after={}", convert::segment(after)))
+}
+
+/// Path and query of the request with another start. `starts`: how the parameters that it replaces begin.
+pub(super) fn part_from(uri: &Uri, starts: &[&str], start: &str) -> String {
     let query = uri.query().unwrap_or_default().split('&');
-    let is_start = |parameter: &str| parameter.starts_with("after=") || parameter.starts_with("offset=");
+    let is_start = |parameter: &str| starts.iter().any(|start| parameter.starts_with(start));
     let mut link = uri.path().to_owned() + "?";
     for parameter in query.filter(|parameter| !parameter.is_empty() && !is_start(parameter)) {
         link.extend([parameter, "&"]);
     }
-    link + "after=" + &convert::segment(after)
+    link + start
 }
 
 /// Reads one resource.

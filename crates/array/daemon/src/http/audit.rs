@@ -1,6 +1,7 @@
 //! `/api/v1/audit`.
 
 use crate::audit::{Audit, Query as Wanted, View};
+use crate::http::answer;
 use crate::http::extract::Query;
 use crate::http::problem::{Fault, Refusal};
 use api::{AuditAuthor, AuditChange, AuditEntry, AuditQuery, AuditTarget, AuditVerification, List};
@@ -34,15 +35,11 @@ pub(super) async fn list(
     uri: axum::http::Uri,
 ) -> Result<Json<List<AuditEntry>>, Fault> {
     let AuditQuery { limit, before, who, action, target, since } = query;
-    let limit = limit.unwrap_or(DEFAULT_LIMIT);
-    if !(1..=MAX_LIMIT).contains(&limit) {
-        return Err(Fault::malformed(format!("limit {limit} is not possible: 1 to {MAX_LIMIT}")));
-    }
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let limit = answer::number(limit.unwrap_or(DEFAULT_LIMIT), MAX_LIMIT)?;
     let views = audit.list(Wanted { limit, before, who, action, target, since }).await.map_err(unreadable)?;
     // A full part may be followed by another one.
     let last = views.last().filter(|_| views.len() == limit);
-    let next = last.map(|last| next_part(&uri, last.seq));
+    let next = last.map(|last| answer::part_from(&uri, &["before="], &format!("before={}", last.seq)));
     Ok(Json(List { items: views.into_iter().map(entry).collect(), next, total: None, revision: None }))
 }
 
@@ -56,15 +53,6 @@ pub(super) async fn verify(Extension(audit): Extension<Audit>) -> Result<Json<Au
 
 fn unreadable(error: anyhow::Error) -> Fault {
     Refusal::AuditNotRead { reason: format!("{error:#}") }.into()
-}
-
-/// Path and query of the request with another start.
-fn next_part(uri: &axum::http::Uri, before: u64) -> String {
-    let parameters = uri.query().unwrap_or_default().split('&');
-    let kept = parameters.filter(|parameter| !parameter.is_empty() && !parameter.starts_with("before="));
-    let mut link = uri.path().to_owned() + "?";
-    kept.for_each(|parameter| link.extend([parameter, "&"]));
-    format!("{link}before={before}")
 }
 
 fn entry(view: View) -> AuditEntry {

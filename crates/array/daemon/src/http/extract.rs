@@ -49,7 +49,7 @@ impl<F: DeserializeOwned, S: Sync> FromRequestParts<S> for ListQuery<F> {
 }
 
 /// Reads some parameters of a query string.
-fn parse<T: DeserializeOwned>(parameters: &[&str]) -> Result<T, Fault> {
+pub(super) fn parse<T: DeserializeOwned>(parameters: &[&str]) -> Result<T, Fault> {
     let malformed = |error: axum::http::Error| Fault::malformed(error.to_string());
     let uri = Uri::builder().path_and_query(format!("/?{}", parameters.join("&"))).build().map_err(malformed)?;
     Ok(axum::extract::Query::<T>::try_from_uri(&uri)?.0)

@@ -1,6 +1,6 @@
 //! `/api/v1/shares/{share}/files`.
 
-use crate::http::answer::next_part;
+use crate::http::answer::{next_part, number};
 use crate::http::convert;
 use crate::http::extract::{Body, Path, Query, made};
 use crate::http::problem::Fault;
@@ -46,12 +46,7 @@ pub(super) async fn list(
     Query(FileList { path, space, limit, after }): Query<FileList>,
     uri: Uri,
 ) -> Result<Json<List<File>>, Fault> {
-    let limit = match limit.unwrap_or(MAX_LIMIT) {
-        limit @ 1..=MAX_LIMIT => usize::try_from(limit).unwrap_or(1),
-        limit => {
-            return Err(invalid(StatusCode::BAD_REQUEST, format!("limit {limit} is not possible: 1 to {MAX_LIMIT}")));
-        }
-    };
+    let limit = number(limit.unwrap_or(MAX_LIMIT), MAX_LIMIT)?;
     let after = match after.as_deref().map_or(Ok(0), str::parse::<u64>) {
         Ok(after) => after,
         Err(_) => return Err(invalid(StatusCode::BAD_REQUEST, "after is not from the link to a part".to_owned())),

@@ -27,7 +27,6 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use identity::Role;
 use reactor::ArrayHandle;
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
@@ -45,12 +44,12 @@ pub(super) struct Guard {
 
 /// Operation of a method and the template of a path.
 fn find(method: &str, template: &str) -> Option<&'static Operation> {
-    static PATHS: OnceLock<HashMap<(String, String), &'static Operation>> = OnceLock::new();
+    static PATHS: OnceLock<openapi::Paths> = OnceLock::new();
     let read = if method == "HEAD" { "GET" } else { method };
     if (read, template) == ("GET", openapi::PATH) {
         return Some(&operations::DOCUMENT);
     }
-    PATHS.get_or_init(openapi::paths).get(&(read.to_owned(), template.to_owned())).copied()
+    PATHS.get_or_init(openapi::paths).get(template)?.get(read).copied()
 }
 
 /// Admits a request whose caller has what its operation needs.
@@ -100,20 +99,22 @@ async fn pass(
 ) -> Response {
     let is_change = operation.is_change(request.method().as_str());
     let (mut parts, body) = request.into_parts();
-    let mut checked =
-        check_rights(operation, &caller, &mut parts).await.map(|()| Request::from_parts(parts.clone(), body));
-    if let (Ok(request), Some(volumes)) = (&mut checked, &caller.scopes.volumes) {
-        let request = std::mem::take(request);
-        checked = scope::check(volumes, operation, &guard.array, request).await;
-    }
+    let checked = match check_rights(operation, &caller, &mut parts).await {
+        Ok(()) => match &caller.scopes.volumes {
+            Some(volumes) => scope::check(volumes, operation, &guard.array, &mut parts, body).await,
+            None => Ok(body),
+        },
+        Err(fault) => Err(fault),
+    };
     match checked {
-        Ok(request) if is_change => {
-            let recorder = Arc::clone(&guard.recorder);
-            record::execute(recorder, operation, caller, request, next, is_readable(&parts)).await
+        Ok(body) if is_change => {
+            let readable = is_readable(&parts);
+            let request = Request::from_parts(parts, body);
+            record::execute(Arc::clone(&guard.recorder), operation, caller, request, next, readable).await
         }
-        Ok(mut request) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
+        Ok(body) => {
+            parts.extensions.insert(caller);
+            next.run(Request::from_parts(parts, body)).await
         }
         Err(fault) => {
             tracing::warn!(caller = caller.name, operation = operation.name, ?fault, "a request without the right");
@@ -207,7 +208,7 @@ async fn check_rights(operation: &Operation, caller: &Caller, parts: &mut Parts)
             Err(Refusal::Forbidden { operation: operation.name, needs: role, has: caller.role }.into())
         }
     };
-    let at_once = scope::form_values(parts.uri.query().unwrap_or_default(), "now").any(|now| now == "true");
+    let at_once = parts.uri.query().is_some_and(|query| scope::form_values(query, "now").any(|now| now == "true"));
     match operation.needs {
         // What passes by the trash does not come back.
         Needs::Role(_) if at_once => of_role(Role::Admin),

@@ -23,7 +23,7 @@ fn part(PageQuery { limit, after }: PageQuery) -> Result<(NfsPosition, usize), F
     let position = after.map_or(Some(0), |after| NfsPosition::from_str_radix(&after, 16).ok());
     let detail = "after is not from the link to a part".to_owned();
     let position = position.ok_or(Fault::InvalidRequest { status: StatusCode::BAD_REQUEST, detail })?;
-    Ok((position, answer::number(limit.unwrap_or(answer::MAX_LIMIT))?))
+    Ok((position, answer::number(limit.unwrap_or(answer::MAX_LIMIT), answer::MAX_LIMIT)?))
 }
 
 /// Answers with a part of a list of the NFS server.

@@ -79,17 +79,20 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     [get, put, post, delete, patch].into_iter().flatten()
 }
 
-/// Rows of the table of operations, by method and path.
-pub(super) fn paths() -> HashMap<(String, String), &'static operations::Operation> {
-    let mut document = super::resources().split_for_parts().1;
-    let mut paths = HashMap::new();
-    for (path, item) in &mut document.paths.paths {
+/// Rows of the table of operations, by path and method.
+pub(super) type Paths = HashMap<String, HashMap<&'static str, &'static operations::Operation>>;
+
+/// Returns the rows of all paths.
+pub(super) fn paths() -> Paths {
+    let document = super::resources().split_for_parts().1;
+    let mut paths = Paths::new();
+    for (path, item) in document.paths.paths {
         let PathItem { get, put, post, delete, patch, .. } = item;
         let methods = [("GET", get), ("PUT", put), ("POST", post), ("DELETE", delete), ("PATCH", patch)];
         for (method, operation) in methods {
-            let name = operation.as_ref().and_then(|operation| operation.operation_id.as_deref());
-            if let Some(row) = name.and_then(operations::named) {
-                paths.insert((method.to_owned(), path.clone()), row);
+            let name = operation.and_then(|operation| operation.operation_id);
+            if let Some(row) = name.as_deref().and_then(operations::named) {
+                paths.entry(path.clone()).or_default().insert(method, row);
             }
         }
     }

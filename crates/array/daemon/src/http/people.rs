@@ -3,9 +3,10 @@
 
 use crate::audit::{Audit, Author, Intent, Outcome, Target};
 use crate::http::problem::{Fault, Refusal};
+use crate::http::report::report;
 use crate::people::{Gate, NotChanged, NotSignedIn, Report, Unavailable};
 use api::{Account, Token, TokenScopes};
-use control::{ManagementCondition, ManagementReport};
+use control::ManagementCondition::SignInFailed;
 use reactor::ArrayHandle;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -44,10 +45,7 @@ impl Note<'_> {
             message += &format!("; {count} were refused since the last such event");
         }
         let alert = many.then(|| "twenty sign-ins or more were refused within ten minutes".to_owned());
-        let condition = ManagementCondition::SignInFailed;
-        if let Err(error) = array.call(ManagementReport { condition, event: Some(message), alert }).await {
-            tracing::warn!(%error, "a refused sign-in could not be reported");
-        }
+        report(array, SignInFailed, Some(message), alert).await;
     }
 
     fn name(&self) -> String {
@@ -76,11 +74,15 @@ impl Note<'_> {
     }
 }
 
-/// Reports refused sign-ins that no other one followed, which would have reported them.
+/// Reports refused sign-ins that no other one followed, which would have reported them, and ends the alert about
+/// them in time.
 pub(crate) async fn report_refused(gate: &Gate, audit: &Audit, array: &ArrayHandle) {
-    if let Some((from, user, report)) = gate.take_unreported() {
+    if let Some((from, user, unreported)) = gate.take_unreported() {
         let note = Note { action: "signin_begin", user: &user, from: Some(from) };
-        note.refused(&NotSignedIn::Wrong(Some(report)), audit, array).await;
+        note.refused(&NotSignedIn::Wrong(Some(unreported)), audit, array).await;
+    }
+    if gate.alarm_ends() {
+        report(array, SignInFailed, None, None).await;
     }
 }
 

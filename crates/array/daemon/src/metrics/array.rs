@@ -1,9 +1,9 @@
 //! Metrics of the whole array.
 
 use super::family::{Labels, counter, counter_seconds, gauge, gauge_seconds, histogram, row, seconds};
-use super::{nfs, offload};
+use super::{io, nfs, offload};
 use crate::VERSION;
-use control::{IoTotals, MetricsView, PoolState, Primitive};
+use control::{MetricsView, PoolState, Primitive};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use reactor::measurements::Measurements;
@@ -78,21 +78,10 @@ impl Array {
 
     fn io(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
         let totals = [("iscsi", &self.0.totals.volumes), ("nfs", &self.0.totals.shares)];
-        let rows = |value: fn(&IoTotals) -> [u64; 2]| -> Vec<(Labels<'static>, u64)> {
-            let of = |(protocol, of): (&'static str, &IoTotals)| {
-                let [read, write] = value(of);
-                [(labels("read", protocol), read), (labels("write", protocol), write)]
-            };
-            totals.into_iter().flat_map(of).collect()
-        };
-        let operations = rows(|of| [of.io.reads, of.io.writes]);
-        counter(encoder, "io_operations", "Reads and writes of hosts", operations)?;
-        let bytes = rows(|of| [of.io.read_bytes, of.io.written_bytes]);
-        counter(encoder, "io_bytes", "Bytes that hosts read and wrote", bytes)?;
-        let latencies = totals.into_iter().flat_map(|(protocol, of)| {
-            [(labels("read", protocol), &of.latency.read), (labels("write", protocol), &of.latency.write)]
+        let rows = totals.map(|(protocol, of)| {
+            (["read", "write"].map(|op| vec![("op", op), ("protocol", protocol)]), &of.io, &of.latency)
         });
-        histogram(encoder, "io_duration_seconds", "From a command's arrival to its status", latencies.collect())?;
+        io::families(encoder, "io", &rows)?;
         gauge(encoder, "commands_in_flight", "SCSI commands in flight", row(self.0.totals.volumes.in_flight))
     }
 
@@ -116,10 +105,8 @@ impl Array {
 
     fn sessions(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
         let rows = self.0.hosts.iter().flat_map(|host| {
-            let row = |(portal, count): &'_ (String, u64)| {
-                (vec![("host", host.name.clone()), ("portal", portal.clone())], *count)
-            };
-            host.sessions.iter().map(row).collect::<Vec<_>>()
+            let sessions = host.sessions.iter();
+            sessions.map(|(portal, count)| (vec![("host", host.name.as_str()), ("portal", portal.as_str())], *count))
         });
         gauge(encoder, "host_sessions", "iSCSI sessions of a host", rows.collect())?;
         let rows = self.0.hosts.iter().map(|host| (vec![("host", host.name.as_str())], host.sessions.len() as u64));
@@ -159,10 +146,6 @@ impl Array {
     }
 }
 
-fn labels(op: &'static str, protocol: &'static str) -> Labels<'static> {
-    vec![("op", op), ("protocol", protocol)]
-}
-
 fn log(encoder: &mut DescriptorEncoder) -> fmt::Result {
     counter(encoder, "log_lines_dropped", "Log lines that could not be written", row(crate::logging::dropped_lines()))
 }
@@ -193,7 +176,6 @@ fn reactor(encoder: &mut DescriptorEncoder, measurements: &Measurements) -> fmt:
 /// Cache of data blocks. Its hit ratio is hits ÷ (hits + misses).
 fn data_cache(encoder: &mut DescriptorEncoder, last: pool::DataCache) -> fmt::Result {
     let pool::DataCache { hits, misses, evictions, bytes, limit_bytes } = last;
-    let row = |value| vec![(Labels::new(), value)];
     counter(encoder, "data_cache_hits", "Blocks of 4 KiB that reads found in memory", row(hits))?;
     counter(encoder, "data_cache_misses", "Blocks of 4 KiB that reads had to fetch", row(misses))?;
     counter(encoder, "data_cache_evictions", "Blocks of 4 KiB evicted from the data cache", row(evictions))?;

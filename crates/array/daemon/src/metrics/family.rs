@@ -1,6 +1,6 @@
 //! Families of metrics, as the encoder takes them.
 
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelValue, MetricEncoder, NoLabelSet};
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use std::fmt;
 use unit::LatencyHistogram;
@@ -20,31 +20,31 @@ pub(super) fn row<T>(value: T) -> Vec<(Labels<'static>, T)> {
 }
 
 /// Encodes a family of gauges.
-pub(super) fn gauge<V: LabelValue>(
+pub(super) fn gauge(
     encoder: &mut DescriptorEncoder,
     name: &str,
     help: &str,
-    rows: Vec<(Vec<(&'static str, V)>, u64)>,
+    rows: Vec<(Labels<'_>, u64)>,
 ) -> fmt::Result {
     family(encoder, name, help, MetricType::Gauge, rows, |mut row, value| row.encode_gauge(&value))
 }
 
 /// Encodes a family of gauges in seconds, given in microseconds.
-pub(super) fn gauge_seconds<V: LabelValue>(
+pub(super) fn gauge_seconds(
     encoder: &mut DescriptorEncoder,
     name: &str,
     help: &str,
-    rows: Vec<(Vec<(&'static str, V)>, u64)>,
+    rows: Vec<(Labels<'_>, u64)>,
 ) -> fmt::Result {
     family(encoder, name, help, MetricType::Gauge, rows, |mut row, us| row.encode_gauge(&seconds(us)))
 }
 
 /// Encodes a family of counters; the encoder adds `_total`.
-pub(super) fn counter<V: LabelValue>(
+pub(super) fn counter(
     encoder: &mut DescriptorEncoder,
     name: &str,
     help: &str,
-    rows: Vec<(Vec<(&'static str, V)>, u64)>,
+    rows: Vec<(Labels<'_>, u64)>,
 ) -> fmt::Result {
     family(encoder, name, help, MetricType::Counter, rows, |mut row, value| {
         row.encode_counter::<NoLabelSet, _, u64>(&value, None)
@@ -52,11 +52,11 @@ pub(super) fn counter<V: LabelValue>(
 }
 
 /// Encodes a family of counters in seconds; the encoder adds `_total`.
-pub(super) fn counter_seconds<V: LabelValue>(
+pub(super) fn counter_seconds(
     encoder: &mut DescriptorEncoder,
     name: &str,
     help: &str,
-    rows: Vec<(Vec<(&'static str, V)>, f64)>,
+    rows: Vec<(Labels<'_>, f64)>,
 ) -> fmt::Result {
     family(encoder, name, help, MetricType::Counter, rows, |mut row, value| {
         row.encode_counter::<NoLabelSet, _, u64>(&value, None)
@@ -64,11 +64,11 @@ pub(super) fn counter_seconds<V: LabelValue>(
 }
 
 /// Encodes a family of latency histograms in seconds.
-pub(super) fn histogram<V: LabelValue>(
+pub(super) fn histogram(
     encoder: &mut DescriptorEncoder,
     name: &str,
     help: &str,
-    rows: Vec<(Vec<(&'static str, V)>, &LatencyHistogram)>,
+    rows: Vec<(Labels<'_>, &LatencyHistogram)>,
 ) -> fmt::Result {
     family(encoder, name, help, MetricType::Histogram, rows, |mut row, histogram| {
         let inside = histogram.bounded().filter(|(upper_us, _)| *upper_us <= MAX_BOUND_US);
@@ -87,12 +87,12 @@ pub(super) fn histogram<V: LabelValue>(
 }
 
 /// Encodes a family; omits one without rows.
-fn family<V: LabelValue, T>(
+fn family<T>(
     encoder: &mut DescriptorEncoder,
     name: &str,
     help: &str,
     metric_type: MetricType,
-    rows: Vec<(Vec<(&'static str, V)>, T)>,
+    rows: Vec<(Labels<'_>, T)>,
     encode: impl Fn(MetricEncoder<'_>, T) -> fmt::Result,
 ) -> fmt::Result {
     if rows.is_empty() {
@@ -104,11 +104,6 @@ fn family<V: LabelValue, T>(
     }
     Ok(())
 }
-
-/// Text of a label's value.
-pub(super) trait LabelValue: EncodeLabelValue {}
-impl LabelValue for &str {}
-impl LabelValue for String {}
 
 /// Microseconds as seconds; exact up to 2^53 µs, which is 285 years.
 #[expect(clippy::cast_precision_loss, reason = "a latency sum that large has other problems")]

@@ -1,9 +1,10 @@
 //! Metrics of each volume and share. Gauges that are rarely other than 0 are left out where they are 0.
 
-use super::family::{Labels, counter, gauge, histogram};
+use super::family::{Labels, gauge};
+use super::io;
 use super::offload::{self, Row, with};
 use control::{
-    IoStatistics, OffloadCounters, OffloadRow, Primitive, Reservations, ShareMetrics, VolumeCounters, VolumeMetrics,
+    OffloadCounters, OffloadRow, Primitive, Reservations, ShareMetrics, VolumeCounters, VolumeMetrics,
     VolumeMetricsView,
 };
 use prometheus_client::collector::Collector;
@@ -19,10 +20,10 @@ impl Collector for Volumes {
         self.info(&mut encoder)?;
         self.volumes(&mut encoder)?;
         self.shares(&mut encoder)?;
-        let volumes = self.0.volumes.iter().filter_map(|of| Some((label(of), of.counters.as_ref()?)));
-        io(&mut encoder, "volume_io", volumes.collect())?;
-        let shares = self.0.shares.iter().filter_map(|of| Some((of_share(of), of.counters.as_ref()?)));
-        io(&mut encoder, "share_io", shares.collect())?;
+        let volumes = self.0.volumes.iter().filter_map(|of| Some(reads_and_writes(&label(of), of.counters.as_ref()?)));
+        io::families(&mut encoder, "volume_io", &volumes.collect::<Vec<_>>())?;
+        let shares = self.0.shares.iter().filter_map(|of| Some(reads_and_writes(&of_share(of), of.counters.as_ref()?)));
+        io::families(&mut encoder, "share_io", &shares.collect::<Vec<_>>())?;
         self.offload(&mut encoder)
     }
 }
@@ -103,25 +104,9 @@ impl Volumes {
     }
 }
 
-/// Reads and writes of each volume or share. `prefix` begins the names.
-fn io(encoder: &mut DescriptorEncoder, prefix: &str, used: Vec<(Labels<'_>, &VolumeCounters)>) -> fmt::Result {
-    let rows = |value: fn(&IoStatistics) -> [u64; 2]| {
-        let mut found = Vec::new();
-        for (labels, of) in &used {
-            let [read, write] = value(&of.io);
-            found.extend([(with(labels, "op", "read"), read), (with(labels, "op", "write"), write)]);
-        }
-        found
-    };
-    let operations = rows(|io| [io.reads, io.writes]);
-    counter(encoder, &format!("{prefix}_operations"), "Reads and writes of hosts", operations)?;
-    let bytes = rows(|io| [io.read_bytes, io.written_bytes]);
-    counter(encoder, &format!("{prefix}_bytes"), "Bytes that hosts read and wrote", bytes)?;
-    let latencies = used.iter().flat_map(|(labels, of)| {
-        [(with(labels, "op", "read"), &of.latency.read), (with(labels, "op", "write"), &of.latency.write)]
-    });
-    let help = "From a command's arrival to its status";
-    histogram(encoder, &format!("{prefix}_duration_seconds"), help, latencies.collect())
+/// Reads and writes of a volume or share.
+fn reads_and_writes<'a>(labels: &Labels<'a>, of: &'a VolumeCounters) -> io::Row<'a> {
+    (["read", "write"].map(|op| with(labels, "op", op)), &of.io, &of.latency)
 }
 
 /// Counters of a primitive, if it was used.

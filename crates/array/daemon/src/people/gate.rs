@@ -291,7 +291,10 @@ impl Gate {
     pub(crate) async fn sign_in(&self, attempt: Attempt) -> Result<String, NotSignedIn> {
         let Attempt { user, password, from, agent, display } = attempt;
         let hash = self.verify(&user, password, from).await?;
-        let cookie = self.begin(&user, &hash, from, &agent, display).await?;
+        let cookie = Digest::of(&random::<32>()?).to_string();
+        let (id, digest) = (Uuid::new_v4(), Digest::of(cookie.as_bytes()));
+        let new = NewSignIn { id, digest, user: &user, compared: &hash, from, agent: &agent, display };
+        self.change(|people| people.sign_in(&new, Timestamp::now())).await?;
         self.failures().succeeded(from, &user);
         Ok(cookie)
     }
@@ -314,22 +317,6 @@ impl Gate {
         } else {
             Err(NotSignedIn::Wrong(self.failures().sign_in_failed(from, user, Instant::now())))
         }
-    }
-
-    /// Begins a sign-in of a user whose password was compared.
-    async fn begin(
-        &self,
-        user: &str,
-        compared: &PasswordHash,
-        from: IpAddr,
-        agent: &str,
-        display: bool,
-    ) -> Result<String, NotChanged> {
-        let cookie = Digest::of(&random::<32>()?).to_string();
-        let (id, digest) = (Uuid::new_v4(), Digest::of(cookie.as_bytes()));
-        let new = NewSignIn { id, digest, user, compared, from, agent, display };
-        self.change(|people| people.sign_in(&new, Timestamp::now())).await?;
-        Ok(cookie)
     }
 
     /// Hash of a new password of the user `name`.

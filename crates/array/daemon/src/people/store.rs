@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use identity::Change;
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
+use redb::{Database, ReadableDatabase, ReadableTable, Table, TableDefinition};
 use serde::de::DeserializeOwned;
 use std::path::Path;
 use std::sync::Arc;
@@ -41,12 +41,14 @@ impl Store {
     /// Stores changes in one transaction. They are durable on return.
     pub(super) fn write(&self, changes: &[Change]) -> anyhow::Result<()> {
         let transaction = self.0.begin_write()?;
-        changes.iter().try_for_each(|change| put(&transaction, change))?;
+        let mut table = transaction.open_table(RECORDS)?;
+        changes.iter().try_for_each(|change| put(&mut table, change))?;
+        drop(table);
         Ok(transaction.commit()?)
     }
 }
 
-fn put(transaction: &WriteTransaction, change: &Change) -> anyhow::Result<()> {
+fn put(table: &mut Table<'_, &str, &str>, change: &Change) -> anyhow::Result<()> {
     let (key, value) = match change {
         Change::PutUser(user) => (format!("user/{}", user.id), Some(serde_json::to_string(user)?)),
         Change::RemoveUser(id) => (format!("user/{id}"), None),
@@ -56,7 +58,6 @@ fn put(transaction: &WriteTransaction, change: &Change) -> anyhow::Result<()> {
         Change::RemoveSignIn(id) => (format!("sign-in/{id}"), None),
         Change::PutSettings(settings) => (SETTINGS.to_owned(), Some(serde_json::to_string(settings)?)),
     };
-    let mut table = transaction.open_table(RECORDS)?;
     match value {
         Some(value) => drop(table.insert(key.as_str(), value.as_str())?),
         None => drop(table.remove(key.as_str())?),

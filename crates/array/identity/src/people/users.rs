@@ -54,11 +54,6 @@ impl People {
             .ok_or_else(|| IdentityError::NotFound { noun: Noun::User, name: name_or_id.to_owned() })
     }
 
-    /// User by id.
-    pub fn user_of(&self, id: Uuid) -> Option<&User> {
-        self.users.get(&id)
-    }
-
     /// True if an admin can sign in.
     pub fn has_admin(&self) -> bool {
         self.users.values().any(is_active_admin)

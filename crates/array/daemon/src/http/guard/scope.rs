@@ -1,10 +1,11 @@
 //! Tokens with a scope of volumes: whether a request is about their volumes alone.
 
 use crate::http::MAX_BODY_BYTES;
+use crate::http::extract::parse;
 use crate::http::operations::{Operation, Volumes};
 use crate::http::problem::{Fault, Refusal};
 use axum::body::Body;
-use axum::extract::{FromRequestParts, RawPathParams, Request};
+use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use identity::Glob;
 use reactor::ArrayHandle;
@@ -13,28 +14,28 @@ use serde_json::Value;
 /// Fields of a body that name other objects than volumes.
 const OTHERS: [&str; 1] = ["source_file"];
 
-/// Passes a request on if every volume that it names is in the scope.
+/// Checks that every volume that a request names is in the scope. Returns its body, which that may read.
 pub(super) async fn check(
     scope: &Glob,
     operation: &Operation,
     array: &ArrayHandle,
-    request: Request,
-) -> Result<Request, Fault> {
+    parts: &mut Parts,
+    body: Body,
+) -> Result<Body, Fault> {
     let outside = |detail: String| Err(Refusal::OutsideScope { detail }.into());
-    let (mut parts, body) = request.into_parts();
     let fields = match operation.volumes {
-        Volumes::None | Volumes::Grants => return Ok(Request::from_parts(parts, body)),
+        Volumes::None | Volumes::Grants => return Ok(body),
         Volumes::Job => {
-            let named = parameter(&mut parts, &["job"]).await.unwrap_or_default();
+            let named = parameter(parts, &["job"]).await.unwrap_or_default();
             check_job(scope, &named, array).await?;
-            return Ok(Request::from_parts(parts, body));
+            return Ok(body);
         }
         Volumes::Others => return outside(format!("the token is for the volumes {scope} alone")),
         Volumes::Path(fields) => {
-            match parameter(&mut parts, &["snapshot"]).await {
+            match parameter(parts, &["snapshot"]).await {
                 Some(snapshot) => check_snapshot(scope, &snapshot, array).await?,
                 None => {
-                    let volume = parameter(&mut parts, &["volume"]).await.unwrap_or_default();
+                    let volume = parameter(parts, &["volume"]).await.unwrap_or_default();
                     check_name(scope, &volume, array).await?;
                 }
             }
@@ -46,12 +47,12 @@ pub(super) async fn check(
                 return outside(format!("the token is for the volumes {scope} alone: name one with volume="));
             };
             check_name(scope, &volume, array).await?;
-            return Ok(Request::from_parts(parts, body));
+            return Ok(body);
         }
         Volumes::Body(fields) => fields,
     };
     if fields.is_empty() {
-        return Ok(Request::from_parts(parts, body));
+        return Ok(body);
     }
     let too_large = |_| Fault::InvalidRequest {
         status: axum::http::StatusCode::PAYLOAD_TOO_LARGE,
@@ -66,7 +67,7 @@ pub(super) async fn check(
     for name in fields.iter().filter_map(|field| content.get(field)).flat_map(texts) {
         check_name(scope, name, array).await?;
     }
-    Ok(Request::from_parts(parts, Body::from(bytes)))
+    Ok(Body::from(bytes))
 }
 
 /// Text, or texts of a list.
@@ -131,9 +132,5 @@ pub(super) fn form_values<'a>(query: &'a str, name: &'a str) -> impl Iterator<It
 
 /// Names and values of a query string, decoded. A pair that cannot be decoded is left out.
 pub(super) fn form_pairs(query: &str) -> impl Iterator<Item = (String, String)> + '_ {
-    let parse = |pair: &str| {
-        let uri = axum::http::Uri::builder().path_and_query(format!("/?{pair}")).build().ok()?;
-        Some(axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri).ok()?.0)
-    };
-    query.split('&').filter_map(parse).flatten()
+    query.split('&').filter_map(|pair| parse::<Vec<(String, String)>>(&[pair]).ok()).flatten()
 }
