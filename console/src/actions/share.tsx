@@ -1,7 +1,6 @@
 // Dialogs that create, change and delete shares, and grant access to them.
 
 import { createSignal, type JSX, Show } from "solid-js";
-import { send } from "../api/client";
 import { granteeName, granteeOptions } from "../api/grants";
 import { choiceHint, useList } from "../api/list";
 import { api, withQuery } from "../api/paths";
@@ -48,7 +47,7 @@ export function CreateShare(props: Closing & { onDone?: (share: Share) => void }
         path: api("shares"),
         body: body(),
       }}
-      run={async () => props.onDone?.(await send<Share>("POST", api("shares"), body()))}
+      after={(share: Share) => props.onDone?.(share)}
     >
       <TextField
         label="Name"
@@ -194,8 +193,7 @@ export function ChangeShare(props: Closing & { share: Share; onRenamed?: (name: 
       ready={some() && name().trim() !== "" && quotaError(quota()) === undefined}
       dirty={some}
       same={{ what: "change this share", method: "PATCH", path: api("shares", share.name), body: body() }}
-      run={async () => {
-        const after = await send<Share>("PATCH", api("shares", share.name), body());
+      after={(after: Share) => {
         if (after.name !== share.name) props.onRenamed?.(after.name);
       }}
     >
@@ -232,7 +230,6 @@ export function ChangeShare(props: Closing & { share: Share; onRenamed?: (name: 
 export function DeleteShare(props: Closing & { share: Share; onDone?: () => void }): JSX.Element {
   const [typed, setTyped] = createSignal("");
   const [snapshots, setSnapshots] = createSignal(false);
-  const path = () => withQuery(api("shares", props.share.name), { with_snapshots: snapshots() || undefined });
   return (
     <ChangeDialog
       title={`Delete ${props.share.name}`}
@@ -245,12 +242,9 @@ export function DeleteShare(props: Closing & { share: Share; onDone?: () => void
         what: "delete this share",
         windlass: windlass("share", "delete", props.share.name, ...(snapshots() ? ["--with-snapshots"] : []), "--yes"),
         method: "DELETE",
-        path: path(),
+        path: withQuery(api("shares", props.share.name), { with_snapshots: snapshots() || undefined }),
       }}
-      run={async () => {
-        await send("DELETE", path());
-        props.onDone?.();
-      }}
+      after={() => props.onDone?.()}
     >
       <p>All of its files are gone for good.</p>
       <Show when={props.share.exports.length > 0}>

@@ -1,7 +1,6 @@
 // Dialog that deletes a volume.
 
 import { createSignal, type JSX, Show } from "solid-js";
-import { send } from "../../api/client";
 import { granteeName } from "../../api/grants";
 import { api, withQuery } from "../../api/paths";
 import { useQuery } from "../../api/query";
@@ -18,7 +17,6 @@ export function DeleteVolume(props: Closing & { volume: Volume; onDone?: () => v
   const [typed, setTyped] = createSignal("");
   const [snapshots, setSnapshots] = createSignal(false);
   const space = useQuery<VolumeSpace>(() => api("volumes", props.volume.name, "space"));
-  const path = () => withQuery(api("volumes", props.volume.name), { with_snapshots: snapshots() || undefined });
   return (
     <ChangeDialog
       title={`Delete ${props.volume.name}`}
@@ -37,12 +35,9 @@ export function DeleteVolume(props: Closing & { volume: Volume; onDone?: () => v
           "--yes",
         ),
         method: "DELETE",
-        path: path(),
+        path: withQuery(api("volumes", props.volume.name), { with_snapshots: snapshots() || undefined }),
       }}
-      run={async () => {
-        await send("DELETE", path());
-        props.onDone?.();
-      }}
+      after={() => props.onDone?.()}
     >
       <p>
         Its content is gone for good: <Bytes of={props.volume.mapped_bytes} /> are mapped. Deleting it frees{" "}
