@@ -246,7 +246,7 @@ export function DeleteShare(props: Closing & { share: Share; onDone?: () => void
       }}
       after={() => props.onDone?.()}
     >
-      <p>All of its files are gone for good.</p>
+      <p>The share goes to the trash with all of its files; with the trash off, they are gone at once.</p>
       <Show when={props.share.exports.length > 0}>
         <p class="note">Hosts may use it; the array refuses to delete it as long as they may. Revoke access first.</p>
       </Show>

@@ -12,7 +12,7 @@ import { windlass } from "../../parts/shell-lines";
 import { bytes } from "../../parts/units";
 import type { Closing } from "../closing";
 
-/** Deletes a volume. There is no way back, so its name is typed. */
+/** Deletes a volume. Its hosts lose it at once, so its name is typed. */
 export function DeleteVolume(props: Closing & { volume: Volume; onDone?: () => void }): JSX.Element {
   const [typed, setTyped] = createSignal("");
   const [snapshots, setSnapshots] = createSignal(false);
@@ -40,9 +40,9 @@ export function DeleteVolume(props: Closing & { volume: Volume; onDone?: () => v
       after={() => props.onDone?.()}
     >
       <p>
-        Its content is gone for good: <Bytes of={props.volume.mapped_bytes} /> are mapped. Deleting it frees{" "}
-        <Bytes of={space.data()?.unique_bytes ?? props.volume.unique_bytes ?? null} />; what clones and snapshots share
-        with it stays.
+        The volume goes to the trash, which keeps its <Bytes of={props.volume.mapped_bytes} /> for a time. Deleting it
+        there frees <Bytes of={space.data()?.unique_bytes ?? props.volume.unique_bytes ?? null} />; what clones and
+        snapshots share with it stays. With the trash off, it is gone at once.
       </p>
       <Show when={props.volume.luns.length > 0}>
         <p class="note">
