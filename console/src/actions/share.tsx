@@ -136,8 +136,8 @@ export function GrantShare(props: Closing & { share: string; host?: string | und
         onInput={setTo}
         options={[
           { value: "", label: "choose" },
-          ...(hosts.items() ?? []).map(({ name }) => ({ value: `host:${name}`, label: name })),
-          ...(groups.items() ?? []).map(({ name }) => ({ value: `group:${name}`, label: `group ${name}` })),
+          ...(hosts.data() ?? []).map(({ name }) => ({ value: `host:${name}`, label: name })),
+          ...(groups.data() ?? []).map(({ name }) => ({ value: `group:${name}`, label: `group ${name}` })),
           { value: NETWORK, label: "a network" },
           { value: ANY, label: "everybody" },
         ]}
