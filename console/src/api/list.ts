@@ -10,7 +10,7 @@ export interface Part<T> {
   next?: string | null;
   /** Rows of all parts, if the array knows. */
   total?: number | null;
-  /** Revision of the lists, if it is one that has it. */
+  /** Revision of the array's state in this list; absent for some lists. */
   revision?: number | null;
 }
 

@@ -86,7 +86,7 @@ export interface ChangeProps {
   danger?: boolean;
   /** Form fields, or an explanation. */
   children?: JSX.Element;
-  /** Called with the last answer to the requests of `same`. A [`Shows`] that it returns is shown in place of the form. */
+  /** Called with the last answer to the requests. A [`Shows`] that it returns is shown in place of the form. */
   after?: (answer: never) => unknown;
   /** Sends the requests instead of the dialog. It asks between them whether it is to stop, as [`oneByOne`] does. */
   run?: (stopped: () => boolean) => Promise<unknown>;
@@ -94,7 +94,7 @@ export interface ChangeProps {
   several?: boolean;
   /** Field that a problem is about, by its code; others are shown at the top. */
   fields?: Record<string, string>;
-  /** The form has no error of form; `false` disables the button. */
+  /** `false` disables the button: a field is missing or wrong. */
   ready?: boolean;
   dirty?: () => boolean;
   /** Requests of the action, with their command lines. */
