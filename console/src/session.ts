@@ -1,5 +1,5 @@
-// Session of the tab. An array has one bearer token; the page keeps it for the life of the tab and sends it in a
-// header. When arrays have users and cookies, only this module changes.
+// Session of the tab: a token, which the page keeps for the life of the tab and sends in a header. The console does not
+// yet sign in with name and password (`/api/v1/sign-in`).
 
 import { createSignal } from "solid-js";
 

@@ -115,7 +115,7 @@ export class TestArray {
     });
   }
 
-  /** Bytes of what the array sends for a path in a time. */
+  /** Number of bytes that the array sends for a path within a time. */
   received(path: string, headers: Record<string, string>, milliseconds: number): Promise<number> {
     return new Promise((resolve, reject) => {
       let bytes = 0;

@@ -1,4 +1,4 @@
-// How fast is the console with 5 000 volumes, and what does watching cost? It prints one line for each number, beside its
+// Speed of the console with 5 000 volumes, and cost of a page that watches. Prints a line for each number, beside its
 // goal. Times are those of a browser and an array on this machine, busy with each other: a test fails at several times
 // the goal. Bytes do not depend on the machine: there the goal is the limit.
 

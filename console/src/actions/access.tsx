@@ -24,8 +24,8 @@ export function GrantAccess(props: Closing & { volumes: string[]; host?: string 
   const [done, setDone] = createSignal(0);
   const options = () => [
     { value: "", label: "choose" },
-    ...(hosts.items() ?? []).map(({ name }) => ({ value: `host:${name}`, label: name })),
-    ...(groups.items() ?? []).map(({ name }) => ({ value: `group:${name}`, label: `group ${name}` })),
+    ...(hosts.data() ?? []).map(({ name }) => ({ value: `host:${name}`, label: name })),
+    ...(groups.data() ?? []).map(({ name }) => ({ value: `group:${name}`, label: `group ${name}` })),
     { value: ANY, label: "everybody: every initiator, no password" },
   ];
   const lunError = () =>

@@ -18,8 +18,8 @@ function Members(props: { chosen: string[]; onChange: (chosen: string[]) => void
     <fieldset>
       <legend>Hosts</legend>
       {hosts.more() && <p class="soft small">{choiceHint("", hosts)}</p>}
-      <Show when={(hosts.items() ?? []).length > 0} fallback={<p class="soft">There is no host yet.</p>}>
-        <For each={hosts.items() ?? []}>
+      <Show when={(hosts.data() ?? []).length > 0} fallback={<p class="soft">There is no host yet.</p>}>
+        <For each={hosts.data() ?? []}>
           {({ name }) => (
             <CheckField
               label={name}

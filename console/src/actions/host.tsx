@@ -1,7 +1,6 @@
 // Dialogs that create, change and delete hosts, and end their sessions.
 
 import { createSignal, type JSX, Show } from "solid-js";
-import { send } from "../api/client";
 import { api } from "../api/paths";
 import type { Host, HostCreate, HostSet, Session } from "../api/schema";
 import { Lines } from "../parts/copy";
@@ -73,8 +72,7 @@ export function CreateHost(props: Closing & { iqn?: string; onDone?: (host: Host
         path: api("hosts"),
         body: body(),
       }}
-      run={async () => {
-        const host = await send<Host>("POST", api("hosts"), body());
+      after={(host: Host) => {
         props.onDone?.(host);
         return host.generated?.chap_secret == null ? undefined : new Shows(<Secret host={host} />);
       }}
@@ -138,8 +136,7 @@ export function ChangeHost(props: Closing & { host: Host; onRenamed?: (name: str
       ready={some() && name().trim() !== ""}
       dirty={some}
       same={{ what: "change this host", method: "PATCH", path: api("hosts", host.name), body: body() }}
-      run={async () => {
-        const after = await send<Host>("PATCH", api("hosts", host.name), body());
+      after={(after: Host) => {
         if (after.name !== host.name) props.onRenamed?.(after.name);
         return after.generated?.chap_secret == null ? undefined : new Shows(<Secret host={after} />);
       }}
@@ -184,10 +181,7 @@ export function DeleteHost(props: Closing & { host: string; onDone?: () => void 
         method: "DELETE",
         path: api("hosts", props.host),
       }}
-      run={async () => {
-        await send("DELETE", api("hosts", props.host));
-        props.onDone?.();
-      }}
+      after={() => props.onDone?.()}
     >
       <p>
         A host that has volumes or sessions is not deleted: revoke its access and log it out first. No data is lost.

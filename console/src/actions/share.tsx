@@ -1,7 +1,6 @@
 // Dialogs that create, change and delete shares, and grant access to them.
 
 import { createSignal, type JSX, Show } from "solid-js";
-import { send } from "../api/client";
 import { granteeName, granteeOptions } from "../api/grants";
 import { choiceHint, useList } from "../api/list";
 import { api, withQuery } from "../api/paths";
@@ -48,7 +47,7 @@ export function CreateShare(props: Closing & { onDone?: (share: Share) => void }
         path: api("shares"),
         body: body(),
       }}
-      run={async () => props.onDone?.(await send<Share>("POST", api("shares"), body()))}
+      after={(share: Share) => props.onDone?.(share)}
     >
       <TextField
         label="Name"
@@ -137,8 +136,8 @@ export function GrantShare(props: Closing & { share: string; host?: string | und
         onInput={setTo}
         options={[
           { value: "", label: "choose" },
-          ...(hosts.items() ?? []).map(({ name }) => ({ value: `host:${name}`, label: name })),
-          ...(groups.items() ?? []).map(({ name }) => ({ value: `group:${name}`, label: `group ${name}` })),
+          ...(hosts.data() ?? []).map(({ name }) => ({ value: `host:${name}`, label: name })),
+          ...(groups.data() ?? []).map(({ name }) => ({ value: `group:${name}`, label: `group ${name}` })),
           { value: NETWORK, label: "a network" },
           { value: ANY, label: "everybody" },
         ]}
@@ -194,8 +193,7 @@ export function ChangeShare(props: Closing & { share: Share; onRenamed?: (name: 
       ready={some() && name().trim() !== "" && quotaError(quota()) === undefined}
       dirty={some}
       same={{ what: "change this share", method: "PATCH", path: api("shares", share.name), body: body() }}
-      run={async () => {
-        const after = await send<Share>("PATCH", api("shares", share.name), body());
+      after={(after: Share) => {
         if (after.name !== share.name) props.onRenamed?.(after.name);
       }}
     >
@@ -232,7 +230,6 @@ export function ChangeShare(props: Closing & { share: Share; onRenamed?: (name: 
 export function DeleteShare(props: Closing & { share: Share; onDone?: () => void }): JSX.Element {
   const [typed, setTyped] = createSignal("");
   const [snapshots, setSnapshots] = createSignal(false);
-  const path = () => withQuery(api("shares", props.share.name), { with_snapshots: snapshots() || undefined });
   return (
     <ChangeDialog
       title={`Delete ${props.share.name}`}
@@ -245,14 +242,11 @@ export function DeleteShare(props: Closing & { share: Share; onDone?: () => void
         what: "delete this share",
         windlass: windlass("share", "delete", props.share.name, ...(snapshots() ? ["--with-snapshots"] : []), "--yes"),
         method: "DELETE",
-        path: path(),
+        path: withQuery(api("shares", props.share.name), { with_snapshots: snapshots() || undefined }),
       }}
-      run={async () => {
-        await send("DELETE", path());
-        props.onDone?.();
-      }}
+      after={() => props.onDone?.()}
     >
-      <p>All of its files are gone for good.</p>
+      <p>The share goes to the trash with all of its files; with the trash off, they are gone at once.</p>
       <Show when={props.share.exports.length > 0}>
         <p class="note">Hosts may use it; the array refuses to delete it as long as they may. Revoke access first.</p>
       </Show>

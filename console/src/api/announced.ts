@@ -1,6 +1,6 @@
-// Which resources the array's announcements are about, by the beginnings of their paths.
+// Resources that an announcement of the array concerns, by the beginnings of their paths.
 
-/** What the array announces: changes of objects by their kind, events, jobs, alerts. */
+/** Resources by kind of announcement: changes of objects, events, jobs, alerts. */
 const ABOUT: Record<string, string[]> = {
   volume: ["volumes", "snapshots", "access", "hosts", "host-groups", "pools", "system"],
   snapshot: ["snapshots", "volumes", "shares", "pools", "system"],

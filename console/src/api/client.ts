@@ -55,7 +55,7 @@ export async function stream(
   throw new Refused(response.status, problemOf(response.status, await response.text()));
 }
 
-/** Talks to the array, and notes whether it answers; one that `signal` ends says nothing about that. */
+/** Talks to the array, and notes contact or its loss. An exchange that `signal` ends counts as neither. */
 async function contact<T>(signal: AbortSignal | undefined, talk: () => Promise<T>): Promise<T> {
   try {
     const answer = await talk();

@@ -42,7 +42,7 @@ export function granteeOf(unit: HostLun, host: string, groups: HostGroup[]): str
   return group === undefined ? host : GROUP + group.name;
 }
 
-/** Whether a host may use a volume or share. */
+/** True if a host may use a volume or share. */
 export function mayUse(
   content: { luns: VolumeLun[] } | { exports: Export[] },
   host: Pick<Host, "name" | "addresses">,

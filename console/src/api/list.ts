@@ -10,7 +10,7 @@ export interface Part<T> {
   next?: string | null;
   /** Rows of all parts, if the array knows. */
   total?: number | null;
-  /** Revision of the lists, if it is one that has it. */
+  /** Revision of the array's state in this list; absent for some lists. */
   revision?: number | null;
 }
 
@@ -19,8 +19,6 @@ const MOST = 1000;
 
 /** A list as a part of the page sees it; its data is the rows. */
 export interface ListQuery<T> extends Query<T[]> {
-  /** The same as the data. */
-  items: Accessor<T[] | undefined>;
   /** True if the array has more rows than were read. */
   more: Accessor<boolean>;
   /** Rows that the array has. */
@@ -42,13 +40,12 @@ export function useList<T>(
     everyMs,
     keep,
   );
-  const items = () => query.data()?.items;
+  const data = () => query.data()?.items;
   return {
     ...query,
-    data: items,
-    items,
+    data,
     more: () => typeof query.data()?.next === "string",
-    total: () => query.data()?.total ?? items()?.length,
+    total: () => query.data()?.total ?? data()?.length,
   };
 }
 

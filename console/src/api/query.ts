@@ -121,12 +121,12 @@ export function keepReading(reader: Reader): void {
   onCleanup(() => others.delete(reader));
 }
 
-/** Says when the array announces changes. */
+/** Sets the condition under which the array announces changes. */
 export function announcedWhile(connected: () => boolean): void {
   announces = connected;
 }
 
-/** Notes that the array announced something of this kind, which lists of this revision have. */
+/** Notes an announcement of a kind. Lists of this revision or a later one include it already. */
 export function announce(kind: string, revision?: number): void {
   expire((of, known) => isAbout(kind, of.path) && (revision === undefined || known === undefined || known < revision));
 }
@@ -136,7 +136,7 @@ export function announcementsMissed(revision?: number): void {
   expire((_, known) => revision === undefined || (known !== undefined && known < revision));
 }
 
-/** Reads soon again what a condition finds, by itself and the revision of its answer. */
+/** Marks the resources that a condition selects, and reads them again soon. */
 function expire(isOld: (of: Watched, known: number | undefined) => boolean): void {
   for (const entry of entries.values()) if (isOld(entry, revisionOf(entry.known[0]().data))) entry.due = true;
   for (const reader of others) if (isOld(reader, reader.revision())) reader.due = true;

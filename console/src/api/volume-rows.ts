@@ -10,6 +10,13 @@ import { reuse } from "./reuse";
 import type { Volume } from "./schema";
 import { PART, partPath, partsOf, steer, type VolumeQuery } from "./volume-query";
 
+/** Part of the rows. */
+interface Loaded {
+  rows: Volume[];
+  /** Revision of the list that it is from. */
+  revision: number;
+}
+
 export interface VolumeRows {
   total: Accessor<number>;
   row: (index: number) => Volume | undefined;
@@ -26,14 +33,12 @@ export interface VolumeRows {
 
 /** Shows the volumes of a query, which may change. */
 export function useVolumeRows(query: Accessor<VolumeQuery>): VolumeRows {
-  const [parts, setParts] = createSignal<ReadonlyMap<number, Volume[]>>(new Map());
+  const [parts, setParts] = createSignal<ReadonlyMap<number, Loaded>>(new Map());
   const [total, setTotal] = createSignal(0);
   const [of, setOf] = createSignal<VolumeQuery>();
   const [failure, setFailure] = createSignal<Failure>();
   const [asOf, setAsOf] = createSignal<number>();
   const [seen, setSeen] = createSignal({ first: 0, end: PART });
-  /** Revision of each part. */
-  const revisions = new Map<number, number>();
   const pending = new Map<number, AbortController>();
 
   async function loadPart(part: number, asked: VolumeQuery): Promise<void> {
@@ -44,11 +49,10 @@ export function useVolumeRows(query: Accessor<VolumeQuery>): VolumeRows {
       if (request.signal.aborted) return;
       batch(() => {
         setParts((present) => {
-          const items = reuse(present.get(part), answer.items);
-          return new Map([...(of() === asked ? present : []), [part, items]]);
+          const rows = reuse(present.get(part)?.rows, answer.items);
+          return new Map([...(of() === asked ? present : []), [part, { rows, revision: answer.revision ?? 0 }]]);
         });
         setTotal(answer.total ?? part * PART + answer.items.length);
-        revisions.set(part, answer.revision ?? 0);
         setOf(asked);
         setAsOf(Date.now());
       });
@@ -100,14 +104,14 @@ export function useVolumeRows(query: Accessor<VolumeQuery>): VolumeRows {
     asked: Date.now(),
     due: false,
     revision: () => {
-      const known = [...parts().keys()].map((part) => revisions.get(part) ?? 0);
+      const known = [...parts().values()].map(({ revision }) => revision);
       return known.length > 0 ? Math.min(...known) : undefined;
     },
     idle: () => pending.size === 0,
     refresh,
   });
   onCleanup(() => abort([...pending.keys()]));
-  const row = (index: number) => parts().get(Math.floor(index / PART))?.[index % PART];
+  const row = (index: number) => parts().get(Math.floor(index / PART))?.rows[index % PART];
   return {
     total,
     row,

@@ -1,5 +1,5 @@
-// Activity of the array, and of the volumes and shares that the page shows: what the array's history has of the last
-// ten minutes, then a sample each second.
+// Activity of the array, and of the volumes and shares on the page: ten minutes from the array's history, then a sample
+// each second.
 
 import { type Accessor, createEffect, createMemo, createRoot, createSignal, onCleanup, type Signal } from "solid-js";
 import { send } from "../api/client";

@@ -1,4 +1,4 @@
-// What the array announces on the stream makes the views of the resources concerned read them again.
+// Announcements on the stream reload the views of the resources that they concern.
 
 import { announce, announcedWhile, announcementsMissed } from "../api/query";
 import { connected, onLive } from "./stream";
@@ -8,7 +8,7 @@ export function followAnnouncements(): void {
   let isFirst = true;
   announcedWhile(connected);
   onLive("hello", ({ revision }) => {
-    // Lists say which changes they have. What else the page shows was read with its first stream.
+    // Lists state their revision. All else was read after the page opened its first stream.
     announcementsMissed(isFirst ? revision : undefined);
     isFirst = false;
   });

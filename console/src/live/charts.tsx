@@ -33,7 +33,7 @@ export function LatencyChart(props: Of): JSX.Element {
   return (
     <Chart
       title="Latency"
-      about="Time from the arrival of a read or write to its status, of all in a second. Without any, there is none."
+      about="Time from the arrival of a read or write to its status, over each second. A second without reads and writes has no latency."
       times={data().times}
       range={data().range}
       format={latency}

@@ -33,7 +33,7 @@ export function filled(present: Point[], history: Point[]): Point[] {
   return recent(all.toSorted((one, other) => one.at - other.at));
 }
 
-/** Adds the point of a sample. What would be later than it, or at the same time, is dropped: the clock was set. */
+/** Adds the point of a sample, and drops points that are not earlier: the clock was set back. */
 export function added(present: Point[], next: Point): Point[] {
   return recent([...present.filter(({ at }) => at < next.at), next]);
 }

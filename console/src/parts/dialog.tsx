@@ -86,16 +86,15 @@ export interface ChangeProps {
   danger?: boolean;
   /** Form fields, or an explanation. */
   children?: JSX.Element;
-  /**
-   * Function that does it; without one, the dialog sends the requests of `same`. What it returns is shown in place of the
-   * form if it is a [`Shows`]. With several requests it asks between them whether it is to stop, as [`oneByOne`] does.
-   */
+  /** Called with the last answer to the requests. A [`Shows`] that it returns is shown in place of the form. */
+  after?: (answer: never) => unknown;
+  /** Sends the requests instead of the dialog. It asks between them whether it is to stop, as [`oneByOne`] does. */
   run?: (stopped: () => boolean) => Promise<unknown>;
   /** True if the action sends several requests and can be stopped between them. */
   several?: boolean;
   /** Field that a problem is about, by its code; others are shown at the top. */
   fields?: Record<string, string>;
-  /** The form has no error of form; `false` disables the button. */
+  /** `false` disables the button: a field is missing or wrong. */
   ready?: boolean;
   dirty?: () => boolean;
   /** Requests of the action, with their command lines. */
@@ -109,7 +108,9 @@ export function ChangeDialog(props: ChangeProps): JSX.Element {
   const [stopping, setStopping] = createSignal(false);
   const [result, setResult] = createSignal<JSX.Element>();
   const perform = async () => {
-    for (const { method = "GET", path, body } of [props.same].flat()) await send(method, path, body);
+    let answer: unknown;
+    for (const { method = "GET", path, body } of [props.same].flat()) answer = await send(method, path, body);
+    return props.after?.(answer as never);
   };
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();

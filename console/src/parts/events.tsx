@@ -47,7 +47,7 @@ export function EventsTab(props: { subject?: string; severity?: string; code?: s
     INTERVAL_MS,
     true,
   );
-  const newest = createMemo(() => events.items()?.toReversed());
+  const newest = createMemo(() => events.data()?.toReversed());
   return (
     <Shown of={{ ...events, data: newest }}>
       {(items) => (

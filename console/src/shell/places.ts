@@ -25,7 +25,7 @@ export const EARLY = 4;
 /** Further paths of a place, which do not begin with its own. */
 const ALSO: Record<string, string> = { sessions: "hosts", connect: "hosts", portals: "hosts", groups: "hosts" };
 
-/** Whether a path belongs to a place. */
+/** True if a path belongs to a place. */
 export function isHere(place: Place, path: string): boolean {
   const first = path.split("/")[1] ?? "";
   return (ALSO[first] ?? first) === (place.path.split("/")[1] ?? "");

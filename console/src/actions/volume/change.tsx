@@ -1,7 +1,6 @@
 // Dialog that changes name and settings of a volume.
 
 import { createSignal, type JSX } from "solid-js";
-import { send } from "../../api/client";
 import { api } from "../../api/paths";
 import type { Volume, VolumeSet } from "../../api/schema";
 import { ChangeDialog } from "../../parts/dialog";
@@ -64,8 +63,7 @@ export function ChangeVolume(props: Closing & { volume: Volume; onRenamed?: (nam
         path: api("volumes", volume.name),
         body: body(),
       }}
-      run={async () => {
-        const after = await send<Volume>("PATCH", api("volumes", volume.name), body());
+      after={(after: Volume) => {
         if (after.name !== volume.name) props.onRenamed?.(after.name);
       }}
     >

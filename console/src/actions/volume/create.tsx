@@ -1,7 +1,6 @@
 // Dialogs that create a volume: an empty one, or a clone.
 
 import { createSignal, type JSX, Show } from "solid-js";
-import { send } from "../../api/client";
 import { api } from "../../api/paths";
 import { useQuery } from "../../api/query";
 import type { Status, Volume, VolumeCreate } from "../../api/schema";
@@ -55,10 +54,7 @@ export function CreateVolume(props: Closing & { onDone?: (volume: Volume) => voi
         path: api("volumes"),
         body: body(),
       }}
-      run={async () => {
-        const volume = await send<Volume>("POST", api("volumes"), body());
-        props.onDone?.(volume);
-      }}
+      after={(volume: Volume) => props.onDone?.(volume)}
     >
       <div class="two">
         <TextField
@@ -119,10 +115,7 @@ export function CloneVolume(props: Closing & { source: string; onDone?: (volume:
         path: api("volumes"),
         body: body(),
       }}
-      run={async () => {
-        const volume = await send<Volume>("POST", api("volumes"), body());
-        props.onDone?.(volume);
-      }}
+      after={(volume: Volume) => props.onDone?.(volume)}
     >
       <p>A clone shares all content with its source. It takes no time and no space until one of both changes.</p>
       <TextField label="Name of the clone" name="name" required value={name()} onInput={setName} />

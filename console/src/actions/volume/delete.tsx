@@ -1,7 +1,6 @@
 // Dialog that deletes a volume.
 
 import { createSignal, type JSX, Show } from "solid-js";
-import { send } from "../../api/client";
 import { granteeName } from "../../api/grants";
 import { api, withQuery } from "../../api/paths";
 import { useQuery } from "../../api/query";
@@ -13,12 +12,11 @@ import { windlass } from "../../parts/shell-lines";
 import { bytes } from "../../parts/units";
 import type { Closing } from "../closing";
 
-/** Deletes a volume. There is no way back, so its name is typed. */
+/** Deletes a volume. Its hosts lose it at once, so its name is typed. */
 export function DeleteVolume(props: Closing & { volume: Volume; onDone?: () => void }): JSX.Element {
   const [typed, setTyped] = createSignal("");
   const [snapshots, setSnapshots] = createSignal(false);
   const space = useQuery<VolumeSpace>(() => api("volumes", props.volume.name, "space"));
-  const path = () => withQuery(api("volumes", props.volume.name), { with_snapshots: snapshots() || undefined });
   return (
     <ChangeDialog
       title={`Delete ${props.volume.name}`}
@@ -37,17 +35,14 @@ export function DeleteVolume(props: Closing & { volume: Volume; onDone?: () => v
           "--yes",
         ),
         method: "DELETE",
-        path: path(),
+        path: withQuery(api("volumes", props.volume.name), { with_snapshots: snapshots() || undefined }),
       }}
-      run={async () => {
-        await send("DELETE", path());
-        props.onDone?.();
-      }}
+      after={() => props.onDone?.()}
     >
       <p>
-        Its content is gone for good: <Bytes of={props.volume.mapped_bytes} /> are mapped. Deleting it frees{" "}
-        <Bytes of={space.data()?.unique_bytes ?? props.volume.unique_bytes ?? null} />; what clones and snapshots share
-        with it stays.
+        The volume goes to the trash, which keeps its <Bytes of={props.volume.mapped_bytes} /> for a time. Deleting it
+        there frees <Bytes of={space.data()?.unique_bytes ?? props.volume.unique_bytes ?? null} />; what clones and
+        snapshots share with it stays. With the trash off, it is gone at once.
       </p>
       <Show when={props.volume.luns.length > 0}>
         <p class="note">

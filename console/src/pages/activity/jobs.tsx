@@ -91,7 +91,7 @@ export function JobsTab(): JSX.Element {
   const [open, setOpen] = createSignal<{ verb: "set" | "cancel"; job: Job }>();
   const close = () => setOpen(undefined);
   const sorted = createMemo(() =>
-    jobs.items()?.toSorted((one, other) => Number(other.state === "running") - Number(one.state === "running")),
+    jobs.data()?.toSorted((one, other) => Number(other.state === "running") - Number(one.state === "running")),
   );
   const ended = (job: Job) => (job.state === "running" ? undefined : "it has ended");
   return (

@@ -52,7 +52,7 @@ export default function Connect(): JSX.Element {
   const granted = () => {
     const content = share() ?? volume();
     const of = host();
-    return content !== undefined && of !== undefined && mayUse(content, of, groups.items() ?? []);
+    return content !== undefined && of !== undefined && mayUse(content, of, groups.data() ?? []);
   };
   const choose = (value: string) => {
     if (value === NEW) setOpen("volume");
@@ -83,7 +83,7 @@ export default function Connect(): JSX.Element {
             onInput={(value) => (value === NEW ? setOpen("host") : setSearch({ host: value || undefined }))}
             options={[
               { value: "", label: "choose" },
-              ...choices(hosts.items(), host()).map((name) => ({ value: name, label: name })),
+              ...choices(hosts.data(), host()).map((name) => ({ value: name, label: name })),
               { value: NEW, label: "a new host …" },
             ]}
           />
@@ -94,8 +94,8 @@ export default function Connect(): JSX.Element {
             onInput={choose}
             options={[
               { value: "", label: "choose" },
-              ...choices(volumes.items(), volume()).map((name) => ({ value: `volume:${name}`, label: name })),
-              ...choices(shares.items(), share()).map((name) => ({ value: `share:${name}`, label: `${name} (share)` })),
+              ...choices(volumes.data(), volume()).map((name) => ({ value: `volume:${name}`, label: name })),
+              ...choices(shares.data(), share()).map((name) => ({ value: `share:${name}`, label: `${name} (share)` })),
               { value: NEW, label: "a new volume …" },
             ]}
           />
@@ -122,8 +122,8 @@ export default function Connect(): JSX.Element {
             <p class="field-label">4. Watch</p>
             <Watch
               host={search.host ?? ""}
-              sessions={sessions.items() ?? []}
-              portals={portals.items() ?? []}
+              sessions={sessions.data() ?? []}
+              portals={portals.data() ?? []}
               share={share() !== undefined}
             />
           </Show>
@@ -135,9 +135,7 @@ export default function Connect(): JSX.Element {
           >
             {(of) => (
               <Switch fallback={<p class="soft">Choose a volume or share.</p>}>
-                <Match when={volume()}>
-                  {(on) => <Steps steps={volumeSteps(on(), of(), portals.items() ?? [])} />}
-                </Match>
+                <Match when={volume()}>{(on) => <Steps steps={volumeSteps(on(), of(), portals.data() ?? [])} />}</Match>
                 <Match when={share()}>
                   {(on) => (
                     <Show

@@ -26,7 +26,7 @@ export default function Groups(): JSX.Element {
   const groups = useList<HostGroup>(() => "/api/v1/host-groups");
   const [search, setSearch] = useSearchParams<{ group?: string }>();
   const shown = createMemo(() =>
-    groups.items()?.filter(({ name }) => search.group === undefined || name === search.group),
+    groups.data()?.filter(({ name }) => search.group === undefined || name === search.group),
   );
   const [open, setOpen] = createSignal<{ verb: "create" } | { verb: "set" | "delete"; group: HostGroup }>();
   const close = () => setOpen(undefined);
@@ -56,7 +56,7 @@ export default function Groups(): JSX.Element {
       <Shown of={{ ...groups, data: shown }}>
         {(items) => (
           <Show
-            when={(groups.items() ?? []).length > 0}
+            when={(groups.data() ?? []).length > 0}
             fallback={
               <Empty action={add}>
                 The hosts of a cluster belong into one group: a volume granted to it has the same number on each.

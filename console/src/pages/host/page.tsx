@@ -54,11 +54,11 @@ export default function HostPage(): JSX.Element {
     const host = query.data();
     if (host === undefined) return [];
     return [
-      ...host.luns.map((lun) => ({ ...lun, grantee: granteeOf(lun, host.name, groups.items() ?? []) })),
-      ...(everybody.items() ?? []).map((access) => ({ ...access, grantee: "any" })),
+      ...host.luns.map((lun) => ({ ...lun, grantee: granteeOf(lun, host.name, groups.data() ?? []) })),
+      ...(everybody.data() ?? []).map((access) => ({ ...access, grantee: "any" })),
     ];
   });
-  const own = () => sessions.items() ?? [];
+  const own = () => sessions.data() ?? [];
   return (
     <>
       <Head

@@ -18,7 +18,7 @@ export default function Hosts(): JSX.Element {
   const sessions = useList<Session>(() => "/api/v1/sessions", true, 5000);
   const [open, setOpen] = createSignal<{ verb: "create"; iqn?: string } | { verb: "change" | "delete"; host: Host }>();
   const close = () => setOpen(undefined);
-  const of = createMemo(() => Map.groupBy(sessions.items() ?? [], (session) => session.host ?? ""));
+  const of = createMemo(() => Map.groupBy(sessions.data() ?? [], (session) => session.host ?? ""));
   const paths = (host: Host) => new Set((of().get(host.name) ?? []).map(({ portal }) => portal)).size;
   const columns: Column<Host>[] = [
     {
@@ -113,7 +113,7 @@ export default function Hosts(): JSX.Element {
         {add}
       </Head>
       <HostsTabs hosts={hosts.total()} sessions={sessions.total()} />
-      <Unknown sessions={sessions.items() ?? []} onMake={(iqn) => setOpen({ verb: "create", iqn })} />
+      <Unknown sessions={sessions.data() ?? []} onMake={(iqn) => setOpen({ verb: "create", iqn })} />
       <Shown of={hosts}>
         {(items) => (
           <Show

@@ -20,8 +20,8 @@ export default function Offload(): JSX.Element {
   const [search, setSearch] = useSearchParams<{ primitive?: string }>();
   const statistics = useList<OffloadStatistics>(() => "/api/v1/offload/stats", true, 5000);
   const status = useStatus();
-  const volumes = createMemo(() => statistics.items()?.filter((row) => row.kind !== "share"));
-  const shares = createMemo(() => statistics.items()?.filter((row) => row.kind === "share"));
+  const volumes = createMemo(() => statistics.data()?.filter((row) => row.kind !== "share"));
+  const shares = createMemo(() => statistics.data()?.filter((row) => row.kind === "share"));
   const kept = () => (status.data()?.offload ?? []).reduce((sum, row) => sum + row.host_bytes_avoided, 0);
   const used = (rows: OffloadStatistics[]) => rows.some((row) => row.commands > 0);
   return (

@@ -126,7 +126,7 @@ function LastEvents(): JSX.Element {
         <a href="/activity/events">Last events</a>
       </h2>
       <ul class="lines-list">
-        <For each={(events.items() ?? []).toReversed()}>
+        <For each={(events.data() ?? []).toReversed()}>
           {(event) => (
             <li>
               <span>{event.message}</span>

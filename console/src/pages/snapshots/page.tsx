@@ -30,7 +30,7 @@ export default function Snapshots(): JSX.Element {
     else next.delete(id);
     setSelected(next);
   };
-  const chosen = () => (snapshots.items() ?? []).filter((snapshot) => selected().has(full(snapshot)));
+  const chosen = () => (snapshots.data() ?? []).filter((snapshot) => selected().has(full(snapshot)));
   return (
     <>
       <Head

@@ -39,7 +39,7 @@ export function WhatFrees(): JSX.Element {
   const snapshots = useList<Snapshot>(() => largest("/api/v1/snapshots"), false, 60_000);
   const volumes = useList<Volume>(() => largest("/api/v1/volumes?has=no-host"), false, 60_000);
   const candidates = createMemo((): Candidate[] | undefined => {
-    const [taken, made] = [snapshots.items(), volumes.items()];
+    const [taken, made] = [snapshots.data(), volumes.data()];
     if (taken === undefined || made === undefined) return undefined;
     const all = [
       ...taken.map(

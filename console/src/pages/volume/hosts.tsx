@@ -16,8 +16,8 @@ export function HostsTab(props: { volume: Volume; onGrant: () => void }): JSX.El
   const sessions = useList<Session>(() => "/api/v1/sessions");
   const groups = useList<HostGroup>(() => "/api/v1/host-groups");
   const paths = (grantee: string) =>
-    (sessions.items() ?? []).filter(({ host }) =>
-      host == null ? grantee === "any" : covers(grantee, { name: host }, groups.items() ?? []),
+    (sessions.data() ?? []).filter(({ host }) =>
+      host == null ? grantee === "any" : covers(grantee, { name: host }, groups.data() ?? []),
     ).length;
   const columns: Column<VolumeLun>[] = [
     {

@@ -9,7 +9,7 @@ import { bytes, grouped } from "../../parts/units";
 /** One sentence for each primitive that was used. */
 export function PrimitiveTiles(props: { name: string }): JSX.Element {
   const statistics = useList<OffloadStatistics>(() => api("volumes", props.name, "offload"), false);
-  const used = () => (statistics.items() ?? []).filter((item) => item.commands > 0);
+  const used = () => (statistics.data() ?? []).filter((item) => item.commands > 0);
   return (
     <Show when={used().length > 0} fallback={<p class="soft">No host has used an offload on it yet.</p>}>
       <ul class="lines-list">

@@ -75,7 +75,7 @@ export function SnapshotsTab(props: { volume: Volume }): JSX.Element {
 function Tree(props: { volume: string }): JSX.Element {
   const nodes = useList<TreeNode>(() => api("volumes", props.volume, "tree"), false);
   return (
-    <Show when={nodes.items()}>
+    <Show when={nodes.data()}>
       {(items) => (
         <section class="card tree">
           <h2>Tree</h2>

@@ -66,7 +66,7 @@ export function Refusals(props: { of?: string; primitive?: string }): JSX.Elemen
   const [opened, setOpened] = createSignal<string>();
   const grouped_ = createMemo<Group[] | undefined>((before) => {
     const wanted = log
-      .items()
+      .data()
       ?.filter(({ primitive }) => props.primitive === undefined || primitive === props.primitive);
     return wanted && reuse(before, groups(wanted));
   });
