@@ -100,7 +100,8 @@ export function DeleteSnapshots(props: Closing & { snapshots: Snapshot[] }): JSX
         }
       >
         <p>
-          Deleting it frees <Bytes of={first()?.unique_bytes} />. There is no way back.
+          The snapshot goes to the trash. Deleting it there frees <Bytes of={first()?.unique_bytes} />. With the trash
+          off, it is gone at once.
         </p>
       </Show>
       <Show when={clones().length > 0}>
