@@ -110,6 +110,8 @@ mutations! {
         PagesAllotted: "pages-allotted", "a map page that is freed takes its promise along";
         /// A transaction does not make an address space grow beyond its ceiling.
         Ceiling: "ceiling", "a clone does not count against the ceiling of an address space";
+        /// After a crash, what is no longer shared is not taken off bounds before everything is given back again.
+        ReclaimAgain: "reclaim-again", "bounds of shared blocks fall while trees that a crash brought back share these";
         /// A transaction that writes into a range which it also clones plans for shared pages there.
         ReachedRuns: "reached-runs", "a transaction plans writes into a range that it clones as if it cloned elsewhere";
         /// A leaf that was found is looked up again once a page above it has changed.

@@ -129,7 +129,7 @@ impl Options {
     /// Options for `cargo xtask ci`: rules of the layer between protocol and engine, disabled in
     /// turn.
     pub fn whole_mutants() -> Self {
-        Self { count: Some(400), mutant: Some("all".into()), ..Self::whole() }
+        Self { count: Some(600), mutant: Some("all".into()), ..Self::whole() }
     }
 
     /// Options for `cargo xtask ci`: simulations other than power failures.
@@ -145,7 +145,7 @@ impl Options {
 
     /// Options for `cargo xtask ci`: rules of the engine, disabled in turn.
     pub fn mutants() -> Self {
-        Self { count: Some(400), mutant: Some("all".into()), ..Self::short() }
+        Self { count: Some(600), mutant: Some("all".into()), ..Self::short() }
     }
 
     fn range(&self) -> std::ops::Range<u64> {
@@ -378,8 +378,14 @@ fn mutants(options: &Options, rule: &str) -> Result<Tally> {
 
 /// Seeds that notice a rule which few seeds notice. They are tried first.
 #[cfg(feature = "mutations")]
-const SELDOM: [(&str, u64); 5] =
-    [("keep-unnamed", 29), ("known-leaves", 197), ("log-cut", 44), ("patch-base", 37), ("pins", 213)];
+const SELDOM: [(&str, u64); 6] = [
+    ("keep-unnamed", 29),
+    ("known-leaves", 197),
+    ("log-cut", 44),
+    ("patch-base", 37),
+    ("pins", 213),
+    ("reclaim-again", 525),
+];
 
 /// Runs seeds until one notices the disabled rule.
 #[cfg(feature = "mutations")]

@@ -310,6 +310,11 @@ impl Blocks {
         self.replayed = replaying.then(FxHashMap::default);
     }
 
+    /// True while the log is replayed.
+    pub fn is_replaying(&self) -> bool {
+        self.replayed.is_some()
+    }
+
     /// Notes a freeze: the checkpoint names the content of records below `sequence`, which is that of
     /// all blocks that are dirty now.
     pub fn freeze(&mut self, sequence: u64) {

@@ -263,7 +263,7 @@ impl Map {
         for (of, part) in self.allotted_parts(object, BlockRange::new(block, entry_span(level))) {
             let before = self.mapped_by_entry((level, block), old, part)? as i64;
             let after = self.mapped_by_entry((level, block), new, part)? as i64;
-            let gone = if old_is_shared { before } else { 0 };
+            let gone = if old_is_shared { self.off_bounds(before as u64) as i64 } else { 0 };
             self.allotments.change(object, one(of), |_, allotment| {
                 let kept = if leaves_out(Mutation::ReleasedWithBlock) { 0 } else { after - before };
                 allotment.change(kept, after - gone);

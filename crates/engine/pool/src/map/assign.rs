@@ -164,8 +164,8 @@ impl Map {
                 written.push(BlockWrite { address: entry.address(), crc: entry.crc(), new });
             }
             self.finish_path(&path, delta)?;
-            self.objects.fewer_shared(object, parted)?;
-            self.allotments.wrote(object, block, delta, left_shared);
+            self.objects.fewer_shared(object, self.off_bounds(parted))?;
+            self.allotments.wrote(object, block, delta, self.off_bounds(left_shared));
             at += n;
         }
         Some(written)
@@ -239,8 +239,8 @@ impl Map {
                 }
             }
             self.finish_path(&path, delta)?;
-            self.objects.fewer_shared(object, parted)?;
-            self.allotments.wrote(object, block, delta, left_shared);
+            self.objects.fewer_shared(object, self.off_bounds(parted))?;
+            self.allotments.wrote(object, block, delta, self.off_bounds(left_shared));
             at += n;
         }
         Some(())
@@ -294,14 +294,14 @@ impl Map {
                 if level == 0 {
                     delta -= 1;
                     let left = self.release_block(old.address())?;
-                    self.objects.fewer_shared(object, u64::from(left > 0))?;
+                    self.objects.fewer_shared(object, self.off_bounds(u64::from(left > 0)))?;
                     self.allotted_entry_replaced(object, (0, block), (old, left > 0), Entry::EMPTY)?;
                 } else {
                     let mapped = self.mapped_by(level, &[old])?;
                     delta -= mapped as i64;
                     let shared = self.space.count(old.address()).is_some_and(|count| count > 1);
                     if shared {
-                        self.objects.fewer_shared(object, mapped)?;
+                        self.objects.fewer_shared(object, self.off_bounds(mapped))?;
                     }
                     self.allotted_entry_replaced(object, (level, block), (old, shared), Entry::EMPTY)?;
                     self.drop_tree(old.child_pointer(level), mapped);

@@ -90,6 +90,7 @@ impl Map {
     /// Begins or ends a replay.
     pub fn set_replaying(&mut self, replaying: bool) {
         self.content.set_replaying(replaying);
+        self.reclaims_again = replaying || !self.drops.queue().is_empty();
     }
 
     /// Ends a destage: the content in flight is at its place.

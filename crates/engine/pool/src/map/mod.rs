@@ -66,6 +66,9 @@ pub(crate) struct Map {
     pins: Pins,
     /// What is to be sealed next of the epoch that has ended.
     sealing: Option<Phase>,
+    /// True while sub-trees are detached that had been given back before a crash. Bounds of shared blocks and pages
+    /// may have been counted without them.
+    reclaims_again: bool,
 }
 
 impl Map {
@@ -85,6 +88,7 @@ impl Map {
             leaves: Leaves::default(),
             pins: Pins::default(),
             sealing: None,
+            reclaims_again: true,
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::map::Map;
 use crate::map::page::Entry;
 use crate::map::page::Page;
+use crate::mutations::{Mutation, leaves_out};
 use media::BlockAddress;
 use std::rc::Rc;
 
@@ -47,10 +48,26 @@ impl Map {
             };
         }
         self.drops.take(at);
-        match self.reclaim_page(dropped.pointer.address, dropped.pointer.level, page) {
-            Some(()) => Reclaimed::Done,
-            None => Reclaimed::Broken,
+        if self.reclaim_page(dropped.pointer.address, dropped.pointer.level, page).is_none() {
+            return Reclaimed::Broken;
         }
+        if self.reclaims_again && !self.content.is_replaying() && self.drops.queue().is_empty() {
+            self.end_second_reclaim();
+        }
+        Reclaimed::Done
+    }
+
+    /// Lets bounds of shared blocks follow the map again, and counts what was not taken off meanwhile.
+    fn end_second_reclaim(&mut self) {
+        self.reclaims_again = false;
+        self.objects.request_recount();
+    }
+
+    /// How much bounds of shared blocks and pages fall when this much is no longer shared. After a crash it may have
+    /// been shared with detached sub-trees alone, which the bounds leave out: then nothing.
+    #[inline]
+    pub(super) fn off_bounds(&self, parted: u64) -> u64 {
+        if self.reclaims_again && !leaves_out(Mutation::ReclaimAgain) { 0 } else { parted }
     }
 
     fn reclaim_page(&mut self, address: BlockAddress, level: u8, page: Option<Rc<Page>>) -> Option<()> {

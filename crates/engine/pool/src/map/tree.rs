@@ -280,8 +280,10 @@ impl Map {
             self.space.decrement(address)?;
             page.place(epoch, new);
             self.pages.insert_dirty(new, Rc::new(page));
-            self.objects.page_given(object)?;
-            self.allotments.page_given(object, block, level);
+            if self.off_bounds(1) > 0 {
+                self.objects.page_given(object)?;
+                self.allotments.page_given(object, block, level);
+            }
             return Some(new);
         }
         if self.pages.peek(address)?.epoch() < epoch {
