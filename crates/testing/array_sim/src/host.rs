@@ -59,6 +59,8 @@ pub(crate) struct Host {
     loose: Vec<Issued>,
     /// Logical unit resets of earlier sessions without an answer, as long.
     loose_resets: Vec<ResetNumber>,
+    /// Status with which the last login was refused.
+    refused: Option<LoginStatus>,
 }
 
 /// Resets of one volume, as a session has seen them.
@@ -148,7 +150,7 @@ impl Host {
     pub(crate) fn new(shared: Rc<Shared>, index: usize, connect: Connector, commands: u64) -> Self {
         let random = Random::new(shared.world.seed ^ ((index as u64 + 1) << 40));
         let (loose, loose_resets) = (Vec::new(), Vec::new());
-        Self { shared, index, random, connect, left: commands, next_id: 1, loose, loose_resets }
+        Self { shared, index, random, connect, left: commands, next_id: 1, loose, loose_resets, refused: None }
     }
 
     fn log(&self, line: std::fmt::Arguments<'_>) {
@@ -178,7 +180,9 @@ impl Host {
             // Recovery is no hang.
             begun = begun.max(self.shared.up_since.get());
             if begun.elapsed() > BOUND {
-                return Err(format!("host {}: cannot log in for {} s", self.index, BOUND.as_secs()));
+                let refused =
+                    self.refused.map_or_else(String::new, |status| format!("; the last answer was {status:?}"));
+                return Err(format!("host {}: cannot log in for {} s{refused}", self.index, BOUND.as_secs()));
             }
             let Some(socket) = (self.connect)(self.index, &self.random) else {
                 sleep(Duration::from_millis(5)).await;
@@ -191,7 +195,7 @@ impl Host {
         }
     }
 
-    /// One login. `None` when the connection broke, as it does when the array is killed.
+    /// One login. `None` when the array has no time for it, or when the connection broke, as it does when the array is killed.
     async fn try_login(&mut self, socket: End, begun: Instant) -> Result<Option<Session>, String> {
         let name = format!("iqn.2026-01.org.example:host-{}", self.index);
         let mut config = Config::new(name, self.shared.target.borrow().as_str());
@@ -220,7 +224,10 @@ impl Host {
             match session.machine.poll_event() {
                 Some(Event::LoggedIn { .. }) => break,
                 // Commands of the session before it wait for a slow disk: the host tries again, within its bound.
-                Some(Event::LoginFailed { status: LoginStatus::SERVICE_UNAVAILABLE, .. }) => return Ok(None),
+                Some(Event::LoginFailed { status: status @ LoginStatus::SERVICE_UNAVAILABLE, .. }) => {
+                    self.refused = Some(status);
+                    return Ok(None);
+                }
                 Some(Event::LoginFailed { status, .. }) => {
                     return Err(format!("host {}: login refused: {status:?}", self.index));
                 }
