@@ -158,6 +158,21 @@ fn a_cancelled_run_keeps_its_results_and_wipes_its_scratch() {
 /// its data behind.
 #[test]
 fn an_array_that_is_restarted_in_the_middle_costs_a_case_and_not_the_run() {
+    // On a busy machine the first case may have ended before the kill, and a host of the second one may get no
+    // processor for longer than its lease.
+    let mut tries = Vec::new();
+    for _ in 0..4 {
+        let (passed, said) = restarted_in_the_middle();
+        if passed.contains(&Some(false)) && passed.contains(&Some(true)) {
+            return;
+        }
+        tries.push((passed, said));
+    }
+    panic!("{tries:#?}");
+}
+
+/// Runs two cases and restarts the array in the first one. Returns which of them passed, and what the run said.
+fn restarted_in_the_middle() -> (Vec<Option<bool>>, String) {
     let (mut fixture, urls) = start();
     let child = spawn(&fixture, &["ats-touch", "eager-zero", &urls[0], "--size", "128M"]);
     fixture.array.kill().unwrap();
@@ -166,11 +181,10 @@ fn an_array_that_is_restarted_in_the_middle_costs_a_case_and_not_the_run() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(9), "{said}");
     let run = kept(&fixture);
-    // On a busy machine the first case may have ended before the kill.
     let passed: Vec<_> = run["cases"].as_array().unwrap().iter().map(|case| case["check_passed"].as_bool()).collect();
-    let one_failed = [[Some(false), Some(true)], [Some(true), Some(false)]].iter().any(|one| passed == one);
-    assert!(one_failed && run["ended_early"] == Value::Null, "{passed:?}: {said}");
-    assert_eq!(mapped(&fixture, "v1"), 0);
+    assert!(passed.len() == 2 && run["ended_early"] == Value::Null, "{said}{:#}", run["cases"]);
+    assert_eq!(mapped(&fixture, "v1"), 0, "{said}");
+    (passed, format!("{said}{:#}{}", run["cases"], fixture.array.log_end()))
 }
 
 #[test]
