@@ -67,7 +67,8 @@ impl Map {
     /// been shared with detached sub-trees alone, which the bounds leave out: then nothing.
     #[inline]
     pub(super) fn off_bounds(&self, parted: u64) -> u64 {
-        if self.reclaims_again && !leaves_out(Mutation::ReclaimAgain) { 0 } else { parted }
+        let hides = self.reclaims_again && !self.drops.queue().is_empty() && !leaves_out(Mutation::ReclaimAgain);
+        if hides { 0 } else { parted }
     }
 
     fn reclaim_page(&mut self, address: BlockAddress, level: u8, page: Option<Rc<Page>>) -> Option<()> {
