@@ -180,9 +180,8 @@ impl Host {
             // Recovery is no hang.
             begun = begun.max(self.shared.up_since.get());
             if begun.elapsed() > BOUND {
-                let refused =
-                    self.refused.map_or_else(String::new, |status| format!("; the last answer was {status:?}"));
-                return Err(format!("host {}: cannot log in for {} s{refused}", self.index, BOUND.as_secs()));
+                let answer = self.refused.map(|status| format!("; the last answer was {status:?}")).unwrap_or_default();
+                return Err(format!("host {}: cannot log in for {} s{answer}", self.index, BOUND.as_secs()));
             }
             let Some(socket) = (self.connect)(self.index, &self.random) else {
                 sleep(Duration::from_millis(5)).await;
@@ -195,7 +194,8 @@ impl Host {
         }
     }
 
-    /// One login. `None` when the array has no time for it, or when the connection broke, as it does when the array is killed.
+    /// One login. `None` when the array has no time for it, or when the connection broke, as it does when the array is
+    /// killed.
     async fn try_login(&mut self, socket: End, begun: Instant) -> Result<Option<Session>, String> {
         let name = format!("iqn.2026-01.org.example:host-{}", self.index);
         let mut config = Config::new(name, self.shared.target.borrow().as_str());
