@@ -54,7 +54,7 @@ pub enum Verb {
         /// Volume or share, by name or id
         volume: String,
     },
-    /// Lock a snapshot against deletion, or lengthen its lock; nobody can end a lock early
+    /// Lock a snapshot against deletion, or lengthen its lock; a lock cannot be shortened
     #[command(
         after_help = "Examples:\n  windlass snapshot lock win-dc1@monday --until 30d\n  windlass snapshot lock win-dc1@monday --until 2027-01-31T00:00:00Z\n\nThe space of a locked snapshot cannot be given back before: locks may fill the pool."
     )]

@@ -94,7 +94,7 @@ impl Trashed {
 }
 
 impl TrashRecord {
-    /// End of the lock of a snapshot that nobody may delete at this trusted time.
+    /// End of the lock that protects a snapshot from deletion at this trusted time.
     pub(crate) fn lock(&self, now: Timestamp) -> Option<Timestamp> {
         match &self.what {
             Trashed::Snapshot(snapshot) => snapshot.lock(now),
