@@ -171,7 +171,7 @@ pub struct ScheduleSet {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SnapshotLock {
-    /// End of the lock, within ten years. Nobody can delete the snapshot or end the lock earlier.
+    /// End of the lock, within ten years. A locked snapshot cannot be deleted, nor its lock shortened.
     #[schema(value_type = String, format = DateTime)]
     pub until: Timestamp,
 }

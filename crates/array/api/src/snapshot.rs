@@ -40,7 +40,7 @@ pub struct Snapshot {
     /// True if the rules of its schedule leave it alone.
     #[serde(default)]
     pub pinned: bool,
-    /// End of its lock, which nobody can end earlier. Time for which the array is off makes it
+    /// End of its lock, which cannot be shortened. Time for which the array is off makes it
     /// later. Absent if it was never locked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
