@@ -7,6 +7,7 @@ mod disk;
 mod host_kit;
 mod lab;
 mod lab_report;
+mod manual;
 mod probe;
 mod target;
 
@@ -78,6 +79,12 @@ enum Command {
     Completion {
         /// The shell
         shell: Shell,
+    },
+    /// Write the manual pages: one for each command, and windlass.toml(5)
+    #[command(after_help = "Example:\n  windlass manual /usr/local/share/man")]
+    Manual {
+        /// Directory of manual pages, in which man1 and man5 are made if they are missing
+        directory: PathBuf,
     },
 }
 
@@ -179,6 +186,17 @@ fn main() -> ExitCode {
             clap_complete::generate(shell, &mut self::command(), "windlass", &mut script);
             print(&String::from_utf8_lossy(&script))
         }
+        Command::Manual { directory } => match manual::write(self::command(), &directory) {
+            Ok(pages) => print(&format!("{pages} pages in {}\n", directory.display())),
+            Err(error) => {
+                let _closed = writeln!(
+                    io::stderr(),
+                    "error: the manual pages cannot be written to {}: {error} (code: io)",
+                    directory.display()
+                );
+                ExitCode::FAILURE
+            }
+        },
     }
 }
 

@@ -1,0 +1,106 @@
+//! Manual pages: one for each command, made from the command line itself, and `windlass.toml(5)`, made from the
+//! configuration file that packages install.
+
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// The configuration file with every setting and its comment.
+const CONFIGURATION: &str = include_str!("../../../../packaging/windlass.toml");
+
+/// Writes all pages into `man1` and `man5` of a directory, and returns their number. Pages that are there are replaced.
+pub(crate) fn write(command: clap::Command, directory: &Path) -> io::Result<usize> {
+    let (commands, files) = (directory.join("man1"), directory.join("man5"));
+    fs::create_dir_all(&commands)?;
+    fs::create_dir_all(&files)?;
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    let pages = write_command(&command, &commands)?;
+    fs::write(files.join("windlass.toml.5"), configuration_page())?;
+    Ok(pages + 1)
+}
+
+/// Writes the page of a command and those of the commands below it that are not hidden, and returns their number.
+fn write_command(command: &clap::Command, directory: &Path) -> io::Result<usize> {
+    let mut pages = 1;
+    for below in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+        pages += write_command(below, directory)?;
+    }
+    let page = Man::new(command.clone().after_help(None::<&str>)).manual("Windlass");
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    if let Some(examples) = command.get_after_help() {
+        text.extend_from_slice(as_it_is("EXAMPLES AND NOTES", &examples.to_string()).as_bytes());
+    }
+    fs::write(directory.join(page.get_filename()), text)?;
+    Ok(pages)
+}
+
+/// A section whose lines stay as they are.
+fn as_it_is(heading: &str, lines: &str) -> String {
+    let mut section = Roff::new();
+    section.control("SH", [heading]);
+    section.control("nf", []);
+    for line in lines.lines() {
+        section.text([roman(line)]);
+    }
+    section.control("fi", []);
+    section.to_roff()
+}
+
+/// The page of the configuration file: its text as it is.
+fn configuration_page() -> String {
+    let mut page = Roff::new();
+    page.control("TH", ["windlass.toml", "5", "", concat!("windlass ", env!("CARGO_PKG_VERSION")), "Windlass"]);
+    page.control("SH", ["NAME"]);
+    page.text([roman("windlass.toml - configuration of the Windlass storage array")]);
+    page.control("SH", ["DESCRIPTION"]);
+    page.text([roman(
+        "The file /etc/windlass/windlass.toml has the settings of one machine. Every setting is optional. \
+         The next section is the file that a package installs.",
+    )]);
+    let mut other = Roff::new();
+    other.control("SH", ["SEE ALSO"]);
+    other.text([roman("windlass(1), windlass-serve(1), windlass-check-config(1)")]);
+    page.render() + &as_it_is("SETTINGS", CONFIGURATION) + &other.to_roff()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_page_that_names_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let pages = write(crate::command(), directory.path()).expect("pages");
+        let names = |section: &str| -> Vec<_> {
+            let entries = fs::read_dir(directory.path().join(section)).expect("a section");
+            entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("a name")).collect()
+        };
+        let commands = names("man1");
+        assert_eq!(commands.len() + names("man5").len(), pages, "{commands:?}");
+        for page in ["windlass.1", "windlass-volume-create.1", "windlass-pool-dump.1", "windlass-serve.1"] {
+            assert!(commands.iter().any(|name| name == page), "{page} of {commands:?}");
+        }
+        let page = fs::read_to_string(directory.path().join("man1/windlass-volume-create.1")).expect("a page");
+        assert!(page.contains("\n  windlass volume create win\\-dc1 \\-\\-size 100G\n"), "its example: {page}");
+    }
+
+    /// A line that begins with a dot or an apostrophe would be a command of roff, and be missing on the page.
+    #[test]
+    fn lines_that_roff_would_take_for_its_own_are_text() {
+        let section = as_it_is("EXAMPLES", ".so /etc/passwd\n'br\n\\fB");
+        assert!(section.lines().skip(2).take(3).all(|line| !line.starts_with(['.', '\''])), "{section}");
+        assert!(section.contains("\\\\fB") || section.contains("\\efB"), "{section}");
+    }
+
+    #[test]
+    fn the_page_of_the_configuration_has_each_of_its_settings() {
+        let page = configuration_page();
+        for setting in CONFIGURATION.lines().filter_map(|line| line.split_once(" = ")) {
+            assert!(page.contains(setting.0.trim_start_matches("# ")), "{}", setting.0);
+        }
+    }
+}
