@@ -8,7 +8,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 ARGS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build console console-check release demo demo-once test test-vm bench deps clean help
+.PHONY: build console console-check release package demo demo-once test test-vm bench deps clean help
 
 build:      ## build the program: target/release/windlass
 	@scripts/need build
@@ -35,6 +35,11 @@ release:    ## target/dist: the stripped program, its debug symbols, and an arch
 
 demo-once:  ## the same, ending after the table
 	@$(MAKE) --no-print-directory demo ARGS=--once
+
+package:    ## target/dist: a Debian package; `make package ARGS=check` also installs, upgrades, removes and purges it in a new system
+	@scripts/need $(if $(ARGS),package-check,build)
+	cargo build --release --package windlass
+	@scripts/package $(ARGS)
 
 test:       ## install what is missing and run everything that a change must pass
 	@scripts/need test
