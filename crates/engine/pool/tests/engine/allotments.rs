@@ -138,6 +138,38 @@ fn a_write_into_an_allotted_range_finds_space_in_a_full_pool() {
     rig.assert_clean();
 }
 
+/// Story: with zeros in the same step, all content counted as unpromised, and a write of zeros that begins inside of a
+/// block was refused in a full pool. It may need a page that the zeros have emptied.
+#[test]
+fn zeros_beside_a_write_leave_it_what_the_allotment_promises() {
+    let mut rig = Rig::new(2048 * 3);
+    let (object, other) = (rig.create(ALL), rig.create(1 << 20));
+    allot(&mut rig, object, 1000, 300).unwrap();
+    rig.write(object, 1010, 10, 1).unwrap();
+    fill(&mut rig, other);
+    rig.core.checkpoint().unwrap();
+    fill(&mut rig, other);
+    // The pages have changed since the checkpoint: they are not copied again.
+    rig.write(object, 1020, 1, 1).unwrap();
+    rig.together(move |view| {
+        view.zero(object, ByteRange::new(1010 * BLOCK, 11 * BLOCK))?;
+        view.edit(object, BlockNumber::new(1005), 0..8)?.fill(2);
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(rig.core.counters().unplanned, 0);
+    assert_eq!(rig.core.overdrawn_blocks(), 0);
+    assert_eq!(seen(&mut rig, object, 0, ALL), (vec![(1000, 300)], 299));
+    // Beside the allotment nothing is promised.
+    let beside = rig.together(move |view| {
+        view.zero(object, ByteRange::new(1005 * BLOCK, BLOCK))?;
+        view.edit(object, BlockNumber::new(5000), 0..8)?.fill(2);
+        Ok(())
+    });
+    assert!(is_full(&beside), "{beside:?}");
+    rig.assert_clean();
+}
+
 #[test]
 fn a_snapshot_is_refused_if_its_promise_cannot_be_kept() {
     let mut rig = Rig::new(2048 * 3);

@@ -6,7 +6,7 @@ use crate::core::admission::SMALL_BYTES;
 use crate::core::operation::is_zero;
 use crate::interface::ObjectId;
 use crate::interface::allotment::AllotmentChange;
-use crate::interface::range::BlockNumber;
+use crate::interface::range::{BlockNumber, BlockRange};
 use crate::map::need::Counts;
 use crate::map::promises::Raises;
 use crate::map::reserves::{Ask, Purpose};
@@ -116,15 +116,25 @@ impl<M: Media> Core<M> {
 
     /// True if a run may find what changes of ranges have shared or freed.
     ///
-    /// Pages above mapped blocks stay, and are not shared, if all ranges of the object are elsewhere: a clone
-    /// shares what is below the entries of its range, and zeros free pages without mapped blocks. A promise of an
-    /// allotment may change with any of its parts.
+    /// Zeros of other blocks leave a run what an allotment promises to it: the allotment then promises the blocks that
+    /// they free as well, and pages above the run that they free are due again. Pages above mapped blocks stay, and
+    /// are not shared, if all ranges of the object are elsewhere: a clone shares what is below the entries of its
+    /// range, and zeros free pages without mapped blocks.
     fn is_run_disturbed(&mut self, changes: &Changes, run: &Run) -> bool {
         if !changes.ranges.iter().any(|range| range.disturbs(run.object)) {
             return false;
         }
-        let reached = changes.reaches(run.object, run.first, run.count) && !leaves_out(Mutation::ReachedRuns);
-        if run.zero || reached || self.map.allotments().has(run.object) {
+        if changes.reaches(run.object, run.first, run.count) && !leaves_out(Mutation::ReachedRuns) {
+            return true;
+        }
+        let is_of_run = |range: &&RangeChange| range.disturbs(run.object);
+        let frees = |range: &RangeChange| !matches!(range, RangeChange::Clone { .. });
+        if self.map.allotments().has(run.object) {
+            let blocks = BlockRange::new(run.first, run.count);
+            let allotted: u64 = self.map.allotted_in(run.object, blocks).iter().map(|part| part.count).sum();
+            return allotted < run.count || !changes.ranges.iter().filter(is_of_run).all(frees);
+        }
+        if run.zero {
             return true;
         }
         let mut blocks = (0..run.count).map(|offset| run.first + offset);
@@ -161,7 +171,14 @@ impl<M: Media> Core<M> {
                 .map
                 .plan_content_after(object, first, count, &mut |place| changes.reached(place, changes.ranges.len())),
             false if zero => self.map.plan_zeros(object, first, count),
-            false => self.map.plan_content(object, first, count),
+            false => {
+                let planned = self.map.plan_content(object, first, count);
+                // Zeros beside it may empty a page that it needs.
+                if self.map.allotments().has(object) && changes.ranges.iter().any(|range| range.disturbs(object)) {
+                    self.map.plan_recreated(object, first, count);
+                }
+                planned
+            }
         }
     }
 
