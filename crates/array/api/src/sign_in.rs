@@ -20,19 +20,23 @@ pub struct SignInStart {
     pub display: bool,
 }
 
-/// The sign-in of a request.
+/// Who a request is from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SignInState {
-    /// Name of the user.
+    /// `user`, `token`, or `local` for a process on the administrative socket.
+    pub kind: String,
+    /// Name of the user or token; `uid:N` of a process.
     pub user: String,
-    /// Role of the user.
+    /// Its role.
     pub role: Role,
     /// True: the user may only change the password.
     pub must_change: bool,
-    /// Value of the header `Windlass-CSRF`, which changes need.
-    pub csrf: String,
-    /// Seconds without a request after which the sign-in ends.
-    pub idle_seconds: u64,
+    /// Value of the header `Windlass-CSRF`, which changes need beside the cookie of a user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub csrf: Option<String>,
+    /// Seconds without a request after which the sign-in of a user ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_seconds: Option<u64>,
 }
 
 /// A sign-in.

@@ -74,17 +74,19 @@ pub(super) async fn begin(
     }
 }
 
-/// Returns the sign-in of the request, with the value that changes need in the header `Windlass-CSRF`.
+/// Returns who the request is from. For a user who has signed in, with the value that changes need in the header
+/// `Windlass-CSRF`.
 #[utoipa::path(get, path = "/api/v1/sign-in", operation_id = "signin_show", tag = "people", responses((status = 200, body = SignInState)))]
-pub(super) async fn show(Extension(caller): Extension<Caller>, headers: HeaderMap) -> Result<Json<SignInState>, Fault> {
-    let cookie = cookie::of(&headers).filter(|_| caller.kind == CallerKind::User).ok_or(Fault::NoSuchResource)?;
-    Ok(Json(SignInState {
+pub(super) async fn show(Extension(caller): Extension<Caller>, headers: HeaderMap) -> Json<SignInState> {
+    let cookie = cookie::of(&headers).filter(|_| caller.kind == CallerKind::User);
+    Json(SignInState {
+        kind: caller.kind.name().to_owned(),
         user: caller.name,
         role: role_of(caller.role),
         must_change: caller.must_change,
-        csrf: cookie::csrf(cookie),
-        idle_seconds: IDLE.as_secs().unsigned_abs(),
-    }))
+        csrf: cookie.map(cookie::csrf),
+        idle_seconds: cookie.map(|_| IDLE.as_secs().unsigned_abs()),
+    })
 }
 
 /// Ends the sign-in of the request.

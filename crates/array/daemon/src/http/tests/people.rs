@@ -210,8 +210,12 @@ async fn a_user_signs_in_changes_and_signs_out() {
     let csrf = cookie::csrf(&cookie);
     assert_eq!(
         state,
-        json!({ "user": "otto", "role": "operator", "must_change": false, "csrf": csrf, "idle_seconds": 1800 })
+        json!({
+            "kind": "user", "user": "otto", "role": "operator", "must_change": false, "csrf": csrf, "idle_seconds": 1800
+        })
     );
+    let process = plane.ask(&Author::root(), "GET", "/api/v1/sign-in", None).await.body;
+    assert_eq!(process, json!({ "kind": "local", "user": "uid:0", "role": "admin", "must_change": false }));
     let volume = json!({ "name": "v1", "size_bytes": 1 << 20 });
     assert_eq!(plane.ask(&page, "POST", VOLUMES, Some(volume)).await.status, 201);
     let refused = plane.ask(&page, "GET", "/api/v1/users", None).await;
